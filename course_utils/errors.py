@@ -1,0 +1,58 @@
+"""Every error this course raises on purpose.
+
+    CourseError          base class: what was seen, why it matters, what to do
+      BadNotebook        a notebook that cannot be read, built, run or graded
+      BadRequest         a lesson, exercise, parameter or option that does not exist
+      NotPassed          a check that did not pass, with STRICT=True
+      DidNotFail         a failure that a lesson expected and that did not happen
+      ModelUnavailable   a model that cannot be loaded
+      ShapeMismatch      tensors whose shapes do not belong together
+      Unsupported        something this machine or platform cannot do
+      TrainingStopped    the guard ended a run that had become non-finite
+"""
+
+
+class CourseError(Exception):
+    """Base class. The message says what was seen, why it matters, and what to do.
+
+    >>> print(CourseError("lesson 9 does not exist", why="there are two", fix="try 03"))
+    lesson 9 does not exist
+      why: there are two
+      fix: try 03
+    """
+
+    def __init__(self, saw: str, *, why: str, fix: str) -> None:
+        super().__init__(f"{saw}\n  why: {why}\n  fix: {fix}")
+        self.saw, self.why, self.fix = saw, why, fix
+
+
+class BadNotebook(CourseError):
+    """A notebook that cannot be read, built, run or graded."""
+
+
+class BadRequest(CourseError):
+    """A lesson, exercise, parameter or option that does not exist."""
+
+
+class NotPassed(CourseError):
+    """A check that did not pass while STRICT is True."""
+
+
+class DidNotFail(CourseError):
+    """A failure that a lesson expected and that did not happen."""
+
+
+class ModelUnavailable(CourseError):
+    """A model that cannot be loaded."""
+
+
+class ShapeMismatch(CourseError):
+    """Tensors whose shapes do not belong together."""
+
+
+class Unsupported(CourseError):
+    """Something this machine or platform cannot do."""
+
+
+class TrainingStopped(CourseError):
+    """The guard ended a run that had become non-finite."""

@@ -1,0 +1,66 @@
+"""Figures whose titles are findings and whose curves cannot hide a NaN.
+
+Draws on axes it is given; never trains, never saves, never shows a figure twice.
+"""
+
+import matplotlib.pyplot as plt
+from IPython.display import display
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+# The Okabe-Ito colours with contrast of at least 3:1 on white. Colour is never the only cue.
+STYLES = (
+    {"color": "#0072B2", "linestyle": "-"},  # blue
+    {"color": "#D55E00", "linestyle": "--"},  # vermillion
+    {"color": "#009E73", "linestyle": "-."},  # green
+    {"color": "#CC79A7", "linestyle": ":"},  # purple
+)
+GREY = "#666666"
+
+
+def draw_curves(ax: Axes, x, curves: dict[str, object]) -> None:
+    """Draw up to four curves over `x` (N numbers), each named at its right end.
+
+    A curve stops with a cross at its last finite value, and its name says how many values were
+    lost, so that a broken curve looks broken. matplotlib alone leaves a silent gap.
+
+    Raises:
+        ValueError: more curves than styles, or a curve with no finite value.
+    """
+    import numpy as np  # heavy, and only needed once something is drawn
+
+    x = np.asarray(x, dtype=float)
+    for style, (name, values) in zip(STYLES[: len(curves)], curves.items(), strict=True):
+        y = np.asarray(values, dtype=float)
+        finite = np.isfinite(y)
+        num_lost = int((~finite).sum())
+        if num_lost == len(y):
+            raise ValueError(f"curve {name!r} has no finite value to draw; print it instead")
+        last = (x[finite][-1], y[finite][-1])
+        ax.plot(x[finite], y[finite], **style)
+        ax.plot(*last, marker="x" if num_lost else "", color=style["color"])
+        label = f"{name} ({num_lost} of {len(y)} not finite)" if num_lost else name
+        ax.annotate(
+            label, last, (-4, 6), textcoords="offset points", ha="right", color=style["color"]
+        )
+
+
+def draw_limit(ax: Axes, value: float, label: str) -> None:
+    """Draw a horizontal grey line at a format's limit, named at its left end."""
+    ax.axhline(value, color=GREY, linewidth=1)
+    ax.annotate(
+        label, (0.01, value), (0, 3), xycoords=("axes fraction", "data"),
+        textcoords="offset points", color=GREY,
+    )  # fmt: skip
+
+
+def show(fig: Figure, caption: str) -> None:
+    """Display `fig` once, print `caption` under it, and close it.
+
+    The caption says what to see, with numbers taken from the data. It is printed because
+    JupyterLab ignores alt metadata, and because nbval compares printed text but not pixels.
+    """
+    fig.set_facecolor("white")  # readable on a dark page as well
+    display(fig, metadata={"image/png": {"alt": caption}})
+    print(f"Figure: {caption}")
+    plt.close(fig)
