@@ -1,14 +1,14 @@
 """Every error this course raises on purpose.
 
-    CourseError          base class: what was seen, why it matters, what to do
-      BadNotebook        a notebook that cannot be read, built, run or graded
-      BadRequest         a lesson, exercise, parameter or option that does not exist
-      NotPassed          a check that did not pass, with STRICT=True
-      DidNotFail         a failure that a lesson expected and that did not happen
-      ModelUnavailable   a model that cannot be loaded
-      ShapeMismatch      tensors whose shapes do not belong together
-      Unsupported        something this machine or platform cannot do
-      TrainingStopped    the guard ended a run that had become non-finite
+CourseError          base class: what was seen, why it matters, what to do
+  BadNotebook        a notebook that cannot be read, built, run or graded
+  BadRequest         a lesson, exercise, parameter or option that does not exist
+  NotPassed          a check that did not pass, with STRICT=True
+  DidNotFail         a failure that a lesson expected and that did not happen
+  ModelUnavailable   a model that cannot be loaded
+  ShapeMismatch      tensors whose shapes do not belong together
+  Unsupported        something this machine or platform cannot do
+  TrainingStopped    the guard ended a run that had become non-finite
 """
 
 

@@ -1,0 +1,69 @@
+"""Stops code that does not end: an endless loop in an answer must not take the kernel with it."""
+
+import ctypes
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+AGAIN_S = 0.5  # an answer that swallows the first interruption gets another
+
+
+class TimeLimitReached(BaseException):
+    """Not an Exception, so that `except Exception` in an endless loop does not swallow it."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeLimitReached in the body once `seconds` have passed.
+
+    On Linux and macOS, in the main thread, a timer signal does it, which also ends a sleep or a
+    wait. Elsewhere another thread raises it between two Python instructions, so a single
+    long call into C is only interrupted when it returns.
+
+    >>> with time_limit(5):
+    ...     print("done")
+    done
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    with (
+        _by_signal(seconds)
+        if in_main_thread and hasattr(signal, "setitimer")
+        else _by_thread(seconds)
+    ):
+        yield
+
+
+@contextmanager
+def _by_signal(seconds: float) -> Iterator[None]:
+    def stop(_signum, _frame):
+        raise TimeLimitReached
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+@contextmanager
+def _by_thread(seconds: float) -> Iterator[None]:
+    target, done = ctypes.c_ulong(threading.get_ident()), threading.Event()
+    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+
+    def stop() -> None:
+        wait_s = seconds
+        while not done.wait(wait_s):
+            raise_in(target, ctypes.py_object(TimeLimitReached))
+            wait_s = AGAIN_S
+
+    watchdog = threading.Thread(target=stop, daemon=True)
+    watchdog.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watchdog.join()
+        raise_in(target, None)  # withdraw an interruption that has not been delivered

@@ -1,0 +1,124 @@
+"""What a student has done so far, kept in one small JSON file that survives everything.
+
+Writes are atomic, two notebooks may write at once, and a damaged file is set aside, never lost.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from filelock import FileLock
+
+FILE_NAME = ".progress.json"
+ENV_NAME = (
+    "COURSE_PROGRESS"  # runs and grades point it elsewhere, so they never touch the student's
+)
+
+
+def default_path() -> Path:
+    """The file beside the notebook that is running, unless the environment names another."""
+    return Path(os.environ.get(ENV_NAME) or Path.cwd() / FILE_NAME)
+
+
+class Progress:
+    """The progress file at `path`.
+
+    >>> progress = Progress(Path(tempfile.mkdtemp()) / FILE_NAME)
+    >>> progress.record_check("03.1", outcome="passed", points=4)
+    >>> progress.exercise("03.1")["best"]
+    4
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def exercise(self, exercise_id: str) -> dict:
+        """What is known of one exercise: outcome, best points, attempts, hints taken."""
+        fresh = {"outcome": "not attempted", "best": 0, "attempts": 0, "hints": 0}
+        return fresh | self.read()["exercises"].get(exercise_id, {})
+
+    def record_check(self, exercise_id: str, *, outcome: str, points: int) -> None:
+        """Note the outcome of a check. Points once earned stay; an untouched stub is no attempt."""
+
+        def change(entry: dict) -> None:
+            entry["attempts"] += outcome != "not attempted"
+            entry["best"] = max(entry["best"], points)
+            if outcome != "not attempted" or entry["attempts"] == 0:
+                entry["outcome"] = outcome
+
+        self._change_exercise(exercise_id, change)
+
+    def take_hint(self, exercise_id: str) -> int:
+        """Count one more hint as taken and return the new number."""
+        self._change_exercise(exercise_id, lambda entry: entry.update(hints=entry["hints"] + 1))
+        return self.exercise(exercise_id)["hints"]
+
+    def record_prediction(self, prediction_id: str, choice: str) -> None:
+        self._update(lambda data: data["predictions"].update({prediction_id: choice}))
+
+    def prediction(self, prediction_id: str) -> str | None:
+        return self.read()["predictions"].get(prediction_id)
+
+    def forget(self, exercise_id: str) -> None:
+        """Drop what is known of one exercise."""
+        self._update(lambda data: data["exercises"].pop(exercise_id, None))
+
+    def read(self) -> dict:
+        """The whole file as data; an empty one when there is none yet."""
+        try:
+            data = json.loads(self.path.read_text(encoding="utf-8"))
+            if isinstance(data["exercises"], dict) and isinstance(data["predictions"], dict):
+                return data
+            raise ValueError("not a progress file")
+        except FileNotFoundError:
+            pass
+        except (ValueError, KeyError, TypeError):
+            self._set_aside()
+        return {"exercises": {}, "predictions": {}}
+
+    def _change_exercise(self, exercise_id: str, change: Callable[[dict], None]) -> None:
+        def apply(data: dict) -> None:
+            fresh = {"outcome": "not attempted", "best": 0, "attempts": 0, "hints": 0}
+            entry = fresh | data["exercises"].get(exercise_id, {})
+            change(entry)
+            data["exercises"][exercise_id] = entry
+
+        self._update(apply)
+
+    def _update(self, change: Callable[[dict], object]) -> None:
+        """Read, change and replace the file under a lock; say so when it cannot be written."""
+        try:
+            with FileLock(f"{self.path}.lock", timeout=10):
+                data = self.read()
+                change(data)
+                _write_atomically(self.path, json.dumps(data, indent=1))
+        except OSError as error:
+            print(
+                f"Progress could not be saved in {self.path.name}: {error.strerror or error}. "
+                "Nothing saved before is lost; free some space or make the folder writable."
+            )
+
+    def _set_aside(self) -> None:
+        number = 1
+        while (kept := self.path.with_name(f"{self.path.stem}.damaged-{number}.json")).exists():
+            number += 1
+        try:
+            self.path.rename(kept)
+        except FileNotFoundError:  # another notebook has just set it aside
+            return
+        print(f"The progress file was damaged. It is kept as {kept.name}; a new one is started.")
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
