@@ -92,12 +92,11 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson: its file stem, what brings people to it, and what it asks."""
+    """One lesson: its file stem, its title, and what it asks."""
 
     stem: str
     title: str
     minutes: int
-    symptoms: tuple[str, ...]
     exercises: tuple[Exercise, ...]
     predictions: tuple[Prediction, ...] = field(default=())
 

@@ -124,7 +124,6 @@ LESSON = Lesson(
     stem="00_start_here",
     title="Start here",
     minutes=10,
-    symptoms=(),
     exercises=(MEAN,),
     predictions=(FIRST,),
 )

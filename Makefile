@@ -1,0 +1,51 @@
+# Everything below works on a fresh clone: each target first makes .venv from requirements.lock,
+# and does nothing about it when it is current.
+#
+#   make run    execute the whole course, solved, and print the score sheet
+#   make test   everything that proves the course
+#   make lab    JupyterLab on notebooks/
+#   make build  regenerate both notebooks of every lesson from solutions/*.py
+#   make bench  cost and speed, side by side
+#   make lock   write requirements.lock anew from what is installed
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+# One thread, before torch is imported: on a busy 2-core machine more are slower.
+export OMP_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+
+.PHONY: run test lab build bench lock
+.DELETE_ON_ERROR:
+
+run: $(INSTALLED)
+	$(BIN)/course run --solutions
+
+test: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/course build --check
+	$(BIN)/pytest
+	$(BIN)/pytest --nbval --nbval-cell-timeout=300 -p no:doctest solutions
+
+lab: $(INSTALLED)
+	$(BIN)/jupyter lab --notebook-dir=notebooks
+
+build: $(INSTALLED)
+	$(BIN)/course build
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks
+
+lock: $(INSTALLED)
+	$(BIN)/python -m pip freeze --exclude-editable \
+	  | grep -vE '^(nvidia-|triton==|cuda-)' | sed 's/+cpu$$//' > requirements.lock
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 11) <= v < (3, 14) or sys.exit( \
+	  "This course needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is %d.%d: run make PYTHON=python3.12, say." % v)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@touch $@

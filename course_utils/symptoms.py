@@ -1,0 +1,41 @@
+"""From the line in your log to the lesson about it, and to the first instrument to reach for."""
+
+from dataclasses import dataclass
+
+from course_utils.exercises import lesson_numbers
+from course_utils.report import Table
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """What people see, the lesson about it, and what to run on their own model meanwhile."""
+
+    seen: str
+    lesson: str
+    instrument: str
+
+
+SYMPTOMS = (
+    Symptom("loss 1.19e+34, then loss 0.0, grad_norm nan", "03_reward_nan", "NonFiniteGuard"),
+    Symptom("Floating point exception, exit code -8", "02_grpo_sigfpe", "run_in_child"),
+    Symptom("completions are only !!!!!!!!, kl_loss is nan", "04_verl_collapse", "watch"),
+    Symptom("Gemma 3 in fp16: loss 0, reward nan", "05_gemma_fp16", "profile_ranges"),
+    Symptom("element 0 of tensors does not require grad", "06_grad_fn", "audit_gradients"),
+    Symptom("the loss falls, the adapter never moves", "06_grad_fn", "audit_gradients"),
+    Symptom("inf or nan, and no idea from where", "01_floats", "float_format"),
+)
+
+
+def symptom_map() -> Table:
+    """Every symptom with its lesson; a lesson that is not written yet says so.
+
+    >>> symptom_map().columns
+    ('what you see', 'lesson', 'instrument in course_utils.diagnostics or numerics')
+    """
+    written = lesson_numbers()
+    rows = [
+        (s.seen, s.lesson if s.lesson[:2] in written else f"{s.lesson} (not yet)", s.instrument)
+        for s in SYMPTOMS
+    ]
+    columns = ("what you see", "lesson", "instrument in course_utils.diagnostics or numerics")
+    return Table(columns=columns, rows=rows)
