@@ -5,6 +5,7 @@ CourseError          base class: what was seen, why it matters, what to do
   BadRequest         a lesson, exercise, parameter or option that does not exist
   NotPassed          a check that did not pass, with STRICT=True
   DidNotFail         a failure that a lesson expected and that did not happen
+  NotSaved           a file that could not be written; what was there before still is
   ModelUnavailable   a model that cannot be loaded
   ShapeMismatch      tensors whose shapes do not belong together
   Unsupported        something this machine or platform cannot do
@@ -40,6 +41,10 @@ class NotPassed(CourseError):
 
 class DidNotFail(CourseError):
     """A failure that a lesson expected and that did not happen."""
+
+
+class NotSaved(CourseError):
+    """A file that could not be written; what was there before still is."""
 
 
 class ModelUnavailable(CourseError):

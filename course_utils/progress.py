@@ -5,11 +5,12 @@ Writes are atomic, two notebooks may write at once, and a damaged file is set as
 
 import json
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from filelock import FileLock
+
+from course_utils.saving import write_atomically
 
 FILE_NAME = ".progress.json"
 ENV_NAME = (
@@ -25,6 +26,7 @@ def default_path() -> Path:
 class Progress:
     """The progress file at `path`.
 
+    >>> import tempfile
     >>> progress = Progress(Path(tempfile.mkdtemp()) / FILE_NAME)
     >>> progress.record_check("03.1", outcome="passed", points=4)
     >>> progress.exercise("03.1")["best"]
@@ -93,7 +95,7 @@ class Progress:
             with FileLock(f"{self.path}.lock", timeout=10):
                 data = self.read()
                 change(data)
-                _write_atomically(self.path, json.dumps(data, indent=1))
+                write_atomically(self.path, json.dumps(data, indent=1))
         except OSError as error:
             print(
                 f"Progress could not be saved in {self.path.name}: {error.strerror or error}. "
@@ -109,16 +111,3 @@ class Progress:
         except FileNotFoundError:  # another notebook has just set it aside
             return
         print(f"The progress file was damaged. It is kept as {kept.name}; a new one is started.")
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

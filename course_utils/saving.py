@@ -1,0 +1,49 @@
+"""Writes files whole or not at all, so that a full disk never costs what was there before."""
+
+import os
+import threading
+from pathlib import Path
+
+from course_utils.errors import NotSaved
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace the file at `path`; on any error the old one is untouched and no rest is left.
+
+    Raises:
+        OSError: the disk is full, or the folder cannot be written to.
+    """
+    path = path.resolve()  # a link stays a link
+    if path.exists() and not path.is_file():  # /dev/stdout must be written to, never replaced
+        path.write_text(text, encoding="utf-8")
+        return
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def save(path: Path, text: str) -> None:
+    """Write `text` to `path`, making its folder where needed, or say why that is impossible.
+
+    Raises:
+        NotSaved: the disk is full, or the folder cannot be written to.
+
+    >>> import tempfile
+    >>> save(Path(tempfile.mkdtemp()) / "new" / "scores.json", "{}")
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text)
+    except OSError as error:
+        raise NotSaved(
+            f"{path} could not be written: {error.strerror or error}",
+            why="nothing was replaced: what was there before is still there",
+            fix="free some space, or make the folder writable, then run the same command again",
+        ) from error
