@@ -1,0 +1,144 @@
+"""Sums as chat data for GRPO, reward and DPO trainers. It never touches a model.
+
+    level    a prompt        the shipped models
+    "easy"   "17+25="        add it correctly; the gates and the healthy runs use it
+    "hard"   "17+25+88="     are often wrong; what a training run can improve
+
+Every set is a function of its arguments alone. A sum belongs to one split for ever, however its
+addends are ordered, so "test" holds only sums that no "train" set contains.
+"""
+
+import random
+import re
+import zlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from course_utils.errors import BadRequest
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+Split = Literal["train", "test"]
+
+LARGEST = 99
+NUM_ADDENDS = {"easy": 2, "hard": 3}
+HELD_OUT = 10  # one sum in ten is kept for "test"
+
+
+def split_of(addends: list[int]) -> Split:
+    """Say which split a sum belongs to; the order of the addends does not matter.
+
+    >>> split_of([17, 25]) == split_of([25, 17])
+    True
+    """
+    fingerprint = zlib.crc32(repr(sorted(addends)).encode())  # hash() differs between processes
+    return "test" if fingerprint % HELD_OUT == 0 else "train"
+
+
+def _draw(n: int, seed: int, *, level: str, split: Split) -> Iterator[tuple[str, str]]:
+    """Yield n different (question, answer) pairs, in an order that the seed decides."""
+    if level not in NUM_ADDENDS:
+        raise BadRequest(
+            f"level {level!r} does not exist",
+            why="a level says how many numbers are added",
+            fix=f"use one of {', '.join(NUM_ADDENDS)}",
+        )
+    num_addends = NUM_ADDENDS[level]
+    held_out = (LARGEST + 1) ** num_addends // HELD_OUT
+    most = (held_out if split == "test" else held_out * (HELD_OUT - 1)) * 9 // 10
+    if n > most:
+        raise BadRequest(
+            f"{n} different {level} sums were asked of the {split} split, which gives {most}",
+            why="a set never holds a sum twice, and drawing the last few would take for ever",
+            fix="ask for fewer, or take the hard level",
+        )
+    rng = random.Random(f"{level} {split} {seed}")
+    seen = set()
+    while len(seen) < n:
+        addends = [rng.randint(0, LARGEST) for _ in range(num_addends)]
+        question = "+".join(map(str, addends)) + "="
+        if question not in seen and split_of(addends) == split:
+            seen.add(question)
+            yield question, str(sum(addends))
+
+
+def _ask(question: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": question}]
+
+
+def _reply(text: str) -> list[dict[str, str]]:
+    return [{"role": "assistant", "content": text}]
+
+
+def prompts(n: int, seed: int, *, level: str = "easy", split: Split = "train") -> "Dataset":
+    """Make n different sums for GRPOTrainer: columns `prompt` (messages) and `answer` (text).
+
+    Raises:
+        BadRequest: an unknown level, or more sums than the split holds.
+
+    >>> prompts(2, 0)[0]
+    {'prompt': [{'role': 'user', 'content': '...='}], 'answer': '...'}
+    """
+    from datasets import Dataset  # brings pandas and pyarrow, and reading this module needs neither
+
+    drawn = _draw(n, seed, level=level, split=split)
+    return Dataset.from_list([{"prompt": _ask(q), "answer": answer} for q, answer in drawn])
+
+
+def preferences(n: int, seed: int, *, level: str = "easy", split: Split = "train") -> "Dataset":
+    """Make n pairs for RewardTrainer and DPOTrainer: columns `prompt`, `chosen`, `rejected`.
+
+    The chosen reply is the sum; in the rejected one a single digit is wrong, so both have the
+    same length.
+
+    Raises:
+        BadRequest: an unknown level, or more sums than the split holds.
+
+    >>> pair = preferences(1, 0)[0]
+    >>> len(pair["chosen"][0]["content"]) == len(pair["rejected"][0]["content"])
+    True
+    """
+    from datasets import Dataset  # brings pandas and pyarrow, and reading this module needs neither
+
+    rng = random.Random(f"wrong digits {seed}")
+    drawn = _draw(n, seed, level=level, split=split)
+    return Dataset.from_list(
+        [
+            {"prompt": _ask(q), "chosen": _reply(answer), "rejected": _reply(_spoil(answer, rng))}
+            for q, answer in drawn
+        ]
+    )
+
+
+def _spoil(answer: str, rng: random.Random) -> str:
+    """Replace one digit by another; the first digit of a longer number never becomes 0."""
+    place = rng.randrange(len(answer))
+    digits = "123456789" if place == 0 and len(answer) > 1 else "0123456789"
+    wrong = rng.choice(digits.replace(answer[place], ""))
+    return answer[:place] + wrong + answer[place + 1 :]
+
+
+def is_right(text: str, answer: str) -> bool:
+    """Whether the last number in a reply is the answer; what stands around it does not matter.
+
+    >>> is_right("17+25=42", "42"), is_right("!!!!", "42")
+    (True, False)
+    """
+    return re.findall(r"\d+", text)[-1:] == [answer]
+
+
+def correct_sum(
+    completions: list[list[dict[str, str]]], answer: list[str], **_columns: object
+) -> list[float]:
+    """Reward 1.0 for a right sum and 0.0 for anything else: a reward function for GRPOTrainer.
+
+    Args:
+        completions: one list of messages for each sampled reply.
+        answer: the right sum for each reply, from the column of that name.
+
+    >>> correct_sum([[{"role": "assistant", "content": "42"}]], ["42"])
+    [1.0]
+    """
+    replies = [completion[-1]["content"] for completion in completions]
+    return [float(is_right(reply, right)) for reply, right in zip(replies, answer, strict=True)]

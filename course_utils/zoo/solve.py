@@ -1,0 +1,56 @@
+"""Lets a model answer sums greedily, and counts the right ones. It never changes the model."""
+
+from typing import TYPE_CHECKING
+
+from course_utils.zoo.arithmetic import is_right
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+BATCH_SIZE = 64
+
+
+def replies(
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
+    sums: "Dataset",
+    *,
+    max_new_tokens: int = 8,
+) -> list[str]:
+    """Answer the prompts of `arithmetic.prompts` greedily, in left-padded batches.
+
+    Returns:
+        One text for each prompt, without special tokens. Dead weights answer "!!!!!!!!".
+
+    >>> from course_utils.zoo import arithmetic, load_policy, load_tokenizer
+    >>> sums = arithmetic.prompts(3, 0, split="test")
+    >>> replies(load_policy("tiny"), load_tokenizer("tiny"), sums) == sums["answer"][:]
+    True
+    """
+    texts = tokenizer.apply_chat_template(
+        list(sums["prompt"]), add_generation_prompt=True, tokenize=False
+    )
+    answered = []
+    for start in range(0, len(texts), BATCH_SIZE):
+        batch = tokenizer(texts[start : start + BATCH_SIZE], padding=True, return_tensors="pt")
+        output_BT = model.generate(
+            **batch.to(model.device), max_new_tokens=max_new_tokens, do_sample=False
+        )
+        new_BT = output_BT[:, batch["input_ids"].shape[1] :]
+        answered += tokenizer.batch_decode(new_BT, skip_special_tokens=True)
+    return answered
+
+
+def share_right(
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", sums: "Dataset"
+) -> float:
+    """Return the share of sums that the model answers right, from 0 to 1.
+
+    >>> from course_utils.zoo import arithmetic, load_policy, load_tokenizer
+    >>> sums = arithmetic.prompts(20, 0, split="test")
+    >>> share_right(load_policy("tiny"), load_tokenizer("tiny"), sums) > 0.9
+    True
+    """
+    answered = replies(model, tokenizer, sums)
+    return sum(map(is_right, answered, sums["answer"])) / len(sums)

@@ -1,0 +1,47 @@
+"""The script that makes the shipped weights repeats itself and writes what loads again (9 s)."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from course_utils import zoo
+from course_utils.zoo import make
+
+
+@pytest.mark.parametrize("name", make.BUILDERS)
+def test_training_twice_gives_the_same_tensors(name):
+    first, again = (make.train(name, num_steps=3)[0].state_dict() for _ in range(2))
+    assert all(tensor.equal(again[key]) for key, tensor in first.items())
+
+
+@pytest.mark.parametrize("name", make.BUILDERS)
+def test_the_shipped_weights_have_the_shape_that_the_script_makes(name):
+    made = make.train(name, num_steps=0)[0]
+    shipped = zoo.load_policy(name, device="cpu")
+    shapes = [{key: t.shape for key, t in model.state_dict().items()} for model in (made, shipped)]
+    assert type(made) is type(shipped) and shapes[0] == shapes[1]
+    assert 0.9e6 < sum(weight.numel() for weight in made.parameters()) < 1.1e6
+
+
+def test_only_the_answer_and_its_end_are_learned():
+    tokenizer = zoo.load_tokenizer("tiny")
+    batch = make.encode(tokenizer, [("1+2=", "3"), ("60+60=", "120")])
+    learned = [tokenizer.decode(row[row != -100]) for row in batch["labels"]]
+    assert learned == ["3<|im_end|>", "120<|im_end|>"]
+    assert batch["attention_mask"][0].tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+
+
+def test_the_command_writes_a_model_that_loads(monkeypatch, tmp_path):
+    monkeypatch.setattr(make, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(make, "NUM_STEPS", 2)
+    result = CliRunner().invoke(make.main, ["tiny-qwen2"], catch_exceptions=False)
+    folder = tmp_path / "tiny-qwen2"
+    assert result.exit_code == 0 and "held-out easy sums right" in result.output
+    assert zoo.load_policy(str(folder), device="cpu").config.model_type == "qwen2"
+    assert zoo.load_tokenizer(str(folder)).padding_side == "left"
+
+
+def test_the_tokenizer_is_one_that_transformers_4_knows():
+    config = json.loads((make.WEIGHTS / "tiny-qwen2" / "tokenizer_config.json").read_text())
+    assert config["tokenizer_class"] == "PreTrainedTokenizerFast" and config["chat_template"]
