@@ -1,0 +1,156 @@
+"""What happened to one element, in one sentence with its values.
+
+Pure functions on an operation, its inputs as they were before it ran, and its output.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.nonfinite.values import Values, plain
+
+SIGNS = {"mul": "*", "div": "/", "add": "+", "sub": "-", "rsub": "-"}
+PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "mv", "dot", "addmv", "convolution"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One ATen call: its tensors as they were before it ran, and one output."""
+
+    name: str
+    arguments: dict  # by name, in the order of the signature
+    is_pointwise: bool
+    inputs: list[tuple[Tensor, Values]]  # the floating tensors among them
+    output: Tensor
+    out: Values
+
+
+def format_range(dtype: torch.dtype) -> str:
+    """The range of a format, with its largest finite number.
+
+    >>> format_range(torch.float16)
+    'the range of float16 (limit 6.55e+04)'
+    """
+    return f"the range of {str(dtype).removeprefix('torch.')} (limit {torch.finfo(dtype).max:.3g})"
+
+
+def explain(call: Call) -> str:
+    """One sentence on how `call` made something non-finite out of its inputs."""
+    if call.name in ("softmax", "log_softmax", "logsumexp"):
+        return _explain_rows(call)
+    if call.name in ("mean", "std", "var") and (few := _explain_few(call)):
+        return few
+    if call.name in PRODUCTS:
+        return _explain_product(call)
+    if call.is_pointwise:
+        return _explain_element(call)
+    return _explain_size(call)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _explain_element(call: Call) -> str:
+    output = plain(call.output)
+    index = tuple(_first_bad(call, output).tolist())
+    values = [_element(arg, output, index) for arg in call.arguments.values()]
+    values = [value for value in values if value is not None]
+    return _phrase(call.name, values, output[index].item(), output.dtype)
+
+
+def is_fresh(call: Call) -> bool:
+    """Whether some element of the output became non-finite although its inputs were finite."""
+    if call.is_pointwise:
+        return bool(_fresh_elements(call).any())
+    return all(values.is_finite for _, values in call.inputs)
+
+
+def _fresh_elements(call: Call) -> Tensor:
+    """The same for each element; a bool mask of the output's shape."""
+    fresh = ~plain(call.output).isfinite()
+    for tensor, values in call.inputs:
+        if not values.is_finite:
+            fresh &= plain(tensor).expand(fresh.shape).isfinite()
+    return fresh
+
+
+def _first_bad(call: Call, output: Tensor) -> Tensor:
+    """The index of the most telling element: made of finite ones, else a NaN made without one."""
+    bad = _fresh_elements(call)
+    if not bool(bad.any()):
+        bad = output.isnan() if call.out.has_nan else output.isinf()
+        for tensor, values in call.inputs:
+            if values.has_nan:
+                bad &= ~plain(tensor).expand(bad.shape).isnan()
+    if not bool(bad.any()):
+        bad = ~output.isfinite()
+    return bad.nonzero()[0]
+
+
+def _element(arg, output: Tensor, index: tuple[int, ...]) -> float | None:
+    """The argument's value at the output's `index`, under broadcasting; None for no number."""
+    if isinstance(arg, Tensor):
+        return plain(arg).expand(output.shape)[index].item()
+    return arg if isinstance(arg, int | float) and not isinstance(arg, bool) else None
+
+
+def _phrase(name: str, values: list[float], result: float, dtype: torch.dtype) -> str:
+    shown = [_number(value) for value in values]
+    overflowed = math.isinf(result) and all(math.isfinite(value) for value in values)
+    if name in ("exp", "expm1", "exp2") and overflowed:
+        edge = math.log(torch.finfo(dtype).max) / (math.log(2) if name == "exp2" else 1)
+        return f"{name} of {shown[0]} left {format_range(dtype)}; it does so above {edge:.2f}"
+    if name in ("to_copy", "copy") and overflowed:
+        return f"casting {shown[0]} left {format_range(dtype)}"
+    if name in ("addcdiv", "addcmul") and len(values) >= 3:
+        sign = "/" if name == "addcdiv" else "*"
+        factor = f" * {shown[3]}" if len(shown) > 3 else ""
+        formula = f"{shown[0]} + {shown[1]} {sign} {shown[2]}{factor}"
+    elif name in SIGNS and len(values) >= 2:
+        first, second = (shown[1], shown[0]) if name == "rsub" else (shown[0], shown[1])
+        formula = f"{first} {SIGNS[name]} {second}"
+    else:
+        formula = f"{name} of {', '.join(shown)}"
+    is_pole = name in ("log", "log2", "log10", "log1p", "div", "reciprocal", "rsqrt", "addcdiv")
+    left = f", outside {format_range(dtype)}" if overflowed and not is_pole else ""
+    return f"{formula} = {_number(result)}{left}"
+
+
+def _explain_rows(call: Call) -> str:
+    tensor, values = call.inputs[0]
+    dim = call.arguments.get("dim", -1)
+    hidden = plain(tensor).isneginf().all(dim)
+    if bool(hidden.any()):
+        rows = f"{int(hidden.sum())} of {hidden.numel()} rows"
+        return f"{call.name} over {rows} in which every value is -inf"
+    if values.num_inf:
+        return f"{call.name} over a row that holds inf: inf - inf"
+    return _explain_size(call)
+
+
+def _explain_few(call: Call) -> str:
+    count = call.inputs[0][1].numel
+    if call.name == "mean":
+        return "mean of no values: 0 / 0" if count == 0 else ""
+    degrees = f"{call.name} of one value: 0 / 0" if count == call.output.numel() else ""
+    return f"{call.name} of no values: 0 / 0" if count == 0 else degrees
+
+
+def _explain_product(call: Call) -> str:
+    sizes = " and ".join(_number(values.largest) for _, values in call.inputs[-2:])
+    if any(not values.is_finite for _, values in call.inputs):
+        return f"a matrix product met inf: 0 * inf or inf - inf among values up to {sizes}"
+    return f"a matrix product of values up to {sizes} left {format_range(call.output.dtype)}"
+
+
+def _explain_size(call: Call) -> str:
+    largest = max((values.largest for _, values in call.inputs), default=0.0)
+    made = "nan" if call.out.has_nan else "inf"
+    if any(not values.is_finite for _, values in call.inputs):
+        return f"{call.name} met inf among values up to {_number(largest)} and gave {made}"
+    count = max((values.numel for _, values in call.inputs), default=0)
+    left = f", outside {format_range(call.output.dtype)}" if made == "inf" else ""
+    return f"{call.name} of {count} values up to {_number(largest)} gave {made}{left}"

@@ -1,0 +1,147 @@
+"""The report of the first non-finite number: what made it, where, and what it reached."""
+
+import math
+from dataclasses import asdict, dataclass
+
+import torch
+
+from course_utils.diagnostics.nonfinite.events import Blame, Event
+from course_utils.report import Report, Table
+
+
+@dataclass(frozen=True)
+class NonFiniteReport(Report):
+    """What `trace_step` and `watch` found.
+
+    `found` is False when everything that counts (loss, gradients, weights) was finite.
+    `origin` is the operation that is to blame; `became_nan` is the later operation that turned
+    its inf into NaN, if there is one.
+    """
+
+    found: bool
+    origin: Event | None = None
+    became_nan: Event | None = None
+    reached: str = ""  # "the loss", "the gradient of fc.weight", ...
+    step: int | None = None  # optimizer step, counted from 1
+    micro_batch: int | None = None  # within the step, counted from 1
+    note: str = ""
+
+    @property
+    def phase(self) -> str:
+        """forward, backward, optimizer, or "already in the input / the weights / ..."."""
+        return self.origin.phase if self.origin else ""
+
+    @property
+    def operation(self) -> str:
+        return self.origin.operation if self.origin else ""
+
+    @property
+    def module(self) -> str:
+        return self.origin.module if self.origin else ""
+
+    @property
+    def dtype(self) -> torch.dtype | None:
+        return self.origin.dtype if self.origin else None
+
+    @property
+    def largest_input(self) -> float | None:
+        return self.origin.largest_input if self.origin else None
+
+    @property
+    def limit(self) -> float | None:
+        return self.origin.limit if self.origin else None
+
+    @property
+    def line(self) -> str:
+        """The source line: the innermost one outside of torch."""
+        return str(self.origin.places.line or "") if self.origin else ""
+
+    @property
+    def headline(self) -> str:
+        if self.origin is None:
+            return self.note
+        when = f"Step {self.step}, " if self.step is not None else ""
+        sentences = [f"{when}{_say(self.origin)}."]
+        if self.became_nan is not None:
+            sentences.append(f"It became nan later: {_say(self.became_nan)}.")
+        if self.reached:
+            sentences.append(f"It reached {self.reached}.")
+        text = " ".join(filter(None, [*sentences, self.note]))
+        return text[0].upper() + text[1:]
+
+    def table(self) -> Table:
+        events = [("first non-finite", self.origin), ("became nan", self.became_nan)]
+        events = [(title, _facts(event)) for title, event in events if event is not None]
+        names = list(_facts(self.origin)) if self.origin else []
+        rows = [(name, *(facts[name] for _, facts in events)) for name in names]
+        rows = [row for row in rows if any(row[1:])]
+        return Table(columns=("", *(title for title, _ in events)), rows=rows)
+
+    def to_dict(self) -> dict:
+        return {
+            "found": self.found,
+            "headline": self.headline,
+            "step": self.step,
+            "micro_batch": self.micro_batch,
+            "reached": self.reached,
+            "origin": _as_data(self.origin),
+            "became_nan": _as_data(self.became_nan),
+            "note": self.note,
+        }
+
+
+def make_report(blame: Blame, **details) -> NonFiniteReport:
+    return NonFiniteReport(found=True, origin=blame.origin, became_nan=blame.became_nan, **details)
+
+
+def _where(event: Event) -> str:
+    return f"backward of {event.node}" if event.node else event.phase
+
+
+def _say(event: Event) -> str:
+    kind = "nan" if event.out.has_nan else "inf"
+    if not event.is_operation:
+        name = f" `{event.module}`" if event.module else ""
+        return f"{kind} was {event.phase}{name} ({event.out.num_nan} nan, {_num_inf(event)} inf)"
+    what = event.sentence or f"{event.operation} gave {kind}"
+    if event.is_written and event.is_fresh:
+        what = f"{event.operation} wrote {kind}, as the code asked"
+    module = f" in {event.module}" if event.module else ""
+    return f"{_where(event)}{module}: {what}"
+
+
+def _num_inf(event: Event) -> int:
+    return event.out.num_inf + event.out.num_neg_inf
+
+
+def _facts(event: Event) -> dict[str, str]:
+    """The rows of the table: everything the issue of a broken run asks for."""
+    facts = {
+        "phase": _where(event),
+        "operation": event.operation,
+        "module": event.module or ("(outside any module)" if event.is_operation else ""),
+        "dtype": str(event.dtype).removeprefix("torch."),
+        "largest input": f"{event.largest_input:.4g}",
+        "its limit": f"{event.limit:.4g}",
+        "put out": f"{event.out.num_nan} nan, {_num_inf(event)} inf of {event.out.numel}",
+        "line": str(event.places.line or ""),
+        "called from": str(event.places.caller or ""),
+    }
+    if facts["called from"] == facts["line"]:
+        facts["called from"] = ""
+    return facts
+
+
+def _as_data(event: Event | None) -> dict | None:
+    if event is None:
+        return None
+    return {
+        **{name: getattr(event, name) for name in ("operation", "phase", "module", "node")},
+        "dtype": str(event.dtype).removeprefix("torch."),
+        "largest_input": event.largest_input if math.isfinite(event.largest_input) else None,
+        "limit": event.limit,
+        "out": asdict(event.out),
+        "sentence": event.sentence,
+        "line": str(event.places.line or ""),
+        "caller": str(event.places.caller or ""),
+    }

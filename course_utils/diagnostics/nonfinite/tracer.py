@@ -1,0 +1,218 @@
+"""Watches every ATen operation of one step, forward, backward and optimizer.
+
+A TorchDispatchMode: autograd runs its own operations through it too. It only looks; what it
+returns is what the operation returned. Each look waits for the device: trace a step, not a run.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.autograd.function import BackwardCFunction
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.optim import optimizer as optimizers
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from course_utils.diagnostics.nonfinite.events import Event, Source
+from course_utils.diagnostics.nonfinite.explain import Call, explain, is_fresh
+from course_utils.diagnostics.nonfinite.modules import ModuleNames
+from course_utils.diagnostics.nonfinite.places import Places, find_places
+from course_utils.diagnostics.nonfinite.signatures import Signature, read_signature
+from course_utils.diagnostics.nonfinite.values import Values, is_readable, look
+
+LITERAL = {"lift_fresh", "lift_fresh_copy"}  # torch.tensor(...): the code wrote the values
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where an operation stands."""
+
+    phase: str
+    module: str
+    node: str
+    places: Places
+
+
+@dataclass(frozen=True)
+class Input:
+    """One floating input as it was before the call, with the event behind it if not finite."""
+
+    tensor: Tensor
+    values: Values
+    event: Event | None
+
+
+class Tracer(TorchDispatchMode):
+    """Records an Event for each operation that put out something non-finite."""
+
+    def __init__(self, modules: ModuleNames, inputs: dict[int, str]):
+        super().__init__()
+        self.modules = modules
+        self.leaves: dict[int, Tensor] = {}  # every tensor that backward accumulated into
+        self.inputs = inputs  # storage address -> name of a tensor of the batch
+        self._num_operations = 0
+        self._in_optimizer = False
+        # A weak reference keeps a storage's address from being used again, not its memory.
+        self._events: dict[int, tuple[StorageWeakRef, Event]] = {}
+        self._forward: dict[int, tuple[str, Site]] = {}  # autograd sequence number -> operation
+
+    def __enter__(self) -> "Tracer":
+        self.modules.__enter__()
+        self._handles = [
+            optimizers.register_optimizer_step_pre_hook(lambda *_: self._mark_optimizer(True)),
+            optimizers.register_optimizer_step_post_hook(lambda *_: self._mark_optimizer(False)),
+        ]
+        return super().__enter__()
+
+    def __exit__(self, *exc) -> None:
+        super().__exit__(*exc)
+        for handle in self._handles:
+            handle.remove()
+        self.modules.__exit__(*exc)
+
+    def _mark_optimizer(self, value: bool) -> None:
+        self._in_optimizer = value
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self._num_operations += 1
+        signature = read_signature(func)
+        site = self._find_site(signature)
+        calls = list(signature.split(args, kwargs or {}))
+        before = [self._look_at_inputs(signature, call) for call in calls]
+        result = func(*args, **(kwargs or {}))
+        for position, (call, (arguments, inputs)) in enumerate(zip(calls, before, strict=True)):
+            for output in signature.outputs(result, call, position):
+                self._record(signature, arguments, inputs, output, site)
+        return result
+
+    def _find_site(self, signature: Signature) -> Site:
+        node = torch._C._current_autograd_node()
+        # Activation checkpointing runs modules again inside the backward pass: that is forward.
+        if node is not None and not (self.modules.is_running and torch.is_grad_enabled()):
+            return self._find_backward_site(node)
+        number = torch.autograd._get_sequence_nr() - 1  # of the node that was made for this call
+        if number in self._forward and not self._in_optimizer:
+            return Site("forward", self.modules.current, "", Places())
+        phase = "optimizer" if self._in_optimizer else "forward"
+        site = Site(phase, self.modules.current, "", find_places())
+        self._forward.setdefault(number, (signature.name, site))
+        return site
+
+    def _find_backward_site(self, node) -> Site:
+        """A backward operation stands where the forward operation stood that it belongs to."""
+        if node.name() == "torch::autograd::AccumulateGrad":
+            self.leaves[id(node.variable)] = node.variable
+            return Site("backward", "", "", Places())
+        unknown = ("", Site("backward", "", "", Places()))
+        name, forward = self._forward.get(node._sequence_nr(), unknown)
+        if isinstance(node, BackwardCFunction) or not name:
+            name = node.name().rpartition("Backward")[0] or node.name()
+        return Site("backward", forward.module, name, forward.places)
+
+    def _look_at_inputs(self, signature: Signature, call: dict) -> tuple[dict, list[Input]]:
+        """The arguments with a copy of what the call will overwrite, and the floating ones."""
+        arguments, inputs = dict(call), []
+        for name, value in call.items():
+            if name in signature.unread:
+                arguments[name] = None
+                continue
+            if isinstance(value, Tensor) and name in signature.written:
+                arguments[name] = value.clone()
+            originals, kept = tree_leaves(value), tree_leaves(arguments[name])
+            for original, copy in zip(originals, kept, strict=True):
+                if isinstance(original, Tensor) and is_readable(original):
+                    values = look(original)
+                    event = None if values.is_finite else self.event_of(original, values)
+                    inputs.append(Input(copy, values, event))
+        return arguments, inputs
+
+    def event_of(self, tensor: Tensor, values: Values) -> Event:
+        """The event that made `tensor` (which is not finite) what it is."""
+        address = tensor.untyped_storage()._cdata
+        if address not in self._events:
+            kind, name = self.modules.named_tensors().get(address, ("memory", ""))
+            if address in self.inputs:
+                kind, name = "the input", self.inputs[address]
+            event = self._event(tensor, values, Site(f"already in {kind}", name, "", Places()))
+            self._keep(tensor, event)
+        return self._events[address][1]
+
+    def _keep(self, tensor: Tensor, event: Event) -> None:
+        storage = tensor.untyped_storage()
+        self._events[storage._cdata] = (StorageWeakRef(storage), event)
+
+    def _event(self, tensor: Tensor, values: Values, site: Site, **details) -> Event:
+        unmade = {
+            "operation": "",
+            "largest_input": values.largest,
+            "only_neg_inf": False,
+            "is_fresh": True,
+            "is_written": False,
+            "sentence": "",
+        }
+        return Event(
+            index=self._num_operations,
+            phase=site.phase,
+            module=site.module,
+            node=site.node,
+            dtype=tensor.dtype,
+            out=values,
+            places=site.places,
+            **(unmade | details),
+        )
+
+    def _record(
+        self, signature: Signature, arguments: dict, inputs: list[Input], output: Tensor, site: Site
+    ) -> None:
+        """Keep the event of one output, if it is not finite and this call made it."""
+        if not is_readable(output) or (values := look(output)).is_finite:
+            return
+        address = output.untyped_storage()._cdata
+        is_view = any(i.tensor.untyped_storage()._cdata == address for i in inputs)
+        is_literal = signature.name in LITERAL
+        if is_view and not is_literal:
+            return
+        if signature.name.startswith(("empty", "new_empty")):
+            site = replace(site, phase="already in unwritten memory")
+            self._keep(output, self._event(output, values, site))
+            return
+        if site.phase == "optimizer":  # no module is running: name the weight instead
+            _, name = self.modules.named_tensors().get(address, ("", "an optimizer's state"))
+            site = replace(site, module=name)
+        site = replace(site, places=self._places_now(site))
+        details = _describe(signature, arguments, inputs, output, values)
+        self._keep(output, self._event(output, values, site, **details))
+
+    def _places_now(self, site: Site) -> Places:
+        """Lines of the call itself where there are any, else those of its forward operation."""
+        now = find_places()
+        return now if now.line is not None else site.places if site.places.line else now
+
+
+def _describe(
+    signature: Signature, arguments: dict, inputs: list[Input], output: Tensor, values: Values
+) -> dict:
+    """The fields of an Event that tell what the call did to its inputs."""
+    call = Call(
+        name=signature.name,
+        arguments=arguments,
+        is_pointwise=signature.is_pointwise,
+        inputs=[(i.tensor, i.values) for i in inputs],
+        output=output,
+        out=values,
+    )
+    fresh = is_fresh(call)
+    made_nan = values.has_nan and not any(i.values.has_nan for i in inputs)
+    bad = [i for i in inputs if i.event is not None]
+    numbers = [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, float)]
+    return {
+        "operation": signature.name,
+        "largest_input": max((i.values.largest for i in inputs), default=0.0),
+        "only_neg_inf": bool(bad) and all(i.values.num_nan + i.values.num_inf == 0 for i in bad),
+        "is_fresh": fresh,
+        "is_written": signature.name in LITERAL or not all(map(math.isfinite, numbers)),
+        "sentence": explain(call) if fresh or made_nan else "",
+        "sources": tuple(Source(i.event, i.values.has_nan, i.values.has_inf) for i in bad),
+    }
