@@ -1,0 +1,56 @@
+"""The `course` command. Each subcommand is a module here, imported when it is asked for."""
+
+import importlib
+import sys
+
+import click
+
+from course_utils.errors import CourseError
+
+# Module and help of each subcommand, so that `course --help` imports none of them.
+COMMANDS = {
+    "run": ("run", "Execute lessons with papermill and print the score sheet."),
+    "grade": ("grade", "Grade notebooks in a fresh kernel, with the lesson's own checks."),
+    "status": ("status", "Show your progress in all lessons."),
+    "reset": ("status", "Start a lesson or one exercise afresh; your copy is kept."),
+    "doctor": ("doctor", "Say whether this machine can run the course."),
+    "build": ("build", "Make both notebooks of each lesson from solutions/*.py."),
+}
+BAD_INPUT, INTERRUPTED = 2, 130
+
+
+class Course(click.Group):
+    """Turns every CourseError into its three lines, and Ctrl-C into one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"course_utils.commands.{COMMANDS[name][0]}")
+        return getattr(module, name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except CourseError as error:
+            click.echo(str(error), err=True)
+            ctx.exit(BAD_INPUT)
+        except KeyboardInterrupt:
+            click.echo("\nStopped. What was finished is kept; no process is left.", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=Course, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Why LLM post-training runs break: a hands-on course.
+
+    LESSON is a number or a file stem: 03 or 03_reward_nan.
+    """
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)  # progress is readable through a pipe

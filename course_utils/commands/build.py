@@ -1,0 +1,111 @@
+"""`course build`: both notebooks of every lesson, from its source."""
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from course_utils.commands.progress_line import ProgressLine
+from course_utils.errors import BadNotebook
+from course_utils.notebook.derive import is_same_lesson, is_untouched
+from course_utils.notebook.derive import solved_notebook as derive_solved
+from course_utils.notebook.derive import student_notebook as derive_student
+from course_utils.notebook.execute import Job, Limits, execute
+from course_utils.notebook.files import read_notebook, write_notebook
+from course_utils.notebook.findings import findings, is_in_work, source_findings
+from course_utils.notebook.lesson_source import LessonSource, load_source
+from course_utils.notebook.repository import Repository, find_repository
+from course_utils.progress import ENV_NAME
+
+LIMITS = Limits(cell_s=300, notebook_s=900)
+
+
+@click.command()
+@click.argument("lessons", nargs=-1, metavar="[LESSON]...")
+@click.option("--check", is_flag=True, help="Change nothing; fail when anything is stale.")
+@click.pass_context
+def build(ctx: click.Context, lessons: tuple[str, ...], check: bool) -> None:
+    """Make notebooks/NN_name.ipynb and solutions/NN_name.ipynb from solutions/NN_name.py.
+
+    The solved notebook is executed. A student's copy that holds work is left alone.
+    """
+    repository = find_repository()
+    problems = []
+    for stem in repository.find(lessons):
+        if not check:
+            try:
+                problems += build_lesson(repository, stem)
+            except BadNotebook as error:  # the other lessons are still built
+                problems.append(str(error))
+        found = findings(repository, stem)
+        problems += found
+        if check and not found and is_in_work(repository, stem):
+            click.echo(f"notebooks/{stem}.ipynb is in work; the lesson's own cells are current")
+    for problem in dict.fromkeys(problems):
+        click.echo(problem, err=True)
+    if problems:
+        ctx.exit(1)
+    click.echo("All generated notebooks are current.")
+
+
+def build_lesson(repository: Repository, stem: str) -> list[str]:
+    """Build one lesson; returns a sentence when the student's copy was left alone.
+
+    Raises:
+        BadNotebook: the source is malformed, or a cell of the solution fails.
+        NotSaved: a notebook could not be written.
+    """
+    source = load_source(repository.source_path(stem))
+    if problems := list(source_findings(source)):
+        return problems
+    problems = _write_student(repository, source)
+    write_notebook(repository.solved_path(stem), solve(repository, source))
+    return problems
+
+
+def _write_student(repository: Repository, source: LessonSource) -> list[str]:
+    path, wanted = repository.student_path(source.stem), derive_student(source)
+    if path.exists():
+        present = read_notebook(path)
+        if not is_untouched(present):
+            number = source.lesson.number
+            return [
+                f"notebooks/{path.name} holds a student's work and was left alone: "
+                f"`course reset {number}` keeps a copy and makes a new one"
+            ]
+        if is_same_lesson(present, wanted):
+            return []
+    write_notebook(path, wanted)
+    return []
+
+
+def solve(repository: Repository, source: LessonSource):
+    """The solved notebook with its outputs, as a fresh kernel made them.
+
+    Raises:
+        BadNotebook: a cell failed; the notebook of the last good build stays.
+    """
+    notebook, progress = derive_solved(source), ProgressLine()
+    with tempfile.TemporaryDirectory() as scratch:
+        job = Job(
+            name=source.stem,
+            source=Path(scratch) / "source.ipynb",
+            target=Path(scratch) / "target.ipynb",
+            folder=repository.solutions,
+            num_cells=len(notebook.cells),
+            env={ENV_NAME: str(Path(scratch) / "progress.json")},
+        )
+        write_notebook(job.source, notebook)
+        [execution] = execute([job], LIMITS, progress.on_cell)
+        progress.clear()
+        if execution.problems:
+            raise BadNotebook(
+                f"solutions/{source.stem}.py: {execution.problems[0]}",
+                why="a solved notebook has to run to its end; the last good one was kept",
+                fix="correct the source, then run `course build` again",
+            )
+        executed = read_notebook(job.target)
+    for cell, result in zip(notebook.cells, executed.cells, strict=True):
+        if cell.cell_type == "code":  # the outputs only: papermill's metadata holds timings
+            cell.outputs, cell.execution_count = result.outputs, result.execution_count
+    return notebook

@@ -1,0 +1,158 @@
+"""`course run`: whole notebooks, executed by papermill, and the score sheet."""
+
+import json
+from pathlib import Path
+
+import click
+
+from course_utils.commands.progress_line import ProgressLine
+from course_utils.errors import BadNotebook, BadRequest
+from course_utils.exercises import find_lesson
+from course_utils.notebook.derive import course_metadata
+from course_utils.notebook.execute import Execution, Job, Limits, execute
+from course_utils.notebook.files import read_notebook
+from course_utils.notebook.parameters import read_values
+from course_utils.notebook.repository import find_repository
+from course_utils.progress import ENV_NAME, Progress
+from course_utils.report import Table
+from course_utils.saving import save
+
+SUMMARY, PROGRESS = "summary.json", "progress.json"
+
+
+@click.command()
+@click.argument("lessons", nargs=-1, metavar="[LESSON]...")
+@click.option("--solutions", is_flag=True, help="Run the solved notebooks; all points are due.")
+@click.option("-p", "parameters", nargs=2, multiple=True, metavar="NAME VALUE",
+              help="Set a parameter, such as -p FAST true. Repeatable.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Where the executed notebooks go.  [default: runs/001 and so on]")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+              help="How many notebooks at once.")  # fmt: skip
+@click.option("--cell-limit", type=click.FloatRange(min=0, min_open=True), default=600.0,
+              show_default=True, metavar="SECONDS", help="What one cell may take.")  # fmt: skip
+@click.option("--limit", type=click.FloatRange(min=0, min_open=True), default=1800.0,
+              show_default=True, metavar="SECONDS", help="What one notebook may take.")  # fmt: skip
+@click.pass_context
+def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> None:
+    """Execute lessons from top to bottom and print the score sheet.
+
+    Your own notebooks and your progress are only read; everything goes into --out.
+    """
+    repository, progress = find_repository(), ProgressLine()
+    stems = repository.find(lessons)
+    paths = [repository.solved_path(s) if solutions else repository.student_path(s) for s in stems]
+    out = out or _next_free(repository.root / "runs")
+    planned = [_job(stem, path, parameters, out) for stem, path in zip(stems, paths, strict=True)]
+    _claim(out)
+    executions, limits = [], Limits(cell_limit, limit)
+    settings = {"solutions": solutions, "parameters": dict(parameters)}
+    summary = _save_summary(executions, out, **settings)
+    for execution in execute(planned, limits, progress.on_cell, num_parallel=jobs):
+        executions.append(execution)
+        summary = _save_summary(executions, out, **settings)  # what is finished survives Ctrl-C
+        progress.clear()
+        state = "FAILED" if execution.problems else "ran to its end"
+        click.echo(f"{execution.job.name} {state} in {execution.seconds:.0f} s", err=True)
+    click.echo(score_sheet(summary).text())
+    click.echo(f"Notebooks and {SUMMARY} are in {out}")
+    ctx.exit(int(any(lesson["problems"] for lesson in summary["lessons"])))
+
+
+def score_sheet(summary: dict) -> Table:
+    """Points per exercise of every lesson, the total, and what failed."""
+    rows = [
+        (lesson["lesson"], e["exercise"], e["title"], e["outcome"], f"{e['points']} of {e['of']}")
+        for lesson in summary["lessons"]
+        for e in lesson["exercises"]
+    ]
+    failed = [
+        f"{lesson['lesson']} failed: {problem}"
+        for lesson in summary["lessons"]
+        for problem in lesson["problems"]
+    ]
+    total = f"{summary['points']} of {summary['of']} points"
+    columns = ("lesson", "exercise", "title", "outcome", "points")
+    return Table(columns=columns, rows=rows, title="Score sheet", notes=(*failed, total))
+
+
+def _job(stem: str, path: Path, parameters: tuple, out: Path) -> Job:
+    notebook = read_notebook(path)
+    held = course_metadata(notebook).get("lesson", "no lesson of this course")
+    if held != stem:
+        raise BadNotebook(
+            f"{path} holds {held}", why=f"it should hold {stem}",
+            fix=f"move it away and run `course reset {stem[:2]}`",
+        )  # fmt: skip
+    return Job(
+        name=stem,
+        source=path,
+        target=out / path.name,
+        folder=path.parent,
+        num_cells=len(notebook.cells),
+        parameters=read_values(parameters, notebook, path),
+        env={ENV_NAME: str((out / PROGRESS).resolve())},
+    )
+
+
+def _next_free(folder: Path) -> Path:
+    number = 1
+    while (out := folder / f"{number:03d}").exists():
+        number += 1
+    return out
+
+
+def _claim(out: Path) -> None:
+    """Take `out` for this run: it must be new, empty or an earlier run's.
+
+    Raises:
+        BadRequest: it holds something else, or is no folder.
+        NotSaved: it cannot be written to.
+    """
+    if out.exists() and not out.is_dir():
+        saw = f"--out {out} is a file"
+    elif out.exists() and any(out.iterdir()) and not (out / SUMMARY).exists():
+        saw = f"--out {out} holds files that are not from an earlier run"
+    else:
+        save(out / SUMMARY, "{}\n")  # before hours of work, not after
+        (out / PROGRESS).unlink(missing_ok=True)
+        return
+    raise BadRequest(
+        saw, why="a run overwrites the notebooks in it", fix="name a new or an empty folder",
+    )  # fmt: skip
+
+
+def _save_summary(executions: list[Execution], out: Path, *, solutions: bool, parameters) -> dict:
+    progress = Progress(out / PROGRESS)
+    lessons = [_lesson_summary(e, progress, solutions=solutions) for e in executions]
+    summary = {
+        "notebooks": "solutions" if solutions else "notebooks",
+        "parameters": parameters,
+        "points": sum(lesson["points"] for lesson in lessons),
+        "of": sum(lesson["of"] for lesson in lessons),
+        "lessons": lessons,
+    }
+    save(out / SUMMARY, f"{json.dumps(summary, indent=1)}\n")
+    return summary
+
+
+def _lesson_summary(execution: Execution, progress: Progress, *, solutions: bool) -> dict:
+    lesson, exercises = find_lesson(execution.job.name), []
+    for exercise in lesson.exercises:
+        known = progress.exercise(exercise.id)
+        exercises.append({
+            "exercise": exercise.id, "title": exercise.title, "outcome": known["outcome"],
+            "points": known["best"], "of": exercise.points,
+        })  # fmt: skip
+    points = sum(exercise["points"] for exercise in exercises)
+    problems = [str(problem) for problem in execution.problems]
+    if solutions and not problems and points < lesson.points:
+        problems = [f"the solved notebook has {points} of {lesson.points} points"]
+    return {
+        "lesson": lesson.stem,
+        "seconds": round(execution.seconds, 1),
+        "problems": problems,
+        "points": points,
+        "of": lesson.points,
+        "exercises": exercises,
+    }

@@ -1,0 +1,77 @@
+"""Both notebooks of a lesson, made from its source. Executes nothing."""
+
+import hashlib
+import json
+
+from nbformat import NotebookNode, v4
+
+from course_utils.notebook.lesson_source import SOLUTION, Cell, LessonSource
+
+KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+
+
+def student_notebook(source: LessonSource) -> NotebookNode:
+    """The student's copy: stubs for solutions, no outputs, and a digest of itself."""
+    cells = [(cell, cell.stub) for cell in source.cells if cell.role != SOLUTION]
+    notebook = _notebook(source, cells)
+    notebook.metadata.course.digest = digest(notebook)
+    return notebook
+
+
+def solved_notebook(source: LessonSource) -> NotebookNode:
+    """The solved lesson, not yet executed."""
+    return _notebook(source, [(cell, cell.solved) for cell in source.cells])
+
+
+def digest(notebook: NotebookNode) -> str:
+    """A hash over what a student can change: cells, their order, sources and outputs."""
+    content = [(*identity(cell), cell.get("outputs", [])) for cell in notebook.cells]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def is_untouched(notebook: NotebookNode) -> bool:
+    """Whether the notebook is as some build made it, so that replacing it loses nothing."""
+    return course_metadata(notebook).get("digest") == digest(notebook)
+
+
+def identity(cell: NotebookNode) -> tuple[str, str, str]:
+    return cell.get("id", ""), cell.cell_type, cell.source
+
+
+def course_metadata(node: NotebookNode) -> dict:
+    """What the course wrote into a notebook's or a cell's metadata; empty for all others."""
+    found = node.metadata.get("course", {})
+    return found if isinstance(found, dict) else {}
+
+
+def is_same_lesson(one: NotebookNode, other: NotebookNode) -> bool:
+    """Equal cells, and equal metadata where the course wrote it. Outputs are not compared."""
+    return _essence(one) == _essence(other)
+
+
+def _essence(notebook: NotebookNode) -> tuple:
+    cells = [
+        (identity(cell), course_metadata(cell), cell.metadata.get("tags", []))
+        for cell in notebook.cells
+    ]
+    return cells, course_metadata(notebook)
+
+
+def _notebook(source: LessonSource, cells: list[tuple[Cell, str]]) -> NotebookNode:
+    metadata = {
+        "kernelspec": dict(KERNEL),
+        "language_info": {"name": "python"},
+        "course": {"lesson": source.stem, "version": source.version},
+    }
+    return v4.new_notebook(metadata=metadata, cells=[_node(cell, text) for cell, text in cells])
+
+
+def _node(cell: Cell, text: str) -> NotebookNode:
+    new_cell = v4.new_code_cell if cell.kind == "code" else v4.new_markdown_cell
+    node = new_cell(text, id=cell.id)
+    node.metadata.course = {"role": cell.role}
+    if cell.exercise:
+        node.metadata.course.exercise = cell.exercise
+    if cell.tags:
+        node.metadata.tags = list(cell.tags)
+    return node
