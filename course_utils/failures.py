@@ -46,3 +46,18 @@ def expect_failure(kind: type[BaseException], *, saying: str) -> Iterator[Caught
     line = next(line for line in str(caught.error).splitlines() if saying in line or not saying)
     shown = line.strip() if len(line) <= MAX_LINE else f"{line.strip()[: MAX_LINE - 3]}..."
     print(f"As expected, {type(caught.error).__name__}: {shown}")
+
+
+def expect_symptom(name: str, *, holds: bool) -> None:
+    """Say that a symptom without an exception is there; raise DidNotFail when it is not.
+
+    >>> expect_symptom("the loss is nan", holds=True)
+    As expected: the loss is nan
+    """
+    if not holds:
+        raise DidNotFail(
+            f"expected that {name}, and it is not so",
+            why="the lesson is about this failure, so its absence is a finding",
+            fix="restart the kernel and run all cells; if it stays, run `course doctor`",
+        )
+    print(f"As expected: {name}")

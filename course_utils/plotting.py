@@ -40,9 +40,17 @@ def draw_curves(ax: Axes, x, curves: dict[str, object]) -> None:
         ax.plot(x[finite], y[finite], **style)
         ax.plot(*last, marker="x" if num_lost else "", color=style["color"])
         label = f"{name} ({num_lost} of {len(y)} not finite)" if num_lost else name
+        is_late = finite.nonzero()[0][-1] >= len(y) / 2
         ax.annotate(
-            label, last, (-4, 6), textcoords="offset points", ha="right", color=style["color"]
+            label,
+            last,
+            (-4 if is_late else 4, 6),
+            textcoords="offset points",
+            ha="right" if is_late else "left",
+            color=style["color"],
+            bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 1},
         )
+    ax.margins(y=0.15)
 
 
 def draw_limit(ax: Axes, value: float, label: str) -> None:
@@ -52,6 +60,18 @@ def draw_limit(ax: Axes, value: float, label: str) -> None:
         label, (0.01, value), (0, 3), xycoords=("axes fraction", "data"),
         textcoords="offset points", color=GREY,
     )  # fmt: skip
+
+
+def draw_grid(ax: Axes, *, rows: list[str], columns: list[str], texts: list[list[str]]) -> None:
+    """Draw a table of words, one colour for each different word, read from left to right."""
+    words = sorted({word for row in texts for word in row})
+    colours = dict(zip(words, plt.get_cmap("Pastel1").colors, strict=False))
+    ax.imshow([[colours[word] for word in row] for row in texts], aspect="auto")
+    for y, row in enumerate(texts):
+        for x, word in enumerate(row):
+            ax.text(x, y, word, ha="center", va="center")
+    ax.set_xticks(range(len(columns)), columns)
+    ax.set_yticks(range(len(rows)), rows)
 
 
 def show(fig: Figure, caption: str) -> None:

@@ -86,14 +86,17 @@ def prompts(n: int, seed: int, *, level: str = "easy", split: Split = "train") -
     return Dataset.from_list([{"prompt": _ask(q), "answer": answer} for q, answer in drawn])
 
 
-def preferences(n: int, seed: int, *, level: str = "easy", split: Split = "train") -> "Dataset":
+def preferences(
+    n: int, seed: int, *, level: str = "easy", split: Split = "train", rejected: str = "digit"
+) -> "Dataset":
     """Make n pairs for RewardTrainer and DPOTrainer: columns `prompt`, `chosen`, `rejected`.
 
-    The chosen reply is the sum; in the rejected one a single digit is wrong, so both have the
-    same length.
+    The chosen reply is the sum. The rejected one is wrong by a single digit ("digit", the harder
+    lesson, both replies of the same length), or a number from 0 to 999 out of thin air ("guess",
+    which a reward model learns to tell in some fifty steps).
 
     Raises:
-        BadRequest: an unknown level, or more sums than the split holds.
+        BadRequest: an unknown level or kind, or more sums than the split holds.
 
     >>> pair = preferences(1, 0)[0]
     >>> len(pair["chosen"][0]["content"]) == len(pair["rejected"][0]["content"])
@@ -101,11 +104,17 @@ def preferences(n: int, seed: int, *, level: str = "easy", split: Split = "train
     """
     from datasets import Dataset  # brings pandas and pyarrow, and reading this module needs neither
 
-    rng = random.Random(f"wrong digits {seed}")
+    if rejected not in SPOILERS:
+        raise BadRequest(
+            f"rejected replies of kind {rejected!r} do not exist",
+            why="the kind says how wrong the rejected sum is",
+            fix=f"use one of {', '.join(SPOILERS)}",
+        )
+    rng, spoil = random.Random(f"wrong digits {seed}"), SPOILERS[rejected]
     drawn = _draw(n, seed, level=level, split=split)
     return Dataset.from_list(
         [
-            {"prompt": _ask(q), "chosen": _reply(answer), "rejected": _reply(_spoil(answer, rng))}
+            {"prompt": _ask(q), "chosen": _reply(answer), "rejected": _reply(spoil(answer, rng))}
             for q, answer in drawn
         ]
     )
@@ -117,6 +126,15 @@ def _spoil(answer: str, rng: random.Random) -> str:
     digits = "123456789" if place == 0 and len(answer) > 1 else "0123456789"
     wrong = rng.choice(digits.replace(answer[place], ""))
     return answer[:place] + wrong + answer[place + 1 :]
+
+
+def _guess(answer: str, rng: random.Random) -> str:
+    """A number below 1000 that is not the answer."""
+    guess = str(rng.randint(0, 999))
+    return guess if guess != answer else _guess(answer, rng)
+
+
+SPOILERS = {"digit": _spoil, "guess": _guess}
 
 
 def is_right(text: str, answer: str) -> bool:

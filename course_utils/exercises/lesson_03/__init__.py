@@ -1,0 +1,45 @@
+"""Lesson 03: what is asked about the LoRA reward model that logs 1.19e34, nan, then 0.
+
+One module for each thing to understand: its exercises, their criteria, right and wrong answers.
+"""
+
+from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.exercises.lesson_03.adamw_step import STEP
+from course_utils.exercises.lesson_03.alarm import ALARM
+from course_utils.exercises.lesson_03.dead import DEAD
+from course_utils.exercises.lesson_03.fix import FIX
+from course_utils.exercises.lesson_03.logged_loss import LOGGED
+from course_utils.exercises.lesson_03.quiz import QUIZ
+from course_utils.exercises.lesson_03.survival import RULE
+
+FIRST_DEATH = Prediction(
+    id="03.a",
+    name="FIRST_DEATH",
+    question="The log reads 1.19e+34, then 0. What became inf or nan first?",
+    choices={
+        "a": "the loss, while 32 micro-batches were added up",
+        "b": "an activation in the forward pass, beyond 65504",
+        "c": "a gradient in the backward pass",
+        "d": "a weight, when the optimizer wrote it",
+    },
+)
+
+SMALL_WINDOW = Prediction(
+    id="03.b",
+    name="SMALL_WINDOW",
+    question="The same run with one micro-batch a step. Will its first log line look broken?",
+    choices={
+        "a": "yes, loss is nan",
+        "b": "yes, loss is huge",
+        "c": "no, loss looks plausible",
+        "d": "no, because the run is healthy then",
+    },
+)
+
+LESSON = Lesson(
+    stem="03_reward_nan",
+    title="Loss 1.19e+34, grad_norm nan, then loss 0",
+    minutes=45,
+    exercises=(DEAD, LOGGED, STEP, RULE, FIX, ALARM, QUIZ),
+    predictions=(FIRST_DEATH, SMALL_WINDOW),
+)

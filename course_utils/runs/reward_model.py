@@ -1,0 +1,114 @@
+"""The reward-model run of lesson 03, small: the reported settings, three optimizer steps."""
+
+from dataclasses import dataclass
+
+from course_utils import training, zoo
+from course_utils.report import Table
+from course_utils.training import WeightChange
+
+MIN_SHARE_MOVED = 0.5
+MAX_LEARNING_RATES = 10.0  # three steps of the decaying schedule add up to two
+
+
+def reward_trainer(
+    *,
+    dtype: str = "float16",
+    task_type: str | None = "SEQ_CLS",
+    model: str = "tiny",
+    device: str = "auto",
+    seed: int = 0,
+    callbacks: list | None = None,
+    **changes: object,
+):
+    """Build a real RewardTrainer with LoRA in the reported configuration, with `changes`.
+
+    Args:
+        dtype: of the base model's weights, as in `from_pretrained(dtype=...)`.
+        task_type: LoRA's; SEQ_CLS makes PEFT train a full copy of the `score` head.
+        model: "tiny", a hub id or a local path.
+        callbacks: TrainerCallbacks to add.
+        changes: fields of RewardConfig that differ from the reported ones.
+
+    Raises:
+        TypeError: RewardConfig has no such field.
+    """
+    from peft import LoraConfig  # takes seconds, as the next two do
+    from transformers import set_seed
+    from trl import RewardConfig, RewardTrainer
+
+    set_seed(seed)
+    reported = dict(
+        learning_rate=1e-5, per_device_train_batch_size=1, gradient_accumulation_steps=2,
+        logging_steps=1, max_steps=3, gradient_checkpointing=False, optim="adamw_torch", bf16=False,
+        use_cpu=zoo.pick_device(device).type == "cpu", seed=seed,
+    )  # fmt: skip
+    config = RewardConfig(**(training.quiet_config() | reported | changes))
+    pairs_a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps
+    num_pairs = config.max_steps * pairs_a_step
+    return RewardTrainer(
+        model=zoo.load_reward_model(model, device=device, dtype=dtype),
+        args=config,
+        train_dataset=zoo.arithmetic.preferences(num_pairs, seed, rejected="guess"),
+        processing_class=zoo.load_tokenizer(model),
+        callbacks=callbacks,
+        peft_config=LoraConfig(
+            r=16, lora_alpha=32, target_modules=["q_proj", "v_proj"], task_type=task_type
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What several runs did to their trained weights, above all to the score head."""
+
+    changes: dict[str, list[WeightChange]]
+
+    @property
+    def num_dead(self) -> dict[str, int]:
+        """Number of trained tensors that hold inf or nan, for each run."""
+        return {run: sum(c.num_dead > 0 for c in found) for run, found in self.changes.items()}
+
+    @property
+    def heads(self) -> dict[str, WeightChange | None]:
+        """What became of the score head of each run; None where it is not trained."""
+        return {
+            run: next((c for c in found if "score" in c.name), None)
+            for run, found in self.changes.items()
+        }
+
+    def in_words(self, run: str) -> str:
+        """One run's head in one or two words: dead, frozen, still, too fast, healthy.
+
+        Still: less than half of it moved. Too fast: some weight moved over ten learning rates.
+        """
+        head = self.heads[run]
+        if self.num_dead[run]:
+            return "dead"
+        if head is None:
+            return "frozen"
+        if head.share_moved < MIN_SHARE_MOVED:
+            return "still"
+        return "too fast" if head.largest_move > MAX_LEARNING_RATES else "healthy"
+
+    def table(self) -> Table:
+        rows = []
+        for run, head in self.heads.items():
+            dead = f"{self.num_dead[run]} of {len(self.changes[run])}"
+            moved = f"{head.share_moved:.0%}" if head else "-"
+            largest = f"{head.largest_move:.2g}" if head and not self.num_dead[run] else "-"
+            rows.append((run, dead, moved, largest, self.in_words(run)))
+        columns = ("run", "dead tensors", "head moved", "largest move / lr", "head")
+        return Table(columns=columns, rows=rows)
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        return self.table()._repr_mimebundle_()
+
+
+def heads_after(settings: dict[str, dict], **run: object) -> Heads:
+    """Train three steps with each named set of changes, and compare what became of the head."""
+    return Heads(
+        {
+            name: training.train_and_compare(reward_trainer(**run | changes))
+            for name, changes in settings.items()
+        }
+    )

@@ -1,0 +1,88 @@
+"""Runs a Trainer and says what became of its weights. Builds no trainer and changes no setting."""
+
+import tempfile
+from dataclasses import dataclass
+
+from course_utils.report import Table
+
+
+def quiet_config() -> dict[str, object]:
+    """Settings that keep any Trainer from writing, reporting and printing; nothing numerical.
+
+    >>> quiet_config()["save_strategy"]
+    'no'
+    """
+    return {
+        "output_dir": tempfile.mkdtemp(prefix="course-"),
+        "report_to": "none",
+        "save_strategy": "no",
+        "disable_tqdm": True,
+        "log_level": "error",
+    }
+
+
+def log_last_step():
+    """A callback that makes a Trainer log its last step, whatever `logging_steps` says."""
+    from transformers import TrainerCallback  # takes seconds, and only lessons that train need it
+
+    class LogLastStep(TrainerCallback):
+        def on_step_end(self, args, state, control, **kwargs):
+            control.should_log |= state.global_step == state.max_steps
+
+    return LogLastStep()
+
+
+@dataclass(frozen=True)
+class WeightChange:
+    """What a run did to one trainable tensor."""
+
+    name: str
+    dtype: str
+    num_weights: int
+    num_dead: int  # weights that are inf or nan
+    share_moved: float  # of all weights, those with another value than before
+    largest_move: float  # the largest change of a finite weight, in learning rates
+
+
+def train_and_compare(trainer) -> list[WeightChange]:
+    """Train, and compare every trainable weight with what it was before.
+
+    Args:
+        trainer: any transformers Trainer, not yet trained.
+
+    Returns:
+        One WeightChange for each trainable tensor, in the model's order.
+    """
+    trainable = {n: p for n, p in trainer.model.named_parameters() if p.requires_grad}
+    before = {name: weight.detach().double().cpu() for name, weight in trainable.items()}
+    trainer.train()
+    changes = []
+    for name, weight in trainable.items():
+        now = weight.detach().double().cpu()
+        alive = now.isfinite()
+        move = (now - before[name])[alive].abs()
+        changes.append(
+            WeightChange(
+                name=name,
+                dtype=str(weight.dtype).removeprefix("torch."),
+                num_weights=now.numel(),
+                num_dead=int((~alive).sum()),
+                share_moved=float((move > 0).sum()) / now.numel(),
+                largest_move=float(move.max()) / trainer.args.learning_rate if len(move) else 0.0,
+            )
+        )
+    return changes
+
+
+def log_table(trainer, fields: tuple[str, ...] = ("step", "loss", "grad_norm")) -> Table:
+    """The Trainer's own log, three digits, only the named fields, no timings.
+
+    A field that an entry lacks is shown as a dash.
+    """
+    entries = [entry for entry in trainer.state.log_history if "loss" in entry]
+    rows = [tuple(_three_digits(entry.get(field)) for field in fields) for entry in entries]
+    return Table(columns=fields, rows=rows)
+
+
+def _three_digits(value: object) -> str:
+    return "-" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)

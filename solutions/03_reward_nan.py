@@ -1,0 +1,748 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Loss 1.19e+34, grad_norm nan, then loss 0
+#
+# After 45 minutes you will be able to
+#
+# * **decode** a logged loss that no loss function can produce,
+# * **find** the tensor that died first, and the step,
+# * **choose** settings with which the head really trains.
+#
+# Everything runs on a CPU in seconds. On a GPU (`DEVICE="auto"` finds it) the same cells run
+# there, faster; nothing else changes.
+
+# %% tags=["parameters"]
+MODEL = "tiny"
+DEVICE = "auto"
+SEED = 0
+FAST = False
+STRICT = False
+
+# %%
+from course_utils.lesson import TODO, start
+
+ex = start("03", strict=STRICT)
+
+import torch
+from peft import LoraConfig
+from transformers import set_seed
+from trl import RewardConfig, RewardTrainer
+
+from course_utils import plotting, training, zoo
+from course_utils.claims import Verdicts
+from course_utils.failures import expect_failure, expect_symptom
+
+ex
+
+# %% [markdown]
+# ## 1. The report
+#
+# A reward model is trained with TRL's own script on Qwen2.5-Math-1.5B-Instruct, with LoRA. From
+# [trl#2367](https://github.com/huggingface/trl/issues/2367), November 2024 (torch 2.5.1,
+# transformers 4.46.2, trl 0.12.0, peft 0.13.2, one RTX 3060): the loss reads `1.19e+34`,
+# `grad_norm` is `nan`, and from the next log line on the loss is `0`.
+#
+# Known settings: batch 1, 32 accumulation steps, lr 1e-5, `lora_task_type SEQ_CLS`,
+# `torch_dtype half`, gradient checkpointing.
+
+# %% [markdown]
+# ## 2. The suspects
+#
+# An article explained the failure. Its explanations come first, its remedies second. Some are
+# right. You will test them; nothing is marked yet.
+
+# %%
+verdicts = Verdicts("reward")
+verdicts.suspects("C1", "C2", "C3", "C4", "C11", "C12")
+
+# %%
+verdicts.suspects("C5", "C6", "C7", "C8", "C9", "C10")
+
+# %% [markdown]
+# ## 3. Predict
+#
+# Commit before you look. Put a letter in place of `TODO`.
+
+# %%
+### BEGIN SOLUTION
+my_guess = "c"
+### END SOLUTION
+ex.FIRST_DEATH.predict(my_guess)
+
+# %% [markdown]
+# ## 4. Break it
+#
+# This is the reported run with a tiny Qwen2 that was trained to add small numbers. The base is
+# float16 because the reporter's was; the reward model learns to prefer the right sum.
+
+# %%
+set_seed(SEED)
+reward_model = zoo.load_reward_model(MODEL, device=DEVICE, dtype="float16", seed=SEED)
+lora = LoraConfig(
+    r=16, lora_alpha=32, target_modules=["q_proj", "v_proj"], task_type="SEQ_CLS"
+)  # fmt: skip
+N, G = 25, 32
+pairs = zoo.arithmetic.preferences((N + 1) * G, SEED, rejected="guess")
+print("prompt  ", pairs[0]["prompt"][0]["content"])
+print("chosen  ", pairs[0]["chosen"][0]["content"])
+print("rejected", pairs[0]["rejected"][0]["content"])
+
+# %% [markdown]
+# `N = 25` optimizer steps make one log line, and `G = 32` micro-batches one optimizer step. Settings
+# that today's defaults would hide are written out: `optim`, `bf16`. Gradient checkpointing is off to
+# save time.
+
+# %%
+config = RewardConfig(
+    learning_rate=1e-5,
+    per_device_train_batch_size=1,
+    gradient_accumulation_steps=G,
+    logging_steps=N,
+    max_steps=N + 1,
+    optim="adamw_torch",
+    bf16=False,
+    gradient_checkpointing=False,
+    use_cpu=reward_model.device.type == "cpu",
+    seed=SEED,
+    **training.quiet_config(),
+)
+
+# %% [markdown]
+# Some 800 micro-batches follow, about 20 seconds. A small callback logs the last step too, so that
+# there is a second line. What will the two lines say?
+
+# %%
+trainer = RewardTrainer(
+    model=reward_model,
+    args=config,
+    train_dataset=pairs,
+    processing_class=zoo.load_tokenizer(MODEL),
+    peft_config=lora,
+    callbacks=[training.log_last_step()],
+)
+trainer.train()
+FIELDS = ("step", "loss", "grad_norm", "margin", "mean_reward", "accuracy")
+training.log_table(trainer, FIELDS)
+
+# %%
+first_line = trainer.state.log_history[0]
+expect_symptom("the loss is above 1e33 and below 1e35", holds=1e33 < first_line["loss"] < 1e35)
+expect_symptom("grad_norm is nan", holds=first_line["grad_norm"] != first_line["grad_norm"])
+zero_after = all(entry.get("loss", 0) == 0 for entry in trainer.state.log_history[1:])
+expect_symptom("every later loss is 0", holds=zero_after)
+verdicts.judge("C1", "true", "section 4", holds=zero_after)
+
+# %% [markdown]
+# The same shape as the report: a number with 34 zeros, nan beside it, then a perfect loss.
+# Note which fields are nan. `margin` and `mean_reward` never pretend.
+#
+# Three questions follow. What died first? Where does the number come from? Which of the suspects
+# had a hand in it?
+
+# %% [markdown]
+# ## 5. What died first?
+#
+# `reward_trainer` is the run of section 4 as a function, made small: `G = 2`, three steps, each
+# logged. Its arguments are the settings to change. First a healthy one, with float32 weights. What
+# does a healthy log look like?
+
+# %%
+from course_utils.runs.reward_model import reward_trainer
+
+run = dict(model=MODEL, device=DEVICE, seed=SEED)
+healthy = reward_trainer(dtype="float32", **run)
+healthy.train()
+training.log_table(healthy, FIELDS)
+
+# %% [markdown]
+# The loss starts near ln 2 = 0.693, as it must when the head is random numbers. Now the same in
+# float16. At which step does the log turn?
+
+# %%
+sick = reward_trainer(dtype="float16", **run)
+sick.train()
+training.log_table(sick, FIELDS)
+
+# %% [markdown]
+# Step 1 is the same in every field. The second line is dead. So the death lies between: after the
+# backward pass of step 1, and before the forward pass of step 2. Only one thing happens there.
+#
+# **Exercise 03.1, 5 minutes, a few lines, 3 points.** Write `dead_parameters(model)`: a list with
+# the full name of every *trainable* parameter that holds an inf or a nan. Later cells call it after
+# every step.
+
+
+# %%
+def dead_parameters(model):
+    """Names of the trainable parameters that hold inf or nan."""
+    ### BEGIN SOLUTION
+    trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    return [name for name, weight in trained if not torch.isfinite(weight).all().item()]
+    ### END SOLUTION
+
+
+# %%
+ex.DEAD.check(dead_parameters)
+
+# %% [markdown]
+# Now look after every optimizer step, with a callback. Which tensors are dead after step 1, on
+# the healthy run and on the sick one?
+
+# %%
+from transformers import TrainerCallback
+
+find_dead = ex.DEAD.answer
+
+
+class LookAtWeights(TrainerCallback):
+    def on_step_end(self, args, state, control, model, **kwargs):
+        dead = find_dead(model)
+        print(f"  step {state.global_step}: {len(dead)} dead", *dead[: len(dead) == 1])
+
+
+for dtype in ("float32", "float16"):
+    print(dtype)
+    reward_trainer(dtype=dtype, **run, callbacks=[LookAtWeights()]).train()
+
+# %% [markdown]
+# After step 1 exactly one tensor is dead: the `score` head. The LoRA matrices follow one step
+# later, when its nan has flowed through the model. The gradient of step 1 was finite, the log
+# showed it. So the optimizer wrote the first nan.
+
+# %% [markdown]
+# What is special about the head? Look at the formats of what is trained.
+
+# %%
+model = reward_trainer(dtype="float16", **run).model
+trained = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
+for part in ("lora_A", "lora_B", "score"):
+    chosen = [(n, w) for n, w in trained if part in n]
+    formats = {str(weight.dtype) for _, weight in chosen}
+    print(f"{part:7} {len(chosen)} trainable tensors in {', '.join(formats)}")
+print(model.base_model.model.score)
+no_lora_in_head = not any("lora" in name for name, _ in trained if "score" in name)
+verdicts.judge("C12", "wrong: score is copied whole", "section 5", holds=no_lora_in_head)
+
+# %% [markdown]
+# `task_type="SEQ_CLS"` makes PEFT put the `score` head into `modules_to_save`: a trainable copy in
+# the base's format, float16. LoRA's own matrices are made in float32, and they were alive after
+# step 1.
+#
+# An instrument can say the rest. `watch` records little at each step and replays the step that
+# went wrong.
+
+# %%
+watched = reward_trainer(dtype="float16", **run)
+pass
+
+# %%
+ex.FIRST_DEATH.recall()
+
+# %% [markdown]
+# ## 6. Where does 1.19e34 come from?
+#
+# No float16 number is that large, and the loss is `-logsigmoid(r_chosen - r_rejected)`, about 0.69
+# here. So the number is made by the log. These are the lines of the Trainer that make it.
+
+# %%
+import inspect
+
+from transformers import Trainer
+
+source = inspect.getsource(Trainer).splitlines()
+start_line = next(i for i, line in enumerate(source) if "args.logging_nan_inf_filter" in line)
+print("\n".join(line[16:] for line in source[start_line : start_line + 6]))
+finish = next(i for i, line in enumerate(source) if 'logs["loss"] = ' in line)
+print("...")
+print(source[finish].strip())
+verdicts.judge("C11", "wrong: no softmax, and 1.19e34 > 65504", "section 6", holds=1.19e34 > 65504)
+
+# %% [markdown]
+# A micro-batch whose loss is nan does not add nan. It adds `total / (1 + steps since the last
+# log)`: an average. But it does so once for every **micro-batch**, while the divisor counts
+# **optimizer steps** (`global_step` is the number of finished ones).
+#
+# Say that step 1 of a window of N is healthy and adds up to `first_loss`; steps 2 to N are all nan,
+# G micro-batches each. What is logged at the end of the window?
+
+# %% [markdown]
+# **Exercise 03.2, 10 minutes, one formula, 4 points.** Write `logged_loss(first_loss,
+# logging_steps, accumulation_steps)`: the number in the log after a window in which only the first
+# optimizer step was healthy. A loop is fine; a closed form is nicer.
+
+
+# %%
+def logged_loss(first_loss, logging_steps, accumulation_steps):
+    """What the Trainer logs when only the first step of the window had a finite loss."""
+    ### BEGIN SOLUTION
+    growth = ((logging_steps + 1) / 2) ** accumulation_steps
+    return growth / logging_steps * first_loss
+    ### END SOLUTION
+
+
+# %%
+ex.LOGGED.check(logged_loss)
+
+# %% [markdown]
+# The formula runs backwards as well: the log of a dead run still holds the loss of its first step.
+# What was it in your run? What was the reporter's, if the script's example value N = 25 was used
+# (an inference; G = 32 is in the report)?
+
+# %%
+predict_log = ex.LOGGED.answer
+for who, logged in (("your run", first_line["loss"]), ("trl#2367", 1.19e34)):
+    first_loss = logged / predict_log(1.0, 25, 32)
+    print(f"{who}: {logged:.3g} means that step 1 had a loss of {first_loss:.3f}")
+for other in (24, 26):
+    first_loss = 1.19e34 / predict_log(1.0, other, 32)
+    print(f"with N = {other} the report would mean a first loss of {first_loss:.2f}")
+
+# %% [markdown]
+# A new head scores both replies alike, so its first loss must be near ln 2 = 0.693. The report
+# decodes to such a loss with N = 25, and with neither neighbour.
+#
+# If you understand the number, you can predict others. Before you run G = 8 and G = 1: what will
+# they log?
+
+# %%
+### BEGIN SOLUTION
+my_guess = "c"
+### END SOLUTION
+ex.SMALL_WINDOW.predict(my_guess)
+for g in (8, 1):
+    print(f"G = {g}: your formula says about {predict_log(0.7, N, g):.2g}")
+
+# %%
+dead_at = {}
+for g in (8, 1):
+    small = reward_trainer(
+        **run, gradient_accumulation_steps=g, logging_steps=N, max_steps=N + 1,
+        callbacks=[training.log_last_step()],
+    )  # fmt: skip
+    dead_at[g] = sum(change.num_dead > 0 for change in training.train_and_compare(small))
+    print(f"G = {g}")
+    print(training.log_table(small))
+ex.SMALL_WINDOW.recall()
+
+# %% [markdown]
+# With `G = 1` a dead run logs a loss that looks *better* than ln 2. Nothing about it would alarm
+# you. The same weights are dead in all three runs: accumulation changes what is logged, not what
+# is trained.
+
+# %%
+verdicts.judge(
+    "C4", "false for training, true of the logged number", "section 6, G = 1, 8, 32",
+    holds=all(dead_at.values()),
+)  # fmt: skip
+verdicts.judge("C8", "no effect on the nan", "section 6, G = 1", holds=dead_at[1] > 0)
+
+# %% [markdown]
+# How fast does the number grow? The curve below is your formula after each optimizer step of one
+# window.
+
+# %%
+import matplotlib.pyplot as plt
+
+steps = range(1, N + 1)
+fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+curves = {f"G = {g}": [predict_log(0.693, n, g) for n in steps] for g in (1, 8, 32)}
+plotting.draw_curves(ax, steps, curves)
+plotting.draw_limit(ax, 65504, "largest float16, 65504")
+ax.set(yscale="log", xlabel="optimizer steps in the window", ylabel="logged loss")
+ax.set_title("The logged loss is compound interest on one healthy step")
+ends = ", ".join(f"{curve[-1]:.2g} with {name}" for name, curve in curves.items())
+plotting.show(fig, f"After {N} steps the log reads {ends}, for the same dead model.")
+
+# %% [markdown]
+# ## 7. Eliminate
+#
+# Each suspect that is a setting gets its run: three steps, then a look at every trained weight.
+# `dead` counts tensors with inf or nan; `moved` is the share of the head's weights that changed at
+# all; `largest move` is measured in learning rates, and three AdamW steps should make about two.
+#
+# Which of these will live?
+
+# %%
+from course_utils.runs.reward_model import heads_after
+
+suspects = heads_after(
+    {
+        "as reported": {},
+        "one accumulation step": {"gradient_accumulation_steps": 1},
+        "batch of 4": {"per_device_train_batch_size": 4},
+        "lr 1e-6": {"learning_rate": 1e-6},
+        "max_grad_norm 0.1": {"max_grad_norm": 0.1},
+        "no logging filter": {"logging_nan_inf_filter": False},
+        "task_type None": {"task_type": None},
+    },
+    **run,
+)
+suspects
+
+# %% [markdown]
+# Small batches, small steps and tight clipping change nothing. `task_type None` lives, but look at
+# its head: nobody trains it, so a random head sets the goal.
+#
+# Now one of your own. Which setting do *you* suspect? Any field of `RewardConfig` will do, and
+# `dtype` or `task_type`.
+
+# %%
+### BEGIN SOLUTION
+my_suspect = {"weight_decay": 0.1}
+### END SOLUTION
+mine = {} if my_suspect is TODO else {f"mine: {my_suspect}": my_suspect}
+heads_after({"as reported": {}} | mine, **run)
+
+# %%
+died, head = suspects.num_dead, suspects.heads
+verdicts.judge(
+    "C3", "inverted: it was set, and it makes the fp16 head trainable", "section 7",
+    holds=died["as reported"] > 0 and died["task_type None"] == 0,
+)  # fmt: skip
+verdicts.judge(
+    "C6", "no fix: it was already passed", "section 7", holds=head["as reported"] is not None
+)
+
+# %% [markdown]
+# Mixed precision (claim C9) keeps float32 master weights, and that would help. But it presupposes
+# float32 weights to begin with. What happens when the weights themselves are float16?
+
+# %%
+device = zoo.pick_device(DEVICE).type
+weight = torch.nn.Parameter(torch.ones(2, dtype=torch.float16, device=device))
+optimizer, scaler = torch.optim.AdamW([weight]), torch.amp.GradScaler(device)
+scaler.scale((weight * weight).sum()).backward()
+with expect_failure(ValueError, saying="Attempting to unscale FP16 gradients") as caught:
+    scaler.unscale_(optimizer)
+verdicts.judge(
+    "C9", "right idea, but it needs float32 weights", "section 7", holds=caught.error is not None
+)
+
+# %% [markdown]
+# And the learning rate (C10): does LoRA need a smaller one? The runs below have float32
+# weights and differ in `learning_rate` only.
+
+# %%
+longer = dict(per_device_train_batch_size=8, gradient_accumulation_steps=1)
+longer["max_steps"] = 20 if FAST else 40
+final = {}
+for lr in (1e-5, 1e-4, 1e-3):
+    rated = reward_trainer(dtype="float32", learning_rate=lr, logging_steps=10, **longer, **run)
+    rated.train()
+    final[lr] = [entry["loss"] for entry in rated.state.log_history if "loss" in entry][-1]
+    print(f"lr {lr:g}: last loss {final[lr]:.2f}")
+verdicts.judge(
+    "C10",
+    "wrong: more learns faster here",
+    "section 7",
+    holds=final[1e-3] < final[1e-4] < final[1e-5],
+)
+
+# %% [markdown]
+# ## 8. Explain
+#
+# What remains is the optimizer's own arithmetic on a float16 weight. AdamW keeps m and v **in the
+# weight's format**. One scalar is enough to see it. What is left of `eps` and of `v` in each?
+
+# %%
+for dtype in (torch.float32, torch.bfloat16, torch.float16):
+    eps = torch.tensor(1e-8, dtype=dtype)
+    g = torch.tensor([1e-1, 1e-2, 4e-3, 1e-3], dtype=dtype)
+    v = [f"{value:.1e}" for value in (0.001 * g * g).tolist()]
+    print(f"{dtype!s:15} eps {eps.item():.1e}   v for g = 0.1, 0.01, 0.004, 0.001: {', '.join(v)}")
+
+# %% [markdown]
+# **Exercise 03.3, 10 minutes, a few lines, 4 points.** Write `first_adamw_step(grad, eps)`: AdamW's
+# first update in learning rates, without weight decay, every operation **in `grad.dtype`**, as the
+# single-tensor implementation does.
+#
+# $$m = 0.1\,g,\quad v = 0.001\,g^2,\quad \mathrm{step} =
+# \frac{m / 0.1}{\sqrt{v / 0.001} + \mathrm{eps}}$$
+#
+# `grad` is a tensor of any shape; the step has its shape and dtype.
+
+
+# %%
+def first_adamw_step(grad, eps):
+    """AdamW's first update, in learning rates, computed in the dtype of grad."""
+    ### BEGIN SOLUTION
+    m = grad * 0.1
+    v = grad * grad * 0.001
+    denominator = torch.sqrt(v / 0.001) + eps
+    return m / 0.1 / denominator
+    ### END SOLUTION
+
+
+# %%
+ex.STEP.check(first_adamw_step)
+
+# %%
+adamw_step = ex.STEP.answer
+g = torch.logspace(-1, -6, 60)
+curves = {
+    "float32, eps 1e-8": adamw_step(g, 1e-8),
+    "float16, eps 1e-4": adamw_step(g.half(), 1e-4).float(),
+    "float16, eps 1e-8": adamw_step(g.half(), 1e-8).float(),
+}
+
+# %%
+fig, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+plotting.draw_curves(ax, g, curves)
+ax.set(xscale="log", yscale="log", ylim=(0.01, 300), xlim=(0.13, 7e-7))
+ax.set(xlabel="gradient, from large to small", ylabel="step / lr")
+ax.set_title("Below a gradient of 5e-3, v is gone and only eps is left")
+lost = g[~curves["float16, eps 1e-8"].isfinite()].max().item()
+worst = curves["float16, eps 1e-4"].max().item()
+plotting.show(fig, f"In float16 the step is not finite from g = {lost:.1g} down; eps 1e-4 makes it "
+              f"finite and up to {worst:.0f} times too large.")  # fmt: skip
+
+# %% [markdown]
+# The chain, every link of it seen:
+#
+# 1. SEQ_CLS makes PEFT train a copy of `score`, in the base's float16.
+# 2. AdamW keeps v in float16. For |g| below 5e-3, 0.001 g² rounds to 0.
+# 3. eps = 1e-8 rounds to 0 too: the step is m / 0, inf, or nan where g = 0.
+# 4. The next forward pass is nan, and everything after it.
+# 5. The Trainer replaces each nan loss by an average, once a micro-batch: the log grows.
+
+# %% [markdown]
+# It is **range**, not precision, that kills: float16 ends at 6e-8, bfloat16 and float32 reach below
+# 1e-38. The fused optimizer reads float16 too, but computes inside its kernel in float32.
+#
+# **Exercise 03.4, 5 minutes, one expression, 3 points.** Write `survives(dtype, optim, eps,
+# head_trains)`: is the head finite after one step? `dtype` is a torch dtype; `optim` is one of
+# `"adamw_torch"`, `"adamw_torch_fused"`, `"sgd"`.
+
+
+# %%
+def survives(dtype, optim, eps, head_trains):
+    """Whether a score head in this format is finite after one step of this optimizer."""
+    ### BEGIN SOLUTION
+    eps_is_lost = not torch.tensor(eps, dtype=dtype).bool()
+    return not (head_trains and optim == "adamw_torch" and eps_is_lost)
+    ### END SOLUTION
+
+
+# %%
+ex.RULE.check(survives)
+
+# %% [markdown]
+# The whole grid, with the real trainer: each field is a run. Finite is one thing; look also at what
+# the finite ones do to the head.
+
+# %%
+formats = ("float32", "bfloat16", "float16")
+optimizers = {
+    "adamw_torch, eps 1e-8": {},
+    "adamw_torch, eps 1e-6": {"adam_epsilon": 1e-6},
+    "adamw_torch, eps 1e-4": {"adam_epsilon": 1e-4},
+    "adamw_torch_fused": {"optim": "adamw_torch_fused"},
+    "sgd": {"optim": "sgd"},
+    "task_type None": {"task_type": None},
+}
+grid = {dtype: heads_after(optimizers, dtype=dtype, **run) for dtype in formats}
+
+# %%
+fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
+texts = [[grid[dtype].in_words(name) for dtype in formats] for name in optimizers]
+plotting.draw_grid(ax, rows=list(optimizers), columns=list(formats), texts=texts)
+ax.set_title("Few fields are finite, moving, and moving by the right amount")
+words = [text for row in texts for text in row]
+counts = ", ".join(f"{words.count(w)} {w}" for w in sorted(set(words), key=words.index))
+plotting.show(fig, f"Of {len(words)} runs: {counts}.")
+
+# %% [markdown]
+# Two surprises that the nan had hidden. A larger eps in float16 is finite and takes steps
+# far beyond the learning rate, because v is still 0. And in bfloat16 most of the head **stands
+# still**: near 0.02 its numbers lie 1.2e-4 apart, so a step of 1e-5 is rounded away. That is
+# precision, not range.
+
+# %%
+at = torch.tensor(0.02)
+for dtype in (torch.float32, torch.bfloat16, torch.float16):
+    here = at.to(dtype)
+    up = torch.nextafter(here, here * 2)
+    print(f"{dtype!s:15} next number after 0.02 is {(up.float() - here.float()).item():.1e} away")
+
+# %% [markdown]
+# ## 9. Fix it
+#
+# **Exercise 03.5, 8 minutes, one setting, 4 points.** Put into `fix` the changes to the reported
+# run, as few as you can: any field of `RewardConfig`, or `dtype`, or `task_type`. The check
+# *trains* with them, and looks at the head: alive, trained, moving, and at a sane pace.
+
+
+# %%
+### BEGIN SOLUTION
+fix = {"dtype": "float32", "optim": "adamw_torch_fused"}
+### END SOLUTION
+
+# %%
+ex.FIX.check(fix)
+
+# %% [markdown]
+# ## 10. Prove it
+#
+# Before and after, in a run that is long enough to learn: batches of 8, lr 1e-3, every step logged,
+# the filter off so that the loss cannot lie. The two runs differ by your fix only.
+
+# %%
+common = longer | dict(learning_rate=1e-3, logging_nan_inf_filter=False)
+losses = {}
+for name, change in {"as reported": {}, "with your fix": ex.FIX.answer}.items():
+    proof = reward_trainer(**run | common | change)
+    proof.train()
+    losses[name] = [entry["loss"] for entry in proof.state.log_history if "loss" in entry]
+
+# %%
+fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+plotting.draw_curves(ax, range(1, common["max_steps"] + 1), losses)
+ax.set(xlabel="optimizer step", ylabel="loss", title="One healthy step, against a run that learns")
+mended = losses["with your fix"]
+first, last = sum(mended[:5]) / 5, sum(mended[-5:]) / 5
+lost = sum(loss != loss for loss in losses["as reported"])
+caption = f"With the fix the loss falls from {first:.1f} to {last:.1f} (means of five steps). "
+plotting.show(fig, f"{caption}As reported, {lost} of {len(mended)} steps have no loss.")
+expect_symptom("the run with the fix learns", holds=last < first - 0.1)
+
+# %% [markdown]
+# What did the article's remedy do, and what does each remedy cost? `torch_dtype auto` meant
+# bfloat16 for the reporter's checkpoint.
+
+# %%
+remedies = heads_after(
+    {
+        "dtype auto (bfloat16)": {"dtype": "bfloat16"},
+        "dtype float32": {"dtype": "float32"},
+        "fused AdamW, float16": {"optim": "adamw_torch_fused"},
+        "your fix": ex.FIX.answer,
+    },
+    **run,
+)
+remedies
+
+# %%
+auto, wide = remedies.heads["dtype auto (bfloat16)"], remedies.heads["dtype float32"]
+verdicts.judge(
+    "C5", "ends the nan; most of a bfloat16 head stands still", "section 10",
+    holds=remedies.num_dead["dtype auto (bfloat16)"] == 0 and auto.share_moved < wide.share_moved / 2,
+)  # fmt: skip
+norms = [run_.state.log_history[0]["grad_norm"] for run_ in (healthy, sick)]
+print(f"grad_norm of step 1 in float32 and float16: {norms[0]:.3f}, {norms[1]:.3f}")
+verdicts.judge(
+    "C2", "right knob, wrong mechanism: the optimizer's eps and v", "sections 5 and 8",
+    holds=abs(norms[0] - norms[1]) < 0.02 * norms[0],
+)  # fmt: skip
+
+# %% [markdown]
+# ## 11. A guard that stops at step 1
+#
+# **Exercise 03.6, 8 minutes, a small function, 3 points.** Write `alarm(log, dead)`: one sentence
+# that names what is wrong, or `None`. `log` is one entry of the Trainer's log (a dict; not every
+# value is a float), `dead` the list that `dead_parameters` gives. It must see through a loss
+# that reads 0.0.
+
+
+# %%
+def alarm(log, dead):
+    """A sentence that names the broken field or weights, or None when all is well."""
+    ### BEGIN SOLUTION
+    broken = [k for k, v in log.items() if v != v or v in (float("inf"), float("-inf"))]
+    broken = [*dead, *broken]
+    return f"stop: {', '.join(broken)} not finite" if broken else None
+    ### END SOLUTION
+
+
+# %%
+ex.ALARM.check(alarm)
+
+# %%
+sound_alarm = ex.ALARM.answer
+
+
+class Guard(TrainerCallback):
+    def on_step_end(self, args, state, control, model, **kwargs):
+        log = state.log_history[-1] if state.log_history else {}
+        if sound_alarm(log, find_dead(model)):
+            control.should_training_stop = True
+
+
+for dtype in ("float32", "float16"):
+    guarded = reward_trainer(dtype=dtype, **run, callbacks=[Guard()])
+    guarded.train()
+    print(f"{dtype}: {guarded.state.global_step} of {guarded.args.max_steps} steps")
+
+# %%
+verdicts.judge(
+    "C7", "right, but the loss lies: watch grad_norm, margin and the weights", "sections 4 and 11",
+    holds=guarded.state.global_step == 1,
+)  # fmt: skip
+
+# %% [markdown]
+# For your own runs, `NonFiniteGuard` from `course_utils.diagnostics` does this for any Trainer:
+# loss, gradient norm, every metric and the weights, with a report that says what to do.
+
+# %%
+pass
+
+# %% [markdown]
+# ## 12. The verdicts
+#
+# Every claim of the article, and where you saw it decided.
+
+# %%
+verdicts.table()
+
+# %% [markdown]
+# The thread ends where you began: the reporter found `torch_dtype half` and used `auto`
+# ([trl#2367](https://github.com/huggingface/trl/issues/2367)). The same mechanism elsewhere:
+# [pytorch#147437](https://github.com/pytorch/pytorch/issues/147437). Today defaults hide it
+# (fused AdamW, float32 or bfloat16 weights), but PEFT still leaves `modules_to_save` in the base's
+# format, and the filter still inflates.
+
+# %% [markdown]
+# ## 13. Next time
+#
+# * **Signature**: a loss no formula can give, or 0.0, with `grad_norm`, `margin` or `mean_reward`
+#   nan from the second logged step on.
+# * **Look first** at trained weights in 16 bits: which optimizer divides in their format?
+# * **Look-alikes**: nan *before* the first step (activations: lesson 05); nan gradients with a
+#   finite loss (lesson 04).
+
+# %% [markdown]
+# **Exercise 03.7, 2 minutes, two letters, 2 points.** 1) Your log says `loss 0.0, grad_norm nan`.
+# Look first at a) the learning rate, b) the trained weights after step 1, c) the data. 2) A
+# bfloat16 head at lr 1e-5 a) becomes nan, b) trains as in float32, c) hardly moves.
+
+# %%
+### BEGIN SOLUTION
+quiz = {"1": "b", "2": "c"}
+### END SOLUTION
+
+# %%
+ex.QUIZ.check(quiz)
+
+# %% [markdown]
+# In three lines:
+#
+# * The optimizer wrote the first nan: eps and v round to 0 in a float16 head.
+# * 1.19e34 is compound interest on one healthy loss, paid by the logging filter.
+# * Finite is not yet trained: see that weights move, and by about one learning rate.
+#
+# Further reading: [trl#2367](https://github.com/huggingface/trl/issues/2367), Kingma and Ba (2015)
+# on [Adam](https://arxiv.org/abs/1412.6980), Micikevicius et al. (2018) on
+# [mixed precision](https://arxiv.org/abs/1710.03740).
+
+# %%
+ex.progress()
