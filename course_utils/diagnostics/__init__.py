@@ -1,0 +1,31 @@
+"""Instruments for a run that broke. Each is imported when it is first used, torch with it."""
+
+from importlib import import_module
+
+_HOME = {
+    "trace_step": "nonfinite",
+    "watch": "nonfinite",
+    "NonFiniteReport": "nonfinite",
+    "run_in_child": "autopsy",
+    "warm_children": "autopsy",
+    "Autopsy": "autopsy",
+    "bisect_config": "bisect",
+    "unmask_float_traps": "traps",
+    "float_flags": "traps",
+    "NonFiniteGuard": "guard",
+    "decode_logged_loss": "logged_loss",
+    "simulate_logged_loss": "logged_loss",
+    "diagnose_cublas": "cublas",
+    "read_cublas_environment": "cublas",
+}
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,157 @@
+"""What the Trainer's logged loss says once a NaN is in it, computed forwards and backwards.
+
+Pure arithmetic on numbers: no Trainer, no model. Pinned to the real Trainer by a test.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from course_utils.errors import BadRequest, ShapeMismatch
+from course_utils.report import Report, Table
+
+
+def simulate_logged_loss(
+    losses: Sequence[float], *, logging_steps: int, gradient_accumulation_steps: int
+) -> list[float]:
+    """The losses a Trainer would log, with `logging_nan_inf_filter=True`, its default.
+
+    Args:
+        losses: mean loss of every micro-batch, in order, in nats; nan or inf where it broke.
+            Its length is a multiple of `gradient_accumulation_steps`.
+        logging_steps: optimizer steps between two log lines.
+        gradient_accumulation_steps: micro-batches per optimizer step.
+
+    Returns:
+        One number per log line, in nats if no loss was replaced.
+
+    Raises:
+        ShapeMismatch: the last optimizer step has too few micro-batches.
+
+    Numerics:
+        The sum is kept in float32. Above 3.4e38 it is inf, and then for ever nan, because the
+        Trainer clears it by subtracting it from itself.
+
+    Source:
+        transformers 5.23, `Trainer._inner_training_loop` and `_maybe_log_save_evaluate`.
+
+    >>> simulate_logged_loss([0.6, math.nan], logging_steps=2, gradient_accumulation_steps=1)
+    [0.45000...]
+    """
+    if len(losses) % gradient_accumulation_steps:
+        raise ShapeMismatch(
+            f"{len(losses)} losses with gradient_accumulation_steps={gradient_accumulation_steps}",
+            why="an optimizer step needs all of its micro-batches",
+            fix="give a multiple of gradient_accumulation_steps losses",
+        )
+    logged, last_logged = [], 0
+    total = np.float32(0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for index, loss in enumerate(np.asarray(losses, dtype=np.float32)):
+            step, micro_batch = divmod(index, gradient_accumulation_steps)
+            if np.isfinite(loss):
+                total += loss / np.float32(gradient_accumulation_steps)
+            else:
+                total += total / np.float32(1 + step - last_logged)
+            is_last = micro_batch == gradient_accumulation_steps - 1
+            if is_last and (step + 1) % logging_steps == 0:
+                logged.append(float(total) / logging_steps)
+                total -= total
+                last_logged = step + 1
+    return logged
+
+
+@dataclass(frozen=True)
+class LoggedLoss(Report):
+    """A logged loss taken apart: the loss of the healthy steps, and what the filter made of it."""
+
+    logged: float
+    logging_steps: int
+    gradient_accumulation_steps: int
+    num_healthy_steps: int
+
+    @property
+    def factor(self) -> float:
+        """Logged loss per nat of healthy loss.
+
+        In step s of a window every NaN micro-batch multiplies the sum by (s + 1) / s, so after
+        k healthy of N steps, with G micro-batches each, the sum of k losses has grown by
+        ((N + 1) / (k + 1))^G; the log divides it by N.
+        """
+        n, k = self.logging_steps, self.num_healthy_steps
+        return k / n * ((n + 1) / (k + 1)) ** self.gradient_accumulation_steps
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean loss of the healthy steps in the window, in nats."""
+        return self.logged / self.factor
+
+    @property
+    def headline(self) -> str:
+        steps = f"{self.num_healthy_steps} healthy of {self.logging_steps} steps"
+        return f"logged {self.logged:.3g} = mean loss {self.mean_loss:.3g} ({steps}), " + (
+            f"multiplied by {self.factor:.3g}"
+        )
+
+    def table(self) -> Table:
+        """The same number under neighbouring assumptions: only a plausible loss can be true."""
+        last = min(self.logging_steps, max(5, self.num_healthy_steps + 2))
+        rows = []
+        for count in range(1, last + 1):
+            other = LoggedLoss(
+                self.logged, self.logging_steps, self.gradient_accumulation_steps, count
+            )
+            rows.append((str(count), f"{other.factor:.3g}", f"{other.mean_loss:.3g}"))
+        columns = ("healthy steps", "factor", "their mean loss")
+        return Table(columns=columns, rows=rows)
+
+    def to_dict(self) -> dict:
+        return {**asdict(self), "factor": self.factor, "mean_loss": self.mean_loss}
+
+
+def decode_logged_loss(
+    logged: float,
+    *,
+    logging_steps: int,
+    gradient_accumulation_steps: int,
+    nan_from_step: int = 2,
+) -> LoggedLoss:
+    """Undo what `logging_nan_inf_filter` did to a logged loss.
+
+    Args:
+        logged: the loss in the log line, in nats times an unknown factor.
+        logging_steps: optimizer steps between two log lines.
+        gradient_accumulation_steps: micro-batches per optimizer step.
+        nan_from_step: first optimizer step of this window, from 1, whose losses were all nan or
+            inf. The default fits an optimizer that breaks the weights in its first step.
+
+    Raises:
+        BadRequest: nothing can be decoded: no step was healthy, none was broken, or the logged
+            number is not positive and finite.
+
+    Numerics:
+        The factor leaves float32 (and the log shows inf, then nan) once G * ln((N + 1) / (k + 1))
+        passes about 88.
+
+    Source:
+        huggingface/trl#2367, where 1.19e34 was logged for a loss of ln 2.
+
+    >>> one = decode_logged_loss(1.19e34, logging_steps=25, gradient_accumulation_steps=32)
+    >>> print(one.headline)
+    logged 1.19e+34 = mean loss 0.672 (1 healthy of 25 steps), multiplied by 1.77e+34
+    """
+    if not 2 <= nan_from_step <= logging_steps + 1:
+        raise BadRequest(
+            f"nan_from_step={nan_from_step} with logging_steps={logging_steps}",
+            why="without a healthy step in the window the log says 0 whatever the loss was",
+            fix=f"give a step from 2 to {logging_steps + 1}; the last means that none was broken",
+        )
+    if not (math.isfinite(logged) and logged > 0):
+        raise BadRequest(
+            f"a logged loss of {logged}",
+            why="0 is what the filter logs once all is nan, and inf or nan has lost its factor",
+            fix="give the first large number in the log, the line before the zeros",
+        )
+    return LoggedLoss(logged, logging_steps, gradient_accumulation_steps, nan_from_step - 1)

@@ -1,0 +1,191 @@
+"""A dead child is described from its evidence, and nothing of it is left running."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from course_utils.diagnostics import children
+from course_utils.diagnostics.autopsy import run_in_child, warm_children
+from course_utils.diagnostics.traps import SELF_RAISED, divide_integers_by_zero
+from course_utils.errors import BadRequest, Unsupported
+
+NEVER_S = 600  # longer than any of these tests may take
+
+
+def say_then_divide():
+    print("step 1: loss 0.69")
+    divide_integers_by_zero()
+
+
+def hang_with_a_grandchild(pid_file):
+    grandchild = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({NEVER_S})"])
+    Path(pid_file).write_text(f"{os.getpid()} {grandchild.pid}")
+    time.sleep(NEVER_S)
+
+
+def leave_a_grandchild(pid_file):
+    grandchild = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({NEVER_S})"])
+    Path(pid_file).write_text(str(grandchild.pid))
+
+
+def alive(pids):
+    """Of some process ids, those still running once a kill has had time to arrive."""
+    deadline = time.monotonic() + 3
+    while (left := [pid for pid in pids if runs(pid)]) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left
+
+
+def runs(pid):
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def interrupt_once_written(path):
+    """Ctrl-C, as the main thread gets it, when the child is seen to be at work."""
+
+    def wait_and_interrupt():
+        while not (path.exists() and path.read_text()):
+            time.sleep(0.02)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    threading.Thread(target=wait_and_interrupt, daemon=True).start()
+
+
+@pytest.fixture(params=["cold", "warm"])
+def run(request):
+    if request.param == "cold":
+        yield run_in_child
+    else:
+        with warm_children() as run:
+            yield run
+
+
+def test_a_native_integer_division_by_zero_is_read_as_sigfpe(run):
+    autopsy = run(say_then_divide)
+    assert (autopsy.exit_code, autopsy.signal_name) == (-8, "SIGFPE")
+    expected = "the child died of SIGFPE (signal 8; return code -8; a shell prints status 136)"
+    assert autopsy.headline == expected
+    assert autopsy.last_line == "step 1: loss 0.69"
+    assert "traps.py" in str(autopsy.stack[0]) and autopsy.fault == "Floating point exception"
+    assert "integer division by zero" in autopsy.meaning
+
+
+def test_the_report_says_what_is_not_in_the_log_and_holds_no_folder(run):
+    text = run(say_then_divide).text()
+    assert "not in the log" in text and "a Python exception, nan or inf, out of memory" in text
+    assert "/" not in text and "0x" not in text
+
+
+def test_a_child_that_raised_the_signal_itself_is_said_to_have(monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    script = "import platform; platform.machine = lambda: 'aarch64'; "
+    script += "from course_utils.diagnostics.traps import *; divide_integers_by_zero()"
+    autopsy = run_in_child([sys.executable, "-c", script])
+    assert autopsy.signal_name == "SIGFPE" and SELF_RAISED in autopsy.text()
+
+
+def test_an_exception_is_named_with_the_line_that_raised_it(run):
+    def fail():
+        raise ValueError("batch 4 is not divisible by 16")
+
+    autopsy = run(fail)
+    assert autopsy.outcome == "ValueError" and autopsy.signal_name is None
+    assert autopsy.headline.endswith("ValueError: batch 4 is not divisible by 16")
+    assert autopsy.stack[0].function.endswith("fail")
+
+
+def test_a_healthy_child_lived_and_its_output_is_kept(run):
+    autopsy = run(print, "done")
+    assert (autopsy.outcome, autopsy.stdout) == ("lived", "done\n")
+    assert "not in the log" not in autopsy.text()
+
+
+def test_output_without_a_newline_before_the_crash_is_not_lost(run):
+    def half_a_line():
+        print("loss", end=" ")
+        os.abort()
+
+    assert run(half_a_line).last_line == "loss"
+
+
+def test_a_stuck_child_is_stopped_with_its_stack_and_its_own_children(run, tmp_path):
+    autopsy = run(hang_with_a_grandchild, tmp_path / "pids", timeout_s=1.5)
+    assert autopsy.timed_out and autopsy.outcome == "time limit" and autopsy.signal_name is None
+    assert autopsy.stack[0].function == "hang_with_a_grandchild"
+    pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    assert len(pids) == 2 and alive(pids) == []
+
+
+def test_a_grandchild_is_not_left_behind_by_a_child_that_lived(run, tmp_path):
+    assert run(leave_a_grandchild, tmp_path / "pid").outcome == "lived"
+    assert alive([int((tmp_path / "pid").read_text())]) == []
+
+
+def test_an_interrupted_wait_leaves_nothing_running(tmp_path):
+    interrupt_once_written(tmp_path / "pids")
+    with pytest.raises(KeyboardInterrupt):
+        run_in_child(hang_with_a_grandchild, tmp_path / "pids", timeout_s=NEVER_S)
+    child, grandchild = map(int, (tmp_path / "pids").read_text().split())
+    assert alive([child, grandchild]) == []
+
+
+def test_an_interruption_takes_the_warm_parent_and_its_running_child_away(tmp_path):
+    interrupt_once_written(tmp_path / "pids")
+    with pytest.raises(KeyboardInterrupt), warm_children() as run:
+        run(hang_with_a_grandchild, tmp_path / "pids", timeout_s=NEVER_S)
+    child, grandchild = map(int, (tmp_path / "pids").read_text().split())
+    assert alive([child, grandchild]) == []
+
+
+def test_a_function_of_a_notebook_brings_the_globals_it_names():
+    source = "FACTOR = 6\nunused = open('/dev/null')\ndef train(x):\n    print(FACTOR * x)\n"
+    script = f"import sys\n{source}\nfrom course_utils.diagnostics import run_in_child\n"
+    script += "print('child said', run_in_child(train, 7).stdout)"
+    assert run_in_child([sys.executable, "-W", "error", "-c", script]).last_line == "child said 42"
+
+
+def test_what_a_function_needs_is_imported_once_in_the_warm_parent():
+    def modules_loaded():
+        print("colorsys" in sys.modules, "wave" in sys.modules)
+
+    with warm_children(preload=["wave"]) as run:
+        assert run(modules_loaded).stdout == "False True\n"
+
+
+def test_where_fork_is_missing_a_warm_call_is_a_cold_one(monkeypatch):
+    monkeypatch.setattr(children, "CAN_FORK", False)
+    with warm_children() as run:
+        assert run(say_then_divide).signal_name == "SIGFPE"
+
+
+def test_a_script_gets_its_arguments_and_the_environment(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("import os, sys\nprint(sys.argv[1], os.environ['COLOUR'])\nsys.exit(3)")
+    autopsy = run_in_child(script, "--lr=1", env={"COLOUR": "blue"})
+    assert (autopsy.last_line, autopsy.exit_code) == ("--lr=1 blue", 3)
+    assert autopsy.headline == "the child ended with exit code 3"
+
+
+def test_impossible_requests_are_refused_with_a_way_out(tmp_path):
+    generator = (x for x in ())
+    with pytest.raises(BadRequest, match="cannot be sent"):
+        run_in_child(list, generator)
+    with pytest.raises(BadRequest, match="no script"):
+        run_in_child(tmp_path / "absent.py")
+    with pytest.raises(Unsupported, match="ModuleNotFoundError"), warm_children(preload=["nope"]):
+        pass
+
+
+def test_the_dictionary_form_is_json_ready():
+    found = run_in_child(say_then_divide).to_dict()
+    assert found["signal_name"] == "SIGFPE" and found["stack"][0]["file"] == "traps.py"
