@@ -11,7 +11,7 @@ from torch import Tensor
 
 from course_utils.diagnostics.nonfinite.values import Values, plain
 
-SIGNS = {"mul": "*", "div": "/", "add": "+", "sub": "-", "rsub": "-"}
+SIGNS = {"mul": "*", "div": "/", "add": "+", "sub": "-", "rsub": "-", "pow": "**"}
 PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "mv", "dot", "addmv", "convolution"}
 
 
@@ -33,7 +33,7 @@ def format_range(dtype: torch.dtype) -> str:
     >>> format_range(torch.float16)
     'the range of float16 (limit 6.55e+04)'
     """
-    return f"the range of {str(dtype).removeprefix('torch.')} (limit {torch.finfo(dtype).max:.3g})"
+    return f"the range of {_short(dtype)} (limit {torch.finfo(dtype).max:.3g})"
 
 
 def explain(call: Call) -> str:
@@ -42,11 +42,17 @@ def explain(call: Call) -> str:
         return _explain_rows(call)
     if call.name in ("mean", "std", "var") and (few := _explain_few(call)):
         return few
+    if call.name.startswith("nll_loss") and call.out.has_nan and call.out.numel == 1:
+        return "a mean over no label, because every label is ignored: 0 / 0"
     if call.name in PRODUCTS:
         return _explain_product(call)
     if call.is_pointwise:
         return _explain_element(call)
     return _explain_size(call)
+
+
+def _short(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def _number(value: float) -> str:
@@ -98,7 +104,7 @@ def _element(arg, output: Tensor, index: tuple[int, ...]) -> float | None:
 
 
 def _phrase(name: str, values: list[float], result: float, dtype: torch.dtype) -> str:
-    shown = [_number(value) for value in values]
+    shown = [_operand(value, dtype) for value in values]
     overflowed = math.isinf(result) and all(math.isfinite(value) for value in values)
     if name in ("exp", "expm1", "exp2") and overflowed:
         edge = math.log(torch.finfo(dtype).max) / (math.log(2) if name == "exp2" else 1)
@@ -111,12 +117,19 @@ def _phrase(name: str, values: list[float], result: float, dtype: torch.dtype) -
         formula = f"{shown[0]} + {shown[1]} {sign} {shown[2]}{factor}"
     elif name in SIGNS and len(values) >= 2:
         first, second = (shown[1], shown[0]) if name == "rsub" else (shown[0], shown[1])
-        formula = f"{first} {SIGNS[name]} {second}"
+        factor = f"{shown[2]} * " if len(shown) > 2 else ""  # alpha of add and sub
+        formula = f"{first} {SIGNS[name]} {factor}{second}"
     else:
         formula = f"{name} of {', '.join(shown)}"
-    is_pole = name in ("log", "log2", "log10", "log1p", "div", "reciprocal", "rsqrt", "addcdiv")
+    is_pole = 0 in values or name in ("log1p", "atanh")  # 1 / 0 left no range
     left = f", outside {format_range(dtype)}" if overflowed and not is_pole else ""
     return f"{formula} = {_number(result)}{left}"
+
+
+def _operand(value: float, dtype: torch.dtype) -> str:
+    """A number of the source that the format cannot hold takes part as inf: say so."""
+    is_beyond = math.isfinite(value) and abs(value) > torch.finfo(dtype).max
+    return f"{_number(value)} (inf in {_short(dtype)})" if is_beyond else _number(value)
 
 
 def _explain_rows(call: Call) -> str:

@@ -21,6 +21,7 @@ class Stepped:
     names: list[str]
     weights: list[Tensor]
     gradient_norms: list[float]  # L2, one for each weight
+    places: Places  # where the step was called
 
     def find_fault(self) -> Event | None:
         """The first weight that is not finite now, as an event of the phase "optimizer"."""
@@ -53,7 +54,7 @@ class Stepped:
             only_neg_inf=False,
             is_fresh=True,
             is_written=False,
-            places=Places(),
+            places=self.places,
             sentence="; ".join([sentence, *causes]),
         )
 

@@ -51,7 +51,8 @@ def replay(
     tracer = Tracer(ModuleNames(target.roots), {})
     with target.undisturbed(), set_gradients_aside(list(parameters)):
         for number, one in enumerate(passes, start=1):
-            tracer.inputs = name_tensors((one.args, one.kwargs))
+            for batch in (*one.args, *one.kwargs.values()):
+                tracer.inputs |= name_tensors(batch)
             with one.surroundings.again(target.modules):
                 loss = _forward(tracer, target, one)
                 if not _is_same(loss, one.loss):

@@ -8,6 +8,13 @@ import torch
 from course_utils.diagnostics.nonfinite.events import Blame, Event
 from course_utils.report import Report, Table
 
+# Operations that put a constant somewhere; an inf among their arguments is what the code asked for.
+WRITERS = {"fill", "full", "full_like", "new_full", "masked_fill", "index_fill", "scatter"} | {
+    "constant_pad_nd",
+    "scalar_tensor",
+    "lift_fresh",
+}
+
 
 @dataclass(frozen=True)
 class NonFiniteReport(Report):
@@ -99,14 +106,15 @@ def _where(event: Event) -> str:
 
 
 def _say(event: Event) -> str:
-    kind = "nan" if event.out.has_nan else "inf"
+    kind = "nan" if event.out.has_nan else "inf" if event.out.num_inf else "-inf"
     if not event.is_operation:
         name = f" `{event.module}`" if event.module else ""
         return f"{kind} was {event.phase}{name} ({event.out.num_nan} nan, {_num_inf(event)} inf)"
     what = event.sentence or f"{event.operation} gave {kind}"
-    if event.is_written and event.is_fresh:
+    if event.is_written and event.operation in WRITERS:
         what = f"{event.operation} wrote {kind}, as the code asked"
-    module = f" in {event.module}" if event.module else ""
+    preposition = "on" if event.phase == "optimizer" else "in"
+    module = f" {preposition} {event.module}" if event.module else ""
     return f"{_where(event)}{module}: {what}"
 
 

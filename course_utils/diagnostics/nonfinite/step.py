@@ -21,7 +21,6 @@ from course_utils.diagnostics.nonfinite.state import (
     undo_optimizer_step,
 )
 from course_utils.diagnostics.nonfinite.targets import (
-    Target,
     loss_in,
     name_tensors,
     open_target,
@@ -39,14 +38,20 @@ class Finding:
 
 
 def trace_step(
-    target: Any, batch: Any, *, optimizer: torch.optim.Optimizer | None = None
+    target: Any,
+    batch: Any,
+    loss_of: Callable[[Any], Any] | None = None,
+    *,
+    optimizer: torch.optim.Optimizer | None = None,
 ) -> NonFiniteReport:
     """Run one forward and backward pass and name what first made it non-finite.
 
     Args:
-        target: a model (called as `model(**batch)`), a function of the batch that returns the
-            loss, or a Trainer (its `compute_loss`).
+        target: a model, a Trainer (its `compute_loss`), or only a function of the batch that
+            returns the loss; then parameters outside of a module have no name.
         batch: what the target takes; for a Trainer a batch of its own data loader.
+        loss_of: for a model: the function of the batch that gives the loss. Default: the loss
+            that `model(**batch)` returns.
         optimizer: if given, its step is traced as well, and then undone.
 
     Returns:
@@ -61,8 +66,8 @@ def trace_step(
     >>> report.found  # the loss is 10
     False
     """
-    opened = open_target(target)
-    loss_of = opened.loss_of if opened.trainer is None else _trainer_loss(opened.trainer)
+    opened = open_target(target, loss_of)
+    run = opened.loss_of if opened.trainer is None else _trainer_loss(opened.trainer)
     inputs = name_tensors(batch)
     tracer = Tracer(ModuleNames(opened.roots), inputs)
     before = Surroundings.now(opened.modules)
@@ -71,7 +76,7 @@ def trace_step(
         stack.enter_context(opened.undisturbed())
         if optimizer is not None:
             stack.enter_context(undo_optimizer_step(optimizer))
-        finding = _run(tracer, opened, loss_of, batch, optimizer)
+        finding = _run(tracer, run, batch, optimizer)
     if finding is None:
         return NonFiniteReport(found=False, note="Loss, gradients and weights are finite.")
     return make_report(finding.blame, reached=finding.reached)
@@ -80,6 +85,9 @@ def trace_step(
 def _trainer_loss(trainer: Any) -> Callable[[Any], Tensor]:
     def loss_of(batch: Any) -> Tensor:
         trainer.model.train()
+        if not hasattr(trainer, "current_gradient_accumulation_steps"):  # set by train() only
+            steps = trainer.args.gradient_accumulation_steps
+            trainer.current_gradient_accumulation_steps = steps
         inputs = trainer._prepare_inputs(batch)
         with trainer.compute_loss_context_manager(), trainer.accelerator.autocast():
             return trainer.compute_loss(trainer.model, inputs)
@@ -88,7 +96,7 @@ def _trainer_loss(trainer: Any) -> Callable[[Any], Tensor]:
 
 
 def _run(
-    tracer: Tracer, target: Target, loss_of: Callable[[Any], Any], batch: Any, optimizer
+    tracer: Tracer, loss_of: Callable[[Any], Any], batch: Any, optimizer: Any
 ) -> Finding | None:
     with tracer:
         output = loss_of(batch)
@@ -103,7 +111,7 @@ def _run(
         if finding is None and optimizer is not None:
             with tracer:
                 optimizer.step()
-            finding = _judge_tensors(tracer, leaves, "the weights")
+            finding = _judge_tensors(tracer, leaves, "the weight")
     return finding
 
 

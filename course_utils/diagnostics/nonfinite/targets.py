@@ -15,8 +15,8 @@ from torch.utils._pytree import keystr, tree_flatten_with_path
 
 from course_utils.errors import BadRequest, Unsupported
 
-# What compute_loss of trl's trainers adds to besides the gradients; a replay must not count twice.
-TALLIES = ("_metrics", "_total_train_tokens")
+# What trl's trainers change in a step besides weights and gradients; a replay must not count twice.
+TALLIES = ("_metrics", "_logs", "_total_train_tokens", "_buffered_inputs")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from torch.optim import optimizer as optimizers
 from course_utils.diagnostics.nonfinite.events import Blame
 from course_utils.diagnostics.nonfinite.modules import ModuleNames
 from course_utils.diagnostics.nonfinite.optimizer_fault import Stepped
+from course_utils.diagnostics.nonfinite.places import find_places
 from course_utils.diagnostics.nonfinite.replay import Pass, replay
 from course_utils.diagnostics.nonfinite.report import NonFiniteReport, make_report
 from course_utils.diagnostics.nonfinite.state import Surroundings
@@ -111,7 +112,8 @@ class Watch:
         if self._found is not None or not weights:
             return
         names = [self._parameters_of(optimizer)[weight] for weight in weights]
-        stepped = Stepped(optimizer, names, weights, [self._gradient_norms[w] for w in weights])
+        norms = [self._gradient_norms[weight] for weight in weights]
+        stepped = Stepped(optimizer, names, weights, norms, find_places())
         self._stepped.append((self._step, stepped, measure(weights)))
         self._gradient_norms = {}
 

@@ -1,0 +1,7 @@
+"""Planted faults and healthy runs: what the first-non-finite instrument is held to.
+
+small     loss functions, masks, small modules, optimizers
+models    tiny-qwen2 and tiny-gemma3
+trainers  GRPO, DPO and reward trainers
+healthy   runs with masks, infs and large numbers in which nothing is wrong
+"""
