@@ -12,6 +12,8 @@ _HOME = {
     "bisect_config": "bisect",
     "unmask_float_traps": "traps",
     "float_flags": "traps",
+    "audit_gradients": "gradient_flow",
+    "profile_ranges": "range_profile",
     "NonFiniteGuard": "guard",
     "decode_logged_loss": "logged_loss",
     "simulate_logged_loss": "logged_loss",

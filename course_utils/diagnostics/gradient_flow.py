@@ -1,0 +1,168 @@
+"""Which trainable parameters receive a gradient, and where the graph was cut for the others.
+
+The proof is `.grad` after one backward pass. Never steps an optimizer; leaves all as it was.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import get_gradient_edge
+
+from course_utils.diagnostics.flow_report import Cut, Flow, GradientFlow, ParameterFlow, same_layers
+from course_utils.diagnostics.influence import Cause, Crossing, InfluenceMode
+from course_utils.diagnostics.one_step import open_model, require_loss, training_step
+
+# Crossings by how surely they are the cut: integers and numbers are mostly masks and logging.
+DOUBTFUL = (Cause.OTHER, Cause.INTEGER, Cause.ESCAPE)
+UNSEEN = Crossing(Cause.UNSEEN, module="", operation="", place=None)
+LORA_HALVES = (
+    (".lora_A.", ".lora_B."),
+    (".lora_B.", ".lora_A."),
+    (".lora_embedding_A.", ".lora_embedding_B."),
+    (".lora_embedding_B.", ".lora_embedding_A."),
+)
+
+
+def audit_gradients(
+    target: Any, batch: Any, *, loss_of: Callable[[Any], Any] | None = None
+) -> GradientFlow:
+    """Run one forward and backward pass and say which trainable parameter got a gradient.
+
+    Args:
+        target: a model (called as `model(**batch)`) or a Trainer (its `compute_loss`).
+        batch: what the target takes; for a Trainer a batch of its own data loader.
+        loss_of: a function of the batch that calls the model and returns the loss.
+
+    Returns:
+        A report. `cuts` holds the places that the loss depends on and no gradient comes back
+        through, the first in the order of execution first. A parameter that the loss does not
+        depend on is no cut, nor is a LoRA matrix whose partner is still zero.
+
+    Raises:
+        BadRequest: there is no loss, or `target` has no modules.
+
+    Numerics:
+        A value is followed through every torch call made from Python, reentrant checkpoints
+        and their recomputation included. What a kernel of another library computes is not seen:
+        a cut behind it is reported as unseen.
+
+    >>> model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    >>> print(audit_gradients(model, torch.ones(1, 2), loss_of=lambda x: model(x).sum()))
+    4 of 4 trainable parameters receive a gradient.
+    ...
+    """
+    opened = open_model(target, loss_of)
+    model = opened.roots[""]
+    trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    mode = InfluenceMode(model, trainable)
+    with training_step(opened):
+        with mode:
+            loss = require_loss(opened.loss_of(batch))
+            if loss.requires_grad:
+                _backward(loss, mode)
+        largest = _largest_grads(trainable)
+    flows = _judge(model, largest, mode, loss)
+    frozen = [name for name, p in model.named_parameters() if not p.requires_grad]
+    adapters = [name for name in frozen if ".lora_" in name]
+    return GradientFlow(
+        parameters=tuple(flows),
+        cuts=tuple(dict.fromkeys(flow.cut for flow in flows if flow.cut)),
+        loss_has_graph=loss.requires_grad,
+        num_frozen=len(frozen),
+        num_frozen_adapters=len(adapters),
+    )
+
+
+def _backward(loss: Tensor, mode: InfluenceMode) -> None:
+    mode.in_backward = True
+    try:
+        # Given the tensor itself, torch would switch the mode off until backward is over.
+        torch.autograd.backward(get_gradient_edge(loss))
+    except RuntimeError as error:
+        # A reentrant checkpoint says this of a block that is cut inside; the report says where.
+        if "this checkpoint() is not necessary" not in str(error):
+            raise
+
+
+def _largest_grads(parameters: dict[str, Tensor]) -> dict[str, float | None]:
+    """The largest magnitude in each gradient, None where there is none; one transfer in all.
+
+    Not the norm: squares of small gradients would underflow, and 0 has to mean zero.
+    """
+    grads = {name: p.grad for name, p in parameters.items() if p.grad is not None and p.numel()}
+    dense = [g.coalesce().values() if g.is_sparse else g for g in grads.values()]
+    largest = [g.abs().max().to(dense[0].device, torch.float32) for g in dense]
+    known = dict(zip(grads, torch.stack(largest).tolist() if largest else (), strict=True))
+    return {name: known.get(name) for name in parameters}
+
+
+def _judge(
+    model: nn.Module, largest: dict[str, float | None], mode: InfluenceMode, loss: Tensor
+) -> list[ParameterFlow]:
+    history = mode.history(loss)
+    candidates = [
+        crossing
+        for crossing in mode.crossings
+        if crossing.in_recompute or history.crossings >> crossing.number & 1
+    ]
+    depends = history.parameters
+    if not loss.requires_grad and not depends:  # the loss was made from Python numbers
+        candidates = [c for c in mode.crossings if c.cause is Cause.ESCAPE]
+        depends = reduce(or_, (crossing.lost for crossing in candidates), 0)
+    flows = {}
+    for number, (name, value) in enumerate(largest.items()):
+        if value is not None:
+            flows[name] = _judge_value(value, _lora_partner(model, name))
+        elif depends >> number & 1:
+            flows[name] = Flow.CUT
+        else:
+            flows[name] = Flow.NO_EFFECT if mode.used >> number & 1 else Flow.UNUSED
+    bits = {name: 1 << number for number, name in enumerate(largest)}
+    cuts = _find_cuts({n: bits[n] for n, flow in flows.items() if flow is Flow.CUT}, candidates)
+    return [ParameterFlow(n, flow, largest[n], cuts.get(n)) for n, flow in flows.items()]
+
+
+def _judge_value(largest: float, partner: Tensor | None) -> Flow:
+    if largest != 0:  # nan is a gradient too, and no matter of flow
+        return Flow.RECEIVED
+    is_waiting = partner is not None and not partner.any()
+    return Flow.WAITING if is_waiting else Flow.ZERO
+
+
+def _lora_partner(model: nn.Module, name: str) -> Tensor | None:
+    """The other factor of the product that `name` is part of: its zeros are this gradient's."""
+    for half, other in LORA_HALVES:
+        if half in name:
+            return model.get_parameter(name.replace(half, other))
+    return None
+
+
+def _find_cuts(starved: dict[str, int], candidates: list[Crossing]) -> dict[str, Cut]:
+    """The cut that explains each starved parameter; cuts equal but for the layer become one."""
+    groups = defaultdict(dict)
+    for name, bit in starved.items():
+        crossing = _explain(bit, candidates)
+        groups[crossing.cause, same_layers(crossing.module)][name] = crossing
+    cuts = {}
+    for members in groups.values():
+        found = sorted(set(members.values()), key=lambda crossing: crossing.number)
+        cut = Cut(
+            cause=found[0].cause,
+            modules=tuple(dict.fromkeys(crossing.module for crossing in found)),
+            operation=found[0].operation,
+            place=str(found[0].place),
+            num_parameters=len(members),
+        )
+        cuts |= dict.fromkeys(members, cut)
+    return cuts
+
+
+def _explain(bit: int, candidates: list[Crossing]) -> Crossing:
+    """The first crossing at which this parameter's gradient is lost; a doubtful one comes last."""
+    losing = [crossing for crossing in candidates if crossing.lost & bit]
+    return min(losing, key=lambda c: (c.cause in DOUBTFUL, c.number), default=UNSEEN)

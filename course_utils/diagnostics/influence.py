@@ -1,0 +1,244 @@
+"""Follows which trainable parameters a value depends on, also where autograd stops following.
+
+A `Crossing` is a call that took tensors with a gradient history and returned one without. Most are
+harmless; it takes the backward pass to know. Never judges, never changes a value.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import reduce
+from operator import or_
+from types import FrameType
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import FunctionCtx
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.checkpoint import CheckpointFunction, detach_variable
+from torch.utils.weak import WeakIdKeyDictionary
+
+from course_utils.diagnostics.nonfinite.places import TORCH, Place
+
+CHECKPOINT_FORWARD = CheckpointFunction.forward.__code__
+CHECKPOINT_BACKWARD = CheckpointFunction.backward.__code__
+# Not the user's own detach, nor the backward formulas of torch: nothing is cut in there.
+NOT_A_CUT = (detach_variable.__code__, torch.autograd.graph._engine_run_backward.__code__)
+
+# Calls whose result takes nothing but shape, dtype or device from the tensor; see also `_as`.
+VALUE_FREE = ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "randint_like")
+# Calls that take a value out of torch, where nobody can follow it.
+ESCAPES = ("item", "tolist", "numpy", "__float__", "__int__", "__array__")
+
+
+class Cause(StrEnum):
+    """What a crossing was seen to be."""
+
+    CHECKPOINT = "reentrant checkpointing, and none of its inputs requires grad"
+    INFERENCE_MODE = "called under torch.inference_mode"
+    NO_GRAD = "called under torch.no_grad"
+    DETACH = "detached"
+    INTEGER = "turned into integers or booleans"
+    ESCAPE = "turned into a Python number or a NumPy array"
+    OTHER = "an operation without a derivative"
+    UNSEEN = "at a place that no torch call from Python shows"
+
+
+class History(NamedTuple):
+    """What a tensor was computed from: bit sets of trainable parameters and of crossings."""
+
+    parameters: int = 0
+    crossings: int = 0
+
+    def __or__(self, other: "History") -> "History":
+        return History(self.parameters | other.parameters, self.crossings | other.crossings)
+
+
+@dataclass
+class Input:
+    """One input of a crossing; `alive` once a gradient reached it on another way."""
+
+    parameters: int
+    alive: bool = False
+
+
+@dataclass(eq=False)
+class Crossing:
+    """A call that took tensors with a gradient history and returned one without."""
+
+    cause: Cause
+    module: str  # dotted name; "" is the model itself
+    operation: str
+    place: Place | None
+    number: int = -1  # in the order of execution
+    inputs: list[Input] = field(default_factory=list)
+    in_recompute: bool = False  # seen while a checkpointed block ran again, in backward
+
+    @property
+    def lost(self) -> int:
+        """The parameters whose gradient no input of this call received: a bit set."""
+        return reduce(or_, (seen.parameters for seen in self.inputs if not seen.alive), 0)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A module whose forward is running."""
+
+    name: str
+    had_grad: bool  # whether gradients were enabled when it was called
+    checkpointed: bool  # called from within a reentrant checkpoint
+
+
+class InfluenceMode(TorchFunctionMode):
+    """While entered, every torch call passes by here and hands histories on."""
+
+    def __init__(self, model: nn.Module, parameters: dict[str, Tensor]) -> None:
+        super().__init__()
+        self.crossings: list[Crossing] = []
+        self.used = 0  # bit set of the parameters that some call took
+        self.in_backward = False
+        self._model = model
+        self._bits = {id(p): 1 << number for number, p in enumerate(parameters.values())}
+        self._histories = WeakIdKeyDictionary()
+        self._stack: list[Running] = []
+
+    def __enter__(self) -> "InfluenceMode":
+        self._handles = []
+        self._names = {id(module): name for name, module in self._model.named_modules()}
+        for module in self._model.modules():
+            self._handles += [
+                module.register_forward_pre_hook(self._push, prepend=True),
+                module.register_forward_hook(self._pop, always_call=True),
+            ]
+        return super().__enter__()
+
+    def __exit__(self, *exc) -> None:
+        super().__exit__(*exc)
+        for handle in self._handles:
+            handle.remove()
+        self._stack.clear()
+
+    def history(self, tensor: Tensor) -> History:
+        if bit := self._bits.get(id(tensor)):
+            return History(parameters=bit)
+        return self._histories.get(tensor, History())
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.__self__.__name__ if func.__name__ == "__get__" else func.__name__
+        if name in VALUE_FREE or name.startswith("new_") or name == "grad":
+            return result
+        inputs = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
+        if name.endswith("_as"):  # type_as, expand_as, view_as: the second gives no value
+            inputs = inputs[:1]
+        history = reduce(or_, map(self.history, inputs), History())
+        if history.parameters:
+            self._hand_on(name, history, inputs, result)
+        return result
+
+    def _hand_on(self, name: str, history: History, inputs: list[Tensor], result) -> None:
+        outputs = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+        if name == "__setitem__":
+            outputs = inputs[:1]
+        if not outputs and name not in ESCAPES:
+            return
+        self.used |= reduce(or_, (self._bits.get(id(tensor), 0) for tensor in inputs), 0)
+        ending = [output for output in outputs if not output.requires_grad]
+        starting = [t for t in inputs if t.requires_grad and self.history(t).parameters]
+        if starting and (ending or not outputs):
+            history |= self._cross(name, starting, ending)
+        for output in outputs:
+            if id(output) not in self._bits:
+                self._histories[output] = history
+
+    def _cross(self, name: str, starting: list[Tensor], ending: list[Tensor]) -> History:
+        """Note a crossing, unless autograd will look at this call again; return its bit."""
+        frame = _innermost_autograd_frame()
+        code = frame.f_code if frame else None
+        if code is CHECKPOINT_FORWARD and self._runs_again(frame):
+            return History()  # and is looked at then
+        if code not in (None, CHECKPOINT_FORWARD, CHECKPOINT_BACKWARD) or (
+            self.in_backward and code is None
+        ):
+            return History()  # inside a function with its own derivative, or a backward formula
+        cause, module = self._blame(name, ending, frame if code is CHECKPOINT_FORWARD else None)
+        number = len(self.crossings)
+        crossing = Crossing(cause, module, name, _calling_line(), number)
+        crossing.in_recompute = code is CHECKPOINT_BACKWARD
+        for tensor in starting:
+            seen = Input(self.history(tensor).parameters)
+            crossing.inputs.append(seen)
+            if id(tensor) not in self._bits:  # of a parameter, .grad tells
+                tensor.register_hook(lambda _grad, seen=seen: setattr(seen, "alive", True))
+        self.crossings.append(crossing)
+        return History(crossings=1 << number)
+
+    def _runs_again(self, checkpoint: FrameType) -> bool:
+        """Whether this reentrant checkpoint is part of the graph, so that backward reruns it."""
+        has_grad = any(
+            isinstance(a, Tensor) and a.requires_grad for a in checkpoint.f_locals["args"]
+        )
+        return has_grad and all(running.had_grad for running in self._outside)
+
+    @property
+    def _outside(self) -> list[Running]:
+        return [running for running in self._stack if not running.checkpointed]
+
+    def _blame(
+        self, name: str, ending: list[Tensor], checkpoint: FrameType | None
+    ) -> tuple[Cause, str]:
+        """The cause of a crossing, and the module to look at."""
+        here = self._stack[-1].name if self._stack else ""
+        if not torch.is_grad_enabled():
+            cause = Cause.INFERENCE_MODE if torch.is_inference_mode_enabled() else Cause.NO_GRAD
+            without = [running.name for running in self._outside if not running.had_grad]
+            if without:
+                return cause, without[0]
+            if checkpoint is None:
+                return cause, here
+            block = self._names.get(id(checkpoint.f_locals["run_function"]))
+            owner = self._outside[-1].name if self._outside else ""
+            return Cause.CHECKPOINT, owner if block is None else block
+        if not ending:
+            return Cause.ESCAPE, here
+        if name in ("detach", "detach_", "data"):
+            return Cause.DETACH, here
+        if any(output.is_floating_point() for output in ending):
+            return Cause.OTHER, here
+        return Cause.INTEGER, here
+
+    def _push(self, module: nn.Module, _args) -> None:
+        frame = None if torch.is_grad_enabled() else _innermost_autograd_frame()
+        checkpointed = frame is not None and frame.f_code is CHECKPOINT_FORWARD
+        self._stack.append(Running(self._names[id(module)], torch.is_grad_enabled(), checkpointed))
+
+    def _pop(self, _module: nn.Module, _args, _output) -> None:
+        self._stack.pop()
+
+
+def _innermost_autograd_frame() -> FrameType | None:
+    """The innermost running autograd.Function (a reentrant checkpoint is one) or engine call.
+
+    None outside of any.
+    """
+    frame = sys._getframe(1)
+    while frame is not None and not (frame.f_code in NOT_A_CUT or _is_autograd_function(frame)):
+        frame = frame.f_back
+    return frame
+
+
+def _is_autograd_function(frame: FrameType) -> bool:
+    code = frame.f_code
+    if code.co_name not in ("forward", "backward") or not code.co_argcount:
+        return False
+    return isinstance(frame.f_locals.get(code.co_varnames[0]), FunctionCtx)
+
+
+def _calling_line() -> Place:
+    """The innermost source line outside of torch and of this file."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith((TORCH, __file__)):
+        frame = frame.f_back
+    return Place(file=frame.f_code.co_filename, line=frame.f_lineno)

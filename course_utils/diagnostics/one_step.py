@@ -1,0 +1,69 @@
+"""One forward pass in training mode that leaves the model, and its Trainer, as they were."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor
+
+from course_utils.diagnostics.nonfinite.state import Surroundings, set_gradients_aside
+from course_utils.diagnostics.nonfinite.step import _trainer_loss
+from course_utils.diagnostics.nonfinite.targets import Target, loss_in, open_target
+from course_utils.errors import BadRequest
+
+
+def open_model(target: Any, loss_of: Any = None) -> Target:
+    """The model or Trainer behind `target`, with its modules and the function to its loss.
+
+    Raises:
+        BadRequest: `target` is neither; a function alone has no modules to look into.
+    """
+    opened = open_target(target, loss_of)
+    if not opened.roots:
+        raise BadRequest(
+            f"{getattr(target, '__name__', type(target).__name__)} is a function, not a model",
+            why="the places are named by the modules of a model",
+            fix="pass the model, and the function of the batch as loss_of=",
+        )
+    if opened.trainer is not None:
+        return Target(opened.roots, _trainer_loss(opened.trainer), trainer=opened.trainer)
+    return opened
+
+
+@contextmanager
+def training_step(target: Target) -> Iterator[None]:
+    """Inside, training mode and no gradients yet; afterwards everything is as it was before.
+
+    That is: each module's mode, gradients, buffers, random numbers, the Trainer's metrics.
+    """
+    model = target.roots[""]
+    modes = {module: module.training for module in model.modules()}
+    before = Surroundings.now(target.modules)
+    with (
+        before.again(target.modules),
+        target.undisturbed(),
+        set_gradients_aside(list(model.parameters())),
+    ):
+        try:
+            model.train()
+            yield
+        finally:
+            for module, was_training in modes.items():
+                module.training = was_training
+
+
+def require_loss(output: Any) -> Tensor:
+    """The scalar loss in what a model, a function or a Trainer returned.
+
+    Raises:
+        BadRequest: there is none.
+    """
+    loss = loss_in(output)
+    if loss is None:
+        fields = f" with {', '.join(output)}" if hasattr(output, "keys") else ""
+        raise BadRequest(
+            f"the batch gave a {type(output).__name__}{fields}, and no scalar loss",
+            why="gradients start at a loss",
+            fix='put "labels" into the batch, or pass loss_of=, a function of the batch',
+        )
+    return loss
