@@ -15,6 +15,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from course_utils.diagnostics.cublas import (
+    CublasDiagnosis,
+    diagnose_cublas,
+    read_cublas_environment,
+)
 from course_utils.notebook.repository import find_repository
 from course_utils.report import Table
 
@@ -65,6 +70,7 @@ def examine(root: Path) -> Iterator[Item]:
     yield memory_item(psutil.virtual_memory().available / GIB)
     yield disk_item(shutil.disk_usage(root).free / GIB)
     if packages.state != PROBLEM:
+        yield cublas_item(diagnose_cublas(read_cublas_environment()))  # it starts no CUDA
         yield from _torch_items()
 
 
@@ -131,6 +137,12 @@ def _torch_items() -> Iterator[Item]:
         yield Item("device", f"{name}, which fails: {reason}", PROBLEM, "set DEVICE to 'cpu'")
     else:
         yield Item("device", f"{name}, CUDA {torch.version.cuda}", OK)
+
+
+def cublas_item(diagnosis: CublasDiagnosis) -> Item:
+    """The bf16 matrix products that end a process on some machines (lesson 02)."""
+    states = {"affected": PROBLEM, "cannot tell": NOTE, "not affected": OK}
+    return Item("cuBLAS", diagnosis.headline, states[diagnosis.verdict], diagnosis.fix)
 
 
 def computing_formats(device: str = "auto") -> Table:
