@@ -74,6 +74,30 @@ def draw_grid(ax: Axes, *, rows: list[str], columns: list[str], texts: list[list
     ax.set_yticks(range(len(rows)), rows)
 
 
+def draw_chains(ax: Axes, chains: dict[str, list[tuple[str, str, bool]]]) -> None:
+    """Draw chains of stages side by side, each from bottom to top, as a backward pass meets them.
+
+    Args:
+        chains: for each title, stages as (name, what its weights get, joined): a stage that is
+            joined has a solid arrow from the next one down to it, any other a cross.
+    """
+    fills = {"gradient": "#cfe8dd", "no gradient": "#f7d3bd", "frozen": "#eeeeee"}
+    for x, (title, stages) in enumerate(chains.items()):
+        for y, (name, weights, joined) in enumerate(stages):
+            box = {"facecolor": fills[weights], "edgecolor": GREY, "boxstyle": "round"}
+            ax.text(x, y, f"{name}\n{weights}", ha="center", va="center", bbox=box, fontsize=8)
+            if joined:
+                arrow = {"arrowstyle": "->", "color": STYLES[0]["color"], "linewidth": 1.5}
+                ax.annotate("", (x, y + 0.33), (x, y + 0.7), arrowprops=arrow)
+            else:
+                ax.text(x, y + 0.5, "x", ha="center", va="center", color=STYLES[1]["color"])
+        ax.text(x, len(stages), "loss", ha="center", va="center", fontsize=8)
+        ax.text(x, len(stages) + 0.6, title, ha="center", va="center", weight="bold", fontsize=9)
+    ax.set_xlim(-0.6, len(chains) - 0.4)
+    ax.set_ylim(-0.6, max(map(len, chains.values())) + 1)
+    ax.set_axis_off()
+
+
 def show(fig: Figure, caption: str) -> None:
     """Display `fig` once, print `caption` under it, and close it.
 
