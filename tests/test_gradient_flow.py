@@ -7,11 +7,17 @@ import pytest
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
-from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen2ForSequenceClassification
+from transformers import (
+    PreTrainedModel,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen2ForSequenceClassification,
+    Trainer,
+    TrainingArguments,
+)
 
 from course_utils.diagnostics import audit_gradients
-from course_utils.diagnostics.flow_report import Flow
-from course_utils.diagnostics.influence import Cause
+from course_utils.diagnostics.gradient_flow import Cause, Flow
 from course_utils.errors import BadRequest
 
 pytestmark = [
@@ -216,6 +222,12 @@ def test_a_gradient_that_is_zero_everywhere_is_not_called_a_cut():
     assert "exactly 0" in flow.headline
 
 
+def test_a_cut_is_seen_through_a_function_whose_inside_is_not_visible():
+    flow = audit_gradients(Net(lambda net, h: net.head(Double.apply(h.detach()))), torch.ones(3, 4))
+    assert [cut.cause for cut in flow.cuts] == [Cause.DETACH]
+    assert flow.count(Flow.CUT) == 2  # the body's weight and bias
+
+
 @pytest.mark.parametrize(
     ("region", "cause"),
     [(torch.no_grad, Cause.NO_GRAD), (torch.inference_mode, Cause.INFERENCE_MODE)],
@@ -231,16 +243,19 @@ def test_a_loss_computed_without_grad_blames_the_region_not_the_checkpoint(regio
     assert [(cut.cause, cut.modules) for cut in flow.cuts] == [(cause, ("",))]
 
 
+class Double(torch.autograd.Function):
+    """Computed where no torch call shows it, as a Triton kernel is."""
+
+    @staticmethod
+    def forward(ctx, h):
+        return torch.from_numpy(h.numpy() * 2)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
 def test_a_function_with_its_own_derivative_is_not_blamed_for_a_later_detach():
-    class Double(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, h):
-            return h * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * 2
-
     flow = audit_gradients(Net(lambda net, h: net.head(Double.apply(h).detach())), torch.ones(3, 4))
     assert [cut.cause for cut in flow.cuts] == [Cause.DETACH]
 
@@ -263,6 +278,21 @@ def test_random_numbers_go_on_as_if_nothing_had_run():
     batch, rng = torch.randn(3, 4), torch.get_rng_state()
     audit_gradients(model, batch, loss_of=lambda x: model(x).sum())
     assert torch.get_rng_state().equal(rng)
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_a_trainer_is_audited_with_the_checkpointing_that_its_train_switches_on(
+    tmp_path, monkeypatch, use_reentrant
+):
+    monkeypatch.setattr(PreTrainedModel, "enable_input_require_grads", lambda model: None)
+    settings = {"use_reentrant": use_reentrant}
+    args = TrainingArguments(
+        tmp_path, activation_checkpointing=True, activation_checkpointing_kwargs=settings,
+        report_to="none", use_cpu=True,
+    )  # fmt: skip
+    trainer = Trainer(with_lora(qwen2()), args, train_dataset=[{"input_ids": IDS[0]}])
+    assert audit_gradients(trainer, TEXT).is_healthy is not use_reentrant
+    assert not trainer.model.get_base_model().is_activation_checkpointing  # put back
 
 
 def test_a_batch_without_labels_is_refused_with_the_way_out():

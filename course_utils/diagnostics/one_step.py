@@ -32,12 +32,13 @@ def open_model(target: Any, loss_of: Any = None) -> Target:
 
 @contextmanager
 def training_step(target: Target) -> Iterator[None]:
-    """Inside, training mode and no gradients yet; afterwards everything is as it was before.
+    """Inside, all is as in a training step; afterwards everything is as it was before.
 
-    That is: each module's mode, gradients, buffers, random numbers, the Trainer's metrics.
+    That is: attributes and hooks of each module, gradients, buffers, random numbers, the Trainer's
+    metrics.
     """
     model = target.roots[""]
-    modes = {module: module.training for module in model.modules()}
+    kept = [(m, dict(vars(m)), dict(m._forward_hooks)) for m in model.modules()]
     before = Surroundings.now(target.modules)
     with (
         before.again(target.modules),
@@ -46,10 +47,24 @@ def training_step(target: Target) -> Iterator[None]:
     ):
         try:
             model.train()
+            if target.trainer is not None:
+                _switch_checkpointing_on(target.trainer)
             yield
         finally:
-            for module, was_training in modes.items():
-                module.training = was_training
+            for module, attributes, hooks in kept:
+                vars(module).clear()
+                vars(module).update(attributes)
+                module._forward_hooks.clear()
+                module._forward_hooks.update(hooks)
+
+
+def _switch_checkpointing_on(trainer: Any) -> None:
+    """As train() of transformers 5 does first; before it, the model does not show its settings."""
+    is_on = any(getattr(m, "gradient_checkpointing", False) for m in trainer.model.modules())
+    if trainer.args.activation_checkpointing and not is_on:
+        settings = dict(trainer.args.activation_checkpointing_kwargs or {})
+        own = {key: settings.pop(key) for key in ("every_n_layers", "offload") if key in settings}
+        trainer.model.activation_checkpointing_enable(settings or None, **own)
 
 
 def require_loss(output: Any) -> Tensor:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from course_utils.diagnostics.influence import Cause
+from course_utils.diagnostics.gradient_flow.crossings import Cause
 from course_utils.report import Report, Table
 
 

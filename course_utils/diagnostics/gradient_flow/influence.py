@@ -1,25 +1,23 @@
 """Follows which trainable parameters a value depends on, also where autograd stops following.
 
-A `Crossing` is a call that took tensors with a gradient history and returned one without. Most are
-harmless; it takes the backward pass to know. Never judges, never changes a value.
+Notes every crossing on the way. Never judges, never changes a value.
 """
 
 import sys
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from types import FrameType
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import FunctionCtx
+from torch.autograd.function import Function, FunctionCtx
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import CheckpointFunction, detach_variable
 from torch.utils.weak import WeakIdKeyDictionary
 
+from course_utils.diagnostics.gradient_flow.crossings import Cause, Crossing, History, Input
 from course_utils.diagnostics.nonfinite.places import TORCH, Place
 
 CHECKPOINT_FORWARD = CheckpointFunction.forward.__code__
@@ -27,59 +25,10 @@ CHECKPOINT_BACKWARD = CheckpointFunction.backward.__code__
 # Not the user's own detach, nor the backward formulas of torch: nothing is cut in there.
 NOT_A_CUT = (detach_variable.__code__, torch.autograd.graph._engine_run_backward.__code__)
 
-# Calls whose result takes nothing but shape, dtype or device from the tensor; see also `_as`.
+# Calls whose result takes nothing but shape, dtype or device from the tensor; see also `*_as`.
 VALUE_FREE = ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "randint_like")
 # Calls that take a value out of torch, where nobody can follow it.
 ESCAPES = ("item", "tolist", "numpy", "__float__", "__int__", "__array__")
-
-
-class Cause(StrEnum):
-    """What a crossing was seen to be."""
-
-    CHECKPOINT = "reentrant checkpointing, and none of its inputs requires grad"
-    INFERENCE_MODE = "called under torch.inference_mode"
-    NO_GRAD = "called under torch.no_grad"
-    DETACH = "detached"
-    INTEGER = "turned into integers or booleans"
-    ESCAPE = "turned into a Python number or a NumPy array"
-    OTHER = "an operation without a derivative"
-    UNSEEN = "at a place that no torch call from Python shows"
-
-
-class History(NamedTuple):
-    """What a tensor was computed from: bit sets of trainable parameters and of crossings."""
-
-    parameters: int = 0
-    crossings: int = 0
-
-    def __or__(self, other: "History") -> "History":
-        return History(self.parameters | other.parameters, self.crossings | other.crossings)
-
-
-@dataclass
-class Input:
-    """One input of a crossing; `alive` once a gradient reached it on another way."""
-
-    parameters: int
-    alive: bool = False
-
-
-@dataclass(eq=False)
-class Crossing:
-    """A call that took tensors with a gradient history and returned one without."""
-
-    cause: Cause
-    module: str  # dotted name; "" is the model itself
-    operation: str
-    place: Place | None
-    number: int = -1  # in the order of execution
-    inputs: list[Input] = field(default_factory=list)
-    in_recompute: bool = False  # seen while a checkpointed block ran again, in backward
-
-    @property
-    def lost(self) -> int:
-        """The parameters whose gradient no input of this call received: a bit set."""
-        return reduce(or_, (seen.parameters for seen in self.inputs if not seen.alive), 0)
 
 
 @dataclass(frozen=True)
@@ -112,10 +61,14 @@ class InfluenceMode(TorchFunctionMode):
                 module.register_forward_pre_hook(self._push, prepend=True),
                 module.register_forward_hook(self._pop, always_call=True),
             ]
+        # What a custom function computes, in Triton perhaps, passes by no torch call.
+        self._apply = vars(Function)["apply"]
+        Function.apply = classmethod(lambda cls, *args, **kwargs: self._applied(cls, args, kwargs))
         return super().__enter__()
 
     def __exit__(self, *exc) -> None:
         super().__exit__(*exc)
+        Function.apply = self._apply
         for handle in self._handles:
             handle.remove()
         self._stack.clear()
@@ -130,19 +83,23 @@ class InfluenceMode(TorchFunctionMode):
         name = func.__self__.__name__ if func.__name__ == "__get__" else func.__name__
         if name in VALUE_FREE or name.startswith("new_") or name == "grad":
             return result
-        inputs = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
-        if name.endswith("_as"):  # type_as, expand_as, view_as: the second gives no value
-            inputs = inputs[:1]
-        history = reduce(or_, map(self.history, inputs), History())
-        if history.parameters:
-            self._hand_on(name, history, inputs, result)
+        arguments = args[:1] if name.endswith("_as") else (args, kwargs)  # type_as, expand_as
+        self._follow(name, arguments, result)
         return result
 
-    def _hand_on(self, name: str, history: History, inputs: list[Tensor], result) -> None:
+    def _applied(self, function: type[Function], args: tuple, kwargs: dict) -> object:
+        result = self._apply.__func__(function, *args, **kwargs)
+        self._follow(function.__name__, (args, kwargs), result)
+        return result
+
+    def _follow(self, name: str, arguments: object, result: object) -> None:
+        """Hand the histories of the arguments on to the result, and note if the graph ends."""
+        inputs = [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, Tensor)]
+        history = reduce(or_, map(self.history, inputs), History())
         outputs = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
         if name == "__setitem__":
             outputs = inputs[:1]
-        if not outputs and name not in ESCAPES:
+        if not history.parameters or not (outputs or name in ESCAPES):
             return
         self.used |= reduce(or_, (self._bits.get(id(tensor), 0) for tensor in inputs), 0)
         ending = [output for output in outputs if not output.requires_grad]
@@ -151,7 +108,7 @@ class InfluenceMode(TorchFunctionMode):
             history |= self._cross(name, starting, ending)
         for output in outputs:
             if id(output) not in self._bits:
-                self._histories[output] = history
+                self._histories[output] = self.history(output) | history
 
     def _cross(self, name: str, starting: list[Tensor], ending: list[Tensor]) -> History:
         """Note a crossing, unless autograd will look at this call again; return its bit."""

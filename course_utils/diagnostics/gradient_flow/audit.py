@@ -13,8 +13,15 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import get_gradient_edge
 
-from course_utils.diagnostics.flow_report import Cut, Flow, GradientFlow, ParameterFlow, same_layers
-from course_utils.diagnostics.influence import Cause, Crossing, InfluenceMode
+from course_utils.diagnostics.gradient_flow.crossings import Cause, Crossing
+from course_utils.diagnostics.gradient_flow.influence import InfluenceMode
+from course_utils.diagnostics.gradient_flow.report import (
+    Cut,
+    Flow,
+    GradientFlow,
+    ParameterFlow,
+    same_layers,
+)
 from course_utils.diagnostics.one_step import open_model, require_loss, training_step
 
 # Crossings by how surely they are the cut: integers and numbers are mostly masks and logging.
