@@ -1,0 +1,155 @@
+"""The exact rescaling of a Gemma 3: the same function, with a residual stream of another size.
+
+Changes weights and buffers in memory; it never writes a checkpoint.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from transformers.models.gemma3.modeling_gemma3 import (
+    Gemma3MultiModalProjector,
+    Gemma3RMSNorm,
+    Gemma3TextModel,
+    Gemma3TextScaledWordEmbedding,
+)
+
+from course_utils import zoo
+from course_utils.errors import BadRequest
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+def text_models(model: nn.Module) -> list[Gemma3TextModel]:
+    """The Gemma 3 decoders in `model`: of a text-only, a multimodal or a PEFT model.
+
+    Raises:
+        BadRequest: there is none.
+    """
+    found = [module for module in model.modules() if isinstance(module, Gemma3TextModel)]
+    if found:
+        return found
+    raise BadRequest(
+        f"{type(model).__name__} holds no Gemma 3 decoder",
+        why="only a network that normalises every branch on its way in and out can be rescaled",
+        fix="pass a Gemma 3 model, its path or its hub id",
+    )
+
+
+def post_norms(model: nn.Module) -> list[Gemma3RMSNorm]:
+    """The norms whose outputs are added to the residual stream, two in every layer."""
+    layers = [layer for text in text_models(model) for layer in text.layers]
+    return [n for x in layers for n in (x.post_attention_layernorm, x.post_feedforward_layernorm)]
+
+
+def pre_norms(model: nn.Module) -> list[Gemma3RMSNorm]:
+    """The norms that read the residual stream: two in every layer, and the last one."""
+    texts = text_models(model)
+    layers = [layer for text in texts for layer in text.layers]
+    inside = [n for x in layers for n in (x.input_layernorm, x.pre_feedforward_layernorm)]
+    return [*inside, *(text.norm for text in texts)]
+
+
+@torch.no_grad()
+def rescale_stream(model: "PreTrainedModel", factor: float) -> "PreTrainedModel":
+    """Multiply the residual stream by `factor`, in place, and change nothing that comes out.
+
+    Everything that is added to the stream is multiplied: the embedding's scale, the gain (1 + w)
+    of each post-norm, the projected image features. Every norm that reads the stream divides
+    the factor out again; its eps is multiplied by factor**2, or it would count for more.
+
+    Args:
+        model: a Gemma 3, without adapters around its embedding.
+        factor: a finite number above 0. For a power of two that leaves the gains above 1, the
+            float32 logits are the same bit for bit; any other costs a few roundings of 6e-8.
+
+    Returns:
+        The same model. Its post-norm weights are float32 now, whatever they were.
+
+    Raises:
+        BadRequest: not a Gemma 3, a factor that is no positive number, a wrapped embedding.
+
+    Numerics:
+        A post-norm stores w = gain - 1. For gains far below 1 that difference loses digits:
+        6e-8 / gain in float32, all of them in bfloat16 below 2e-3. A model whose stream is too
+        large has gains far above 1. Loading a saved copy sets embed_scale and eps back and
+        leaves the weights: save adapters (they fit the original), not the model.
+
+    Source:
+        transformers#37226 (embedding and post-norms); eps is our addition.
+
+    >>> model = zoo.load_policy("tiny-gemma3", device="cpu")
+    >>> rescale_stream(model, 4).model.embed_tokens.embed_scale / model.config.hidden_size**0.5
+    tensor(4.)
+    """
+    if not (math.isfinite(factor) and factor > 0):
+        raise BadRequest(
+            f"the factor is {factor!r}",
+            why="the stream is multiplied by it and divided by it again",
+            fix="use a positive number, best a power of two such as 1/32",
+        )
+    embeddings = [_bare_embedding(text) for text in text_models(model)]
+    for embedding in embeddings:
+        embedding.scalar_embed_scale *= factor
+        embedding.embed_scale = embedding.embed_scale.float() * factor
+    for norm in post_norms(model):
+        norm.weight.data = (1 + norm.weight.float()) * factor - 1
+    for norm in pre_norms(model):
+        norm.eps *= factor**2
+    for module in model.modules():
+        if isinstance(module, Gemma3MultiModalProjector):
+            module.mm_input_projection_weight.mul_(factor)
+    return model
+
+
+def _bare_embedding(text: Gemma3TextModel) -> Gemma3TextScaledWordEmbedding:
+    embedding = text.embed_tokens
+    if isinstance(embedding, Gemma3TextScaledWordEmbedding):
+        return embedding
+    raise BadRequest(
+        f"the embedding is wrapped in a {type(embedding).__name__}",
+        why="its adapter would be added to the stream unscaled",
+        fix="rescale first, then add adapters",
+    )
+
+
+def load_for_float16(
+    model: str,
+    batch: Mapping[str, Tensor] | None = None,
+    *,
+    dtype: str = "float32",
+    device: str = "auto",
+) -> "PreTrainedModel":
+    """Load a Gemma 3 by path or hub id, rescaled so that its stream fits into float16.
+
+    The checkpoint is loaded in float32, measured by `check_range` and multiplied by the factor
+    that it gives (1 if the stream fits as it is). Adapters trained on it fit the original too.
+
+    Args:
+        model: path or hub id.
+        batch: token ids to measure with; default: a few sentences. Take your own data.
+        dtype: of the weights given back. "float32" for mixed precision (`fp16=True`), "float16"
+            for a model that is float16 throughout.
+
+    Raises:
+        ModelUnavailable: there is no such model.
+        BadRequest: it is no Gemma 3, or its branches overflow, which no rescaling of the stream
+            can mend.
+
+    >>> load_for_float16("tiny-gemma3", dtype="float16", device="cpu").dtype
+    torch.float16
+    """
+    from course_utils.gemma3.reach import check_range  # it imports from here
+
+    loaded = zoo.load_policy(model, device=device)
+    found = check_range(loaded, batch)
+    if not found.can_be_rescaled:
+        raise BadRequest(
+            found.headline,
+            why="a rescaled stream leaves the numbers inside attention and MLP as they are",
+            fix="use bfloat16, or float32 where there is none",
+        )
+    return rescale_stream(loaded, found.factor).to(getattr(torch, dtype))
