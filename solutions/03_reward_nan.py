@@ -39,8 +39,9 @@ from peft import LoraConfig
 from transformers import set_seed
 from trl import RewardConfig, RewardTrainer
 
-from course_utils import plotting, training, zoo
+from course_utils import diagnostics, plotting, training, zoo
 from course_utils.claims import Verdicts
+from course_utils.errors import TrainingStopped
 from course_utils.failures import expect_failure, expect_symptom
 
 ex
@@ -244,7 +245,15 @@ verdicts.judge("C12", "wrong: score is copied whole", "section 5", holds=no_lora
 
 # %%
 watched = reward_trainer(dtype="float16", **run)
-pass
+with diagnostics.watch(watched, then=lambda report: None) as seen:
+    watched.train()
+origin = seen.report.to_dict()["origin"]
+for field in ("phase", "operation", "module", "dtype"):
+    print(f"{field:10} {origin[field]}")
+
+# %% [markdown]
+# Phase `optimizer`: every number that went into the step was finite, and the step itself wrote the
+# first one that was not. That answers the first question.
 
 # %%
 ex.FIRST_DEATH.recall()
@@ -311,6 +320,14 @@ for other in (24, 26):
 # %% [markdown]
 # A new head scores both replies alike, so its first loss must be near ln 2 = 0.693. The report
 # decodes to such a loss with N = 25, and with neither neighbour.
+#
+# What if not one but two or three steps had been healthy? `decode_logged_loss` works out every case.
+
+# %%
+diagnostics.decode_logged_loss(1.19e34, logging_steps=25, gradient_accumulation_steps=32)
+
+# %% [markdown]
+# Only one healthy step gives a loss that a head can have.
 #
 # If you understand the number, you can predict others. Before you run G = 8 and G = 1: what will
 # they log?
@@ -517,6 +534,12 @@ plotting.show(fig, f"In float16 the step is not finite from g = {lost:.1g} down;
 # 5. The Trainer replaces each nan loss by an average, once a micro-batch: the log grows.
 
 # %% [markdown]
+# The report of section 5 knew most of it. Here is all of it; its digits depend on the machine.
+
+# %% tags=["nbval-ignore-output"]
+seen.report
+
+# %% [markdown]
 # It is **range**, not precision, that kills: float16 ends at 6e-8, bfloat16 and float32 reach below
 # 1e-38. The fused optimizer reads float16 too, but computes inside its kernel in float32.
 #
@@ -694,7 +717,14 @@ verdicts.judge(
 # loss, gradient norm, every metric and the weights, with a report that says what to do.
 
 # %%
-pass
+reported = reward_trainer(
+    gradient_accumulation_steps=G, logging_steps=N, max_steps=N + 1, **run
+)  # fmt: skip
+diagnostics.NonFiniteGuard().attach(reported)
+with expect_failure(TrainingStopped, saying="score") as caught:
+    reported.train()
+print("why:", caught.error.why)
+print("fix:", caught.error.fix)
 
 # %% [markdown]
 # ## 12. The verdicts

@@ -1,0 +1,1 @@
+"""What things cost, side by side: `make bench`. Nothing here is a test."""

@@ -1,0 +1,243 @@
+"""Who names the culprit of a non-finite number, forward and backward, and what each tool costs.
+
+Every tool is run on the planted faults of tests/faults and judged by what it printed or raised;
+then each takes turns with the bare step on the same model. Run from the top of the repository:
+
+    python -m benchmarks.nonfinite
+"""
+
+import contextlib
+import io
+import re
+import statistics
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from course_utils.diagnostics import watch
+from course_utils.quiet import quiet_libraries
+from course_utils.report import Table
+from tests.faults import healthy, losses, models, modules
+from tests.faults.planted import Fault, Step, take_step
+
+ROUNDS = 11
+LIMIT = 1.05  # what the watch may cost
+
+
+class FoundNonFinite(Exception):
+    """What the hand-made tools raise."""
+
+
+@contextlib.contextmanager
+def bare(planted: Step) -> Iterator[Callable]:
+    yield planted.loss_of
+
+
+@contextlib.contextmanager
+def our_watch(planted: Step) -> Iterator[Callable]:
+    with watch(planted.model, planted.loss_of, scaler=planted.scaler) as watched:
+        yield watched
+
+
+@contextlib.contextmanager
+def anomaly_mode(planted: Step) -> Iterator[Callable]:
+    with torch.autograd.set_detect_anomaly(True):
+        yield planted.loss_of
+
+
+@contextlib.contextmanager
+def isfinite_hooks(planted: Step) -> Iterator[Callable]:
+    def look(name: str) -> Callable:
+        def hook(_module, _args, output) -> None:
+            for leaf in tree_leaves(output):
+                if isinstance(leaf, Tensor) and not leaf.isfinite().all().item():
+                    raise FoundNonFinite(f"output of {name}")
+
+        return hook
+
+    named = planted.model.named_modules()
+    handles = [module.register_forward_hook(look(name)) for name, module in named]
+    yield planted.loss_of
+    for handle in handles:
+        handle.remove()
+
+
+@contextlib.contextmanager
+def underflow_overflow(planted: Step) -> Iterator[Callable]:
+    from transformers.debug_utils import DebugUnderflowOverflow
+
+    DebugUnderflowOverflow(planted.model)
+    yield planted.loss_of
+    for module in planted.model.modules():  # it has no way to take its hooks off again
+        module._forward_hooks.clear()
+
+
+class EveryOperation(TorchDispatchMode):
+    """Stops at the first operation that turns finite inputs into a non-finite output."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        before = _is_finite((args, kwargs))
+        result = func(*args, **(kwargs or {}))
+        if before and not func.__name__.startswith("empty") and not _is_finite(result):
+            raise FoundNonFinite(f"{func} made it")
+        return result
+
+
+def _is_finite(tree) -> bool:
+    tensors = [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+    return all(bool(t.isfinite().all()) for t in tensors if t.is_floating_point())
+
+
+@contextlib.contextmanager
+def dispatch_mode(planted: Step) -> Iterator[Callable]:
+    with EveryOperation():
+        yield planted.loss_of
+
+
+TOOLS = {
+    "bare step": bare,
+    "watch (this course)": our_watch,
+    "set_detect_anomaly": anomaly_mode,
+    "isfinite hooks per module": isfinite_hooks,
+    "DebugUnderflowOverflow": underflow_overflow,
+    "dispatch mode, every step": dispatch_mode,
+}
+
+
+def listen(tool: Callable, planted: Step) -> tuple[str, bool]:
+    """Everything a tool says in one step (traceback included), and whether it raised an alarm."""
+    heard = io.StringIO()
+    alarm = False
+    with warnings.catch_warnings(record=True) as warned, contextlib.redirect_stdout(heard):
+        warnings.simplefilter("always")
+        try:
+            with tool(planted) as loss_of:
+                take_step(planted, loss_of)
+        except (FoundNonFinite, RuntimeError, ValueError):
+            alarm = True
+            heard.write(traceback.format_exc())
+    said = heard.getvalue() + "".join(str(warning.message) for warning in warned)
+    return said, alarm or "first non-finite" in said
+
+
+def is_named(fault: Fault, said: str) -> bool:
+    """Whether the source line or the module (or weight, or input) of the fault was said."""
+    module = re.escape(fault.module)
+    says_module = fault.module and re.search(rf"(?<![\w.]){module}(?![\w.])", said)
+    return bool(says_module) or bool(fault.line and fault.line in said)
+
+
+def judge(tool: Callable) -> dict[str, str]:
+    """How many faults the tool names, by where they show, and how many healthy runs it accuses."""
+    named: dict[str, list[bool]] = {"forward": [], "backward": [], "optimizer": []}
+    for fault in [*losses.FAULTS, *modules.FAULTS, *models.FAULTS]:
+        torch.manual_seed(0)
+        said, _ = listen(tool, fault.build())
+        kind = "backward" if fault.reached.startswith("the gradient") else "forward"
+        kind = fault.phase if fault.phase == "optimizer" else kind
+        named[kind].append(is_named(fault, said))
+    alarms = [listen(tool, build())[1] for build in healthy.STEPS]
+    counts = {kind: f"{sum(hits)} of {len(hits)}" for kind, hits in named.items()}
+    return counts | {"false alarms": f"{sum(alarms)} of {len(alarms)}"}
+
+
+def make_step(dtype: torch.dtype, **config) -> Step:
+    """A random Qwen2 with AdamW, and a batch of 4 x 64 tokens."""
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    torch.manual_seed(0)
+    model = Qwen2ForCausalLM(Qwen2Config(**config)).to(dtype)
+    ids = torch.randint(config["vocab_size"], (4, 64))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
+    return Step(
+        model, lambda batch: model(**batch).loss, {"input_ids": ids, "labels": ids}, optimizer
+    )
+
+
+SIZES = (
+    (
+        torch.bfloat16,
+        {
+            "vocab_size": 8192,
+            "hidden_size": 512,
+            "intermediate_size": 1408,
+            "num_hidden_layers": 7,
+            "num_attention_heads": 8,
+            "num_key_value_heads": 2,
+        },
+    ),
+    (
+        torch.float32,
+        {
+            "vocab_size": 2048,
+            "hidden_size": 256,
+            "intermediate_size": 704,
+            "num_hidden_layers": 4,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+        },
+    ),
+)
+
+
+def seconds(tool: Callable, planted: Step) -> float:
+    with tool(planted) as loss_of:
+        start = time.perf_counter()
+        take_step(planted, loss_of)
+        took = time.perf_counter() - start
+    return took
+
+
+def cost(planted: Step) -> dict[str, float]:
+    """Median over the rounds of tool / bare; in a round every tool has one step, in turn."""
+    rounds = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # detect_anomaly says that it is for debugging
+        for _ in range(ROUNDS + 1):
+            rounds.append({name: seconds(tool, planted) for name, tool in TOOLS.items()})
+    rounds = rounds[1:]  # the first one warms up
+    ratios = {n: [times[n] / times["bare step"] for times in rounds] for n in TOOLS}
+    return {name: statistics.median(values) for name, values in ratios.items()}
+
+
+def compare() -> Table:
+    """Run everything and lay it out side by side."""
+    costs = {}
+    for dtype, config in SIZES:
+        planted = make_step(dtype, **config)
+        size = sum(p.numel() for p in planted.model.parameters()) / 1e6
+        costs[f"cost, {size:.0f} M, {str(dtype).removeprefix('torch.')}"] = cost(planted)
+    verdicts = {name: judge(tool) for name, tool in TOOLS.items() if tool is not bare}
+    verdicts["bare step"] = dict.fromkeys(next(iter(verdicts.values())), "-")
+    rows = [
+        (name, *verdicts[name].values(), *(f"{ratios[name]:.3f}" for ratios in costs.values()))
+        for name in TOOLS
+    ]
+    worst = max(ratios["watch (this course)"] for ratios in costs.values())
+    verdict = "met" if worst <= LIMIT else "NOT met"
+    names = [f"names {kind}" for kind in ("forward", "backward", "optimizer")]
+    return Table(
+        columns=("tool", *names, "false alarms", *costs),
+        rows=rows,
+        title="The first non-finite number: who names the culprit, at what cost",
+        notes=(
+            f"cost: a step with the tool over the bare step next to it, median of {ROUNDS} rounds",
+            f"limit for the watch {LIMIT}: {verdict} ({worst:.3f} at worst)",
+        ),
+    )
+
+
+def main() -> None:
+    quiet_libraries()
+    torch.set_num_threads(1)
+    print(compare())
+
+
+if __name__ == "__main__":
+    main()
