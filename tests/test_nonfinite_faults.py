@@ -5,7 +5,7 @@ About 35 s on one thread, 9 of them the import of trl.
 
 import pytest
 import torch
-from faults import healthy, models, small, trainers
+from faults import healthy, losses, models, modules, trainers
 from faults.planted import take_step
 
 from course_utils.diagnostics import trace_step, watch
@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.timeout(120),
 ]
 
-STEPS = [*small.FAULTS, *models.FAULTS]
+STEPS = [*losses.FAULTS, *modules.FAULTS, *models.FAULTS]
 
 
 def by_name(faults):
@@ -81,6 +81,20 @@ def test_watching_a_trainer_names_the_culprit(fault):
         except RuntimeError as error:  # sampling from the weights that the fault destroyed
             assert "probability tensor" in str(error)
     assert_named(watched.report, fault, operation=fault.operation, line=fault.line)
+
+
+@pytest.mark.parametrize("fault", by_name(trainers.FAULTS[1:4]))
+def test_tracing_one_batch_of_a_trainer_that_never_trained_names_the_culprit(fault):
+    trainer = fault.build()
+    report = trace_step(trainer, next(iter(trainer.get_train_dataloader())))
+    assert_named(report, fault, operation=fault.operation, line=fault.line)
+
+
+@pytest.mark.parametrize("build", builders(healthy.TRAINERS))
+def test_no_alarm_in_one_batch_of_a_healthy_trainer(build):
+    trainer = build()
+    report = trace_step(trainer, next(iter(trainer.get_train_dataloader())))
+    assert not report.found, report.text()
 
 
 @pytest.mark.parametrize("build", builders(healthy.STEPS))

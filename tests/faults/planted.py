@@ -60,13 +60,13 @@ class Values(nn.Module):
 
     def __init__(self, values: Any, *, dtype: torch.dtype = torch.float32):
         super().__init__()
-        self.x = nn.Parameter(torch.tensor(values, dtype=dtype))
+        self.planted_weight = nn.Parameter(torch.tensor(values, dtype=dtype))
 
 
 def on_values(loss_of: Callable[[Tensor], Tensor], values: Any, **kwargs) -> Step:
     """A step whose loss is a function of one parameter, so that all happens outside a module."""
     model = Values(values, **kwargs)
-    return step(model, lambda _batch: loss_of(model.x), None)
+    return step(model, lambda _batch: loss_of(model.planted_weight), None)
 
 
 def step(model: nn.Module, loss_of: Callable[[Any], Tensor], batch: Any, **kwargs) -> Step:

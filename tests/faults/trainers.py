@@ -109,7 +109,12 @@ def dpo_weights_are_nan():
 def grpo_kl_overflows():
     """A huge step between two updates on the same samples; trl 1.16 has no clamp."""
     return grpo_trainer(
-        beta=0.04, num_iterations=2, optim="sgd", learning_rate=100.0, lr_scheduler_type="constant"
+        beta=0.04,
+        num_iterations=2,
+        temperature=3.0,  # samples that differ, or there is nothing to learn and no step
+        optim="sgd",
+        learning_rate=1e4,
+        lr_scheduler_type="constant",
     )
 
 

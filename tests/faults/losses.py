@@ -1,10 +1,8 @@
-"""Faults in a few lines of PyTorch: loss functions, masks, small modules, optimizers."""
+"""Faults in loss functions: outside of any module, on one parameter."""
 
 import torch
-from torch import nn
-from torch.utils.checkpoint import checkpoint
 
-from .planted import Fault, Step, Values, on_values, step
+from .planted import Fault, Step, on_values
 
 INF = float("inf")
 KEEP = torch.tensor([1.0, 0.0])
@@ -147,103 +145,14 @@ def custom_backward_divides_by_zero() -> Step:
     return on_values(lambda x: BadBackward.apply(x).sum(), [1.0, 2.0])
 
 
-class Exp(nn.Module):
-    def forward(self, x):
-        return (x.exp() - x - 1).clamp(-10, 10)
-
-
-def _checkpointed(use_reentrant: bool) -> Step:
-    model = nn.Sequential(nn.Linear(2, 2), Exp())
-    nn.init.constant_(model[0].weight, 60.0)
-
-    def loss_of(x):
-        return checkpoint(model, x, use_reentrant=use_reentrant).mean()
-
-    return step(model, loss_of, torch.ones(1, 2, requires_grad=use_reentrant))
-
-
-def k3_in_a_checkpointed_module() -> Step:
-    return _checkpointed(False)
-
-
-def k3_in_a_reentrant_checkpoint() -> Step:
-    return _checkpointed(True)
-
-
-class PostNorm(nn.Module):
-    """A norm whose large weights leave float16 in the cast back, as Gemma's."""
-
-    def forward(self, x):
-        wide = x.float()
-        return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True)) * 1e5).type_as(x)
-
-
-def post_norm_in_half() -> Step:
-    model = nn.Sequential(nn.Linear(4, 4), PostNorm(), nn.LayerNorm(4)).half()
-    return step(model, lambda x: model(x).float().pow(2).sum(), torch.ones(1, 4).half())
-
-
-def matrix_product_in_half() -> Step:
-    model = nn.Sequential(nn.Linear(64, 64), nn.Linear(64, 1)).half()
-    nn.init.constant_(model[1].weight, 6e4)
-    return step(model, lambda x: model(x).float().sum(), torch.ones(1, 64).half())
-
-
-def nan_in_the_input() -> Step:
-    model = nn.Sequential(nn.Linear(2, 2))
-    return step(model, lambda b: model(b["features"]).sum(), {"features": torch.tensor([INF, 1.0])})
-
-
-def nan_in_a_weight() -> Step:
-    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
-    nn.init.constant_(model[1].bias, float("nan"))
-    return step(model, lambda x: model(x).sum(), torch.ones(1, 2))
-
-
-def nan_in_a_buffer() -> Step:
-    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).eval()
-    model[1].running_mean.fill_(float("nan"))
-    return step(model, lambda x: model(x).sum(), torch.ones(3, 2))
-
-
-def _half_adamw(**kwargs) -> Step:
-    model = nn.Linear(4, 1, bias=False).half()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, **kwargs)
-    batch = torch.full((1, 4), 1e-4).half()
-    return Step(model, lambda x: model(x).sum(), batch, optimizer, traces_optimizer=True)
-
-
-def adamw_foreach_in_half() -> Step:
-    return _half_adamw(foreach=True)
-
-
-def adamw_single_in_half() -> Step:
-    return _half_adamw(foreach=False)
-
-
-def learning_rate_is_inf() -> Step:
-    model = Values([1.0, 2.0])
-    optimizer = torch.optim.SGD(model.parameters(), lr=INF)
-    return Step(model, lambda _: model.x.sum(), None, optimizer, traces_optimizer=True)
-
-
 def nan_gradient_under_a_scaler() -> Step:
     planted = k3_clamped_after_exp()
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
     return Step(planted.model, planted.loss_of, None, planted.optimizer, scaler=scaler)
 
 
-GRADIENT = "the gradient of x"
+GRADIENT = "the gradient of planted_weight"
 EXP = {"operation": "exp", "line": "ratio = gap.exp()", "became_nan": "mul", "reached": GRADIENT}
-IN_CHECKPOINT = {
-    "operation": "exp",
-    "module": "1",
-    "line": "x.exp() - x - 1",
-    "became_nan": "mul",
-    "reached": "the gradient of 0.weight",
-}
-STEPS = {"phase": "optimizer", "reached": "the weight"}
-
 FAULTS = [
     Fault(k3_clamped_after_exp, **EXP),
     Fault(k3_in_half, **EXP),
@@ -278,20 +187,4 @@ FAULTS = [
         line="return grad / (grad - grad)",
         reached=GRADIENT,
     ),
-    Fault(k3_in_a_checkpointed_module, **IN_CHECKPOINT),
-    Fault(k3_in_a_reentrant_checkpoint, **IN_CHECKPOINT),
-    Fault(
-        post_norm_in_half,
-        "to_copy",
-        module="1",
-        line="type_as(x)",
-        became_nan="native_layer_norm",
-    ),
-    Fault(matrix_product_in_half, "addmm", module="1", line="model(x).float().sum()"),
-    Fault(nan_in_the_input, "", "already in the input", module="features"),
-    Fault(nan_in_a_weight, "", "already in the weights", module="1.bias"),
-    Fault(nan_in_a_buffer, "", "already in a buffer", module="1.running_mean"),
-    Fault(adamw_foreach_in_half, "addcdiv", module="weight", line="addcdiv_", **STEPS),
-    Fault(adamw_single_in_half, "addcdiv", module="weight", line="addcdiv_", **STEPS),
-    Fault(learning_rate_is_inf, "add", module="x", line="add_", **STEPS),
 ]
