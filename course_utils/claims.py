@@ -22,6 +22,22 @@ CLAIMS = {
         "float16 overflows beyond 65504 during accumulation; the softmax amplifies it",
         "SEQ_CLS puts LoRA matrices into the classification weights",
     ),
+    "grad_fn": (
+        "the error means that parameters were not set trainable",
+        "setting: LoRA, bf16, gradient checkpointing, DeepSpeed ZeRO, batch 16, 8 generations",
+        "only tensors with requires_grad=True take part in the graph",
+        "PEFT freezes the base; only the adapters train",
+        "the path from the loss to the trainable parameters must be complete",
+        "bf16 gradients need special care",
+        "fix: enable_input_require_grads() before get_peft_model",
+        "fix: gradient_checkpointing=False, it may be incompatible with LoRA",
+        "check that parameters are trainable",
+        "check that the loss has a gradient after the forward pass",
+        "debug on a small batch first",
+        "check that the TRL, PEFT and PyTorch versions fit",
+        "mind the numerical stability of bf16",
+        "(the article does not say) fix: use_reentrant=False",
+    ),
 }
 
 

@@ -70,7 +70,8 @@ def grpo_trainer(
     is_default = "default checkpointing" in guards
     reported = dict(
         learning_rate=1e-5, bf16=True, per_device_train_batch_size=16, num_generations=8,
-        gradient_checkpointing=True, gradient_checkpointing_kwargs=None if is_default else REENTRANT,
+        gradient_checkpointing=True,
+        gradient_checkpointing_kwargs=None if is_default else REENTRANT,
         max_completion_length=6, temperature=1.5, max_steps=2, logging_steps=1,
         use_cpu=base.device.type == "cpu", seed=seed,
     )  # fmt: skip

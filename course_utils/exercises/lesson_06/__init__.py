@@ -1,0 +1,69 @@
+"""Lesson 06: what is asked about a loss without a grad_fn, and about the same cut in silence.
+
+One module for each thing to understand: its exercises, their criteria, right and wrong answers.
+`gradients` holds what several of them look at.
+"""
+
+from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.exercises.lesson_06.bare import BARE
+from course_utils.exercises.lesson_06.fix import FIX
+from course_utils.exercises.lesson_06.frozen_head import HEAD
+from course_utils.exercises.lesson_06.mean_loss import MEAN
+from course_utils.exercises.lesson_06.names import NAMES
+from course_utils.exercises.lesson_06.quiz import QUIZ
+from course_utils.exercises.lesson_06.reference import REFERENCE
+from course_utils.exercises.lesson_06.rule import RULE
+from course_utils.exercises.lesson_06.saved_adapter import ADAPTER
+from course_utils.exercises.lesson_06.silent import SILENT
+from course_utils.exercises.lesson_06.smooth_loss import SMOOTH
+
+WHICH_ELEMENT = Prediction(
+    id="06.a",
+    name="WHICH_ELEMENT",
+    question="Element 0 is the loss. Why does it not require grad?",
+    choices={
+        "a": "the LoRA matrices are frozen",
+        "b": "bf16 or DeepSpeed loses the gradient",
+        "c": "an activation on the way was computed without a graph",
+        "d": "the loss was detached by the trainer",
+    },
+)
+
+WITH_HEAD = Prediction(
+    id="06.b",
+    name="WITH_HEAD",
+    question="The same settings, but a reward model: a new head trains besides LoRA. What happens?",
+    choices={
+        "a": "the same error",
+        "b": "no error, everything trains",
+        "c": "no error, the loss does not move",
+        "d": "no error, the loss falls, the adapters stand still",
+    },
+)
+
+WHICH_CURVE = Prediction(
+    id="06.c",
+    name="WHICH_CURVE",
+    question="Two logs of one reward run. In one of them no adapter moves. Which?",
+    choices={"a": "run A", "b": "run B", "c": "one cannot tell from these two columns"},
+)
+
+LESSON = Lesson(
+    stem="06_grad_fn",
+    title="Element 0 of tensors does not require grad and does not have a grad_fn",
+    minutes=40,
+    exercises=(
+        BARE,
+        SILENT,
+        RULE,
+        NAMES,
+        HEAD,
+        REFERENCE,
+        MEAN,
+        SMOOTH,
+        ADAPTER,
+        FIX,
+        QUIZ,
+    ),
+    predictions=(WHICH_ELEMENT, WITH_HEAD, WHICH_CURVE),
+)

@@ -1,0 +1,96 @@
+"""Exercise 06.4: five broken snippets, one message, five causes."""
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+
+CAUSES = {"1": "d", "2": "e", "3": "c", "4": "a", "5": "b"}
+SNIPPETS = {
+    "1": "the head on a frozen body",
+    "2": "close to a reference",
+    "3": "the mean over examples",
+    "4": "fewer wrong answers",
+    "5": "a saved adapter",
+}
+
+
+def _letter(causes: dict, number: str) -> str | None:
+    given = str(causes.get(number)).strip().lower()
+    return None if given == CAUSES[number] else f"your letter for snippet {number} is {given!r}"
+
+
+def names_first(causes) -> str | None:
+    return _letter(causes, "1")
+
+
+def names_second(causes) -> str | None:
+    return _letter(causes, "2")
+
+
+def names_third(causes) -> str | None:
+    return _letter(causes, "3")
+
+
+def names_fourth(causes) -> str | None:
+    return _letter(causes, "4")
+
+
+def names_fifth(causes) -> str | None:
+    return _letter(causes, "5")
+
+
+NAMES = Exercise(
+    id="06.4",
+    name="NAMES",
+    title="Five causes of one message",
+    minutes=4,
+    difficulty="five letters",
+    points=2,
+    reads="causes",
+    expects=(dict,),
+    hints=(
+        "In each snippet, go back from the loss: which is the first tensor that requires grad?",
+        "Ask of each: are there trainable weights; is a graph recorded; does a tensor leave it; "
+        "is the last operation one that has a derivative?",
+        "Snippet 1 is d, and 4 is a. Which of the others makes plain numbers on the way?",
+    ),
+    criteria=(
+        Criterion(
+            "Snippet 1 is named rightly.",
+            names_first,
+            why="no weight is left that an optimizer could move",
+            next="read what it says to the whole model",
+        ),
+        Criterion(
+            "Snippet 2 is named rightly.",
+            names_second,
+            why="one context holds two forward passes, and only one of them belongs there",
+            next="ask which of its lines a graph is recorded for",
+        ),
+        Criterion(
+            "Snippet 3 is named rightly.",
+            names_third,
+            why="the loss is built from numbers that remember no model",
+            next="look at what is added up: a tensor or a float?",
+        ),
+        Criterion(
+            "Snippet 4 is named rightly.",
+            names_fourth,
+            why="a token's number does not change when a weight changes a little",
+            next="ask of each operation for its derivative",
+        ),
+        Criterion(
+            "Snippet 5 is named rightly.",
+            names_fifth,
+            why="the model is frozen as PEFT freezes it, and its adapter as well",
+            next="look up what from_pretrained assumes about your plans",
+        ),
+    ),
+    right=(CAUSES, {number: letter.upper() for number, letter in CAUSES.items()}),
+    wrong=(
+        Wrong(CAUSES | {"1": "b"}, caught_by=names_first),
+        Wrong(CAUSES | {"2": "c"}, caught_by=names_second),
+        Wrong(CAUSES | {"3": "e"}, caught_by=names_third),
+        Wrong(CAUSES | {"4": "c"}, caught_by=names_fourth),
+        Wrong(CAUSES | {"5": "d"}, caught_by=names_fifth),
+        Wrong({}, caught_by=names_first),
+    ),
+)

@@ -1,0 +1,149 @@
+"""Exercise 06.3: error, silence or training, from four facts about a run."""
+
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_06.gradients import (
+    backward_fails,
+    known_warnings_ignored,
+    seeded,
+)
+
+FACTS = ("base_frozen", "reentrant", "inputs_marked", "head_trained")
+
+
+@cache
+def outcome_by_running(
+    base_frozen: bool, reentrant: bool, inputs_marked: bool, head_trained: bool
+) -> str:
+    """The outcome, from one backward pass of an embedding, a checkpointed block and a head."""
+    embedding, block, head = seeded(
+        lambda: (nn.Embedding(10, 4), nn.Linear(4, 4), nn.Linear(4, 1, bias=False))
+    )
+    adapter = nn.Parameter(torch.ones(4, 4))
+    block.requires_grad_(not base_frozen)
+    embedding.requires_grad_(not base_frozen)
+    head.requires_grad_(head_trained)
+    hidden = embedding(torch.arange(3))
+    if inputs_marked:
+        hidden.requires_grad_()
+
+    def adapted(hidden):
+        return block(hidden) + hidden @ adapter
+
+    with known_warnings_ignored():
+        loss = head(checkpoint(adapted, hidden, use_reentrant=reentrant)).sum()
+    if backward_fails(loss):
+        return "error"
+    return "silent" if adapter.grad is None else "trains"
+
+
+def _first_difference(outcome, which: str) -> str | None:
+    for facts in product((True, False), repeat=len(FACTS)):
+        want = outcome_by_running(*facts)
+        if want != which:
+            continue
+        got = outcome(*facts)
+        if got != want:
+            given = ", ".join(f"{name}={fact}" for name, fact in zip(FACTS, facts, strict=True))
+            return f"for {given} it gives {got!r}; a run with these facts gives {want!r}"
+    return None
+
+
+def knows_what_trains(outcome) -> str | None:
+    return _first_difference(outcome, "trains")
+
+
+def knows_the_error(outcome) -> str | None:
+    return _first_difference(outcome, "error")
+
+
+def knows_the_silence(outcome) -> str | None:
+    return _first_difference(outcome, "silent")
+
+
+def outcome_by_rule(base_frozen, reentrant, inputs_marked, head_trained):
+    if not (base_frozen and reentrant) or inputs_marked:
+        return "trains"
+    return "silent" if head_trained else "error"
+
+
+def outcome_by_table(base_frozen, reentrant, inputs_marked, head_trained):
+    cut = {(True, True, False, True): "silent", (True, True, False, False): "error"}
+    facts = (bool(base_frozen), bool(reentrant), bool(inputs_marked), bool(head_trained))
+    return cut.get(facts, "trains")
+
+
+def outcome_never_silent(base_frozen, reentrant, inputs_marked, head_trained):
+    return "error" if base_frozen and reentrant and not inputs_marked else "trains"
+
+
+def outcome_head_saves(base_frozen, reentrant, inputs_marked, head_trained):
+    cut = base_frozen and reentrant and not inputs_marked and not head_trained
+    return "error" if cut else "trains"
+
+
+def outcome_by_checkpoint(base_frozen, reentrant, inputs_marked, head_trained):
+    if not reentrant or inputs_marked:
+        return "trains"
+    return "silent" if head_trained else "error"
+
+
+def outcome_always_silent(base_frozen, reentrant, inputs_marked, head_trained):
+    return "silent" if base_frozen and reentrant and not inputs_marked else "trains"
+
+
+def outcome_by_base(base_frozen, reentrant, inputs_marked, head_trained):
+    return "error" if base_frozen and not inputs_marked else "trains"
+
+
+RULE = Exercise(
+    id="06.3",
+    name="RULE",
+    title="Error, silence or training",
+    minutes=5,
+    difficulty="a few lines",
+    points=3,
+    reads="outcome",
+    expects=(Callable,),
+    hints=(
+        "When is the graph cut at all? Three of the four facts decide that.",
+        "Once it is cut: does anything above the cut still give the loss a grad_fn?",
+        "Cut means base_frozen and reentrant and not inputs_marked. Then head_trained decides "
+        "between silent and error.",
+    ),
+    criteria=(
+        Criterion(
+            "It knows every combination that trains.",
+            knows_what_trains,
+            why="checkpointing and frozen bases are both fine; only together can they cut",
+            next="find the one combination of three facts that cuts the graph",
+        ),
+        Criterion(
+            "It knows every combination that raises.",
+            knows_the_error,
+            why="the error needs a loss with no trainable weight behind it",
+            next="think of the run in section 6",
+        ),
+        Criterion(
+            "It knows every combination that trains something else in silence.",
+            knows_the_silence,
+            why="a head above the cut gives the loss its grad_fn back, and hides the cut",
+            next="think of the runs in section 9",
+        ),
+    ),
+    right=(outcome_by_rule, outcome_by_table),
+    wrong=(
+        Wrong(outcome_by_checkpoint, caught_by=knows_what_trains),
+        Wrong(outcome_by_base, caught_by=knows_what_trains),
+        Wrong(outcome_always_silent, caught_by=knows_the_error),
+        Wrong(outcome_never_silent, caught_by=knows_the_silence),
+        Wrong(outcome_head_saves, caught_by=knows_the_silence),
+    ),
+)

@@ -1,0 +1,161 @@
+"""Exercise 06.2: which trainable parameters got no gradient, when nothing raised."""
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_06.gradients import seeded
+
+ADAPTERS = ("layers.0.lora_A", "layers.0.lora_B", "layers.1.lora_A", "layers.1.lora_B")
+
+
+class _Layer(nn.Module):
+    """A frozen weight with a LoRA pair; B is zero until the first step."""
+
+    def __init__(self, lora_B: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4, 4), requires_grad=False)
+        self.lora_A = nn.Parameter(torch.randn(2, 4))
+        self.lora_B = nn.Parameter(torch.full((4, 2), lora_B))
+
+    def forward(self, x):
+        return x @ self.weight.T + x @ self.lora_A.T @ self.lora_B.T
+
+
+def _model(lora_B: float) -> nn.ModuleDict:
+    layers = nn.Sequential(_Layer(lora_B), _Layer(lora_B))
+    return nn.ModuleDict({"layers": layers, "score": nn.Linear(4, 1, bias=False)})
+
+
+def _after_backward(*, cut: str = "", lora_B: float = 0.5) -> nn.ModuleDict:
+    """Two adapted layers and a head after one backward pass, the graph cut before `cut`."""
+    model = seeded(lambda: _model(lora_B))
+    hidden = seeded(lambda: torch.randn(3, 4))
+    for name, module in (*model["layers"].named_children(), ("score", model["score"])):
+        hidden = module(hidden.detach() if name == cut else hidden)
+    hidden.sum().backward()
+    return model
+
+
+def _differs(got: object, want: tuple[str, ...], *, given: str) -> str | None:
+    if not isinstance(got, (list, tuple, set)):
+        return f"for {given} it gives {got!r}, where a list of names is asked"
+    if sorted(map(str, got)) == sorted(want):
+        return None
+    return f"for {given} it gives {sorted(map(str, got))}, it should be {list(want)}"
+
+
+def finds_starved_adapters(without_gradient) -> str | None:
+    got = without_gradient(_after_backward(cut="score"))
+    return _differs(got, ADAPTERS, given="a graph that is cut below the head")
+
+
+def finds_part_of_them(without_gradient) -> str | None:
+    got = without_gradient(_after_backward(cut="1"))
+    return _differs(got, ADAPTERS[:2], given="a graph that is cut between two layers")
+
+
+def finds_unused_head(without_gradient) -> str | None:
+    model = _after_backward()
+    model["score"].weight.grad = None
+    got = without_gradient(model)
+    return _differs(got, ("score.weight",), given="a head that no loss used")
+
+
+def healthy_first_step_is_empty(without_gradient) -> str | None:
+    got = without_gradient(_after_backward(lora_B=0.0))
+    return _differs(got, (), given="a healthy first step, where lora_B is 0")
+
+
+def _names(model, is_meant) -> list[str]:
+    return [name for name, weight in model.named_parameters() if is_meant(name, weight)]
+
+
+def without_gradient_by_none(model):
+    return [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
+
+
+def without_gradient_by_sets(model):
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    reached = {name for name, p in trained.items() if p.grad is not None}
+    return set(trained) - reached
+
+
+def without_gradient_by_zero(model):
+    return _names(model, lambda n, p: p.requires_grad and (p.grad is None or not p.grad.any()))
+
+
+def without_gradient_among_all(model):
+    return _names(model, lambda n, p: p.grad is None)
+
+
+def without_gradient_by_flag(model):
+    return _names(model, lambda n, p: not p.requires_grad)
+
+
+def without_gradient_in_lora_b(model):
+    return _names(model, lambda n, p: "lora_B" in n and p.grad is None)
+
+
+def without_gradient_in_lora(model):
+    return _names(model, lambda n, p: "lora" in n and p.grad is None)
+
+
+def without_gradient_all_or_nothing(model):
+    starved = without_gradient_by_none(model)
+    adapters = _names(model, lambda n, p: "lora" in n)
+    return starved if not set(adapters) - set(starved) or "score.weight" in starved else []
+
+
+SILENT = Exercise(
+    id="06.2",
+    name="SILENT",
+    title="Name what gets no gradient",
+    minutes=5,
+    difficulty="one line",
+    points=3,
+    reads="without_gradient",
+    expects=(Callable,),
+    hints=(
+        "After backward(), what is `.grad` of a weight that no gradient reached?",
+        "A gradient of zeros was computed; None was not. lora_A's first gradient is all zeros.",
+        "Of the parameters with requires_grad, take the names of those whose grad is None.",
+    ),
+    criteria=(
+        Criterion(
+            "Adapters below a cut are named, all of them, and nothing frozen is.",
+            finds_starved_adapters,
+            why="the head above the cut trains, so the loss falls all the same",
+            next="ask for .grad of every parameter that requires grad",
+        ),
+        Criterion(
+            "Where only the lower layers are cut off, only those are named.",
+            finds_part_of_them,
+            why="half an adapter trains as quietly as none",
+            next="look at each parameter by itself",
+        ),
+        Criterion(
+            "A trainable weight that is no adapter is named as well.",
+            finds_unused_head,
+            why="an idle head is a fault as much as an idle adapter",
+            next="do not choose by name",
+        ),
+        Criterion(
+            "A healthy first step names nothing.",
+            healthy_first_step_is_empty,
+            why="lora_A's gradient is multiplied by lora_B, which starts at 0: zero, yet healthy",
+            next="tell None from a tensor of zeros",
+        ),
+    ),
+    right=(without_gradient_by_none, without_gradient_by_sets),
+    wrong=(
+        Wrong(without_gradient_among_all, caught_by=finds_starved_adapters),
+        Wrong(without_gradient_by_flag, caught_by=finds_starved_adapters),
+        Wrong(without_gradient_in_lora_b, caught_by=finds_starved_adapters),
+        Wrong(without_gradient_all_or_nothing, caught_by=finds_part_of_them),
+        Wrong(without_gradient_in_lora, caught_by=finds_unused_head),
+        Wrong(without_gradient_by_zero, caught_by=healthy_first_step_is_empty),
+    ),
+)
