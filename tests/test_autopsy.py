@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import psutil
@@ -86,8 +87,7 @@ def test_the_report_says_what_is_not_in_the_log_and_holds_no_folder(run):
     assert "/" not in text and "0x" not in text
 
 
-def test_a_child_that_raised_the_signal_itself_is_said_to_have(monkeypatch):
-    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+def test_a_child_that_raised_the_signal_itself_is_said_to_have():
     script = "import platform; platform.machine = lambda: 'aarch64'; "
     script += "from course_utils.diagnostics.traps import *; divide_integers_by_zero()"
     autopsy = run_in_child([sys.executable, "-c", script])
@@ -102,6 +102,21 @@ def test_an_exception_is_named_with_the_line_that_raised_it(run):
     assert autopsy.outcome == "ValueError" and autopsy.signal_name is None
     assert autopsy.headline.endswith("ValueError: batch 4 is not divisible by 16")
     assert autopsy.stack[0].function.endswith("fail")
+
+
+def test_the_callers_own_line_is_named_below_the_library_that_died(run):
+    rows = dict(run(say_then_divide).table().rows)
+    assert rows["died in"].startswith("traps.py")
+    assert rows["called from"].startswith("test_autopsy.py") and "say_then" in rows["called from"]
+
+
+def test_a_warning_is_not_taken_for_the_last_line_of_the_log(run):
+    def warn_and_die():
+        print("step 7", file=sys.stderr)
+        warnings.warn("old name", FutureWarning, stacklevel=1)
+        os.abort()
+
+    assert run(warn_and_die).last_line == "step 7"
 
 
 def test_a_healthy_child_lived_and_its_output_is_kept(run):
@@ -145,6 +160,32 @@ def test_an_interruption_takes_the_warm_parent_and_its_running_child_away(tmp_pa
         run(hang_with_a_grandchild, tmp_path / "pids", timeout_s=NEVER_S)
     child, grandchild = map(int, (tmp_path / "pids").read_text().split())
     assert alive([child, grandchild]) == []
+
+
+KERNEL = """
+import sys
+from course_utils.diagnostics import run_in_child, warm_children
+from test_autopsy import hang_with_a_grandchild as hang
+if sys.argv[2] == "cold":
+    run_in_child(hang, sys.argv[1], timeout_s=600)
+else:
+    with warm_children() as run:
+        run(hang, sys.argv[1], timeout_s=600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs prctl")
+@pytest.mark.parametrize("kind", ["cold", "warm"])
+def test_a_child_does_not_outlive_a_kernel_that_was_killed(kind, tmp_path):
+    pids, here = tmp_path / "pids", {"PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, "-c", KERNEL, str(pids), kind]
+    with subprocess.Popen(command, env={**os.environ, **here}) as kernel:
+        while kernel.poll() is None and not (pids.exists() and pids.read_text()):
+            time.sleep(0.02)
+        kernel.kill()
+    child, grandchild = map(int, pids.read_text().split())
+    os.kill(grandchild, signal.SIGKILL)  # only the child itself can be bound to the kernel
+    assert alive([child]) == []
 
 
 def test_a_function_of_a_notebook_brings_the_globals_it_names():

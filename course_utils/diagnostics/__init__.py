@@ -12,6 +12,7 @@ _HOME = {
     "bisect_config": "bisect",
     "unmask_float_traps": "traps",
     "float_flags": "traps",
+    "divide_integers_by_zero": "traps",
     "audit_gradients": "gradient_flow",
     "profile_ranges": "range_profile",
     "NonFiniteGuard": "guard",

@@ -27,8 +27,11 @@ DUMP = re.compile(r"^(?:Current thread|Stack) .*\(most recent call first\):\n((?
 FRAME = re.compile(r'^  File "(.+)", line (\d+)(?: in |, in )(.+)$', re.M)
 TRACEBACK = "Traceback (most recent call last):\n"
 RAISED = re.compile(r"^([A-Za-z_][\w.]*)(?:: (.*))?$")
+WARNING = re.compile(r"^.+:\d+: \w+Warning: .*\n(?:  .*\n)?", re.M)
 OURS = ("callee.py", "runpy.py", "<frozen runpy>")  # the frames that start every child
-LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}, "<frozen")
+COURSE = str(Path(__file__).parents[1])  # as much a library as any other, for who calls it
+INSTALLED = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
+LIBRARIES = (*INSTALLED, COURSE, "<frozen")
 MAX_LINE = 100
 
 # What engineers look for first; an autopsy says which of them the output does not hold.
@@ -127,9 +130,9 @@ class Autopsy(Report):
 
     @property
     def last_line(self) -> str | None:
-        """The last thing the program itself wrote: to stdout, or else to stderr."""
+        """The last thing written to stdout, or else to stderr, but for Python's warnings."""
         before_the_end = FATAL.split(self.stderr)[0].split(TRACEBACK)[0]
-        lines = [*before_the_end.splitlines(), *self.stdout.splitlines()]
+        lines = [*WARNING.sub("", before_the_end).splitlines(), *self.stdout.splitlines()]
         return next((line.strip() for line in reversed(lines) if line.strip()), None)
 
     @property

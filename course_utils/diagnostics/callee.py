@@ -4,6 +4,7 @@
 a line of JSON per job from stdin and answers each with one; it never prints anything else there.
 """
 
+import ctypes
 import importlib
 import json
 import os
@@ -19,6 +20,14 @@ import dill
 import psutil
 
 from course_utils.diagnostics.children import stopped_by_limit
+
+PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
+
+
+def die_with_parent() -> None:
+    """Do not outlive a kernel that is killed; elsewhere than on Linux the time limit has to do."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def load(payload: str) -> Callable[[], object]:
@@ -59,6 +68,7 @@ def fork_and_wait(job: dict) -> dict:
 def be_the_child(call: Callable[[], object], job: dict) -> NoReturn:
     """Call it as a script would run it, and leave without unwinding the parent's stack."""
     os.setpgid(0, 0)
+    die_with_parent()  # a fork does not inherit this
     for stream, name in ((1, job["stdout"]), (2, job["stderr"])):
         os.dup2(os.open(name, os.O_WRONLY | os.O_APPEND), stream)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -76,6 +86,7 @@ def be_the_child(call: Callable[[], object], job: dict) -> NoReturn:
 
 
 if __name__ == "__main__":
+    die_with_parent()
     if len(sys.argv) > 1:
         load(sys.argv[1])()
     else:

@@ -41,7 +41,7 @@ def unmask_float_traps(
         but this one; every GPU.
     It cries wolf:
         the vectorised softmax raises "invalid" for a legitimate -inf mask and "overflow" for
-        logits more than about 88 apart, so a padded batch traps; sigmoid(-200) overflows inside.
+        logits more than about 88 apart, so a padded batch traps; sigmoid(-200) may overflow inside.
         Run the child with env={"ATEN_CPU_CAPABILITY": "default"}: without the vector kernels a
         masked softmax and a padded training step run clean. A module's first import may trap
         too (yaml and mpmath make an inf): do one step before the block.
