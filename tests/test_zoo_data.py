@@ -80,12 +80,19 @@ def test_no_training_sum_is_a_held_out_sum_in_another_order():
 
 
 @pytest.mark.parametrize("level", arithmetic.NUM_ADDENDS)
-def test_chosen_is_right_and_rejected_is_wrong_at_the_same_length(level):
-    for row in arithmetic.preferences(300, 0, level=level):
+@pytest.mark.parametrize("kind", arithmetic.SPOILERS)
+def test_chosen_is_right_and_rejected_is_another_number(level, kind):
+    for row in arithmetic.preferences(300, 0, level=level, rejected=kind):
         answer = str(total(question(row)))
         chosen, rejected = row["chosen"][0]["content"], row["rejected"][0]["content"]
         assert chosen == answer and not arithmetic.is_right(rejected, answer)
-        assert str(int(rejected)) == rejected and len(rejected) == len(chosen)
+        assert str(int(rejected)) == rejected
+
+
+def test_a_wrong_digit_leaves_the_other_digits():
+    for row in arithmetic.preferences(300, 0, rejected="digit"):
+        pair = zip(row["chosen"][0]["content"], row["rejected"][0]["content"], strict=True)
+        assert sum(right != wrong for right, wrong in pair) == 1
 
 
 @pytest.mark.parametrize("reply", ["42", "The sum is 42.", "17+25=42", "42!!"])
@@ -103,9 +110,11 @@ def test_the_reward_function_pairs_replies_with_answers():
     assert arithmetic.correct_sum(completions, ["3", "4", "5"], prompts=None) == [1.0, 0.0, 1.0]
 
 
-def test_an_unknown_level_names_those_that_exist():
+def test_an_unknown_level_or_kind_names_those_that_exist():
     with pytest.raises(BadRequest, match=r"'medium' does not exist[\s\S]*easy, hard"):
         arithmetic.prompts(1, 0, level="medium")
+    with pytest.raises(BadRequest, match=r"'typo' do not exist[\s\S]*digit, guess"):
+        arithmetic.preferences(1, 0, rejected="typo")
 
 
 def test_too_many_sums_are_refused_and_the_largest_number_is_met():

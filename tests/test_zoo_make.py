@@ -9,6 +9,11 @@ from course_utils import zoo
 from course_utils.zoo import make
 
 
+@pytest.fixture(autouse=True)
+def few_sums(monkeypatch):
+    monkeypatch.setattr(make, "NUM_SUMS", dict.fromkeys(make.BATCH, 100))
+
+
 @pytest.mark.parametrize("name", make.BUILDERS)
 def test_training_twice_gives_the_same_tensors(name):
     first, again = (make.train(name, num_steps=3)[0].state_dict() for _ in range(2))
@@ -26,10 +31,11 @@ def test_the_shipped_weights_have_the_shape_that_the_script_makes(name):
 
 def test_only_the_answer_and_its_end_are_learned():
     tokenizer = zoo.load_tokenizer("tiny")
-    batch = make.encode(tokenizer, [("1+2=", "3"), ("60+60=", "120")])
-    learned = [tokenizer.decode(row[row != -100]) for row in batch["labels"]]
-    assert learned == ["3<|im_end|>", "120<|im_end|>"]
-    assert batch["attention_mask"][0].tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+    rows = zoo.arithmetic.prompts(20, 0).to_list()
+    batch = make.encode(tokenizer, rows)
+    learned = [tokenizer.decode(labels[labels != -100]) for labels in batch["labels"]]
+    assert learned == [row["answer"] + "<|im_end|>" for row in rows]
+    assert batch["labels"][:, -1].tolist() == [tokenizer.eos_token_id] * 20
 
 
 def test_the_command_writes_a_model_that_loads(monkeypatch, tmp_path):

@@ -28,8 +28,9 @@ from course_utils.zoo.load import WEIGHTS
 from course_utils.zoo.solve import share_right
 from course_utils.zoo.tokenizer import build_tokenizer
 
-NUM_STEPS, BATCH_SIZE, LEARNING_RATE, WARMUP_STEPS = 2000, 32, 2e-3, 50
-NUM_SUMS = {"easy": 8_000, "hard": 60_000}
+NUM_STEPS, LEARNING_RATE, WARMUP_STEPS = 2000, 3e-3, 50
+BATCH = {"easy": 40, "hard": 24}  # sums of each level in a batch
+NUM_SUMS = {"easy": 8_100, "hard": 60_000}
 
 SHAPE = {
     "hidden_size": 128,
@@ -69,25 +70,27 @@ BUILDERS: dict[str, Callable[[dict[str, int]], PreTrainedModel]] = {
 }
 
 
-def encode(tokenizer: PreTrainedTokenizerFast, sums: list[tuple[str, str]]) -> BatchEncoding:
-    """Tokenize (prompt, answer) texts, padded on the left; only the answers carry labels.
+def encode(tokenizer: PreTrainedTokenizerFast, rows: list[dict]) -> BatchEncoding:
+    """Tokenize rows of `arithmetic.prompts`, padded on the left; only the answers carry labels.
 
     Returns:
         input_ids, attention_mask and labels, each of shape (B, T).
     """
-    texts = [prompt + answer + tokenizer.eos_token for prompt, answer in sums]
+    asked = tokenizer.apply_chat_template(
+        [row["prompt"] for row in rows], add_generation_prompt=True, tokenize=False
+    )
+    replies = [row["answer"] + tokenizer.eos_token for row in rows]
+    texts = [prompt + reply for prompt, reply in zip(asked, replies, strict=True)]
     batch = tokenizer(texts, padding=True, return_tensors="pt")
     labels_BT = torch.full_like(batch["input_ids"], -100)
-    for row, (_, answer) in enumerate(sums):
-        num_learned = len(answer) + 1  # a token for each digit, and the end
-        labels_BT[row, -num_learned:] = batch["input_ids"][row, -num_learned:]
+    for labels_T, ids_T, reply in zip(labels_BT, batch["input_ids"], replies, strict=True):
+        num_learned = len(tokenizer.tokenize(reply))
+        labels_T[-num_learned:] = ids_T[-num_learned:]
     batch["labels"] = labels_BT
     return batch
 
 
-def train(
-    name: str, *, num_steps: int = NUM_STEPS
-) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+def train(name: str, *, num_steps: int) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Train a model of the zoo on sums in chat format; the same call gives the same tensors."""
     torch.manual_seed(0)
     rng = random.Random(0)
@@ -100,14 +103,16 @@ def train(
             "bos_token_id": None,
         }
     )
-    levels = [read_sums(tokenizer, level) for level in NUM_SUMS]
+    pools = {
+        level: arithmetic.prompts(n, 0, level=level).to_list() for level, n in NUM_SUMS.items()
+    }
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98))
     scheduler = LambdaLR(
         optimizer, lambda step: min((step + 1) / WARMUP_STEPS, 1 - step / NUM_STEPS)
     )
     for step in range(num_steps):
-        sums = [sum_ for level in levels for sum_ in rng.sample(level, BATCH_SIZE // len(levels))]
-        loss = model(**encode(tokenizer, sums)).loss
+        rows = [row for level, size in BATCH.items() for row in rng.sample(pools[level], size)]
+        loss = model(**encode(tokenizer, rows)).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -116,15 +121,6 @@ def train(
         if step % 100 == 99:
             click.echo(f"{name} step {step + 1}: loss {loss.item():.3f}")
     return model.eval(), tokenizer
-
-
-def read_sums(tokenizer: PreTrainedTokenizerFast, level: str) -> list[tuple[str, str]]:
-    """Return the training sums of a level as (prompt in chat format, answer) texts."""
-    sums = arithmetic.prompts(NUM_SUMS[level], 0, level=level)
-    texts = tokenizer.apply_chat_template(
-        list(sums["prompt"]), add_generation_prompt=True, tokenize=False
-    )
-    return list(zip(texts, sums["answer"], strict=True))
 
 
 def write(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
@@ -145,7 +141,7 @@ def write(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, folder: Pa
 def main(names: tuple[str, ...]) -> None:
     """Train the models of the zoo (all, or those named) and write their weights."""
     for name in names or BUILDERS:
-        model, tokenizer = train(name)
+        model, tokenizer = train(name, num_steps=NUM_STEPS)
         write(model, tokenizer, WEIGHTS / name)
         for level in NUM_SUMS:
             held_out = arithmetic.prompts(500, 0, level=level, split="test")
