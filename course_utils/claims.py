@@ -38,6 +38,23 @@ CLAIMS = {
         "mind the numerical stability of bf16",
         "(the article does not say) fix: use_reentrant=False",
     ),
+    "gemma": (
+        "float32 trains; float16 logs loss 0, grad_norm 0, reward nan",
+        "float16 cannot hold the parameter updates, above all with a sensitive loss such as DPO's",
+        "bfloat16 has 8 exponent bits, float16 has 5: it reaches 3.39e38",
+        "bfloat16 has 7 mantissa bits, float16 has 10: here range matters more than precision",
+        "modern devices run bfloat16 natively, as fast as float16",
+        "recipe: bf16=True, gradient checkpointing, fused AdamW, max_grad_norm 1.0",
+        "check the range of each layer's output at the start",
+        "watch the distribution of the updates",
+        "raise LoRA's alpha from 32 to 64",
+        "consider gradient scaling",
+        "attention's dot products give the large values",
+        "layer norm amplifies the error",
+        "the exponentials of the reward model are sensitive",
+        "the updates of the policy gradient accumulate all of it",
+        "one link out of range and the whole computation collapses; bfloat16 is the buffer",
+    ),
 }
 
 

@@ -1,0 +1,52 @@
+"""Lesson 05: what is asked about the Gemma 3 that logs loss 0 and reward nan in float16.
+
+One module for each thing to understand: its exercises, their criteria, right and wrong answers.
+"""
+
+from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.exercises.lesson_05.factor import FACTOR
+from course_utils.exercises.lesson_05.fix import FIX
+from course_utils.exercises.lesson_05.keep import KEEP
+from course_utils.exercises.lesson_05.peaks import PEAKS
+from course_utils.exercises.lesson_05.quiz import QUIZ
+from course_utils.exercises.lesson_05.rescale import RESCALE
+from course_utils.exercises.lesson_05.scaler import SCALER
+
+FIRST_BAD = Prediction(
+    id="05.a",
+    name="FIRST_BAD",
+    question="The log reads loss 0, reward nan. What became inf or nan first?",
+    choices={
+        "a": "a weight, when the optimizer wrote it",
+        "b": "the dot products of attention",
+        "c": "a gradient, too small for float16",
+        "d": "an activation, before there was a loss",
+    },
+)
+
+SCALE_END = Prediction(
+    id="05.b",
+    name="SCALE_END",
+    question="If every step is skipped, where does the scaler's scale end?",
+    choices={
+        "a": "it settles where the gradients fit",
+        "b": "it stops at 1",
+        "c": "it reaches 0, and the steps stay skipped",
+        "d": "it reaches 0, and then it destroys the weights",
+    },
+)
+
+CLOSER = Prediction(
+    id="05.c",
+    name="CLOSER",
+    question="Once float16 no longer overflows: which is closer to float32?",
+    choices={"a": "bfloat16", "b": "float16", "c": "both are as close"},
+)
+
+LESSON = Lesson(
+    stem="05_gemma_fp16",
+    title="Loss 0, grad_norm 0, reward nan",
+    minutes=45,
+    exercises=(PEAKS, SCALER, FIX, KEEP, RESCALE, FACTOR, QUIZ),
+    predictions=(FIRST_BAD, SCALE_END, CLOSER),
+)
