@@ -42,6 +42,7 @@ class WeightChange:
     num_dead: int  # weights that are inf or nan
     share_moved: float  # of all weights, those with another value than before
     largest_move: float  # the largest change of a finite weight, in learning rates
+    share_forgotten: float  # of all weights, those whose stored second moment was 0 after a step
 
 
 def train_and_compare(trainer) -> list[WeightChange]:
@@ -55,6 +56,7 @@ def train_and_compare(trainer) -> list[WeightChange]:
     """
     trainable = {n: p for n, p in trainer.model.named_parameters() if p.requires_grad}
     before = {name: weight.detach().double().cpu() for name, weight in trainable.items()}
+    forgotten = _most_forgotten(trainer, trainable)
     trainer.train()
     changes = []
     for name, weight in trainable.items():
@@ -69,9 +71,27 @@ def train_and_compare(trainer) -> list[WeightChange]:
                 num_dead=int((~alive).sum()),
                 share_moved=float((move > 0).sum()) / now.numel(),
                 largest_move=float(move.max()) / trainer.args.learning_rate if len(move) else 0.0,
+                share_forgotten=forgotten[name],
             )
         )
     return changes
+
+
+def _most_forgotten(trainer, trainable: dict) -> dict[str, float]:
+    """Largest share of zeros in each tensor's second moment, filled in after every step."""
+    from transformers import TrainerCallback  # takes seconds, and only lessons that train need it
+
+    most = dict.fromkeys(trainable, 0.0)
+
+    class LookAtState(TrainerCallback):
+        def on_step_end(self, args, state, control, optimizer, **kwargs):
+            for name, weight in trainable.items():
+                v = optimizer.state.get(weight, {}).get("exp_avg_sq")  # SGD has none
+                if v is not None and "lora_A" not in name:  # its gradient is 0 at first, rightly
+                    most[name] = max(most[name], float((v == 0).sum()) / v.numel())
+
+    trainer.add_callback(LookAtState())
+    return most
 
 
 def log_table(trainer, fields: tuple[str, ...] = ("step", "loss", "grad_norm")) -> Table:

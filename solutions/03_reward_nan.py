@@ -113,7 +113,7 @@ config = RewardConfig(
     max_steps=N + 1,
     optim="adamw_torch",
     bf16=False,
-    gradient_checkpointing=False,
+    activation_checkpointing=False,
     use_cpu=reward_model.device.type == "cpu",
     seed=SEED,
     **training.quiet_config(),
@@ -541,7 +541,7 @@ seen.report
 
 # %% [markdown]
 # It is **range**, not precision, that kills: float16 ends at 6e-8, bfloat16 and float32 reach below
-# 1e-38. The fused optimizer reads float16 too, but computes inside its kernel in float32.
+# 1e-38. The fused optimizer computes inside its kernel in float32, and keeps m and v in float16.
 #
 # **Exercise 03.4, 5 minutes, one expression, 3 points.** Write `survives(dtype, optim, eps,
 # head_trains)`: is the head finite after one step? `dtype` is a torch dtype; `optim` is one of
@@ -586,10 +586,9 @@ counts = ", ".join(f"{words.count(w)} {w}" for w in sorted(set(words), key=words
 plotting.show(fig, f"Of {len(words)} runs: {counts}.")
 
 # %% [markdown]
-# Two surprises that the nan had hidden. A larger eps in float16 is finite and takes steps
-# far beyond the learning rate, because v is still 0. And in bfloat16 most of the head **stands
-# still**: near 0.02 its numbers lie 1.2e-4 apart, so a step of 1e-5 is rounded away. That is
-# precision, not range.
+# Three surprises that the nan had hidden. A larger eps in float16 is finite and takes steps
+# far beyond the learning rate, because v is still 0. In bfloat16 most of the head **stands still**:
+# how far apart are its numbers near 0.02, where a step is 1e-5? That is precision, not range.
 
 # %%
 at = torch.tensor(0.02)
@@ -599,11 +598,27 @@ for dtype in (torch.float32, torch.bfloat16, torch.float16):
     print(f"{dtype!s:15} next number after 0.02 is {(up.float() - here.float()).item():.1e} away")
 
 # %% [markdown]
+# And the fused optimizer in float16 **forgets**: its first step is right, and what it stores as v
+# is 0. What does its second step do, when a small gradient follows a larger one? In learning rates:
+
+# %%
+for dtype in (torch.float32, torch.float16):
+    weight = torch.nn.Parameter(torch.zeros(3, dtype=dtype))
+    fused = torch.optim.AdamW([weight], lr=1.0, weight_decay=0.0, fused=True)
+    for g in ([1e-1, 4e-3, 1e-3], [1e-6, 1e-6, 1e-6]):
+        before = weight.detach().clone()
+        weight.grad = torch.tensor(g, dtype=dtype)
+        fused.step()
+        steps = ", ".join(f"{step:.2g}" for step in (before - weight.detach()).tolist())
+        print(f"{dtype!s:14} gradients {g}: steps {steps}")
+
+# %% [markdown]
 # ## 9. Fix it
 #
 # **Exercise 03.5, 8 minutes, one setting, 4 points.** Put into `fix` the changes to the reported
 # run, as few as you can: any field of `RewardConfig`, or `dtype`, or `task_type`. The check
-# *trains* with them, and looks at the head: alive, trained, moving, and at a sane pace.
+# *trains* with them, and looks at the head: alive, trained, moving, at a sane pace, and with an
+# optimizer that remembers.
 
 
 # %%
@@ -739,7 +754,7 @@ verdicts.table()
 # ([trl#2367](https://github.com/huggingface/trl/issues/2367)). The same mechanism elsewhere:
 # [pytorch#147437](https://github.com/pytorch/pytorch/issues/147437). Today defaults hide it
 # (fused AdamW, float32 or bfloat16 weights), but PEFT still leaves `modules_to_save` in the base's
-# format, and the filter still inflates.
+# format, fused AdamW still forgets in float16, and the filter still inflates.
 
 # %% [markdown]
 # ## 13. Next time

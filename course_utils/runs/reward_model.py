@@ -8,6 +8,7 @@ from course_utils.training import WeightChange
 
 MIN_SHARE_MOVED = 0.5
 MAX_LEARNING_RATES = 10.0  # three steps of the decaying schedule add up to two
+MAX_SHARE_FORGOTTEN = 0.01
 
 
 def reward_trainer(
@@ -39,8 +40,8 @@ def reward_trainer(
     set_seed(seed)
     reported = dict(
         learning_rate=1e-5, per_device_train_batch_size=1, gradient_accumulation_steps=2,
-        logging_steps=1, max_steps=3, gradient_checkpointing=False, optim="adamw_torch", bf16=False,
-        use_cpu=zoo.pick_device(device).type == "cpu", seed=seed,
+        logging_steps=1, max_steps=3, activation_checkpointing=False, bf16=False,
+        optim="adamw_torch", use_cpu=zoo.pick_device(device).type == "cpu", seed=seed,
     )  # fmt: skip
     config = RewardConfig(**(training.quiet_config() | reported | changes))
     pairs_a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps
@@ -77,9 +78,10 @@ class Heads:
         }
 
     def in_words(self, run: str) -> str:
-        """One run's head in one or two words: dead, frozen, still, too fast, healthy.
+        """One run's head in one or two words: dead, frozen, still, too fast, forgetful, healthy.
 
         Still: less than half of it moved. Too fast: some weight moved over ten learning rates.
+        Forgetful: AdamW's second moment is 0 for some of it, though every gradient was not.
         """
         head = self.heads[run]
         if self.num_dead[run]:
@@ -88,7 +90,9 @@ class Heads:
             return "frozen"
         if head.share_moved < MIN_SHARE_MOVED:
             return "still"
-        return "too fast" if head.largest_move > MAX_LEARNING_RATES else "healthy"
+        if head.largest_move > MAX_LEARNING_RATES:
+            return "too fast"
+        return "forgetful" if head.share_forgotten > MAX_SHARE_FORGOTTEN else "healthy"
 
     def table(self) -> Table:
         rows = []
@@ -96,9 +100,13 @@ class Heads:
             dead = f"{self.num_dead[run]} of {len(self.changes[run])}"
             moved = f"{head.share_moved:.0%}" if head else "-"
             largest = f"{head.largest_move:.2g}" if head and not self.num_dead[run] else "-"
-            rows.append((run, dead, moved, largest, self.in_words(run)))
-        columns = ("run", "dead tensors", "head moved", "largest move / lr", "head")
+            forgotten = f"{head.share_forgotten:.0%}" if head and not self.num_dead[run] else "-"
+            rows.append((run, dead, moved, largest, forgotten, self.in_words(run)))
+        columns = ("run", "dead tensors", "head moved", "largest move / lr", "v = 0", "head")
         return Table(columns=columns, rows=rows)
+
+    def __str__(self) -> str:
+        return str(self.table())
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return self.table()._repr_mimebundle_()

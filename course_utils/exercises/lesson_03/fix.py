@@ -3,6 +3,7 @@
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.runs.reward_model import (
     MAX_LEARNING_RATES,
+    MAX_SHARE_FORGOTTEN,
     MIN_SHARE_MOVED,
     reward_trainer,
 )
@@ -41,6 +42,13 @@ def steps_are_sane(changes) -> str | None:
     if head is None or head.num_dead or head.largest_move <= MAX_LEARNING_RATES:
         return None
     return f"a head weight moved by {head.largest_move:.0f} learning rates in three steps"
+
+
+def remembers_gradients(changes) -> str | None:
+    head = _head(changes)
+    if head is None or head.num_dead or head.share_forgotten <= MAX_SHARE_FORGOTTEN:
+        return None
+    return f"AdamW's second moment is 0 for {head.share_forgotten:.0%} of the head's weights"
 
 
 FIX = Exercise(
@@ -83,8 +91,14 @@ FIX = Exercise(
             why="AdamW's step is about one learning rate; a root that rounds to 0 leaves g / eps",
             next="look at which gradients have a v that rounds to 0, and what divides them then",
         ),
+        Criterion(
+            "AdamW remembers how large each gradient was.",
+            remembers_gradients,
+            why="a stored v of 0 makes a later step m / small: thousands of learning rates long",
+            next="where is v kept between two steps, and in which format?",
+        ),
     ),
-    right=({"dtype": "float32"}, {"optim": "adamw_torch_fused"}),
+    right=({"dtype": "float32"}, {"dtype": "bfloat16", "learning_rate": 1e-3}),
     wrong=(
         Wrong({}, caught_by=all_finite),
         Wrong({"gradient_accumulation_steps": 1}, caught_by=all_finite),
@@ -96,6 +110,7 @@ FIX = Exercise(
         Wrong({"optim": "sgd"}, caught_by=head_moves),
         Wrong({"adam_epsilon": 1e-4}, caught_by=steps_are_sane),
         Wrong({"adam_epsilon": 1e-6}, caught_by=steps_are_sane),
+        Wrong({"optim": "adamw_torch_fused"}, caught_by=remembers_gradients),
     ),
     run=train_with,
     time_limit_s=120.0,
