@@ -64,13 +64,31 @@ def test_forged_checks_progress_and_kernel_state_earn_nothing(course, path):
     assert "its check cell: NameError: name 'double' is not defined" in result.stdout
 
 
+FAKE_EX = """\
+from IPython.display import display
+class Fake:
+    def check(self, answer):
+        report = {"exercise": "90.2", "outcome": "passed", "unmet": [], "details": [], "secret": ""}
+        display({"application/vnd.course.check+json": report}, raw=True)
+ex = Fake()
+ex.LIMIT = Fake()
+"""
+
+
+def test_a_report_without_the_secret_of_this_grading_is_not_counted(course, path):
+    edit(path, lambda notebook: answer(notebook, "90.2", f"{FAKE_EX}\nlimit = 1"))
+    result = cli("grade", path)
+    assert result.exit_code == 1 and "Total: 0 of 4 points" in result.stdout
+    assert "its check said nothing" in result.stdout
+
+
 def test_the_students_own_cells_and_moved_answers_count(course, path, tmp_path):
     def change(notebook):
         answer(notebook, "90.1", "def double(x):\n    return helper(x)")
         notebook.cells.append(v4.new_code_cell("1 / 0"))
         notebook.cells.insert(3, v4.new_code_cell("def helper(x):\n    return 2 * x"))
         moved = cell_of(notebook, "answer", "90.2")
-        moved.source = "limit = 'a' + '\\x1b[31m'"
+        moved.source = "raise ValueError('\\x1b[31mred')"
         notebook.cells.remove(moved)
         notebook.cells.append(moved)
 
@@ -79,7 +97,7 @@ def test_the_students_own_cells_and_moved_answers_count(course, path, tmp_path):
     assert result.exit_code == 1 and "2 of 4 points" in result.stdout
     suite = ElementTree.parse(tmp_path / "grades.xml").getroot()[0]
     assert suite.attrib["failures"] == "1" and suite.attrib["errors"] == "0"
-    assert "not met: It is right." in suite[1][0].text
+    assert suite[1][0].text == "its answer cell: ValueError: [31mred"
 
 
 def test_an_answer_that_raises_costs_only_its_own_points(course, path):
@@ -216,13 +234,15 @@ def test_a_copied_answer_cell_runs_where_the_student_put_it(course, path):
 def test_a_notebook_of_an_older_version_is_graded_by_its_answers(course, path):
     edit(path, lambda notebook: answer(notebook, "90.1", RIGHT))
     source = course.source_path("90_fake")
-    source.write_text(source.read_text().replace("Twice", "Two times").replace("# A", "# The"))
+    source.write_text(
+        source.read_text().replace("Twice", "Two times").replace('"seed"', '"the seed"')
+    )
     result = merged(course, path)
     assert result.notes == (
         "90_fake.ipynb was made from another version of the lesson than this one",
     )
     assert cell_of(result.notebook, "answer", "90.1").source == RIGHT
-    assert len(set(sources(result.notebook))) == len(sources(result.notebook))
+    assert 'print("seed", SEED)' not in sources(result.notebook)  # the old lesson's own cell
 
 
 def test_a_full_disk_is_told_after_the_grade_was_shown(course):

@@ -157,7 +157,8 @@ def _graded(
         elif check_problem:
             yield Graded(exercise, NOT_GRADED, (f"its check cell: {check_problem}",))
         else:
-            yield Graded(exercise, NOT_GRADED, ("its check was not reached",))
+            why = "said nothing" if execution.is_complete else "was not reached"
+            yield Graded(exercise, NOT_GRADED, (f"its check {why}",))
 
 
 def _problems_by_role(notebook: NotebookNode, execution: Execution) -> dict:
