@@ -124,7 +124,8 @@ def test_what_does_not_apply_is_not_a_fault():
 def test_huge_but_finite_fp16_weights_raise_no_alarm():
     model = nn.Linear(64, 64).half()
     nn.init.constant_(model.weight, 60000.0)  # their 2-norm is inf in float16
-    assert NonFiniteGuard().check(step=1, loss=torch.tensor(1e38), model=model) is None
+    loss = torch.tensor(1e38, requires_grad=True)
+    assert NonFiniteGuard().check(step=1, loss=loss, model=model) is None
 
 
 def test_a_grad_scaler_may_search_for_its_scale_but_not_for_ever():
