@@ -41,11 +41,15 @@ WITH_HEAD = Prediction(
     },
 )
 
-WHICH_CURVE = Prediction(
+LOG_TELLS = Prediction(
     id="06.c",
-    name="WHICH_CURVE",
-    question="Two logs of one reward run. In one of them no adapter moves. Which?",
-    choices={"a": "run A", "b": "run B", "c": "one cannot tell from these two columns"},
+    name="LOG_TELLS",
+    question="By this log alone: do the adapters learn?",
+    choices={
+        "a": "yes, the loss falls and grad_norm is not 0",
+        "b": "no, the loss falls too slowly",
+        "c": "the log cannot tell",
+    },
 )
 
 LESSON = Lesson(
@@ -65,5 +69,5 @@ LESSON = Lesson(
         FIX,
         QUIZ,
     ),
-    predictions=(WHICH_ELEMENT, WITH_HEAD, WHICH_CURVE),
+    predictions=(WHICH_ELEMENT, WITH_HEAD, LOG_TELLS),
 )

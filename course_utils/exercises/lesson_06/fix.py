@@ -46,7 +46,7 @@ FIX = Exercise(
     id="06.10",
     name="FIX",
     title="Mend the silent run",
-    minutes=5,
+    minutes=3,
     difficulty="one setting",
     points=4,
     reads="fix",
@@ -67,7 +67,7 @@ FIX = Exercise(
             "The head is still trained.",
             head_is_trained,
             why="a reward model's new head is random numbers until it is trained",
-            next="keep task_type and a learning rate above 0",
+            next="keep task_type and a learning rate that a float32 weight can feel",
         ),
         Criterion(
             "Every LoRA adapter moves.",
@@ -88,7 +88,7 @@ FIX = Exercise(
     ),
     wrong=(
         Wrong({"task_type": None}, caught_by=does_not_raise),
-        Wrong({"learning_rate": 0.0}, caught_by=head_is_trained),
+        Wrong({"learning_rate": 1e-12}, caught_by=head_is_trained),
         Wrong({}, caught_by=adapters_move),
         Wrong({"learning_rate": 5e-2}, caught_by=adapters_move),
         Wrong({"bf16": True}, caught_by=adapters_move),

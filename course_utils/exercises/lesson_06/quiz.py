@@ -20,7 +20,7 @@ QUIZ = Exercise(
     id="06.11",
     name="QUIZ",
     title="Next time",
-    minutes=2,
+    minutes=1,
     difficulty="two letters",
     points=2,
     reads="quiz",
@@ -34,7 +34,7 @@ QUIZ = Exercise(
             "Question 1 is answered rightly.",
             quiz_first,
             why="loss, grad_norm and requires_grad all look healthy in the silent run",
-            next="read the table of section 9 again: which column told the runs apart?",
+            next="read the last table of section 11 again: which column told the runs apart?",
         ),
         Criterion(
             "Question 2 is answered rightly.",
