@@ -26,8 +26,8 @@ test: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/course build --check
-	$(BIN)/pytest
-	$(BIN)/pytest --nbval --nbval-cell-timeout=300 -p no:doctest solutions
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --nbval --nbval-cell-timeout=300 -p no:doctest solutions
 
 lab: $(INSTALLED)
 	$(BIN)/jupyter lab --notebook-dir=notebooks
