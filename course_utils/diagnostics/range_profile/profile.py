@@ -42,7 +42,8 @@ def profile_ranges(
     Numerics:
         What a module computes inside and does not return (attention scores, the squares in a
         norm) is not seen; most kernels keep it in float32 anyway. -inf, and the lowest number
-        of a dtype, are masks and not counted.
+        of a dtype, are masks and not counted. Needs room for some float32 copies of the largest
+        tensor, which is mostly the logits.
 
     >>> model = nn.Linear(2, 1)
     >>> profile = profile_ranges(model, torch.tensor([[1e5, 1.0]]), backward=False)
