@@ -11,6 +11,8 @@ import pytest
 from fake_course import FIXTURES, answer, cell_of, cli, edit
 from nbformat import v4
 
+from course_utils.commands import grade
+from course_utils.errors import BadNotebook
 from course_utils.notebook.derive import course_metadata
 from course_utils.notebook.files import read_notebook
 from course_utils.notebook.lesson_source import load_source
@@ -117,9 +119,9 @@ def test_an_endless_answer_cell_is_stopped_and_the_rest_is_graded(course, path):
         answer(notebook, "90.2", "limit = 65504")
 
     edit(path, change)
-    result = cli("grade", path, "--cell-limit", 2)
+    result = cli("grade", path, "--cell-limit", 5)
     assert result.exit_code == 1 and "2 of 4 points" in result.stdout
-    assert "its answer cell: did not finish within 2 s" in result.stdout
+    assert "its answer cell: did not finish within 5 s" in result.stdout
 
 
 def test_a_kernel_that_dies_leaves_later_exercises_not_graded(course, path):
@@ -140,6 +142,18 @@ def test_other_notebooks_are_graded_when_one_cannot_be(course, path, tmp_path):
     result = cli("grade", bad, course.solved_path("91_other"))
     assert result.exit_code == 2
     assert "Total: 2 of 2 points" in result.stdout and "cut_off.ipynb" in result.stderr
+
+
+def test_all_of_the_students_notebooks_are_graded_by_default(course, monkeypatch):
+    asked = []
+
+    def refuse(_repository, path, *_):
+        asked.append(path)
+        raise BadNotebook("seen", why="a test", fix="none")
+
+    monkeypatch.setattr(grade, "grade_notebook", refuse)
+    assert cli("grade").exit_code == 2
+    assert asked == [course.student_path("90_fake"), course.student_path("91_other")]
 
 
 def not_json(path):

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
@@ -56,19 +55,19 @@ def test_unsolved_notebooks_run_to_their_end_with_their_parameters(course):
 def test_an_endless_cell_and_a_dead_kernel_fail_their_own_notebook_only(course, tmp_path):
     insert(course.solved_path("90_fake"), "while True:\n    pass")
     insert(course.solved_path("91_other"), "import os\nos.abort()")
-    result = cli("run", "--solutions", "--jobs", 2, "--cell-limit", 2, "--out", tmp_path / "out")
+    result = cli("run", "--solutions", "--jobs", 2, "--cell-limit", 5, "--out", tmp_path / "out")
     assert result.exit_code == 1
     [first, second] = summary_of(tmp_path / "out")["lessons"]
-    assert first["problems"] == ["cell 3: did not finish within 2 s"]
+    assert first["problems"] == ["cell 3: did not finish within 5 s"]
     assert second["problems"][0].startswith("cell 3: the kernel died here")
     assert "91_other failed: cell 3: the kernel died" in result.stdout
 
 
-def test_a_notebook_that_takes_too_long_is_stopped_and_kept(course, tmp_path):
-    insert(course.solved_path("91_other"), "import time\nprint('here')\ntime.sleep(99)")
+def test_a_notebook_that_takes_too_long_is_stopped(course, tmp_path):
+    insert(course.solved_path("91_other"), "import time\ntime.sleep(999)")
     result = cli("run", "91", "--solutions", "--limit", 5, "--out", tmp_path / "out")
-    assert result.exit_code == 1 and "did not finish within 5 s" in result.stdout
-    assert read_notebook(tmp_path / "out" / "91_other.ipynb").cells[2].outputs[0].text == "here\n"
+    assert result.exit_code == 1
+    assert "the notebook did not finish within 5 s and was stopped here" in result.stdout
 
 
 def test_strict_turns_a_missing_answer_into_a_failure(course, tmp_path):
@@ -169,15 +168,18 @@ def test_a_notebook_that_cannot_be_written_is_a_failure(course, tmp_path):
 @pytest.fixture
 def started(course, tmp_path):
     """A run in its own process, inside an endless cell, with all processes it has started."""
-    insert(course.solved_path("91_other"), "print('here', flush=True)\nwhile True:\n    pass")
-    out = tmp_path / "out"
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    reached, out = tmp_path / "reached", tmp_path / "out"
+    os.mkfifo(reached)
+    insert(course.solved_path("91_other"), f"open({str(reached)!r}, 'w')\nwhile True:\n    pass")
+    insert(course.solved_path("91_other"), "print('here')")
     command = [sys.executable, "-c", "from course_utils.commands import main; main()"]
     with subprocess.Popen(
         [*command, "run", "91", "--solutions", "--out", str(out)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
     ) as process:  # fmt: skip
-        assert any(line == "91_other: cell 3 of 5\n" for line in process.stderr)
-        time.sleep(1)  # the cell has been sent; now it prints
+        reached.open().close()  # waits until the endless cell has opened the other end
         children = psutil.Process(process.pid).children(recursive=True)
         assert len(children) >= 2  # the child and its kernel
         yield process, children, out

@@ -126,6 +126,8 @@ class Child:
             else:
                 is_complete = True
         self._process.wait()
+        if self._is_ended.is_set() and not is_complete and not problems:
+            problems.append(self._problem(0, INTERRUPTED, ""))  # it was still starting
         return problems, is_complete
 
     def end(self) -> None:
