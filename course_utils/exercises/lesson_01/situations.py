@@ -1,0 +1,179 @@
+"""Exercise 01.6: the narrowest format for six situations, each choice and reason run.
+
+A reason is checked by giving a failing format what it is said to lack: float32's exponent bits
+("range") or float32's mantissa bits ("precision"), and running the situation again.
+"""
+
+import math
+from dataclasses import replace
+from functools import cache
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.numerics import FloatFormat, float_format
+
+NARROW, WIDE = ("bfloat16", "float16"), "float32"
+
+
+def small_updates(fmt: FloatFormat) -> bool:
+    weight, update = 1.0, fmt.round(1e-6)
+    for _ in range(200):
+        weight = fmt.round(weight - update)
+    return math.isclose(1 - weight, 2e-4, rel_tol=0.05)
+
+
+def large_activation(fmt: FloatFormat) -> bool:
+    return math.isclose(fmt.round(1e5), 1e5, rel_tol=0.01)
+
+
+def tiny_gradient(fmt: FloatFormat) -> bool:
+    return math.isclose(fmt.round(1e-13), 1e-13, rel_tol=0.01)
+
+
+def close_log_probs(fmt: FloatFormat) -> bool:
+    pairs = ((-5.0, -5.01), (-7.3, -7.29), (-4.5, -4.52))
+    ratios = (
+        (math.exp(new - old), math.exp(fmt.round(new) - fmt.round(old))) for old, new in pairs
+    )
+    return all(abs(want - got) < 0.004 for want, got in ratios)
+
+
+def token_positions(fmt: FloatFormat) -> bool:
+    return all(fmt.round(float(n)) == n for n in (257, 2049, 4095, 7999))
+
+
+def adam_memory(fmt: FloatFormat) -> bool:
+    v = fmt.round(1e-10)
+    for _ in range(200):
+        v = fmt.round(0.999 * v)
+    return math.isclose(v, 1e-10 * 0.999**200, rel_tol=0.02)
+
+
+SITUATIONS = {
+    "a": small_updates,
+    "b": large_activation,
+    "c": tiny_gradient,
+    "d": close_log_probs,
+    "e": token_positions,
+    "f": adam_memory,
+}
+
+
+@cache
+def survives(letter: str, format_name: str) -> bool:
+    return SITUATIONS[letter](float_format(format_name))
+
+
+def _lacks(letter: str, format_name: str) -> set[str]:
+    """What a failing format lacks: the one repair that is enough, or both when none is."""
+    fmt, wide = float_format(format_name), float_format(WIDE)
+    repairs = {
+        "range": replace(fmt, exponent_bits=wide.exponent_bits),
+        "precision": replace(fmt, mantissa_bits=wide.mantissa_bits),
+    }
+    enough = {name for name, repaired in repairs.items() if SITUATIONS[letter](repaired)}
+    return enough or set(repairs)
+
+
+@cache
+def reason_by_running(letter: str) -> str:
+    """What the 16-bit formats that fail lack: "range", "precision" or "both"."""
+    lacking = [_lacks(letter, name) for name in NARROW if not survives(letter, name)]
+    found = set().union(*lacking)
+    return "both" if len(found) > 1 else found.pop()
+
+
+def _format_name(answer: object) -> str:
+    return float_format(answer if isinstance(answer, str) else str(answer)).name
+
+
+def _each(choices):
+    for letter in SITUATIONS:
+        if letter not in choices:
+            raise KeyError(f"situation {letter!r} has no entry")
+        yield letter, _format_name(choices[letter][0]), choices[letter][1]
+
+
+def choice_survives(choices) -> str | None:
+    for letter, name, _ in _each(choices):
+        if not survives(letter, name):
+            return f"situation {letter} fails in {name} when it is run"
+    return None
+
+
+def choice_is_narrow(choices) -> str | None:
+    for letter, name, _ in _each(choices):
+        enough = [narrow for narrow in NARROW if survives(letter, narrow)]
+        if enough and float_format(name).bits > 16:
+            return f"situation {letter}: {name} survives, and so does a format of 16 bits"
+    return None
+
+
+def reason_holds(choices) -> str | None:
+    for letter, _, reason in _each(choices):
+        if str(reason).strip().lower() != reason_by_running(letter):
+            failing = " and ".join(n for n in NARROW if not survives(letter, n))
+            return (
+                f"situation {letter}: you say {reason!r}; {failing} failed, and when given that "
+                "and nothing else, the run did not say so"
+            )
+    return None
+
+
+NAMES = {
+    "a": ("float32", "precision"),
+    "b": ("bfloat16", "range"),
+    "c": ("bfloat16", "range"),
+    "d": ("float16", "precision"),
+    "e": ("float32", "precision"),
+    "f": ("float32", "both"),
+}
+ALIASES = {"a": "fp32", "b": "bf16", "c": "bf16", "d": "fp16", "e": "fp32", "f": "fp32"}
+
+CHOICES = Exercise(
+    id="01.6",
+    name="CHOICES",
+    title="A format for each situation",
+    minutes=5,
+    difficulty="six choices",
+    points=4,
+    reads="choices",
+    expects=(dict,),
+    hints=(
+        "For each: is the number too large or too small, or is a difference too fine?",
+        "Compare the largest number, the smallest, and the gap at the value in question. When both "
+        "16-bit formats fail, ask of each what it lacks.",
+        "b and c are about range, a, d and e about the gap. In f one 16-bit format rounds v to 0 "
+        "and the other does not notice a change of one thousandth.",
+    ),
+    criteria=(
+        Criterion(
+            "Every situation survives its run in the format chosen for it.",
+            choice_survives,
+            why="range saves from inf and 0, precision from standing still",
+            next="put the numbers of that situation through float_format(name).round",
+        ),
+        Criterion(
+            "No choice is wider than it has to be.",
+            choice_is_narrow,
+            why="float32 everywhere costs twice the memory and most of the speed",
+            next="which 16-bit format has what this situation needs?",
+        ),
+        Criterion(
+            "Each reason is what repairs the 16-bit formats that fail.",
+            reason_holds,
+            why="the wrong reason picks the wrong format next time",
+            next="range means exponent bits, precision means mantissa bits; a run may miss both",
+        ),
+    ),
+    right=(NAMES, {letter: (ALIASES[letter], why) for letter, (_, why) in NAMES.items()}),
+    wrong=(
+        Wrong({k: ("bfloat16", why) for k, (_, why) in NAMES.items()}, caught_by=choice_survives),
+        Wrong({k: ("float16", why) for k, (_, why) in NAMES.items()}, caught_by=choice_survives),
+        Wrong(NAMES | {"f": ("bfloat16", "both")}, caught_by=choice_survives),
+        Wrong(NAMES | {"d": ("bfloat16", "range")}, caught_by=choice_survives),
+        Wrong({k: ("float32", why) for k, (_, why) in NAMES.items()}, caught_by=choice_is_narrow),
+        Wrong(NAMES | {"b": ("float32", "range")}, caught_by=choice_is_narrow),
+        Wrong(NAMES | {"f": ("float32", "range")}, caught_by=reason_holds),
+        Wrong(NAMES | {"e": ("float32", "range")}, caught_by=reason_holds),
+    ),
+)
