@@ -1,8 +1,9 @@
 """Sums as chat data for GRPO, reward and DPO trainers. It never touches a model.
 
-    level    a prompt        the shipped models
-    "easy"   "17+25="        add it correctly; the gates and the healthy runs use it
-    "hard"   "17+25+88="     are often wrong; what a training run can improve
+    level    a prompt       the shipped models
+    "easy"   "17+25="       add it correctly
+    "hard"   "17+25+88="    mostly can add it, but when sampled give up on half of them with "?":
+                            what a GRPO run improves within some twenty steps
 
 Every set is a function of its arguments alone. A sum belongs to one split for ever, however its
 addends are ordered, so "test" holds only sums that no "train" set contains.

@@ -7,6 +7,7 @@ another may differ in the last bits, and its weights pass the same tests. Lesson
 import json
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -28,9 +29,27 @@ from course_utils.zoo.load import WEIGHTS
 from course_utils.zoo.solve import share_right
 from course_utils.zoo.tokenizer import build_tokenizer
 
-NUM_STEPS, LEARNING_RATE, WARMUP_STEPS = 2000, 3e-3, 50
-BATCH = {"easy": 40, "hard": 24}  # sums of each level in a batch
 NUM_SUMS = {"easy": 8_100, "hard": 60_000}
+WARMUP_STEPS = 50
+GIVING_UP = "?"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of training with its own data and its own optimizer."""
+
+    num_steps: int
+    learning_rate: float
+    batch: dict[str, int]  # sums of each level
+    giving_up: float  # share of the hard sums that are answered "?"
+
+
+# First to add; then to give up on half of the hard sums, a habit that GRPO can unlearn in some
+# twenty steps. What a model of this size cannot add, so few steps would not teach it.
+PHASES = (
+    Phase(num_steps=2000, learning_rate=3e-3, batch={"easy": 40, "hard": 24}, giving_up=0.0),
+    Phase(num_steps=100, learning_rate=5e-4, batch={"easy": 24, "hard": 40}, giving_up=0.5),
+)
 
 SHAPE = {
     "hidden_size": 128,
@@ -90,10 +109,41 @@ def encode(tokenizer: PreTrainedTokenizerFast, rows: list[dict]) -> BatchEncodin
     return batch
 
 
-def train(name: str, *, num_steps: int) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Train a model of the zoo on sums in chat format; the same call gives the same tensors."""
+def draw(phase: Phase, pools: dict[str, list[dict]], rng: random.Random) -> list[dict]:
+    """Draw the rows of one batch, some of the hard ones with the answer "?"."""
+    easy, hard = (rng.sample(pools[level], phase.batch[level]) for level in ("easy", "hard"))
+    num_given_up = round(phase.giving_up * len(hard))
+    return easy + [row | {"answer": GIVING_UP} for row in hard[:num_given_up]] + hard[num_given_up:]
+
+
+def fit(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, phase: Phase, *, seed: int
+) -> None:
+    """Train a model through one phase; the same call gives the same tensors."""
+    rng = random.Random(seed)
+    pools = {
+        level: arithmetic.prompts(n, 0, level=level).to_list() for level, n in NUM_SUMS.items()
+    }
+    optimizer = torch.optim.AdamW(model.parameters(), lr=phase.learning_rate, betas=(0.9, 0.98))
+    scheduler = LambdaLR(
+        optimizer, lambda step: min((step + 1) / WARMUP_STEPS, 1 - step / phase.num_steps)
+    )
+    model.train()
+    for step in range(1, phase.num_steps + 1):
+        loss = model(**encode(tokenizer, draw(phase, pools, rng))).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        scheduler.step()
+        optimizer.zero_grad()
+        if step % 100 == 0:
+            click.echo(f"step {step}: loss {loss.item():.3f}")
+    model.eval()
+
+
+def train(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+    """Train a model of the zoo from nothing through all phases."""
     torch.manual_seed(0)
-    rng = random.Random(0)
     tokenizer = build_tokenizer()
     model = BUILDERS[name](
         {
@@ -103,24 +153,9 @@ def train(name: str, *, num_steps: int) -> tuple[PreTrainedModel, PreTrainedToke
             "bos_token_id": None,
         }
     )
-    pools = {
-        level: arithmetic.prompts(n, 0, level=level).to_list() for level, n in NUM_SUMS.items()
-    }
-    optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98))
-    scheduler = LambdaLR(
-        optimizer, lambda step: min((step + 1) / WARMUP_STEPS, 1 - step / NUM_STEPS)
-    )
-    for step in range(num_steps):
-        rows = [row for level, size in BATCH.items() for row in rng.sample(pools[level], size)]
-        loss = model(**encode(tokenizer, rows)).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        scheduler.step()
-        optimizer.zero_grad()
-        if step % 100 == 99:
-            click.echo(f"{name} step {step + 1}: loss {loss.item():.3f}")
-    return model.eval(), tokenizer
+    for seed, phase in enumerate(PHASES):
+        fit(model, tokenizer, phase, seed=seed)
+    return model, tokenizer
 
 
 def write(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
@@ -141,7 +176,7 @@ def write(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, folder: Pa
 def main(names: tuple[str, ...]) -> None:
     """Train the models of the zoo (all, or those named) and write their weights."""
     for name in names or BUILDERS:
-        model, tokenizer = train(name, num_steps=NUM_STEPS)
+        model, tokenizer = train(name)
         write(model, tokenizer, WEIGHTS / name)
         for level in NUM_SUMS:
             held_out = arithmetic.prompts(500, 0, level=level, split="test")
