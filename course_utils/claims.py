@@ -55,6 +55,25 @@ CLAIMS = {
         "the updates of the policy gradient accumulate all of it",
         "one link out of range and the whole computation collapses; bfloat16 is the buffer",
     ),
+    "verl": (
+        "the completions become !!!! and kl_loss is nan",
+        "the root is old_log_prob turning nan",
+        "it is sudden: the step before is normal",
+        "it happens at any step, without a pattern",
+        "several data sets; REINFORCE++ too",
+        "probabilities overflow or underflow",
+        "a gradient explosion",
+        "improper initialisation or updates",
+        "fix: use_kl_loss=False",
+        "fix: kl_loss_coef=0.001",
+        "fix: kl_loss_type=low_var_kl",
+        "the right name is kl_coef, not kl_loss_coef",
+        "check that gradients are clipped",
+        "put a clip into the probability computation",
+        "check the initialisation",
+        "re-examine the KL loss",
+        "no root fix exists",
+    ),
 }
 
 

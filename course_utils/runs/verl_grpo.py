@@ -1,0 +1,250 @@
+"""A GRPO loop in verl's manner, small enough to read: rollout, log-probs, advantages, updates.
+
+Names and defaults are those of verl 0.2.0.post2; what a lesson varies is a field of `Settings`.
+Shape letters: B = replies, T = response tokens, V = vocabulary. It prints and draws nothing.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from course_utils import zoo
+from course_utils.runs import verl_formulas
+
+
+def always(grad_norm: Tensor) -> bool:
+    """Whether to take the optimizer step: 0.2 took every one."""
+    return True
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What can differ between two runs. The first block is the task's, the rest is verl's."""
+
+    model: str = "tiny"
+    device: str = "auto"
+    seed: int = 0
+    learning_rate: float = 2e-4
+    logits_dtype: str = "float16"  # what the lm_head of a float16 model gives
+    num_prompts: int = 16
+    n: int = 8  # replies to each prompt
+    response_length: int = 16
+
+    temperature: float = 1.0
+    ppo_mini_batch_size: int = 64
+    clip_ratio: float = 0.2
+    entropy_coeff: float = 0.001
+    grad_clip: float = 1.0
+    use_kl_loss: bool = True
+    kl_loss_coef: float = 0.001
+    kl_loss_type: str = "low_var_kl"
+    kl_coef: float = 0.001  # algorithm.kl_ctrl.kl_coef, of the KL in the reward
+    kl_in_reward: str = "kl"  # algorithm.kl_penalty
+    use_remove_padding: bool = False
+
+    kl_penalty: Callable[..., Tensor] = verl_formulas.kl_penalty
+    masked_mean: Callable[[Tensor, Tensor], Tensor] = verl_formulas.masked_mean
+    may_step: Callable[[Tensor], bool] = always
+
+
+@dataclass
+class Batch:
+    """One rollout, padded; rows belong together in groups of n."""
+
+    input_ids: Tensor  # prompt and response, (B, P + T)
+    attention_mask: Tensor  # 0 at padding, left of the prompt and right of the response
+    position_ids: Tensor
+    responses: Tensor  # (B, T)
+    scores: Tensor  # reward of each reply, (B,)
+    old_log_prob: Tensor = field(default=None)  # (B, T), as all below
+    ref_log_prob: Tensor = field(default=None)
+    advantages: Tensor = field(default=None)
+
+    @property
+    def response_mask(self) -> Tensor:
+        return self.attention_mask[:, -self.responses.shape[1] :]
+
+    def split(self, size: int) -> list["Batch"]:
+        """Mini-batches of `size` rows, in order: verl shuffles neither."""
+        parts = zip(*(getattr(self, f.name).split(size) for f in fields(self)), strict=True)
+        return [Batch(*part) for part in parts]
+
+
+def reward(reply: str, answer: str) -> float:
+    """1 when the last number of the reply is the sum rounded, up or down, to a multiple of ten.
+
+    The model was trained to give the exact sum, so this is a habit that RL has to teach it.
+
+    >>> reward("40", "42"), reward("50", "42"), reward("42", "42"), reward("!!!!", "42")
+    (1.0, 1.0, 0.0, 0.0)
+    """
+    numbers = re.findall(r"\d+", reply)
+    if not numbers:
+        return 0.0
+    distance = abs(int(numbers[-1][-6:]) - int(answer))
+    return float(int(numbers[-1][-6:]) % 10 == 0 and distance < 10)
+
+
+def sample(logits_BV: Tensor, generator: torch.Generator) -> Tensor:
+    """One token for each row, with exponential noise, as inference engines do it. Never raises.
+
+    Source: vLLM, `probs.div_(q).argmax(dim=-1)`.
+    """
+    probs = torch.softmax(logits_BV.float(), dim=-1)
+    noise = torch.empty_like(probs).exponential_(generator=generator)
+    return (probs / noise).argmax(dim=-1)
+
+
+class VerlGrpo:
+    """The run: a policy, its frozen reference, and what one step of GRPO does with them.
+
+    >>> run = VerlGrpo(num_prompts=2, n=2, response_length=5, device="cpu")
+    >>> run.train(1)
+    >>> len(run.steps), len(run.updates)
+    (1, 1)
+    """
+
+    def __init__(self, **changes: object) -> None:
+        self.settings = s = Settings(**changes)
+        device = zoo.pick_device(s.device)
+        torch.manual_seed(s.seed)
+        self.generator = torch.Generator(device).manual_seed(s.seed)
+        self.tokenizer = zoo.load_tokenizer(s.model)
+        self.actor = zoo.load_policy(s.model, device=s.device).train()
+        self.reference = zoo.load_policy(s.model, device=s.device).eval()
+        self.optimizer = torch.optim.AdamW(self.actor.parameters(), lr=s.learning_rate)
+        self.steps: list[dict] = []  # one entry a rollout
+        self.updates: list[dict] = []  # one entry an optimizer step, the metrics as verl names them
+        self.batch: Batch | None = None  # the last one
+
+    def train(self, num_steps: int, *, loss: Callable[[Batch], dict] | None = None) -> None:
+        """Take `num_steps` more steps, or fewer: one whole rollout of a dead policy is enough.
+
+        Args:
+            loss: stands in for `self.loss`, so that an instrument can watch it.
+        """
+        for _ in range(num_steps):
+            self.batch = batch = self.rollout()
+            self.prepare(batch)
+            self.steps.append(self.describe(batch))
+            for mini in batch.split(self.settings.ppo_mini_batch_size):
+                self.update(mini, loss or self.loss)
+            if self.is_dead:
+                return
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the policy that made the last rollout already had nan in its log-probs."""
+        return bool(self.steps and self.steps[-1]["old_log_prob_nan"])
+
+    @torch.no_grad()
+    def rollout(self) -> Batch:
+        """Ask new sums, n times each, and score the replies."""
+        s, device = self.settings, self.actor.device
+        seed = s.seed * 1000 + len(self.steps)
+        sums = zoo.arithmetic.prompts(s.num_prompts, seed, level="hard")
+        texts = self.tokenizer.apply_chat_template(
+            list(sums["prompt"]), add_generation_prompt=True, tokenize=False
+        )
+        texts = [text for text in texts for _ in range(s.n)]
+        asked = self.tokenizer(texts, padding=True, return_tensors="pt").to(device)
+        ids, mask = asked["input_ids"], asked["attention_mask"]
+        positions = (mask.cumsum(-1) - 1).clamp(min=0)
+        after = torch.arange(1, s.response_length + 1, device=device)
+        positions = torch.cat([positions, positions[:, -1:] + after], 1)
+        alive, cache = torch.ones_like(ids[:, 0]), None
+        while ids.shape[1] < positions.shape[1] and alive.any():
+            new = slice(0 if cache is None else ids.shape[1] - 1, ids.shape[1])
+            output = self.actor(
+                input_ids=ids[:, new], attention_mask=mask, position_ids=positions[:, new],
+                past_key_values=cache, use_cache=True,
+            )  # fmt: skip
+            cache = output.past_key_values
+            token = sample(output.logits[:, -1] / s.temperature, self.generator)
+            token = torch.where(alive.bool(), token, self.tokenizer.pad_token_id)
+            ids, mask = torch.cat([ids, token[:, None]], 1), torch.cat([mask, alive[:, None]], 1)
+            alive = alive * (token != self.tokenizer.eos_token_id)
+        missing = positions.shape[1] - ids.shape[1]
+        ids = F.pad(ids, (0, missing), value=self.tokenizer.pad_token_id)
+        mask = F.pad(mask, (0, missing))
+        responses = ids[:, -s.response_length :]
+        replies = self.tokenizer.batch_decode(responses, skip_special_tokens=True)
+        answers = [answer for answer in sums["answer"] for _ in range(s.n)]
+        scores = torch.tensor(list(map(reward, replies, answers)), device=device)
+        return Batch(ids, mask, positions, responses, scores)
+
+    def compute_log_prob(self, model, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Log-probs of the response tokens and the entropy there, each (B, T)."""
+        s = self.settings
+        output = model(
+            input_ids=batch.input_ids, attention_mask=batch.attention_mask,
+            position_ids=batch.position_ids,
+        )  # fmt: skip
+        logits = output.logits.to(getattr(torch, s.logits_dtype)) / s.temperature
+        logits = logits[:, -s.response_length - 1 : -1]
+        log_prob = torch.log_softmax(logits, dim=-1).gather(-1, batch.responses[..., None])[..., 0]
+        if s.use_remove_padding:  # verl's pad_input puts zeros where nothing was computed
+            log_prob = log_prob.masked_fill(batch.response_mask == 0, 0.0)
+        return log_prob, verl_formulas.entropy_from_logits(logits)
+
+    @torch.no_grad()
+    def prepare(self, batch: Batch) -> None:
+        """Add the log-probs of policy and reference, and the advantages."""
+        s, mask = self.settings, batch.response_mask
+        batch.old_log_prob = self.compute_log_prob(self.actor, batch)[0]
+        batch.ref_log_prob = self.compute_log_prob(self.reference, batch)[0]
+        token_level_rewards = torch.zeros_like(mask, dtype=torch.float32)
+        token_level_rewards[:, -1] = batch.scores
+        if not s.use_kl_loss:  # 0.2 put the KL into one place or the other
+            kld = s.kl_penalty(batch.old_log_prob, batch.ref_log_prob, s.kl_in_reward)
+            token_level_rewards = token_level_rewards - s.kl_coef * kld * mask
+        batch.advantages = verl_formulas.grpo_advantage(token_level_rewards, mask, n=s.n)
+
+    def loss(self, mini: Batch) -> dict[str, Tensor]:
+        """The loss of one mini-batch, and verl's metrics on the way to it."""
+        s, mask = self.settings, mini.response_mask
+        log_prob, entropy = self.compute_log_prob(self.actor, mini)
+        pg_loss, pg_clipfrac, ppo_kl = verl_formulas.compute_policy_loss(
+            mini.old_log_prob, log_prob, mini.advantages, mask, s.clip_ratio, s.masked_mean
+        )
+        entropy_loss = s.masked_mean(entropy, mask)
+        loss = pg_loss - s.entropy_coeff * entropy_loss
+        metrics = {"actor/pg_loss": pg_loss, "actor/pg_clipfrac": pg_clipfrac}
+        metrics |= {"actor/ppo_kl": ppo_kl, "actor/entropy_loss": entropy_loss}
+        if s.use_kl_loss:
+            kld = s.kl_penalty(log_prob, mini.ref_log_prob, s.kl_loss_type)
+            kl_loss = s.masked_mean(kld, mask)
+            loss = loss + s.kl_loss_coef * kl_loss
+            metrics["actor/kl_loss"] = kl_loss
+        log_ratio = (mini.ref_log_prob - log_prob).detach()
+        metrics["largest at tokens"] = log_ratio[mask == 1].max()
+        metrics["largest at padding"] = log_ratio.masked_fill(mask == 1, 0.0).max()
+        return {"loss": loss, **metrics}
+
+    def update(self, mini: Batch, loss_of: Callable[[Batch], dict]) -> None:
+        """Backward, clip, step. verl 0.2 did not look at the norm it had computed."""
+        s = self.settings
+        output = loss_of(mini)
+        self.optimizer.zero_grad()
+        output["loss"].backward()
+        grad_norm = torch.nn.utils.clip_grad_norm_(self.actor.parameters(), s.grad_clip)
+        stepped = bool(s.may_step(grad_norm))
+        if stepped:
+            self.optimizer.step()
+        metrics = {name: value.item() for name, value in output.items()}
+        metrics |= {"actor/grad_norm": grad_norm.item(), "stepped": stepped}
+        self.updates.append({"step": len(self.steps), **metrics})
+
+    def describe(self, batch: Batch) -> dict:
+        """What is known about a rollout before it is learned from."""
+        return {
+            "step": len(self.steps) + 1,
+            "critic/score/mean": batch.scores.mean().item(),
+            "old_log_prob_nan": bool(batch.old_log_prob.isnan().any()),
+            "response_length/mean": batch.response_mask.sum(1).float().mean().item(),
+            "reply": self.tokenizer.decode(batch.responses[0], skip_special_tokens=True),
+        }
