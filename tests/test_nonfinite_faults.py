@@ -91,10 +91,11 @@ def test_tracing_one_batch_of_a_trainer_that_never_trained_names_the_culprit(fau
 
 
 @pytest.mark.parametrize("build", builders(healthy.TRAINERS))
-def test_no_alarm_in_one_batch_of_a_healthy_trainer(build):
+def test_no_alarm_in_one_batch_of_a_healthy_trainer_and_no_metric_counted(build):
     trainer = build()
     report = trace_step(trainer, next(iter(trainer.get_train_dataloader())))
     assert not report.found, report.text()
+    assert not trainer._metrics["train"]
 
 
 @pytest.mark.parametrize("build", builders(healthy.STEPS))

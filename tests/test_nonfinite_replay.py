@@ -165,6 +165,12 @@ def test_the_report_reads_as_text_as_html_and_as_data():
     assert data["origin"]["dtype"] == "float32"
 
 
+def test_without_a_loss_nan_in_the_output_counts_and_a_mask_does_not():
+    scores = torch.tensor([[1.0, -1.0]])
+    assert not trace_step(lambda x: x.masked_fill(x < 0, -float("inf")), scores).found
+    assert trace_step(lambda x: x.sqrt(), scores).operation == "sqrt"
+
+
 def test_a_target_that_gives_no_loss_is_refused():
     with pytest.raises(BadRequest, match="int is no model, function or Trainer"):
         watch(7)

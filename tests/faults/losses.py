@@ -2,7 +2,7 @@
 
 import torch
 
-from .planted import Fault, Step, on_values
+from .planted import Fault, Step, Values, on_values, step
 
 INF = float("inf")
 KEEP = torch.tensor([1.0, 0.0])
@@ -70,6 +70,53 @@ def softmax_of_a_hidden_row() -> Step:
         return x.masked_fill(hidden, -INF).softmax(-1)[:, 0].sum()
 
     return on_values(loss_of, [[1.0, 2.0], [3.0, 4.0]])
+
+
+def softmax_of_a_row_hidden_by_logs() -> Step:
+    """The -inf of the mask is computed, not written, and still not to blame."""
+
+    def loss_of(x):
+        hidden = torch.zeros(2).log()
+        return (x + hidden).softmax(-1)[0]
+
+    return on_values(loss_of, [1.0, 2.0])
+
+
+def mask_of_the_batch_times_zero() -> Step:
+    """The batch holds a mask of -inf, as it may; multiplying it by a weight of 0 may not."""
+    model = Values([0.0, 1.0])
+    mask = torch.tensor([-INF, 0.0])
+    return step(model, lambda mask: (model.planted_weight * mask).sum(), mask)
+
+
+def memory_never_written() -> Step:
+    def loss_of(x):
+        torch.use_deterministic_algorithms(True)  # fills new memory with NaN, so not by chance
+        scores = x.new_empty(3)
+        torch.use_deterministic_algorithms(False)
+        scores[:2] = x
+        return scores.sum()
+
+    return on_values(loss_of, [1.0, 2.0])
+
+
+def overflow_copied_into_new_memory() -> Step:
+    def loss_of(x):
+        torch.use_deterministic_algorithms(True)
+        scores = x.new_empty(2)
+        torch.use_deterministic_algorithms(False)
+        scores.copy_(x.exp())
+        return scores.sum()
+
+    return on_values(loss_of, [1.0, 100.0])
+
+
+def literal_inf_times_zero() -> Step:
+    def loss_of(x):
+        worst = torch.tensor(INF)
+        return (x * worst).sum()
+
+    return on_values(loss_of, [0.0, 1.0])
 
 
 def entropy_with_log_of_zero() -> Step:
@@ -164,6 +211,11 @@ FAULTS = [
     Fault(mean_of_an_empty_selection, "mean", line="x[x > 9].mean()"),
     Fault(std_of_one_sample, "std", line="x.std()"),
     Fault(softmax_of_a_hidden_row, "softmax", line="softmax(-1)[:, 0]"),
+    Fault(softmax_of_a_row_hidden_by_logs, "softmax", line="(x + hidden).softmax(-1)[0]"),
+    Fault(mask_of_the_batch_times_zero, "mul", line="(model.planted_weight * mask).sum()"),
+    Fault(memory_never_written, "", "already in unwritten memory", line="x.new_empty(3)"),
+    Fault(overflow_copied_into_new_memory, "exp", line="scores.copy_(x.exp())"),
+    Fault(literal_inf_times_zero, "mul", line="(x * worst).sum()"),
     Fault(entropy_with_log_of_zero, "log", line="logp = p.log()", became_nan="mul"),
     Fault(entropy_of_forbidden_tokens, "mul", line="allowed.softmax(-1) * allowed"),
     Fault(label_is_a_forbidden_token, "masked_fill", line="allowed = logits.masked_fill"),

@@ -58,6 +58,11 @@ def matrix_product_in_half() -> Step:
     return step(model, lambda x: model(x).float().sum(), torch.ones(1, 64).half())
 
 
+def sparse_gradient() -> Step:
+    model = chain(body=nn.Embedding(4, 2, sparse=True))
+    return step(model, lambda ids: (model(ids) * 0).sqrt().sum(), torch.tensor([1, 2]))
+
+
 def nan_in_the_input() -> Step:
     model = chain(body=nn.Linear(2, 2))
     batch = {"features": torch.tensor([INF, 1.0])}
@@ -117,6 +122,14 @@ FAULTS = [
         became_nan="native_layer_norm",
     ),
     Fault(matrix_product_in_half, "addmm", module="score_head", line="model(x).float().sum()"),
+    Fault(
+        sparse_gradient,
+        "div",
+        "backward",
+        line="(model(ids) * 0).sqrt()",
+        became_nan="mul",
+        reached="the gradient of body.weight",
+    ),
     Fault(nan_in_the_input, "", "already in the input", module="features"),
     Fault(nan_in_a_weight, "", "already in the weights", module="score_head.bias"),
     Fault(nan_in_a_buffer, "", "already in a buffer", module="last_norm.running_mean"),

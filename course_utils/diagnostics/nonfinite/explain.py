@@ -62,9 +62,11 @@ def _number(value: float) -> str:
 def _explain_element(call: Call) -> str:
     output = plain(call.output)
     index = tuple(_first_bad(call, output).tolist())
-    values = [_element(arg, output, index) for arg in call.arguments.values()]
-    values = [value for value in values if value is not None]
-    return _phrase(call.name, values, output[index].item(), output.dtype)
+    elements = [(arg, _element(arg, output, index)) for arg in call.arguments.values()]
+    elements = [(arg, value) for arg, value in elements if value is not None]
+    values = [value for _, value in elements]
+    shown = [_show_operand(arg, value, output.dtype) for arg, value in elements]
+    return _phrase(call.name, values, shown, output[index].item(), output.dtype)
 
 
 def is_fresh(call: Call) -> bool:
@@ -103,8 +105,9 @@ def _element(arg, output: Tensor, index: tuple[int, ...]) -> float | None:
     return arg if isinstance(arg, int | float) and not isinstance(arg, bool) else None
 
 
-def _phrase(name: str, values: list[float], result: float, dtype: torch.dtype) -> str:
-    shown = [_operand(value, dtype) for value in values]
+def _phrase(
+    name: str, values: list[float], shown: list[str], result: float, dtype: torch.dtype
+) -> str:
     overflowed = math.isinf(result) and all(math.isfinite(value) for value in values)
     if name in ("exp", "expm1", "exp2") and overflowed:
         edge = math.log(torch.finfo(dtype).max) / (math.log(2) if name == "exp2" else 1)
@@ -126,9 +129,10 @@ def _phrase(name: str, values: list[float], result: float, dtype: torch.dtype) -
     return f"{formula} = {_number(result)}{left}"
 
 
-def _operand(value: float, dtype: torch.dtype) -> str:
-    """A number of the source that the format cannot hold takes part as inf: say so."""
-    is_beyond = math.isfinite(value) and abs(value) > torch.finfo(dtype).max
+def _show_operand(arg, value: float, dtype: torch.dtype) -> str:
+    """A number in the source that the format cannot hold takes part as inf: say so."""
+    is_number = not isinstance(arg, Tensor) and math.isfinite(value)
+    is_beyond = is_number and abs(value) > torch.finfo(dtype).max
     return f"{_number(value)} (inf in {_short(dtype)})" if is_beyond else _number(value)
 
 

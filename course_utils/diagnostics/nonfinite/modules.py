@@ -6,6 +6,8 @@ Learns the names of any model the first time its forward is called, so it needs 
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
+from course_utils.diagnostics.nonfinite.values import address_of
+
 
 class ModuleNames:
     """A stack of the modules whose forward is running, while entered."""
@@ -43,9 +45,9 @@ class ModuleNames:
         tensors = {}
         for root in self.roots:
             for name, buffer in root.named_buffers():
-                tensors[_address(buffer)] = ("a buffer", self._full(root, name))
+                tensors[address_of(buffer)] = ("a buffer", self._full(root, name))
             for name, parameter in root.named_parameters():
-                tensors[_address(parameter)] = ("the weights", self._full(root, name))
+                tensors[address_of(parameter)] = ("the weights", self._full(root, name))
         return tensors
 
     def trainable_parameters(self) -> dict[Tensor, str]:
@@ -75,7 +77,3 @@ class ModuleNames:
 
     def _pop(self, _module: nn.Module, _args, _output) -> None:
         self._stack.pop()
-
-
-def _address(tensor: Tensor) -> int:
-    return tensor.untyped_storage()._cdata

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import keystr, tree_flatten_with_path
 
+from course_utils.diagnostics.nonfinite.values import address_of, is_readable
 from course_utils.errors import BadRequest, Unsupported
 
 # What trl's trainers change in a step besides weights and gradients; a replay must not count twice.
@@ -105,7 +106,7 @@ def name_tensors(batch: Any) -> dict[int, str]:
     """
     leaves, _ = tree_flatten_with_path(batch)
     return {
-        leaf.untyped_storage()._cdata: keystr(path).replace("['", ".").replace("']", "").strip(".")
+        address_of(leaf): keystr(path).replace("['", ".").replace("']", "").strip(".")
         for path, leaf in leaves
-        if isinstance(leaf, Tensor)
+        if isinstance(leaf, Tensor) and is_readable(leaf)
     }

@@ -20,7 +20,13 @@ from course_utils.diagnostics.nonfinite.explain import Call, explain, is_fresh
 from course_utils.diagnostics.nonfinite.modules import ModuleNames
 from course_utils.diagnostics.nonfinite.places import Places, find_places
 from course_utils.diagnostics.nonfinite.signatures import Signature, read_signature
-from course_utils.diagnostics.nonfinite.values import Values, is_readable, look
+from course_utils.diagnostics.nonfinite.values import (
+    Values,
+    address_of,
+    is_readable,
+    look,
+    storage_of,
+)
 
 LITERAL = {"lift_fresh", "lift_fresh_copy"}  # torch.tensor(...): the code wrote the values
 
@@ -50,7 +56,6 @@ class Tracer(TorchDispatchMode):
     def __init__(self, modules: ModuleNames, inputs: dict[int, str]):
         super().__init__()
         self.modules = modules
-        self.leaves: dict[int, Tensor] = {}  # every tensor that backward accumulated into
         self.inputs = inputs  # storage address -> name of a tensor of the batch
         self._num_operations = 0
         self._in_optimizer = False
@@ -103,7 +108,6 @@ class Tracer(TorchDispatchMode):
     def _find_backward_site(self, node) -> Site:
         """A backward operation stands where the forward operation stood that it belongs to."""
         if node.name() == "torch::autograd::AccumulateGrad":
-            self.leaves[id(node.variable)] = node.variable
             return Site("backward", "", "", Places())
         unknown = ("", Site("backward", "", "", Places()))
         name, forward = self._forward.get(node._sequence_nr(), unknown)
@@ -130,7 +134,7 @@ class Tracer(TorchDispatchMode):
 
     def event_of(self, tensor: Tensor, values: Values) -> Event:
         """The event that made `tensor` (which is not finite) what it is."""
-        address = tensor.untyped_storage()._cdata
+        address = address_of(tensor)
         if address not in self._events:
             kind, name = self.modules.named_tensors().get(address, ("memory", ""))
             if address in self.inputs:
@@ -140,8 +144,7 @@ class Tracer(TorchDispatchMode):
         return self._events[address][1]
 
     def _keep(self, tensor: Tensor, event: Event) -> None:
-        storage = tensor.untyped_storage()
-        self._events[storage._cdata] = (StorageWeakRef(storage), event)
+        self._events[address_of(tensor)] = (StorageWeakRef(storage_of(tensor)), event)
 
     def _event(self, tensor: Tensor, values: Values, site: Site, **details) -> Event:
         unmade = {
@@ -169,13 +172,14 @@ class Tracer(TorchDispatchMode):
         """Keep the event of one output, if it is not finite and this call made it."""
         if not is_readable(output) or (values := look(output)).is_finite:
             return
-        address = output.untyped_storage()._cdata
-        is_view = any(i.tensor.untyped_storage()._cdata == address for i in inputs)
-        is_literal = signature.name in LITERAL
-        if is_view and not is_literal:
-            return
+        address = address_of(output)
+        if signature.name in LITERAL:
+            inputs = []  # the trail begins here
+        elif not signature.written and address in {address_of(i.tensor) for i in inputs}:
+            return  # a view: the event of its storage stands
         if signature.name.startswith(("empty", "new_empty")):
-            site = replace(site, phase="already in unwritten memory")
+            places = self._places_now(site)
+            site = replace(site, phase="already in unwritten memory", places=places)
             self._keep(output, self._event(output, values, site))
             return
         if site.phase == "optimizer":  # no module is running: name the weight instead

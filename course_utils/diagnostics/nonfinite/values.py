@@ -40,7 +40,18 @@ class Values:
 
 def is_readable(tensor: Tensor) -> bool:
     """Whether the tensor can hold an inf or a NaN, and has data to look at."""
-    return (tensor.is_floating_point() or tensor.is_complex()) and not tensor.is_meta
+    is_number = tensor.is_floating_point() or tensor.is_complex()
+    return is_number and not tensor.is_meta and tensor.layout in (torch.strided, torch.sparse_coo)
+
+
+def storage_of(tensor: Tensor) -> torch.UntypedStorage:
+    """The memory behind the values; views of one tensor share it."""
+    return (tensor._values() if tensor.is_sparse else tensor).untyped_storage()
+
+
+def address_of(tensor: Tensor) -> int:
+    """What tells one storage from another as long as both exist."""
+    return storage_of(tensor)._cdata
 
 
 def plain(tensor: Tensor) -> Tensor:
