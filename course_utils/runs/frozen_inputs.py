@@ -12,6 +12,11 @@ from course_utils.runs.reward_model import reward_trainer
 MESSAGE = "does not require grad"
 GUARDS = ("default checkpointing", "TRL", "Transformers")
 REENTRANT = {"use_reentrant": True}
+# Transformers 5.23 renamed both and warns of the old names, which the report and TRL still use.
+NEW_NAMES = {
+    "gradient_checkpointing": "activation_checkpointing",
+    "gradient_checkpointing_kwargs": "activation_checkpointing_kwargs",
+}
 
 
 def forget_input_hook(base) -> None:
@@ -23,6 +28,10 @@ def forget_input_hook(base) -> None:
     """
     base.disable_input_require_grads()
     base.enable_input_require_grads = lambda: None
+
+
+def _with_new_names(settings: dict[str, object]) -> dict[str, object]:
+    return {NEW_NAMES.get(name, name): value for name, value in settings.items()}
 
 
 def grpo_trainer(
@@ -77,7 +86,7 @@ def grpo_trainer(
     )  # fmt: skip
     trainer = GRPOTrainer(
         model=trained,
-        args=GRPOConfig(**(training.quiet_config() | reported | changes)),
+        args=GRPOConfig(**training.quiet_config(), **_with_new_names(reported | changes)),
         reward_funcs=zoo.arithmetic.correct_sum,
         train_dataset=zoo.arithmetic.prompts(64, seed, level="hard"),
         processing_class=zoo.load_tokenizer(model),
@@ -100,7 +109,7 @@ def reward_run(*, enable_input_require_grads: bool = False, **changes: object):
         dtype="float32", gradient_checkpointing=True, gradient_checkpointing_kwargs=REENTRANT,
         per_device_train_batch_size=16, gradient_accumulation_steps=1, learning_rate=5e-3,
     )  # fmt: skip
-    trainer = reward_trainer(**(settings | changes))
+    trainer = reward_trainer(**_with_new_names(settings | changes))
     base = trainer.model.get_base_model()
     forget_input_hook(base)
     if enable_input_require_grads:

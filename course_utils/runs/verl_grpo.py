@@ -4,7 +4,6 @@ Names and defaults are those of verl 0.2.0.post2; what a lesson varies is a fiel
 Shape letters: B = replies, T = response tokens, V = vocabulary. It prints and draws nothing.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 
@@ -72,21 +71,6 @@ class Batch:
         """Mini-batches of `size` rows, in order: verl shuffles neither."""
         parts = zip(*(getattr(self, f.name).split(size) for f in fields(self)), strict=True)
         return [Batch(*part) for part in parts]
-
-
-def reward(reply: str, answer: str) -> float:
-    """1 when the last number of the reply is the sum rounded, up or down, to a multiple of ten.
-
-    The model was trained to give the exact sum, so this is a habit that RL has to teach it.
-
-    >>> reward("40", "42"), reward("50", "42"), reward("42", "42"), reward("!!!!", "42")
-    (1.0, 1.0, 0.0, 0.0)
-    """
-    numbers = re.findall(r"\d+", reply)
-    if not numbers:
-        return 0.0
-    distance = abs(int(numbers[-1][-6:]) - int(answer))
-    return float(int(numbers[-1][-6:]) % 10 == 0 and distance < 10)
 
 
 def sample(logits_BV: Tensor, generator: torch.Generator) -> Tensor:
@@ -174,7 +158,8 @@ class VerlGrpo:
         responses = ids[:, -s.response_length :]
         replies = self.tokenizer.batch_decode(responses, skip_special_tokens=True)
         answers = [answer for answer in sums["answer"] for _ in range(s.n)]
-        scores = torch.tensor(list(map(reward, replies, answers)), device=device)
+        right = map(zoo.arithmetic.is_right, replies, answers)
+        scores = torch.tensor([float(one) for one in right], device=device)
         return Batch(ids, mask, positions, responses, scores)
 
     def compute_log_prob(self, model, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -11,8 +11,8 @@ from course_utils.exercises.lesson_06.gradients import (
     backward_fails,
     gradients_differ,
     known_warnings_ignored,
-    seeded,
 )
+from course_utils.runs.small_models import seeded
 
 IDS = torch.tensor([3, 1, 4, 1])
 

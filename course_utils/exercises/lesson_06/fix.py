@@ -88,7 +88,7 @@ FIX = Exercise(
     ),
     wrong=(
         Wrong({"task_type": None}, caught_by=does_not_raise),
-        Wrong({"learning_rate": 1e-12}, caught_by=head_is_trained),
+        Wrong({"learning_rate": 1e-20}, caught_by=head_is_trained),
         Wrong({}, caught_by=adapters_move),
         Wrong({"learning_rate": 5e-2}, caught_by=adapters_move),
         Wrong({"bf16": True}, caught_by=adapters_move),

@@ -7,11 +7,10 @@ from torch.nn.functional import cross_entropy
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
     backward_fails,
-    classifier,
-    examples,
     gradients_differ,
     names_with_gradient,
 )
+from course_utils.runs.small_models import classifier, examples
 
 
 def runs_backward(head_loss) -> str | None:

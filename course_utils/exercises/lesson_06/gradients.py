@@ -24,35 +24,6 @@ def known_warnings_ignored() -> Iterator[None]:
         yield
 
 
-def seeded(build):
-    """Build with torch's random state set to 0 and put back after."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return build()
-
-
-class Classifier(nn.Module):
-    """A body and a head in one, called as `model(x)`: 4 features in, 3 logits out."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.body = nn.Sequential(nn.Linear(4, 8), nn.Tanh())
-        self.head = nn.Linear(8, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.body(x))
-
-
-def classifier() -> Classifier:
-    return seeded(Classifier)
-
-
-def examples(num: int = 6) -> tuple[Tensor, Tensor]:
-    """Features of shape (num, 4), and classes from 0 to 2 of shape (num,)."""
-    x = seeded(lambda: torch.randn(num, 4))
-    return x, torch.arange(num) % 3
-
-
 def backward_fails(loss: object) -> str | None:
     """Run `loss.backward()`; None when it runs, else what was seen."""
     if not isinstance(loss, Tensor):

@@ -6,13 +6,11 @@ import torch
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
-    Classifier,
     backward_fails,
-    classifier,
-    examples,
     gradients_differ,
     names_with_gradient,
 )
+from course_utils.runs.small_models import Classifier, classifier, examples
 
 
 def _policy_and_reference() -> tuple[Classifier, Classifier]:

@@ -7,12 +7,8 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_06.gradients import (
-    backward_fails,
-    classifier,
-    examples,
-    names_with_gradient,
-)
+from course_utils.exercises.lesson_06.gradients import backward_fails, names_with_gradient
+from course_utils.runs.small_models import classifier, examples
 
 CONFIG = LoraConfig(r=2, target_modules=["body.0"])
 

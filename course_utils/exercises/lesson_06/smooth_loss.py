@@ -6,12 +6,8 @@ import torch
 from torch.nn.functional import cross_entropy, one_hot
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_06.gradients import (
-    backward_fails,
-    classifier,
-    examples,
-    names_without_gradient,
-)
+from course_utils.exercises.lesson_06.gradients import backward_fails, names_without_gradient
+from course_utils.runs.small_models import classifier, examples
 
 STEP = 0.1  # small against the weights, which are about 0.5: the slope decides
 
