@@ -167,7 +167,7 @@ healthy.train()
 training.log_table(healthy, FIELDS)
 
 # %% [markdown]
-# The loss starts near ln 2 = 0.693, as it must when the head is random numbers. Now the same in
+# The loss starts in the neighbourhood of ln 2 = 0.693, as it must when the head is random numbers. Now the same in
 # float16. At which step does the log turn?
 
 # %%
@@ -176,7 +176,7 @@ sick.train()
 training.log_table(sick, FIELDS)
 
 # %% [markdown]
-# Step 1 is the same in every field. The second line is dead. So the death lies between: after the
+# Step 1 agrees, up to the rounding of float16. The second line is dead. So the death lies between: after the
 # backward pass of step 1, and before the forward pass of step 2. Only one thing happens there.
 #
 # **Exercise 03.1, 5 minutes, a few lines, 3 points.** Write `dead_parameters(model)`: a list with
