@@ -34,7 +34,7 @@ WHY = {
 NAME_THE_OPERATION = "name the operation: course_utils.diagnostics.watch(trainer) replays the step"
 FIX = dict.fromkeys(WHY, NAME_THE_OPERATION) | {
     "weight": "keep trainable weights in float32 (in float16 AdamW's eps=1e-8 is 0, and so is "
-    "its second moment below |g| = 5e-3); before the first step, look at how the checkpoint was loaded",
+    "its second moment below |g| = 5e-3); before the first step, look at how the model was loaded",
 }
 
 
