@@ -31,7 +31,7 @@ STILL = Prediction(
     choices={
         "a": "near 0.999, with rounding errors",
         "b": "exactly 1.0",
-        "c": "at 0.992, the next number below 1",
+        "c": "at 0.996, the next number below 1",
     },
 )
 
