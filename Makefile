@@ -27,7 +27,8 @@ test: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/course build --check
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --nbval --nbval-cell-timeout=300 -p no:doctest solutions
+	COURSE_PROGRESS="$$(mktemp -d)/progress.json" \
+	  $(BIN)/pytest --numprocesses 2 --dist loadfile --nbval --nbval-cell-timeout=300 -p no:doctest solutions
 
 lab: $(INSTALLED)
 	$(BIN)/jupyter lab --notebook-dir=notebooks
