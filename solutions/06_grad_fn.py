@@ -707,11 +707,8 @@ def outcome(base_frozen, reentrant, inputs_marked, head_trained):
     """What a checkpointed LoRA run does: "trains", "error" or "silent"."""
     ### BEGIN SOLUTION
     is_cut = base_frozen and reentrant and not inputs_marked
-    if not is_cut:
-        return "trains"
-    if head_trained:
-        return "silent"
-    return "error"
+    cut_outcome = "silent" if head_trained else "error"
+    return cut_outcome if is_cut else "trains"
     ### END SOLUTION
 
 
@@ -851,9 +848,9 @@ ex.HEAD.check(head_loss)
 def kl_loss(policy, reference, x):
     """KL(policy || reference) in nats, with a gradient for the policy alone."""
     ### BEGIN SOLUTION
-    logp = policy(x).log_softmax(-1)
+    logp = torch.log_softmax(policy(x), dim=-1)
     with torch.no_grad():
-        ref_logp = reference(x).log_softmax(-1)
+        ref_logp = torch.log_softmax(reference(x), dim=-1)
     return torch.sum(logp.exp() * (logp - ref_logp), dim=-1).mean()
     ### END SOLUTION
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+NOTHING_YET = "there is no gradient to look at yet"
 CUT = ("does not require grad", "does not have a grad_fn")
 
 KNOWN_WARNINGS = (

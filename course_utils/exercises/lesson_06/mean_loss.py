@@ -7,6 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
+    NOTHING_YET,
     backward_fails,
     first,
     gradients_differ,
@@ -22,7 +23,7 @@ def runs_backward(mean_loss) -> str | None:
 def all_weights_are_reached(mean_loss) -> str | None:
     model = classifier()
     if backward_fails(mean_loss(model, *examples())):
-        return None  # the criterion before says so
+        return NOTHING_YET
     starved = names_without_gradient(model)
     return f"no gradient reaches {', '.join(starved)}" if starved else None
 
@@ -31,7 +32,7 @@ def _gradient_differs(mean_loss, num_examples: int) -> str | None:
     model, same_model = classifier(), classifier()
     x, y = examples(num_examples)
     if backward_fails(mean_loss(model, x, y)) or names_without_gradient(model):
-        return None
+        return NOTHING_YET
     cross_entropy(same_model(x), y).backward()
     saw = gradients_differ(model, same_model)
     return f"with {num_examples} examples, {saw}" if saw else None

@@ -6,6 +6,7 @@ import torch
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
+    NOTHING_YET,
     backward_fails,
     gradients_differ,
     names_with_gradient,
@@ -33,7 +34,7 @@ def runs_backward(kl_loss) -> str | None:
 def policy_gets_its_gradient(kl_loss) -> str | None:
     policy, reference = _policy_and_reference()
     if backward_fails(kl_loss(policy, reference, examples()[0])):
-        return None  # the criterion before says so
+        return NOTHING_YET
     same_policy, same_reference = _policy_and_reference()
     _divergence(same_policy, same_reference, examples()[0]).backward()
     return gradients_differ(policy, same_policy)
@@ -42,7 +43,7 @@ def policy_gets_its_gradient(kl_loss) -> str | None:
 def reference_gets_none(kl_loss) -> str | None:
     policy, reference = _policy_and_reference()
     if backward_fails(kl_loss(policy, reference, examples()[0])):
-        return None
+        return NOTHING_YET
     reached = names_with_gradient(reference)
     return f"parameters of the reference with a gradient: {', '.join(reached)}" if reached else None
 

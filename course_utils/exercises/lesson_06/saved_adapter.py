@@ -7,7 +7,11 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_06.gradients import backward_fails, names_with_gradient
+from course_utils.exercises.lesson_06.gradients import (
+    NOTHING_YET,
+    backward_fails,
+    names_with_gradient,
+)
 from course_utils.runs.small_models import classifier, examples
 
 CONFIG = LoraConfig(r=2, target_modules=["body.0"])
@@ -39,7 +43,7 @@ def runs_backward(load_adapter) -> str | None:
 def goes_on_from_what_was_saved(load_adapter) -> str | None:
     model, saved = _load(load_adapter)
     if not _is_model(model):
-        return None  # the criterion before says so
+        return NOTHING_YET
     x, _ = examples()
     difference = (model(x) - saved(x)).abs().max().item()
     if difference < 1e-6:
@@ -50,7 +54,7 @@ def goes_on_from_what_was_saved(load_adapter) -> str | None:
 def base_stays_frozen(load_adapter) -> str | None:
     model, _ = _load(load_adapter)
     if not _is_model(model):
-        return None
+        return NOTHING_YET
     thawed = [n for n, p in model.named_parameters() if p.requires_grad and "lora_" not in n]
     return f"parameters of the base that require grad: {len(thawed)}" if thawed else None
 
@@ -58,7 +62,7 @@ def base_stays_frozen(load_adapter) -> str | None:
 def both_matrices_learn(load_adapter) -> str | None:
     model, _ = _load(load_adapter)
     if not _is_model(model) or backward_fails(model(examples()[0]).square().sum()):
-        return None
+        return NOTHING_YET
     reached = "".join(names_with_gradient(model))
     missing = [half for half in ("lora_A", "lora_B") if half not in reached]
     return f"no gradient reaches {' and '.join(missing)}" if missing else None

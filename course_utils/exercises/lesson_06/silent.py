@@ -42,9 +42,12 @@ def _after_backward(*, cut: str = "", lora_B: float = 0.5) -> nn.ModuleDict:
 def _differs(got: object, want: tuple[str, ...], *, given: str) -> str | None:
     if not isinstance(got, (list, tuple, set)):
         return f"for {given} it gives {got!r}, where a list of names is asked"
-    if sorted(map(str, got)) == sorted(want):
+    others = {type(item).__name__ for item in got if not isinstance(item, str)}
+    if others:
+        return f"for {given} the list holds {', '.join(sorted(others))}, where names are asked"
+    if sorted(got) == sorted(want):
         return None
-    return f"for {given} it gives {sorted(map(str, got))}, it should be {list(want)}"
+    return f"for {given} it gives {sorted(got)}, it should be {list(want)}"
 
 
 def finds_starved_adapters(without_gradient) -> str | None:

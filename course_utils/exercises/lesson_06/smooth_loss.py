@@ -6,7 +6,11 @@ import torch
 from torch.nn.functional import cross_entropy, one_hot
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_06.gradients import backward_fails, names_without_gradient
+from course_utils.exercises.lesson_06.gradients import (
+    NOTHING_YET,
+    backward_fails,
+    names_without_gradient,
+)
 from course_utils.runs.small_models import classifier, examples
 
 STEP = 0.1  # small against the weights, which are about 0.5: the slope decides
@@ -19,7 +23,7 @@ def runs_backward(error_loss) -> str | None:
 def all_weights_are_reached(error_loss) -> str | None:
     model = classifier()
     if backward_fails(error_loss(model, *examples())):
-        return None  # the criterion before says so
+        return NOTHING_YET
     starved = names_without_gradient(model)
     return f"no gradient reaches {', '.join(starved)}" if starved else None
 
@@ -27,7 +31,7 @@ def all_weights_are_reached(error_loss) -> str | None:
 def step_makes_right_answers_likelier(error_loss) -> str | None:
     model, (x, y) = classifier(), examples()
     if backward_fails(error_loss(model, x, y)) or names_without_gradient(model):
-        return None
+        return NOTHING_YET
     before = _mean_probability(model, x, y)
     torch.optim.SGD(model.parameters(), lr=STEP).step()
     after = _mean_probability(model, x, y)
