@@ -25,6 +25,10 @@ def _oracle(logp, ref_logp):
 
 
 def _first_difference(name: str, d, got, want) -> str | None:
+    if not isinstance(got, torch.Tensor):
+        return (
+            f"the {name} is a {type(got).__name__}, where a tensor of one number a token is asked"
+        )
     if got.shape != want.shape:
         return f"the {name} has shape {tuple(got.shape)}, it should be {tuple(want.shape)}"
     wrong = ~((got.detach().double() - want).abs() <= RTOL * want.abs() + ATOL)

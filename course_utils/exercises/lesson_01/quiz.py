@@ -4,7 +4,7 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 
 def _letter(quiz: dict, question: str, right: str) -> str | None:
-    given = str(quiz.get(question)).strip().lower()
+    given = str(quiz.get(question, quiz.get(int(question)))).strip().lower()
     return None if given == right else f"your answer to question {question} is {given!r}"
 
 

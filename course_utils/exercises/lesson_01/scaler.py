@@ -38,14 +38,14 @@ BROKEN = (
 def _result(scaler_step, grads, scale, good_steps, interval):
     result = scaler_step([grad.clone() for grad in grads], scale, good_steps, interval)
     if not isinstance(result, tuple) or len(result) != 3:
-        raise TypeError(f"it returned {result!r}, where three things are asked")
+        raise TypeError(f"it returned a {type(result).__name__}, where three things are asked")
     return result
 
 
 def unscales_in_float32(scaler_step) -> str | None:
     cases = ((FINE, 8.0), (FINE, 2.0**-3), (_half((6e-8, 1.0), (-3e-5, 100.0)), 65536.0))
     for grads, scale in cases:
-        got, want = (s(grads, scale, 0, 2000)[0] for s in (scaler_step, step_by_torch))
+        got, want = (_result(s, grads, scale, 0, 2000)[0] for s in (scaler_step, step_by_torch))
         given = f"gradients {[g.tolist() for g in grads]} at scale {scale:g}"
         if got is None:
             return f"for {given} it skips the step"

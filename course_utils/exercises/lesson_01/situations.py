@@ -12,6 +12,7 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.numerics import FloatFormat, float_format
 
 NARROW, WIDE = ("bfloat16", "float16"), "float32"
+NAMED = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32"}
 
 
 def small_updates(fmt: FloatFormat) -> bool:
@@ -83,17 +84,31 @@ def reason_by_running(letter: str) -> str:
 
 
 def _format_name(answer: object) -> str:
-    return float_format(answer if isinstance(answer, str) else str(answer)).name
+    """The name of a format given as name, alias or dtype; the answer itself when it is none."""
+    plain = str(answer).removeprefix("torch.").lower()
+    plain = NAMED.get(plain, plain)
+    return plain if plain in (*NARROW, WIDE) else str(answer)
 
 
-def _each(choices):
+def _form_problem(choices: dict) -> str | None:
     for letter in SITUATIONS:
-        if letter not in choices:
-            raise KeyError(f"situation {letter!r} has no entry")
-        yield letter, _format_name(choices[letter][0]), choices[letter][1]
+        entry = choices.get(letter)
+        if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+            return f"situation {letter} has {entry!r}, where a pair (format, reason) is asked"
+        if _format_name(entry[0]) not in (*NARROW, WIDE):
+            return f"situation {letter}: {entry[0]!r} is none of float32, bfloat16 and float16"
+    return None
+
+
+def _each(choices: dict):
+    for letter in SITUATIONS:
+        answer, reason = choices[letter]
+        yield letter, _format_name(answer), str(reason).strip().lower()
 
 
 def choice_survives(choices) -> str | None:
+    if problem := _form_problem(choices):
+        return problem
     for letter, name, _ in _each(choices):
         if not survives(letter, name):
             return f"situation {letter} fails in {name} when it is run"
@@ -101,22 +116,31 @@ def choice_survives(choices) -> str | None:
 
 
 def choice_is_narrow(choices) -> str | None:
+    if problem := _form_problem(choices):
+        return problem
     for letter, name, _ in _each(choices):
-        enough = [narrow for narrow in NARROW if survives(letter, narrow)]
-        if enough and float_format(name).bits > 16:
+        if name == WIDE and any(survives(letter, narrow) for narrow in NARROW):
             return f"situation {letter}: {name} survives, and so does a format of 16 bits"
     return None
 
 
 def reason_holds(choices) -> str | None:
+    if problem := _form_problem(choices):
+        return problem
     for letter, _, reason in _each(choices):
-        if str(reason).strip().lower() != reason_by_running(letter):
-            failing = " and ".join(n for n in NARROW if not survives(letter, n))
-            return (
-                f"situation {letter}: you say {reason!r}; {failing} failed, and when given that "
-                "and nothing else, the run did not say so"
-            )
+        if reason != reason_by_running(letter):
+            return f"situation {letter}: you say {reason!r}; {_refuted(letter, reason)}"
     return None
+
+
+def _refuted(letter: str, reason: str) -> str:
+    """What the runs say to a wrong reason."""
+    part = {"range": "exponent", "precision": "mantissa"}.get(reason)
+    if part is None:
+        return "one of 'range' and 'precision' is enough for each format that fails"
+    failing = (name for name in NARROW if not survives(letter, name))
+    name = next(name for name in failing if _lacks(letter, name) != {reason})
+    return f"{name} with the {part} bits of {WIDE} still fails"
 
 
 NAMES = {
@@ -175,5 +199,7 @@ CHOICES = Exercise(
         Wrong(NAMES | {"b": ("float32", "range")}, caught_by=choice_is_narrow),
         Wrong(NAMES | {"f": ("float32", "range")}, caught_by=reason_holds),
         Wrong(NAMES | {"e": ("float32", "range")}, caught_by=reason_holds),
+        Wrong(NAMES | {"b": ("bfloat16", "both")}, caught_by=reason_holds),
+        Wrong({"a": "fp32"}, caught_by=choice_survives),
     ),
 )
