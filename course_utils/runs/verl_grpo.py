@@ -27,14 +27,14 @@ class Settings:
     model: str = "tiny"
     device: str = "auto"
     seed: int = 0
-    learning_rate: float = 2e-4
+    learning_rate: float = 1e-4
     logits_dtype: str = "float16"  # what the lm_head of a float16 model gives
-    num_prompts: int = 16
+    num_prompts: int = 8
     n: int = 8  # replies to each prompt
     response_length: int = 16
 
     temperature: float = 1.0
-    ppo_mini_batch_size: int = 64
+    ppo_mini_batch_size: int = 32
     clip_ratio: float = 0.2
     entropy_coeff: float = 0.001
     grad_clip: float = 1.0

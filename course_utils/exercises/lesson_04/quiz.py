@@ -1,0 +1,53 @@
+"""Exercise 04.9: the closing quiz."""
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+
+
+def _letter(quiz: dict, question: str, right: str) -> str | None:
+    given = str(quiz.get(question)).strip().lower()
+    return None if given == right else f"your answer to question {question} is {given!r}"
+
+
+def quiz_first(quiz) -> str | None:
+    return _letter(quiz, "1", "c")
+
+
+def quiz_second(quiz) -> str | None:
+    return _letter(quiz, "2", "b")
+
+
+QUIZ = Exercise(
+    id="04.9",
+    name="QUIZ",
+    title="Next time",
+    minutes=2,
+    difficulty="two letters",
+    points=2,
+    reads="quiz",
+    expects=(dict,),
+    hints=(
+        "Question 1: which number was nan while the loss of the same update was finite?",
+        "Question 2: follow the 0 that the mask or the clamp sends back into exp.",
+    ),
+    criteria=(
+        Criterion(
+            "Question 1 is answered rightly.",
+            quiz_first,
+            why="one update later the weights are gone, one rollout later the replies",
+            next="look at the table of the last updates in section 4 again",
+        ),
+        Criterion(
+            "Question 2 is answered rightly.",
+            quiz_second,
+            why="backward multiplies by exp's own result, whatever follows it in the forward pass",
+            next="read the two lines of section 6 that print value and gradient again",
+        ),
+    ),
+    right=({"1": "c", "2": "b"}, {"1": "C", "2": "B"}),
+    wrong=(
+        Wrong({"1": "a", "2": "b"}, caught_by=quiz_first),
+        Wrong({"1": "b", "2": "b"}, caught_by=quiz_first),
+        Wrong({"1": "c", "2": "a"}, caught_by=quiz_second),
+        Wrong({"1": "c", "2": "c"}, caught_by=quiz_second),
+    ),
+)
