@@ -248,13 +248,14 @@ zero = torch.zeros(1, dtype=torch.float16)
 print("0 / (0 + 1e-8) in float16:", (zero / (zero + 1e-8)).item())
 
 # %% [markdown]
-# 1e-8 is Adam's eps and 1e-12 an old layer norm's. In float16 both are 0, and 0 / 0 is nan: lesson
+# 1e-8 is Adam's eps and 1e-12 that of BERT's layer norm. In float16 both are 0, and 0 / 0 is nan: lesson
 # 03 begins there. In float32 both exist but do nothing next to 1: an eps counts only where the rest
 # is small.
 #
 # ## 4. How one nan spreads
 #
-# Three operations make a nan from numbers that are not nan. What can unmake it?
+# Few operations make a nan from numbers that are not nan; the first line below has the usual three.
+# What can unmake it?
 
 # %%
 inf, nan = torch.tensor(math.inf), torch.tensor(math.nan)
@@ -289,8 +290,8 @@ for bad in (math.inf, math.nan):
 ex.CLIPPED.recall()
 
 # %% [markdown]
-# Clipping divides by the norm. With an inf the healthy gradients become 0 and the bad one nan
-# (inf / inf); with a nan all become nan. In both cases one number decided about every weight.
+# Clipping multiplies by 1 / norm. With an inf the healthy gradients become 0 and the bad one nan
+# (0 * inf); with a nan all become nan. In both cases one number decided about every weight.
 #
 # Does the model recover when later gradients are healthy?
 
@@ -662,6 +663,15 @@ for _ in range(num_steps):
     scaler.step(optimizer)
     scaler.update()
     optimizer.zero_grad()
+
+# %%
+for step in range(7):
+    fate = "skipped" if skipped[step] else "taken"
+    print(f"step {step}: scale {mine[step]:<6g} scaled gradient {30 * mine[step]:<8g} {fate}")
+
+# %% [markdown]
+# The first step is taken once the scaled gradient fits below 65504. And later, when the scale is
+# doubled again?
 
 # %%
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
