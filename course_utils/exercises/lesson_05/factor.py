@@ -76,7 +76,7 @@ FACTOR = Exercise(
         Wrong(32.0, caught_by=trains_in_float16),
         Wrong(1e-10, caught_by=trains_in_float16),
         Wrong(2.0**-25, caught_by=trains_in_float16),
-        Wrong(0.3, caught_by=keeps_a_margin),
+        Wrong(0.1, caught_by=keeps_a_margin),
         Wrong(1 / 16, caught_by=keeps_a_margin),
     ),
     run=train_rescaled,
