@@ -28,7 +28,8 @@ test: $(INSTALLED)
 	$(BIN)/course build --check
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 	COURSE_PROGRESS="$$(mktemp -d)/progress.json" \
-	  $(BIN)/pytest --numprocesses 2 --dist loadfile --nbval --nbval-cell-timeout=300 -p no:doctest solutions
+	  $(BIN)/pytest --numprocesses 2 --dist loadfile --nbval --nbval-cell-timeout=300 \
+	    -o addopts=--durations=10 solutions
 
 lab: $(INSTALLED)
 	$(BIN)/jupyter lab --notebook-dir=notebooks
