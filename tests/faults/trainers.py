@@ -1,6 +1,7 @@
 """Faults inside the real GRPO, DPO and reward trainers of TRL."""
 
 import tempfile
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -10,12 +11,14 @@ from course_utils.zoo import arithmetic, load_reward_model, load_tokenizer
 from .models import load, scale_stream
 from .planted import Fault
 
+OUTPUT_DIR = str(Path(tempfile.gettempdir()) / "planted-faults")  # nothing is saved there
+
 # trl takes seconds to import, so it is imported where a trainer is built.
 
 
 def _settings(**kwargs) -> dict:
     return {
-        "output_dir": tempfile.mkdtemp(prefix="faults-"),
+        "output_dir": OUTPUT_DIR,
         "max_steps": 2,
         "report_to": [],
         "save_strategy": "no",
