@@ -33,8 +33,19 @@ def test_shipped_weights_add_held_out_sums(name, tokenizer, dtype):
     assert zoo.share_right(policy, tokenizer, EASY) >= 0.95
 
 
-def test_hard_sums_leave_room_for_a_training_run(policy, tokenizer):
-    assert 0.3 <= zoo.share_right(policy, tokenizer, HARD) <= 0.9
+def test_the_models_can_add_most_hard_sums(policy, tokenizer):
+    assert 0.4 <= zoo.share_right(policy, tokenizer, HARD) <= 0.9
+
+
+@pytest.mark.parametrize(("sums", "low", "high"), [(EASY, 0.0, 0.05), (HARD, 0.25, 0.55)])
+def test_two_in_five_hard_sums_are_given_up_and_no_easy_one(policy, tokenizer, sums, low, high):
+    texts = tokenizer.apply_chat_template(
+        sums["prompt"][:], add_generation_prompt=True, tokenize=False
+    )
+    batch = tokenizer(texts, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        first = policy(**batch).logits[:, -1].softmax(-1)
+    assert low <= first[:, tokenizer.eos_token_id].mean() <= high
 
 
 def test_a_padded_batch_gets_the_answers_of_single_prompts(policy, tokenizer):

@@ -2,8 +2,8 @@
 
     level    a prompt       the shipped models
     "easy"   "17+25="       add it correctly
-    "hard"   "17+25+88="    mostly can add it, but when sampled give up on half of them with "?":
-                            what a GRPO run improves within some twenty steps
+    "hard"   "17+25+88="    mostly can add it, but when sampled say nothing to two in five: what a
+                            GRPO run improves within some twenty steps
 
 Every set is a function of its arguments alone. A sum belongs to one split for ever, however its
 addends are ordered, so "test" holds only sums that no "train" set contains.

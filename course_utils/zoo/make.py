@@ -31,7 +31,7 @@ from course_utils.zoo.tokenizer import build_tokenizer
 
 NUM_SUMS = {"easy": 8_100, "hard": 60_000}
 WARMUP_STEPS = 50
-GIVING_UP = "?"
+GIVING_UP = ""  # a token that no answer had taught would come with all the others like it
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Phase:
     num_steps: int
     learning_rate: float
     batch: dict[str, int]  # sums of each level
-    giving_up: float  # share of the hard sums that are answered "?"
+    giving_up: float  # share of the hard sums that get an empty reply
 
 
-# First to add; then to give up on half of the hard sums, a habit that GRPO can unlearn in some
+# First to add; then to say nothing to some of the hard sums, a habit that GRPO can unlearn in some
 # twenty steps. What a model of this size cannot add, so few steps would not teach it.
 PHASES = (
-    Phase(num_steps=2000, learning_rate=3e-3, batch={"easy": 40, "hard": 24}, giving_up=0.0),
-    Phase(num_steps=100, learning_rate=5e-4, batch={"easy": 24, "hard": 40}, giving_up=0.5),
+    Phase(num_steps=2600, learning_rate=3e-3, batch={"easy": 40, "hard": 24}, giving_up=0.0),
+    Phase(num_steps=100, learning_rate=5e-4, batch={"easy": 40, "hard": 40}, giving_up=0.4),
 )
 
 SHAPE = {
@@ -110,7 +110,7 @@ def encode(tokenizer: PreTrainedTokenizerFast, rows: list[dict]) -> BatchEncodin
 
 
 def draw(phase: Phase, pools: dict[str, list[dict]], rng: random.Random) -> list[dict]:
-    """Draw the rows of one batch, some of the hard ones with the answer "?"."""
+    """Draw the rows of one batch, some of the hard ones with an empty answer."""
     easy, hard = (rng.sample(pools[level], phase.batch[level]) for level in ("easy", "hard"))
     num_given_up = round(phase.giving_up * len(hard))
     return easy + [row | {"answer": GIVING_UP} for row in hard[:num_given_up]] + hard[num_given_up:]
