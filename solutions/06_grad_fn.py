@@ -302,7 +302,8 @@ draw_stages(stages, "One reentrant checkpoint on a frozen input cuts everything"
 # ## 7. As reported, with GRPO
 #
 # The reported settings, two steps, short replies. The reporter wrapped the model with
-# `get_peft_model`, so you do, too.
+# `get_peft_model`, so you do, too. The reward is the reply's length: replies of one group then seldom
+# tie, and a group that ties gives no gradient.
 
 # %%
 settings = dict(
@@ -313,9 +314,14 @@ settings = dict(
 )  # fmt: skip
 
 
+# %%
+def reward_len(completions, **_):
+    return [float(len(completion[-1]["content"])) for completion in completions]
+
+
 def reported_trainer(model):
     return GRPOTrainer(
-        model=model, args=GRPOConfig(**settings), reward_funcs=zoo.arithmetic.correct_sum,
+        model=model, args=GRPOConfig(**settings), reward_funcs=reward_len,
         train_dataset=zoo.arithmetic.prompts(64, SEED, level="hard"), processing_class=tokenizer,
     )  # fmt: skip
 

@@ -34,6 +34,15 @@ def _with_new_names(settings: dict[str, object]) -> dict[str, object]:
     return {NEW_NAMES.get(name, name): value for name, value in settings.items()}
 
 
+def reward_len(completions: list[list[dict[str, str]]], **_columns: object) -> list[float]:
+    """Reward of a reply: its length. Replies of one group seldom tie, so each step has a gradient.
+
+    >>> reward_len([[{"role": "assistant", "content": "42"}]])
+    [2.0]
+    """
+    return [float(len(completion[-1]["content"])) for completion in completions]
+
+
 def grpo_trainer(
     *,
     guards: tuple[str, ...] = (),
@@ -87,7 +96,7 @@ def grpo_trainer(
     trainer = GRPOTrainer(
         model=trained,
         args=GRPOConfig(**training.quiet_config(), **_with_new_names(reported | changes)),
-        reward_funcs=zoo.arithmetic.correct_sum,
+        reward_funcs=reward_len,
         train_dataset=zoo.arithmetic.prompts(64, seed, level="hard"),
         processing_class=zoo.load_tokenizer(model),
     )
