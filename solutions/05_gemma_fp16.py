@@ -279,7 +279,7 @@ fresh = dpo_trainer(**run, max_steps=1)
 report = trace_step(fresh, next(iter(fresh.get_train_dataloader())))
 where = report.module.split("model.model.")[-1]
 print(f"{report.phase}, in {where}, dtype {report.dtype}")
-print(f"largest input {report.largest_input:.1g}, limit {report.limit:g}")
+print(f"limit {report.limit:g}; its input is larger: {report.largest_input > report.limit}")
 print(report.line)
 print(f"became nan in {report.became_nan.module.split('model.model.')[-1]}")
 
