@@ -58,7 +58,7 @@ def train_and_compare(trainer) -> list[WeightChange]:
     before = {name: weight.detach().double().cpu() for name, weight in trainable.items()}
     forgotten = _most_forgotten(trainer, trainable)
     trainer.train()
-    changes = []
+    changes, rate = [], trainer.args.learning_rate
     for name, weight in trainable.items():
         now = weight.detach().double().cpu()
         alive = now.isfinite()
@@ -70,7 +70,7 @@ def train_and_compare(trainer) -> list[WeightChange]:
                 num_weights=now.numel(),
                 num_dead=int((~alive).sum()),
                 share_moved=float((move > 0).sum()) / now.numel(),
-                largest_move=float(move.max()) / trainer.args.learning_rate if len(move) else 0.0,
+                largest_move=float(move.max()) / rate if len(move) and rate else 0.0,
                 share_forgotten=forgotten[name],
             )
         )
