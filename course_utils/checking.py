@@ -204,7 +204,7 @@ def _describe(value: object) -> str:
     if type(value).__name__ == "Tensor":
         numbers = f" {value.tolist()}" if value.numel() <= 8 else ""
         return f"tensor({str(value.dtype).removeprefix('torch.')}, {tuple(value.shape)}){numbers}"
-    if callable(value):
+    if callable(value) and not hasattr(value, "state_dict"):
         return f"the function {getattr(value, '__name__', 'without a name')}"
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:97]}..."
