@@ -51,9 +51,7 @@ def test_the_reward_run_is_stopped_at_its_first_step_and_the_head_is_named():
         reward_trainer(callbacks=[NonFiniteGuard()]).train()
     assert stopped.value.saw.startswith("step 1: weight")
     assert "score" in stopped.value.saw and "float16" in stopped.value.saw
-    assert (
-        "optimizer.step made it" in stopped.value.saw and "float32" in stopped.value.fix
-    )
+    assert "optimizer.step made it" in stopped.value.saw and "float32" in stopped.value.fix
 
 
 def test_the_healthy_reward_run_is_left_alone_to_the_last_bit():
