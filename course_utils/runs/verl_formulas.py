@@ -43,6 +43,25 @@ def kl_penalty(logprob: Tensor, ref_logprob: Tensor, kl_penalty: str) -> Tensor:
     raise NotImplementedError
 
 
+def kl_penalty_0_4_1(logprob: Tensor, ref_logprob: Tensor, kl_penalty: str) -> Tensor:
+    """verl's low_var_kl from version 0.4.1 on: the log-ratio is bounded as well, at 20 nats.
+
+    Numerics:
+        exp(20) is 4.9e8: finite in float32 and bfloat16, inf in float16, where the gradient is
+        still nan from d = 11.09 on.
+
+    Source:
+        verl#1779; the same code stands in 0.9.1. The other kinds did not change.
+
+    >>> kl_penalty_0_4_1(torch.tensor([-100.0]), torch.tensor([-1.0]), "low_var_kl")
+    tensor([10.])
+    """
+    kl = torch.clamp(ref_logprob - logprob, min=-20, max=20)
+    ratio = torch.exp(kl)
+    kld = ratio - kl - 1
+    return torch.clamp(kld, min=-10, max=10)
+
+
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     """Mean of the values whose mask is 1, as version 0.2 took it: a nan under a 0 stays nan.
 

@@ -5,14 +5,17 @@ Shape letters: B = replies, T = response tokens, V = vocabulary. It prints and d
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from course_utils import zoo
+from course_utils.report import Table
 from course_utils.runs import verl_formulas
+from course_utils.runs.verl_rollout import Batch, generate
+
+LOGGED = ("pg_loss", "kl_loss", "ppo_kl", "pg_clipfrac", "entropy_loss", "grad_norm")
 
 
 def always(grad_norm: Tensor) -> bool:
@@ -48,39 +51,6 @@ class Settings:
     kl_penalty: Callable[..., Tensor] = verl_formulas.kl_penalty
     masked_mean: Callable[[Tensor, Tensor], Tensor] = verl_formulas.masked_mean
     may_step: Callable[[Tensor], bool] = always
-
-
-@dataclass
-class Batch:
-    """One rollout, padded; rows belong together in groups of n."""
-
-    input_ids: Tensor  # prompt and response, (B, P + T)
-    attention_mask: Tensor  # 0 at padding, left of the prompt and right of the response
-    position_ids: Tensor
-    responses: Tensor  # (B, T)
-    scores: Tensor  # reward of each reply, (B,)
-    old_log_prob: Tensor = field(default=None)  # (B, T), as all below
-    ref_log_prob: Tensor = field(default=None)
-    advantages: Tensor = field(default=None)
-
-    @property
-    def response_mask(self) -> Tensor:
-        return self.attention_mask[:, -self.responses.shape[1] :]
-
-    def split(self, size: int) -> list["Batch"]:
-        """Mini-batches of `size` rows, in order: verl shuffles neither."""
-        parts = zip(*(getattr(self, f.name).split(size) for f in fields(self)), strict=True)
-        return [Batch(*part) for part in parts]
-
-
-def sample(logits_BV: Tensor, generator: torch.Generator) -> Tensor:
-    """One token for each row, with exponential noise, as inference engines do it. Never raises.
-
-    Source: vLLM, `probs.div_(q).argmax(dim=-1)`.
-    """
-    probs = torch.softmax(logits_BV.float(), dim=-1)
-    noise = torch.empty_like(probs).exponential_(generator=generator)
-    return (probs / noise).argmax(dim=-1)
 
 
 class VerlGrpo:
@@ -125,42 +95,28 @@ class VerlGrpo:
         """Whether the policy that made the last rollout already had nan in its log-probs."""
         return bool(self.steps and self.steps[-1]["old_log_prob_nan"])
 
-    @torch.no_grad()
     def rollout(self) -> Batch:
         """Ask new sums, n times each, and score the replies."""
-        s, device = self.settings, self.actor.device
-        seed = s.seed * 1000 + len(self.steps)
-        sums = zoo.arithmetic.prompts(s.num_prompts, seed, level="hard")
-        texts = self.tokenizer.apply_chat_template(
-            list(sums["prompt"]), add_generation_prompt=True, tokenize=False
-        )
-        texts = [text for text in texts for _ in range(s.n)]
-        asked = self.tokenizer(texts, padding=True, return_tensors="pt").to(device)
-        ids, mask = asked["input_ids"], asked["attention_mask"]
-        positions = (mask.cumsum(-1) - 1).clamp(min=0)
-        after = torch.arange(1, s.response_length + 1, device=device)
-        positions = torch.cat([positions, positions[:, -1:] + after], 1)
-        alive, cache = torch.ones_like(ids[:, 0]), None
-        while ids.shape[1] < positions.shape[1] and alive.any():
-            new = slice(0 if cache is None else ids.shape[1] - 1, ids.shape[1])
-            output = self.actor(
-                input_ids=ids[:, new], attention_mask=mask, position_ids=positions[:, new],
-                past_key_values=cache, use_cache=True,
-            )  # fmt: skip
-            cache = output.past_key_values
-            token = sample(output.logits[:, -1] / s.temperature, self.generator)
-            token = torch.where(alive.bool(), token, self.tokenizer.pad_token_id)
-            ids, mask = torch.cat([ids, token[:, None]], 1), torch.cat([mask, alive[:, None]], 1)
-            alive = alive * (token != self.tokenizer.eos_token_id)
-        missing = positions.shape[1] - ids.shape[1]
-        ids = F.pad(ids, (0, missing), value=self.tokenizer.pad_token_id)
-        mask = F.pad(mask, (0, missing))
-        responses = ids[:, -s.response_length :]
-        replies = self.tokenizer.batch_decode(responses, skip_special_tokens=True)
-        answers = [answer for answer in sums["answer"] for _ in range(s.n)]
-        right = map(zoo.arithmetic.is_right, replies, answers)
-        scores = torch.tensor([float(one) for one in right], device=device)
-        return Batch(ids, mask, positions, responses, scores)
+        seed = self.settings.seed * 1000 + len(self.steps)
+        sums = zoo.arithmetic.prompts(self.settings.num_prompts, seed, level="hard")
+        return self._answer(self.actor, sums, self.generator)
+
+    def evaluate(self, model=None) -> float:
+        """Share of right replies to 32 held-out sums, sampled as in training, always alike.
+
+        Args:
+            model: `self.reference` says where the policy began; None means the policy.
+        """
+        sums = zoo.arithmetic.prompts(32, 0, level="hard", split="test")
+        generator = torch.Generator(self.actor.device).manual_seed(0)
+        return self._answer(model or self.actor, sums, generator).scores.mean().item()
+
+    def _answer(self, model, sums, generator: torch.Generator) -> Batch:
+        s = self.settings
+        return generate(
+            model, self.tokenizer, sums, n=s.n, response_length=s.response_length,
+            temperature=s.temperature, generator=generator,
+        )  # fmt: skip
 
     def compute_log_prob(self, model, batch: Batch) -> tuple[Tensor, Tensor]:
         """Log-probs of the response tokens and the entropy there, each (B, T)."""
@@ -233,3 +189,23 @@ class VerlGrpo:
             "response_length/mean": batch.response_mask.sum(1).float().mean().item(),
             "reply": self.tokenizer.decode(batch.responses[0], skip_special_tokens=True),
         }
+
+    def table(self) -> Table:
+        """One row for each rollout: score, whether its log-probs are nan, its first reply."""
+        columns = ("step", "critic/score/mean", "old_log_prob_nan", "reply")
+        return Table(columns=columns, rows=[_row(step, columns) for step in self.steps])
+
+    def update_table(self, *, last: int) -> Table:
+        """The last updates, with the metrics that verl logs for them."""
+        columns = ("step", "loss", *(f"actor/{name}" for name in LOGGED))
+        first = len(self.updates) - last + 1
+        rows = [
+            (str(number), *_row(update, columns))
+            for number, update in enumerate(self.updates[-last:], start=first)
+        ]
+        return Table(columns=("update", *columns), rows=rows)
+
+
+def _row(entry: dict, columns: tuple[str, ...]) -> tuple[str, ...]:
+    values = (entry[column] for column in columns)
+    return tuple(f"{v:.3f}" if isinstance(v, float) else str(v) for v in values)

@@ -1,0 +1,786 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The policy that says !!!!!!!!
+#
+# After 60 minutes you will be able to
+#
+# * **trace** a dead policy back to the number that killed it,
+# * **tell** a fix that cuts the chain from a guard that only stands at its end,
+# * **bound** a loss so that its gradient is bounded too.
+#
+# Everything runs on a CPU. On a GPU (`DEVICE="auto"` finds it) the same cells run there.
+
+# %% tags=["parameters"]
+MODEL = "tiny"
+DEVICE = "auto"
+SEED = 0
+FAST = False
+STRICT = False
+
+# %%
+from course_utils.lesson import TODO, start
+
+ex = start("04", strict=STRICT)
+
+import math
+from inspect import getsource
+
+import torch
+
+from course_utils import diagnostics, plotting, training, zoo
+from course_utils.claims import Verdicts
+from course_utils.failures import expect_failure, expect_symptom
+
+ex
+
+# %% [markdown]
+# ## 1. The report
+#
+# GRPO with verl 0.2 on Qwen models, GSM8K and PRIME
+# ([verl#721](https://github.com/volcengine/verl/issues/721),
+# [#747](https://github.com/volcengine/verl/issues/747),
+# [#751](https://github.com/volcengine/verl/issues/751), early 2025). The run learns, then every
+# reply is `!!!!!!!!`. The log of that step:
+#
+# `actor/kl_loss:nan actor/kl_coef:0.001 actor/entropy_loss:nan actor/pg_loss:nan
+# actor/pg_clipfrac:0.002 actor/ppo_kl:nan actor/grad_norm:nan`
+
+# %% [markdown]
+# ## 2. The suspects
+#
+# An article explained the failure. Its explanations come first, its remedies second. Some are
+# right. You will test them; nothing is marked yet.
+
+# %%
+verdicts = Verdicts("verl")
+verdicts.suspects("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8")
+
+# %%
+verdicts.suspects("C9", "C10", "C11", "C12", "C13", "C14", "C15", "C16", "C17")
+
+# %% [markdown]
+# ## 3. Predict
+#
+# Commit before you look. Put a letter in place of `TODO`.
+
+# %%
+### BEGIN SOLUTION
+my_guess = "c"
+### END SOLUTION
+ex.FIRST_NAN.predict(my_guess)
+
+# %% [markdown]
+# ## 4. Break it
+#
+# `VerlGrpo` is GRPO in verl's manner on a tiny Qwen2: 8 sums, 8 replies each, two updates for each
+# rollout. Names, formulas and defaults are those of verl 0.2.0.post2; a test compares them. The model
+# can add, but it gives up on half of the harder sums with "?". A right sum earns 1.
+#
+# This is one update. What would you look at before `optimizer.step()`?
+
+# %%
+from course_utils.runs.verl_grpo import VerlGrpo
+
+print(getsource(VerlGrpo.update))
+
+# %% [markdown]
+# And this is the loss of one mini-batch. `settings` holds what verl's configuration holds.
+
+# %%
+source = getsource(VerlGrpo.loss)
+print(source[: source.index("        log_ratio = ")])
+
+# %% [markdown]
+# First a healthy run: the logits are float32. What does a healthy log look like?
+
+# %%
+NUM_STEPS = 11 if FAST else 12
+run = dict(model=MODEL, device=DEVICE, seed=SEED)
+healthy = VerlGrpo(logits_dtype="float32", **run)
+healthy.train(NUM_STEPS)
+
+# %% tags=["nbval-ignore-output"]
+healthy.table()
+
+# %% [markdown]
+# The score of a rollout depends on its eight sums. On sums it never trains on, always the same ones,
+# how much better did it get?
+
+# %% tags=["nbval-ignore-output"]
+before, after = healthy.evaluate(healthy.reference), healthy.evaluate()
+print(f"held-out sums right: {before:.0%} before, {after:.0%} after")
+
+# %%
+expect_symptom("the healthy run improves by more than 10 points", holds=after > before + 0.1)
+
+# %% [markdown]
+# Now one setting differs: the logits are float16. That is what a model loaded in float16 gives, the
+# only 16-bit format of a T4 or a V100. Here only the logits are rounded, because float16 products
+# are slow on a CPU. The reporters had bfloat16; section 6 says what carries over.
+#
+# What will the last line say?
+
+# %%
+sick = VerlGrpo(logits_dtype="float16", **run)
+sick.train(NUM_STEPS)
+
+# %% tags=["nbval-ignore-output"]
+sick.table()
+
+# %%
+expect_symptom("every reply is !!!!", holds=set(sick.steps[-1]["reply"]) == {"!"})
+expect_symptom("old_log_prob is nan by then", holds=sick.is_dead)
+last = sick.updates[-1]
+nan_now = math.isnan(last["actor/kl_loss"]) and math.isnan(last["actor/grad_norm"])
+expect_symptom("kl_loss and grad_norm of that step are nan", holds=nan_now)
+verdicts.judge("C1", "true", "section 4", holds=sick.is_dead and nan_now)
+
+# %% [markdown]
+# The run was learning, and from one rollout to the next it writes only "!". Nothing was planted: the
+# same code, data and seed as the healthy run.
+#
+# You will walk the chain backwards: reply, weights, gradient, operation, token. At each link ask
+# which number in verl's log could have warned you.
+
+# %% [markdown]
+# ## 5. Backwards
+#
+# ### From "!!!!" to the logits
+#
+# Inference engines sample with exponential noise: they divide the probabilities by it and take the
+# largest quotient.
+#
+# **Exercise 04.1, 5 minutes, a few lines, 3 points.** Write `sample(logits, noise)`. Both have shape
+# (rows, tokens); `noise` is drawn from the exponential distribution. Give one token id for each row.
+
+
+# %%
+def sample(logits, noise):
+    """The token whose probability, divided by its noise, is largest, for each row."""
+    ### BEGIN SOLUTION
+    quotient = logits.softmax(dim=-1) / noise
+    return torch.argmax(quotient, dim=1)
+    ### END SOLUTION
+
+
+# %%
+ex.SAMPLER.check(sample)
+
+# %% [markdown]
+# What do three samplers make of logits that are all nan? And which text is token 0?
+
+# %%
+take = ex.SAMPLER.answer
+dead_logits = torch.full((4, 320), float("nan"))
+noise = torch.empty_like(dead_logits).exponential_()
+tokenizer = zoo.load_tokenizer(MODEL)
+print("argmax         ", dead_logits.argmax(dim=-1).tolist())
+print("with noise     ", take(dead_logits, noise).tolist())
+print("token 0        ", repr(tokenizer.decode([0])))
+with expect_failure(RuntimeError, saying="probability tensor contains") as refused:
+    torch.multinomial(dead_logits.softmax(dim=-1), 1)
+
+# %% [markdown]
+# `argmax` takes nan for the largest value, and the first nan stands at index 0. In byte-level
+# vocabularies such as Qwen's, 0 is "!". So `!!!!` is the signature of **nan logits**, whatever made
+# them. A sampler that checks, such as `torch.multinomial`, would have stopped the run here.
+#
+# ### From the logits to the weights
+#
+# Which update killed the weights? Every update of the last two steps, as verl logs it:
+
+# %% tags=["nbval-ignore-output"]
+sick.update_table(last=5)
+
+# %%
+norms = [update["actor/grad_norm"] for update in sick.updates]
+first_bad = next(i for i, norm in enumerate(norms) if not math.isfinite(norm))
+fatal = sick.updates[first_bad]
+expect_symptom("the loss of that update is finite", holds=math.isfinite(fatal["loss"]))
+expect_symptom("no earlier grad_norm is above 100", holds=max(norms[:first_bad]) < 100)
+
+# %%
+nan_rollout = next(step["step"] for step in sick.steps if step["old_log_prob_nan"])
+late = nan_rollout > fatal["step"]
+verdicts.judge("C2", "wrong: a symptom, one rollout late", "section 5", holds=late)
+finite = all(math.isfinite(fatal[name]) for name in ("loss", "actor/kl_loss", "actor/pg_loss"))
+verdicts.judge("C3", "true: the loss is finite to the last", "section 5", holds=finite)
+steady = max(norms[:first_bad]) < 100
+verdicts.judge("C7", "wrong order: no norm grew, one was nan", "section 5", holds=steady)
+
+# %% [markdown]
+# One update has a loss and a KL like all before it, and a `grad_norm` of nan. The optimizer took it.
+# `old_log_prob` is nan only in the **next** rollout, a forward pass through dead weights. Of
+# verl's metrics one warned, in the same update: `actor/grad_norm`.
+#
+# And the start? Two claims blame the initialisation.
+
+# %%
+start = max(sick.updates[0]["largest at tokens"], sick.updates[0]["largest at padding"])
+print(f"largest log-ratio to the reference in the first update: {start:.1f}")
+same = start == 0
+verdicts.judge("C8", "updates, yes; it starts as its own reference", "section 5", holds=same)
+verdicts.judge("C15", "unsupported: nothing wrong at the start", "section 5", holds=same)
+
+# %% [markdown]
+# ### From the gradient to the operation
+#
+# `watch` records little at each update and replays the one that goes wrong, under full tracing.
+# First four rollouts of the healthy run: it should have nothing to say. Then the sick one, from the
+# same seed. What does it name, and does it come at the same place as before?
+
+# %%
+for logits_dtype, num_steps in (("float32", 4), ("float16", NUM_STEPS)):
+    watched = VerlGrpo(logits_dtype=logits_dtype, **run)
+    with diagnostics.watch(watched.actor, watched.loss, then=lambda report: None) as seen:
+        watched.train(num_steps, loss=seen)
+    print(f"{logits_dtype}: found {seen.report.found}")
+same = seen.report.step == first_bad + 1
+verdicts.judge("C4", "one seed, one place; #747 too", "section 5 and verl#747", holds=same)
+
+# %% tags=["nbval-ignore-output"]
+seen.report
+
+# %%
+report = seen.report
+print(report.operation, "|", report.line)
+print("became nan in:", report.became_nan.node or report.became_nan.phase)
+culprit = report.operation == "exp" and "kl" in report.line
+verdicts.judge("C6", "roughly: exp of a log-ratio overflows", "section 5", holds=culprit)
+verdicts.judge("C16", "right", "section 5", holds=culprit)
+ex.FIRST_NAN.recall()
+
+# %% [markdown]
+# `exp` gave inf in the forward pass, and the loss stayed finite all the same. The nan was born in
+# the backward pass **of `exp`**. The line is in `kl_penalty`. Read it before you go on: what does
+# it do after `exp`?
+
+# %%
+from course_utils.runs import verl_formulas
+
+source = getsource(verl_formulas.kl_penalty)
+print(source[source.index('    if kl_penalty == "low_var_kl"') :])
+
+# %% [markdown]
+# ### From the operation to the tokens
+#
+# At which positions did `exp` overflow? Each reply is padded to 16 tokens; `mask` is 1 at its tokens
+# and 0 at the padding behind them. A run that counts on its way will tell.
+#
+# **Exercise 04.2, 5 minutes, a few lines, 3 points.** Write `beyond(log_ratio, mask)`: at how many
+# tokens (`mask` 1) and at how much padding (`mask` 0) is `exp(log_ratio)` inf, in the format that
+# `log_ratio` has? Give the two counts.
+
+
+# %%
+def beyond(log_ratio, mask):
+    """Counts of positions at which exp overflows: (tokens, padding)."""
+    ### BEGIN SOLUTION
+    too_far = torch.isinf(torch.exp(log_ratio))
+    padding = (mask == 0) & too_far
+    return too_far.sum().item() - padding.sum().item(), padding.sum().item()
+    ### END SOLUTION
+
+
+# %%
+ex.BEYOND.check(beyond)
+
+# %%
+count_beyond, counts = ex.BEYOND.answer, []
+
+
+class Counting(VerlGrpo):
+    def loss(self, mini):
+        with torch.no_grad():
+            log_prob, _ = self.compute_log_prob(self.actor, mini)
+        counts.append(count_beyond(mini.ref_log_prob - log_prob, mini.response_mask))
+        return super().loss(mini)
+
+
+Counting(**run).train(fatal["step"])
+at_tokens, at_padding = map(int, counts[first_bad])
+print(f"tokens beyond the limit:  {at_tokens}")
+print(f"padding beyond the limit: {'some' if at_padding else 'none'}")
+
+# %% [markdown]
+# Not one of the policy's own tokens. The overflow sits in the **padding** after the end of a reply,
+# where the mask is 0. Those positions earn nothing and cost nothing, so nothing holds the policy
+# there, and the log-ratio drifts. How far, compared with the tokens?
+
+# %% tags=["nbval-ignore-output"]
+import matplotlib.pyplot as plt
+
+until = sick.updates[: first_bad + 1]
+curves = {place: [u[f"largest at {place}"] for u in until] for place in ("padding", "tokens")}
+far, near = curves["padding"][-1], max(curves["tokens"])
+fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+plotting.draw_curves(ax, range(1, len(until) + 1), curves)
+plotting.draw_limit(ax, math.log(65504), "exp overflows float16, 11.09")
+ax.set(xlabel="update", ylabel="largest ref_log_prob - log_prob (nats)")
+ax.set_title("Padding drifts past the limit, the tokens stay near")
+plotting.show(
+    fig, f"At the last finite loss padding is at {far:.1f}; no token went past {near:.1f}."
+)
+
+# %%
+expect_symptom("only padding is beyond 11.09", holds=far > 11.09 > near)
+
+# %% [markdown]
+# verl logs the **mean** KL of the tokens. The largest log-ratio, at tokens and at padding, is in no
+# log; it is the number that would have warned you several updates ahead.
+#
+# ## 6. Explain
+#
+# One scalar is enough: the log-ratio d of one position, once as a token and once as padding. What
+# are value and gradient of 0.2's mean KL?
+
+# %%
+low_var_kl = verl_formulas.kl_penalty
+for dtype, distances in ((torch.float16, (11.0, 12.0)), (torch.float32, (88.0, 89.0))):
+    for d in distances:
+        for name, mask in (("token", 1), ("padding", 0)):
+            log_prob = torch.tensor(-d, dtype=dtype, requires_grad=True)
+            value = low_var_kl(log_prob, torch.zeros_like(log_prob), "low_var_kl") * mask
+            value.backward()
+            seen_here = f"value {value.item():2g}   gradient {abs(log_prob.grad.item()):g}"
+            print(f"{dtype!s:14} d = {d:g}  {name:8} {seen_here}")
+
+# %% [markdown]
+# With $d = \log\pi_\mathrm{ref} - \log\pi$ (nats), k3 is $e^d - d - 1$. The chain, every link seen:
+#
+# 1. At padding, d passes the limit of `exp`: 11.09 in float16.
+# 2. `clamp` makes the inf a harmless 10, the mask makes it 0. The loss is fine.
+# 3. Backward: clamp and mask send 0 to `exp`, which multiplies by its result: 0 · inf = nan.
+# 4. Clipping, then the step, write nan into every weight.
+# 5. nan logits, token 0, "!!!!".
+
+# %% [markdown]
+# bfloat16 and float32 have the same chain with a limit of 88.7. Large vocabularies, low temperatures,
+# long paddings and damaged weights go that far; which of them the reporters met, we do not know.
+#
+# ## 7. Cut the links
+#
+# **Exercise 04.3, 8 minutes, one line moved, 4 points.** Write `bounded_kl(logprob, ref_logprob)`:
+# k3, with a value and a gradient that are finite for every log-ratio in float32, bfloat16 and float16,
+# and unchanged where |d| is small.
+
+
+# %%
+def bounded_kl(logprob, ref_logprob):
+    """k3 for each token, finite in value and gradient."""
+    ### BEGIN SOLUTION
+    kl = torch.clamp(ref_logprob - logprob, min=-10, max=10)
+    return torch.expm1(kl) - kl
+    ### END SOLUTION
+
+
+# %%
+ex.KL.check(bounded_kl)
+
+# %% [markdown]
+# verl's own repair (0.4.1) clamps d to ±20 before `exp`. Where is each formula finite? Read the
+# gradient, not the value.
+
+# %%
+formulas = {"0.2": verl_formulas.kl_penalty, "0.4.1": verl_formulas.kl_penalty_0_4_1}
+formulas["yours"] = lambda logprob, ref, _, kl=ex.KL.answer: kl(logprob, ref)
+for dtype in (torch.float32, torch.float16):
+    for name, formula in formulas.items():
+        d = torch.tensor([5.0, 15.0, 50.0, 100.0], dtype=dtype)
+        log_prob = (-d).requires_grad_()
+        formula(log_prob, torch.zeros_like(d), "low_var_kl").float().sum().backward()
+        bad = d[~log_prob.grad.isfinite()].tolist()
+        print(f"{dtype!s:14} {name:6} gradient not finite at d = {bad or 'none of them'}")
+
+# %% [markdown]
+# In float16 the bound of 20 comes too late. A bound belongs to a format.
+#
+# **Exercise 04.4, 5 minutes, one or two lines, 3 points.** The next link: write `masked_mean(values,
+# mask)`. Whatever stands at padding must not matter; without any token it gives 0; a nan at a real
+# token must still show.
+
+
+# %%
+def masked_mean(values, mask):
+    """Mean of the values whose mask is 1."""
+    ### BEGIN SOLUTION
+    kept = values.masked_fill(mask == 0, 0.0)
+    return kept.sum() / max(int(mask.sum()), 1)
+    ### END SOLUTION
+
+
+# %%
+ex.MEAN.check(masked_mean)
+
+# %% [markdown]
+# **Exercise 04.5, 6 minutes, two or three lines, 3 points.** The article says: check that gradients
+# are clipped. They were. Write `clip_gradients(grads, max_norm)` as torch does it: `grads` is a list
+# of tensors, give the list of clipped ones.
+
+
+# %%
+def clip_gradients(grads, max_norm):
+    """Every gradient times one factor, so that their common norm is at most max_norm."""
+    ### BEGIN SOLUTION
+    norm = torch.stack([grad.square().sum() for grad in grads]).sum().sqrt()
+    factor = torch.clamp(max_norm / (norm + 1e-6), max=1.0)
+    return [factor * grad for grad in grads]
+    ### END SOLUTION
+
+
+# %%
+ex.CLIP.check(clip_gradients)
+
+# %%
+clip = ex.CLIP.answer
+num_hit = {}
+for bad in (float("nan"), float("inf")):
+    grads = [torch.full((10,), 0.1) for _ in range(10)]
+    grads[3][5] = bad
+    clipped = torch.cat(clip(grads, 1.0))
+    num_hit[bad] = int(clipped.isnan().sum())
+    print(f"one {bad}: nan {num_hit[bad]}, zero {int((clipped == 0).sum())}, of {len(clipped)}")
+spread = 100 in num_hit.values()
+verdicts.judge("C13", "they were clipped, and clipping spreads the nan", "section 7", holds=spread)
+
+# %% [markdown]
+# One nan in a hundred numbers, and clipping makes a hundred of it. One inf leaves a single nan and
+# 99 zeros: a step that trains nothing and kills one weight.
+#
+# **Exercise 04.6, 3 minutes, one line, 2 points.** Write `may_step(grad_norm)`: whether to take the
+# optimizer step. `grad_norm` is a tensor with one number.
+
+
+# %%
+def may_step(grad_norm):
+    """Whether this gradient may be written into the weights."""
+    ### BEGIN SOLUTION
+    return bool(grad_norm.abs() < math.inf)
+    ### END SOLUTION
+
+
+# %%
+ex.STEP.check(may_step)
+
+# %% [markdown]
+# ## 8. Which links must be cut?
+#
+# Each fix alone, in the run that breaks. Commit first.
+
+# %%
+### BEGIN SOLUTION
+my_guess = "d"
+### END SOLUTION
+ex.CURES.predict(my_guess)
+
+# %%
+from course_utils.runs.verl_outcomes import COLUMNS, Outcome, outcomes_of
+
+kl = ex.KL.answer
+fixes = {
+    "your masked mean": {"masked_mean": ex.MEAN.answer},
+    "your step guard": {"may_step": ex.STEP.answer},
+    "grad_clip 0.1": {"grad_clip": 0.1},
+    "bound at 20 (0.4.1)": {"kl_penalty": verl_formulas.kl_penalty_0_4_1},
+    "your bound": {"kl_penalty": lambda logprob, ref, kind: kl(logprob, ref)},
+    "no padding computed": {"use_remove_padding": True},
+}
+each = outcomes_of(fixes, num_steps=NUM_STEPS, **run)
+each.runs["float32 logits"], each.runs["as reported"] = Outcome.of(healthy), Outcome.of(sick)
+
+# %%
+words = {name: list(outcome.words) for name, outcome in each.runs.items()}
+fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
+plotting.draw_grid(ax, rows=list(words), columns=COLUMNS, texts=list(words.values()))
+ax.set_title("Only what acts before exp gives finite gradients")
+cured = [name for name, (gradients, *_) in words.items() if gradients == "finite"]
+plotting.show(fig, f"Finite gradients with: {', '.join(cured)}.")
+ex.CURES.recall()
+
+# %% [markdown]
+# Three cuts end the nan: a bound that fits the format, no padding, a wider format. The guard keeps
+# the weights alive and throws updates away. The masked mean mends the **value** only: its gradient
+# at padding is 0, and `exp` multiplies that 0 by inf. It guards against a nan that comes from
+# elsewhere.
+#
+# How many updates did the guard cost?
+
+# %% tags=["nbval-ignore-output"]
+each
+
+# %%
+guarded, bounded = each["your step guard"], each["your bound"]
+only_guards = guarded.num_skipped > 0 and not guarded.is_dead
+expect_symptom("the guard saves the weights and loses updates", holds=only_guards)
+cut = bounded.num_bad == 0 and each["as reported"].is_dead
+verdicts.judge("C14", "right, before exp and below the format's limit", "section 8", holds=cut)
+late = each["bound at 20 (0.4.1)"].is_dead
+outdated = "outdated: #782, #789, #1779, #2377; float16 needs a tighter bound"
+verdicts.judge("C17", outdated, "verl#1779 and section 8", holds=late)
+
+# %% [markdown]
+# ## 9. Eliminate
+#
+# The article's remedies, each in its run. Two of them need a word. `actor.kl_loss_coef` weighs the
+# KL in the **loss**. `algorithm.kl_ctrl.kl_coef` weighs a KL in the **reward**, which is not
+# differentiated. verl 0.2 prints the first as `actor/kl_coef`. With `use_kl_loss=False` it moved the
+# KL into the reward.
+
+# %%
+given = sick.settings
+print(f"the run that died: {given.kl_loss_coef=}, {given.kl_loss_type=}".replace("given.", ""))
+remedies = {
+    "use_kl_loss=False": {"use_kl_loss": False},
+    "the same, low_var_kl in the reward": {"use_kl_loss": False, "kl_in_reward": "low_var_kl"},
+    "kl_loss_coef=0": {"kl_loss_coef": 0.0},
+    "kl_loss_type=mse": {"kl_loss_type": "mse"},
+    "kl_coef=0": {"kl_coef": 0.0},
+}
+tried = outcomes_of(remedies, num_steps=NUM_STEPS, **run)
+for name, outcome in tried.runs.items():
+    print(f"{name:36} {outcome.words[2]}")
+
+# %% [markdown]
+# Even a coefficient of 0 dies: 0 times nan is nan. Every formula without `exp` lives, and so does
+# low_var_kl in the reward, where no gradient passes through it. `kl_coef` changes nothing here; it
+# is another knob.
+#
+# Now one of your own. Which setting do *you* suspect? Any field of `Settings` will do, say
+# `temperature`, `entropy_coeff` or `clip_ratio`.
+
+# %%
+### BEGIN SOLUTION
+my_suspect = {"entropy_coeff": 0.0}
+### END SOLUTION
+mine = {} if my_suspect is TODO else {f"mine: {my_suspect}": my_suspect}
+for name, outcome in outcomes_of(mine, num_steps=NUM_STEPS, **run).runs.items():
+    print(f"{name}: weights {outcome.words[2]}")
+
+# %%
+alive = {name: not outcome.is_dead for name, outcome in tried.runs.items()}
+moved = alive["use_kl_loss=False"]
+verdicts.judge("C9", "lives; it moves the KL into the reward", "section 9", holds=moved)
+useless = given.kl_loss_coef == 0.001 and not alive["kl_loss_coef=0"]
+verdicts.judge("C10", "useless: it was set, and 0 dies too", "section 9", holds=useless)
+inverted = given.kl_loss_type == "low_var_kl" and alive["kl_loss_type=mse"]
+verdicts.judge("C11", "inverted: it is what breaks", "section 9", holds=inverted)
+verdicts.judge("C12", "wrong: two knobs", "section 9", holds=not alive["kl_coef=0"])
+threads = "verl#721 (GSM8K, REINFORCE++), verl#747 (PRIME)"
+verdicts.judge("C5", "true", threads, holds=True)
+
+# %% [markdown]
+# ## 10. Mend it, and prove it
+#
+# **Exercise 04.7, 8 minutes, one setting, 5 points.** Put into `fix` the changes to the broken run,
+# as few as you can: any field of `Settings`; a `kl_penalty` takes `(logprob, ref_logprob, kind)`. The
+# check *trains* with them: weights alive, every update taken, KL still in the loss, reward rising.
+
+# %%
+### BEGIN SOLUTION
+fix = {"kl_penalty": lambda logprob, ref, kind: bounded_kl(logprob.float(), ref.float())}
+### END SOLUTION
+
+# %%
+ex.FIX.check(fix)
+
+# %% [markdown]
+# Before and after: the two runs differ by your fix only.
+
+# %%
+mended = VerlGrpo(**run | ex.FIX.answer)
+mended.train(NUM_STEPS)
+
+# %% tags=["nbval-ignore-output"]
+rewards = [step["critic/score/mean"] for step in mended.steps]
+lost = len(rewards) - fatal["step"]
+broken = [step["critic/score/mean"] for step in sick.steps[: fatal["step"]]] + [math.nan] * lost
+fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+steps = range(1, len(rewards) + 1)
+plotting.draw_curves(ax, steps, {"with your fix": rewards, "as reported": broken})
+ax.set(xlabel="rollout", ylabel="mean reward", title="The same run, with your fix and without")
+before, after = mended.evaluate(mended.reference), mended.evaluate()
+plotting.show(fig, f"Held-out sums right: {before:.0%} before, {after:.0%} with your fix.")
+
+# %%
+expect_symptom("the mended run improves by more than 10 points", holds=after > before + 0.1)
+print("held-out sums right in the broken run:", f"{sick.evaluate():.0%}")
+
+# %% [markdown]
+# The bound costs next to nothing: one clamp on a tensor of (replies, tokens). A token beyond it gets
+# no pull from the KL any more; here none came near.
+#
+# ## 11. Is it still alive?
+#
+# TRL's `GRPOTrainer` takes `exp` without any clamp once `beta > 0`
+# ([trl#3015](https://github.com/huggingface/trl/issues/3015)). The same dynamics, in the installed
+# version: 8 sums, 8 replies, two updates a rollout, lr 1e-4. Does it break?
+
+# %%
+from trl import GRPOConfig, GRPOTrainer
+
+lines = getsource(GRPOTrainer._compute_loss).splitlines()
+print("\n".join(line.strip() for line in lines if "torch.exp(ref_per_token_logps" in line))
+
+
+# %%
+def grpo_trainer(trainer_class=GRPOTrainer, **changes):
+    """Build TRL's trainer on the sums of this lesson, with the KL term switched on."""
+    same = dict(
+        beta=0.001, learning_rate=1e-4, lr_scheduler_type="constant", num_generations=8,
+        per_device_train_batch_size=32, steps_per_generation=2, max_completion_length=16,
+        max_steps=12, logging_steps=1, logging_nan_inf_filter=False, use_cpu=True, seed=SEED,
+        bf16=False, gradient_checkpointing=False,
+    )  # fmt: skip
+    config = GRPOConfig(**(training.quiet_config() | same | changes))
+    policy = zoo.load_policy(MODEL, device="cpu")
+    sums = zoo.arithmetic.prompts(64, SEED, level="hard")
+    score = zoo.arithmetic.correct_sum
+    return trainer_class(policy, score, args=config, train_dataset=sums)
+
+
+# %% [markdown]
+# These runs stay on the CPU on every machine: on a GPU a sampler that meets nan takes the whole
+# process down.
+
+# %% tags=["nbval-ignore-output"]
+calm = grpo_trainer()
+calm.train()
+training.log_table(calm, ("step", "loss", "kl", "grad_norm", "reward"))
+
+# %%
+logged = [e for e in calm.state.log_history if "loss" in e]
+expect_symptom("every kl is finite", holds=all(math.isfinite(entry["kl"]) for entry in logged))
+masked = getsource(GRPOTrainer._get_per_token_logps_and_entropies)
+print(next(line.strip() for line in masked.splitlines() if "masked_fill" in line))
+
+# %% [markdown]
+# It does not break here. TRL gives padding the label -100 and a log-prob of 0, in policy and
+# reference alike, and computes log-probs in float32. Two links are cut, by other hands and for other
+# reasons. The unbounded `exp` is still there. So push the *tokens*: temperature 0.1 makes every
+# log-ratio ten times as large.
+
+# %%
+PUSHED = dict(temperature=0.1, learning_rate=1e-3, steps_per_generation=4)
+pushed = grpo_trainer(**PUSHED)
+with expect_failure(RuntimeError, saying="probability tensor contains") as stopped:
+    pushed.train()
+norms = [entry["grad_norm"] for entry in pushed.state.log_history if "grad_norm" in entry]
+print("last grad_norm:", norms[-1])
+
+# %% [markdown]
+# Alive, and louder: without a clamp the loss itself is inf or nan, and the sampler of `generate`
+# refuses. No "!!!!".
+#
+# **Exercise 04.8, 6 minutes, one line, 3 points.** You cannot edit TRL's formula, but you can move
+# what goes in. Write `bounded_reference(ref_logps, logps, max_log_ratio)`: `ref_logps`, lowered where
+# it is more than `max_log_ratio` above `logps`. The subclass below calls it.
+
+
+# %%
+def bounded_reference(ref_logps, logps, max_log_ratio):
+    """The reference's log-probs, nowhere more than max_log_ratio above the policy's."""
+    ### BEGIN SOLUTION
+    ceiling = (logps + max_log_ratio).detach()
+    return torch.where(ref_logps > ceiling, ceiling, ref_logps)
+    ### END SOLUTION
+
+
+# %%
+ex.BOUND.check(bounded_reference)
+
+# %%
+move_reference = ex.BOUND.answer
+
+
+class BoundedGRPO(GRPOTrainer):
+    def _compute_loss(self, model, inputs):
+        self.current = dict(inputs)  # a copy: the same inputs may be used for several updates
+        return super()._compute_loss(model, self.current)
+
+    def _get_per_token_logps_and_entropies(self, *args, **kwargs):
+        logps, *others = super()._get_per_token_logps_and_entropies(*args, **kwargs)
+        if logps.requires_grad:
+            ref_logps = self.current["ref_per_token_logps"]
+            self.current["ref_per_token_logps"] = move_reference(ref_logps, logps, 10.0)
+        return logps, *others
+
+
+# %%
+mended_trl = grpo_trainer(BoundedGRPO, **PUSHED)
+mended_trl.train()
+log = [entry for entry in mended_trl.state.log_history if "loss" in entry]
+finite = all(math.isfinite(entry[field]) for entry in log for field in ("loss", "kl", "grad_norm"))
+expect_symptom("loss, kl and grad_norm are finite in every step", holds=finite)
+print("largest bounded k3:", round(math.exp(10) - 10 - 1))
+
+# %% [markdown]
+# Finite, and no more than that: lr 1e-3 at this temperature is too hot to learn anything. A bound is
+# no cure for settings. It leaves you a run whose log you can read.
+#
+# ## 12. The verdicts
+
+# %%
+verdicts.table()
+
+# %% [markdown]
+# The repairs in verl: [#782](https://github.com/volcengine/verl/pull/782) (masked mean),
+# [#789](https://github.com/volcengine/verl/pull/789) (no step on nan),
+# [#1779](https://github.com/volcengine/verl/pull/1779) (the bound; its text says ±10, its code ±20),
+# [#2377](https://github.com/volcengine/verl/pull/2377). The mechanism was found independently in
+# [OpenRLHF#1335](https://github.com/OpenRLHF/OpenRLHF/issues/1335).
+#
+# ## 13. Next time
+#
+# * **Signature**: a finite loss with `grad_norm` nan; one rollout later token 0 for ever.
+# * **Look first** at the largest log-ratio, padding included, against the limit of `exp`.
+# * **Look-alikes**: weights killed by the optimizer (lesson 03), activations beyond 65504 (05).
+
+# %% [markdown]
+# For your own loop: `NonFiniteGuard` stops before the step, and says which number it was.
+
+# %%
+from course_utils.errors import TrainingStopped
+
+guard = diagnostics.NonFiniteGuard()
+with expect_failure(TrainingStopped, saying="is not finite"):
+    for number, update in enumerate(sick.updates, start=1):
+        guard.check(step=number, loss=update["loss"], grad_norm=update["actor/grad_norm"])
+expect_symptom("it stops at the fatal update", holds=number == first_bad + 1)
+
+# %% [markdown]
+# **Exercise 04.9, 2 minutes, two letters, 2 points.** 1) Which number of verl's log is the first to
+# show the failure? a) `actor/kl_loss`, b) `critic/score/mean`, c) `actor/grad_norm`. 2) A value is
+# clamped after `exp`, then masked. Is its gradient safe? a) yes, both send 0 back, b) no, 0 · inf is
+# nan, c) only with gradient clipping.
+
+# %%
+### BEGIN SOLUTION
+quiz = {"1": "c", "2": "b"}
+### END SOLUTION
+
+# %%
+ex.QUIZ.check(quiz)
+
+# %% [markdown]
+# In three lines:
+#
+# * A clamp or a mask after `exp` mends the value and not the gradient: 0 · inf is nan.
+# * Padding is computed too, and nothing holds it: look at what the mask hides.
+# * Cut the chain before `exp`; a guard at its end saves weights, not updates.
+#
+# Further reading: Schulman (2020), [approximating KL](http://joschu.net/blog/kl-approx.html); the
+# PyTorch note on [where and nan gradients](https://github.com/pytorch/pytorch/issues/68425).
+
+# %%
+ex.progress()
