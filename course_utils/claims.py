@@ -82,6 +82,7 @@ class Verdicts:
 
     >>> verdicts = Verdicts("reward")
     >>> verdicts.judge("C4", "wrong", "it dies with G = 1 too", holds=True)
+    reward/C4, '32 accumulation steps amplify the precision problem': wrong
     >>> print(verdicts.table().rows[3][2])
     wrong
     """
@@ -116,6 +117,7 @@ class Verdicts:
                 fix="look at the values above; run `course doctor` if you changed nothing",
             )
         self._verdicts[claim] = (verdict, evidence)
+        print(f"{self.topic}/{claim}, {self._claims[claim]!r}: {verdict}")
 
     def table(self) -> Table:
         """Every claim with its verdict; an open one says so."""

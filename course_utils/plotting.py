@@ -62,10 +62,13 @@ def draw_limit(ax: Axes, value: float, label: str) -> None:
     )  # fmt: skip
 
 
-def draw_grid(ax: Axes, *, rows: list[str], columns: list[str], texts: list[list[str]]) -> None:
-    """Draw a table of words, one colour for each different word, read from left to right."""
-    words = sorted({word for row in texts for word in row})
-    colours = dict(zip(words, plt.get_cmap("Pastel1").colors, strict=False))
+def draw_grid(
+    ax: Axes, *, rows: list[str], columns: list[str], texts: list[list[str]], good: str = "healthy"
+) -> None:
+    """Draw a table of words, one colour for each different word; the `good` one is green."""
+    red, blue, green, *others = plt.get_cmap("Pastel1").colors
+    words = sorted({word for row in texts for word in row} - {good})
+    colours = dict(zip(words, (red, blue, *others), strict=False)) | {good: green}
     ax.imshow([[colours[word] for word in row] for row in texts], aspect="auto")
     for y, row in enumerate(texts):
         for x, word in enumerate(row):

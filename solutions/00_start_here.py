@@ -70,7 +70,7 @@ ex.SUM_IN_HALF.predict(my_guess)
 import torch
 
 a = torch.tensor([60000.0], dtype=torch.float16)
-b = torch.tensor([40000.0], dtype=torch.float16)
+b = torch.tensor([40032.0], dtype=torch.float16)
 print("sum              ", a + b)
 print("largest float16  ", torch.finfo(torch.float16).max)
 ex.SUM_IN_HALF.recall()
@@ -83,7 +83,7 @@ ex.SUM_IN_HALF.recall()
 # %% [markdown]
 # ## 3. Fix, check, be told why
 #
-# **Exercise 00.1, 3 minutes, one line, 2 points.** The mean of these two numbers is 50000, and
+# **Exercise 00.1, 3 minutes, one line, 2 points.** The mean of these two numbers is 50016, and
 # float16 can hold that. Write `mean_of(a, b)` so that it is right for any two float16 tensors of
 # the same shape whose mean the format can hold. The result has their dtype.
 #
@@ -94,7 +94,7 @@ ex.SUM_IN_HALF.recall()
 def mean_of(a, b):
     """The elementwise mean of two tensors of the same dtype."""
     ### BEGIN SOLUTION
-    return 0.5 * a + 0.5 * b
+    return ((a.float() + b.float()) / 2).to(a.dtype)
     ### END SOLUTION
 
 
@@ -118,7 +118,7 @@ ex.MEAN.solution()
 
 # %%
 safe_mean = ex.MEAN.answer
-print("mean of 60000 and 40000:", safe_mean(a, b))
+print("mean of 60000 and 40032:", safe_mean(a, b))
 
 # %% [markdown]
 # ## 4. Where you stand

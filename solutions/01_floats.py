@@ -741,6 +741,7 @@ print(torch.arange(255, 263).bfloat16().int().tolist())
 # 2) Pure bfloat16 weights near 1 at lr 1e-6 a) overflow, b) do not move, c) train as in float32.
 
 # %%
+# Two letters, for example {"1": "a", "2": "a"}
 ### BEGIN SOLUTION
 quiz = {"1": "c", "2": "b"}
 ### END SOLUTION

@@ -914,6 +914,7 @@ verdicts.table()
 # activations, b) a smaller `max_grad_norm`, c) rescaling the stream.
 
 # %%
+# Two letters, for example {"1": "a", "2": "a"}
 ### BEGIN SOLUTION
 quiz = {"1": "a", "2": "c"}
 ### END SOLUTION

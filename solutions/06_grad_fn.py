@@ -1014,6 +1014,7 @@ verdicts.table()
 # as well.
 
 # %%
+# Two letters, for example {"1": "a", "2": "a"}
 ### BEGIN SOLUTION
 quiz = {"1": "c", "2": "a"}
 ### END SOLUTION

@@ -24,15 +24,21 @@ def ordinary_mean(mean_of) -> str | None:
 
 
 def large_mean_is_finite(mean_of) -> str | None:
-    mean = mean_of(*_pair(60000.0, 40000.0, torch.float16)).float()
+    mean = mean_of(*_pair(60000.0, 40032.0, torch.float16)).float()
     return tensor_differs(
-        mean, torch.tensor([50000.0]), rtol=1e-3, given="60000 and 40000 in float16"
+        mean, torch.tensor([50016.0]), rtol=1e-3, given="60000 and 40032 in float16"
     )
 
 
 def opposite_signs(mean_of) -> str | None:
     mean = mean_of(*_pair(60000.0, -60000.0, torch.float16)).float()
     return tensor_differs(mean, torch.tensor([0.0]), rtol=1e-3, given="60000 and -60000 in float16")
+
+
+def smallest_number(mean_of) -> str | None:
+    tiny = 2.0**-24
+    mean = mean_of(*_pair(tiny, tiny, torch.float16)).float()
+    return tensor_differs(mean, torch.tensor([tiny]), rtol=1e-3, given="6e-8 twice in float16")
 
 
 def keeps_dtype(mean_of) -> str | None:
@@ -53,15 +59,19 @@ def forgets_b(a, b):
 
 
 def goes_to_float32_and_stays(a, b):
-    return a.float() / 2 + b.float() / 2
+    return (a.float() + b.float()) / 2
 
 
 def halves_first(a, b):
     return a / 2 + b / 2
 
 
-def computes_in_float32(a, b):
-    return ((a.float() + b.float()) / 2).to(a.dtype)
+def computes_in_float64(a, b):
+    return ((a.double() + b.double()) / 2).to(a.dtype)
+
+
+def chooses_by_sign(a, b):
+    return torch.where(a.sign() == b.sign(), a + (b - a) / 2, (a + b) / 2)
 
 
 MEAN = Exercise(
@@ -74,9 +84,10 @@ MEAN = Exercise(
     reads="mean_of",
     expects=(Callable,),
     hints=(
-        "What is the largest number that float16 can hold, and what is 60000 + 40000?",
-        "The sum leaves the format before the division brings it back. Which order avoids that?",
-        "Halve both numbers first, then add them.",
+        "What is the largest number that float16 can hold, and what is 60000 + 40032?",
+        "The sum leaves the format before the division brings it back; halving first loses the "
+        "smallest numbers instead. Which format has room for both?",
+        "Go to float32, take the mean there, and come back with .to(a.dtype).",
     ),
     criteria=(
         Criterion(
@@ -88,25 +99,32 @@ MEAN = Exercise(
         Criterion(
             "The mean of two large float16 numbers is finite.",
             large_mean_is_finite,
-            why="60000 + 40000 is above 65504, the largest float16, so the sum is inf",
-            next="divide before you add",
+            why="60000 + 40032 is above 65504, the largest float16, so the sum is inf",
+            next="look for a place where the sum has room",
         ),
         Criterion(
             "Large numbers of opposite sign work as well.",
             opposite_signs,
             why="b - a leaves the range as easily as a + b does",
-            next="look for a formula without any sum or difference of the full numbers",
+            next="a wider format has room for sums and differences alike",
+        ),
+        Criterion(
+            "The smallest number of the format is its own mean.",
+            smallest_number,
+            why="half of the smallest float16, 6e-8, rounds to 0",
+            next="do not halve a number before it has somewhere to go",
         ),
         Criterion(
             "The result has the dtype of the inputs.",
             keeps_dtype,
             why="a silent float32 doubles the memory and hides the range you will meet later",
-            next="end with .to(a.dtype), or never leave the dtype",
+            next="end with .to(a.dtype)",
         ),
     ),
-    right=(computes_in_float32, halves_first),
+    right=(computes_in_float64, chooses_by_sign),
     wrong=(
         Wrong(adds_then_halves, caught_by=large_mean_is_finite),
+        Wrong(halves_first, caught_by=smallest_number),
         Wrong(walks_from_a_to_b, caught_by=opposite_signs),
         Wrong(goes_to_float32_and_stays, caught_by=keeps_dtype),
         Wrong(forgets_b, caught_by=ordinary_mean),
@@ -116,8 +134,8 @@ MEAN = Exercise(
 FIRST = Prediction(
     id="00.a",
     name="SUM_IN_HALF",
-    question="In float16, what is 60000 + 40000?",
-    choices={"a": "100000", "b": "65504", "c": "inf", "d": "nan"},
+    question="In float16, what is 60000 + 40032?",
+    choices={"a": "100032", "b": "65504", "c": "inf", "d": "nan"},
 )
 
 LESSON = Lesson(

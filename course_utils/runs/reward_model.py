@@ -1,8 +1,11 @@
 """The reward-model run of lesson 03, small: the reported settings, three optimizer steps."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 
 from course_utils import training, zoo
+from course_utils.errors import BadRequest
 from course_utils.report import Table
 from course_utils.training import WeightChange
 
@@ -31,12 +34,13 @@ def reward_trainer(
         changes: fields of RewardConfig that differ from the reported ones.
 
     Raises:
-        TypeError: RewardConfig has no such field.
+        BadRequest: RewardConfig has no such field.
     """
     from peft import LoraConfig  # takes seconds, as the next two do
     from transformers import set_seed
     from trl import RewardConfig, RewardTrainer
 
+    _check_names(changes, fields(RewardConfig))
     set_seed(seed)
     reported = dict(
         learning_rate=1e-5, per_device_train_batch_size=1, gradient_accumulation_steps=2,
@@ -47,7 +51,7 @@ def reward_trainer(
     pairs_a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps
     num_pairs = config.max_steps * pairs_a_step
     return RewardTrainer(
-        model=zoo.load_reward_model(model, device=device, dtype=dtype),
+        model=zoo.load_reward_model(model, device=device, dtype=str(dtype).removeprefix("torch.")),
         args=config,
         train_dataset=zoo.arithmetic.preferences(num_pairs, seed, rejected="guess"),
         processing_class=zoo.load_tokenizer(model),
@@ -56,6 +60,18 @@ def reward_trainer(
             r=16, lora_alpha=32, target_modules=["q_proj", "v_proj"], task_type=task_type
         ),
     )
+
+
+def _check_names(changes: dict[str, object], known: Iterable) -> None:
+    names = ["dtype", "task_type", *(field.name for field in known)]
+    for name in changes:
+        if name not in names:
+            close = get_close_matches(name, names, cutoff=0.5)
+            raise BadRequest(
+                f"there is no setting {name!r}",
+                why="a setting is a field of RewardConfig, or dtype, or task_type",
+                fix=f"did you mean {' or '.join(close)}?" if close else "look at RewardConfig's",
+            )
 
 
 @dataclass(frozen=True)

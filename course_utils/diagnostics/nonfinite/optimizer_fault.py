@@ -40,7 +40,7 @@ class Stepped:
         kind = type(self.optimizer).__name__
         sentence = (
             f"{kind} made {int(bad.sum())} of {bad.numel()} values of this weight non-finite, "
-            f"from a gradient of norm {gradient_norm:.3g} with lr {float(group['lr']):.3g}"
+            f"from a gradient of norm {gradient_norm:.3g}"
         )
         return Event(
             index=0,

@@ -25,7 +25,7 @@ def _model(*, head: float = 1.0, frozen: float = 1.0, dtype: torch.dtype = torch
 
 
 def _list_differs(got: object, want: list[str], *, given: str) -> str | None:
-    if not isinstance(got, (list, tuple, set)):
+    if not isinstance(got, (list, tuple)):
         return f"for {given} it gives {got!r}, where a list of names is asked"
     if sorted(map(str, got)) == sorted(want):
         return None

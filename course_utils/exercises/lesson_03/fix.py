@@ -9,6 +9,8 @@ from course_utils.runs.reward_model import (
 )
 from course_utils.training import WeightChange, train_and_compare
 
+NOTHING_TO_LOOK_AT = "there is no living, trained head to look at"
+
 
 def train_with(fix: dict) -> list[WeightChange]:
     """Train the reported run with the student's changes, three optimizer steps."""
@@ -32,21 +34,27 @@ def head_is_trained(changes) -> str | None:
 
 def head_moves(changes) -> str | None:
     head = _head(changes)
-    if head is None or head.num_dead or head.share_moved >= MIN_SHARE_MOVED:
+    if head is None or head.num_dead:
+        return NOTHING_TO_LOOK_AT
+    if head.share_moved >= MIN_SHARE_MOVED:
         return None
     return f"{head.share_moved:.0%} of the head's {head.num_weights} weights ({head.dtype}) moved"
 
 
 def steps_are_sane(changes) -> str | None:
     head = _head(changes)
-    if head is None or head.num_dead or head.largest_move <= MAX_LEARNING_RATES:
+    if head is None or head.num_dead:
+        return NOTHING_TO_LOOK_AT
+    if head.largest_move <= MAX_LEARNING_RATES:
         return None
     return f"a head weight moved by {head.largest_move:.0f} learning rates in three steps"
 
 
 def remembers_gradients(changes) -> str | None:
     head = _head(changes)
-    if head is None or head.num_dead or head.share_forgotten <= MAX_SHARE_FORGOTTEN:
+    if head is None or head.num_dead:
+        return NOTHING_TO_LOOK_AT
+    if head.share_forgotten <= MAX_SHARE_FORGOTTEN:
         return None
     return f"AdamW's second moment is 0 for {head.share_forgotten:.0%} of the head's weights"
 
@@ -83,7 +91,7 @@ FIX = Exercise(
             "At least half of the head's weights have moved.",
             head_moves,
             why="an update below half a unit in the last place of its weight is rounded away",
-            next="compare the update, about 1e-5, with the spacing of the format at 0.02",
+            next="compare the size of an update with the spacing of the format at 0.02",
         ),
         Criterion(
             "No head weight moved further than ten learning rates.",

@@ -20,7 +20,8 @@ def accumulator(first_loss: float, num_steps: int, num_micro_batches: int) -> fl
     return total / num_steps
 
 
-def _compare(logged_loss, windows, first_loss: float = 0.7) -> str | None:
+def _compare(logged_loss, windows) -> str | None:
+    first_loss = 0.7
     for n, g in windows:
         got, want = logged_loss(first_loss, n, g), accumulator(first_loss, n, g)
         given = f"first_loss {first_loss:g}, N = {n}, G = {g}"
@@ -39,7 +40,13 @@ def any_window(logged_loss) -> str | None:
 
 
 def linear(logged_loss) -> str | None:
-    return _compare(logged_loss, [(25, 8), (25, 32)], first_loss=1.4)
+    for n, g in [(25, 8), (25, 32)]:
+        ratio = logged_loss(1.4, n, g) / logged_loss(0.7, n, g)
+        given = f"first_loss 1.4 against 0.7, N = {n}, G = {g}, as a ratio,"
+        seen = number_differs(ratio, 2.0, rtol=1e-6, given=given)
+        if seen:
+            return seen
+    return None
 
 
 def logged_as_product(first_loss, logging_steps, accumulation_steps):

@@ -4,7 +4,7 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 
 def _letter(quiz: dict, question: str, right: str) -> str | None:
-    given = str(quiz.get(question)).strip().lower()
+    given = str(quiz.get(question, quiz.get(int(question)))).strip().lower()
     return None if given == right else f"your answer to question {question} is {given!r}"
 
 
@@ -26,7 +26,7 @@ QUIZ = Exercise(
     reads="quiz",
     expects=(dict,),
     hints=(
-        "Question 1: which of the four comes before the others in the chain you followed?",
+        "Question 1: which of the three comes before the others in the chain you followed?",
         "Question 2: think of the spacing of bfloat16 at 0.02, and of a step of 1e-5.",
     ),
     criteria=(
@@ -40,7 +40,7 @@ QUIZ = Exercise(
             "Question 2 is answered rightly.",
             quiz_second,
             why="range saves you from inf, precision from standing still; bfloat16 has only range",
-            next="read the column `moved` of the table in section 8 again",
+            next="read the column `head moved` of the table in section 10 again",
         ),
     ),
     right=({"1": "b", "2": "c"}, {"1": "B", "2": "C"}),

@@ -119,7 +119,7 @@ RULE = Exercise(
             "Optimizers that do not divide by a float16 number survive.",
             rule_optimizers,
             why="the fused kernel computes in float32, and SGD does not divide",
-            next="look at the row of each optimizer in your table again",
+            next="which optimizer divides, and in which format does it compute?",
         ),
         Criterion(
             "With AdamW in float16 it is eps that decides, to the last bit.",
