@@ -546,7 +546,8 @@ for dtype in (torch.float32, torch.float16):
 # Here the value itself is nan: inf times an advantage of 0. So a bounded KL closes one entrance of
 # several; with other batch sizes we have seen a run die through this one. Padding that is not
 # computed, or a wider format, closes both. verl bounds both ratios today.
-#
+
+# %% [markdown]
 # ## 9. Eliminate
 #
 # The article's remedies, each in its run. Two of them need a word. `actor.kl_loss_coef` weighs the
