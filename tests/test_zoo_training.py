@@ -5,10 +5,6 @@ from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RewardConfig, Re
 
 from course_utils import zoo
 
-# datasets and accelerate leave files and sockets to the garbage collector; torch warns about a
-# scheduler that the Trainer steps itself.
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 def settings(folder, steps, **more):
     return {
@@ -25,7 +21,8 @@ def settings(folder, steps, **more):
 
 
 def logged(trainer, key):
-    trainer.train()
+    if not trainer.state.log_history:
+        trainer.train()
     return [entry[key] for entry in trainer.state.log_history if key in entry]
 
 
@@ -47,12 +44,16 @@ def test_grpo_unlearns_giving_up_in_twenty_steps(tmp_path):
         learning_rate=1e-4,
         lr_scheduler_type="constant",
     )
-    rewards = logged(grpo("tiny", config), "reward")
-    assert sum(rewards[:4]) / 4 < 0.6 and sum(rewards[-4:]) / 4 > sum(rewards[:4]) / 4 + 0.15
+    trainer = grpo("tiny", config)
+    rewards, lengths = logged(trainer, "reward"), logged(trainer, "completions/mean_length")
+    assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.1
+    assert sum(lengths[:5]) / 5 < 3.1 and sum(lengths[-5:]) / 5 > 3.3
 
 
 def test_gemma_trains_under_grpo(tmp_path):
-    assert all(norm > 0 for norm in logged(grpo("tiny-gemma3", settings(tmp_path, 2)), "grad_norm"))
+    trainer = grpo("tiny-gemma3", settings(tmp_path, 2, per_device_train_batch_size=32))
+    norms = logged(trainer, "grad_norm")
+    assert len(norms) == 2 and all(0 < norm < 100 for norm in norms)
 
 
 @pytest.mark.parametrize("name", ["tiny-qwen2", "tiny-gemma3"])
