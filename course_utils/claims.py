@@ -22,7 +22,7 @@ CLAIMS = {
         "float16 overflows beyond 65504 during accumulation; the softmax amplifies it",
         "SEQ_CLS puts LoRA matrices into the classification weights",
     ),
-    "grad_fn": (
+    "gradfn": (
         "the error means that parameters were not set trainable",
         "setting: LoRA, bf16, gradient checkpointing, DeepSpeed ZeRO, batch 16, 8 generations",
         "only tensors with requires_grad=True take part in the graph",

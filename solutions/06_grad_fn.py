@@ -65,7 +65,7 @@ ex
 # is right. You will test it; nothing is marked yet. The last line is not from the article.
 
 # %%
-verdicts = Verdicts("grad_fn")
+verdicts = Verdicts("gradfn")
 verdicts.suspects("C1", "C2", "C3", "C4", "C5", "C6", "C13")
 
 # %%
