@@ -125,9 +125,10 @@ print(f"held-out sums right: {before:.0%} before, {after:.0%} after")
 expect_symptom("the healthy run improves by more than 10 points", holds=after > before + 0.1)
 
 # %% [markdown]
-# Now one setting differs: the logits are float16. That is what a model loaded in float16 gives, the
-# only 16-bit format of a T4 or a V100. Here only the logits are rounded, because float16 products
-# are slow on a CPU. The reporters had bfloat16; section 6 says what carries over.
+# Now one setting differs: the logits are float16. That is what a model loaded in float16 gives
+# without autocast, the only fast 16-bit format of a T4 or a V100. Here only the logits are rounded,
+# because float16 products are slow on a CPU. The reporters had bfloat16; section 6 says what
+# carries over.
 #
 # What will the last line say?
 
@@ -574,8 +575,12 @@ for name, outcome in tried.runs.items():
 # low_var_kl in the reward, where no gradient passes through it. `kl_coef` changes nothing here; it
 # is another knob.
 #
-# Now one of your own. Which setting do *you* suspect? Any field of `Settings` will do, say
-# `temperature`, `entropy_coeff` or `clip_ratio`.
+# Now one of your own. Which setting do *you* suspect? These are the fields of `Settings`.
+
+# %%
+import textwrap
+
+print(textwrap.fill(", ".join(vars(sick.settings)), 90))
 
 # %%
 ### BEGIN SOLUTION

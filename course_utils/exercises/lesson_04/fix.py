@@ -30,7 +30,7 @@ def weights_are_finite(run) -> str | None:
 
 def every_update_counts(run) -> str | None:
     lost = [u for u in run.updates if not (u["stepped"] and abs(u["actor/grad_norm"]) < torch.inf)]
-    if run.is_dead or not lost:
+    if not lost:
         return None
     first = lost[0]
     return (
@@ -95,7 +95,7 @@ FIX = Exercise(
             "The reward rises.",
             the_reward_rises,
             why="a run that does not move does not break either",
-            next="leave the learning rate alone",
+            next="mend what the lines above name; if none does, leave the learning rate alone",
         ),
     ),
     right=(

@@ -37,6 +37,8 @@ def gradient_is_k3s_nearby(bounded_kl) -> str | None:
 
 
 def _first_not_finite(numbers, dtype: torch.dtype, what: str) -> str | None:
+    if not isinstance(numbers, torch.Tensor):
+        return f"the {what} is {numbers}, where a tensor is asked"
     for d, number in zip(FAR, numbers.tolist(), strict=True):
         if not abs(number) < float("inf"):
             name = str(dtype).removeprefix("torch.")
@@ -56,7 +58,7 @@ def value_is_finite(bounded_kl) -> str | None:
 def gradient_is_finite(bounded_kl) -> str | None:
     for dtype in FORMATS:
         _, gradient = _value_and_gradient(bounded_kl, FAR, dtype)
-        seen = "no gradient" if gradient is None else _first_not_finite(gradient, dtype, "gradient")
+        seen = _first_not_finite(gradient, dtype, "gradient")
         if seen:
             return seen
     return None
