@@ -94,10 +94,10 @@ lora = LoraConfig(
     r=16, lora_alpha=32, target_modules=["q_proj", "v_proj"], task_type="SEQ_CLS"
 )  # fmt: skip
 N, G = 25, 32
-pairs = zoo.arithmetic.preferences((N + 1) * G, SEED, rejected="guess")
-print("prompt  ", pairs[0]["prompt"][0]["content"])
-print("chosen  ", pairs[0]["chosen"][0]["content"])
-print("rejected", pairs[0]["rejected"][0]["content"])
+pairs = zoo.arithmetic.preferences((N + 1) * G, SEED, rejected="guess", chat=False)
+print("prompt  ", pairs[0]["prompt"])
+print("chosen  ", pairs[0]["chosen"])
+print("rejected", pairs[0]["rejected"])
 
 # %% [markdown]
 # `N = 25` optimizer steps make one log line, and `G = 32` micro-batches one optimizer step. Settings
@@ -120,7 +120,7 @@ config = RewardConfig(
 )
 
 # %% [markdown]
-# Some 800 micro-batches follow, about 20 seconds. A small callback logs the last step too, so that
+# Some 800 micro-batches follow, about 15 seconds. A small callback logs the last step too, so that
 # there is a second line. What will the two lines say?
 
 # %%
@@ -466,7 +466,7 @@ verdicts.judge(
 
 # %%
 longer = dict(per_device_train_batch_size=8, gradient_accumulation_steps=1)
-longer["max_steps"] = 20 if FAST else 25
+longer["max_steps"] = 30 if FAST else 40
 final = {}
 for lr in (1e-5, 1e-4, 1e-3):
     rated = reward_trainer(dtype="float32", learning_rate=lr, logging_steps=10, **longer, **run)
@@ -663,7 +663,7 @@ ax.set(xlabel="optimizer step", ylabel="loss", title="One healthy step, against 
 mended = losses["with your fix"]
 first, last = sum(mended[:5]) / 5, sum(mended[-5:]) / 5
 lost = sum(loss != loss for loss in losses["as reported"])
-caption = f"With the fix the loss falls from {first:.1f} to {last:.1f} (means of five steps). "
+caption = f"With the fix the loss falls from {first:.2f} to {last:.2f} (means of five steps). "
 plotting.show(fig, f"{caption}As reported, {lost} of {len(mended)} steps have no loss.")
 expect_symptom("the run with the fix learns", holds=last < first - 0.05)
 

@@ -89,6 +89,14 @@ def test_chosen_is_right_and_rejected_is_another_number(level, kind):
         assert str(int(rejected)) == rejected
 
 
+def test_pairs_without_chat_hold_the_same_texts():
+    chat, bare = (
+        arithmetic.preferences(20, 0, rejected="guess", chat=chat) for chat in (True, False)
+    )
+    contents = [{name: messages[0]["content"] for name, messages in row.items()} for row in chat]
+    assert contents == list(bare)
+
+
 def test_a_wrong_digit_leaves_the_other_digits():
     for row in arithmetic.preferences(300, 0, rejected="digit"):
         pair = zip(row["chosen"][0]["content"], row["rejected"][0]["content"], strict=True)

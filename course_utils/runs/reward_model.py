@@ -53,7 +53,7 @@ def reward_trainer(
     return RewardTrainer(
         model=zoo.load_reward_model(model, device=device, dtype=str(dtype).removeprefix("torch.")),
         args=config,
-        train_dataset=zoo.arithmetic.preferences(num_pairs, seed, rejected="guess"),
+        train_dataset=zoo.arithmetic.preferences(num_pairs, seed, rejected="guess", chat=False),
         processing_class=zoo.load_tokenizer(model),
         callbacks=callbacks,
         peft_config=LoraConfig(
