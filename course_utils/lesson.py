@@ -9,7 +9,7 @@ import os
 from IPython.display import display
 
 from course_utils import checking
-from course_utils.errors import BadRequest, NotPassed
+from course_utils.errors import BadRequest, DidNotFail, NotPassed
 from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson, Prediction
 from course_utils.progress import Progress, default_path
@@ -158,14 +158,27 @@ class PredictionHandle(_Frozen):
         else:
             print("No prediction yet: put a letter in place of TODO before you go on.")
 
-    def recall(self) -> None:
-        """Show what you predicted."""
-        letter = self._progress.prediction(self._prediction.id)
-        print(self._prediction.question)
-        if letter is None:
-            print("You made no prediction.")
-        else:
-            print(f"You predicted {letter}) {self._prediction.choices[letter]}")
+    def recall(self, shown: str, *, holds: bool) -> None:
+        """Show what you predicted beside what the data shows.
+
+        Args:
+            shown: the letter that the data speaks for.
+            holds: whether it does, computed from the data.
+
+        Raises:
+            DidNotFail: `holds` is false.
+        """
+        prediction, choices = self._prediction, self._prediction.choices
+        if not holds:
+            raise DidNotFail(
+                f"{prediction.id}: {shown}) {choices[shown]!r} is not what this run shows",
+                why="the answer to a prediction rests on what the cells compute",
+                fix="look at the values above; run `course doctor` if you changed nothing",
+            )
+        letter = self._progress.prediction(prediction.id)
+        print(prediction.question)
+        print(f"You predicted {letter}) {choices[letter]}" if letter else "You made no prediction.")
+        print("That is what was seen." if letter == shown else f"Seen: {shown}) {choices[shown]}")
 
 
 def progress_table(lessons: list[Lesson], progress: Progress) -> Table:

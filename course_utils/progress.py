@@ -63,9 +63,9 @@ class Progress:
     def prediction(self, prediction_id: str) -> str | None:
         return self.read()["predictions"].get(prediction_id)
 
-    def forget(self, exercise_id: str) -> None:
-        """Drop what is known of one exercise."""
-        self._update(lambda data: data["exercises"].pop(exercise_id, None))
+    def forget(self, item_id: str) -> None:
+        """Drop what is known of one exercise or prediction; no two have the same id."""
+        self._update(lambda data: [known.pop(item_id, None) for known in data.values()])
 
     def read(self) -> dict:
         """The whole file as data; an empty one when there is none yet."""

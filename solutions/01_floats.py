@@ -92,7 +92,13 @@ fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 draw_ulp(ax, ("fp32", "bf16", "fp16"), low=2**-18, high=1e5)
 gaps = ", ".join(f"{float_format(name).ulp(2048):g} in {name}" for name in ("bf16", "fp16"))
 plotting.show(fig, f"At 2048 the gap to the next number is {gaps}; at 1e5 fp16 has ended.")
-ex.HOLDS.recall()
+
+# %%
+in_fp16, in_bf16 = (torch.tensor([70000.0, 1.001]).to(t) for t in (torch.float16, torch.bfloat16))
+print("float16 ", in_fp16.tolist())
+print("bfloat16", in_bf16.tolist())
+is_b = in_fp16.isinf().tolist() == [True, False] and in_bf16.isfinite().all() and in_bf16[1] == 1
+ex.HOLDS.recall("b", holds=bool(is_b))
 
 # %%
 for value in (70000.0, 1.001):
@@ -145,8 +151,9 @@ def train_one_weight(dtype, lr, steps):
 
 
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
-    print(f"{dtype!s:15} moved by {train_one_weight(dtype, 1e-6, 1000):.3g}")
-ex.STILL.recall()
+    moved = train_one_weight(dtype, 1e-6, 1000)
+    print(f"{dtype!s:15} moved by {moved:.3g}")
+ex.STILL.recall("b", holds=dtype == torch.bfloat16 and moved == 0)
 
 # %% [markdown]
 # In 16 bits every one of the 1000 updates is lost, and nothing complains: loss and gradients are
@@ -281,13 +288,13 @@ my_guess = "b"
 ex.CLIPPED.predict(my_guess)
 
 # %%
-for bad in (math.inf, math.nan):
+for bad in (math.nan, math.inf):
     weights = [torch.nn.Parameter(torch.ones(2)) for _ in range(2)]
     weights[0].grad, weights[1].grad = torch.tensor([1.0, 2.0]), torch.tensor([3.0, bad])
     norm = torch.nn.utils.clip_grad_norm_(weights, max_norm=1.0)
     clipped = [weight.grad.tolist() for weight in weights]
     print(f"one {bad}: grad_norm {norm.item()}, gradients {clipped}")
-ex.CLIPPED.recall()
+ex.CLIPPED.recall("b", holds=clipped[0] == [0, 0] and clipped[1][0] == 0)
 
 # %% [markdown]
 # Clipping multiplies by 1 / norm. With an inf the healthy gradients become 0 and the bad one nan
@@ -366,7 +373,7 @@ fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 plotting.draw_curves(ax, d.detach(), {"gradient": clamped_after})
 ax.set(xlabel="log-ratio d (nats)", ylabel="gradient of clamped k3", title="Zero, then nan")
 plotting.show(fig, f"The gradient is 0 from d = {flat:.1f} on, and nan from d = {gone:.1f} on.")
-ex.CLAMPED.recall()
+ex.CLAMPED.recall("d", holds=clamped_after[d >= 100].isnan().all().item())
 
 # %%
 print("every value is finite:", value.isfinite().all().item())
@@ -498,7 +505,7 @@ for n in (10_000, 70_000):
     print(f"sum in float32 {ones.sum(dtype=torch.float32).item():g}")
 large = torch.full((4,), 300.0, dtype=torch.float16, device=device)
 print("four times 300: sum of squares", large.square().sum().item(), "| norm", large.norm().item())
-ex.TOTAL.recall()
+ex.TOTAL.recall("b", holds=total.item() == 2048)
 
 # %% [markdown]
 # At 2048 the gap becomes 2, and adding 1 changes nothing. `torch.sum` keeps its total in float32
@@ -682,7 +689,7 @@ ax.set(xlabel="step", ylabel="scale", title="The scaler falls to what fits, then
 caption = f"{skipped.index(False)} steps are skipped at the start, {sum(skipped)} of {num_steps}"
 plotting.show(fig, f"{caption} in all; the last scale is {torchs[-1]:g}.")
 expect_symptom("your scaler and torch's agree at every step", holds=torchs == mine[:-1])
-ex.SKIPPED.recall()
+ex.SKIPPED.recall("c", holds=skipped.index(False) == 5)
 
 # %% [markdown]
 # A few skipped steps at the start, and one after each doubling, are healthy. A scale that halves at

@@ -256,7 +256,7 @@ for field in ("phase", "operation", "module", "dtype"):
 # first one that was not. That answers the first question.
 
 # %%
-ex.FIRST_DEATH.recall()
+ex.FIRST_DEATH.recall("d", holds=origin["phase"] == "optimizer")
 
 # %% [markdown]
 # ## 6. Where does 1.19e34 come from?
@@ -362,7 +362,7 @@ for g in (8, 1):
     print(f"G = {g}")
     print(training.log_table(small))
 print("dead tensors at the end:", dead_at)
-ex.SMALL_WINDOW.recall()
+ex.SMALL_WINDOW.recall("c", holds=0.1 < small.state.log_history[0]["loss"] < 0.8 and dead_at[1] > 0)
 
 # %% [markdown]
 # With `G = 1` a dead run logs a loss that looks *better* than ln 2. Nothing about it would alarm

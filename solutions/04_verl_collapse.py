@@ -260,7 +260,7 @@ print("became nan in:", report.became_nan.node or report.became_nan.phase)
 culprit = report.operation == "exp" and "kl" in report.line
 verdicts.judge("C6", "roughly: exp of a log-ratio overflows", "section 5", holds=culprit)
 verdicts.judge("C16", "right", "section 5", holds=culprit)
-ex.FIRST_NAN.recall()
+ex.FIRST_NAN.recall("c", holds=report.became_nan.phase == "backward")
 
 # %% [markdown]
 # `exp` gave inf in the forward pass, and the loss stayed finite all the same. The nan was born in
@@ -508,7 +508,8 @@ plotting.draw_grid(ax, rows=list(words), columns=COLUMNS, texts=list(words.value
 ax.set_title("Only what acts before exp gives finite gradients")
 cured = [name for name, (gradients, *_) in words.items() if gradients == "finite"]
 plotting.show(fig, f"Finite gradients with: {', '.join(cured)}.")
-ex.CURES.recall()
+others = {"your masked mean", "your step guard", "grad_clip 0.1"}
+ex.CURES.recall("d", holds="your bound" in cured and not others & set(cured))
 
 # %% [markdown]
 # Three cuts end the nan: a bound that fits the format, no padding, a wider format. The guard keeps

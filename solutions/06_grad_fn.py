@@ -518,7 +518,8 @@ verdicts.judge(
 # Link 4 is luck. What if something **above** the cut trains?
 
 # %%
-ex.WHICH_ELEMENT.recall()
+joined = {run: any(stage.in_graph for stage in found) for run, found in stages.items()}
+ex.WHICH_ELEMENT.recall("c", holds=joined["no checkpoints"] and not joined["reentrant"])
 
 # %% [markdown]
 # ## 11. The silent twin
@@ -630,7 +631,7 @@ head_only.train()
 gap = max(abs(a - b) for a, b in zip(losses(silent), losses(head_only), strict=True))
 print(f"largest difference of the logged losses: {gap:.4f}")
 expect_symptom("the silent run is a run without adapters", holds=gap < 1e-4)
-ex.WITH_HEAD.recall()
+ex.WITH_HEAD.recall("d", holds=is_silent and losses(silent)[-1] < losses(silent)[0])
 
 # %% [markdown]
 # ### How would you have noticed?
@@ -666,7 +667,8 @@ for name, trainer in {"cut off": silent, "whole": whole}.items():
 Table(("run", "loss", "grad_norm", "lora_B that are not 0"), rows)
 
 # %%
-ex.LOG_TELLS.recall()
+[(_, *cut_log, cut_moved), (_, *whole_log, whole_moved)] = rows
+ex.LOG_TELLS.recall("c", holds=cut_log == whole_log and cut_moved != whole_moved)
 
 # %% [markdown]
 # Only the last column decides, and it also works on a file: an adapter on disk whose `lora_B` are all

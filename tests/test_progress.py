@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from course_utils import lesson, progress
-from course_utils.errors import BadRequest, NotPassed
+from course_utils.errors import BadRequest, DidNotFail, NotPassed
 from course_utils.exercises import find_exercise, find_lesson
 from course_utils.exercises.declare import TODO
 from course_utils.progress import Progress
@@ -96,10 +96,20 @@ def test_a_slip_cannot_replace_an_exercise_or_its_check(store):
 def test_a_prediction_is_stored_and_shown_back(store, capsys):
     ex = lesson.start("00")
     ex.SUM_IN_HALF.predict("c")
-    ex.SUM_IN_HALF.recall()
-    assert "You predicted c) inf" in capsys.readouterr().out
+    ex.SUM_IN_HALF.recall("c", holds=True)
+    shown = capsys.readouterr().out
+    assert "You predicted c) inf" in shown and "That is what was seen." in shown
+    ex.SUM_IN_HALF.predict("d")
+    ex.SUM_IN_HALF.recall("c", holds=True)
+    shown = capsys.readouterr().out
+    assert "You predicted d) nan" in shown and "Seen: c) inf" in shown
     with pytest.raises(BadRequest, match="'z' is not one of the choices"):
         ex.SUM_IN_HALF.predict("z")
+
+
+def test_a_prediction_is_not_answered_without_evidence(store):
+    with pytest.raises(DidNotFail, match="not what this run shows"):
+        lesson.start("00").SUM_IN_HALF.recall("c", holds=False)
 
 
 def test_tab_completion_leads_the_way(store):

@@ -22,6 +22,7 @@ def path(course):
     edit(path, lambda notebook: answer(notebook, "90.2", "limit = 65504"))
     Progress(course.progress_path).record_check("90.2", outcome="passed", points=2)
     Progress(course.progress_path).record_check("91.1", outcome="passed", points=2)
+    Progress(course.progress_path).record_prediction("90.a", "b")
     return path
 
 
@@ -39,6 +40,7 @@ def test_resetting_a_lesson_keeps_the_copy_and_the_other_lessons(course, path):
     assert kept.read_bytes() == before and is_untouched(read_notebook(path))
     progress = Progress(course.progress_path)
     assert progress.exercise("90.2")["best"] == 0 and progress.exercise("91.1")["best"] == 2
+    assert progress.prediction("90.a") is None
     cli("reset", "90_fake")
     assert kept.read_bytes() == before
     assert path.with_name("90_fake.before-reset-2.ipynb").exists()

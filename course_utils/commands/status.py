@@ -35,12 +35,12 @@ def reset(name: str) -> None:
 
 
 def reset_lesson(repository: Repository, stem: str) -> None:
-    """Replace the student's copy by a new one and forget what is known of its exercises."""
+    """Replace the student's copy by a new one; forget its exercises and predictions."""
     source, path = load_source(repository.source_path(stem)), repository.student_path(stem)
     kept = keep_aside(path) if path.exists() else None
     write_notebook(path, student_notebook(source))
-    for exercise in source.lesson.exercises:
-        Progress(repository.progress_path).forget(exercise.id)
+    for item in (*source.lesson.exercises, *source.lesson.predictions):
+        Progress(repository.progress_path).forget(item.id)
     click.echo(f"notebooks/{path.name} is new{f'; yours is kept as {kept.name}' if kept else ''}")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from course_utils.diagnostics.nonfinite.state import Surroundings, set_gradients_aside
-from course_utils.diagnostics.nonfinite.step import _trainer_loss
+from course_utils.diagnostics.nonfinite.step import trainer_loss
 from course_utils.diagnostics.nonfinite.targets import Target, loss_in, open_target
 from course_utils.errors import BadRequest
 
@@ -26,7 +26,7 @@ def open_model(target: Any, loss_of: Any = None) -> Target:
             fix="pass the model, and the function of the batch as loss_of=",
         )
     if opened.trainer is not None:
-        return Target(opened.roots, _trainer_loss(opened.trainer), trainer=opened.trainer)
+        return Target(opened.roots, trainer_loss(opened.trainer), trainer=opened.trainer)
     return opened
 
 

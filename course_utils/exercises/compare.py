@@ -28,6 +28,16 @@ def number_differs(got: object, want: float, *, rtol: float, given: str) -> str 
     return f"for {given} it gives {got:.4g}, the right value is {want:.4g}{factor}"
 
 
+def letter_differs(letters: dict, question: str, right: str) -> str | None:
+    """Compare one answer of a quiz, whose keys are "1" or 1, with the right letter.
+
+    >>> letter_differs({"1": "A", 2: "c"}, "2", "b")
+    "your letter for 2 is 'c'"
+    """
+    given = str(letters.get(question, letters.get(int(question)))).strip().lower()
+    return None if given == right else f"your letter for {question} is {given!r}"
+
+
 def tensor_differs(got: object, want, *, rtol: float, given: str) -> str | None:
     """Compare a tensor with the right one: type, dtype, shape, non-finite values, then error.
 

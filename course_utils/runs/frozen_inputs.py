@@ -112,11 +112,12 @@ def reward_run(*, enable_input_require_grads: bool = False, **changes: object):
 
     Args:
         enable_input_require_grads: put the hook back by hand.
-        changes: fields of RewardConfig, or `dtype`, `task_type`, `model`, `device`, `seed`.
+        changes: fields of RewardConfig, or an argument of `reward_trainer`.
     """
     settings = dict(
         dtype="float32", gradient_checkpointing=True, gradient_checkpointing_kwargs=REENTRANT,
         per_device_train_batch_size=16, gradient_accumulation_steps=1, learning_rate=5e-3,
+        chat=True,
     )  # fmt: skip
     trainer = reward_trainer(**_with_new_names(settings | changes))
     base = trainer.model.get_base_model()

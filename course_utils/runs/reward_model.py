@@ -21,6 +21,7 @@ def reward_trainer(
     model: str = "tiny",
     device: str = "auto",
     seed: int = 0,
+    chat: bool = False,
     callbacks: list | None = None,
     **changes: object,
 ):
@@ -30,6 +31,7 @@ def reward_trainer(
         dtype: of the base model's weights, as in `from_pretrained(dtype=...)`.
         task_type: LoRA's; SEQ_CLS makes PEFT train a full copy of the `score` head.
         model: "tiny", a hub id or a local path.
+        chat: whether the pairs are chats: twice as long and learnt better, see zoo.arithmetic.
         callbacks: TrainerCallbacks to add.
         changes: fields of RewardConfig that differ from the reported ones.
 
@@ -53,7 +55,7 @@ def reward_trainer(
     return RewardTrainer(
         model=zoo.load_reward_model(model, device=device, dtype=str(dtype).removeprefix("torch.")),
         args=config,
-        train_dataset=zoo.arithmetic.preferences(num_pairs, seed, rejected="guess", chat=False),
+        train_dataset=zoo.arithmetic.preferences(num_pairs, seed, rejected="guess", chat=chat),
         processing_class=zoo.load_tokenizer(model),
         callbacks=callbacks,
         peft_config=LoraConfig(

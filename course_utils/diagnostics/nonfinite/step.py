@@ -67,7 +67,7 @@ def trace_step(
     False
     """
     opened = open_target(target, loss_of)
-    run = opened.loss_of if opened.trainer is None else _trainer_loss(opened.trainer)
+    run = opened.loss_of if opened.trainer is None else trainer_loss(opened.trainer)
     inputs = name_tensors(batch)
     tracer = Tracer(ModuleNames(opened.roots), inputs)
     before = Surroundings.now(opened.modules)
@@ -82,7 +82,7 @@ def trace_step(
     return make_report(finding.blame, reached=finding.reached)
 
 
-def _trainer_loss(trainer: Any) -> Callable[[Any], Tensor]:
+def trainer_loss(trainer: Any) -> Callable[[Any], Tensor]:
     def loss_of(batch: Any) -> Tensor:
         trainer.model.train()
         if not hasattr(trainer, "current_gradient_accumulation_steps"):  # set by train() only

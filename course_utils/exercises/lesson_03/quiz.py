@@ -1,19 +1,15 @@
 """Exercise 03.7: the closing quiz."""
 
+from course_utils.exercises.compare import letter_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 
-def _letter(quiz: dict, question: str, right: str) -> str | None:
-    given = str(quiz.get(question, quiz.get(int(question)))).strip().lower()
-    return None if given == right else f"your answer to question {question} is {given!r}"
-
-
 def quiz_first(quiz) -> str | None:
-    return _letter(quiz, "1", "b")
+    return letter_differs(quiz, "1", "b")
 
 
 def quiz_second(quiz) -> str | None:
-    return _letter(quiz, "2", "c")
+    return letter_differs(quiz, "2", "c")
 
 
 QUIZ = Exercise(

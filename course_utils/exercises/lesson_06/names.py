@@ -1,5 +1,6 @@
 """Exercise 06.4: five broken snippets, one message, five causes."""
 
+from course_utils.exercises.compare import letter_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 CAUSES = {"1": "d", "2": "e", "3": "c", "4": "a", "5": "b"}
@@ -12,29 +13,24 @@ SNIPPETS = {
 }
 
 
-def _letter(causes: dict, number: str) -> str | None:
-    given = str(causes.get(number)).strip().lower()
-    return None if given == CAUSES[number] else f"your letter for snippet {number} is {given!r}"
-
-
 def names_first(causes) -> str | None:
-    return _letter(causes, "1")
+    return letter_differs(causes, "1", CAUSES["1"])
 
 
 def names_second(causes) -> str | None:
-    return _letter(causes, "2")
+    return letter_differs(causes, "2", CAUSES["2"])
 
 
 def names_third(causes) -> str | None:
-    return _letter(causes, "3")
+    return letter_differs(causes, "3", CAUSES["3"])
 
 
 def names_fourth(causes) -> str | None:
-    return _letter(causes, "4")
+    return letter_differs(causes, "4", CAUSES["4"])
 
 
 def names_fifth(causes) -> str | None:
-    return _letter(causes, "5")
+    return letter_differs(causes, "5", CAUSES["5"])
 
 
 NAMES = Exercise(
