@@ -16,12 +16,17 @@ def quiet_config() -> dict[str, object]:
     """
     _exempt_imports_from_collection()
     return {
-        "output_dir": tempfile.mkdtemp(prefix="course-"),
+        "output_dir": _scratch_folder().name,
         "report_to": "none",
         "save_strategy": "no",
         "disable_tqdm": True,
         "log_level": "error",
     }
+
+
+@cache
+def _scratch_folder() -> tempfile.TemporaryDirectory:
+    return tempfile.TemporaryDirectory(prefix="course-")  # gone when the process ends
 
 
 @cache
