@@ -124,8 +124,13 @@ def _findings(exercise: Exercise, answer: object) -> Iterator[Finding]:
         raise NotAttempted
     if not isinstance(answer, exercise.expects):
         wanted = " or ".join(_type_name(kind) for kind in exercise.expects)
-        saw = f"`{exercise.reads}` is {_describe(answer)}, where a {wanted} is asked"
-        yield Finding(exercise.criteria[0], saw)
+        form = Criterion(
+            f"The answer is a {wanted}.",
+            observe=lambda _: None,
+            why="nothing else about it can be checked before that",
+            next="read again which form the exercise asks for",
+        )
+        yield Finding(form, f"`{exercise.reads}` is {_describe(answer)}")
         return
     subject = _guarded(answer) if callable(answer) else answer
     if exercise.run is not None:

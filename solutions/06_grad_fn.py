@@ -125,7 +125,7 @@ tensors = {
 for name, tensor in tensors.items():
     made_by = type(tensor.grad_fn).__name__ if tensor.grad_fn else "-"
     print(f"{name:26} requires_grad {tensor.requires_grad!s:6} grad_fn {made_by}")
-verdicts.judge("C3", "true of leaves; results inherit it", "section 5",
+verdicts.judge("C3", "true of leaves; a result inherits it where a graph is recorded", "section 5",
                holds=tensors["block(hidden)"].requires_grad)  # fmt: skip
 
 # %% [markdown]
@@ -235,7 +235,7 @@ of_lora = {name for name, _ in sick.named_parameters() if "lora_" in name}
 print(f"trainable tensors: {len(trained)}, all of them LoRA's: {trained == of_lora}")
 print(f"frozen tensors: {len(list(sick.parameters())) - len(trained)}")
 verdicts.judge(
-    "C1", "wrong: every LoRA matrix requires grad", "section 6", holds=trained == of_lora
+    "C1", "wrong here: every LoRA matrix requires grad", "section 6", holds=trained == of_lora
 )
 verdicts.judge("C4", "true", "section 6", holds=trained == of_lora)
 
@@ -251,7 +251,7 @@ print(audit_gradients(healthy, batch).headline)
 print()
 found = audit_gradients(sick, batch)
 print(found.headline)
-verdicts.judge("C5", "true: it is cut at the first checkpoint", "section 6",
+verdicts.judge("C5", "true: every checkpoint cuts it", "section 6",
                holds="layers.0" in found.cuts[0].modules[0])  # fmt: skip
 
 # %% [markdown]
@@ -291,7 +291,7 @@ def draw_stages(stages, title, **figure):
     plotting.show(fig, f"Layers whose LoRA gets no gradient. {said}.")
 
 
-draw_stages(stages, "One reentrant checkpoint on a frozen input cuts everything", figsize=(7, 5))
+draw_stages(stages, "A reentrant checkpoint on an input without grad is cut off", figsize=(7, 5))
 
 # %% [markdown]
 # Look at the lowest arrow. The hook makes the embeddings' **output** part of the graph, so that the
@@ -337,10 +337,9 @@ today.train()
 moved = [name for name, w in today.model.named_parameters() if "lora_B" in name and w.any()]
 print(f"no error; {len(moved)} lora_B matrices moved")
 hooks = today.model.get_input_embeddings()._forward_hooks
-print("hooks on the embeddings, more than one:", len(hooks) > 1)
-before = len(hooks)
+print("hooks on the embeddings after two steps:", len(hooks))
 today.model.disable_input_require_grads()
-print("left after disable_input_require_grads(), some:", 0 < len(hooks) < before)
+print("left after disable_input_require_grads():", len(hooks))
 
 # %% [markdown]
 # Today it trains: TRL and Transformers both call `enable_input_require_grads()`. TRL switches
@@ -372,8 +371,8 @@ guarded
 # %%
 each_suffices = all(guarded.words[name] == "trains" for name in alone)
 verdicts.judge(
-    "C12", "true: each of today's guards suffices; trl 0.16 and later have one",
-    "section 7, trl#3089", holds=guarded.words["no guard"] == "error" and each_suffices,
+    "C12", "true: each of today's guards suffices; trl has its own since 0.16",
+    "section 7, `course era 06`", holds=guarded.words["no guard"] == "error" and each_suffices,
 )  # fmt: skip
 
 # %% [markdown]
@@ -405,10 +404,11 @@ suspects
 # Now one of your own: any field of `GRPOConfig`, or `dtype`, `lora`, `mark_inputs`.
 
 # %%
+# A dict, for example {"weight_decay": 0.1}
 ### BEGIN SOLUTION
 my_suspect = {"max_grad_norm": 0.1}
 ### END SOLUTION
-mine = {} if my_suspect is TODO else {f"mine: {my_suspect}": my_suspect}
+mine = {f"mine: {my_suspect}": my_suspect} if isinstance(my_suspect, dict) else {}
 grpo_outcomes({"as reported": {}} | mine, **run)
 
 # %%
@@ -452,7 +452,7 @@ print(next(line for line in lines if line.endswith('["use_reentrant"] = True')))
 # ## 9. What each option costs
 #
 # `step_cost` counts, for one training step, the MiB that the graph keeps after the forward pass, the
-# peak, and the operations. Which option is cheapest?
+# peak, and the operations. Which option saves memory for the fewest operations?
 
 # %%
 from functools import partial
@@ -511,7 +511,8 @@ verdicts.judge(
 #
 # 1. LoRA freezes the embeddings, so their output does not require grad.
 # 2. A reentrant checkpoint runs its layer under `no_grad`, and joins the graph only through an input
-#    that requires grad. There is none: the output is cut off, and so is every later one.
+#    that requires grad. There is none: its output is cut off. The next layer is a checkpoint, too, and
+#    its input is that output.
 # 3. The loss depends on the adapters as before, but its graph does not know it.
 # 4. `backward()` has nowhere to go, and says so.
 #
@@ -653,7 +654,7 @@ plotting.show(fig, f"Loss, {said}.")
 expect_symptom("the silent loss falls, too", holds=losses(silent)[-1] < losses(silent)[0])
 
 # %% [markdown]
-# Alone, each is an ordinary loss curve. Compare everything that could have told you.
+# Side by side you see it; alone, each is an ordinary loss curve. Compare what one log can tell.
 
 # %%
 rows = []
@@ -676,31 +677,46 @@ ex.LOG_TELLS.recall("c", holds=cut_log == whole_log and cut_moved != whole_moved
 #
 # ### Still there today
 #
-# A trained `lm_head` hides the cut as well. And Transformers sets its hook only for models that read
-# `input_ids`: with **every guard of today in place**, what does a vision model with LoRA do?
+# A trained `lm_head` hides the cut as well. So does checkpointing only some of the layers: what lies
+# above them has its graph.
 
 # %%
 with_lm_head = lora_policy(use_reentrant=True, hook=False, modules_to_save=["lm_head"])
 print("lm_head:", audit_gradients(with_lm_head, batch).headline)
+partly = lora_policy(use_reentrant=True, hook=False)
+for layer in partly.get_base_model().model.layers[1:]:
+    layer.gradient_checkpointing = False
+print("layer 0 alone is checkpointed:", audit_gradients(partly, batch).headline)
+
+# %% [markdown]
+# And Transformers sets its hook only for models that read `input_ids`: with **every guard of today in
+# place**, what does a vision model with LoRA do?
 
 # %%
 from transformers import Trainer, TrainingArguments, ViTConfig, ViTForImageClassification
 
-set_seed(SEED)
 shape = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=3, num_attention_heads=2)
-vit = ViTForImageClassification(ViTConfig(**shape, image_size=16, patch_size=8, num_labels=3))
 vit_lora = LoraConfig(target_modules=["q_proj", "v_proj"], modules_to_save=["classifier"])
-vit = get_peft_model(vit, vit_lora)
 images = [{"pixel_values": torch.randn(3, 16, 16), "labels": i % 3} for i in range(16)]
-keys = ("gradient_checkpointing", "gradient_checkpointing_kwargs", "max_steps", "use_cpu")
+keys = ("gradient_checkpointing", "max_steps", "use_cpu")
 arguments = {key: settings[key] for key in keys} | training.quiet_config()
-vit_trainer = Trainer(model=vit, args=TrainingArguments(**arguments), train_dataset=images)
-vit_trainer.train()
-moved = sum(bool(w.any()) for n, w in vit.named_parameters() if "lora_B" in n)
-print(f"no error, no hook removed, and {moved} lora_B matrices moved")
+
+
+def adapters_moved(**kwargs):
+    set_seed(SEED)
+    vit = ViTForImageClassification(ViTConfig(**shape, image_size=16, patch_size=8, num_labels=3))
+    vit = get_peft_model(vit, vit_lora)
+    config = TrainingArguments(**arguments, gradient_checkpointing_kwargs=kwargs)
+    Trainer(model=vit, args=config, train_dataset=images).train()
+    return [bool(w.any()) for name, w in vit.named_parameters() if "lora_B" in name]
+
 
 # %%
-expect_symptom("today's Trainer trains this model in silence", holds=moved == 0)
+of_kind = {kind: adapters_moved(use_reentrant=kind) for kind in (True, False)}
+for kind, moved in of_kind.items():
+    print(f"use_reentrant={kind}: no error, {sum(moved)} of {len(moved)} lora_B matrices moved")
+in_silence = all(of_kind[False]) and not any(of_kind[True])
+expect_symptom("today's Trainer trains this model in silence", holds=in_silence)
 
 # %% [markdown]
 # This is a plain `Trainer` on unchanged libraries (Transformers 5.23): `use_reentrant=True` is enough.
@@ -745,7 +761,7 @@ print("your rule agrees with every run:", agree == texts_of)
 # %%
 fig, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
 columns = ["only adapters train", "a head trains, too"]
-plotting.draw_grid(ax, rows=list(options), columns=columns, texts=texts_of)
+plotting.draw_grid(ax, rows=list(options), columns=columns, texts=texts_of, good="trains")
 ax.set_title("One fact more, and the error falls silent")
 words = [text for row in texts_of for text in row]
 counts = ", ".join(f"{words.count(w)} {w}" for w in sorted(set(words)))
@@ -819,6 +835,7 @@ for loss in made.values():
 # * e) the forward pass ran under `no_grad` or `inference_mode`
 
 # %%
+# A dict of five letters, for example {"1": "a", "2": "a", "3": "a", "4": "a", "5": "a"}
 ### BEGIN SOLUTION
 causes = dict(zip("12345", "decab", strict=True))
 ### END SOLUTION
@@ -827,8 +844,7 @@ causes = dict(zip("12345", "decab", strict=True))
 ex.NAMES.check(causes)
 
 # %% [markdown]
-# Now mend them, one at a time. Each check compares the gradients with those of the loss that was
-# meant. (`loss.requires_grad_()` ends the error every time. Try it once, and read what the check says.)
+# Now mend them, one at a time. The checks look at gradients, not at the error alone. (`loss.requires_grad_()` ends the error every time. Try it once, and read what the check says.)
 #
 # **Exercise 06.5, 1 minute, one line, 1 point.** Snippet 1: the head gets its gradient, the body gets
 # none.
@@ -904,7 +920,7 @@ ex.SMOOTH.check(error_loss)
 
 # %% [markdown]
 # **Exercise 06.9, 1 minute, one argument, 1 point.** Snippet 5: the saved adapter, ready to be
-# trained further; the base stays frozen.
+# trained further; the base stays frozen. (`help(PeftModel.from_pretrained)` knows the argument.)
 
 
 # %%
@@ -923,7 +939,7 @@ ex.ADAPTER.check(load_adapter)
 # ## 13. Fix it
 #
 # **Exercise 06.10, 3 minutes, one setting, 4 points.** Back to the silent reward run. Put into `fix`
-# the changes it needs, as few as you can: any field of `RewardConfig`, or `task_type`, `dtype`,
+# the one change it needs, as a dict: any field of `RewardConfig`, or `task_type`, `dtype`,
 # `enable_input_require_grads`. The check *trains* with them: no error, a trained head, every adapter
 # moving, and the memory still saved.
 
@@ -972,7 +988,8 @@ plotting.show(fig, f"Loss on held-out pairs. {said}; the grey line, ln 2, is cha
 expect_symptom("the fix pays", holds=unseen["with your fix"] < 0.75 * unseen["silent"])
 
 # %% [markdown]
-# What the fix costs you saw in section 9: for `use_reentrant=False`, nothing.
+# What the fix costs you saw in section 9: `use_reentrant=False` costs less than the reentrant kind that
+# it replaces.
 #
 # A guard for next time: your function of exercise 06.2 in a callback that stops at step 1. Does it stay
 # quiet on the healthy run?

@@ -55,7 +55,7 @@ LOG_TELLS = Prediction(
 LESSON = Lesson(
     stem="06_grad_fn",
     title="Element 0 of tensors does not require grad and does not have a grad_fn",
-    minutes=40,
+    minutes=55,
     exercises=(
         BARE,
         SILENT,

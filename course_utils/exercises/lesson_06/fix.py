@@ -11,6 +11,7 @@ from course_utils.runs.frozen_inputs import Outcome, outcome_of, reward_run
 class _Trained:
     outcome: Outcome
     is_checkpointed: bool
+    changes: tuple[str, ...]
 
 
 def train_with(fix: dict) -> _Trained:
@@ -18,7 +19,7 @@ def train_with(fix: dict) -> _Trained:
     with known_warnings_ignored():
         trainer = reward_run(**fix)
         outcome = outcome_of(trainer)
-    return _Trained(outcome, is_checkpointed=trainer.model.is_activation_checkpointing)
+    return _Trained(outcome, trainer.model.is_activation_checkpointing, tuple(fix))
 
 
 def does_not_raise(trained) -> str | None:
@@ -44,6 +45,12 @@ def memory_is_still_saved(trained) -> str | None:
     return None if trained.is_checkpointed else "no layer is checkpointed in this run"
 
 
+def nothing_else_is_changed(trained) -> str | None:
+    if len(trained.changes) <= 1:
+        return None
+    return f"{len(trained.changes)} settings are changed: {', '.join(trained.changes)}"
+
+
 FIX = Exercise(
     id="06.10",
     name="FIX",
@@ -62,8 +69,8 @@ FIX = Exercise(
         Criterion(
             "The run does not raise.",
             does_not_raise,
-            why="without a trained head the silent fault becomes the loud one",
-            next="keep task_type, and change what cuts the graph",
+            why="the loss has no graph at all then: not even the head can learn",
+            next="if you changed task_type, put it back; change what cuts the graph",
         ),
         Criterion(
             "The head is still trained.",
@@ -83,6 +90,12 @@ FIX = Exercise(
             why="switching it off works, and brings back the memory that the table showed",
             next="another kind of checkpointing needs no marked inputs",
         ),
+        Criterion(
+            "Nothing else is changed.",
+            nothing_else_is_changed,
+            why="with two changes at once nobody knows which of them mended the run",
+            next="leave one out and check again",
+        ),
     ),
     right=(
         {"gradient_checkpointing_kwargs": {"use_reentrant": False}},
@@ -96,6 +109,10 @@ FIX = Exercise(
         Wrong({"bf16": True}, caught_by=adapters_move),
         Wrong({"dtype": "bfloat16"}, caught_by=adapters_move),
         Wrong({"gradient_checkpointing": False}, caught_by=memory_is_still_saved),
+        Wrong(
+            {"enable_input_require_grads": True, "learning_rate": 1e-2},
+            caught_by=nothing_else_is_changed,
+        ),
     ),
     run=train_with,
     time_limit_s=120.0,

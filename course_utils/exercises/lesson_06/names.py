@@ -3,6 +3,7 @@
 from course_utils.exercises.compare import letter_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
+WHY = "the words of the message are the same for all five, and the remedies are not"
 CAUSES = {"1": "d", "2": "e", "3": "c", "4": "a", "5": "b"}
 SNIPPETS = {
     "1": "the head on a frozen body",
@@ -52,31 +53,31 @@ NAMES = Exercise(
         Criterion(
             "Snippet 1 is named rightly.",
             names_first,
-            why="no weight is left that an optimizer could move",
+            why=WHY,
             next="read what it says to the whole model",
         ),
         Criterion(
             "Snippet 2 is named rightly.",
             names_second,
-            why="one context holds two forward passes, and only one of them belongs there",
+            why=WHY,
             next="ask which of its lines a graph is recorded for",
         ),
         Criterion(
             "Snippet 3 is named rightly.",
             names_third,
-            why="the loss is built from numbers that remember no model",
+            why=WHY,
             next="look at what is added up: a tensor or a float?",
         ),
         Criterion(
             "Snippet 4 is named rightly.",
             names_fourth,
-            why="a token's number does not change when a weight changes a little",
+            why=WHY,
             next="ask of each operation for its derivative",
         ),
         Criterion(
             "Snippet 5 is named rightly.",
             names_fifth,
-            why="the model is frozen as PEFT freezes it, and its adapter as well",
+            why=WHY,
             next="look up what from_pretrained assumes about your plans",
         ),
     ),

@@ -114,8 +114,9 @@ REFERENCE = Exercise(
         Criterion(
             "The policy gets the gradient of the divergence.",
             policy_gets_its_gradient,
-            why="a mark on logp makes it a new start of the graph, cut off from the policy",
-            next="compute the policy's line where a graph is recorded",
+            why="a gradient can arrive and still be that of another loss",
+            next="is the policy's line recorded, is nothing of it detached or marked by hand, and "
+            "is the sum p (log p - log q) over the classes, then the mean over examples?",
         ),
         Criterion(
             "The reference gets none.",

@@ -9,6 +9,7 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     backward_fails,
+    first,
     names_without_gradient,
 )
 from course_utils.runs.small_models import classifier, examples
@@ -29,7 +30,18 @@ def all_weights_are_reached(error_loss) -> str | None:
 
 
 def step_makes_right_answers_likelier(error_loss) -> str | None:
-    model, (x, y) = classifier(), examples()
+    x, classes = examples()
+    return first(
+        _one_step(error_loss, x, y, given=given)
+        for y, given in (
+            (classes, "mixed classes"),
+            *((torch.full_like(classes, c), f"examples of class {c} alone") for c in range(3)),
+        )
+    )
+
+
+def _one_step(error_loss, x, y, *, given: str) -> str | None:
+    model = classifier()
     if backward_fails(error_loss(model, x, y)) or names_without_gradient(model):
         return NOTHING_YET
     before = _mean_probability(model, x, y)
@@ -37,7 +49,10 @@ def step_makes_right_answers_likelier(error_loss) -> str | None:
     after = _mean_probability(model, x, y)
     if after > before:
         return None
-    return f"after one step the right answers have {after:.4f} instead of {before:.4f} on average"
+    return (
+        f"for {given}, one step takes the mean probability of the right answers "
+        f"from {before:.4f} to {after:.4f}"
+    )
 
 
 def _mean_probability(model, x, y) -> float:
@@ -83,6 +98,14 @@ def error_loss_upside_down(model, x, y):
     return model(x).softmax(-1).gather(-1, y[:, None]).mean()
 
 
+def error_loss_of_one_class(model, x, y):
+    return model(x)[:, 0].mean()
+
+
+def error_loss_of_the_largest(model, x, y):
+    return model(x).softmax(-1).max(-1).values.mean()
+
+
 def error_loss_without_minus(model, x, y):
     return model(x).log_softmax(-1).gather(-1, y[:, None]).mean()
 
@@ -118,7 +141,7 @@ SMOOTH = Exercise(
             "A small step down the loss makes right answers likelier.",
             step_makes_right_answers_likelier,
             why="a smooth loss is of use only if it falls where errors fall",
-            next="check the sign: a loss is made smaller",
+            next="check the sign, for a loss is made smaller, and that it looks at `y`",
         ),
     ),
     right=(error_loss_as_cross_entropy, error_loss_as_expected_error, error_loss_as_squares),
@@ -130,5 +153,7 @@ SMOOTH = Exercise(
         Wrong(error_loss_of_the_head_only, caught_by=all_weights_are_reached),
         Wrong(error_loss_upside_down, caught_by=step_makes_right_answers_likelier),
         Wrong(error_loss_without_minus, caught_by=step_makes_right_answers_likelier),
+        Wrong(error_loss_of_one_class, caught_by=step_makes_right_answers_likelier),
+        Wrong(error_loss_of_the_largest, caught_by=step_makes_right_answers_likelier),
     ),
 )
