@@ -71,7 +71,7 @@ def _check_names(changes: dict[str, object], known: Iterable) -> None:
             close = get_close_matches(name, names, cutoff=0.5)
             raise BadRequest(
                 f"there is no setting {name!r}",
-                why="a setting is a field of RewardConfig, or an argument such as dtype or task_type",
+                why="a setting is a field of RewardConfig, or dtype, or task_type",
                 fix=f"did you mean {' or '.join(close)}?" if close else "look at RewardConfig's",
             )
 
