@@ -1,5 +1,6 @@
 """A dead child is described from its evidence, and nothing of it is left running."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -193,6 +194,16 @@ def test_a_function_of_a_notebook_brings_the_globals_it_names():
     script = f"import sys\n{source}\nfrom course_utils.diagnostics import run_in_child\n"
     script += "print('child said', run_in_child(train, 7).stdout)"
     assert run_in_child([sys.executable, "-W", "error", "-c", script]).last_line == "child said 42"
+
+
+def test_a_function_of_a_notebook_may_name_a_module_that_is_not_installed(monkeypatch, tmp_path):
+    (tmp_path / "own_module.py").write_text(
+        "import threading\nlock, answer = threading.Lock(), 42\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    notebook = {"__name__": "__main__", "own": importlib.import_module("own_module")}
+    exec("def tell():\n    print(own.answer)", notebook)
+    assert run_in_child(notebook["tell"]).last_line == "42"
 
 
 def test_what_a_function_needs_is_imported_once_in_the_warm_parent():

@@ -89,6 +89,16 @@ def test_the_documented_false_alarm_is_real_and_goes_without_vector_kernels(run)
 
 
 @needs_traps
+def test_log_softmax_cries_wolf_and_logsumexp_does_not():
+    logits = torch.linspace(-3, 3, 320).repeat(4, 1)
+    with float_flags() as alarm:
+        assert logits.log_softmax(-1).isfinite().all()
+    with float_flags() as silence:
+        assert (logits - logits.logsumexp(-1, keepdim=True)).isfinite().all()
+    assert alarm and not silence
+
+
+@needs_traps
 def test_traps_nest_and_leave_masks_and_flags_as_they_were():
     libm = ctypes.CDLL("libm.so.6")
     before = libm.fegetexcept()

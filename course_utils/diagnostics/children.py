@@ -4,6 +4,7 @@ Output goes to files and is unbuffered, so the last line before a crash survives
 stopped for taking too long is first asked for its stack.
 """
 
+import importlib
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import dill
 import psutil
@@ -184,10 +186,20 @@ def _callee(*arguments: str) -> list[str]:
     return python_command("-m", "course_utils.diagnostics.callee", *arguments)
 
 
+class _Packer(dill.Pickler):
+    """Sends a module by its name: dill would copy all that a module outside of lib/ holds."""
+
+    def reducer_override(self, value: object) -> object:
+        if isinstance(value, ModuleType) and value.__name__ != "__main__":
+            return importlib.import_module, (value.__name__,)
+        return NotImplemented
+
+
 def _pack(function: Callable, arguments: tuple, path: Path) -> Path:
     try:
         # recurse: of a notebook's variables, only those that the function names travel with it
-        path.write_bytes(dill.dumps((function, arguments), recurse=True))
+        with path.open("wb") as file:
+            _Packer(file, recurse=True).dump((function, arguments))
     except Exception as error:
         name = getattr(function, "__qualname__", repr(function))
         raise BadRequest(

@@ -45,6 +45,8 @@ def unmask_float_traps(
         Run the child with env={"ATEN_CPU_CAPABILITY": "default"}: without the vector kernels a
         masked softmax and a padded training step run clean. A module's first import may trap
         too (yaml and mpmath make an inf): do one step before the block.
+        log_softmax and cross_entropy raise a flag on good numbers with every kernel: inside the
+        block take logits - logits.logsumexp(-1).
 
     >>> with unmask_float_traps(divide=True):
     ...     1 + 1

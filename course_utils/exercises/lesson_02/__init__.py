@@ -1,0 +1,46 @@
+"""Lesson 02: what is asked about the GRPO run that ends with "Floating point exception".
+
+One module for each exercise: its criteria, right and wrong answers.
+"""
+
+from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.exercises.lesson_02.division import DIVISION
+from course_utils.exercises.lesson_02.ending import ENDING
+from course_utils.exercises.lesson_02.machines import MACHINES
+from course_utils.exercises.lesson_02.quiz import QUIZ
+from course_utils.exercises.lesson_02.refute import REFUTE
+from course_utils.exercises.lesson_02.search import SEARCH
+
+WHICH_SETTING = Prediction(
+    id="02.a",
+    name="WHICH_SETTING",
+    question="Eleven settings differ. Which of them does the death need?",
+    choices={
+        "a": "gradient_accumulation_steps",
+        "b": "learning_rate, with its warmup and schedule",
+        "c": "max_grad_norm",
+        "d": "bf16",
+        "e": "several of them together",
+    },
+)
+
+WHAT_KILLS = Prediction(
+    id="02.b",
+    name="WHAT_KILLS",
+    question="Which of these ends a process with SIGFPE, all settings of the processor as usual?",
+    choices={
+        "a": "0.0 / 0.0 in float32",
+        "b": "60000 + 60000 in float16",
+        "c": "1 // 0 of two torch integers",
+        "d": "1 / 0 of two C integers",
+        "e": "all of them",
+    },
+)
+
+LESSON = Lesson(
+    stem="02_grpo_sigfpe",
+    title="Floating point exception (core dumped)",
+    minutes=45,
+    exercises=(ENDING, SEARCH, REFUTE, DIVISION, MACHINES, QUIZ),
+    predictions=(WHICH_SETTING, WHAT_KILLS),
+)

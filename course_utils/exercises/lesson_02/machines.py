@@ -1,0 +1,125 @@
+"""Exercise 02.5: six machines, which of them die, and what each needs."""
+
+from course_utils.diagnostics.cublas import CublasEnvironment, diagnose_cublas
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.report import Table
+
+LISTINGS = {
+    "A": CublasEnvironment("2.5.1+cu121", "12.1", wheel="12.1.3.1", gpus=("NVIDIA H20",)),
+    "B": CublasEnvironment("2.5.1", "12.4", wheel="12.4.5.8", gpus=("NVIDIA H20",)),
+    "C": CublasEnvironment("2.5.1", "12.4", "12.4.5.8", "12.1.3.1", ("NVIDIA H20",)),
+    "D": CublasEnvironment("2.5.1+cu121", "12.1", "12.1.3.1", "12.4.5.8", ("NVIDIA H20",)),
+    "E": CublasEnvironment("2.5.1+cu121", "12.1", wheel="12.1.3.1", gpus=("NVIDIA H100",)),
+    "F": CublasEnvironment("2.5.1+cu118", "11.8", "11.11.3.6", "12.1.3.1", ("NVIDIA H20",)),
+}
+NEEDS = {
+    "nothing": "not affected",
+    "wheel": "affected: install nvidia-cublas-cu12==12.4.5.8",
+    "path": "affected: take a folder off LD_LIBRARY_PATH",
+    "unknown": "no report says, either way",
+}
+
+
+def need_of(environment: CublasEnvironment) -> str:
+    """What the machine needs, as a key of NEEDS."""
+    found = diagnose_cublas(environment)
+    if found.verdict == "affected":
+        return "path" if found.loaded_from == "LD_LIBRARY_PATH" else "wheel"
+    return "nothing" if found.verdict == "not affected" else "unknown"
+
+
+RIGHT = {letter: need_of(environment) for letter, environment in LISTINGS.items()}
+
+
+def listings_table() -> Table:
+    """The six machines as their owners would list them."""
+    rows = [
+        (letter, env.torch_version, env.cuda, env.wheel, env.on_library_path or "-", env.gpus[0])
+        for letter, env in LISTINGS.items()
+    ]
+    columns = ("machine", "torch", "its CUDA", "nvidia-cublas", "on LD_LIBRARY_PATH", "GPU")
+    return Table(columns=columns, rows=rows)
+
+
+def _compare(needs: dict, letters: str) -> str | None:
+    for letter in letters:
+        given = str(needs.get(letter)).strip().lower()
+        if given not in NEEDS:
+            choices = ", ".join(NEEDS)
+            return f"for {letter} it says {needs.get(letter)!r}, where one of {choices} is asked"
+        if given != RIGHT[letter]:
+            return f"for {letter} it says {given!r}"
+    return None
+
+
+def the_wheel_decides(needs) -> str | None:
+    return _compare(needs, "AB")
+
+
+def the_path_wins(needs) -> str | None:
+    return _compare(needs, "CD")
+
+
+def only_what_is_known(needs) -> str | None:
+    return _compare(needs, "E")
+
+
+def another_major_is_not_loaded(needs) -> str | None:
+    return _compare(needs, "F")
+
+
+MACHINES = Exercise(
+    id="02.5",
+    name="MACHINES",
+    title="Six machines",
+    minutes=6,
+    difficulty="six words",
+    points=4,
+    reads="needs",
+    expects=(dict,),
+    hints=(
+        "For each machine: which cuBLAS is loaded? Is it 12.1.3.1? Is the GPU one of the reports?",
+        "A library on LD_LIBRARY_PATH goes before the wheel, in C and in D.",
+        "libcublas.so.11 and libcublas.so.12 are two libraries: a torch built for CUDA 11.8 loads "
+        "the first. And every report is from an H20.",
+    ),
+    criteria=(
+        Criterion(
+            "A and B: the wheel that came with torch decides.",
+            the_wheel_decides,
+            why="torch 2.5.1 exists with both; the version of torch says nothing by itself",
+            next="compare the column nvidia-cublas with the versions above",
+        ),
+        Criterion(
+            "C and D: what is on LD_LIBRARY_PATH goes before the wheel.",
+            the_path_wins,
+            why="a clean pip list is no proof; the loader looks at the path first",
+            next="for each of the two: which of its two libraries is loaded?",
+        ),
+        Criterion(
+            "E: no more is said than the reports say.",
+            only_what_is_known,
+            why="a missing report is no proof that a GPU is safe, nor that it is not",
+            next="look at the GPUs of the reports",
+        ),
+        Criterion(
+            "F: a library of another major version is not loaded.",
+            another_major_is_not_loaded,
+            why="torch asks for libcublas.so.11 or .so.12 by name",
+            next="which of the two does a torch built for CUDA 11.8 ask for?",
+        ),
+    ),
+    right=(RIGHT, {letter: need.upper() for letter, need in RIGHT.items()}),
+    wrong=(
+        Wrong(dict.fromkeys(RIGHT, "wheel"), caught_by=the_wheel_decides),
+        Wrong(RIGHT | {"A": "nothing"}, caught_by=the_wheel_decides),
+        Wrong(RIGHT | {"A": "pip install nvidia-cublas-cu12==12.4.5.8"},
+              caught_by=the_wheel_decides),
+        Wrong(RIGHT | {"C": "nothing"}, caught_by=the_path_wins),
+        Wrong(RIGHT | {"C": "wheel"}, caught_by=the_path_wins),
+        Wrong(RIGHT | {"D": "wheel"}, caught_by=the_path_wins),
+        Wrong(RIGHT | {"E": "wheel"}, caught_by=only_what_is_known),
+        Wrong(RIGHT | {"E": "nothing"}, caught_by=only_what_is_known),
+        Wrong(RIGHT | {"F": "path"}, caught_by=another_major_is_not_loaded),
+    ),
+)  # fmt: skip

@@ -1,0 +1,717 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Floating point exception (core dumped)
+#
+# After 45 minutes you will be able to
+#
+# * **read** a dead process: status, signal, stack, and what is missing,
+# * **bisect** a configuration instead of guessing,
+# * **tell** a machine that dies so from one that does not.
+#
+# Everything runs on a CPU, each run in a child process, so the kernel never dies. On a GPU
+# (`DEVICE="auto"` finds it) the same runs go there; nothing else changes.
+
+# %% tags=["parameters"]
+MODEL = "tiny"
+DEVICE = "auto"
+SEED = 0
+FAST = False
+STRICT = False
+
+# %%
+from course_utils.lesson import TODO, start
+
+ex = start("02", strict=STRICT)
+
+import psutil
+import torch
+
+from course_utils import diagnostics, plotting, zoo
+from course_utils.claims import Verdicts
+from course_utils.failures import expect_failure, expect_symptom
+from course_utils.report import Table
+from course_utils.runs import grpo_sigfpe
+from course_utils.runs.grpo_sigfpe import REPORTED, SHORT, endings_of, is_sigfpe
+
+ex
+
+# %% [markdown]
+# ## 1. The report
+#
+# Two GRPO runs of Qwen2.5-0.5B-Instruct on one H20
+# ([trl#2906](https://github.com/huggingface/trl/issues/2906), February 2025; torch 2.5.1+cu121, trl
+# 0.14.0). The one with a detailed configuration ends, before any log line, with
+#
+# `Floating point exception (core dumped)`
+#
+# With `GRPOConfig(output_dir=..., logging_steps=10)` it trains. This is the detailed one:
+
+# %%
+for name, value in grpo_sigfpe.AS_POSTED.items():
+    print(f"{name} = {value!r}")
+
+# %% [markdown]
+# ## 2. The suspects
+#
+# An article explained the failure. Its explanations first, then its remedies. Some are right. You
+# will test them; nothing is marked yet.
+
+# %%
+verdicts = Verdicts("sigfpe")
+verdicts.suspects("C1", "C2", "C3", "C4", "C5", "C6", "C15")
+
+# %%
+verdicts.suspects("C7", "C8", "C9", "C10", "C11", "C12", "C13", "C14")
+
+# %% [markdown]
+# ## 3. Predict
+#
+# Commit before you look. Put a letter in place of `TODO`.
+
+# %%
+### BEGIN SOLUTION
+my_guess = "e"
+### END SOLUTION
+ex.WHAT_KILLS.predict(my_guess)
+
+# %% [markdown]
+# ## 4. Break it
+#
+# The first obstacle: today's TRL does not take the configuration as it was posted.
+
+# %%
+from trl import GRPOConfig
+
+with expect_failure(TypeError, saying="unexpected keyword argument"):
+    GRPOConfig(output_dir="unused", **grpo_sigfpe.AS_POSTED)
+gone = ("warmup_ratio", "max_prompt_length")
+rest = {name: value for name, value in grpo_sigfpe.AS_POSTED.items() if name not in gone}
+with expect_failure(ValueError, saying="divisible"):
+    GRPOConfig(output_dir="unused", use_cpu=True, **rest)
+
+# %% [markdown]
+# So it is translated. What had another name, or meant something else, in trl 0.14:
+
+# %%
+Table(columns=("in the report", "here", "why"), rows=list(grpo_sigfpe.TRANSLATION))
+
+# %% [markdown]
+# What remains are eleven settings in which the two runs differ. Each has a value in both.
+
+# %%
+assert set(SHORT) == set(REPORTED)
+rows = [(name, repr(SHORT[name]), repr(REPORTED[name])) for name in SHORT]
+Table(columns=("setting", "short run", "detailed run"), rows=rows)
+
+# %% [markdown]
+# **A stand-in is at work from here on.** The reporter's machine cannot be had, so one native
+# routine is replaced, in the children only, by one that dies where theirs died (section 8 names it).
+# The trainer, the model, both configurations and the signal are real.
+#
+# On x86-64 the processor raises the signal. Other processors answer otherwise; there the
+# stand-in raises it itself, and says so. What becomes of the two runs?
+
+# %%
+run = dict(model=MODEL, device=DEVICE, seed=SEED)
+first = endings_of({"short": SHORT, "detailed": REPORTED}, **run)
+first
+
+# %%
+died = first["detailed"]
+expect_symptom("the detailed run dies of SIGFPE", holds=is_sigfpe(died))
+expect_symptom("the short run lives", holds=first["short"].outcome == "lived")
+
+# %% [markdown]
+# The child is dead, this kernel is not.
+#
+# ## 5. Read the dead
+#
+# No Python exception was raised, so there is nothing to catch. What a process leaves is a number.
+# `subprocess` and `torchrun` report a signal as minus its number (`exitcode: -8`), a shell as 128
+# plus its number (`echo $?`). What does a shell in a child of its own say?
+
+# %%
+print("return code          ", died.exit_code)
+if diagnostics.children.CAN_FORK:
+    shell = diagnostics.run_in_child(["sh", "-c", 'sh -c "kill -8 \\$\\$"; echo status $?'])
+    print("a shell says         ", shell.last_line)
+else:
+    print("a shell says          nothing: this system has no signals")
+
+# %% [markdown]
+# **Exercise 02.1, 4 minutes, a few lines, 2 points.** Write `ended_by(status)`: the name of the
+# signal, such as `"SIGFPE"`, for a return code or a shell's status; `None` if no signal ended the
+# process.
+
+# %%
+import signal
+
+
+def ended_by(status):
+    """The name of the signal that a return code or a shell's status stands for, or None."""
+    ### BEGIN SOLUTION
+    for sign in signal.Signals:
+        if status in (-sign, 128 + sign):
+            return sign.name
+    return None
+    ### END SOLUTION
+
+
+# %%
+ex.ENDING.check(ended_by)
+
+# %% [markdown]
+# The second thing a process may leave is its Python stack, if the fault handler was on
+# (`python -X faulthandler`). `run_in_child` switches it on, and reads what it wrote. Innermost
+# first; which files do you know?
+
+# %%
+print(died.headline)
+print("fault handler:", died.fault)
+shown = ("traps.py", "grpo_sigfpe.py", "linear.py", "modeling_qwen2.py", "grpo_trainer.py")
+for file in shown:
+    frame = next((frame for frame in died.stack if frame.file == file), None)
+    print(f"  {file:20} in {frame.function if frame else '(not in the dump)'}")
+
+# %% [markdown]
+# From inside out: the stand-in (the first two files), a linear layer, the model, the trainer. A
+# dump holds Python frames only; the native ones below need a debugger.
+#
+# Third, what is **not** there. Which of these would you have expected?
+
+# %%
+print("last line of output:", died.last_line)
+print("not in the log:", ", ".join(died.missing))
+no_line = died.last_line == grpo_sigfpe.STARTED and "nan or inf" in died.missing
+verdicts.judge(
+    "C9", "useless here: it dies before the first log line", "section 5", holds=no_line
+)
+verdicts.judge("C12", "useless here, as C9", "section 5", holds=no_line)
+
+# %% [markdown]
+# Other people with an H20 had a debugger, or a build that prints native frames:
+#
+# * [vllm#2798](https://github.com/vllm-project/vllm/issues/2798): `Caught signal 8 (Floating point
+#   exception: integer divide by zero)`, in `cublasLtMatmulAlgoGetHeuristic`, called
+#   `cublasLtMatmulAlgoCheck`.
+# * [LlamaFactory#6741](https://github.com/hiyouga/LLaMA-Factory/issues/6741): the same two
+#   functions, below a matrix product with bias.
+#
+# Compare with your dump: the linear layer is there. Note that vLLM trains nothing.
+
+# %% [markdown]
+# ## 6. Which setting?
+#
+# Eleven settings differ. Commit to one.
+
+# %%
+### BEGIN SOLUTION
+my_guess = "e"
+### END SOLUTION
+ex.WHICH_SETTING.predict(my_guess)
+
+# %% [markdown]
+# The article advises to add settings one at a time: up to eleven runs, and a pair that only kills
+# together needs more. **Delta debugging** (ddmin) halves instead: try half of the settings; go on with a
+# half that dies; if neither does, take smaller parts, or leave parts out. Each probe is a real run.
+
+# %%
+bisection = diagnostics.bisect_config(
+    SHORT, REPORTED, lambda config: grpo_sigfpe.train_grpo(config, **run),
+    preload=grpo_sigfpe.PRELOAD, timeout_s=grpo_sigfpe.TIMEOUT_S,
+)  # fmt: skip
+bisection
+
+# %%
+import matplotlib.pyplot as plt
+
+fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+bisection.draw(ax)
+ax.set_title("Every probe that dies has one setting in common")
+dead = [probe for probe in bisection.probes if probe.outcome == bisection.failure]
+common = set.intersection(*(set(probe.settings) for probe in dead))
+caption = f"{len(dead)} of {len(bisection.probes)} probes died; all of them have"
+plotting.show(fig, f"{caption} {', '.join(sorted(common))}, and no probe that lived has it.")
+
+# %%
+ex.WHICH_SETTING.recall("d", holds=bisection.causes == (("bf16",),))
+verdicts.judge(
+    "C7", "the right method: it isolates bf16", "section 6", holds=bisection.causes == (("bf16",),)
+)
+
+# %% [markdown]
+# The last line of the table matters as much: the ten other settings together live. Is the converse
+# true as well? The reporter tried it, in the thread's last comment, which the article leaves out.
+# And what would today's defaults do to the *short* run on such a machine?
+
+# %%
+today = {name: value for name, value in SHORT.items() if name != "bf16"}
+one_changed = endings_of(
+    {"detailed, bf16=False": REPORTED | {"bf16": False}, "short, today's defaults": today}, **run
+)
+print(one_changed)
+without = one_changed["detailed, bf16=False"].outcome
+verdicts.judge(
+    "C1", "true; it leaves out that bf16=False runs too", "sections 4 and 6",
+    holds=is_sigfpe(died) and without == first["short"].outcome == "lived",
+)  # fmt: skip
+expect_symptom("today the short run dies", holds=is_sigfpe(one_changed["short, today's defaults"]))
+
+# %% [markdown]
+# In trl 0.14 `bf16` was off unless you asked for it: the short run lived because it never multiplied in
+# bf16. Now it is on by default.
+
+# %% [markdown]
+# **Exercise 02.2, 15 minutes, a small function, 5 points.** Write the core yourself:
+# `find_cause(settings, dies)`. `dies(some_settings)` makes a run (here a made-up one) and says whether it
+# died; more settings never bring a dead run back to life. Return a smallest set that dies: without
+# any one of its members, it lives. Runs are dear, so ask seldom.
+
+
+# %%
+def find_cause(settings, dies):
+    """A set of settings that dies, and of which none can be left out."""
+    ### BEGIN SOLUTION
+    cause, rest = [], list(settings)
+    while not dies(cause):
+        lives, kills = 0, len(rest)  # the prefix of this length lives; of that one, it dies
+        while kills - lives > 1:
+            middle = (lives + kills) // 2
+            if dies(cause + rest[:middle]):
+                kills = middle
+            else:
+                lives = middle
+        cause, rest = [*cause, rest[kills - 1]], rest[: kills - 1]
+    return cause
+    ### END SOLUTION
+
+
+# %%
+ex.SEARCH.check(find_cause)
+
+# %% [markdown]
+# Does yours find it in the real run, too? It asks the same question, and every answer is a child.
+
+# %%
+num_runs = 0
+with diagnostics.warm_children(preload=grpo_sigfpe.PRELOAD) as in_child:
+
+    def really_dies(settings):
+        global num_runs
+        num_runs += 1
+        config = SHORT | {name: REPORTED[name] for name in settings}
+        return is_sigfpe(in_child(lambda: grpo_sigfpe.train_grpo(config, **run)))
+
+    cause = ex.SEARCH.answer(tuple(SHORT), really_dies)
+print(f"found {', '.join(cause)}, in fewer than {len(SHORT)} runs: {num_runs < len(SHORT)}")
+
+# %% [markdown]
+# ## 7. Eliminate
+#
+# The bisection convicts one setting. The article accuses four others: accumulation, the learning rate
+# with its schedule, clipping, and the combination. Two questions for each. Does the death **need** it
+# (take it out: does the run live)? And is it **enough** (put it in: does the run die)?
+
+# %%
+SUSPECTS = {
+    "accumulation": ["gradient_accumulation_steps"],
+    "learning rate": ["learning_rate", "warmup_steps", "lr_scheduler_type"],
+    "clipping": ["max_grad_norm"],
+    "betas": ["adam_beta2"],
+    "all but bf16": [name for name in SHORT if name != "bf16"],
+}
+out = {n: REPORTED | {s: SHORT[s] for s in names} for n, names in SUSPECTS.items()}
+into = {n: SHORT | {s: REPORTED[s] for s in names} for n, names in SUSPECTS.items()}
+
+# %%
+without = endings_of(out, **run).outcomes
+within = endings_of(into, **run).outcomes
+rows = [(name, without[name], within[name]) for name in SUSPECTS]
+Table(columns=("suspect", "detailed run without it", "short run with it"), rows=rows)
+
+# %% [markdown]
+# None is needed, none is enough. But that is on a machine with our stand-in. Suppose the article were
+# right, and one of these did break numbers: does a broken number kill? On a **sound** machine,
+# without the stand-in and in bf16, each suspect is now driven until something really breaks.
+
+# %%
+sound = REPORTED | {"sound": True}
+beyond = endings_of(
+    {
+        "detailed, sound machine": sound | {"max_steps": 2},
+        "gradients of 2e38, added up": sound | {"fill_gradients": 2e38},
+        "learning rate 1e38": sound | {"learning_rate": 1e38, "warmup_steps": 0, "max_steps": 2},
+        "max_grad_norm 1e-30": sound | {"max_grad_norm": 1e-30},
+        "clipping a gradient of 0": sound | {"fill_gradients": 0.0},
+    },
+    **run,
+)
+beyond
+
+# %% [markdown]
+# The sum of four gradients of 2e38 is inf, as the article feared: the weights are destroyed and the
+# process lives. A senseless learning rate ends in a **Python** error, with a traceback:
+
+# %%
+print(beyond["learning rate 1e38"].exception)
+alive = all(not is_sigfpe(found) for found in beyond.autopsies.values())
+overflow = beyond["gradients of 2e38, added up"]
+verdicts.judge(
+    "C4", "wrong: it does not matter, and an overflow gives inf, no signal", "section 7",
+    holds=alive and without["accumulation"] != "lived" and "inf" in overflow.last_line,
+)  # fmt: skip
+verdicts.judge(
+    "C6", "wrong: neither 0.1 nor 1e-30 kills", "section 7",
+    holds=alive and within["clipping"] == "lived",
+)  # fmt: skip
+
+# %%
+verdicts.judge(
+    "C3", "wrong: on a sound machine all eleven live in bf16", "section 7, pytorch#152017 (zeros)",
+    holds=beyond["detailed, sound machine"].outcome == within["all but bf16"] == "lived",
+)  # fmt: skip
+still = "section 7: without it the run still dies"
+verdicts.judge("C11", "irrelevant", still, holds=without["accumulation"] != "lived")
+verdicts.judge("C13", "irrelevant", still, holds=without["clipping"] != "lived")
+verdicts.judge("C14", "irrelevant", still, holds=without["betas"] != "lived")
+
+# %% [markdown]
+# The schedule is computed in Python, not in bf16. What does it give for the ten steps of a run,
+# and what would a division by zero look like there?
+
+# %%
+from transformers import get_scheduler
+
+weight = torch.nn.Parameter(torch.zeros(1))
+optimizer = torch.optim.AdamW([weight], lr=REPORTED["learning_rate"])
+schedule = get_scheduler("cosine", optimizer, num_warmup_steps=1, num_training_steps=10)
+rates = []
+for _ in range(10):
+    rates.append(schedule.get_last_lr()[0])
+    optimizer.step()
+    schedule.step()
+print(" ".join(f"{rate:.1e}" for rate in rates))
+with expect_failure(ZeroDivisionError, saying="zero"):
+    rates[0] / 0.0
+
+# %%
+plain = all(type(rate) is float and 0 <= rate <= REPORTED["learning_rate"] for rate in rates)
+verdicts.judge(
+    "C5", "wrong: Python floats, all in order; Python would raise", "section 7",
+    holds=plain and within["learning rate"] == "lived",
+)  # fmt: skip
+default = GRPOConfig.__dataclass_fields__["learning_rate"].default
+print(f"TRL's own default for GRPO: {default:g}")
+verdicts.judge(
+    "C10", "unsupported: TRL's default is smaller still", "section 7",
+    holds=default < REPORTED["learning_rate"],
+)  # fmt: skip
+
+# %% [markdown]
+# **Exercise 02.3, 5 minutes, one or two settings, 3 points.** Refute one yourself. Put into `control`
+# what has to be switched on in the *short* run, out of the settings of the four causes, as reported or
+# harsher. The check makes the run, in a child, on the machine with the stand-in.
+
+# %%
+### BEGIN SOLUTION
+control = {"gradient_accumulation_steps": 8}
+### END SOLUTION
+
+# %%
+ex.REFUTE.check(control)
+
+# %% [markdown]
+# ## 8. What the name says, and what it means
+#
+# If a float can become inf without killing anybody, what is a "floating point exception"? First, what
+# float faults really do. Each operation returns a number and, in the processor, raises a flag that
+# stays up until somebody reads it.
+
+# %%
+from course_utils.runs import float_faults
+
+float_faults.results_table()
+
+# %% [markdown]
+# IEEE 754 asks for exactly that: a default result, a flag, no interruption. (Vector kernels of `exp`
+# and `log`, and casts, do not even raise the flag.)
+#
+# Now try each in a child, and two integer divisions beside them. The second column *unmasks* the
+# float traps, so that a flag becomes a signal.
+
+# %%
+fates = float_faults.fates()
+fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+columns = ["as usual", "float traps unmasked"]
+plotting.draw_grid(
+    ax, rows=list(fates.as_usual), columns=columns, texts=fates.grid, good="lives"
+)  # fmt: skip
+ax.set_title("As usual, only a native integer division kills")
+killed = [fault for fault, fate in fates.as_usual.items() if fate == "SIGFPE"]
+unmasked = list(fates.unmasked.values()).count("SIGFPE") - len(killed)
+caption = f"As usual only {' and '.join(killed)} dies. Unmasked, {unmasked} float faults die as well"
+plotting.show(fig, f"{caption}; {list(fates.unmasked.values()).count('lives')} slip through.")
+
+# %%
+ex.WHAT_KILLS.recall("d", holds=killed == ["1 / 0, C integers"])
+
+# %% [markdown]
+# Torch checks its integers before it divides, and raises. C does not. Integers have no inf and no nan,
+# so the processor has nothing to return, and interrupts; Unix named that signal in the days when one
+# number covered all arithmetic.
+#
+# (64-bit Arm returns 0 instead. There the division above raises the signal itself.)
+
+# %% [markdown]
+# **Exercise 02.4, 4 minutes, one expression, 2 points.** Write `kills(a, b)`: does `a / b` end the
+# process on x86-64? The numbers are Python's `int` for a C `int` of 32 bits, and `float` for a C
+# `double`.
+
+
+# %%
+def kills(a, b):
+    """Whether the division of two C numbers ends the process."""
+    ### BEGIN SOLUTION
+    if float in (type(a), type(b)):
+        return False
+    return b == 0 or a // b == 2**31
+    ### END SOLUTION
+
+
+# %%
+ex.DIVISION.check(kills)
+
+# %% [markdown]
+# Back to the H20. cuBLASLt picks an algorithm for each matrix product on the CPU, from format and
+# **shape**, before a single number is read. There it divided integers. Our stand-in does that, with a
+# made-up heuristic: it deals rows out over tiles of 512 columns, and narrow bf16 products have no tile.
+# What does it say to numbers, format and shape?
+
+# %%
+products = {
+    "random numbers": (torch.bfloat16, 64, 1.0),
+    "all zeros": (torch.bfloat16, 64, 0.0),
+    "float32": (torch.float32, 64, 1.0),
+    "another shape": (torch.bfloat16, 512, 1.0),
+}
+
+
+def multiply(dtype, columns, scale):
+    with grpo_sigfpe.StandInGemm():
+        torch.randn(24, 128).mul(scale).to(dtype) @ torch.randn(128, columns).mul(scale).to(dtype)
+
+
+with diagnostics.warm_children(preload=["torch"]) as in_child:
+    ends = {name: in_child(multiply, *product).outcome for name, product in products.items()}
+print("with the stand-in:", ends)
+
+# %% [markdown]
+# That is how the stand-in was built; that the real routine is so, the threads say. Only on H20s, cuBLAS
+# 12.1.3.1:
+#
+# * [pytorch#152017](https://github.com/pytorch/pytorch/issues/152017): matrices of **zeros**, of one
+#   exact size; in *float16*, so bf16 is not alone ([vllm#4392](https://github.com/vllm-project/vllm/issues/4392)
+#   as well),
+# * [pytorch#133548](https://github.com/pytorch/pytorch/issues/133548): `Linear(1024, 18432)` in
+#   bfloat16, on a batch of 2,
+# * [Paddle#66921](https://github.com/PaddlePaddle/Paddle/issues/66921): bf16 dies; fp16 and fp32 do not.
+
+# %%
+verdicts.judge(
+    "C8", "useless here: zeros die; good practice elsewhere", "section 8, pytorch#152017",
+    holds=beyond["detailed, sound machine"].last_line == "grad_norm finite, weights finite",
+)  # fmt: skip
+verdicts.judge(
+    "C15", "wrong: one matrix product is enough, and plain inference dies too",
+    "section 8, vllm#2798", holds=ends["random numbers"] != "lived",
+)  # fmt: skip
+
+# %% [markdown]
+# ## 9. A signal that you want
+#
+# The unmasked traps are an instrument: the first 0/0 or overflow of a training step ends the child **at
+# its line**. Here is a GRPO-like step. It runs once before the block, because first imports may trap.
+# What happens when all four rewards are equal? And when they are float16, and large?
+
+
+# %%
+def training_step(rewards, bonus, dtype):
+    model, tokenizer = zoo.load_policy(MODEL, device="cpu"), zoo.load_tokenizer(MODEL)
+    ids = tokenizer(["17+25=42"] * 4, return_tensors="pt").input_ids
+    model(ids).logits.logsumexp(-1).sum().backward()
+    with diagnostics.unmask_float_traps():
+        logits = model(ids).logits[:, :-1]
+        chosen = logits.gather(-1, ids[:, 1:, None]).squeeze(-1)
+        logp = (chosen - logits.logsumexp(-1)).mean(-1)
+        shaped = torch.tensor(rewards, dtype=dtype) + bonus
+        advantages = (shaped - shaped.mean()) / shaped.std()
+        (-logp * advantages).sum().backward()
+
+
+# %%
+import inspect
+
+steps = {
+    "healthy": ([0.0, 1.0, 1.0, 0.0], 0.0, torch.float32),
+    "equal rewards": ([1.0, 1.0, 1.0, 1.0], 0.0, torch.float32),
+    "large, in float16": ([6e4, 1.0, 1.0, 0.0], 3e4, torch.float16),
+}
+scalar = {"ATEN_CPU_CAPABILITY": "default"}
+with diagnostics.warm_children(preload=["torch", "transformers"], env=scalar) as in_child:
+    trapped = {name: in_child(training_step, *step) for name, step in steps.items()}
+source = inspect.getsource(training_step).splitlines()
+first_line = training_step.__code__.co_firstlineno
+for name, found in trapped.items():
+    own = [frame for frame in found.stack if frame.file == "notebook cell"]
+    print(f"{name:18} {found.outcome}", *(source[f.line - first_line].strip() for f in own[:1]))
+
+# %% [markdown]
+# Without traps the same steps would just have put nan into the weights. (If the outcome above is
+# `Unsupported`: the traps are glibc's on x86-64; elsewhere use `watch`.)
+#
+# Mind its limits. Blind to what raised no flag above: `exp`, `log`, casts; and to every GPU. False alarms:
+# torch's `log_softmax` raises one on good numbers, hence `logsumexp` here, and vector softmax on masks,
+# hence `scalar`.
+
+# %%
+expect_symptom(
+    "each fault dies at its own line, or the traps are unsupported here",
+    holds=[t.outcome for t in trapped.values()] == ["lived", "SIGFPE", "SIGFPE"]
+    or {t.outcome for t in trapped.values()} == {"Unsupported"},
+)
+
+# %% [markdown]
+# ## 10. The fix
+#
+# The routine belongs to cuBLAS, so its version is what counts: 12.1.3.1 dies on an H20; 12.3.4.1, 12.4.5.8
+# and 12.5.2.13 are reported to work, as are torch builds for CUDA 11.8. The wheel decides: torch for
+# cu121 brings 12.1.3.1, torch 2.5.1 from the package index 12.4.5.8. A `libcublas.so.12` on
+# `LD_LIBRARY_PATH` goes before it. No NVIDIA release note is known to name the bug.
+#
+# The reporter's machine:
+
+# %%
+from course_utils.diagnostics.cublas import (
+    CublasEnvironment, diagnose_cublas, read_cublas_environment,
+)  # fmt: skip
+
+reporter = CublasEnvironment("2.5.1+cu121", "12.1", wheel="12.1.3.1", gpus=("NVIDIA H20",))
+found = diagnose_cublas(reporter)
+print(found)
+verdicts.judge(
+    "C2", "true, and the first clue: cu121 and H20", "section 10", holds=found.verdict == "affected"
+)  # fmt: skip
+
+# %% [markdown]
+# (The reporter did not list cuBLAS; 12.1.3.1 is inferred from cu121.)
+#
+# **Exercise 02.5, 6 minutes, six words, 4 points.** Six machines. What does each need? `"nothing"` (it is not
+# affected), `"wheel"` (affected; install another nvidia-cublas), `"path"` (affected; take the folder off
+# `LD_LIBRARY_PATH`), or `"unknown"` (no report says, either way)?
+
+# %%
+from course_utils.exercises.lesson_02.machines import listings_table
+
+listings_table()
+
+# %%
+### BEGIN SOLUTION
+needs = dict(A="wheel", B="nothing", C="path", D="nothing", E="unknown", F="nothing")
+### END SOLUTION
+
+# %%
+ex.MACHINES.check(needs)
+
+# %% [markdown]
+# And yours? `course doctor` has this row, too. It multiplies nothing, so that it cannot die.
+
+# %%
+mine = diagnose_cublas(read_cublas_environment())
+print("a verdict on this machine:", mine.verdict in ("affected", "not affected", "cannot tell"))
+
+# %% [markdown]
+# ## 11. Prove it
+#
+# The fix changes no setting. Below: the detailed run as reported, on the machine with the stand-in and
+# with a sound matrix product, beside the workaround of the thread. What does each cost?
+
+# %%
+proof = {
+    "defective": died.outcome,
+    "defective, bf16=False": one_changed["detailed, bf16=False"].outcome,
+    "sound cuBLAS": beyond["detailed, sound machine"].outcome,
+}
+costs = ("the run", "bf16: half the memory, fast tensor cores", "one pip install")
+rows = [(name, outcome, cost) for (name, outcome), cost in zip(proof.items(), costs, strict=True)]
+expect_symptom("the detailed run lives on sound ground", holds=proof["sound cuBLAS"] == "lived")
+Table(columns=("matrix product", "detailed run", "price"), rows=rows)
+
+# %% [markdown]
+# Dozens of processes were started above. Is one left?
+
+# %%
+left = [
+    child
+    for child in psutil.Process().children(recursive=True)
+    if child.status() != psutil.STATUS_ZOMBIE and "course_utils" in " ".join(child.cmdline())
+]
+print("children left running:", len(left))
+assert not left
+
+# %% [markdown]
+# ## 12. The verdicts
+#
+# Every claim of the article, and where you saw it decided.
+
+# %%
+verdicts.table()
+
+# %% [markdown]
+# ## 13. Next time
+#
+# * **Signature**: status 136 or `exitcode: -8`, no traceback, no nan, often before the first log line.
+# * **Look first** at GPU, CUDA build and cuBLAS version; set `PYTHONFAULTHANDLER=1` and run again.
+# * **Look-alikes**: 139 (SIGSEGV), 137 (out of memory, killed from outside), 134 (abort). With nan in
+#   the log it is another lesson: 03, 04, 05.
+# * **A guard**: `course doctor` before the job, `run_in_child` around it.
+
+# %% [markdown]
+# **Exercise 02.6, 2 minutes, two letters, 2 points.** 1) A job ends with status 136, without a log line.
+# Most is told by a) the loss curve, b) the gradient norm, c) the stack of the fault handler. 2) SIGFPE on
+# x86-64 means, as a rule, a) a nan in bf16, b) an integer division in native code, c) a float overflow.
+
+# %%
+# Two letters, for example {"1": "a", "2": "a"}
+### BEGIN SOLUTION
+quiz = {"1": "c", "2": "b"}
+### END SOLUTION
+
+# %%
+ex.QUIZ.check(quiz)
+
+# %% [markdown]
+# In three lines:
+#
+# * A float fault gives inf or nan and goes on; a native integer division by zero ends the process.
+# * Bisect settings, one child a probe, and never argue from the look of a configuration.
+# * On an H20, cuBLAS 12.1.3.1 is the fault: change the library, keep bf16.
+#
+# Further reading: [trl#2906](https://github.com/huggingface/trl/issues/2906), Zeller and Hildebrandt
+# (2002), [Simplifying and Isolating Failure-Inducing
+# Input](https://doi.org/10.1109/32.988498), and the manual pages
+# [signal(7)](https://man7.org/linux/man-pages/man7/signal.7.html) and
+# [fenv(3)](https://man7.org/linux/man-pages/man3/fenv.3.html).
+
+# %%
+ex.progress()

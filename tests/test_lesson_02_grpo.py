@@ -1,0 +1,109 @@
+"""What lesson 02 rests on: which runs die, of what, and which divisions do.
+
+About 20 s of CPU, most of it importing TRL in one warm child.
+"""
+
+import ctypes
+import platform
+import sys
+from contextlib import nullcontext
+
+import pytest
+import torch
+
+from course_utils.diagnostics import warm_children
+from course_utils.exercises.lesson_02.division import BY_ZERO, HARMLESS, TOO_LARGE
+from course_utils.exercises.lesson_02.machines import LISTINGS, NEEDS, RIGHT
+from course_utils.runs import float_faults, grpo_sigfpe
+from course_utils.runs.grpo_sigfpe import (
+    REPORTED,
+    SHORT,
+    STARTED,
+    StandInGemm,
+    ending_of,
+    endings_of,
+    is_sigfpe,
+)
+
+ON_X86 = sys.platform == "linux" and platform.machine() == "x86_64"
+
+
+@pytest.fixture(scope="module")
+def endings():
+    return endings_of(
+        {
+            "short": SHORT,
+            "reported": REPORTED,
+            "bf16=False": REPORTED | {"bf16": False},
+            "sound": REPORTED | {"sound": True, "max_steps": 2},
+            "overflow": REPORTED | {"sound": True, "fill_gradients": 2e38},
+            "no such setting": SHORT | {"warmup_ratio": 0.1},
+        },
+        device="cpu",
+    )
+
+
+def test_the_reported_run_dies_before_it_logs_and_the_short_one_lives(endings):
+    assert is_sigfpe(endings["reported"]) and endings["reported"].exit_code == -8
+    assert endings["reported"].last_line == STARTED
+    assert endings["reported"].stack[1].function == "choose_algorithm"
+    assert endings["short"].outcome == endings["bf16=False"].outcome == "lived"
+
+
+def test_without_the_stand_in_the_reported_run_trains(endings):
+    assert endings["sound"].last_line == "grad_norm finite, weights finite"
+
+
+def test_an_overflow_of_the_added_gradients_destroys_the_weights_and_kills_nobody(endings):
+    assert endings["overflow"].outcome == "lived"
+    assert endings["overflow"].last_line == "grad_norm inf, weights not finite"
+
+
+def test_a_setting_that_trl_does_not_know_is_an_exception_of_the_child(endings):
+    assert endings["no such setting"].outcome == "TypeError"
+    assert "warmup_ratio" in endings["no such setting"].exception
+
+
+def test_both_runs_have_the_same_settings_and_differ_in_each():
+    assert SHORT.keys() == REPORTED.keys()
+    assert all(SHORT[name] != REPORTED[name] for name in SHORT)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "columns", "dies"),
+    [(torch.bfloat16, 511, True), (torch.bfloat16, 512, False), (torch.float32, 64, False)],
+)
+def test_the_stand_in_looks_at_format_and_shape_only(monkeypatch, dtype, columns, dies):
+    monkeypatch.setattr(grpo_sigfpe, "divide_integers_by_zero", lambda: None)  # Python's raises
+    with pytest.raises(ZeroDivisionError) if dies else nullcontext(), StandInGemm():
+        product = torch.zeros(3, 8, dtype=dtype) @ torch.zeros(8, columns, dtype=dtype)
+        assert product.shape == (3, columns)
+
+
+def test_a_single_cold_run_ends_as_the_warm_one():
+    assert ending_of(SHORT | {"learning_rate": -1.0}, device="cpu").outcome == "ValueError"
+
+
+@pytest.mark.skipif(not ON_X86, reason="what an integer division does is the processor's own")
+def test_the_truth_table_of_the_divisions_is_that_of_the_processor():
+    with warm_children() as run:
+        for (a, b), kills in (BY_ZERO | HARMLESS | TOO_LARGE).items():
+            ended = run(lambda a=a, b=b: ctypes.CDLL(None).div(a, b))
+            assert is_sigfpe(ended) == kills, (a, b)
+
+
+@pytest.mark.skipif(not ON_X86, reason="float traps are glibc's, on x86-64")
+def test_only_the_native_integer_division_kills_unless_traps_are_unmasked():
+    fates = float_faults.fates()
+    assert [fault for fault, fate in fates.as_usual.items() if fate == "SIGFPE"] == [
+        "1 / 0, C integers"
+    ]
+    died = {fault for fault, fate in fates.unmasked.items() if fate == "SIGFPE"}
+    flagged = {row[0] for row in float_faults.results_table().rows if row[2] != "-"}
+    assert died == flagged | {"1 / 0, C integers"}
+    assert all(fate != "exception" or "torch" in f for f, fate in fates.as_usual.items())
+
+
+def test_each_need_of_a_machine_occurs_and_no_two_listings_are_alike():
+    assert set(RIGHT.values()) == set(NEEDS)
+    assert len(set(LISTINGS.values())) == len(LISTINGS)
