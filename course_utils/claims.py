@@ -121,17 +121,28 @@ class Verdicts:
             BadRequest: there is no such claim.
             DidNotFail: `holds` is false, so the evidence is not there.
         """
-        if claim not in self._claims:
-            raise BadRequest(
-                f"there is no claim {self.topic}/{claim}",
-                why="a verdict belongs to a claim of the article",
-                fix=f"use one of {', '.join(self._claims)}",
-            )
         if not holds:
             raise DidNotFail(
                 f"{self.topic}/{claim} was to be judged {verdict!r}, but the evidence is not there",
                 why="a verdict of this course rests on what its cells compute",
                 fix="look at the values above; run `course doctor` if you changed nothing",
+            )
+        self._record(claim, verdict, evidence)
+
+    def cite(self, claim: str, verdict: str, source: str) -> None:
+        """Record a verdict that no cell can show: it rests on what was read, and says so.
+
+        Raises:
+            BadRequest: there is no such claim.
+        """
+        self._record(claim, verdict, f"read, not run: {source}")
+
+    def _record(self, claim: str, verdict: str, evidence: str) -> None:
+        if claim not in self._claims:
+            raise BadRequest(
+                f"there is no claim {self.topic}/{claim}",
+                why="a verdict belongs to a claim of the article",
+                fix=f"use one of {', '.join(self._claims)}",
             )
         self._verdicts[claim] = (verdict, evidence)
         print(f"{self.topic}/{claim}, {self._claims[claim]!r}: {verdict}")

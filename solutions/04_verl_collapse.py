@@ -587,7 +587,7 @@ print(textwrap.fill(", ".join(vars(sick.settings)), 90))
 ### BEGIN SOLUTION
 my_suspect = {"entropy_coeff": 0.0}
 ### END SOLUTION
-mine = {} if my_suspect is TODO else {f"mine: {my_suspect}": my_suspect}
+mine = {f"mine: {my_suspect}": my_suspect} if isinstance(my_suspect, dict) else {}
 for name, outcome in outcomes_of(mine, num_steps=NUM_STEPS, **run).runs.items():
     print(f"{name}: weights {outcome.words[2]}")
 
@@ -601,7 +601,7 @@ inverted = given.kl_loss_type == "low_var_kl" and alive["kl_loss_type=mse"]
 verdicts.judge("C11", "inverted: it is what breaks", "section 9", holds=inverted)
 verdicts.judge("C12", "wrong: two knobs", "section 9", holds=not alive["kl_coef=0"])
 threads = "verl#721 (GSM8K, REINFORCE++), verl#747 (PRIME)"
-verdicts.judge("C5", "true", threads, holds=True)
+verdicts.cite("C5", "true", threads)
 
 # %% [markdown]
 # ## 10. Mend it, and prove it

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Element 0 of tensors does not require grad and does not have a grad_fn
 #
-# After 40 minutes you will be able to
+# After 55 minutes you will be able to
 #
 # * **locate** the place where a gradient is lost,
 # * **mend** six different causes of one message,

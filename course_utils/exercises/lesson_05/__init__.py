@@ -27,12 +27,12 @@ FIRST_BAD = Prediction(
 SCALE_END = Prediction(
     id="05.b",
     name="SCALE_END",
-    question="If every step is skipped, where does the scaler's scale end?",
+    question="Two hundred steps are skipped, then one is healthy. What became of the scale?",
     choices={
-        "a": "it settles where the gradients fit",
-        "b": "it stops at 1",
-        "c": "it reaches 0, and the steps stay skipped",
-        "d": "it reaches 0, and then it destroys the weights",
+        "a": "it settled where the gradients fit",
+        "b": "it stopped at 1, and the healthy step is taken",
+        "c": "it is 0, and the healthy step is skipped too",
+        "d": "it is 0, and the healthy step destroys the weights",
     },
 )
 
@@ -46,7 +46,7 @@ CLOSER = Prediction(
 LESSON = Lesson(
     stem="05_gemma_fp16",
     title="Loss 0, grad_norm 0, reward nan",
-    minutes=45,
+    minutes=60,
     exercises=(PEAKS, SCALER, FIX, KEEP, RESCALE, FACTOR, QUIZ),
     predictions=(FIRST_BAD, SCALE_END, CLOSER),
 )

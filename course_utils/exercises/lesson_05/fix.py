@@ -45,7 +45,7 @@ def every_step_finite(trained) -> str | None:
 
 def adapters_move(trained) -> str | None:
     outcome = trained.outcome
-    if outcome.num_moved == outcome.num_trained or outcome.num_dead_steps:
+    if outcome.num_moved == outcome.num_trained:
         return None
     return f"{outcome.num_moved} of {outcome.num_trained} trained tensors changed in three steps"
 

@@ -20,11 +20,16 @@ class Kept:
     logits: Tensor
     gradient: Tensor  # of the embedding
     formats: frozenset[torch.dtype]  # of what the linear layers put out
+    first_overflow: str  # the module that put out inf or nan before any other; "" if none did
 
 
 def run_in_half(keep_in_float32) -> Kept:
-    model, formats = sick(), set()
+    model, formats, overflows = sick(), set(), []
     keep_in_float32(model)
+    for name, module in model.named_modules():
+        module.register_forward_hook(
+            lambda _m, _i, out, name=name: overflows.append(name) if _overflows(out) else None
+        )
     for module in model.modules():
         if isinstance(module, nn.Linear):
             module.register_forward_hook(lambda _m, _i, out: formats.add(out.dtype))
@@ -32,14 +37,19 @@ def run_in_half(keep_in_float32) -> Kept:
         logits = model(**BATCH).logits.float()
     logits.logsumexp(-1).mean().backward()
     gradient = model.get_input_embeddings().weight.grad
-    return Kept(logits.detach(), gradient, frozenset(formats))
+    return Kept(logits.detach(), gradient, frozenset(formats), next(iter(overflows), ""))
+
+
+def _overflows(output: object) -> bool:
+    return isinstance(output, Tensor) and not output.isfinite().all()
 
 
 def all_finite(kept) -> str | None:
     for name, tensor in (("logits", kept.logits), ("gradients", kept.gradient)):
         bad = int((~tensor.isfinite()).sum())
         if bad:
-            return f"{bad} of {tensor.numel()} {name} are not finite"
+            where = f"; the first module to put out inf or nan is {kept.first_overflow or 'none'}"
+            return f"{bad} of {tensor.numel()} {name} are not finite{where}"
     return None
 
 
@@ -146,7 +156,7 @@ KEEP = Exercise(
             "The linear layers still compute in float16.",
             products_in_half,
             why="they are nearly all of the work; that is what mixed precision is for",
-            next="touch the overflowing modules only, two in every layer",
+            next="touch only the modules that overflow",
         ),
     ),
     right=(keep_by_hook, keep_by_new_forward),

@@ -11,22 +11,22 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 
 class Times(nn.Module):
-    """Multiplies by a constant, so that what every module puts out is known beforehand."""
+    """Known arithmetic, so that what every module puts out is known beforehand."""
 
-    def __init__(self, factor: float) -> None:
+    def __init__(self, factor: float, *, plus: float = 0.0) -> None:
         super().__init__()
-        self.factor = factor
+        self.factor, self.plus = factor, plus
 
     def forward(self, x):
-        return x * self.factor
+        return x * self.factor + self.plus
 
 
 class Chain(nn.Module):
-    """Puts out x * 2, then x * -6, then x * -3."""
+    """Puts out 2x, then 1 - 6x, then half of that: a changed sign on the way shows."""
 
-    def __init__(self, last: float = 0.5) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.first, self.second, self.third = Times(2.0), Times(-3.0), Times(last)
+        self.first, self.second, self.third = Times(2.0), Times(-3.0, plus=1.0), Times(0.5)
 
     def forward(self, x):
         return self.third(self.second(self.first(x)))
@@ -35,8 +35,8 @@ class Chain(nn.Module):
 NAMES = ("first", "second", "third")
 
 
-def _differs(peaks, x: list[float], want: tuple[float, ...], *, last: float = 0.5) -> str | None:
-    found = peaks(Chain(last), {"x": torch.tensor(x)}, list(NAMES))
+def _differs(peaks, x: list[float], want: tuple[float, ...]) -> str | None:
+    found = peaks(Chain(), {"x": torch.tensor(x)}, list(NAMES))
     if not isinstance(found, dict):
         return f"it gives a {type(found).__name__}, where a dict of name and number is asked"
     if set(found) != set(NAMES):
@@ -50,12 +50,12 @@ def _differs(peaks, x: list[float], want: tuple[float, ...], *, last: float = 0.
 
 
 def each_module_by_name(peaks) -> str | None:
-    return _differs(peaks, [1.0, -1.0, 5.0, -5.0], (10.0, 30.0, 15.0))
+    return _differs(peaks, [1.0, -1.0, 5.0, -5.0], (10.0, 31.0, 15.5))
 
 
 def magnitude_counts(peaks) -> str | None:
-    return _differs(peaks, [1.0, 5.0], (10.0, 30.0, 15.0)) or _differs(
-        peaks, [-7.0, 2.0], (14.0, 42.0, 21.0)
+    return _differs(peaks, [1.0, 5.0], (10.0, 29.0, 14.5)) or _differs(
+        peaks, [-7.0, 2.0], (14.0, 43.0, 21.5)
     )
 
 
@@ -139,6 +139,22 @@ def peaks_of_inputs(model, batch, names):
     return found
 
 
+def peaks_that_change_the_model(model, batch, names):
+    found = {}
+
+    def note(name, output):
+        found[name] = output.abs().max().item()
+        return output.abs()
+
+    hooks = [
+        model.get_submodule(name).register_forward_hook(lambda m, i, o, name=name: note(name, o))
+        for name in names
+    ]
+    model(**batch)
+    [hook.remove() for hook in hooks]
+    return found
+
+
 def peaks_left_behind(model, batch, names):
     found = {}
     for name in names:
@@ -168,7 +184,8 @@ PEAKS = Exercise(
     hints=(
         "How do you get at what a module puts out, without changing the model's code?",
         "register_forward_hook(f) calls f(module, inputs, output). The name has to be bound when "
-        "the hook is made: a loop variable is read later, when it has its last value.",
+        "the hook is made: a loop variable is read later, when it has its last value. Whatever f "
+        "returns takes the output's place, so let it return None.",
         "hook = model.get_submodule(name).register_forward_hook(lambda m, i, out, name=name: "
         "found.update({name: out.abs().max().item()})); run the model; hook.remove() for each.",
     ),
@@ -177,7 +194,8 @@ PEAKS = Exercise(
             "Every asked module is there, under its own name, with what it puts out.",
             each_module_by_name,
             why="an overflow is found by its place; a wrong name sends you to the wrong layer",
-            next="print found: is each name there, with the output and not the input?",
+            next="print found: is each name there, with the output and not the input? Does your "
+            "hook return something? That would take the output's place.",
         ),
         Criterion(
             "A large negative number counts as large.",
@@ -202,6 +220,7 @@ PEAKS = Exercise(
     wrong=(
         Wrong(peaks_late_name, caught_by=each_module_by_name),
         Wrong(peaks_of_inputs, caught_by=each_module_by_name),
+        Wrong(peaks_that_change_the_model, caught_by=each_module_by_name),
         Wrong(peaks_without_abs, caught_by=magnitude_counts),
         Wrong(peaks_of_finite, caught_by=bad_numbers_show),
         Wrong(peaks_left_behind, caught_by=leaves_no_hook),
