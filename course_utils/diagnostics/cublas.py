@@ -3,6 +3,8 @@
 A pure verdict on a description of the machine, and a reader for the real one. Nothing is
 multiplied here: on an affected machine that would end the process.
 
+float16 products die as well: vllm#2798, vllm#4392, pytorch#152017.
+
 Sources: huggingface/trl#2906; pytorch#133548 and #152017; vllm#2798 and #4392; Paddle#66921;
 LlamaFactory#2750 and #6741; Seed-Coder#11; EasyAnimate#32; diffusers#11241. All of them on H20.
 """

@@ -17,6 +17,7 @@ from course_utils.diagnostics.traps import (
 )
 from course_utils.errors import Unsupported
 from course_utils.report import Table
+from course_utils.runs.grpo_sigfpe import is_sigfpe
 
 N = 16  # numbers in a tensor: enough for a vector kernel
 
@@ -36,7 +37,7 @@ INTEGER_FAULTS: dict[str, Callable[[], object]] = {
     "1 / 0, C integers": divide_integers_by_zero,
 }
 FAULTS = FLOAT_FAULTS | INTEGER_FAULTS
-WORDS = {"lived": "lives", "SIGFPE": "SIGFPE", "Unsupported": "no traps here"}
+WORDS = {"lived": "lives", "Unsupported": "no traps here"}
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ def fates() -> Fates:
     with warm_children(preload=["torch"]) as in_child:
 
         def tried(fault: str, *, unmasked: bool) -> str:
-            outcome = in_child(_attempt, fault, unmasked).outcome
-            return WORDS.get(outcome, "exception")
+            found = in_child(_attempt, fault, unmasked)
+            return "SIGFPE" if is_sigfpe(found) else WORDS.get(found.outcome, "exception")
 
         return Fates(
             {fault: tried(fault, unmasked=False) for fault in FAULTS},

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils import training, zoo
 from course_utils.diagnostics import Autopsy, run_in_child, warm_children
-from course_utils.diagnostics.traps import divide_integers_by_zero
+from course_utils.diagnostics.traps import SELF_RAISED, divide_integers_by_zero
 from course_utils.report import Table
 from course_utils.runs.frozen_inputs import reward_len
 
@@ -196,3 +196,8 @@ def is_sigfpe(autopsy: Autopsy) -> bool:
     """Whether SIGFPE ended the child; Windows has no signals, and a status of its own instead."""
     on_windows = sys.platform == "win32" and autopsy.exit_code not in (0, 1)
     return autopsy.signal_name == "SIGFPE" or on_windows
+
+
+def raised_by(autopsy: Autopsy) -> str:
+    """Who raised the signal: the processor, or, where that does not trap, the stand-in."""
+    return f"the stand-in ({SELF_RAISED})" if SELF_RAISED in autopsy.stderr else "the processor"

@@ -43,10 +43,10 @@ def listings_table() -> Table:
 
 def _compare(needs: dict, letters: str) -> str | None:
     for letter in letters:
-        given = str(needs.get(letter)).strip().lower()
+        given = str(needs.get(letter, needs.get(letter.lower()))).strip().lower()
         if given not in NEEDS:
             choices = ", ".join(NEEDS)
-            return f"for {letter} it says {needs.get(letter)!r}, where one of {choices} is asked"
+            return f"for {letter} it says {given!r}, where one of {choices} is asked"
         if given != RIGHT[letter]:
             return f"for {letter} it says {given!r}"
     return None
@@ -72,7 +72,7 @@ MACHINES = Exercise(
     id="02.5",
     name="MACHINES",
     title="Six machines",
-    minutes=6,
+    minutes=5,
     difficulty="six words",
     points=4,
     reads="needs",
