@@ -8,6 +8,7 @@ CourseError          base class: what was seen, why it matters, what to do
   NotSaved           a file that could not be written; what was there before still is
   ModelUnavailable   a model that cannot be loaded
   ShapeMismatch      tensors whose shapes do not belong together
+  IndexUnreachable   old versions are needed, and no package index answers
   Unsupported        something this machine or platform cannot do
   TrainingStopped    the guard ended a run that had become non-finite
 """
@@ -53,6 +54,10 @@ class ModelUnavailable(CourseError):
 
 class ShapeMismatch(CourseError):
     """Tensors whose shapes do not belong together."""
+
+
+class IndexUnreachable(CourseError):
+    """Old versions are needed, and no package index answers. `saw` says all of it alone."""
 
 
 class Unsupported(CourseError):

@@ -14,6 +14,7 @@ COMMANDS = {
     "status": ("status", "Show your progress in all lessons."),
     "reset": ("status", "Start a lesson or one exercise afresh; your copy is kept."),
     "doctor": ("doctor", "Say whether this machine can run the course."),
+    "era": ("era", "Run a failure in the versions of its day, and in today's."),
     "build": ("build", "Make both notebooks of each lesson from solutions/*.py."),
 }
 BAD_INPUT, INTERRUPTED = 2, 130

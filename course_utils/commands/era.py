@@ -1,0 +1,95 @@
+"""`course era`: each failure in the versions of its day beside those of today."""
+
+import click
+
+from course_utils.eras import ERAS, WHEN, ThenAndNow, find_era, measure
+from course_utils.eras.declare import Era
+from course_utils.eras.environment import Environment, built, cache_folder, remove, size_of
+from course_utils.errors import BadRequest, IndexUnreachable
+from course_utils.notebook.repository import find_repository
+from course_utils.report import Table
+
+MIB = 2**20
+NO_INDEX = 3
+
+
+@click.command()
+@click.argument("lesson", required=False)
+@click.option("--then", "only", flag_value="then", help="Only in the versions of its day.")
+@click.option("--now", "only", flag_value="now", help="Only in today's.")
+@click.option("--remove", "removing", is_flag=True, help="Delete the environments instead.")
+@click.pass_context
+def era(ctx: click.Context, lesson: str | None, only: str | None, removing: bool) -> None:
+    """Run the reported script of LESSON in its old versions and in today's, side by side.
+
+    Without LESSON: which eras there are. Exit 1: a symptom is not as expected. Exit 3: the old
+    versions are not here, and no package index can be reached.
+    """
+    wanted = [_era_of(lesson)] if lesson else list(ERAS)
+    if removing:
+        click.echo(remove_all(wanted))
+        return
+    if lesson is None:
+        if only:
+            raise BadRequest(
+                f"--{only} without a lesson",
+                why="it says in which versions one lesson's script runs",
+                fix=f"name a lesson: course era {ERAS[0].number} --{only}",
+            )
+        click.echo(eras_table().text())
+        return
+    try:
+        found = run_era(wanted[0], (only,) if only else WHEN)
+    except IndexUnreachable as error:
+        click.echo(error.saw, err=True)
+        ctx.exit(NO_INDEX)
+    click.echo(found.text())
+    ctx.exit(int(not found.is_proven))
+
+
+def _era_of(lesson: str) -> Era:
+    [stem] = find_repository().find((lesson,))
+    return find_era(stem)
+
+
+def run_era(era: Era, when: tuple[str, ...]) -> ThenAndNow:
+    """Measure, saying on stderr what is going on; the first time takes a minute."""
+    facts = {}
+    for one in when:
+        environment = era.then if one == "then" else era.now
+        if environment and not environment.path.exists():
+            click.echo(f"building {environment.path}, once ...", err=True)
+        click.echo(f"running the script, {one} ...", err=True)
+        facts[one] = measure(era, one)
+    return ThenAndNow(era, facts)
+
+
+def locks_of(era: Era) -> list[str]:
+    return [lock.lock for lock in (era.then, era.now) if lock]
+
+
+def eras_table() -> Table:
+    """Every era, its versions, and what is on disk."""
+    rows = []
+    for era in ERAS:
+        folders = [folder for lock in locks_of(era) for folder in built(lock)]
+        size = f"{sum(map(size_of, folders)) / MIB:.0f} MiB" if folders else "not built"
+        rows.append((era.stem, era.thread, _both(era.then, era.now, era.versions), size))
+    columns = ("lesson", "report", "versions then", "on disk")
+    notes = (
+        f"Environments are in {cache_folder()}; `course era --remove` deletes them.",
+        "`course era LESSON` runs the reported script then and now.",
+    )
+    return Table(columns=columns, rows=rows, title="Eras", notes=notes)
+
+
+def _both(then: Environment, now: Environment | None, versions: str) -> str:
+    own = ", ".join(f"{name} {version}" for name, version in now.pins.items()) if now else ""
+    return f"{versions} (now: {own})" if own else versions
+
+
+def remove_all(wanted: list[Era]) -> str:
+    """Delete their environments, and say what went."""
+    removed = remove([lock for era in wanted for lock in locks_of(era)])
+    names = [folder.name for folder in removed]
+    return f"removed from {cache_folder()}: {', '.join(names)}" if names else "nothing to remove"
