@@ -6,6 +6,7 @@
 #   make lab    JupyterLab on notebooks/
 #   make build  regenerate both notebooks of every lesson from solutions/*.py
 #   make bench  cost and speed, side by side
+#   make eras   all five failures in the versions of their day, and in today's (needs the package index)
 #   make lock   write requirements.lock anew from what is installed
 
 PYTHON ?= python3
@@ -16,7 +17,7 @@ INSTALLED := .venv/.installed
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: run test lab build bench lock
+.PHONY: run test lab build bench eras lock
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -39,6 +40,9 @@ build: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
+
+eras: $(INSTALLED)
+	$(BIN)/course era --all
 
 lock: $(INSTALLED)
 	$(BIN)/python -m pip freeze --exclude-editable \

@@ -17,9 +17,12 @@ NO_INDEX = 3
 @click.argument("lesson", required=False)
 @click.option("--then", "only", flag_value="then", help="Only in the versions of its day.")
 @click.option("--now", "only", flag_value="now", help="Only in today's.")
+@click.option("--all", "everything", is_flag=True, help="Every era, one after the other.")
 @click.option("--remove", "removing", is_flag=True, help="Delete the environments instead.")
 @click.pass_context
-def era(ctx: click.Context, lesson: str | None, only: str | None, removing: bool) -> None:
+def era(
+    ctx: click.Context, lesson: str | None, only: str | None, everything: bool, removing: bool
+) -> None:
     """Run the reported script of LESSON in its old versions and in today's, side by side.
 
     Without LESSON: which eras there are. Exit 1: a symptom is not as expected. Exit 3: the old
@@ -28,23 +31,32 @@ def era(ctx: click.Context, lesson: str | None, only: str | None, removing: bool
     wanted = [_era_of(lesson)] if lesson else list(ERAS)
     if removing:
         click.echo(remove_all(wanted))
-        return
-    if lesson is None:
-        if only:
-            raise BadRequest(
-                f"--{only} without a lesson",
-                why="it says in which versions one lesson's script runs",
-                fix=f"name a lesson: course era {ERAS[0].number} --{only}",
-            )
+    elif lesson or everything:
+        ctx.exit(run_eras(wanted, (only,) if only else WHEN))
+    elif only:
+        raise BadRequest(
+            f"--{only} without a lesson",
+            why="it says in which versions one lesson's script runs",
+            fix=f"name a lesson, or all: course era {ERAS[0].number} --{only}",
+        )
+    else:
         click.echo(eras_table().text())
-        return
-    try:
-        found = run_era(wanted[0], (only,) if only else WHEN)
-    except IndexUnreachable as error:
-        click.echo(error.saw, err=True)
-        ctx.exit(NO_INDEX)
-    click.echo(found.text())
-    ctx.exit(int(not found.is_proven))
+
+
+def run_eras(wanted: list[Era], when: tuple[str, ...]) -> int:
+    """Run and print each; the exit code. What cannot be built ends it at once."""
+    unproven = []
+    for one in wanted:
+        try:
+            found = run_era(one, when)
+        except IndexUnreachable as error:
+            click.echo(error.saw, err=True)
+            return NO_INDEX
+        click.echo(f"{found.text()}\n")
+        unproven += [] if found.is_proven else [one.stem]
+    if unproven:
+        click.echo(f"not as expected: {', '.join(unproven)}", err=True)
+    return int(bool(unproven))
 
 
 def _era_of(lesson: str) -> Era:
