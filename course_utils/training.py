@@ -8,15 +8,18 @@ from functools import cache
 from course_utils.report import Table
 
 
-def quiet_config() -> dict[str, object]:
+def quiet_config(*, output_dir: str | None = None) -> dict[str, object]:
     """Settings that keep any Trainer from writing, reporting and printing; nothing numerical.
+
+    Args:
+        output_dir: a folder that exists; None means one that this process removes at its end.
 
     >>> quiet_config()["save_strategy"]
     'no'
     """
     _exempt_imports_from_collection()
     return {
-        "output_dir": _scratch_folder().name,
+        "output_dir": output_dir or _scratch_folder().name,
         "report_to": "none",
         "save_strategy": "no",
         "disable_tqdm": True,

@@ -8,6 +8,7 @@ import platform
 import sys
 from contextlib import nullcontext
 
+import psutil
 import pytest
 import torch
 
@@ -62,6 +63,14 @@ def test_an_overflow_of_the_added_gradients_destroys_the_weights_and_kills_nobod
 def test_a_setting_that_trl_does_not_know_is_an_exception_of_the_child(endings):
     assert endings["no such setting"].outcome == "TypeError"
     assert "warmup_ratio" in endings["no such setting"].exception
+
+
+def test_a_run_that_dies_leaves_no_folder_and_no_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert is_sigfpe(ending_of(REPORTED, device="cpu"))
+    assert not list(tmp_path.glob("course-*"))
+    alive = [child.cmdline() for child in psutil.Process().children(recursive=True)]
+    assert not [command for command in alive if "course_utils.diagnostics.callee" in command]
 
 
 def test_both_runs_have_the_same_settings_and_differ_in_each():

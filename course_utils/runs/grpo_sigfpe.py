@@ -5,6 +5,7 @@ configuration, the integer division, the signal, the exit code and the stack.
 """
 
 import sys
+import tempfile
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -128,9 +129,11 @@ def _build(settings: dict[str, object], *, model: str, device: str, seed: int, m
         per_device_train_batch_size=REPLIES, max_steps=max_steps, seed=seed,
         activation_checkpointing=False, use_cpu=policy.device.type == "cpu",
     )  # fmt: skip
+    # Nothing is written there, and a process that dies could not remove a folder of its own.
+    quiet = training.quiet_config(output_dir=tempfile.gettempdir())
     return GRPOTrainer(
         model=policy,
-        args=GRPOConfig(**(training.quiet_config() | common | settings)),
+        args=GRPOConfig(**(quiet | common | settings)),
         reward_funcs=reward_len,
         train_dataset=zoo.arithmetic.prompts(64, seed, level="hard"),
         processing_class=zoo.load_tokenizer(model),
