@@ -196,9 +196,7 @@ for file in shown:
 print("last line of output:", died.last_line)
 print("not in the log:", ", ".join(died.missing))
 no_line = died.last_line == grpo_sigfpe.STARTED and "nan or inf" in died.missing
-verdicts.judge(
-    "C9", "useless here: it dies before the first log line", "section 5", holds=no_line
-)
+verdicts.judge("C9", "useless here: it dies before the first log line", "section 5", holds=no_line)
 verdicts.judge("C12", "useless here, as C9", "section 5", holds=no_line)
 
 # %% [markdown]
