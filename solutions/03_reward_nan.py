@@ -763,6 +763,15 @@ print("fix:", caught.error.fix)
 verdicts.table()
 
 # %% [markdown]
+# And the failure itself, in the libraries of its day and in yours. `course era 03` runs the reported
+# script in both.
+
+# %%
+from course_utils import eras
+
+eras.row("03")
+
+# %% [markdown]
 # The thread ends where you began: the reporter found `torch_dtype half` and used `auto`
 # ([trl#2367](https://github.com/huggingface/trl/issues/2367)). The same mechanism elsewhere:
 # [pytorch#147437](https://github.com/pytorch/pytorch/issues/147437). Today defaults hide it

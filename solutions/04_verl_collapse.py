@@ -767,6 +767,15 @@ print("largest bounded k3:", round(math.exp(10) - 10 - 1))
 verdicts.table()
 
 # %% [markdown]
+# And the failure itself, in the libraries of its day and in yours. `course era 04` runs the reported
+# script in both.
+
+# %%
+from course_utils import eras
+
+eras.row("04")
+
+# %% [markdown]
 # The repairs in verl: [#782](https://github.com/volcengine/verl/pull/782) (masked mean),
 # [#789](https://github.com/volcengine/verl/pull/789) (no step on nan),
 # [#1779](https://github.com/volcengine/verl/pull/1779) (the bound; its text says ±10, its code ±20),

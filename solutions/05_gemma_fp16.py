@@ -896,6 +896,15 @@ print("load_for_float16 gives", ready.dtype)
 verdicts.table()
 
 # %% [markdown]
+# And the failure itself, in the libraries of its day and in yours. `course era 05` runs the reported
+# script in both.
+
+# %%
+from course_utils import eras
+
+eras.row("05")
+
+# %% [markdown]
 # The thread ends in bfloat16. The rescaling was proposed for Transformers in
 # [#37226](https://github.com/huggingface/transformers/pull/37226), without eps, and is not in it;
 # vLLM keeps the stream in float32

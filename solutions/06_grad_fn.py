@@ -1016,6 +1016,15 @@ for name, change in {"silent": {}, "with your fix": ex.FIX.answer}.items():
 verdicts.table()
 
 # %% [markdown]
+# And the failure itself, in the libraries of its day and in yours. `course era 06` runs the reported
+# script in both.
+
+# %%
+from course_utils import eras
+
+eras.row("06")
+
+# %% [markdown]
 # ## 16. Next time
 #
 # * **Signature**: the message names only the loss. Go back from it to the first tensor that should
