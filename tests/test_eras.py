@@ -7,7 +7,7 @@ import pytest
 from fake_course import cli
 
 from course_utils import eras
-from course_utils.eras import environment
+from course_utils.eras import environment, folders
 from course_utils.eras.declare import SCRIPTS
 from course_utils.eras.environment import Environment
 from course_utils.errors import BadRequest, IndexUnreachable
@@ -19,7 +19,7 @@ SMALL = "04_verl_collapse_now"
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv(environment.ENV_NAME, str(tmp_path / "eras"))
+    monkeypatch.setenv(folders.ENV_NAME, str(tmp_path / "eras"))
     return tmp_path / "eras"
 
 
@@ -128,3 +128,20 @@ def test_the_list_names_every_era(cache):
 
 def test_an_unreachable_index_is_an_error_of_its_own():
     assert not issubclass(IndexUnreachable, BadRequest)
+
+
+def gemma_facts(fp16_loss: float) -> dict:
+    healthy = {"losses": [0.7], "grad_norms": [0.2], "rewards": [0.0], "moved": 8}
+    sick = {"losses": [fp16_loss], "rewards": [float("nan")], "moved": 0, "scale": 1.0}
+    return {"fp16=True": sick, "float32": healthy, "bf16=True": healthy}
+
+
+@pytest.mark.parametrize(("loss", "exit_code"), [(0.0, 0), (0.7, 1)])
+def test_the_exit_code_is_1_when_a_symptom_is_not_reproduced(monkeypatch, cache, loss, exit_code):
+    from course_utils.commands import era
+
+    monkeypatch.setattr(era, "measure", lambda *_: gemma_facts(loss))
+    result = cli("era", "05", "--then")
+    assert result.exit_code == exit_code
+    assert ("not reproduced, NOT AS EXPECTED: 0.7" in result.stdout) is bool(exit_code)
+    assert "From the report to the script" in result.stdout

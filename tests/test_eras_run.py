@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from course_utils import eras
-from course_utils.eras import environment
+from course_utils.eras import environment, folders
 from course_utils.errors import IndexUnreachable
 
 
@@ -26,7 +26,7 @@ def measured(tmp_path_factory):
     """A function of lesson and "then" or "now" that gives the facts, measured once."""
     known = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(environment.ENV_NAME, str(tmp_path_factory.mktemp("eras")))
+        patch.setenv(folders.ENV_NAME, str(tmp_path_factory.mktemp("eras")))
 
         def facts(lesson: str, when: str) -> dict:
             if (lesson, when) not in known:

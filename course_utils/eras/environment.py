@@ -7,15 +7,10 @@ lock, Python and torch stay the same, and never writes to the course's own envir
 import hashlib
 import importlib.metadata
 import os
-import platform
-import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import venv
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,28 +20,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from course_utils.diagnostics.children import run_process
+from course_utils.eras.folders import cache_folder, remove_unfinished, whole_or_nothing
 from course_utils.errors import IndexUnreachable, Unsupported
 
-ENV_NAME = "COURSE_ERAS"  # another folder for the environments
 LOCKS = Path(__file__).parent / "locks"
-LINKS, PATH_FILE, BUILDING = "linked", "linked.pth", ".building-"
+LINKS, PATH_FILE = "linked", "linked.pth"
 BUILD_S = 900.0
 # What pip says when no index answers; with none reached it knows of no version at all.
 UNREACHABLE = ("from versions: none", "Connection", "Temporary failure", "timed out")
 ELSEWHERE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
-
-
-def cache_folder() -> Path:
-    """Where all environments are: COURSE_ERAS, else a folder in the user's cache.
-
-    >>> cache_folder().is_absolute()
-    True
-    """
-    if named := os.environ.get(ENV_NAME):
-        return Path(named).resolve()
-    at_home = {"Windows": "AppData/Local", "Darwin": "Library/Caches"}
-    default = Path.home() / at_home.get(platform.system(), ".cache")
-    return Path(os.environ.get("XDG_CACHE_HOME") or default) / "course-eras"
 
 
 @dataclass(frozen=True)
@@ -93,7 +75,7 @@ class Environment:
             if self.path.exists():
                 return False
             remove_unfinished()
-            with _whole_or_nothing(self.path) as folder:
+            with whole_or_nothing(self.path) as folder:
                 venv.EnvBuilder(with_pip=False, symlinks=os.name != "nt").create(folder)
                 self._install(folder)
                 self._link(folder)
@@ -103,6 +85,8 @@ class Environment:
     def _install(self, folder: Path) -> None:
         pip = [sys.executable, "-m", "pip", "--python", str(python_in(folder)), "install"]
         pip += ["--quiet", "--no-deps", "--no-compile", "--only-binary", ":all:", "--no-input"]
+        # The locked wheels were tried; verl 0.9.1 does not say that it works on Python 3.13.
+        pip += ["--ignore-requires-python"]
         pip += ["--disable-pip-version-check", "--retries", "1", "--timeout", "15"]
         lock = ["--requirement", str(LOCKS / f"{self.lock}.txt")]
         env = {"PYTHONPATH": "", **{name: "" for name in ELSEWHERE if name in os.environ}}
@@ -158,24 +142,6 @@ def site_packages(prefix: str) -> str:
     return sysconfig.get_path("purelib", "venv", vars={"base": prefix, "platbase": prefix})
 
 
-@contextmanager
-def _whole_or_nothing(path: Path) -> Iterator[Path]:
-    """A folder beside `path` that takes its place when the block ends well, and is gone if not."""
-    folder = Path(tempfile.mkdtemp(prefix=BUILDING, dir=path.parent))
-    try:
-        yield folder
-        os.replace(folder, path)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def remove_unfinished() -> None:
-    """Clear away what a killed build left; only under the lock."""
-    for folder in cache_folder().glob(f"{BUILDING}*"):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def files_of_torch() -> list[Path]:
     """What must show through for torch to work: its own folders, and those of what it needs."""
     names, waiting = set(), ["torch"]
@@ -193,27 +159,3 @@ def files_of_torch() -> list[Path]:
         if file.parts[0] not in ("..", "__pycache__") and not file.name.endswith(".pth")
     }
     return sorted(tops)
-
-
-def size_of(path: Path) -> int:
-    """Bytes on disk, without what is only linked."""
-    files = (Path(folder, name) for folder, _, names in os.walk(path) for name in names)
-    return sum(file.lstat().st_size for file in files)
-
-
-def built(lock: str) -> list[Path]:
-    """The folders of one lock's environments, those of older locks and Pythons too."""
-    return sorted(cache_folder().glob(f"{lock}-" + "[0-9a-f]" * 12))
-
-
-def remove(locks: list[str]) -> list[Path]:
-    """Delete the environments of these locks, and what a killed build left behind."""
-    root = cache_folder()
-    if not root.exists():
-        return []
-    with FileLock(root / ".lock"):
-        remove_unfinished()
-        found = [folder for lock in locks for folder in built(lock)]
-        for folder in found:
-            shutil.rmtree(folder)
-    return found
