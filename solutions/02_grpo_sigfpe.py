@@ -680,6 +680,15 @@ assert not left
 verdicts.table()
 
 # %% [markdown]
+# And the failure itself, in the libraries of its day and in yours. `course era 02` runs the reported
+# script in both.
+
+# %%
+from course_utils import eras
+
+eras.row("02")
+
+# %% [markdown]
 # ## 13. Next time
 #
 # * **Signature**: status 136 or `exitcode: -8`, no traceback, no nan, often before the first log line.
