@@ -42,12 +42,14 @@ class Progress:
         return fresh | self.read()["exercises"].get(exercise_id, {})
 
     def record_check(self, exercise_id: str, *, outcome: str, points: int) -> None:
-        """Note the outcome of a check. Points once earned stay; an untouched stub is no attempt."""
+        """Note the outcome of a check. What is passed stays so; an untouched stub is no attempt."""
 
         def change(entry: dict) -> None:
             entry["attempts"] += outcome != "not attempted"
             entry["best"] = max(entry["best"], points)
-            if outcome != "not attempted" or entry["attempts"] == 0:
+            if entry["best"]:
+                entry["outcome"] = "passed"
+            elif outcome != "not attempted" or entry["attempts"] == 0:
                 entry["outcome"] = outcome
 
         self._change_exercise(exercise_id, change)

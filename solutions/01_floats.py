@@ -13,7 +13,7 @@
 # %% [markdown]
 # # inf or nan, and no idea from where: floats under the microscope
 #
-# After 40 minutes you will be able to
+# After 75 minutes you will be able to
 #
 # * **read** off a formula and a dtype where it will break,
 # * **follow** one nan through masks, means, clipping and Adam,
@@ -215,8 +215,8 @@ def stochastic_bfloat16(x, generator):
 
 generator = torch.Generator().manual_seed(SEED)
 weights = torch.ones(5000)
-for _ in range(400):
-    weights = stochastic_bfloat16(weights - 1e-5, generator)
+for _ in range(4000):
+    weights = stochastic_bfloat16(weights - 1e-6, generator)
 print(f"stochastic rounding: {len(weights.unique())} different weights")
 print(f"on average moved by {1 - weights.double().mean().item():.3f} of 0.004")
 
@@ -227,7 +227,8 @@ print(f"on average moved by {1 - weights.double().mean().item():.3f} of 0.004")
 #
 # ## 3. Overflow and underflow
 #
-# Your formula of exercise 01.1 says where exp leaves each format. Does torch agree?
+# Your formula of exercise 01.1 says where exp leaves each format. (The table above rounds that down to a
+# number of the format itself.) Does torch agree?
 
 # %%
 ends = ex.LIMITS.answer
@@ -239,7 +240,7 @@ for dtype, (exponent_bits, mantissa_bits) in bits.items():
     print(f"{dtype!s:15} exp is {below} just below {last:.2f}, {above} just above")
 
 # %% [markdown]
-# A log-ratio of 11.09 nats is enough to break float16, and bfloat16 is no safer than float32: this
+# exp(11.09) is enough to break float16, and bfloat16 is no safer than float32: this
 # is range, not precision.
 #
 # At the other end numbers become 0. An `eps` is there to prevent a division by zero. Which of these
@@ -353,8 +354,8 @@ ex.MASKED.check(masked_mean_log)
 # ## 5. Clamp before or after
 #
 # **k3** estimates how far a policy has moved from its reference: exp(d) - d - 1 for each token,
-# where d is the reference's log-probability minus the policy's, in nats. exp can overflow, so a
-# published implementation clamped the result to at most 10.
+# where the **log-ratio** d is the reference's log-probability minus the policy's, in nats (natural
+# logarithms). exp can overflow, so a published implementation clamped the result to at most 10.
 
 # %%
 ### BEGIN SOLUTION
@@ -371,8 +372,11 @@ gone = d[clamped_after.isnan()][0].item()
 
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 plotting.draw_curves(ax, d.detach(), {"gradient": clamped_after})
+ax.axvspan(gone, 120, color=plotting.GREY, alpha=0.3)
 ax.set(xlabel="log-ratio d (nats)", ylabel="gradient of clamped k3", title="Zero, then nan")
-plotting.show(fig, f"The gradient is 0 from d = {flat:.1f} on, and nan from d = {gone:.1f} on.")
+plotting.show(
+    fig, f"The gradient is 0 from d = {flat:.1f} on, and nan (grey) from d = {gone:.1f} on."
+)
 ex.CLAMPED.recall("d", holds=clamped_after[d >= 100].isnan().all().item())
 
 # %%
@@ -380,8 +384,7 @@ print("every value is finite:", value.isfinite().all().item())
 
 # %% [markdown]
 # The loss never shows it. On the way back the clamp sends 0 and exp multiplies by its own value,
-# inf: the same 0 times inf as under the mask. And from the clamp to the nan the gradient is 0,
-# so a token that drifted is no longer pulled back.
+# inf: the same 0 times inf as under the mask.
 #
 # **Exercise 01.3, 6 minutes, two lines, 4 points.** Write `k3(logp, ref_logp)` per token: exact for
 # |d| up to 20, finite beyond, with a finite gradient that never pushes away. float16 inputs give
@@ -420,8 +423,9 @@ plotting.show(
 )
 
 # %% [markdown]
-# The price is in the caption: one token that drifted far outweighs all others. Finite is not yet
-# harmless, so trainers bound d more tightly, and clip. Lesson 04 lives through it.
+# The price: one token that drifted far outweighs all others, and one beyond the bound, if you cut there,
+# gets a gradient of 0 and is no longer pulled back. Finite is not yet harmless, so trainers clip as
+# well. Lesson 04 lives through it.
 #
 # The other end is precision. Two models that hardly differ have d near 0, and exp(d) - d - 1
 # subtracts 1 from something near 1. What is left in float32?
@@ -437,8 +441,8 @@ for distance in (1e-1, 1e-2, 1e-3, 1e-4):
 
 # %% [markdown]
 # exp(d) is stored near 1, where the gap is 1.2e-7; at d = 1e-4 the true value is d * d / 2 = 5e-9.
-# `expm1` never adds the 1. A k3 below 1e-6 in a log, computed plainly in float32, is rounding and
-# no measurement.
+# `expm1` never adds the 1. A token's k3 below 1e-7, computed plainly in float32, is rounding and no
+# measurement; over many tokens the errors partly cancel.
 #
 # ## 6. Log-sum-exp
 #
@@ -549,7 +553,7 @@ for name, total in totals.items():
 # ## 8. What autocast casts
 #
 # `torch.autocast` chooses a dtype for each operation. Below, a float16 matmul feeds each of them.
-# Which compute in float32 on your device?
+# Which put out float32 on your device?
 
 # %% tags=["nbval-ignore-output"]
 from torch.nn import functional as F
@@ -567,7 +571,8 @@ for dtype in (torch.float16, torch.float32):
     print(f"{device.type}, {dtype}: {', '.join(names)}")
 
 # %% [markdown]
-# The list belongs to the device. PyTorch's
+# It says what comes out, not what happens inside: layer_norm sums in float32 and puts out float16. And
+# the list belongs to the device. PyTorch's
 # [table](https://docs.pytorch.org/docs/stable/amp.html#autocast-op-reference) names exp, softmax,
 # log_softmax, sum and norm as float32 on CUDA; on a CPU (torch 2.13) they stay in float16. Code that
 # leans on autocast to save an exp is safe on one device only. Write `.float()` where the formula
@@ -597,7 +602,7 @@ for weight in (1.0, 70_000.0):
 #
 # ## 9. The gradient scaler
 #
-# float16 gradients vanish below 6e-8. The remedy: multiply the loss by a **scale**, so that every
+# float16 gradients below 3e-8 round to 0. The remedy: multiply the loss by a **scale**, so that every
 # gradient grows with it, and divide the gradients again in float32. Here the true gradient is 1e-8.
 # Which scales save it?
 
@@ -698,8 +703,9 @@ ex.SKIPPED.recall("c", holds=skipped.index(False) == 5)
 #
 # ## 10. Which format where?
 #
-# Now choose. Each situation is run in your format, and your reason is run too: a format that fails
-# is given float32's exponent bits ("range") or its mantissa bits ("precision").
+# Now choose. Each situation is run in your format, and your reason is run too: a format that fails gets
+# more bits, float32's exponent for "range" or float32's mantissa for "precision", and has to survive
+# with them.
 
 # %% [markdown]
 # **Exercise 01.6, 5 minutes, six choices, 4 points.** For each the *narrowest* of float32, bfloat16
@@ -709,13 +715,14 @@ ex.SKIPPED.recall("c", holds=skipped.index(False) == 5)
 # * a) a weight of 1.0 takes 200 updates of 1e-6
 # * b) an activation of 100000, to within 1%
 # * c) a gradient of 1e-13, not scaled
-# * d) ratios of log-probs near -5 that differ by 0.01
+# * d) exp(new - old) for log-probs near -5 that differ by 0.01, to within 0.004
 # * e) token positions up to 7999, as floats
 # * f) Adam's v at 1e-10, times 0.999 a step
 
 # %%
-### BEGIN SOLUTION
 fp32, bf16, fp16 = torch.float32, torch.bfloat16, torch.float16
+# A dict of pairs, for example {"a": (fp16, "range"), "b": (fp16, "range")}, and so on to "f"
+### BEGIN SOLUTION
 choices = {
     "a": (fp32, "precision"), "b": (bf16, "range"), "c": (bf16, "range"),
     "d": (fp16, "precision"), "e": (fp32, "precision"), "f": (fp32, "both"),

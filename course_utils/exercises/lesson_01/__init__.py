@@ -72,7 +72,7 @@ SKIPPED = Prediction(
 LESSON = Lesson(
     stem="01_floats",
     title="inf or nan, and no idea from where: floats under the microscope",
-    minutes=40,
+    minutes=75,
     exercises=(LIMITS, MASKED, K3, LOGSOFTMAX, SCALER, CHOICES, QUIZ),
     predictions=(HOLDS, STILL, CLIPPED, CLAMPED, TOTAL, SKIPPED),
 )

@@ -77,9 +77,13 @@ def gradient_at_the_ends(k3) -> str | None:
 
 
 def float16_inputs(k3) -> str | None:
-    logp, ref_logp = _pair(INSIDE, torch.float16)
-    d, want, _ = _oracle(logp, ref_logp)
-    return _first_difference("value for float16 inputs", d, k3(logp, ref_logp), want)
+    ordinary = torch.tensor([-7.7, -0.3]).half(), torch.tensor([-0.0131, -0.303]).half()
+    for logp, ref_logp in (_pair(INSIDE, torch.float16), ordinary):
+        d, want, _ = _oracle(logp, ref_logp)
+        seen = _first_difference("value for float16 inputs", d, k3(logp, ref_logp), want)
+        if seen:
+            return seen
+    return None
 
 
 def k3_with_bounded_ratio(logp, ref_logp):
@@ -133,6 +137,16 @@ def k3_in_the_dtype_of_the_inputs(logp, ref_logp):
     return d.exp() - d - 1
 
 
+def k3_subtracting_in_float16(logp, ref_logp):
+    d = (ref_logp - logp).float().clamp(-BOUND, BOUND)
+    return d.exp() - d - 1
+
+
+def k3_bounded_in_exp_alone(logp, ref_logp):
+    d = ref_logp.float() - logp.float()
+    return d.clamp(max=BOUND).exp() - d - 1
+
+
 K3 = Exercise(
     id="01.3",
     name="K3",
@@ -152,7 +166,7 @@ K3 = Exercise(
             "For |d| up to 20 the value is exp(d) - d - 1, as float64 has it.",
             value_inside,
             why="a bound inside the working range changes what is optimised",
-            next="check the sign: d = ref_logp - logp",
+            next="check the sign, d = ref_logp - logp, and that nothing is bounded before |d| = 20",
         ),
         Criterion(
             "For |d| below 20 the gradient for logp is 1 - exp(d), as float64 has it.",
@@ -169,14 +183,15 @@ K3 = Exercise(
         Criterion(
             "Beyond that the gradient is finite and never pushes away from the reference.",
             gradient_at_the_ends,
-            why="a clamp after exp sends 0 back, exp multiplies it by inf, and 0 times inf is nan",
-            next="move the clamp to the other side of exp",
+            why="a clamp after exp sends 0 back, and 0 times inf is nan; bounding d in exp alone "
+            "leaves the gradient of -d, which pushes away",
+            next="bound d itself, once, before both of its uses",
         ),
         Criterion(
             "float16 log-probabilities give the same values.",
             float16_inputs,
-            why="exp in float16 is inf from 11.1 on, long before 20",
-            next="which dtype does exp run in?",
+            why="exp in float16 is inf from 11.1 on, and the subtraction alone rounds to 11 bits",
+            next="which operation is the first, and in which dtype does it run?",
         ),
     ),
     right=(k3_with_bounded_ratio, k3_with_a_straight_tail),
@@ -190,5 +205,7 @@ K3 = Exercise(
         Wrong(k3_bounded_too_early, caught_by=value_inside),
         Wrong(k3_ratio_detached, caught_by=gradient_inside),
         Wrong(k3_in_the_dtype_of_the_inputs, caught_by=float16_inputs),
+        Wrong(k3_subtracting_in_float16, caught_by=float16_inputs),
+        Wrong(k3_bounded_in_exp_alone, caught_by=gradient_at_the_ends),
     ),
 )

@@ -161,7 +161,7 @@ LOGSOFTMAX = Exercise(
             "Logits around 1e4 and -1e4 do not change that, nor rows of different size.",
             large_logits,
             why="exp leaves float32 above 88.7, and below -104 it is 0, whose log is -inf",
-            next="shift each row by a number of its own",
+            next="shift each row by a number of its own, and do not shift back",
         ),
         Criterion(
             "A token 5000 below the largest gets -5000, not -inf.",

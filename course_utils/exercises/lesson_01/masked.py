@@ -68,9 +68,9 @@ def empty_mask_gives_zero(masked_mean_log) -> str | None:
     if seen := number_differs(masked_mean_log(p, mask), 0.0, rtol=0, given="an empty mask"):
         return seen
     gradient = _gradient(masked_mean_log, p, mask)
-    if gradient is not None and gradient.any():
-        return f"with an empty mask the gradient is {gradient.tolist()}"
-    return None
+    if gradient is None:
+        return "with an empty mask the result has no graph, so its .backward() raises"
+    return f"with an empty mask the gradient is {gradient.tolist()}" if gradient.any() else None
 
 
 def masked_before_log(p, mask):
@@ -107,6 +107,10 @@ def masked_without_guard(p, mask):
 
 def masked_and_detached(p, mask):
     return masked_before_log(p.detach(), mask)
+
+
+def masked_with_a_plain_zero(p, mask):
+    return masked_before_log(p, mask) if mask.any() else 0.0
 
 
 MASKED = Exercise(
@@ -148,7 +152,8 @@ MASKED = Exercise(
             "With an empty mask it is 0, and so is its gradient.",
             empty_mask_gives_zero,
             why="a reply that was cut away whole gives 0 / 0, and one nan spoils the batch",
-            next="what should the divisor be when there is nothing to count?",
+            next="what should the divisor be when there is nothing to count? And is the 0 computed "
+            "from p?",
         ),
     ),
     right=(masked_before_log, masked_by_selection),
@@ -160,5 +165,6 @@ MASKED = Exercise(
         Wrong(masked_and_detached, caught_by=gradient_survives),
         Wrong(masked_over_all_tokens, caught_by=healthy_mean),
         Wrong(masked_without_guard, caught_by=empty_mask_gives_zero),
+        Wrong(masked_with_a_plain_zero, caught_by=empty_mask_gives_zero),
     ),
 )

@@ -30,7 +30,7 @@ QUIZ = Exercise(
             "Question 1 is answered rightly.",
             quiz_first,
             why="the clamp sends back 0, exp's derivative is inf, and 0 times inf is nan",
-            next="read section 5 again: what did the second curve do at its end?",
+            next="read section 5 again: what did the gradient do at its end?",
         ),
         Criterion(
             "Question 2 is answered rightly.",
