@@ -20,6 +20,7 @@ SCRIPT = Path(__file__).with_name("verl_reference.py")
 
 def install(version: str, folder: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+    command += ["--ignore-requires-python"]  # 0.9.1 declares below 3.13, and only a file is read
     command += ["--retries", "1", "--timeout", "15", "--target", str(folder), f"verl=={version}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode and any(word in done.stderr for word in UNREACHABLE):
