@@ -1,24 +1,15 @@
-"""Every lesson, unsolved and solved, through the commands that students and CI use."""
+"""Every lesson, unsolved, through the commands that students and CI use."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from course_command import ROOT, course
 
 from course_utils.exercises import all_lessons
 from course_utils.symptoms import SYMPTOMS
 
-ROOT = Path(__file__).parents[1]
-COURSE = Path(sys.executable).with_name("course")
-
 # Whole notebooks run here; each has its own limits inside the command.
 pytestmark = pytest.mark.timeout(1500)
-
-
-def course(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run([COURSE, *arguments], cwd=ROOT, capture_output=True, text=True)
 
 
 def test_unsolved_notebooks_run_to_the_end_and_give_no_points(tmp_path):
@@ -31,12 +22,6 @@ def test_unsolved_notebooks_run_to_the_end_and_give_no_points(tmp_path):
     outcomes = {e["outcome"] for lesson in summary["lessons"] for e in lesson["exercises"]}
     assert outcomes == {"not attempted"}
     assert summary["points"] == 0
-
-
-@pytest.mark.parametrize("stem", [lesson.stem for lesson in all_lessons()])
-def test_the_solved_answers_get_full_marks_in_a_fresh_kernel(stem, tmp_path):
-    done = course("grade", f"solutions/{stem}.ipynb", "--json", str(tmp_path / "grade.json"))
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_strict_stops_at_the_first_check_that_is_not_passed(tmp_path):
