@@ -40,7 +40,7 @@ WHAT_KILLS = Prediction(
 LESSON = Lesson(
     stem="02_grpo_sigfpe",
     title="Floating point exception (core dumped)",
-    minutes=45,
+    minutes=65,
     exercises=(ENDING, SEARCH, REFUTE, DIVISION, MACHINES, QUIZ),
     predictions=(WHICH_SETTING, WHAT_KILLS),
 )

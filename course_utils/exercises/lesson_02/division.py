@@ -21,6 +21,7 @@ HARMLESS = {
 TOO_LARGE = {(INT_MIN, -1): True}
 FLOATS = {(1.0, 0.0): False, (0.0, 0.0): False, (NAN, 0.0): False, (1e308, 1e-308): False,
           (float(INT_MIN), -1.0): False, (INF, INF): False}  # fmt: skip
+MIXED = {(1.0, 0): False, (INF, 0): False}  # apart: 1.0 == 1, so a dict would hold one of them
 
 
 def _compare(kills, cases: dict[tuple, bool]) -> str | None:
@@ -28,7 +29,8 @@ def _compare(kills, cases: dict[tuple, bool]) -> str | None:
         got = kills(a, b)
         if bool(got) != want:
             truth = "ends the process" if want else "lives"
-            return f"for {a!r} / {b!r} ({type(a).__name__}) it gives {got!r}; the division {truth}"
+            kinds = f"{type(a).__name__} by {type(b).__name__}"
+            return f"for {a!r} / {b!r} ({kinds}) it gives {got!r}; the division {truth}"
     return None
 
 
@@ -41,11 +43,13 @@ def knows_harmless(kills) -> str | None:
 
 
 def knows_floats(kills) -> str | None:
-    return _compare(kills, FLOATS)
+    return _compare(kills, FLOATS) or _compare(kills, MIXED)
 
 
 def knows_the_other(kills) -> str | None:
-    return _compare(kills, TOO_LARGE)
+    if _compare(kills, TOO_LARGE) is None:
+        return None
+    return "of all pairs with b other than 0 one more ends the process, and it gives False for it"
 
 
 def kills_by_cases(a, b):
@@ -67,6 +71,10 @@ def kills_any_zero(a, b):
 
 def kills_integers_by_zero(a, b):
     return isinstance(a, int) and b == 0
+
+
+def kills_by_divisor(a, b):
+    return isinstance(b, int) and (b == 0 or (a, b) == (INT_MIN, -1))
 
 
 def kills_floats(a, b):
@@ -92,8 +100,9 @@ DIVISION = Exercise(
     expects=(Callable,),
     hints=(
         "What can float32 answer to 1 / 0 that an integer cannot?",
-        "Integers have no inf and no nan. Which quotients have no integer that fits 32 bits?",
-        "b == 0, and one more pair: the smallest integer is -2**31, the largest 2**31 - 1.",
+        "Integers have no inf and no nan. A C int reaches from -2**31 to 2**31 - 1, one further "
+        "down than up. Which quotients have no such integer?",
+        "b == 0, and the smallest integer divided by -1.",
     ),
     criteria=(
         Criterion(
@@ -106,7 +115,7 @@ DIVISION = Exercise(
             "No float division kills.",
             knows_floats,
             why="floats have inf and nan for the answer, and a flag that nobody reads",
-            next="look at the type of the numbers first",
+            next="look at both types first: C divides an int by a double as doubles",
         ),
         Criterion(
             "An ordinary integer division lives.",
@@ -125,6 +134,7 @@ DIVISION = Exercise(
     wrong=(
         Wrong(kills_floats, caught_by=knows_zero),
         Wrong(kills_any_zero, caught_by=knows_floats),
+        Wrong(kills_by_divisor, caught_by=knows_floats),
         Wrong(kills_any_minus_one, caught_by=knows_harmless),
         Wrong(kills_small, caught_by=knows_harmless),
         Wrong(kills_integers_by_zero, caught_by=knows_the_other),

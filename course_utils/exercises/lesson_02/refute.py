@@ -44,6 +44,8 @@ def takes_a_suspect(control: Control) -> str | None:
             return f"{name}={value!r} is milder than what was reported, so it can prove nothing"
     if any(name in STRONG for name in control.settings):
         return None
+    if "warmup_ratio" in control.settings:
+        return "warmup_ratio is called warmup_steps today; a value below 1 is a share"
     return f"{', '.join(control.settings)}: none of the four causes is about that"
 
 
@@ -63,7 +65,7 @@ REFUTE = Exercise(
     name="REFUTE",
     title="Refute a cause of your choice",
     minutes=5,
-    difficulty="one or two settings",
+    difficulty="one setting, or those of one cause",
     points=3,
     reads="control",
     expects=(dict,),
@@ -89,7 +91,7 @@ REFUTE = Exercise(
             "The run, really made in a child, lives.",
             run_lives,
             why="a cause that is there while the run lives is not enough to kill it",
-            next="read the last line above: how did the child end?",
+            next="if a run was made, how did its child end? GRPOConfig may have refused a value",
         ),
     ),
     right=(
