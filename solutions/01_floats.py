@@ -708,9 +708,8 @@ ex.SKIPPED.recall("c", holds=skipped.index(False) == 5)
 # with them.
 
 # %% [markdown]
-# **Exercise 01.6, 5 minutes, six choices, 4 points.** For each the *narrowest* of float32, bfloat16
-# and float16 that survives, and what the failing 16-bit formats lack: "range", "precision" or, taken
-# together, "both".
+# **Exercise 01.6, 5 minutes, six choices, 4 points.** The *narrowest* of float32, bfloat16 and float16
+# that survives, and what failing 16-bit formats lack: "range", "precision" or, together, "both".
 #
 # * a) a weight of 1.0 takes 200 updates of 1e-6
 # * b) an activation of 100000, to within 1%

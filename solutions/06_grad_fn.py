@@ -511,8 +511,7 @@ verdicts.judge(
 #
 # 1. LoRA freezes the embeddings, so their output does not require grad.
 # 2. A reentrant checkpoint runs its layer under `no_grad`, and joins the graph only through an input
-#    that requires grad. There is none: its output is cut off. The next layer is a checkpoint, too, and
-#    its input is that output.
+#    that requires grad. There is none: its output is cut off, and that is the next layer's input.
 # 3. The loss depends on the adapters as before, but its graph does not know it.
 # 4. `backward()` has nowhere to go, and says so.
 #
@@ -695,6 +694,7 @@ print("layer 0 alone is checkpointed:", audit_gradients(partly, batch).headline)
 # %%
 from transformers import Trainer, TrainingArguments, ViTConfig, ViTForImageClassification
 
+# %%
 shape = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=3, num_attention_heads=2)
 vit_lora = LoraConfig(target_modules=["q_proj", "v_proj"], modules_to_save=["classifier"])
 images = [{"pixel_values": torch.randn(3, 16, 16), "labels": i % 3} for i in range(16)]

@@ -44,6 +44,11 @@ def endings():
     )
 
 
+def test_the_two_runs_have_a_value_each_for_the_same_eleven_settings():
+    assert set(SHORT) == set(REPORTED) and len(SHORT) == 11
+    assert all(SHORT[name] != REPORTED[name] for name in SHORT)
+
+
 def test_the_reported_run_dies_before_it_logs_and_the_short_one_lives(endings):
     assert is_sigfpe(endings["reported"]) and endings["reported"].exit_code == -8
     assert endings["reported"].last_line == STARTED
