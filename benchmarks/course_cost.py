@@ -21,8 +21,10 @@ MEASURE = (
 
 def import_cost() -> Table:
     """Seconds to import the package, best of five fresh interpreters, against a bare one."""
-    rows = [(name, f"{_seconds(code):.3f}") for name, code in
-            (("bare Python", "pass"), ("course_utils", "import course_utils"))]  # fmt: skip
+    rows = [
+        (name, f"{_seconds(code):.3f}")
+        for name, code in (("bare Python", "pass"), ("course_utils", "import course_utils"))
+    ]
     return Table(columns=("import", "seconds"), rows=rows, title="Importing (limit 0.3 s)")
 
 
@@ -54,8 +56,13 @@ def _run(number: str, kind: str) -> tuple[bool, float]:
     with TemporaryDirectory() as scratch:
         command = [str(COURSE), "run", number, "--out", f"{scratch}/out"]
         command += ["--solutions"] if kind == "solutions" else []
-        done = subprocess.run([sys.executable, "-c", MEASURE, *command], cwd=ROOT, text=True,
-                              capture_output=True, check=True)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURE, *command],
+            cwd=ROOT,
+            text=True,
+            capture_output=True,
+            check=True,
+        )
     code, kib = map(int, done.stdout.split()[-2:])
     return code != 0, kib / 2**20
 

@@ -11,8 +11,8 @@ from enum import StrEnum
 from html import escape
 
 from course_utils.exercises.declare import TODO, Criterion, Exercise
-from course_utils.limits import TimeLimitReached, time_limit
 from course_utils.report import Report, Table
+from course_utils.time_limit import TimeLimitReached, time_limit
 
 MAX_PRINTED_LINES = 5
 

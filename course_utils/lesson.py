@@ -92,9 +92,10 @@ class ExerciseHandle(_Frozen):
             display({GRADING_MIME: report.to_dict() | {"secret": secret}}, raw=True)
         if self._strict and not self._passed:
             raise NotPassed(
-                report.headline, why="STRICT is True, so every check must pass",
+                report.headline,
+                why="STRICT is True, so every check must pass",
                 fix="correct the answer, or run with STRICT=False",
-            )  # fmt: skip
+            )
 
     def hint(self) -> None:
         """Show the next hint; each call goes one further, from a question to nearly the answer."""
@@ -152,9 +153,10 @@ class PredictionHandle(_Frozen):
             self._progress.record_prediction(self._prediction.id, letter)
         elif letter != "todo":
             raise BadRequest(
-                f"{choice!r} is not one of the choices", why="your prediction is shown back later",
+                f"{choice!r} is not one of the choices",
+                why="your prediction is shown back later",
                 fix=f"give one of {', '.join(choices)}",
-            )  # fmt: skip
+            )
         else:
             print("No prediction yet: put a letter in place of TODO before you go on.")
 

@@ -57,9 +57,13 @@ def draw_limit(ax: Axes, value: float, label: str) -> None:
     """Draw a horizontal grey line at a format's limit, named at its left end."""
     ax.axhline(value, color=GREY, linewidth=1)
     ax.annotate(
-        label, (0.01, value), (0, 3), xycoords=("axes fraction", "data"),
-        textcoords="offset points", color=GREY,
-    )  # fmt: skip
+        label,
+        (0.01, value),
+        (0, 3),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        color=GREY,
+    )
 
 
 def draw_grid(

@@ -41,8 +41,8 @@ from course_utils import diagnostics, plotting, zoo
 from course_utils.claims import Verdicts
 from course_utils.failures import expect_failure, expect_symptom
 from course_utils.report import Table
-from course_utils.runs import float_faults, grpo_sigfpe
-from course_utils.runs.grpo_sigfpe import REPORTED, SHORT, endings_of, is_sigfpe
+from course_utils.reproductions import float_faults, grpo_sigfpe
+from course_utils.reproductions.grpo_sigfpe import REPORTED, SHORT, endings_of, is_sigfpe
 
 ex
 

@@ -159,7 +159,7 @@ verdicts.judge("C1", "true", "section 4", holds=zero_after)
 # does a healthy log look like?
 
 # %%
-from course_utils.runs.reward_model import reward_trainer
+from course_utils.reproductions.reward_model import reward_trainer
 
 run = dict(model=MODEL, device=DEVICE, seed=SEED)
 healthy = reward_trainer(dtype="float32", **run)
@@ -404,7 +404,7 @@ plotting.show(fig, f"After {N} steps the log reads {ends}, for the same dead mod
 # ten learning rates); forgetful (v = 0); healthy. Which of these will live?
 
 # %%
-from course_utils.runs.reward_model import heads_after
+from course_utils.reproductions.reward_model import heads_after
 
 suspects = heads_after(
     {

@@ -90,7 +90,7 @@ ex.FIRST_NAN.predict(my_guess)
 # This is one update. What would you look at before `optimizer.step()`?
 
 # %%
-from course_utils.runs.verl_grpo import VerlGrpo
+from course_utils.reproductions.verl_grpo import VerlGrpo
 
 print(getsource(VerlGrpo.update))
 
@@ -268,7 +268,7 @@ ex.FIRST_NAN.recall("c", holds=report.became_nan.phase == "backward")
 # it do after `exp`?
 
 # %%
-from course_utils.runs import verl_formulas
+from course_utils.reproductions import verl_formulas
 
 source = getsource(verl_formulas.kl_penalty)
 print(source[source.index('    if kl_penalty == "low_var_kl"') :])
@@ -487,7 +487,7 @@ my_guess = "d"
 ex.CURES.predict(my_guess)
 
 # %%
-from course_utils.runs.verl_outcomes import COLUMNS, Outcome, outcomes_of
+from course_utils.reproductions.verl_outcomes import COLUMNS, Outcome, outcomes_of
 
 kl = ex.KL.answer
 fixes = {

@@ -42,7 +42,7 @@ from trl import DPOConfig, DPOTrainer
 from course_utils import plotting, training, zoo
 from course_utils.claims import Verdicts
 from course_utils.failures import expect_symptom
-from course_utils.runs.gemma_dpo import load_gemma
+from course_utils.reproductions.gemma_dpo import load_gemma
 
 ex
 
@@ -212,7 +212,7 @@ verdicts.judge("C1", "true; grad_norm is nan here, 0 is an open question", "sect
 # logged when this filter is off, and what do the log-probabilities say?
 
 # %%
-from course_utils.runs.gemma_dpo import dpo_trainer
+from course_utils.reproductions.gemma_dpo import dpo_trainer
 
 run = dict(model=MODEL, device=DEVICE, seed=SEED)
 unfiltered = dpo_trainer(**run, logging_nan_inf_filter=False, max_steps=2)
@@ -562,7 +562,7 @@ verdicts.judge("C10", "it is on, and cannot reach the forward pass", "section 7"
 # scaler's at the end. Which rows differ from the first?
 
 # %% tags=["nbval-ignore-output"]
-from course_utils.runs.gemma_dpo import outcomes_of
+from course_utils.reproductions.gemma_dpo import outcomes_of
 
 suspects = outcomes_of(
     {

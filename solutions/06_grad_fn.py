@@ -265,7 +265,7 @@ verdicts.judge("C5", "true: every checkpoint cuts it", "section 6",
 # %%
 import matplotlib.pyplot as plt
 
-from course_utils.runs.stages import follow_stages
+from course_utils.reproductions.stages import follow_stages
 
 plain = lora_policy(use_reentrant=True, hook=False)
 plain.activation_checkpointing_disable()
@@ -361,7 +361,7 @@ print("DeepSpeed in use:", then.is_deepspeed_enabled)
 # Does one alone suffice?
 
 # %%
-from course_utils.runs.frozen_inputs import GUARDS, grpo_outcomes
+from course_utils.reproductions.frozen_inputs import GUARDS, grpo_outcomes
 
 run = dict(model=MODEL, device=DEVICE, seed=SEED)
 alone = {f"{guard} alone": {"guards": (guard,)} for guard in GUARDS}
@@ -538,7 +538,7 @@ ex.WITH_HEAD.predict(my_guess)
 # without the hook. What does its log look like?
 
 # %%
-from course_utils.runs.frozen_inputs import reward_run
+from course_utils.reproductions.frozen_inputs import reward_run
 
 longer = run | {"max_steps": 20 if FAST else 40, "logging_steps": 5}
 silent = reward_run(**longer)
@@ -810,7 +810,7 @@ def broken_5(base, folder):  # go on with a saved adapter
 # %%
 import tempfile
 
-from course_utils.runs.small_models import classifier, examples
+from course_utils.reproductions.small_models import classifier, examples
 
 x, y = examples()
 with tempfile.TemporaryDirectory() as folder:

@@ -26,8 +26,10 @@ STUBS = {
         f"def f(x):\n    y = 1\n    {B}\n    return x + y\n    {E}",
         f"def f(x):\n    y = 1\n    {IN_BODY}",
     ),
-    "assignments": (f"{B}\na, b = 1, 2\nc: int = 3\n{E}\nd = 4",
-                    f"a = {IN_ASSIGNMENT}\nb = {IN_ASSIGNMENT}\nc = {IN_ASSIGNMENT}\nd = 4"),
+    "assignments": (
+        f"{B}\na, b = 1, 2\nc: int = 3\n{E}\nd = 4",
+        f"a = {IN_ASSIGNMENT}\nb = {IN_ASSIGNMENT}\nc = {IN_ASSIGNMENT}\nd = 4",
+    ),
     "a whole function": (
         f'{B}\ndef f(\n    x,  # nats\n):\n    """Double."""\n    # trick\n    return 2 * x\n{E}',
         f'def f(\n    x,  # nats\n):\n    """Double."""\n    {IN_BODY}',
@@ -36,7 +38,7 @@ STUBS = {
         f"{B}\n@cache\ndef f(x):\n    # the trick\n    return 2 * x\n{E}",
         f"@cache\ndef f(x):\n    {IN_BODY}",
     ),
-}  # fmt: skip
+}
 
 BAD_CELLS = {
     "nested": (f"{B}\n{B}\na = 1\n{E}\n{E}", "inside a region"),
@@ -191,18 +193,21 @@ def no_answer_cell(course):
     source.write_text(source.read_text().replace("limit = 65504", "largest = 65504"))
 
 
-@pytest.mark.parametrize(("spoil", "message"), [
-    (stale_student, "notebooks/90_fake.ipynb is stale"),
-    (stale_student, "solutions/90_fake.ipynb is stale"),
-    (no_student_copy, "notebooks/90_fake.ipynb does not exist"),
-    (leaks, "shows a line of the solution: 'twice_the_value = 2 * x'"),
-    (edits_a_lesson_cell, "1 of the lesson's own cells are changed or missing"),
-    (solved_out_of_order, "was not executed from top to bottom"),
-    (solved_with_error, "holds an error in [9]: KeyError"),
-    (solved_with_stderr, "holds stderr output in [9]: 'a warning'"),
-    (no_check_cell, "has no cell with ex.LIMIT.check"),
-    (no_answer_cell, "has 0 cells with a region that defines 'limit'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (stale_student, "notebooks/90_fake.ipynb is stale"),
+        (stale_student, "solutions/90_fake.ipynb is stale"),
+        (no_student_copy, "notebooks/90_fake.ipynb does not exist"),
+        (leaks, "shows a line of the solution: 'twice_the_value = 2 * x'"),
+        (edits_a_lesson_cell, "1 of the lesson's own cells are changed or missing"),
+        (solved_out_of_order, "was not executed from top to bottom"),
+        (solved_with_error, "holds an error in [9]: KeyError"),
+        (solved_with_stderr, "holds stderr output in [9]: 'a warning'"),
+        (no_check_cell, "has no cell with ex.LIMIT.check"),
+        (no_answer_cell, "has 0 cells with a region that defines 'limit'"),
+    ],
+)
 def test_check_finds(spoil, message, course):
     assert findings(course, "90_fake") == []
     spoil(course)
@@ -219,9 +224,13 @@ def test_a_lesson_without_exercises_is_found(course, monkeypatch):
     assert "91_other has no exercise" in cli("build", "--check", "91").stderr
 
 
-@pytest.mark.parametrize(("number", "message"), [
-    (errno.ENOSPC, "No space left on device"), (errno.EACCES, "Permission denied"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (errno.ENOSPC, "No space left on device"),
+        (errno.EACCES, "Permission denied"),
+    ],
+)
 def test_a_build_that_cannot_write_says_so_and_loses_nothing(course, monkeypatch, number, message):
     def fail(*_arguments):
         raise OSError(number, os.strerror(number))

@@ -13,7 +13,7 @@ from course_utils.errors import DidNotFail
 from course_utils.exercises.compare import number_differs, tensor_differs
 from course_utils.exercises.declare import TODO, Criterion, Exercise, Wrong
 from course_utils.failures import expect_failure
-from course_utils.limits import TimeLimitReached, time_limit
+from course_utils.time_limit import TimeLimitReached, time_limit
 
 
 def doubles(answer) -> str | None:
@@ -23,11 +23,20 @@ def doubles(answer) -> str | None:
 def exercise(**changes) -> Exercise:
     criterion = Criterion("It doubles.", doubles, why="it is the task", next="multiply by two")
     fields = dict(
-        id="99.1", name="DOUBLE", title="Double it", minutes=1, difficulty="one line", points=3,
-        reads="double", expects=(Callable,), hints=("a", "b"), criteria=(criterion,),
-        right=(lambda x: 2 * x,), wrong=(Wrong(lambda x: x, caught_by=doubles),),
+        id="99.1",
+        name="DOUBLE",
+        title="Double it",
+        minutes=1,
+        difficulty="one line",
+        points=3,
+        reads="double",
+        expects=(Callable,),
+        hints=("a", "b"),
+        criteria=(criterion,),
+        right=(lambda x: 2 * x,),
+        wrong=(Wrong(lambda x: x, caught_by=doubles),),
         time_limit_s=0.3,
-    )  # fmt: skip
+    )
     return Exercise(**(fields | changes))
 
 

@@ -27,9 +27,15 @@ def test_a_problem_ends_with_1_and_says_what_to_do(monkeypatch):
     assert "free memory" in line and line.endswith("close other programs")
 
 
-@pytest.mark.parametrize(("version", "state"), [
-    ("3.10.14", PROBLEM), ("3.11.0", OK), ("3.13.9", OK), ("3.14.0", PROBLEM),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "state"),
+    [
+        ("3.10.14", PROBLEM),
+        ("3.11.0", OK),
+        ("3.13.9", OK),
+        ("3.14.0", PROBLEM),
+    ],
+)
 def test_a_python_outside_the_range_is_a_problem(version, state):
     assert doctor.python_item(Version(version)).state == state
 
@@ -61,9 +67,14 @@ def test_many_differences_are_counted():
     assert doctor.packages_item(lock).seen.endswith(" and 3 more")
 
 
-@pytest.mark.parametrize(("gpus", "state"), [
-    (("NVIDIA H20",), PROBLEM), (("NVIDIA H100",), NOTE), ((), OK),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gpus", "state"),
+    [
+        (("NVIDIA H20",), PROBLEM),
+        (("NVIDIA H100",), NOTE),
+        ((), OK),
+    ],
+)
 def test_the_fault_of_cublas_is_told_with_what_to_install(gpus, state):
     environment = CublasEnvironment("2.5.1+cu121", "12.1", wheel="12.1.3.1", gpus=gpus)
     item = doctor.cublas_item(diagnose_cublas(environment))

@@ -98,13 +98,22 @@ def test_a_checkpoint_is_loaded_and_rescaled_by_path(tmp_path):
 def test_image_features_are_rescaled_with_the_text():
     torch.manual_seed(0)
     text = Gemma3TextConfig(
-        vocab_size=64, hidden_size=32, intermediate_size=64, num_hidden_layers=2, head_dim=16,
-        num_attention_heads=2, num_key_value_heads=1,
-    )  # fmt: skip
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        head_dim=16,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+    )
     vision = SiglipVisionConfig(
-        hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
-        image_size=28, patch_size=14,
-    )  # fmt: skip
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        image_size=28,
+        patch_size=14,
+    )
     config = Gemma3Config(
         text_config=text, vision_config=vision, mm_tokens_per_image=4, image_token_index=60
     )

@@ -190,17 +190,20 @@ def two_copies_of_an_answer(path):
     edit(path, change)
 
 
-@pytest.mark.parametrize(("spoil", "message"), [
-    (not_json, "its JSON breaks at line"),
-    (not_text, "a notebook is text"),
-    (not_a_notebook, "holds no list of cells"),
-    (not_valid, "is not a valid notebook"),
-    (not_there, "does not exist"),
-    (twice_the_same_id, "holds 2 cells with the id"),
-    (no_lesson, "is no notebook of this course"),
-    (another_course, "is of another course: '77_elsewhere'"),
-    (two_copies_of_an_answer, "has 2 answer cells of exercise 90.1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (not_json, "its JSON breaks at line"),
+        (not_text, "a notebook is text"),
+        (not_a_notebook, "holds no list of cells"),
+        (not_valid, "is not a valid notebook"),
+        (not_there, "does not exist"),
+        (twice_the_same_id, "holds 2 cells with the id"),
+        (no_lesson, "is no notebook of this course"),
+        (another_course, "is of another course: '77_elsewhere'"),
+        (two_copies_of_an_answer, "has 2 answer cells of exercise 90.1"),
+    ],
+)
 def test_a_notebook_that_cannot_be_graded_is_refused_in_one_sentence(spoil, message, path):
     spoil(path)
     result = cli("grade", path)

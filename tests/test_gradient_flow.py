@@ -155,9 +155,12 @@ def test_a_trainer_is_audited_with_the_checkpointing_that_its_train_switches_on(
     monkeypatch.setattr(PreTrainedModel, "enable_input_require_grads", lambda model: None)
     settings = {"use_reentrant": use_reentrant}
     args = TrainingArguments(
-        tmp_path, activation_checkpointing=True, activation_checkpointing_kwargs=settings,
-        report_to="none", use_cpu=True,
-    )  # fmt: skip
+        tmp_path,
+        activation_checkpointing=True,
+        activation_checkpointing_kwargs=settings,
+        report_to="none",
+        use_cpu=True,
+    )
     trainer = Trainer(with_lora(qwen2()), args, train_dataset=[{"input_ids": IDS[0]}])
     assert audit_gradients(trainer, TEXT).is_healthy is not use_reentrant
     assert not trainer.model.get_base_model().is_activation_checkpointing  # put back

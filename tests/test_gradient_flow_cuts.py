@@ -74,14 +74,19 @@ CUTS = {  # way through the net: (cause, module, parameters starved)
     "no_grad": (no_grad_in_the_middle, Cause.NO_GRAD, "block", "body block"),
     "checkpoint of the input": (
         lambda net, h: net.head(checkpoint(net.block, torch.ones(4), use_reentrant=True)),
-        Cause.CHECKPOINT, "block", "block",
+        Cause.CHECKPOINT,
+        "block",
+        "block",
     ),
     "detach in a checkpoint": (detach_inside_a_reentrant_checkpoint, Cause.DETACH, "", "block"),
     "no_grad in a checkpoint": (
-        no_grad_inside_a_reentrant_checkpoint, Cause.NO_GRAD, "block", "block",
+        no_grad_inside_a_reentrant_checkpoint,
+        Cause.NO_GRAD,
+        "block",
+        "block",
     ),
     "dead checkpoint": (nothing_left_of_a_reentrant_checkpoint, Cause.DETACH, "", "body block"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("way", "cause", "module", "starved"), CUTS.values(), ids=CUTS)

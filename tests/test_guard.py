@@ -11,7 +11,7 @@ from transformers import Trainer, TrainingArguments
 from course_utils import training
 from course_utils.diagnostics.guard import MAX_SKIPPED_STEPS, NonFiniteGuard
 from course_utils.errors import BadRequest, TrainingStopped
-from course_utils.runs.reward_model import reward_trainer
+from course_utils.reproductions.reward_model import reward_trainer
 
 pytestmark = [
     # transformers 5.23 renames the setting; peft and the reward run keep the old name

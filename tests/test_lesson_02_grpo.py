@@ -15,8 +15,8 @@ import torch
 from course_utils.diagnostics import warm_children
 from course_utils.exercises.lesson_02.division import BY_ZERO, HARMLESS, TOO_LARGE
 from course_utils.exercises.lesson_02.machines import LISTINGS, NEEDS, RIGHT
-from course_utils.runs import float_faults, grpo_sigfpe
-from course_utils.runs.grpo_sigfpe import (
+from course_utils.reproductions import float_faults, grpo_sigfpe
+from course_utils.reproductions.grpo_sigfpe import (
     REPORTED,
     SHORT,
     STARTED,

@@ -9,8 +9,8 @@ import pytest
 
 from course_utils.exercises.lesson_04.fix import bounded_kl
 from course_utils.report import Table
-from course_utils.runs.verl_grpo import VerlGrpo
-from course_utils.runs.verl_outcomes import MIN_GAIN, Outcome
+from course_utils.reproductions.verl_grpo import VerlGrpo
+from course_utils.reproductions.verl_outcomes import MIN_GAIN, Outcome
 
 SEEDS, NUM_STEPS = range(5), 13
 

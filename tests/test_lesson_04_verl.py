@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from course_utils.runs import verl_formulas as ours
+from course_utils.reproductions import verl_formulas as ours
 
 KINDS = ("kl", "abs", "mse", "low_var_kl")
 UNREACHABLE = ("from versions: none", "Connection", "Temporary failure", "timed out")
@@ -35,11 +35,18 @@ def inputs(*, everything: bool) -> dict:
     logprob = -torch.rand(6, 8) * 5
     mask = (torch.arange(8) < torch.tensor([[8], [3], [1], [5], [8], [2]])).long()
     return {
-        "kinds": KINDS if everything else ("low_var_kl",), "all": everything, "mask": mask,
-        "logprob": logprob, "ref": logprob + ratios, "old": logprob + torch.randn(6, 8),
-        "advantages": torch.randn(6, 8), "values": torch.randn(6, 8), "index": [0, 0, 0, 1, 1, 1],
-        "logits": torch.randn(6, 8, 11), "rewards": torch.rand(6, 8) * mask,
-    }  # fmt: skip
+        "kinds": KINDS if everything else ("low_var_kl",),
+        "all": everything,
+        "mask": mask,
+        "logprob": logprob,
+        "ref": logprob + ratios,
+        "old": logprob + torch.randn(6, 8),
+        "advantages": torch.randn(6, 8),
+        "values": torch.randn(6, 8),
+        "index": [0, 0, 0, 1, 1, 1],
+        "logits": torch.randn(6, 8, 11),
+        "rewards": torch.rand(6, 8) * mask,
+    }
 
 
 @pytest.fixture(scope="module")

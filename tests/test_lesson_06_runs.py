@@ -8,8 +8,8 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from course_utils.runs.frozen_inputs import GUARDS, grpo_trainer, outcome_of, reward_run
-from course_utils.runs.stages import follow_stages
+from course_utils.reproductions.frozen_inputs import GUARDS, grpo_trainer, outcome_of, reward_run
+from course_utils.reproductions.stages import follow_stages
 from course_utils.step_cost import step_cost
 
 pytestmark = [

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_utils.mixed_precision import Float16OnCpu
-from course_utils.runs.gemma_dpo import dpo_trainer
+from course_utils.reproductions.gemma_dpo import dpo_trainer
 
 pytestmark = [
     # peft and trl warn about their own defaults when a tiny model is trained.

@@ -115,8 +115,10 @@ def test_a_prediction_is_not_answered_without_evidence(store):
 def test_tab_completion_leads_the_way(store):
     ex = lesson.start("00")
     assert [name for name in dir(ex) if not name.startswith("_")] == [
-        "MEAN", "SUM_IN_HALF", "progress",
-    ]  # fmt: skip
+        "MEAN",
+        "SUM_IN_HALF",
+        "progress",
+    ]
     assert "check" in dir(ex.MEAN)
 
 

@@ -125,11 +125,21 @@ def out_below_a_file(course):
     return ["--out", course.source_path("90_fake") / "x"], "could not be written: Not a directory"
 
 
-@pytest.mark.parametrize("case", [
-    not_a_lesson, unknown_parameter, a_word_for_a_number, parameter_of_another_lesson,
-    no_notebook, cut_off, another_lessons_notebook, out_with_other_files, out_is_a_file,
-    out_below_a_file,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "case",
+    [
+        not_a_lesson,
+        unknown_parameter,
+        a_word_for_a_number,
+        parameter_of_another_lesson,
+        no_notebook,
+        cut_off,
+        another_lessons_notebook,
+        out_with_other_files,
+        out_is_a_file,
+        out_below_a_file,
+    ],
+)
 def test_bad_input_is_told_before_anything_starts(case, course, monkeypatch):
     monkeypatch.setattr(run, "execute", lambda *_, **__: pytest.fail("something was started"))
     arguments, message = case(course)
@@ -177,8 +187,10 @@ def started(course, tmp_path):
     command = [sys.executable, "-c", "from course_utils.commands import main; main()"]
     with subprocess.Popen(
         [*command, "run", "91", "--solutions", "--out", str(out)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-    ) as process:  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
         reached.open().close()  # waits until the endless cell has opened the other end
         children = psutil.Process(process.pid).children(recursive=True)
         assert len(children) >= 2  # the child and its kernel

@@ -49,9 +49,11 @@ def test_conda_users_get_the_lock_itself_and_no_second_copy_of_a_pin():
 
 def imported_packages() -> set[str]:
     sources = [
-        *ROOT.glob("course_utils/**/*.py"), *ROOT.glob("tests/*.py"), *ROOT.glob("solutions/*.py"),
+        *ROOT.glob("course_utils/**/*.py"),
+        *ROOT.glob("tests/*.py"),
+        *ROOT.glob("solutions/*.py"),
         *ROOT.glob("benchmarks/*.py"),
-    ]  # fmt: skip
+    ]
     found = set()
     for source in sources:
         for node in ast.walk(ast.parse(source.read_text())):

@@ -68,9 +68,14 @@ def test_resetting_an_exercise_whose_cell_was_deleted_says_what_to_do(path):
     assert result.exit_code == 2 and "`course reset 90`" in result.stderr
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("77", "there is no lesson '77'"), ("90.7", "there is no exercise '90.7'"), ("", "no lesson"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("77", "there is no lesson '77'"),
+        ("90.7", "there is no exercise '90.7'"),
+        ("", "no lesson"),
+    ],
+)
 def test_an_unknown_name_is_told_with_the_known_ones(path, name, message):
     result = cli("reset", name)
     assert result.exit_code == 2 and message in result.stderr

@@ -162,12 +162,14 @@ def computing_formats(device: str = "auto") -> Table:
     for name in FORMATS:
         dtype = getattr(torch, name)
         small = torch.full((16, 16), 0.25, device=device).to(dtype)
-        rows.append((
-            name,
-            _tried(lambda x: x @ x, small, 16 * 0.25**2),
-            _tried(torch.exp, small, 1.2840254),
-            f"{torch.finfo(dtype).max:.4g}",
-        ))  # fmt: skip
+        rows.append(
+            (
+                name,
+                _tried(lambda x: x @ x, small, 16 * 0.25**2),
+                _tried(torch.exp, small, 1.2840254),
+                f"{torch.finfo(dtype).max:.4g}",
+            )
+        )
     rows.insert(1, ("tf32", _tf32_state(device), "as float32", rows[0][3]))
     columns = ("format", "matmul", "exp", "largest number")
     return Table(columns=columns, rows=rows, title=f"What this machine computes in, on {device}")

@@ -23,10 +23,22 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.argument("notebooks", nargs=-1, type=FILE, metavar="[NOTEBOOK]...")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="Write the grades as JSON.")
 @click.option("--junit", "junit_path", type=FILE, metavar="FILE", help="The same as JUnit XML.")
-@click.option("--cell-limit", type=click.FloatRange(min=0, min_open=True), default=120.0,
-              show_default=True, metavar="SECONDS", help="What one cell may take.")  # fmt: skip
-@click.option("--limit", type=click.FloatRange(min=0, min_open=True), default=900.0,
-              show_default=True, metavar="SECONDS", help="What one notebook may take.")  # fmt: skip
+@click.option(
+    "--cell-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="What one cell may take.",
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=900.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="What one notebook may take.",
+)
 @click.pass_context
 def grade(ctx, notebooks, json_path, junit_path, cell_limit, limit) -> None:
     """Grade notebooks (by default all in notebooks/) in a fresh kernel.
@@ -66,12 +78,16 @@ def junit(grades: list[Grade]) -> str:
     for one in grades:
         failed = [item for item in one.graded if item.points < item.exercise.points]
         errors = sum(item.outcome == NOT_GRADED for item in failed)
-        suite = ElementTree.SubElement(root, "testsuite", {
-            "name": str(one.path),
-            "tests": str(len(one.graded)),
-            "failures": str(len(failed) - errors),
-            "errors": str(errors),
-        })  # fmt: skip
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            {
+                "name": str(one.path),
+                "tests": str(len(one.graded)),
+                "failures": str(len(failed) - errors),
+                "errors": str(errors),
+            },
+        )
         for item in one.graded:
             name = f"{item.exercise.id} {item.exercise.title}"
             case = ElementTree.SubElement(suite, "testcase", classname=one.lesson, name=name)

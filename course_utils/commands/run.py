@@ -23,16 +23,43 @@ SUMMARY, PROGRESS = "summary.json", "progress.json"
 @click.command()
 @click.argument("lessons", nargs=-1, metavar="[LESSON]...")
 @click.option("--solutions", is_flag=True, help="Run the solved notebooks; all points are due.")
-@click.option("-p", "parameters", nargs=2, multiple=True, metavar="NAME VALUE",
-              help="Set a parameter, such as -p FAST true. Repeatable.")  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
-              help="Where the executed notebooks go.  [default: runs/001 and so on]")  # fmt: skip
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              help="How many notebooks at once.")  # fmt: skip
-@click.option("--cell-limit", type=click.FloatRange(min=0, min_open=True), default=600.0,
-              show_default=True, metavar="SECONDS", help="What one cell may take.")  # fmt: skip
-@click.option("--limit", type=click.FloatRange(min=0, min_open=True), default=1800.0,
-              show_default=True, metavar="SECONDS", help="What one notebook may take.")  # fmt: skip
+@click.option(
+    "-p",
+    "parameters",
+    nargs=2,
+    multiple=True,
+    metavar="NAME VALUE",
+    help="Set a parameter, such as -p FAST true. Repeatable.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where the executed notebooks go.  [default: runs/001 and so on]",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many notebooks at once.",
+)
+@click.option(
+    "--cell-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="What one cell may take.",
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1800.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="What one notebook may take.",
+)
 @click.pass_context
 def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> None:
     """Execute lessons from top to bottom and print the score sheet.
@@ -81,9 +108,10 @@ def _job(stem: str, path: Path, parameters: tuple, out: Path) -> Job:
     held = course_metadata(notebook).get("lesson", "no lesson of this course")
     if held != stem:
         raise BadNotebook(
-            f"{path} holds {held}", why=f"it should hold {stem}",
+            f"{path} holds {held}",
+            why=f"it should hold {stem}",
             fix=f"move it away and run `course reset {stem[:2]}`",
-        )  # fmt: skip
+        )
     return Job(
         name=stem,
         source=path,
@@ -118,8 +146,10 @@ def _claim(out: Path) -> None:
         (out / PROGRESS).unlink(missing_ok=True)
         return
     raise BadRequest(
-        saw, why="a run overwrites the notebooks in it", fix="name a new or an empty folder",
-    )  # fmt: skip
+        saw,
+        why="a run overwrites the notebooks in it",
+        fix="name a new or an empty folder",
+    )
 
 
 def _save_summary(executions: list[Execution], out: Path, *, solutions: bool, parameters) -> dict:
@@ -140,10 +170,15 @@ def _lesson_summary(execution: Execution, progress: Progress, *, solutions: bool
     lesson, exercises = find_lesson(execution.job.name), []
     for exercise in lesson.exercises:
         known = progress.exercise(exercise.id)
-        exercises.append({
-            "exercise": exercise.id, "title": exercise.title, "outcome": known["outcome"],
-            "points": known["best"], "of": exercise.points,
-        })  # fmt: skip
+        exercises.append(
+            {
+                "exercise": exercise.id,
+                "title": exercise.title,
+                "outcome": known["outcome"],
+                "points": known["best"],
+                "of": exercise.points,
+            }
+        )
     points = sum(exercise["points"] for exercise in exercises)
     problems = [str(problem) for problem in execution.problems]
     if solutions and not problems and points < lesson.points:

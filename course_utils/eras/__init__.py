@@ -17,9 +17,13 @@ from course_utils.report import Table
 __all__ = ["ERAS", "ThenAndNow", "WHEN", "find_era", "measure", "row", "table"]
 
 COLUMNS = (
-    "failure", "versions then", "symptom then", "symptom now", "what protects you today",
+    "failure",
+    "versions then",
+    "symptom then",
+    "symptom now",
+    "what protects you today",
     "still dangerous if",
-)  # fmt: skip
+)
 
 
 def find_era(lesson: str) -> Era:
@@ -44,8 +48,13 @@ def find_era(lesson: str) -> Era:
 def _cells(era: Era) -> tuple[str, ...]:
     words = era.row
     return (
-        words.failure, era.versions, words.then, words.now, words.protects, words.dangerous,
-    )  # fmt: skip
+        words.failure,
+        era.versions,
+        words.then,
+        words.now,
+        words.protects,
+        words.dangerous,
+    )
 
 
 def row(lesson: str) -> Table:

@@ -20,7 +20,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Symptom:
+class Sign:
     """One thing that the report says, measured.
 
     Args:
@@ -65,7 +65,7 @@ class Era:
     model: dict[str, object]
     deviations: tuple[Change, ...]
     changes: tuple[Change, ...]
-    symptoms: tuple[Symptom, ...]
+    symptoms: tuple[Sign, ...]
     row: Row
     now_lock: str | None = None
     pinned_near: str = ""

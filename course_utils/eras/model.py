@@ -67,8 +67,12 @@ def old_config(config: Mapping[str, object]) -> dict[str, object]:
 
 
 NEW_NAMES = (
-    "dtype", "rope_parameters", "layer_types", "_sliding_window_pattern", "transformers_version",
-)  # fmt: skip
+    "dtype",
+    "rope_parameters",
+    "layer_types",
+    "_sliding_window_pattern",
+    "transformers_version",
+)
 
 
 def stretched(tensors: Mapping[str, "Tensor"], factor: int) -> dict[str, "Tensor"]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.diagnostics.children import run_process
-from course_utils.eras.declare import Change, Era, Symptom
+from course_utils.eras.declare import Change, Era, Sign
 from course_utils.eras.model import export_model
 from course_utils.errors import Unsupported
 from course_utils.report import Table
@@ -17,9 +17,14 @@ LIMIT_S = 900.0  # on a busy machine; alone each takes 10 to 30 s
 WHEN = ("then", "now")
 # The same on every machine: no GPU, one thread, no hub.
 CHILD = {
-    "PYTHONPATH": "", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-    "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "ACCELERATE_MIXED_PRECISION": "no",
-}  # fmt: skip
+    "PYTHONPATH": "",
+    "CUDA_VISIBLE_DEVICES": "",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "ACCELERATE_MIXED_PRECISION": "no",
+}
 
 
 def measure(era: Era, when: str) -> dict:
@@ -60,10 +65,10 @@ class ThenAndNow:
     era: Era
     facts: dict[str, dict]  # "then" and "now", or one of them
 
-    def expected(self, symptom: Symptom, when: str) -> bool:
+    def expected(self, symptom: Sign, when: str) -> bool:
         return True if when == "then" else symptom.today
 
-    def as_expected(self, symptom: Symptom, when: str) -> bool:
+    def as_expected(self, symptom: Sign, when: str) -> bool:
         return symptom.holds(self.facts[when]) == self.expected(symptom, when)
 
     @property
@@ -75,7 +80,7 @@ class ThenAndNow:
         rows = [(s.name, *(self._cell(s, when) for when in self.facts)) for s in self.era.symptoms]
         return Table(columns=("symptom", *self.facts), rows=rows)
 
-    def _cell(self, symptom: Symptom, when: str) -> str:
+    def _cell(self, symptom: Sign, when: str) -> str:
         facts = self.facts[when]
         word = "reproduced" if symptom.holds(facts) else "not reproduced"
         unlike = "" if self.as_expected(symptom, when) else ", NOT AS EXPECTED"

@@ -36,9 +36,10 @@ def find_lesson(name: str) -> Lesson:
             return lesson
     stems = ", ".join(lesson.stem for lesson in all_lessons())
     raise BadRequest(
-        f"there is no lesson {name!r}", why="a lesson is named by number or file stem",
+        f"there is no lesson {name!r}",
+        why="a lesson is named by number or file stem",
         fix=f"choose one of: {stems}",
-    )  # fmt: skip
+    )
 
 
 def all_lessons() -> list[Lesson]:
@@ -61,6 +62,7 @@ def find_exercise(exercise_id: str) -> Exercise:
             return exercise
     known = ", ".join(exercise.id for exercise in lesson.exercises)
     raise BadRequest(
-        f"there is no exercise {exercise_id!r}", why=f"lesson {lesson.number} has {known}",
+        f"there is no exercise {exercise_id!r}",
+        why=f"lesson {lesson.number} has {known}",
         fix="choose one of these",
-    )  # fmt: skip
+    )

@@ -43,11 +43,12 @@ def draw_number_line(ax: Axes, formats: tuple[Named, ...]) -> None:
     ax.axvline(0, color=GREY, linewidth=1)
     ax.set(
         xlabel="power of ten (thick: normal, thin: subnormal)",
-        yticks=range(len(rows)), yticklabels=[fmt.name for fmt in rows],
-        ylim=(len(rows) - 0.4, -0.6), xlim=(left - 1, right + 0.3 * (right - left)),
-        title=f"{widest} spans {decades[widest]:.0f} decades, "
-        f"{narrowest} {decades[narrowest]:.0f}",
-    )  # fmt: skip
+        yticks=range(len(rows)),
+        yticklabels=[fmt.name for fmt in rows],
+        ylim=(len(rows) - 0.4, -0.6),
+        xlim=(left - 1, right + 0.3 * (right - left)),
+        title=f"{widest} spans {decades[widest]:.0f} decades, {narrowest} {decades[narrowest]:.0f}",
+    )
     ax.xaxis.set_major_formatter(lambda power, _: f"1e{power:.0f}")
 
 
@@ -69,9 +70,10 @@ def draw_ulp(ax: Axes, formats: tuple[Named, ...], *, low: float, high: float) -
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
     ax.set(
-        xlabel="x", ylabel="gap to the next number",
+        xlabel="x",
+        ylabel="gap to the next number",
         title=f"Around {end:.5g}, {coarsest.name} steps by {coarsest.ulp(end):.4g}",
-    )  # fmt: skip
+    )
 
 
 def _drawable(gap: float) -> float:

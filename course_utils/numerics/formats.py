@@ -186,7 +186,12 @@ def format_table(*names: str | torch.dtype | FloatFormat) -> Table:
         numbers = (f"{fmt.max:.5g}", *(f"{value:.3g}" for value in small))
         rows.append((fmt.name, layout, *numbers, f"{fmt.max_exp_input:.4g}"))
     columns = (
-        "format", "sign+exponent+mantissa bits", "largest", "smallest normal",
-        "smallest subnormal", "eps", "exp is finite up to",
-    )  # fmt: skip
+        "format",
+        "sign+exponent+mantissa bits",
+        "largest",
+        "smallest normal",
+        "smallest subnormal",
+        "eps",
+        "exp is finite up to",
+    )
     return Table(columns=columns, rows=rows)

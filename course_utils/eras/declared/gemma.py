@@ -2,7 +2,7 @@
 
 import math
 
-from course_utils.eras.declare import Change, Era, Row, Symptom
+from course_utils.eras.declare import Change, Era, Row, Sign
 from course_utils.eras.declared.common import QUIET, RENAMED, finite, listed
 
 GEMMA = Era(
@@ -21,31 +21,31 @@ GEMMA = Era(
     ),
     changes=(RENAMED,),
     symptoms=(
-        Symptom(
+        Sign(
             "fp16=True logs loss 0",
             lambda facts: listed(facts["fp16=True"]["losses"]),
             lambda facts: not any(facts["fp16=True"]["losses"]),
             today=True,
         ),
-        Symptom(
+        Sign(
             "and reward nan",
             lambda facts: listed(facts["fp16=True"]["rewards"]),
             lambda facts: all(map(math.isnan, facts["fp16=True"]["rewards"])),
             today=True,
         ),
-        Symptom(
+        Sign(
             "and trains nothing",
             lambda facts: "{moved} of 8 adapters, scale {scale:g}".format(**facts["fp16=True"]),
             lambda facts: facts["fp16=True"]["moved"] == 0,
             today=True,
         ),
-        Symptom(
+        Sign(
             "float32 trains",
             lambda facts: f"loss {listed(facts['float32']['losses'])}",
             lambda facts: _learns(facts["float32"]),
             today=True,
         ),
-        Symptom(
+        Sign(
             "bf16=True trains",
             lambda facts: f"loss {listed(facts['bf16=True']['losses'])}",
             lambda facts: _learns(facts["bf16=True"]),

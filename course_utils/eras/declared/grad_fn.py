@@ -1,6 +1,6 @@
 """The loss without a grad_fn, and its silent twin, then and now."""
 
-from course_utils.eras.declare import Change, Era, Row, Symptom
+from course_utils.eras.declare import Change, Era, Row, Sign
 from course_utils.eras.declared.common import QUIET, RENAMED
 
 ERROR = "element 0 of tensors does not require grad and does not have a grad_fn"
@@ -29,31 +29,31 @@ GRAD_FN = Era(
     ),
     changes=(RENAMED,),
     symptoms=(
-        Symptom(
+        Sign(
             "as reported: no grad_fn",
             lambda facts: _last_words(facts["as reported"]) or _moved("as reported")(facts),
             lambda facts: facts["as reported"]["error"] == ERROR,
             today=False,
         ),
-        Symptom(
+        Sign(
             "gradient_checkpointing=False trains",
             _moved("gradient_checkpointing=False"),
             _trains("gradient_checkpointing=False"),
             today=True,
         ),
-        Symptom(
+        Sign(
             "use_reentrant=False trains",
             _moved("use_reentrant=False"),
             _trains("use_reentrant=False"),
             today=True,
         ),
-        Symptom(
+        Sign(
             "enable_input_require_grads() trains",
             _moved("enable_input_require_grads()"),
             _trains("enable_input_require_grads()"),
             today=True,
         ),
-        Symptom(
+        Sign(
             "modules_to_save=['lm_head']: no error, LoRA learns nothing",
             _moved("modules_to_save=['lm_head']"),
             lambda facts: _is_silent(facts["modules_to_save=['lm_head']"]),

@@ -2,7 +2,7 @@
 
 import math
 
-from course_utils.eras.declare import Change, Era, Row, Symptom
+from course_utils.eras.declare import Change, Era, Row, Sign
 from course_utils.eras.declared.common import listed
 
 REWARD_NAN = Era(
@@ -28,31 +28,31 @@ REWARD_NAN = Era(
         Change("--torch_dtype", "--dtype", "renamed in trl 1"),
     ),
     symptoms=(
-        Symptom(
+        Sign(
             "the first logged loss is near 1.19e34",
             lambda facts: listed(facts["as reported"]["losses"][:1]),
             lambda facts: 1e34 < facts["as reported"]["losses"][0] < 1.4e34,
             today=False,
         ),
-        Symptom(
+        Sign(
             "then loss 0",
             lambda facts: listed(facts["as reported"]["losses"][1:]),
             lambda facts: facts["as reported"]["losses"][1:] == [0.0],
             today=False,
         ),
-        Symptom(
+        Sign(
             "grad_norm is nan",
             lambda facts: listed(facts["as reported"]["grad_norms"]),
             lambda facts: all(map(math.isnan, facts["as reported"]["grad_norms"])),
             today=False,
         ),
-        Symptom(
+        Sign(
             "the score head is dead",
             lambda facts: "{dead} of {weights} weights".format(**facts["as reported"]),
             lambda facts: facts["as reported"]["dead"] == facts["as reported"]["weights"],
             today=False,
         ),
-        Symptom(
+        Sign(
             "so it is with optim=adamw_torch",
             lambda facts: f"grad_norm {listed(facts['adamw_torch']['grad_norms'])}",
             lambda facts: facts["adamw_torch"]["dead"] > 0,

@@ -1,6 +1,6 @@
 """GRPO dies with "Floating point exception": which runs multiply in bf16, then and now."""
 
-from course_utils.eras.declare import Change, Era, Row, Symptom
+from course_utils.eras.declare import Change, Era, Row, Sign
 from course_utils.eras.declared.common import ON_CPU, QUIET, TINY_MODEL
 
 
@@ -38,19 +38,19 @@ SIGFPE = Era(
         ),
     ),
     symptoms=(
-        Symptom(
+        Sign(
             "the long configuration multiplies in bf16",
             _num_bf16("long"),
             lambda facts: _bf16("long")(facts) > 0,
             today=True,
         ),
-        Symptom(
+        Sign(
             "the short one does not, so it lives",
             _num_bf16("short"),
             lambda facts: _bf16("short")(facts) == 0,
             today=False,
         ),
-        Symptom(
+        Sign(
             "nor does the long one with bf16=False",
             _num_bf16("long, bf16=False"),
             lambda facts: _bf16("long, bf16=False")(facts) == 0,

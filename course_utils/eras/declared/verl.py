@@ -2,7 +2,7 @@
 
 import math
 
-from course_utils.eras.declare import Change, Era, Row, Symptom
+from course_utils.eras.declare import Change, Era, Row, Sign
 from course_utils.eras.declared.common import finite
 
 
@@ -33,37 +33,37 @@ VERL = Era(
         ),
     ),
     symptoms=(
-        Symptom(
+        Sign(
             "k3 in float32 at 100 nats: finite value, nan gradient",
             lambda facts: "value {:.3g}, gradient {:.3g}".format(*facts["float32, 100 nats"]),
             lambda facts: _k3_trap(facts["float32, 100 nats"]),
             today=False,
         ),
-        Symptom(
+        Sign(
             "k3 in float16 at 12 nats: the same",
             lambda facts: "value {:.3g}, gradient {:.3g}".format(*facts["float16, 12 nats"]),
             lambda facts: _k3_trap(facts["float16, 12 nats"]),
             today=True,
         ),
-        Symptom(
+        Sign(
             "a nan under the mask is in the mean",
             lambda facts: f"{facts['nan under the mask']:.3g}",
             lambda facts: math.isnan(facts["nan under the mask"]),
             today=False,
         ),
-        Symptom(
+        Sign(
             "in the run, a finite loss with a nan gradient",
             lambda facts: _first_bad(_run(facts)["first_bad"]),
             lambda facts: bool(_run(facts)["first_bad"]) and finite(_run(facts)["first_bad"][1:2]),
             today=True,
         ),
-        Symptom(
+        Sign(
             "the weights die of it",
             lambda facts: "dead" if _run(facts)["dead"] else "alive",
             lambda facts: _run(facts)["dead"],
             today=False,
         ),
-        Symptom(
+        Sign(
             'the next replies are only "!"',
             lambda facts: "{exclamations} of {replies}, {reply!r}".format(**_run(facts)),
             lambda facts: _run(facts)["exclamations"] == _run(facts)["replies"],

@@ -54,10 +54,12 @@ def train(*changes):
     )
     model.config.pad_token_id = tokenizer.pad_token_id
     pairs = [(f"{n}+{n + 3}=", str(2 * n + 3), str(n * 7 % 1000)) for n in range(10, 74)]
-    dataset = Dataset.from_dict({
-        "chosen": [ask + right for ask, right, _ in pairs],
-        "rejected": [ask + wrong for ask, _, wrong in pairs],
-    })  # fmt: skip
+    dataset = Dataset.from_dict(
+        {
+            "chosen": [ask + right for ask, right, _ in pairs],
+            "rejected": [ask + wrong for ask, _, wrong in pairs],
+        }
+    )
     trainer = RewardTrainer(
         model=model,
         processing_class=tokenizer,

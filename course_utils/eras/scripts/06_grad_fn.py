@@ -22,9 +22,13 @@ def train(checkpointing=True, reentrant=True, mark_inputs=False, modules_to_save
     if mark_inputs:
         model.enable_input_require_grads()
     lora = LoraConfig(
-        r=16, lora_alpha=32, lora_dropout=0.05, target_modules=["q_proj", "v_proj"],
-        task_type="CAUSAL_LM", modules_to_save=modules_to_save,
-    )  # fmt: skip
+        r=16,
+        lora_alpha=32,
+        lora_dropout=0.05,
+        target_modules=["q_proj", "v_proj"],
+        task_type="CAUSAL_LM",
+        modules_to_save=modules_to_save,
+    )
     model = get_peft_model(model, lora)
     training_args = GRPOConfig(
         output_dir=OUTPUT,

@@ -31,8 +31,11 @@ def _half(*rows: tuple[float, ...]):
 
 FINE = _half((2.0, -8.0), (0.5,))
 BROKEN = (
-    _half((1.0, INF)), _half((NAN, 1.0)), _half((1.0,), (2.0, -INF)), _half((1.0,), (2.0,), (NAN,)),
-)  # fmt: skip
+    _half((1.0, INF)),
+    _half((NAN, 1.0)),
+    _half((1.0,), (2.0, -INF)),
+    _half((1.0,), (2.0,), (NAN,)),
+)
 
 
 def _result(scaler_step, grads, scale, good_steps, interval):

@@ -19,8 +19,14 @@ HARMLESS = {
     (INT_MIN, 1): False,
 }
 TOO_LARGE = {(INT_MIN, -1): True}
-FLOATS = {(1.0, 0.0): False, (0.0, 0.0): False, (NAN, 0.0): False, (1e308, 1e-308): False,
-          (float(INT_MIN), -1.0): False, (INF, INF): False}  # fmt: skip
+FLOATS = {
+    (1.0, 0.0): False,
+    (0.0, 0.0): False,
+    (NAN, 0.0): False,
+    (1e308, 1e-308): False,
+    (float(INT_MIN), -1.0): False,
+    (INF, INF): False,
+}
 MIXED = {(1.0, 0): False, (INF, 0): False}  # apart: 1.0 == 1, so a dict would hold one of them
 
 

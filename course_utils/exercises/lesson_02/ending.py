@@ -7,9 +7,18 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 # POSIX numbers that are the same on Linux and macOS. Windows' own `signal` lacks most names.
 NAMES = {
-    1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 8: "SIGFPE", 9: "SIGKILL",
-    11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
-}  # fmt: skip
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    14: "SIGALRM",
+    15: "SIGTERM",
+}
 BOTH = ((0, -1), (128, 1))  # Python's way to say it, and a shell's
 
 

@@ -113,8 +113,9 @@ MACHINES = Exercise(
     wrong=(
         Wrong(dict.fromkeys(RIGHT, "wheel"), caught_by=the_wheel_decides),
         Wrong(RIGHT | {"A": "nothing"}, caught_by=the_wheel_decides),
-        Wrong(RIGHT | {"A": "pip install nvidia-cublas-cu12==12.4.5.8"},
-              caught_by=the_wheel_decides),
+        Wrong(
+            RIGHT | {"A": "pip install nvidia-cublas-cu12==12.4.5.8"}, caught_by=the_wheel_decides
+        ),
         Wrong(RIGHT | {"C": "nothing"}, caught_by=the_path_wins),
         Wrong(RIGHT | {"C": "wheel"}, caught_by=the_path_wins),
         Wrong(RIGHT | {"D": "wheel"}, caught_by=the_path_wins),
@@ -122,4 +123,4 @@ MACHINES = Exercise(
         Wrong(RIGHT | {"E": "nothing"}, caught_by=only_what_is_known),
         Wrong(RIGHT | {"F": "path"}, caught_by=another_major_is_not_loaded),
     ),
-)  # fmt: skip
+)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from course_utils.diagnostics import Autopsy
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.runs.grpo_sigfpe import SHORT, ending_of
+from course_utils.reproductions.grpo_sigfpe import SHORT, ending_of
 
 NOT_RUN = "the run was not made, because it would show nothing about a suspect"
 # Each suspect at the strength of the report or beyond; the combination is two of them or more.

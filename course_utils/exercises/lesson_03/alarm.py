@@ -8,10 +8,15 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 NAN, INF = float("nan"), float("inf")
 
 HEALTHY_LOG = {
-    "loss": 0.693, "grad_norm": 300.0, "learning_rate": 0.0, "margin": -0.01, "step": 4,
-    "num_tokens": 1e9, "epoch": 0.1,
+    "loss": 0.693,
+    "grad_norm": 300.0,
+    "learning_rate": 0.0,
+    "margin": -0.01,
+    "step": 4,
+    "num_tokens": 1e9,
+    "epoch": 0.1,
     "stage": "train",
-}  # fmt: skip
+}
 
 
 def quiet_when_healthy(alarm) -> str | None:

@@ -1,7 +1,7 @@
 """Exercise 03.5: a configuration that is checked by training with it."""
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.runs.reward_model import (
+from course_utils.reproductions.reward_model import (
     MAX_LEARNING_RATES,
     MAX_SHARE_FORGOTTEN,
     MIN_SHARE_MOVED,

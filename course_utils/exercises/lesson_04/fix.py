@@ -6,9 +6,9 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_04.guard import step_if_finite
 from course_utils.exercises.lesson_04.kl import kl_bounded_before_exp
 from course_utils.exercises.lesson_04.mean import mean_by_where
-from course_utils.runs.verl_formulas import kl_penalty_0_4_1
-from course_utils.runs.verl_grpo import VerlGrpo
-from course_utils.runs.verl_outcomes import MIN_GAIN
+from course_utils.reproductions.verl_formulas import kl_penalty_0_4_1
+from course_utils.reproductions.verl_grpo import VerlGrpo
+from course_utils.reproductions.verl_outcomes import MIN_GAIN
 
 NUM_STEPS = 8  # the reported run of seed 0 is dead by then
 

@@ -6,7 +6,7 @@ import torch
 
 from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.runs import verl_formulas
+from course_utils.reproductions import verl_formulas
 
 FORMATS = (torch.float32, torch.bfloat16, torch.float16)
 NEAR = (-6.0, -3.0, -1.0, -0.5, 0.5, 1.0, 2.0)  # k3 stays below 10 here

@@ -7,7 +7,7 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_05.stand_in import BATCH, sick
 from course_utils.gemma3 import check_range, rescale_stream
 from course_utils.gemma3.reach import FLOAT16, MARGIN
-from course_utils.runs.gemma_dpo import Outcome, dpo_trainer, train_and_judge
+from course_utils.reproductions.gemma_dpo import Outcome, dpo_trainer, train_and_judge
 
 
 @dataclass(frozen=True)

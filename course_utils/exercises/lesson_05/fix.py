@@ -6,7 +6,7 @@ import torch
 
 from course_utils.errors import BadRequest
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.runs.gemma_dpo import Outcome, dpo_trainer, train_and_judge
+from course_utils.reproductions.gemma_dpo import Outcome, dpo_trainer, train_and_judge
 
 OF_THE_MODEL = ("stretch", "prepare", "model")
 

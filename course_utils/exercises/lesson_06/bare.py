@@ -13,7 +13,7 @@ from course_utils.exercises.lesson_06.gradients import (
     gradients_differ,
     known_warnings_ignored,
 )
-from course_utils.runs.small_models import seeded
+from course_utils.reproductions.small_models import seeded
 
 IDS = torch.tensor([3, 1, 4, 1])
 

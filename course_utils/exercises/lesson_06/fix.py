@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import known_warnings_ignored
-from course_utils.runs.frozen_inputs import Outcome, outcome_of, reward_run
+from course_utils.reproductions.frozen_inputs import Outcome, outcome_of, reward_run
 
 
 @dataclass(frozen=True)

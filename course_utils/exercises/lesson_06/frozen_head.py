@@ -11,7 +11,7 @@ from course_utils.exercises.lesson_06.gradients import (
     gradients_differ,
     names_with_gradient,
 )
-from course_utils.runs.small_models import classifier, examples
+from course_utils.reproductions.small_models import classifier, examples
 
 
 def runs_backward(head_loss) -> str | None:

@@ -13,7 +13,7 @@ from course_utils.exercises.lesson_06.gradients import (
     gradients_differ,
     names_without_gradient,
 )
-from course_utils.runs.small_models import classifier, examples
+from course_utils.reproductions.small_models import classifier, examples
 
 
 def runs_backward(mean_loss) -> str | None:

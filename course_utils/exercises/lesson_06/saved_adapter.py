@@ -12,7 +12,7 @@ from course_utils.exercises.lesson_06.gradients import (
     backward_fails,
     names_with_gradient,
 )
-from course_utils.runs.small_models import classifier, examples
+from course_utils.reproductions.small_models import classifier, examples
 
 CONFIG = LoraConfig(r=2, target_modules=["body.0"])
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.runs.small_models import seeded
+from course_utils.reproductions.small_models import seeded
 
 ADAPTERS = ("layers.0.lora_A", "layers.0.lora_B", "layers.1.lora_A", "layers.1.lora_B")
 

@@ -12,7 +12,7 @@ from course_utils.exercises.lesson_06.gradients import (
     first,
     names_without_gradient,
 )
-from course_utils.runs.small_models import classifier, examples
+from course_utils.reproductions.small_models import classifier, examples
 
 STEP = 0.1  # small against the weights, which are about 0.5: the slope decides
 

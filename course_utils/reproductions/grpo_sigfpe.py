@@ -17,28 +17,56 @@ from course_utils import training, zoo
 from course_utils.diagnostics import Autopsy, run_in_child, warm_children
 from course_utils.diagnostics.traps import SELF_RAISED, divide_integers_by_zero
 from course_utils.report import Table
-from course_utils.runs.frozen_inputs import reward_len
+from course_utils.reproductions.frozen_inputs import reward_len
 
 # Source: trl#2906, as posted, for trl 0.14.0.
 AS_POSTED = dict(
-    learning_rate=5e-6, adam_beta1=0.9, adam_beta2=0.99, weight_decay=0.1, warmup_ratio=0.1,
-    lr_scheduler_type="cosine", logging_steps=1, bf16=True, per_device_train_batch_size=1,
-    gradient_accumulation_steps=4, num_generations=16, max_prompt_length=256,
-    max_completion_length=200, num_train_epochs=1, save_steps=100, max_grad_norm=0.1,
+    learning_rate=5e-6,
+    adam_beta1=0.9,
+    adam_beta2=0.99,
+    weight_decay=0.1,
+    warmup_ratio=0.1,
+    lr_scheduler_type="cosine",
+    logging_steps=1,
+    bf16=True,
+    per_device_train_batch_size=1,
+    gradient_accumulation_steps=4,
+    num_generations=16,
+    max_prompt_length=256,
+    max_completion_length=200,
+    num_train_epochs=1,
+    save_steps=100,
+    max_grad_norm=0.1,
     use_vllm=False,
-)  # fmt: skip
+)
 # The same for trl 1.16, without what both runs share or what only says how long a run goes on.
 REPORTED = dict(
-    learning_rate=5e-6, adam_beta2=0.99, weight_decay=0.1, warmup_steps=0.1,
-    lr_scheduler_type="cosine", logging_steps=1, bf16=True, gradient_accumulation_steps=4,
-    num_generations=16, max_completion_length=200, max_grad_norm=0.1,
-)  # fmt: skip
+    learning_rate=5e-6,
+    adam_beta2=0.99,
+    weight_decay=0.1,
+    warmup_steps=0.1,
+    lr_scheduler_type="cosine",
+    logging_steps=1,
+    bf16=True,
+    gradient_accumulation_steps=4,
+    num_generations=16,
+    max_completion_length=200,
+    max_grad_norm=0.1,
+)
 # What GRPOConfig(output_dir=..., logging_steps=10) meant in trl 0.14.0.
 SHORT = dict(
-    learning_rate=1e-6, adam_beta2=0.999, weight_decay=0.0, warmup_steps=0,
-    lr_scheduler_type="linear", logging_steps=10, bf16=False, gradient_accumulation_steps=1,
-    num_generations=8, max_completion_length=256, max_grad_norm=1.0,
-)  # fmt: skip
+    learning_rate=1e-6,
+    adam_beta2=0.999,
+    weight_decay=0.0,
+    warmup_steps=0,
+    lr_scheduler_type="linear",
+    logging_steps=10,
+    bf16=False,
+    gradient_accumulation_steps=1,
+    num_generations=8,
+    max_completion_length=256,
+    max_grad_norm=1.0,
+)
 TRANSLATION = (
     ("warmup_ratio=0.1", "warmup_steps=0.1", "a value below 1 is a share now"),
     ("max_prompt_length=256", "(gone)", "prompts are no longer cut; ours are short"),
@@ -126,9 +154,12 @@ def _build(settings: dict[str, object], *, model: str, device: str, seed: int, m
     set_seed(seed)
     policy = zoo.load_policy(model, device=device)
     common = dict(
-        per_device_train_batch_size=REPLIES, max_steps=max_steps, seed=seed,
-        activation_checkpointing=False, use_cpu=policy.device.type == "cpu",
-    )  # fmt: skip
+        per_device_train_batch_size=REPLIES,
+        max_steps=max_steps,
+        seed=seed,
+        activation_checkpointing=False,
+        use_cpu=policy.device.type == "cpu",
+    )
     # Nothing is written there, and a process that dies could not remove a folder of its own.
     quiet = training.quiet_config(output_dir=tempfile.gettempdir())
     return GRPOTrainer(

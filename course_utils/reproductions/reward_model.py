@@ -45,10 +45,17 @@ def reward_trainer(
     _check_names(changes, fields(RewardConfig))
     set_seed(seed)
     reported = dict(
-        learning_rate=1e-5, per_device_train_batch_size=1, gradient_accumulation_steps=2,
-        logging_steps=1, max_steps=3, activation_checkpointing=False, bf16=False,
-        optim="adamw_torch", use_cpu=zoo.pick_device(device).type == "cpu", seed=seed,
-    )  # fmt: skip
+        learning_rate=1e-5,
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=2,
+        logging_steps=1,
+        max_steps=3,
+        activation_checkpointing=False,
+        bf16=False,
+        optim="adamw_torch",
+        use_cpu=zoo.pick_device(device).type == "cpu",
+        seed=seed,
+    )
     config = RewardConfig(**(training.quiet_config() | reported | changes))
     pairs_a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps
     num_pairs = config.max_steps * pairs_a_step

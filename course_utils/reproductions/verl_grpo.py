@@ -12,8 +12,8 @@ from torch import Tensor
 
 from course_utils import zoo
 from course_utils.report import Table
-from course_utils.runs import verl_formulas
-from course_utils.runs.verl_rollout import Batch, generate
+from course_utils.reproductions import verl_formulas
+from course_utils.reproductions.verl_rollout import Batch, generate
 
 LOGGED = ("pg_loss", "kl_loss", "ppo_kl", "pg_clipfrac", "entropy_loss", "grad_norm")
 
@@ -114,17 +114,23 @@ class VerlGrpo:
     def _answer(self, model, sums, generator: torch.Generator) -> Batch:
         s = self.settings
         return generate(
-            model, self.tokenizer, sums, n=s.n, response_length=s.response_length,
-            temperature=s.temperature, generator=generator,
-        )  # fmt: skip
+            model,
+            self.tokenizer,
+            sums,
+            n=s.n,
+            response_length=s.response_length,
+            temperature=s.temperature,
+            generator=generator,
+        )
 
     def compute_log_prob(self, model, batch: Batch) -> tuple[Tensor, Tensor]:
         """Log-probs of the response tokens and the entropy there, each (B, T)."""
         s = self.settings
         output = model(
-            input_ids=batch.input_ids, attention_mask=batch.attention_mask,
+            input_ids=batch.input_ids,
+            attention_mask=batch.attention_mask,
             position_ids=batch.position_ids,
-        )  # fmt: skip
+        )
         logits = output.logits.to(getattr(torch, s.logits_dtype)) / s.temperature
         logits = logits[:, -s.response_length - 1 : -1]
         log_prob = torch.log_softmax(logits, dim=-1).gather(-1, batch.responses[..., None])[..., 0]

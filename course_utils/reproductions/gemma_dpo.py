@@ -71,10 +71,17 @@ def dpo_trainer(
 
     set_seed(seed)
     reported = dict(
-        fp16=True, bf16=False, learning_rate=1e-3, per_device_train_batch_size=1,
-        gradient_accumulation_steps=4, logging_steps=1, max_steps=3, gradient_checkpointing=False,
-        use_cpu=zoo.pick_device(device).type == "cpu", seed=seed,
-    )  # fmt: skip
+        fp16=True,
+        bf16=False,
+        learning_rate=1e-3,
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=4,
+        logging_steps=1,
+        max_steps=3,
+        gradient_checkpointing=False,
+        use_cpu=zoo.pick_device(device).type == "cpu",
+        seed=seed,
+    )
     config = DPOConfig(**(training.quiet_config() | reported | changes))
     policy = load_gemma(model, stretch=stretch, device=device).to(getattr(torch, dtype))
     if prepare is not None:
@@ -145,15 +152,25 @@ class Outcomes:
     def table(self) -> Table:
         rows = [
             (
-                name, f"{run.losses[0]:.3g}", f"{run.grad_norms[0]:.2g}", f"{run.rewards[-1]:.1g}",
+                name,
+                f"{run.losses[0]:.3g}",
+                f"{run.grad_norms[0]:.2g}",
+                f"{run.rewards[-1]:.1g}",
                 f"{run.num_moved} of {run.num_trained}",
-                "-" if run.scale is None else f"{run.scale:g}", run.in_a_word,
+                "-" if run.scale is None else f"{run.scale:g}",
+                run.in_a_word,
             )
             for name, run in self.runs.items()
-        ]  # fmt: skip
+        ]
         columns = (
-            "run", "first loss", "grad_norm", "last reward", "adapters moved", "scale", "run is",
-        )  # fmt: skip
+            "run",
+            "first loss",
+            "grad_norm",
+            "last reward",
+            "adapters moved",
+            "scale",
+            "run is",
+        )
         return Table(columns=columns, rows=rows)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from course_utils import training, zoo
 from course_utils.report import Table
-from course_utils.runs.reward_model import reward_trainer
+from course_utils.reproductions.reward_model import reward_trainer
 
 MESSAGE = "does not require grad"
 GUARDS = ("default checkpointing", "TRL", "Transformers")
@@ -74,9 +74,12 @@ def grpo_trainer(
     set_seed(seed)
     base = trained = zoo.load_policy(model, device=device, dtype=dtype)
     config = LoraConfig(
-        r=16, lora_alpha=32, lora_dropout=0.05, target_modules=["q_proj", "v_proj"],
+        r=16,
+        lora_alpha=32,
+        lora_dropout=0.05,
+        target_modules=["q_proj", "v_proj"],
         task_type="CAUSAL_LM",
-    )  # fmt: skip
+    )
     if mark_inputs == "before":
         base.enable_input_require_grads()
     if lora:
@@ -87,12 +90,19 @@ def grpo_trainer(
         base.enable_input_require_grads = lambda: None
     is_default = "default checkpointing" in guards
     reported = dict(
-        learning_rate=1e-5, bf16=True, per_device_train_batch_size=16, num_generations=8,
+        learning_rate=1e-5,
+        bf16=True,
+        per_device_train_batch_size=16,
+        num_generations=8,
         gradient_checkpointing=True,
         gradient_checkpointing_kwargs=None if is_default else REENTRANT,
-        max_completion_length=6, temperature=1.5, max_steps=2, logging_steps=1,
-        use_cpu=base.device.type == "cpu", seed=seed,
-    )  # fmt: skip
+        max_completion_length=6,
+        temperature=1.5,
+        max_steps=2,
+        logging_steps=1,
+        use_cpu=base.device.type == "cpu",
+        seed=seed,
+    )
     trainer = GRPOTrainer(
         model=trained,
         args=GRPOConfig(**training.quiet_config(), **_with_new_names(reported | changes)),
@@ -115,10 +125,14 @@ def reward_run(*, enable_input_require_grads: bool = False, **changes: object):
         changes: fields of RewardConfig, or an argument of `reward_trainer`.
     """
     settings = dict(
-        dtype="float32", gradient_checkpointing=True, gradient_checkpointing_kwargs=REENTRANT,
-        per_device_train_batch_size=16, gradient_accumulation_steps=1, learning_rate=5e-3,
+        dtype="float32",
+        gradient_checkpointing=True,
+        gradient_checkpointing_kwargs=REENTRANT,
+        per_device_train_batch_size=16,
+        gradient_accumulation_steps=1,
+        learning_rate=5e-3,
         chat=True,
-    )  # fmt: skip
+    )
     trainer = reward_trainer(**_with_new_names(settings | changes))
     base = trainer.model.get_base_model()
     forget_input_hook(base)

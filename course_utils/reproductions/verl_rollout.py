@@ -69,9 +69,12 @@ def generate(
     while ids.shape[1] < positions.shape[1] and alive.any():
         new = slice(0 if cache is None else ids.shape[1] - 1, ids.shape[1])
         output = model(
-            input_ids=ids[:, new], attention_mask=mask, position_ids=positions[:, new],
-            past_key_values=cache, use_cache=True,
-        )  # fmt: skip
+            input_ids=ids[:, new],
+            attention_mask=mask,
+            position_ids=positions[:, new],
+            past_key_values=cache,
+            use_cache=True,
+        )
         cache = output.past_key_values
         token = sample(output.logits[:, -1] / temperature, generator)
         token = torch.where(alive.bool(), token, tokenizer.pad_token_id)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from course_utils.report import Table
-from course_utils.runs.verl_grpo import VerlGrpo
+from course_utils.reproductions.verl_grpo import VerlGrpo
 
 MIN_GAIN = 0.1  # of the share of right replies to held-out sums; a healthy run gains about twice it
 COLUMNS = ("gradients", "updates", "weights", "reward")

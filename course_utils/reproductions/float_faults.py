@@ -17,7 +17,7 @@ from course_utils.diagnostics.traps import (
 )
 from course_utils.errors import Unsupported
 from course_utils.report import Table
-from course_utils.runs.grpo_sigfpe import is_sigfpe
+from course_utils.reproductions.grpo_sigfpe import is_sigfpe
 
 N = 16  # numbers in a tensor: enough for a vector kernel
 
