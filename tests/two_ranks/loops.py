@@ -8,6 +8,7 @@ Each scenario writes into FOLDER/<its name>; the second rank is the one that goe
 import json
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import torch
@@ -17,23 +18,19 @@ from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_
 from torch.nn.parallel import DistributedDataParallel
 
 from course_utils.diagnostics.ranks import watch_ranks
-from course_utils.diagnostics.ranks import watching as own_module
 
 STEPS, BAD_STEP, WIDTH = 4, 3, 8
 
 
 def make_model(width=WIDTH):
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width), nn.Linear(width, 1))
-
-
-def loss_of(model):
-    """The root of a square: its derivative at 0 is inf * 0, and the loss itself is finite."""
-    return lambda x: model(x["input"]).pow(2).mean() + x["input"].pow(2).sum(1).sqrt().mean()
+    return nn.Sequential(
+        nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width), nn.Linear(width, 1)
+    )
 
 
 def deep_loss(model):
-    """Fails in backward alone: sqrt at 0, of something that the weights made."""
+    """Fails in backward alone where `scale` is 0: the root's derivative there is inf."""
     return lambda x: (model(x["input"]) * x["scale"]).pow(2).sum(1).sqrt().mean()
 
 
@@ -49,8 +46,10 @@ def batch(step, *, bad=None):
 BAD = {"forward": ("input", float("nan")), "backward": ("scale", 0.0)}
 
 
-def train(name, folder, *, wrap, bad=None, watched=True, accumulate=1, break_watch=False, clip=None):
-    """Train, watched or not; returns the weights' checksum and the seconds."""
+def train(
+    name, folder, *, wrap, bad=None, watched=True, accumulate=1, break_watch=False, clip=None
+):
+    """Train, watched or not; returns a number for each weight, and the CPU seconds."""
     model = wrap(make_model())
     loss = deep_loss(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
@@ -58,7 +57,7 @@ def train(name, folder, *, wrap, bad=None, watched=True, accumulate=1, break_wat
     if break_watch and dist.get_rank() == 1:
         watch._read = lambda gradients: 1 / 0
     began = time.process_time()
-    with watch if watched else open("/dev/null"):
+    with watch if watched else nullcontext():
         call = watch if watched else loss
         for step in range(1, STEPS + 1):
             for micro in range(accumulate):
@@ -118,5 +117,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    assert own_module.__file__
     main(Path(sys.argv[1]))
