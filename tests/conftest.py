@@ -17,7 +17,7 @@ BY_LESSON = re.compile(r"(.*test_(?:lessons|exercises)\.py)::.*\[(\d\d)[._]")
 class FilesAndLessons(LoadFileScheduling):
     """A worker takes a whole file, and of the files that go through all lessons one lesson.
 
-    (The groups of `--dist loadgroup` are lost: xdist 3.8 writes them where pytest 9.2 does not look.)
+    (xdist 3.8 writes the groups of `--dist loadgroup` where pytest 9.2 does not look.)
     """
 
     def _split_scope(self, nodeid: str) -> str:
