@@ -57,7 +57,13 @@ class Table:
 
 
 class Report(ABC):
-    """A finding: one sentence that says it, and the table that supports it."""
+    """A finding: one sentence that says it, and the table that supports it.
+
+    One that knows why ends with two lines, `cause: ...` and `fix: ...`.
+    """
+
+    cause = ""  # why, in one sentence
+    fix = ""  # what to do, in one sentence
 
     @property
     @abstractmethod
@@ -73,11 +79,17 @@ class Report(ABC):
         """The finding as JSON-ready data."""
 
     def text(self) -> str:
-        return f"{self.headline}\n{self.table().text()}" if self.table().rows else self.headline
+        table = [self.table().text()] if self.table().rows else []
+        return "\n".join([self.headline, *table, *self._advice()])
+
+    def _advice(self) -> list[str]:
+        said = (("cause", self.cause), ("fix", self.fix))
+        return [f"{name}: {sentence}" for name, sentence in said if sentence]
 
     def html(self) -> str:
         table = self.table().html() if self.table().rows else ""
-        return f"<p><b>{escape(self.headline)}</b></p>{table}"
+        advice = "".join(f"<p>{escape(line)}</p>" for line in self._advice())
+        return f"<p><b>{escape(self.headline)}</b></p>{table}{advice}"
 
     def __str__(self) -> str:
         return self.text()

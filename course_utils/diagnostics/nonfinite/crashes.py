@@ -1,0 +1,143 @@
+"""Exceptions that end a training step, explained from its batch and its model.
+
+Reads both and runs nothing again. Shape letters: B = rows of the batch, T = token position.
+"""
+
+import re
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.diagnostics.nonfinite.batches import tensors_in
+from course_utils.diagnostics.nonfinite.case import Cause
+from course_utils.diagnostics.nonfinite.coverage import CUT_LOSS
+from course_utils.diagnostics.nonfinite.explain import position_of
+from course_utils.diagnostics.nonfinite.report import NonFiniteReport
+from course_utils.diagnostics.nonfinite.targets import Target
+from course_utils.diagnostics.nonfinite.values import all_finite
+
+OUT_OF_RANGE = re.compile(r"out of range|out of bounds|device-side assert|index .* exceeds", re.I)
+IGNORED = -100
+
+
+def explain(error: BaseException, batch: Any, target: Target) -> NonFiniteReport | None:
+    """What ended the step, in the words of its batch; None for an error of another kind."""
+    text = str(error)
+    verdict, rows = None, ()
+    if OUT_OF_RANGE.search(text):
+        verdict, rows = _out_of_range(batch, target)
+    elif "unscale FP16 gradients" in text:
+        verdict = _half_gradients(target)
+    elif "does not require grad" in text:
+        verdict = Cause("loss without a graph", *CUT_LOSS)
+    elif "probability tensor contains" in text:
+        verdict = _sampling(target)
+    if verdict is None:
+        return None
+    first_line = text.partition("\n")[0]
+    return NonFiniteReport(
+        found=True,
+        note=f"The step ended in {type(error).__name__}: {first_line}",
+        batch=batch,
+        rows=rows,
+        verdict=verdict,
+    )
+
+
+def _out_of_range(batch: Any, target: Target) -> tuple[Cause | None, tuple[int, ...]]:
+    model = next(iter(target.roots.values()), None)
+    sizes = _sizes(model) if model is not None else {}
+    for name, tensor in tensors_in(batch):
+        kind = "labels" if "label" in name else "ids" if "id" in name else ""
+        if not kind or kind not in sizes or tensor.is_floating_point() or not tensor.dim():
+            continue
+        size = sizes["positions" if "position" in name else kind]
+        bad = (tensor >= size) | ((tensor < 0) & (tensor != (IGNORED if kind == "labels" else 0)))
+        if bool(bad.any()):
+            place = position_of(bad)
+            return _bad_id(name, kind, tensor, place["at"], size), place["rows"]
+    width = max((t.shape[1] for n, t in tensors_in(batch) if "id" in n and t.dim() > 1), default=0)
+    limit = sizes.get("positions", width)
+    if width > limit:
+        return _too_long(width, limit), ()
+    return None, ()
+
+
+def _bad_id(name: str, kind: str, tensor: Tensor, at: tuple[int, ...], size: int) -> Cause:
+    what = "classes" if kind == "labels" else "rows in the embedding"
+    why = f"{name}{list(at)} is {int(tensor[at])}, and there are {size} {what} (0 to {size - 1})"
+    if kind == "labels":
+        return Cause(
+            "label out of range",
+            why,
+            "use -100 for what is to be ignored (not -1 or a pad id), and num_labels, or a "
+            "vocabulary, as large as the labels need",
+        )
+    return Cause(
+        "id out of range",
+        why,
+        "use the tokenizer this model was trained with; after adding tokens call "
+        "model.resize_token_embeddings(len(tokenizer))",
+    )
+
+
+def _too_long(width: int, limit: int) -> Cause:
+    return Cause(
+        "sequence too long",
+        f"the rows are {width} tokens long, and the model has {limit} positions",
+        f"truncate: max_length={limit}",
+    )
+
+
+def _sizes(model: nn.Module) -> dict[str, int]:
+    """How many ids, labels and positions the model knows, as far as it shows them."""
+    embeddings = [m for m in model.modules() if isinstance(m, nn.Embedding)]
+    config = getattr(model, "config", None)
+    sizes = {}
+    with_input = getattr(model, "get_input_embeddings", None)
+    first = with_input() if with_input else next(iter(embeddings), None)
+    if first is not None and hasattr(first, "weight"):
+        sizes["ids"] = first.weight.shape[0]
+    heads = [m for m in model.modules() if isinstance(m, nn.Linear)]
+    if heads:
+        sizes["labels"] = heads[-1].out_features
+    if getattr(config, "problem_type", None) is None and hasattr(config, "vocab_size"):
+        is_causal = "CausalLM" in type(model).__name__ or "ForCausalLM" in str(type(model).__mro__)
+        sizes["labels"] = config.vocab_size if is_causal else sizes.get("labels", 0)
+    learned = [e.num_embeddings for n, e in _named(model) if "position" in n or "wpe" in n]
+    sizes["positions"] = min(learned, default=sizes.get("ids", 0))
+    return sizes
+
+
+def _named(model: nn.Module) -> list[tuple[str, nn.Embedding]]:
+    return [(n, m) for n, m in model.named_modules() if isinstance(m, nn.Embedding)]
+
+
+def _half_gradients(target: Target) -> Cause:
+    half = [
+        name
+        for root in target.modules
+        for name, p in root.named_parameters()
+        if p.requires_grad and p.dtype == torch.float16
+    ]
+    which = f"`{half[0]}` and {len(half) - 1} more of the trainable weights" if half else "some"
+    return Cause(
+        "trainable weights in float16",
+        f"{which} are float16, and a scaler only unscales gradients of float32 weights",
+        "load the model in float32 (dtype='float32') and leave fp16=True, or cast what is "
+        "trained: p.data = p.data.float() for p in model.parameters() if p.requires_grad",
+    )
+
+
+def _sampling(target: Target) -> Cause:
+    bad = [n for r in target.modules for n, p in r.named_parameters() if not all_finite(p)]
+    if bad:
+        why = f"the weights are not finite any more (`{bad[0]}` and {len(bad) - 1} more)"
+        fix = "watch the run from its first step, with watch(trainer): the step that broke them "
+        return Cause("sampling from broken weights", why, fix + "is named")
+    return Cause(
+        "sampling from broken scores",
+        "the weights are finite, and the scores of the next token were not",
+        "trace the forward pass: trace_step(model, prompts), and try it in bfloat16 or float32",
+    )
