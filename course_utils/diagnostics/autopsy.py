@@ -31,7 +31,7 @@ from course_utils.diagnostics.evidence import (
 )
 from course_utils.diagnostics.launched import launcher_at, run_launcher
 from course_utils.diagnostics.memory import say_bytes
-from course_utils.diagnostics.rank_ends import RankEnd, describe, rank_end, ranks_table
+from course_utils.diagnostics.rank_ends import RankEnd, advise, describe, rank_end, ranks_table
 from course_utils.diagnostics.traps import SELF_RAISED
 from course_utils.errors import BadRequest
 from course_utils.report import Report, Table
@@ -86,11 +86,18 @@ class Autopsy(Report):
         return MEANINGS.get(self.signal_name)
 
     @property
-    def fix(self) -> str | None:
+    def cause(self) -> str:
+        """What usually sends this signal; of several ranks, what the others waited for."""
+        return advise(self.ranks)[0] if self.ranks else self.meaning or ""
+
+    @property
+    def fix(self) -> str:
         """What to do about this signal, or about a run that does not end."""
+        if self.ranks:
+            return advise(self.ranks)[1]
         if self.timed_out:
             return "look why the line above does not return, or give more than timeout_s="
-        return FIXES.get(self.signal_name)
+        return FIXES.get(self.signal_name, "")
 
     @property
     def stack(self) -> tuple[Frame, ...]:
@@ -141,14 +148,12 @@ class Autopsy(Report):
             rows.append(("not in the log", ", ".join(self.missing) or "nothing is missing"))
         if self.exit_code and self.peak_memory:
             rows.append(("peak memory", say_bytes(self.peak_memory)))
-        notes = [f"cause: {self.meaning}"] if self.meaning else []
-        notes += [f"fix: {self.fix}"] if self.fix else []
-        return Table(columns=("evidence", "found"), rows=rows, notes=tuple(notes))
+        return Table(columns=("evidence", "found"), rows=rows)
 
     def to_dict(self) -> dict:
         found = {name: getattr(self, name) for name in ("exit_code", "timed_out", "signal_name")}
         found |= {name: getattr(self, name) for name in ("fault", "exception", "outcome")}
-        found |= {name: getattr(self, name) for name in ("last_line", "meaning", "fix")}
+        found |= {name: getattr(self, name) for name in ("last_line", "meaning", "cause", "fix")}
         found |= {"peak_memory": self.peak_memory, "missing": list(self.missing)}
         stack = [asdict(frame) for frame in self.stack]
         return {**found, "stack": stack, "ranks": [asdict(rank) for rank in self.ranks]}

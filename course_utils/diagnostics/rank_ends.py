@@ -102,7 +102,7 @@ def describe(ranks: Sequence[RankEnd], exit_code: int, timeout_s: float, *, time
 
 
 def ranks_table(ranks: Sequence[RankEnd]) -> Table:
-    """One row a rank, and the cause and the fix as far as they can be read off."""
+    """One row a rank."""
     rows = [
         (
             str(r.rank),
@@ -113,9 +113,7 @@ def ranks_table(ranks: Sequence[RankEnd]) -> Table:
         )
         for r in ranks
     ]
-    cause, fix = _advise(ranks)
-    notes = (f"cause: {cause}", f"fix: {fix}") if cause else ()
-    return Table(("rank", "end", "at", "last line", "peak memory"), rows=rows, notes=notes)
+    return Table(("rank", "end", "at", "last line", "peak memory"), rows=rows)
 
 
 def _say_hang(ranks: Sequence[RankEnd]) -> str:
@@ -134,7 +132,8 @@ def _say_hang(ranks: Sequence[RankEnd]) -> str:
     return f"a hang: every rank waits: {names}"
 
 
-def _advise(ranks: Sequence[RankEnd]) -> tuple[str, str]:
+def advise(ranks: Sequence[RankEnd]) -> tuple[str, str]:
+    """The cause and the fix, as far as they can be read off; two empty strings otherwise."""
     running = [rank for rank in ranks if rank.was_running]
     waiting = [rank for rank in running if rank.waits]
     late = [rank for rank in running if not rank.waits]

@@ -52,8 +52,13 @@ class ReplayedStep(Report):
         notes += [f"In doubt: {doubt}." for doubt in self.doubts]
         return Table(found.columns, found.rows, notes=(*notes, *found.notes))
 
-    def text(self) -> str:
-        return f"{self.headline}\n{self.table().text()}".rstrip()
+    @property
+    def cause(self) -> str:
+        return self.finding.cause
+
+    @property
+    def fix(self) -> str:
+        return self.finding.fix
 
     def to_dict(self) -> dict:
         return {
@@ -62,6 +67,8 @@ class ReplayedStep(Report):
             "step": self.step,
             "micro_batch": self.micro_batch,
             "is_same": self.is_same,
+            "cause": self.cause,
+            "fix": self.fix,
             "odd": list(self.odd),
             "doubts": list(self.doubts),
             "finding": self.finding.to_dict(),

@@ -138,7 +138,8 @@ class RanksReport(Report):
             return f"nothing was dumped ({first.problem or 'the rank ended before'}): watch again"
         dump = f"{self.folder}/{first.dump}"
         return (
-            "in your script, started as one process, in place of training: "
+            "start your script as one process, and in place of training: "
+            "from course_utils.diagnostics.ranks import replay_rank; "
             f'print(replay_rank("{dump}", trainer))'
         )
 
@@ -153,7 +154,6 @@ class RanksReport(Report):
             f"rank {r.rank}: the watch stopped: {r.problem}" for r in self.records if r.problem
         ]
         notes += [] if self.found else [LIMITS]
-        notes += [f"cause: {self.cause}", f"fix: {self.fix}"] if self.cause else []
         columns = ("rank", "watch", "steps", "found", "its own gradient")
         return Table(columns=columns, rows=rows, notes=tuple(notes))
 
