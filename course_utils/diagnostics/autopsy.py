@@ -3,6 +3,7 @@
 Nothing here explains a death: it says what is in the evidence and what is not.
 """
 
+import shlex
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -188,10 +189,12 @@ def run_in_child(
         ending = call_in_process(target, args, timeout_s=timeout_s, env=env)
     elif isinstance(target, str | Path):
         if not Path(target).is_file():
+            words = shlex.split(str(target))
+            example = words if len(words) > 1 else ["python", "-c", "..."]
             raise BadRequest(
                 f"there is no script {str(target)!r}",
                 why="a string or a path names a Python script to run",
-                fix="give an existing path, or a list such as ['python', '-c', '...']",
+                fix=f"give an existing path; a whole command is a list: {example}",
             )
         command = python_command(str(target), *map(str, args))
         ending = run_process(command, timeout_s=timeout_s, env=env)

@@ -160,6 +160,7 @@ def bisect_config(
     >>> print(bisect_config(good, bad, train).headline)
     AssertionError needs 2 of 3 settings together: bf16=True, steps=9
     """
+    _check_request(works, dies, probe)
     names = [name for name in {**dies, **works} if _get(works, name) != _get(dies, name)]
     tried: dict[tuple[str, ...], str] = {}
     with warm_children(preload=preload, env=env) as run:
@@ -181,6 +182,23 @@ def bisect_config(
     probes = tuple(Probe(settings, ended) for settings, ended in tried.items())
     values = {name: _get(dies, name) for name in names}
     return Bisection(failure, values, tuple(causes), probes)
+
+
+def _check_request(works: object, dies: object, probe: object) -> None:
+    for config in (works, dies):
+        if not isinstance(config, Mapping):
+            raise BadRequest(
+                f"a configuration is a {type(config).__name__}",
+                why="settings are swapped by their names",
+                fix="give dicts of settings, and build the rest in the probe: "
+                "lambda settings: train(GRPOConfig(**settings))",
+            )
+    if not callable(probe):
+        raise BadRequest(
+            f"the probe is a {type(probe).__name__}",
+            why="it is called anew for each set of settings, in a child",
+            fix="pass the function itself, train and not train(config)",
+        )
 
 
 def _get(config: Mapping[str, object], name: str) -> object:

@@ -207,6 +207,7 @@ def decode_logged_loss(
     >>> print(one.headline)
     logged 1.19e+34 = mean loss 0.672 (1 healthy of 25 steps), multiplied by 1.77e+34
     """
+    logged = float(logged)  # as copied from a log
     if not 2 <= nan_from_step <= logging_steps + 1:
         raise BadRequest(
             f"nan_from_step={nan_from_step} with logging_steps={logging_steps}",
