@@ -237,7 +237,8 @@ class Watch:
 
     def _explain(self, error: Exception) -> NonFiniteReport | None:
         running = self._recorder.running or next(iter(reversed(self._recorder.passes)), None)
-        report = crashes.explain(error, running.batch if running else None, self._target)
+        batch, held = running.batch if running else None, self._reader.around.broken_on_entry
+        report = crashes.explain(error, batch, self._target, held)
         return replace(report, step=self._step) if report is not None else None
 
     def _reading_first(self, scaler_step: Callable[..., Any]) -> Callable[..., Any]:
