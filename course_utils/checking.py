@@ -1,20 +1,19 @@
 """Runs an answer against an exercise and says what came of it. Stores nothing, shows nothing."""
 
-import contextlib
 import functools
-import io
 import linecache
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
 
+from course_utils.contained import Tail, contained
 from course_utils.exercises.declare import TODO, Criterion, Exercise
+from course_utils.fingerprint import Fingerprint, changed, fingerprint
 from course_utils.report import Report, Table
 from course_utils.time_limit import TimeLimitReached, time_limit
 
-MAX_PRINTED_LINES = 5
+MAX_PRINTED_LINES, MAX_PRINTED_WIDTH = 5, 100
 
 
 class Outcome(StrEnum):
@@ -36,8 +35,15 @@ class AnswerRaised(Exception):
         self.error, self.inputs = error, inputs
 
 
+class InputsChanged(Exception):
+    """The answer changed what it was given; says what."""
+
+
+PASS_ON = (NotAttempted, AnswerRaised, InputsChanged, TimeLimitReached, KeyboardInterrupt)
+
+
 @dataclass(frozen=True)
-class Finding:
+class Observation:
     """One criterion and what was seen; `saw` is None when it is met."""
 
     criterion: Criterion
@@ -50,7 +56,7 @@ class CheckReport(Report):
 
     exercise: Exercise
     outcome: Outcome
-    findings: tuple[Finding, ...] = ()
+    observed: tuple[Observation, ...] = ()
     details: tuple[str, ...] = ()  # what was raised, or what to do when nothing was attempted
 
     @property
@@ -59,19 +65,21 @@ class CheckReport(Report):
 
     @property
     def headline(self) -> str:
-        met = sum(finding.saw is None for finding in self.findings)
-        counted = f", {met} of {len(self.findings)} met" if self.findings else ""
+        met = sum(one.saw is None for one in self.observed)
+        counted = f", {met} of {len(self.observed)} met" if len(self.observed) > 1 else ""
         points = f"{self.points} of {self.exercise.points} points"
         return f"{self.exercise.id} {self.exercise.title}: {self.outcome}{counted}, {points}"
 
     def table(self) -> Table:
         rows = []
-        for finding in self.findings:
-            rows.append(("met" if finding.saw is None else "NOT MET", finding.criterion.says))
-            if finding.saw is not None:
-                rows.append(("", f"saw: {finding.saw}"))
-                rows.append(("", f"why it matters: {finding.criterion.why}"))
-                rows.append(("", f"try next: {finding.criterion.next}"))
+        for one in self.observed:
+            rows.append(("met" if one.saw is None else "NOT MET", one.criterion.says))
+            if one.saw is not None:
+                rows.append(("", f"saw: {one.saw}"))
+                if one.criterion.why:
+                    rows.append(("", f"why it matters: {one.criterion.why}"))
+                if one.criterion.next:
+                    rows.append(("", f"try next: {one.criterion.next}"))
         return Table(columns=("", "what a right answer does"), rows=rows)
 
     def text(self) -> str:
@@ -87,88 +95,118 @@ class CheckReport(Report):
             "outcome": str(self.outcome),
             "points": self.points,
             "of": self.exercise.points,
-            "unmet": [f.criterion.says for f in self.findings if f.saw is not None],
+            "unmet": [one.criterion.says for one in self.observed if one.saw is not None],
             "details": list(self.details),
         }
 
 
 def check(exercise: Exercise, answer: object) -> CheckReport:
     """Run every criterion of `exercise` on `answer`, within its time limit."""
-    printed = io.StringIO()
+    printed = Tail()
     report = functools.partial(CheckReport, exercise)
     try:
-        with (
-            time_limit(exercise.time_limit_s),
-            contextlib.redirect_stdout(printed),
-            kept_random_state(),
-        ):
-            findings = tuple(_findings(exercise, answer))
+        with contained(printed), time_limit(exercise.time_limit_s):
+            observed = tuple(_observations(exercise, answer))
     except NotAttempted:
         detail = f"Put your answer into `{exercise.reads}`, run its cell, then this one again."
         return report(Outcome.NOT_ATTEMPTED, details=(detail,))
     except TimeLimitReached:
         detail = (
             f"Your code did not finish within {exercise.time_limit_s:g} s and was stopped. "
-            "Look for a loop whose end condition never comes true."
+            "It loops without end, or its inputs are far larger than the exercise needs."
         )
         return report(Outcome.RAISED, details=(detail, *_printed_lines(printed)))
     except AnswerRaised as raised:
         return report(Outcome.RAISED, details=(*_what_was_raised(raised), *_printed_lines(printed)))
-    if all(finding.saw is None for finding in findings):
-        return report(Outcome.PASSED, findings)
-    return report(Outcome.WRONG, findings, _printed_lines(printed))
+    except InputsChanged as change:
+        observed = (Observation(INPUTS_STAY, str(change)),)
+    if all(one.saw is None for one in observed):
+        return report(Outcome.PASSED, observed)
+    return report(Outcome.WRONG, observed, _printed_lines(printed))
 
 
-def _findings(exercise: Exercise, answer: object) -> Iterator[Finding]:
+def _observations(exercise: Exercise, answer: object) -> Iterator[Observation]:
     if _holds_todo(answer):
         raise NotAttempted
-    if not isinstance(answer, exercise.expects):
-        wanted = " or ".join(_type_name(kind) for kind in exercise.expects)
-        form = Criterion(
-            f"The answer is a {wanted}.",
-            observe=lambda _: None,
-            why="nothing else about it can be checked before that",
-            next="read again which form the exercise asks for",
-        )
-        yield Finding(form, f"`{exercise.reads}` is {_describe(answer)}")
+    subject = _guarded(answer, exercise.may_change) if callable(answer) else answer
+    if seen := _form_differs(exercise, answer, subject):
+        form = Criterion("The answer has the form that is asked.", exercise.form, why="", next="")
+        yield Observation(form, seen)
         return
-    subject = _guarded(answer) if callable(answer) else answer
     if exercise.run is not None:
-        try:
-            subject = exercise.run(subject)
-        except (AnswerRaised, NotAttempted):
-            raise
-        except Exception as error:
-            raise AnswerRaised(error, f"{exercise.reads} = {_describe(answer)}") from error
+        subject = _run(exercise, subject)
     for criterion in exercise.criteria:
-        yield Finding(criterion, _observe(criterion, subject))
+        yield Observation(criterion, _observe(criterion, subject))
+
+
+def _form_differs(exercise: Exercise, answer: object, subject: object) -> str | None:
+    if isinstance(answer, exercise.expects):
+        return exercise.form(subject) if exercise.form else None
+    wanted = " or ".join(_type_name(kind) for kind in exercise.expects)
+    called = Callable in exercise.expects and not callable(answer)
+    more = f"; give `{exercise.reads}` itself, without calling it" if called else ""
+    return f"a {wanted} is asked, and `{exercise.reads}` is {_describe(answer)}{more}"
+
+
+def _run(exercise: Exercise, subject: object) -> object:
+    try:
+        return exercise.run(subject)
+    except PASS_ON:
+        raise
+    except BaseException as error:
+        raise AnswerRaised(error, f"{exercise.reads} = {_describe(subject)}") from error
 
 
 def _observe(criterion: Criterion, subject: object) -> str | None:
     try:
         return criterion.observe(subject)
-    except (AnswerRaised, NotAttempted):
+    except PASS_ON:
         raise
     except Exception as error:  # the check's own code met an answer it cannot work with
         return f"the answer has a form this check cannot work with: {error}"
 
 
-def _guarded(function: Callable) -> Callable:
-    """`function`, but what it raises carries its inputs, and a TODO it returns is noticed."""
+def leaves_its_inputs_alone(answer) -> str | None:
+    """Every call is watched while the criteria run, so that there is nothing left to do here."""
 
-    @functools.wraps(function)
+
+INPUTS_STAY = Criterion(
+    "It leaves what it is given as it was.",
+    leaves_its_inputs_alone,
+    why="the caller goes on with the same tensors, and finds them changed",
+    next="work on a copy, or use operations without a trailing underscore",
+)
+
+
+def _guarded(function: Callable, may_change: tuple[int, ...]) -> Callable:
+    """`function`, but what it raises, changes or leaves TODO is noticed with its inputs."""
+
+    @functools.wraps(function, updated=())
     def call(*args, **kwargs):
+        before = _look_at(args, kwargs, may_change)
         try:
             result = function(*args, **kwargs)
-        except Exception as error:
+        except PASS_ON:
+            raise
+        except BaseException as error:  # sys.exit in an answer is a verdict, not a dead cell
             named = [f"{key}={_describe(value)}" for key, value in kwargs.items()]
             inputs = ", ".join([*map(_describe, args), *named])
-            raise AnswerRaised(error, f"{function.__name__}({inputs})") from error
+            name = getattr(function, "__name__", type(function).__name__)
+            raise AnswerRaised(error, f"{name}({inputs})") from error
         if _holds_todo(result):
             raise NotAttempted
+        if place := changed(before, _look_at(args, kwargs, may_change)):
+            raise InputsChanged(f"{place} is not what it was before the call")
         return result
 
     return call
+
+
+def _look_at(args: tuple, kwargs: dict, may_change: tuple[int, ...]) -> Fingerprint:
+    kept = {f"argument {n}": arg for n, arg in enumerate(args, 1) if n - 1 not in may_change}
+    kept |= {f"argument `{key}`": value for key, value in kwargs.items()}
+    looks = [fingerprint(value, name) for name, value in kept.items()]
+    return {place: seen for look in looks for place, seen in look.items()}
 
 
 def _holds_todo(value: object) -> bool:
@@ -192,12 +230,13 @@ def _what_was_raised(raised: AnswerRaised) -> Iterator[str]:
     yield f"with these inputs: {raised.inputs}"
 
 
-def _printed_lines(printed: io.StringIO) -> tuple[str, ...]:
-    lines = printed.getvalue().splitlines()
+def _printed_lines(printed: Tail) -> tuple[str, ...]:
+    lines = printed.lines()
     if not lines:
         return ()
-    shown = lines[-MAX_PRINTED_LINES:]
-    return (f"Your code printed {len(lines)} lines, the last of them:", *shown)
+    shown = [line[:MAX_PRINTED_WIDTH] for line in lines[-MAX_PRINTED_LINES:]]
+    count = max(printed.num_lines, len(lines))
+    return (f"Your code printed {count} lines, the last of them:", *shown)
 
 
 def _type_name(kind: type) -> str:
@@ -213,11 +252,3 @@ def _describe(value: object) -> str:
         return f"the function {getattr(value, '__name__', 'without a name')}"
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:97]}..."
-
-
-@contextlib.contextmanager
-def kept_random_state() -> Iterator[None]:
-    """Leave the notebook's random state as it was, so that a check changes no later cell."""
-    torch = sys.modules.get("torch")
-    with torch.random.fork_rng() if torch else contextlib.nullcontext():
-        yield

@@ -1,10 +1,4 @@
-"""What the articles claim about each failure, and the verdicts that a lesson reaches.
-
-Holds the claims; the verdicts come from the lesson, each with the evidence it rests on.
-"""
-
-from course_utils.errors import BadRequest, DidNotFail
-from course_utils.report import Table
+"""What the articles claim about each failure. Judges nothing."""
 
 # Ids and order are those of the fact-check; the wording is the article's, shortened.
 CLAIMS = {
@@ -92,65 +86,3 @@ CLAIMS = {
         "no root fix exists",
     ),
 }
-
-
-class Verdicts:
-    """The claims about one failure, judged one by one.
-
-    >>> verdicts = Verdicts("reward")
-    >>> verdicts.judge("C4", "wrong", "it dies with G = 1 too", holds=True)
-    reward/C4, '32 accumulation steps amplify the precision problem': wrong
-    >>> print(verdicts.table().rows[3][2])
-    wrong
-    """
-
-    def __init__(self, topic: str) -> None:
-        self.topic = topic
-        self._claims = {f"C{n}": text for n, text in enumerate(CLAIMS[topic], start=1)}
-        self._verdicts: dict[str, tuple[str, str]] = {}
-
-    def suspects(self, *claims: str) -> Table:
-        """The named claims as they were made, without a verdict."""
-        rows = [(f"{self.topic}/{claim}", self._claims[claim]) for claim in claims]
-        return Table(columns=("claim", "what the article says"), rows=rows)
-
-    def judge(self, claim: str, verdict: str, evidence: str, *, holds: bool) -> None:
-        """Record a verdict that rests on something the lesson has just computed.
-
-        Raises:
-            BadRequest: there is no such claim.
-            DidNotFail: `holds` is false, so the evidence is not there.
-        """
-        if not holds:
-            raise DidNotFail(
-                f"{self.topic}/{claim} was to be judged {verdict!r}, but the evidence is not there",
-                why="a verdict of this course rests on what its cells compute",
-                fix="look at the values above; run `course doctor` if you changed nothing",
-            )
-        self._record(claim, verdict, evidence)
-
-    def cite(self, claim: str, verdict: str, source: str) -> None:
-        """Record a verdict that no cell can show: it rests on what was read, and says so.
-
-        Raises:
-            BadRequest: there is no such claim.
-        """
-        self._record(claim, verdict, f"read, not run: {source}")
-
-    def _record(self, claim: str, verdict: str, evidence: str) -> None:
-        if claim not in self._claims:
-            raise BadRequest(
-                f"there is no claim {self.topic}/{claim}",
-                why="a verdict belongs to a claim of the article",
-                fix=f"use one of {', '.join(self._claims)}",
-            )
-        self._verdicts[claim] = (verdict, evidence)
-        print(f"{self.topic}/{claim}, {self._claims[claim]!r}: {verdict}")
-
-    def table(self) -> Table:
-        """Every claim with its verdict; an open one says so."""
-        rows = [
-            (f"{self.topic}/{claim}", text, *self._verdicts.get(claim, ("open", "")))
-            for claim, text in self._claims.items()
-        ]
-        return Table(columns=("claim", "what the article says", "verdict", "shown by"), rows=rows)

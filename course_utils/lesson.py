@@ -6,15 +6,17 @@ Connects the exercises to the screen and to the progress file; decides nothing a
 import inspect
 import os
 
+from IPython import get_ipython
 from IPython.display import display
 
-from course_utils import checking
+from course_utils import checking, kept_source
 from course_utils.errors import BadRequest, DidNotFail, NotPassed
 from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson, Prediction
 from course_utils.progress import Progress, default_path
 from course_utils.quiet import quiet_libraries
 from course_utils.report import Table
+from course_utils.verdicts import Verdicts
 
 __all__ = ["TODO", "start"]
 
@@ -52,10 +54,13 @@ class LessonHandle(_Frozen):
             self.__dict__[exercise.name] = ExerciseHandle(exercise, self._progress, strict=strict)
         for prediction in lesson.predictions:
             self.__dict__[prediction.name] = PredictionHandle(prediction, self._progress)
+        if lesson.topic:
+            self.__dict__["verdicts"] = Verdicts(lesson.topic, self._progress)
 
     def __dir__(self) -> list[str]:
         items = (*self._lesson.predictions, *self._lesson.exercises)
-        return [*(item.name for item in items), "progress"]
+        verdicts = ["verdicts"] if self._lesson.topic else []
+        return [*(item.name for item in items), "progress", "resume", *verdicts]
 
     def __repr__(self) -> str:
         lesson = self._lesson
@@ -66,19 +71,63 @@ class LessonHandle(_Frozen):
         """Where you stand, as a table."""
         return progress_table([self._lesson], self._progress)
 
+    def resume(self) -> None:
+        """After a restart: make every answer that passed again, and say where to go on."""
+        handles = [self.__dict__[exercise.name] for exercise in self._lesson.exercises]
+        for handle in handles:
+            handle.restore()
+        left = [handle for handle in handles if not handle.is_passed]
+        if not left:
+            print(f"All of lesson {self._lesson.number} is passed; nothing is left to run.")
+            return
+        print(
+            f"Go on at exercise {left[0].title}. Its cells need what the cells above them define: "
+            "click in its answer cell and choose Run > Run All Above Selected Cell. Your votes and "
+            "predictions are kept; a TODO in a cell above takes nothing away."
+        )
+
 
 class ExerciseHandle(_Frozen):
-    """One exercise: `.check(answer)`, `.hint()`, `.solution()`, `.answer`."""
+    """One exercise: `.check(answer)`, `.hint()`, `.solution()`, `.answer`, and `.draw(seed)`."""
 
     def __init__(self, exercise: Exercise, progress: Progress, *, strict: bool) -> None:
-        self._exercise, self._progress, self._strict = exercise, progress, strict
-        self._passed: list[object] = []  # the student's answer, once it has passed
+        self._declared, self._progress, self._strict = exercise, progress, strict
+        self._passed: dict[str, object] = {}  # the answer that passed last, by the variant's title
 
     def __dir__(self) -> list[str]:
-        return ["answer", "check", "hint", "solution"]
+        draw = ["draw"] if self._declared.case else []
+        return ["answer", "check", "hint", "solution", *draw]
 
     def __repr__(self) -> str:
-        return f"{self._exercise.id} {self._exercise.title}: .check(answer), .hint(), .solution()"
+        return f"{self.title}: .check(answer), .hint(), .solution()"
+
+    @property
+    def title(self) -> str:
+        return f"{self._declared.id} {self._declared.title}"
+
+    @property
+    def is_passed(self) -> bool:
+        return self._progress.exercise(self._declared.id)["outcome"] == checking.Outcome.PASSED
+
+    @property
+    def _exercise(self) -> Exercise:
+        """The variant that was drawn last."""
+        return self._declared.variant(self._progress.draw(self._declared.id))
+
+    def draw(self, seed: int) -> object:
+        """The case of one of this exercise's variants, such as a broken run; the seed decides.
+
+        Raises:
+            BadRequest: this exercise has no cases.
+        """
+        if self._declared.case is None:
+            raise BadRequest(
+                f"{self.title} has no cases to draw",
+                why="everybody works on the same one",
+                fix="call .check(answer)",
+            )
+        self._progress.record_draw(self._declared.id, int(seed))
+        return self._exercise.case()
 
     def check(self, answer: object) -> None:
         """Run every criterion on your answer and show what is right, what is not, and why."""
@@ -86,16 +135,24 @@ class ExerciseHandle(_Frozen):
         self._progress.record_check(
             self._exercise.id, outcome=str(report.outcome), points=report.points
         )
-        self._passed[:] = [answer] if report.outcome is checking.Outcome.PASSED else []
+        passed = report.outcome is checking.Outcome.PASSED
+        if passed:
+            self._keep(answer)
         display(report)
         if secret := os.environ.get(GRADING_ENV):
             display({GRADING_MIME: report.to_dict() | {"secret": secret}}, raw=True)
-        if self._strict and not self._passed:
+        if self._strict and not passed:
             raise NotPassed(
                 report.headline,
                 why="STRICT is True, so every check must pass",
                 fix="correct the answer, or run with STRICT=False",
             )
+
+    def _keep(self, answer: object) -> None:
+        self._passed[self._exercise.title] = answer
+        source = kept_source.source_of(self._exercise.reads, answer)
+        if source:
+            self._progress.keep_source(self._exercise.id, source)
 
     def hint(self) -> None:
         """Show the next hint; each call goes one further, from a question to nearly the answer."""
@@ -124,11 +181,48 @@ class ExerciseHandle(_Frozen):
 
     @property
     def answer(self) -> object:
-        """Your answer if it passed in this session, else the course's, so that no cell is stuck."""
-        if self._passed:
-            return self._passed[0]
-        print(f"{self._exercise.id} is not passed yet: from here on the course's answer is used.")
+        """The answer of yours that passed last, else the course's, so that no cell is stuck.
+
+        After a restart it is made again from its kept source and checked again.
+        """
+        if self._exercise.title not in self._passed and self.is_passed:
+            self.restore()
+        if self._exercise.title in self._passed:
+            return self._passed[self._exercise.title]
+        if not self.is_passed:
+            print(f"{self.title}: not passed yet, so the course's answer is used from here on.")
         return self._exercise.right[0]
+
+    def restore(self) -> None:
+        """Make an answer that passed before a restart again, and say what came of it."""
+        exercise = self._exercise
+        if exercise.title in self._passed or not self.is_passed:
+            return
+        source, why = self._progress.source(exercise.id), "its source was not kept"
+        if source:
+            try:
+                answer = kept_source.made_again(source, exercise.reads, exercise.id)
+            except Exception as error:
+                why = f"running its kept source raised {type(error).__name__}: {error}"
+            else:
+                outcome = checking.check(exercise, answer).outcome
+                if outcome is checking.Outcome.PASSED:
+                    self._passed[exercise.title] = answer
+                    _name_again(exercise.reads, answer)
+                    print(f"{self.title}: your answer was made again from its source, and passes.")
+                    return
+                why = f"its kept source was checked again: {outcome}"
+        print(
+            f"{self.title}: you passed it before this kernel started, but {why}. Until you run its "
+            "cell again, the course's answer is used; your points stay."
+        )
+
+
+def _name_again(name: str, answer: object) -> None:
+    """Give the notebook its name for the answer back, unless it has another value by now."""
+    shell = get_ipython()
+    if shell is not None and shell.user_ns.get(name, TODO) is TODO:
+        shell.user_ns[name] = answer
 
 
 class PredictionHandle(_Frozen):

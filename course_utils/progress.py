@@ -13,6 +13,7 @@ from filelock import FileLock
 from course_utils.saving import write_atomically
 
 FILE_NAME = ".progress.json"
+KINDS = ("exercises", "predictions", "votes", "sources", "draws")  # what the file holds, by id
 ENV_NAME = (
     "COURSE_PROGRESS"  # runs and grades point it elsewhere, so they never touch the student's
 )
@@ -65,22 +66,44 @@ class Progress:
     def prediction(self, prediction_id: str) -> str | None:
         return self.read()["predictions"].get(prediction_id)
 
+    def record_votes(self, topic: str, votes: dict[str, str]) -> None:
+        """Keep the votes on the claims of a topic, such as {"C1": "t!"}, and no earlier ones."""
+        self._update(lambda data: data["votes"].update({topic: votes}))
+
+    def votes(self, topic: str) -> dict[str, str]:
+        return self.read()["votes"].get(topic, {})
+
+    def keep_source(self, exercise_id: str, source: str) -> None:
+        """Keep the source of an answer that passed, so that a restart does not lose it."""
+        self._update(lambda data: data["sources"].update({exercise_id: source}))
+
+    def source(self, exercise_id: str) -> str | None:
+        return self.read()["sources"].get(exercise_id)
+
+    def record_draw(self, exercise_id: str, seed: int) -> None:
+        """Note which variant of an exercise the reader works on."""
+        self._update(lambda data: data["draws"].update({exercise_id: seed}))
+
+    def draw(self, exercise_id: str) -> int:
+        return self.read()["draws"].get(exercise_id, 0)
+
     def forget(self, item_id: str) -> None:
-        """Drop what is known of one exercise or prediction; no two have the same id."""
+        """Drop what is known of one exercise, prediction or topic; no two have the same id."""
         self._update(lambda data: [known.pop(item_id, None) for known in data.values()])
 
     def read(self) -> dict:
         """The whole file as data; an empty one when there is none yet."""
         try:
             data = json.loads(self.path.read_text(encoding="utf-8"))
-            if isinstance(data["exercises"], dict) and isinstance(data["predictions"], dict):
+            data = {kind: {} for kind in KINDS} | data  # files of earlier versions lack some
+            if all(isinstance(data[kind], dict) for kind in KINDS):
                 return data
             raise ValueError("not a progress file")
         except FileNotFoundError:
             pass
         except (ValueError, KeyError, TypeError):
             self._set_aside()
-        return {"exercises": {}, "predictions": {}}
+        return {kind: {} for kind in KINDS}
 
     def _change_exercise(self, exercise_id: str, change: Callable[[dict], None]) -> None:
         def apply(data: dict) -> None:

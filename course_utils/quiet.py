@@ -1,19 +1,21 @@
-"""Makes a kernel repeatable and quiet: one thread, no progress bars, no chatter on stderr.
+"""Makes a kernel repeatable: one thread, no progress bars, and warnings as single stable lines.
 
-The one place where transformers, trl, datasets and tqdm are silenced.
+The one place where transformers, trl, peft, datasets and tqdm are turned down. What is proven to
+be noise is silenced by name, with the reason; every other warning is shown, because in a course
+on debugging a warning is a clue.
 """
 
 import logging
 import os
+import sys
 import warnings
 
 # One OpenMP thread: on a busy two-core machine two threads made tiny steps up to 70 times slower.
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
+# Bars, telemetry and advice about downloads: nothing in them is about the run.
 SILENCE = {
-    "TRANSFORMERS_VERBOSITY": "error",
     "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
-    "DATASETS_VERBOSITY": "error",
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -21,23 +23,68 @@ SILENCE = {
     "TRL_EXPERIMENTAL_SILENCE": "1",
 }
 
-CHATTY = ("transformers", "trl", "peft", "accelerate", "datasets", "torch", "httpx")
+LIBRARIES = ("transformers", "trl", "peft", "accelerate", "datasets", "torch")
+
+# (what the message holds, why it is noise)
+NOISE = (
+    # trl 1.16 and our reproductions use old names of transformers 5.23
+    "gradient_checkpointing` is deprecated",
+    "gradient_checkpointing_disable` is deprecated",
+    "gradient_checkpointing_enable` is deprecated",
+    # the machine has no accelerator, which no lesson needs
+    "'pin_memory' argument is set as true but no accelerator is found",
+)
 
 
 def quiet_libraries() -> None:
-    """Pin one thread and silence the libraries. Call it before torch is imported."""
+    """Pin one thread, silence bars, show warnings as lines. Call it before torch is imported."""
     os.environ.update(THREADS | SILENCE)
-    for name in CHATTY:
-        logging.getLogger(name).setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore")
+    warnings.showwarning = _show_warning
+    for name in LIBRARIES:
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [_OneLine()]
+        logger.addHandler = lambda handler: None  # the library's own would write to stderr
+        logger.setLevel(logging.WARNING)
+        logger.propagate = False
 
 
 def quiet_trainers() -> None:
     """Take the live table and the printed log dictionaries off every Trainer made from now on.
 
-    Both hold timings and unrounded floats. The log itself stays in `trainer.state.log_history`.
+    Both hold timings and unrounded floats. The log itself stays in `trainer.state.log_history`;
+    how far a run is stands on the cell's own line while it runs.
     """
     from transformers import trainer  # takes seconds, and only lessons that train need it
 
-    trainer.DEFAULT_PROGRESS_CALLBACK = trainer.TrainerCallback
+    from course_utils.working import steps_callback  # needs transformers as well
+
+    trainer.DEFAULT_PROGRESS_CALLBACK = steps_callback()
     trainer.PrinterCallback = trainer.TrainerCallback
+
+
+def is_noise(message: str) -> bool:
+    """Whether a warning is one of those that are proven to say nothing about the run."""
+    return any(part in message for part in NOISE)
+
+
+class _OneLine(logging.Handler):
+    """Prints a library's warning once a kernel, as one line without times and paths."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _print_once(record.name.partition(".")[0], record.getMessage())
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    library = next((name for name in LIBRARIES if f"/{name}/" in filename), "Python")
+    _print_once(library, str(message))
+
+
+def _print_once(library: str, message: str) -> None:
+    first = message.strip().splitlines()[0] if message.strip() else ""
+    if is_noise(message) or (library, first) in _SEEN:
+        return
+    _SEEN.add((library, first))
+    print(f"{library} warns: {first}", file=sys.stdout)
+
+
+_SEEN: set[tuple[str, str]] = set()

@@ -38,7 +38,6 @@ ex = start("02", strict=STRICT)
 import torch
 
 from course_utils import diagnostics, plotting, zoo
-from course_utils.claims import Verdicts
 from course_utils.failures import expect_failure, expect_symptom
 from course_utils.report import Table
 from course_utils.reproductions import float_faults, grpo_sigfpe
@@ -68,7 +67,7 @@ for name, value in grpo_sigfpe.AS_POSTED.items():
 # will test them; nothing is marked yet.
 
 # %%
-verdicts = Verdicts("sigfpe")
+verdicts = ex.verdicts
 verdicts.suspects("C1", "C2", "C3", "C4", "C5", "C6", "C15")
 
 # %%

@@ -40,7 +40,6 @@ from transformers import set_seed
 from trl import RewardConfig, RewardTrainer
 
 from course_utils import diagnostics, plotting, training, zoo
-from course_utils.claims import Verdicts
 from course_utils.errors import TrainingStopped
 from course_utils.failures import expect_failure, expect_symptom
 
@@ -64,7 +63,7 @@ ex
 # right. You will test them; nothing is marked yet.
 
 # %%
-verdicts = Verdicts("reward")
+verdicts = ex.verdicts
 verdicts.suspects("C1", "C2", "C3", "C4", "C11", "C12")
 
 # %%

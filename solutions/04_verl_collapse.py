@@ -39,7 +39,6 @@ from inspect import getsource
 import torch
 
 from course_utils import diagnostics, plotting, training, zoo
-from course_utils.claims import Verdicts
 from course_utils.failures import expect_failure, expect_symptom
 
 ex
@@ -63,7 +62,7 @@ ex
 # right. You will test them; nothing is marked yet.
 
 # %%
-verdicts = Verdicts("verl")
+verdicts = ex.verdicts
 verdicts.suspects("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8")
 
 # %%

@@ -40,7 +40,6 @@ from transformers import set_seed
 from trl import DPOConfig, DPOTrainer
 
 from course_utils import plotting, training, zoo
-from course_utils.claims import Verdicts
 from course_utils.failures import expect_symptom
 from course_utils.reproductions.gemma_dpo import load_gemma
 
@@ -62,7 +61,7 @@ ex
 # right. Nothing is marked yet.
 
 # %%
-verdicts = Verdicts("gemma")
+verdicts = ex.verdicts
 verdicts.suspects("C1", "C2", "C3", "C4", "C11", "C12", "C13", "C14", "C15")
 
 # %%

@@ -40,7 +40,6 @@ from transformers import set_seed
 from trl import GRPOConfig, GRPOTrainer
 
 from course_utils import plotting, training, zoo
-from course_utils.claims import Verdicts
 from course_utils.failures import expect_failure, expect_symptom
 from course_utils.report import Table
 
@@ -65,7 +64,7 @@ ex
 # is right. You will test it; nothing is marked yet. The last line is not from the article.
 
 # %%
-verdicts = Verdicts("gradfn")
+verdicts = ex.verdicts
 verdicts.suspects("C1", "C2", "C3", "C4", "C5", "C6", "C13")
 
 # %%

@@ -62,8 +62,8 @@ def test_what_the_students_code_raises_is_shown_with_its_inputs():
 def test_an_answer_of_the_wrong_kind_is_named_not_raised():
     report = checking.check(exercise(), "six")
     assert report.outcome is Outcome.WRONG
-    assert "The answer is a function." in report.text()
-    assert "`double` is 'six'" in report.text()
+    assert "a function is asked, and `double` is 'six'" in report.text()
+    assert "It doubles." not in report.text()
 
 
 def test_an_answer_the_check_cannot_work_with_is_wrong_without_a_traceback():

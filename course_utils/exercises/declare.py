@@ -6,7 +6,11 @@ Nothing here runs an answer or shows a result; `course_utils.checking` does.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-MIN_HINTS, MIN_WRONG = 2, 4
+MIN_HINTS, MIN_RIGHT, MIN_WRONG = 2, 3, 8
+
+# Takes the answer (or what `Exercise.run` made of it); returns what was seen, or None when all is
+# well. A raise means that the student's own code raised.
+Observe = Callable[[object], str | None]
 
 
 class Todo:
@@ -21,24 +25,24 @@ TODO = Todo()
 
 @dataclass(frozen=True)
 class Criterion:
-    """One sentence that is true of every right answer, and the function that looks.
-
-    `observe` takes the answer (or what `Exercise.run` made of it) and returns None when the
-    sentence holds, else what was seen. A raise means that the student's own code raised.
-    """
+    """One sentence that is true of every right answer, and the function that looks."""
 
     says: str
-    observe: Callable[[object], str | None]
+    observe: Observe
     why: str  # why it matters numerically
     next: str  # the next thing to try
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """An answer people do give, and the criterion that must reject it, and no other."""
+    """An answer people do give, and what must reject it first: later criteria may reject it too.
+
+    `caught_by` is the `observe` of a criterion, the exercise's `form`, or
+    `checking.leaves_its_inputs_alone`.
+    """
 
     answer: object
-    caught_by: Callable[[object], str | None]
+    caught_by: Observe
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,19 @@ class Exercise:
         name: the attribute students type: `ex.DECODE`.
         reads: the name of the variable or function that the student's cell defines.
         expects: the types an answer may have; `callable` functions are given as `Callable`.
-        hints: from a question, to the cause, to nearly the answer.
+        hints: from a question, to the cause, to one step short of the answer.
         criteria: all are run, so that the student sees all of what is right.
         right: right answers; the first is shown by `.solution()` and used by later cells
             while the student has none. The lesson's own solution is written differently.
-        wrong: at least four wrong answers, each with the criterion meant for it.
+        wrong: wrong answers, each with what must reject it.
+        form: looks at the answer before anything else. What it says is all the student reads, so
+            it speaks of the form alone: "a list is asked, this is a dict".
         run: what is done with the answer once, before the criteria (a training run, say);
             they then observe its result instead of the answer.
+        may_change: positions of the arguments that the answer is asked to change. Every other
+            argument must be left as it was; `checking` looks.
+        case: makes what `ex.NAME.draw(seed)` hands to the reader, such as a broken run.
+        also: further variants, with the same id, name and form of answer, on other cases.
         time_limit_s: seconds after which the check stops the answer.
     """
 
@@ -72,12 +82,20 @@ class Exercise:
     criteria: tuple[Criterion, ...]
     right: tuple[object, ...]
     wrong: tuple[Wrong, ...]
+    form: Observe | None = None
     run: Callable[[object], object] | None = None
+    may_change: tuple[int, ...] = ()
+    case: Callable[[], object] | None = None
+    also: tuple["Exercise", ...] = ()
     time_limit_s: float = 10.0
 
     @property
-    def trains(self) -> bool:
-        return self.run is not None
+    def variants(self) -> tuple["Exercise", ...]:
+        return (self, *self.also)
+
+    def variant(self, seed: int) -> "Exercise":
+        """The variant that `seed` draws."""
+        return self.variants[seed % len(self.variants)]
 
 
 @dataclass(frozen=True)
@@ -92,13 +110,17 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson: its file stem, its title, and what it asks."""
+    """One lesson: its file stem, its title, and what it asks.
+
+    `topic` names the claims that it judges, a key of `course_utils.claims.CLAIMS`.
+    """
 
     stem: str
     title: str
     minutes: int
     exercises: tuple[Exercise, ...]
     predictions: tuple[Prediction, ...] = field(default=())
+    topic: str = ""
 
     @property
     def number(self) -> str:

@@ -1,5 +1,7 @@
 """The closing quiz of a lesson: two questions, three letters each."""
 
+from itertools import product
+
 from course_utils.exercises.compare import letter_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
@@ -43,11 +45,14 @@ def two_letters(
             Criterion(f"Question {number} is answered rightly.", look, why=why, next=go_on)
             for number, look, why, go_on in zip("12", looks, whys, nexts, strict=True)
         ),
-        right=(answer, {number: letter.upper() for number, letter in answer.items()}),
+        right=(
+            answer,
+            {number: letter.upper() for number, letter in answer.items()},
+            {int(number): letter for number, letter in answer.items()},
+        ),
         wrong=tuple(
-            Wrong(answer | {number: letter}, caught_by=look)
-            for number, look in zip("12", looks, strict=True)
-            for letter in LETTERS
-            if letter != answer[number]
+            Wrong({"1": first, "2": second}, caught_by=looks[first == right[0]])
+            for first, second in product(LETTERS, LETTERS)
+            if first + second != right
         ),
     )

@@ -43,4 +43,5 @@ LESSON = Lesson(
     minutes=65,
     exercises=(ENDING, SEARCH, REFUTE, DIVISION, MACHINES, QUIZ),
     predictions=(WHICH_SETTING, WHAT_KILLS),
+    topic="sigfpe",
 )

@@ -42,4 +42,5 @@ LESSON = Lesson(
     minutes=45,
     exercises=(DEAD, LOGGED, STEP, RULE, FIX, ALARM, QUIZ),
     predictions=(FIRST_DEATH, SMALL_WINDOW),
+    topic="reward",
 )

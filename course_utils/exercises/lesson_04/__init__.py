@@ -44,4 +44,5 @@ LESSON = Lesson(
     minutes=60,
     exercises=(SAMPLER, BEYOND, KL, MEAN, CLIP, STEP, FIX, BOUND, QUIZ),
     predictions=(FIRST_NAN, CURES),
+    topic="verl",
 )

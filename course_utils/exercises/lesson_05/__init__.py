@@ -49,4 +49,5 @@ LESSON = Lesson(
     minutes=60,
     exercises=(PEAKS, SCALER, FIX, KEEP, RESCALE, FACTOR, QUIZ),
     predictions=(FIRST_BAD, SCALE_END, CLOSER),
+    topic="gemma",
 )

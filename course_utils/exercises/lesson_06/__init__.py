@@ -70,4 +70,5 @@ LESSON = Lesson(
         QUIZ,
     ),
     predictions=(WHICH_ELEMENT, WITH_HEAD, LOG_TELLS),
+    topic="gradfn",
 )

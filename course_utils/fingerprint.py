@@ -1,0 +1,75 @@
+"""What a value looked like before a call, so that a change can be named after it. Changes nothing.
+
+Bytes are compared, not version counters: writing through `.data` leaves those alone.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+
+Fingerprint = dict[str, object]  # from a place such as "weight `head.bias`" to what stood there
+
+
+def fingerprint(value: object, name: str) -> Fingerprint:
+    """Everything about `value` that a function could change, by the place where it stands.
+
+    Tensors by bytes, dtype, shape, `requires_grad` and `.grad`; modules by weights, buffers, mode
+    and hooks; lists and dicts by their items. Other objects are taken as they are.
+
+    >>> before = fingerprint([1, 2], "values")
+    >>> changed(before, fingerprint([1, 3], "values"))
+    'values[1]'
+    """
+    return dict(_places(value, name))
+
+
+def changed(before: Fingerprint, after: Fingerprint) -> str | None:
+    """The first place that differs, None when there is none."""
+    for place in [*before, *after]:
+        if before.get(place) != after.get(place):
+            return place
+    return None
+
+
+def _places(value: object, name: str) -> Iterator[tuple[str, object]]:
+    if type(value).__name__ == "Todo" or isinstance(value, (str, bytes, int, float, type(None))):
+        yield name, value if value == value else "nan"
+    elif isinstance(value, Mapping):
+        yield f"the keys of {name}", list(value)
+        for key, item in value.items():
+            yield from _places(item, f"{name}[{key!r}]")
+    elif isinstance(value, (list, tuple)):
+        yield f"the length of {name}", len(value)
+        for number, item in enumerate(value):
+            yield from _places(item, f"{name}[{number}]")
+    elif hasattr(value, "named_parameters"):
+        yield from _module(value, name)
+    elif hasattr(value, "untyped_storage"):
+        yield from _tensor(value, name)
+
+
+def _module(module, name: str) -> Iterator[tuple[str, object]]:
+    for kind, tensors in (
+        ("weight", module.named_parameters()),
+        ("buffer", module.named_buffers()),
+    ):
+        for key, tensor in tensors:
+            yield from _tensor(tensor, f"{kind} `{key}` of {name}")
+    for key, part in module.named_modules():
+        where = f"`{key}` of {name}" if key else name
+        yield f"the mode of {where}", part.training
+        hooks = (part._forward_hooks, part._forward_pre_hooks, part._backward_hooks)
+        yield f"the hooks of {where}", [list(hook) for hook in hooks]
+
+
+def _tensor(tensor, name: str) -> Iterator[tuple[str, object]]:
+    yield f"requires_grad of {name}", tensor.requires_grad
+    yield name, (tensor.dtype, tuple(tensor.shape), _digest(tensor))
+    if tensor.is_leaf:
+        yield f"the gradient of {name}", None if tensor.grad is None else _digest(tensor.grad)
+
+
+def _digest(tensor) -> bytes:
+    import torch  # a fingerprint of plain numbers must not pay for torch
+
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    return hashlib.blake2b(flat.view(torch.uint8).numpy(), digest_size=16).digest()

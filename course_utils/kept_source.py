@@ -1,0 +1,99 @@
+"""The source of an answer that passed: cut out of the notebook's cells, and made anew from them.
+
+Takes the statement that defines the answer and the imports, functions, classes and plain values it
+needs. Never takes a statement that runs anything, such as a training run.
+"""
+
+import ast
+import linecache
+from collections.abc import Iterator
+
+from IPython import get_ipython
+
+KEPT = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+
+
+def source_of(name: str, answer: object) -> str | None:
+    """Source that defines `answer` again, from the cells run so far; None outside a notebook.
+
+    Args:
+        name: what the exercise calls it. A function is looked up by its own name.
+    """
+    shell = get_ipython()
+    if shell is None:
+        return None
+    own_name = getattr(answer, "__name__", name)
+    for wanted in dict.fromkeys((name, own_name)):
+        if shell.user_ns.get(wanted) is answer:
+            statements = _needed(wanted, shell.user_ns.get("In", []))
+            if statements:
+                alias = "" if wanted == name else f"\n{name} = {wanted}"
+                return "\n\n".join(statements) + alias
+    return None
+
+
+def made_again(source: str, name: str, label: str) -> object:
+    """What `name` is after `source` ran in a copy of the notebook's names.
+
+    Raises:
+        Exception: whatever the source raises, a NameError for what an earlier cell defines.
+    """
+    shell = get_ipython()
+    namespace = dict(shell.user_ns) if shell else {"__name__": "__main__"}
+    filename = f"<kept answer of {label}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace[name]
+
+
+def _needed(name: str, cells: list[str]) -> list[str]:
+    """The statements that `name` rests on, in the order in which they ran."""
+    known = list(_statements(cells))
+    found: dict[int, str] = {}
+    wanted, seen = [name], set()
+    while wanted:
+        current = wanted.pop()
+        seen.add(current)
+        for at, (node, text) in reversed(list(enumerate(known))):
+            if current in _binds(node):
+                if at not in found and (current == name or _is_plain(node)):
+                    found[at] = text
+                    wanted += _loads(node) - seen
+                break
+    return [found[at] for at in sorted(found)]
+
+
+def _statements(cells: list[str]) -> Iterator[tuple[ast.stmt, str]]:
+    for cell in cells:
+        try:
+            tree = ast.parse(cell)
+        except SyntaxError:  # a magic, or an answer half typed
+            continue
+        for node in tree.body:
+            yield node, ast.unparse(node) if isinstance(node, KEPT[2:]) else _text(cell, node)
+
+
+def _text(cell: str, node: ast.stmt) -> str:
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+    return "\n".join(cell.splitlines()[first - 1 : node.end_lineno])
+
+
+def _binds(node: ast.stmt) -> set[str]:
+    if isinstance(node, KEPT[:2]):
+        return {node.name}
+    if isinstance(node, KEPT[2:]):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        stored = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+        return {n.id for n in stored if isinstance(n.ctx, ast.Store)}
+    return set()
+
+
+def _loads(node: ast.stmt) -> set[str]:
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return {n.id for n in names if isinstance(n.ctx, ast.Load)}
+
+
+def _is_plain(node: ast.stmt) -> bool:
+    """Whether running it again is cheap and harmless: a definition, or a value without calls."""
+    return isinstance(node, KEPT) or not any(isinstance(n, ast.Call) for n in ast.walk(node))
