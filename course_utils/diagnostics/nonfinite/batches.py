@@ -64,6 +64,7 @@ def _clone(leaf: Any) -> Any:
 def tensors_in(batch: Any) -> Iterator[tuple[str, Tensor]]:
     """Each tensor of the batch with a dotted name ("labels", "0.input_ids").
 
+    >>> import torch
     >>> [name for name, _ in tensors_in({"labels": torch.zeros(2), "x": [torch.zeros(1)]})]
     ['labels', 'x.0']
     """
@@ -84,6 +85,7 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:
 def num_rows(batch: Any) -> int:
     """B: the first size that most of the batch's tensors have; 0 where there is none.
 
+    >>> import torch
     >>> num_rows({"ids": torch.zeros(4, 7), "mask": torch.zeros(4, 7), "beta": torch.zeros(())})
     4
     """

@@ -58,7 +58,8 @@ def _masked_by_zero(case: Case) -> Cause | None:
         return None
     return Cause(
         "0 * inf under a mask",
-        f"a mask was multiplied in, and what it should hide was inf: 0 * inf = nan{case.place}",
+        f"an inf was multiplied by 0, by a mask or weight that should hide it: 0 * inf = nan"
+        f"{case.place}",
         "select instead of multiplying, torch.where(mask, x, 0), and mask the input of what made "
         "the inf, not its output",
     )
@@ -94,8 +95,8 @@ def _steep(case: Case) -> Cause | None:
         f"slope of {event.node} is infinite",
         f"the value of {event.node} was fine and its derivative was not: at the edge of its "
         f"domain (0 for a root or a norm) it is infinite{case.place}",
-        f"keep the argument off the edge, {event.node}(x + eps); torch.where around the result "
-        "does not help, the branch not taken still sends back 0 * inf",
+        "keep the argument off the edge, (x + 1e-8).sqrt() or x.clamp(-1 + eps, 1 - eps); "
+        "torch.where around the result does not help, the branch not taken sends back 0 * inf",
     )
 
 
@@ -111,10 +112,13 @@ def _zero_division(case: Case) -> Cause | None:
         )
     if event.phase == "optimizer":
         return None
+    is_ratio = "0 / 0" in event.sentence
+    what = (
+        "a mean over nothing, or a norm of 0" if is_ratio else "a count, norm or temperature of 0"
+    )
     return Cause(
         "division by 0",
-        f"something was divided by a count, norm or temperature that is 0{case.place}: "
-        f"{event.sentence}",
+        f"the divisor is 0{case.place}, {what}: {event.sentence}",
         "bound the divisor from below, x / n.clamp_min(1e-8), or leave the case n = 0 out",
     )
 
@@ -126,7 +130,7 @@ def _exponential(case: Case) -> Cause | None:
     hidden = case.became_nan is not None and case.became_nan.phase == "backward"
     why = f"{event.operation} of {event.largest_input:.4g} is beyond {_short(event.dtype)}"
     if hidden:
-        why += "; what hides its inf afterwards (a clamp, a min, a mask) sends back 0, and 0 * inf"
+        why += "; what hides that inf later (a clamp, a min, a mask) sends back 0 * inf = nan"
     return Cause(
         "exp overflows",
         f"{why}{case.place}",
@@ -137,7 +141,8 @@ def _exponential(case: Case) -> Cause | None:
 
 def _half(case: Case) -> Cause | None:
     event = case.origin
-    if event.dtype != torch.float16 or not event.is_overflow:
+    is_mere = event.is_overflow and event.operation not in EXPONENTIALS
+    if event.dtype != torch.float16 or not is_mere:
         return None
     return Cause(
         "float16 limit",
@@ -175,11 +180,11 @@ RULES = (
     _written,
     causes_training.divergence,
     _log,
+    _half,
     _masked_by_zero,
     _exponential,
     _outside_domain,
     _steep,
     _zero_division,
-    _half,
     _anything,
 )

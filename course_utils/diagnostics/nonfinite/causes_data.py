@@ -94,10 +94,10 @@ def hidden_row(case: Case) -> Cause | None:
         return None
     if "every value is -inf" not in event.sentence:
         return None
-    index = list(event.at[:-1]) if event.at else []
+    row = f"row {list(event.at[:-1])}" if len(event.at) > 1 else "the only row"
     return Cause(
         "fully masked row",
-        f"row {index} of the scores{case.place} is -inf everywhere: its mask leaves nothing to "
+        f"{row} of the scores{case.place} is -inf everywhere: its mask leaves nothing to "
         "choose from, and softmax of that is 0 / 0",
         "let each row see at least one position (padding rows their own), or mask with "
         "torch.finfo(dtype).min instead of -inf",

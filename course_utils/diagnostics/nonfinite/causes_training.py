@@ -52,8 +52,8 @@ def optimizer(case: Case) -> Cause | None:
     ):
         return Cause(
             "optimizer's eps is 0 in float16",
-            "AdamW's eps=1e-8 and small second moments round to 0 in float16, so its division "
-            "is x / 0",
+            f"the optimizer's eps and small second moments round to 0 in float16, so its division "
+            f"on {event.module} is x / 0",
             "keep trainable weights in float32 (load in float32 and use fp16=True or bf16=True), "
             "or in bfloat16",
         )

@@ -4,6 +4,7 @@ Reads both and runs nothing again. Shape letters: B = rows of the batch, T = tok
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -21,8 +22,14 @@ OUT_OF_RANGE = re.compile(r"out of range|out of bounds|device-side assert|index 
 IGNORED = -100
 
 
-def explain(error: BaseException, batch: Any, target: Target) -> NonFiniteReport | None:
-    """What ended the step, in the words of its batch; None for an error of another kind."""
+def explain(
+    error: BaseException, batch: Any, target: Target, broken_on_entry: Mapping[str, str]
+) -> NonFiniteReport | None:
+    """What ended the step, in the words of its batch; None for an error of another kind.
+
+    Args:
+        broken_on_entry: weights that were not finite before the first step, and what they held.
+    """
     text = str(error)
     verdict, rows = None, ()
     if OUT_OF_RANGE.search(text):
@@ -32,7 +39,7 @@ def explain(error: BaseException, batch: Any, target: Target) -> NonFiniteReport
     elif "does not require grad" in text:
         verdict = Cause("loss without a graph", *CUT_LOSS)
     elif "probability tensor contains" in text:
-        verdict = _sampling(target)
+        verdict = _sampling(target, broken_on_entry)
     if verdict is None:
         return None
     first_line = text.partition("\n")[0]
@@ -130,14 +137,17 @@ def _half_gradients(target: Target) -> Cause:
     )
 
 
-def _sampling(target: Target) -> Cause:
+def _sampling(target: Target, broken_on_entry: Mapping[str, str]) -> Cause:
+    kind = "sampling from broken weights"
+    for name, held in broken_on_entry.items():
+        why = f"`{name}` was not finite before the first step ({held})"
+        return Cause(kind, why, "load the checkpoint afresh and look at this tensor in its file")
     bad = [n for r in target.modules for n, p in r.named_parameters() if not all_finite(p)]
     if bad:
         why = f"the weights are not finite any more (`{bad[0]}` and {len(bad) - 1} more)"
-        fix = "watch the run from its first step, with watch(trainer): the step that broke them "
-        return Cause("sampling from broken weights", why, fix + "is named")
+        return Cause(kind, why, "run it inside watch(trainer): the step that broke them is named")
     return Cause(
         "sampling from broken scores",
         "the weights are finite, and the scores of the next token were not",
-        "trace the forward pass: trace_step(model, prompts), and try it in bfloat16 or float32",
+        "trace the forward pass, trace_step(model, prompts), and try it in bfloat16 or float32",
     )

@@ -74,6 +74,7 @@ class ModuleNames:
             self._names.setdefault(id(module), name)
 
     def _push(self, module: nn.Module, _args) -> None:
+        module = getattr(module, "_orig_mod", module)  # torch.compile's wrapper has no name
         if id(module) not in self._names:
             self._learn(module, type(module).__name__ if self.roots else "")
         self._stack.append(module)

@@ -112,7 +112,8 @@ class Reader:
             self._history.add_weights(before, after, one.learning_rate)
 
     @property
-    def _around(self) -> Case:
+    def around(self) -> Case:
+        """What is known of the run, for the cause of a fault."""
         held = {name: _describe(p) for p, name in self._broken.items()}
         growth = self._history.growth()
         return Case(growth=growth, broken_on_entry=held, max_length=self.max_length)
@@ -122,7 +123,7 @@ class Reader:
             fault = one.find_fault(besides=self._broken)
             if fault is not None:
                 reached = f"the weights {fault.module}"
-                return make_report(Blame(fault), around=self._around, step=step, reached=reached)
+                return make_report(Blame(fault), around=self.around, step=step, reached=reached)
         return None
 
     def _blame_checkpoint(self, step: int) -> NonFiniteReport | None:
@@ -132,7 +133,7 @@ class Reader:
         weight, name = next(iter(self._broken.items()))
         blame = Blame(_already_there(weight, name))
         reached = "no loss or gradient so far"
-        return make_report(blame, around=self._around, step=step, reached=reached)
+        return make_report(blame, around=self.around, step=step, reached=reached)
 
     def _diagnose(
         self, parameters: dict[Tensor, str], passes: list[Pass], step: int
@@ -160,7 +161,7 @@ class Reader:
                 if not is_fault:
                     self._seen.num_overflows += 1
                     return None
-            report = replay(self._target, passes, parameters, self._around, divide_by=scale)
+            report = replay(self._target, passes, parameters, self.around, divide_by=scale)
         return report or self._changed(parameters, passes)
 
     def _changed(self, parameters: dict[Tensor, str], passes: list[Pass]) -> NonFiniteReport:

@@ -87,3 +87,17 @@ class Recorder:
             yield
         finally:
             handle.remove()
+
+
+@contextmanager
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Inside, this one object has another method."""
+    had, previous = name in vars(owner), getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if had:
+            setattr(owner, name, previous)
+        else:
+            delattr(owner, name)

@@ -112,8 +112,10 @@ class NonFiniteReport(Report):
         names = list(_facts(self.origin)) if self.origin else []
         rows = [(name, *(facts[name] for _, facts in events)) for name in names]
         rows = [row for row in rows if any(row[1:])]
-        rows += [(name, text, *[""] * (len(events) - 1)) for name, text in self._which_input()]
-        return Table(columns=("", *(title for title, _ in events)), rows=rows)
+        columns = ["", *(title for title, _ in events)] if events else ["", "input"]
+        blank = [""] * (len(columns) - 2)
+        rows += [(name, text, *blank) for name, text in self._which_input()]
+        return Table(columns=tuple(columns), rows=rows)
 
     def _which_input(self) -> list[tuple[str, str]]:
         of = f" of {self.num_micro_batches}" if self.num_micro_batches else ""

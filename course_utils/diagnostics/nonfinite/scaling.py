@@ -6,6 +6,8 @@ none of that is a fault. One replayed step tells, and most overflows need not ev
 
 from typing import Any
 
+EARLY = 16  # as many as a scaler needs from 65536 down to 1
+
 
 class Scaling:
     """One scaler over a run; nothing at all without one."""
@@ -13,7 +15,7 @@ class Scaling:
     def __init__(self, scaler: Any):
         self.scaler = scaler if scaler is not None and scaler.is_enabled() else None
         self._in_a_row = 0
-        self._looked_before = False
+        self._num_looks = 0
 
     @property
     def factor(self) -> float:
@@ -26,11 +28,13 @@ class Scaling:
     def is_suspicious(self) -> bool:
         """Whether this overflow is to be looked at with the scale taken out; counts it.
 
-        The first of a run is; so is one in the middle of a calm stretch, when the scale was not
-        raised a step ago, and the 4th, 8th, 16th in a row.
+        The first 16 of a run are; so is one in the middle of a calm stretch, when the scale was
+        not raised a step ago, and the 4th, 8th, 16th in a row.
         """
         self._in_a_row += 1
-        is_first, self._looked_before = not self._looked_before, True
+        is_early = self._num_looks < EARLY
         is_calm_stretch = self._in_a_row == 1 and self.scaler.state_dict()["_growth_tracker"] > 0
         goes_on = self._in_a_row >= 4 and self._in_a_row & (self._in_a_row - 1) == 0
-        return is_first or is_calm_stretch or goes_on
+        is_suspicious = is_early or is_calm_stretch or goes_on
+        self._num_looks += is_suspicious
+        return is_suspicious

@@ -107,7 +107,7 @@ def trace_step(
         except Exception as error:
             if rows_of_dataset(batch) is not None and loss_of is None and opened.roots:
                 raise not_collated(error) from error
-            explained = crashes.explain(error, kept, opened)
+            explained = crashes.explain(error, kept, opened, {})
             if explained is None:
                 raise
             return explained

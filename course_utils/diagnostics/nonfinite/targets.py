@@ -4,8 +4,9 @@ Brings each into one form: the modules by name, and a function from a batch to a
 """
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -52,10 +53,16 @@ class Target:
         return any(_is_compiled(module) for module in outer if module is not None)
 
 
-def _eagerly() -> AbstractContextManager:
-    """Compiled code runs as it was written; its own import is slow, so only if it is in use."""
-    is_in_use = "torch._dynamo" in sys.modules
-    return torch.compiler.set_stance("force_eager") if is_in_use else nullcontext()
+@contextmanager
+def _eagerly() -> Iterator[None]:
+    """Inside, compiled code runs as it was written."""
+    if "torch._dynamo" not in sys.modules:  # its import is slow, and nothing is compiled
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
+        # The tracer's hooks on modules fire for the wrapper as well; its name is the model's own.
+        warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
+        yield
 
 
 def _is_compiled(module: nn.Module) -> bool:

@@ -10,8 +10,8 @@ Nothing that fails in here reaches the run: it goes on, and the report says what
 """
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from torch.optim import optimizer as optimizers
 from course_utils.diagnostics.nonfinite import crashes
 from course_utils.diagnostics.nonfinite.coverage import Coverage
 from course_utils.diagnostics.nonfinite.reading import Reader
-from course_utils.diagnostics.nonfinite.recording import Recorder
+from course_utils.diagnostics.nonfinite.recording import Recorder, replaced
 from course_utils.diagnostics.nonfinite.replay import Pass
 from course_utils.diagnostics.nonfinite.report import NonFiniteReport
 from course_utils.diagnostics.nonfinite.scaling import Scaling
@@ -181,8 +181,12 @@ class Watch:
     def _end(self, report: NonFiniteReport | None) -> None:
         if report is None:
             return
-        self._found = report
-        self._recorder.take()
+        note = " ".join(filter(None, [report.note, self.seen.failed()]))
+        self._found = report = replace(report, note=note)
+        self._recorder.passes = []
+        self._tell(report)
+
+    def _tell(self, report: NonFiniteReport) -> None:
         if self._then is print:
             with suppress(Exception):  # a closed pipe is no reason to end a run
                 print(report)
@@ -193,37 +197,48 @@ class Watch:
         self.seen.is_entered = True
         self._undo = ExitStack()
         self._guarded("looking at the weights", self._reader.enter)
-        self._undo.enter_context(self._reader.clipping.listening())
+        self._guarded("listening", self._listen)
+        return self
+
+    def _listen(self) -> None:
+        enter = self._undo.enter_context
+        enter(self._reader.clipping.listening())
         before = optimizers.register_optimizer_step_pre_hook(self._before_step)
-        after = optimizers.register_optimizer_step_post_hook(self._after_step)
         self._undo.callback(before.remove)
+        after = optimizers.register_optimizer_step_post_hook(self._after_step)
         self._undo.callback(after.remove)
         model = next(iter((*self._target.compiled, *self._target.modules)), None)
         if self._target.trainer is not None:
-            self._undo.enter_context(_replaced(self._target.trainer, "compute_loss", self))
+            enter(replaced(self._target.trainer, "compute_loss", self))
         elif self._reads_model and model is not None:
-            self._undo.enter_context(self._recorder.reading_model(model, self._guarded))
+            enter(self._recorder.reading_model(model, self._guarded))
         elif model is not None:
-            self._undo.enter_context(self._recorder.counting_calls(model))
+            enter(self._recorder.counting_calls(model))
         if self._scaler is not None:
             # On an inf the scaler skips the optimizer, and with it the optimizer's hooks.
-            step = self._reading_first(self._scaler.step)
-            self._undo.enter_context(_replaced(self._scaler, "step", step))
-        return self
+            enter(replaced(self._scaler, "step", self._reading_first(self._scaler.step)))
 
     def __exit__(self, _kind, error: BaseException | None, _trace) -> None:
-        self._undo.close()
+        self._guarded("letting go", self._undo.close)
         if isinstance(error, Exception):
             self._end(self._guarded("explaining the error", self._explain, error))
+        self._end(self._guarded("reading the last step", self._read_last))
+        unseen = self._guarded("summing up", self._sum_up)
+        if unseen is not None and error is None:
+            self._tell(unseen)
+
+    def _sum_up(self) -> NonFiniteReport | None:
+        """What to say at the end of a run in which not all was examined."""
+        return self.report if self.report.verdict is not None else None
+
+    def _read_last(self) -> NonFiniteReport | None:
         passes = self._recorder.take()
-        if self._found is None and (passes or self._reader.has_unread):
-            self._end(self._guarded("reading the last step", self._read_rest, passes))
-        if self._found is None and error is None and self.report.verdict is not None:
-            self._then(self.report)
+        return self._read_rest(passes) if passes or self._reader.has_unread else None
 
     def _explain(self, error: Exception) -> NonFiniteReport | None:
         running = self._recorder.running or next(iter(reversed(self._recorder.passes)), None)
-        report = crashes.explain(error, running.batch if running else None, self._target)
+        batch, held = running.batch if running else None, self._reader.around.broken_on_entry
+        report = crashes.explain(error, batch, self._target, held)
         return replace(report, step=self._step) if report is not None else None
 
     def _reading_first(self, scaler_step: Callable[..., Any]) -> Callable[..., Any]:
@@ -236,17 +251,3 @@ class Watch:
                 self._has_read = False
 
         return step
-
-
-@contextmanager
-def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Inside, this one object has another method."""
-    had, previous = name in vars(owner), getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        if had:
-            setattr(owner, name, previous)
-        else:
-            delattr(owner, name)
