@@ -18,8 +18,15 @@ from course_utils.diagnostics.nonfinite.report import NonFiniteReport
 from course_utils.diagnostics.nonfinite.targets import Target
 from course_utils.diagnostics.nonfinite.values import all_finite
 
-OUT_OF_RANGE = re.compile(r"out of range|out of bounds|device-side assert|index .* exceeds", re.I)
+OUT_OF_RANGE = re.compile(r"out of range|out of bounds|index .* exceeds", re.I)
 IGNORED = -100
+LOST = Cause(
+    "index out of range on the device",
+    "an id, label or index was out of range inside a CUDA kernel, and nothing that is on the "
+    "device can be read after that",
+    "take the same step on the CPU (use_cpu=True, or model.cpu()) inside watch: there it is an "
+    "IndexError, and the report names the id and its row",
+)
 
 
 def explain(
@@ -32,7 +39,9 @@ def explain(
     """
     text = str(error)
     verdict, rows = None, ()
-    if OUT_OF_RANGE.search(text):
+    if "device-side assert" in text:
+        verdict = LOST
+    elif OUT_OF_RANGE.search(text):
         verdict, rows = _out_of_range(batch, target)
     elif "unscale FP16 gradients" in text:
         verdict = _half_gradients(target)
