@@ -39,7 +39,7 @@ class InputsChanged(Exception):
     """The answer changed what it was given; says what."""
 
 
-PASS_ON = (NotAttempted, AnswerRaised, InputsChanged, TimeLimitReached, KeyboardInterrupt)
+PASS_ON = (NotAttempted, AnswerRaised, InputsChanged, TimeLimitReached)
 
 
 @dataclass(frozen=True)
@@ -105,18 +105,20 @@ def check(exercise: Exercise, answer: object) -> CheckReport:
     printed = Tail()
     report = functools.partial(CheckReport, exercise)
     try:
-        with time_limit(exercise.time_limit_s), contained(printed):
+        with contained(printed) as interrupts, time_limit(exercise.time_limit_s):
             observed = tuple(_observations(exercise, answer))
     except NotAttempted:
         detail = f"Put your answer into `{exercise.reads}`, run its cell, then this one again."
         return report(Outcome.NOT_ATTEMPTED, details=(detail,))
     except TimeLimitReached:
         detail = (
-            f"Your code did not finish within {exercise.time_limit_s:g} s and was stopped. "
-            "It loops without end, or its inputs are far larger than the exercise needs."
+            f"Your code did not finish within {exercise.time_limit_s:g} s and was stopped. It may "
+            "loop without end, wait for something, or work on far more numbers than it was given."
         )
         return report(Outcome.RAISED, details=(detail, *_printed_lines(printed)))
     except AnswerRaised as raised:
+        if isinstance(raised.error, KeyboardInterrupt) and interrupts.came:
+            raise raised.error from None  # the reader stopped the check
         return report(Outcome.RAISED, details=(*_what_was_raised(raised), *_printed_lines(printed)))
     except InputsChanged as change:
         observed = (Observation(INPUTS_STAY, str(change)),)
@@ -128,7 +130,7 @@ def check(exercise: Exercise, answer: object) -> CheckReport:
 def _observations(exercise: Exercise, answer: object) -> Iterator[Observation]:
     if _holds_todo(answer):
         raise NotAttempted
-    subject = _guarded(answer, exercise.may_change) if callable(answer) else answer
+    subject = watched(answer, exercise.may_change) if callable(answer) else answer
     if seen := _form_differs(exercise, answer, subject):
         form = Criterion("The answer has the form that is asked.", exercise.form, why="", next="")
         yield Observation(form, seen)
@@ -164,6 +166,8 @@ def _observe(criterion: Criterion, subject: object) -> str | None:
         raise
     except Exception as error:  # the check's own code met an answer it cannot work with
         return f"the answer has a form this check cannot work with: {error}"
+    except BaseException as error:  # a function within the answer tried to end the process
+        raise AnswerRaised(error, f"an answer that is a {type(subject).__name__}") from error
 
 
 def leaves_its_inputs_alone(answer) -> str | None:
@@ -178,8 +182,15 @@ INPUTS_STAY = Criterion(
 )
 
 
-def _guarded(function: Callable, may_change: tuple[int, ...]) -> Callable:
-    """`function`, but what it raises, changes or leaves TODO is noticed with its inputs."""
+def watched(function: Callable, may_change: tuple[int, ...] = ()) -> Callable:
+    """`function`, but what it raises, changes or leaves TODO is noticed with its inputs.
+
+    `check` does this to an answer that is a function; an exercise does it to a function that
+    stands within an answer.
+
+    Args:
+        may_change: positions of the arguments that it is asked to change.
+    """
 
     @functools.wraps(function, updated=())
     def call(*args, **kwargs):
