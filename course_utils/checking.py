@@ -72,14 +72,14 @@ class CheckReport(Report):
 
     def table(self) -> Table:
         rows = []
+        first_unmet = next((one for one in self.observed if one.saw is not None), None)
         for one in self.observed:
             rows.append(("met" if one.saw is None else "NOT MET", one.criterion.says))
             if one.saw is not None:
                 rows.append(("", f"saw: {one.saw}"))
-                if one.criterion.why:
-                    rows.append(("", f"why it matters: {one.criterion.why}"))
-                if one.criterion.next:
-                    rows.append(("", f"try next: {one.criterion.next}"))
+            if one is first_unmet:  # what is unmet below it may have the same cause
+                advice = {"why it matters": one.criterion.why, "try next": one.criterion.next}
+                rows += [("", f"{label}: {text}") for label, text in advice.items() if text]
         return Table(columns=("", "what a right answer does"), rows=rows)
 
     def text(self) -> str:
