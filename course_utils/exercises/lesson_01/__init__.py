@@ -73,7 +73,7 @@ SKIPPED = Prediction(
 LESSON = Lesson(
     stem="01_floats",
     title="inf or nan, and no idea from where: floats under the microscope",
-    minutes=75,
-    exercises=(LIMITS, MASKED, K3, LOGSOFTMAX, SCALER, CHOICES, UNSEEN, QUIZ),
+    minutes=45,
+    exercises=(MASKED, K3, LOGSOFTMAX, SCALER, UNSEEN, QUIZ, LIMITS, CHOICES),
     predictions=(HOLDS, STILL, CLIPPED, CLAMPED, TOTAL, SKIPPED),
 )
