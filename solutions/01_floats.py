@@ -41,8 +41,7 @@ import torch
 
 from course_utils import plotting, zoo
 from course_utils.failures import expect_failure, expect_symptom
-from course_utils.numerics import draw_number_line, draw_numbers
-from course_utils.numerics import float_format, format_table
+from course_utils.numerics import draw_number_line, draw_numbers, float_format, format_table
 
 device = zoo.pick_device(DEVICE)
 ex
@@ -366,7 +365,8 @@ ways = {
 }
 for name, result in ways.items():
     error = (result - exact).abs().max().item()
-    print(f"{name:18} {'right' if error < 1e-6 else f'off by {error:.0e}'}")
+    off = "nan" if math.isnan(error) else f"off by {error:.0e}"
+    print(f"{name:18} {'right' if error < 1e-6 else off}")
 far = torch.tensor([0.0, -200.0]).softmax(-1).log()[1].item()
 print("a token 200 below the largest, log of softmax:", far)
 
@@ -521,13 +521,12 @@ with torch.autograd.set_detect_anomaly(True), expect_failure(RuntimeError, sayin
     patient.loss(patient.outputs(), *patient.batch).backward()
 
 # %% [markdown]
-# **Exercise 01.8, 9 minutes, a diagnosis and a mended loss, 6 points.** A dict with four keys: `row`,
-# the row of the batch (from 0); `line`, the number of the line whose operation makes the first bad
-# number, forward or back; `cause`, its letter; `mend`, a loss that takes what `patient.loss` takes.
+# **Exercise 01.8, 9 minutes, a diagnosis and a mended loss, 6 points.** A dict with four keys: `row`
+# of the batch, from 0; `line`, whose operation makes the first bad number, forward or back; `cause`, a
+# letter; `mend`, a loss that takes what `patient.loss` takes.
 #
-# The mended loss is unchanged on batches in which no document is empty. With empty ones all gradients
-# are finite, and an empty row's is at most 20 times the largest other. Trained with it, the run learns,
-# from three seeds.
+# The mended loss is the old one on batches without empty documents. With them all gradients are finite,
+# an empty row's at most 20 times the largest other; and the run learns, from three seeds.
 
 
 # %%
@@ -559,7 +558,8 @@ expect_symptom("the mended run learns", holds=log[-1].loss < 0.5 * log[0].loss)
 # Two more runs wait under `ex.UNSEEN.draw(1)` and `ex.UNSEEN.draw(2)`. Torch's own `cosine_similarity`
 # and `normalize` are no mend here: their eps makes the gradient of an empty row finite, and about 1e7
 # times too large.
-#
+
+# %% [markdown]
 # ## 8. Next time
 #
 # * **Signature**: finite loss with nan gradient: 0 times inf on the way back (mask, clamp, `where`).
@@ -602,11 +602,11 @@ ex.QUIZ.check(quiz)
 # Take a toy format of 3 exponent and 2 mantissa bits. The stored exponent runs from 0 to 7; minus the
 # **bias**, 2^(3-1) - 1 = 3, it is the power of two. The last, 7, is kept for inf and nan. So the largest
 # number has stored exponent 6 and the largest mantissa: 1.75 * 2^(6-3) = 14.
-#
-# Stored exponent 0 drops the leading 1 and keeps the power of stored exponent 1: mantissas 0, 0.25,
-# 0.5, 0.75 times 2^(1-3). These are the **subnormal** numbers; the smallest above 0 is 0.0625.
 
 # %% [markdown]
+# Stored exponent 0 drops the leading 1 and keeps the power of stored exponent 1: mantissas 0, 0.25,
+# 0.5, 0.75 times 2^(1-3). These are the **subnormal** numbers; the smallest above 0 is 0.0625.
+#
 # **Exercise 01.1, 5 minutes, three lines, 3 points.** Write `limits(exponent_bits, mantissa_bits)` for a
 # format with any numbers of bits. Return three numbers: the largest, the smallest above 0, and the x up
 # to which exp(x) is finite, to within one percent. For 3 and 2 bits: 14, 0.0625 and 2.64.
