@@ -630,9 +630,10 @@ ex.LIMITS.check(limits)
 # Does your rule give what torch says of its formats, the two of 8 bits included?
 
 # %%
+rule = ex.LIMITS.answer
 for name in ("fp32", "bf16", "fp16", "e5m2", "e4m3"):
     fmt = float_format(name)
-    by_rule = ex.LIMITS.answer(fmt.exponent_bits, fmt.mantissa_bits)[0]
+    by_rule = rule(fmt.exponent_bits, fmt.mantissa_bits)[0]
     by_torch = torch.finfo(getattr(torch, fmt.name)).max
     same = "the same" if math.isclose(by_rule, by_torch) else "NOT the same"
     print(f"{fmt.name:13} by the rule {by_rule:.6g}, by torch {by_torch:.6g}: {same}")

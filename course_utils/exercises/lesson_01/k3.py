@@ -102,7 +102,7 @@ def gradient_at_the_ends(k3) -> str | None:
 
 
 def narrow_inputs(k3) -> str | None:
-    ordinary = torch.tensor([-7.7, -0.3]), torch.tensor([-0.0131, -0.303])
+    ordinary = torch.tensor([-7.7, -0.3, -0.0131]), torch.tensor([-0.0131, -0.303, -7.7])
     for dtype in (torch.float16, torch.bfloat16):
         for pair in (_pair(INSIDE, dtype), tuple(part.to(dtype) for part in ordinary)):
             d, want, _ = _oracle(*pair)
@@ -172,6 +172,11 @@ def k3_subtracting_in_float16(logp, ref_logp):
 def k3_bounded_in_exp_alone(logp, ref_logp):
     d = ref_logp.float() - logp.float()
     return d.clamp(max=BOUND).exp() - d - 1
+
+
+def k3_with_a_narrow_linear_part(logp, ref_logp):
+    narrow = (ref_logp - logp).clamp(-BOUND, BOUND)
+    return (ref_logp.float() - logp.float()).clamp(-BOUND, BOUND).exp() - narrow - 1
 
 
 def k3_narrow_then_wide(logp, ref_logp):
@@ -323,5 +328,6 @@ K3 = Exercise(
         Wrong(k3_bounded_in_exp_alone, caught_by=gradient_at_the_ends),
         Wrong(k3_narrow_then_wide, caught_by=narrow_inputs),
         Wrong(k3_subtracting_in_float16, caught_by=narrow_inputs),
+        Wrong(k3_with_a_narrow_linear_part, caught_by=narrow_inputs),
     ),
 )

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import index
 
 import torch
 import torch.nn.functional as F
@@ -43,7 +44,7 @@ def has_the_four_parts(answer: dict) -> str | None:
     if set(answer) != set(KEYS):
         return f"the keys are {list(answer)}, and {', '.join(KEYS)} are asked"
     for key in ("row", "line"):
-        if isinstance(answer[key], bool) or not isinstance(answer[key], int):
+        if isinstance(answer[key], bool) or not hasattr(answer[key], "__index__"):
             return f"{key} is {answer[key]!r}, where a whole number is asked"
     if str(answer["cause"]).strip().lower() not in CAUSES:
         return f"cause is {answer['cause']!r}, where a letter from a to {max(CAUSES)} is asked"
@@ -332,7 +333,7 @@ def _variant(make: Callable[[], Patient], title: str, mends: tuple, caught: dict
     def diagnosed(answer: dict) -> Diagnosis:
         cause = str(answer["cause"]).strip().lower()
         mend = watched(answer["mend"])
-        return Diagnosis(make(), answer["row"], answer["line"], cause, mend)
+        return Diagnosis(make(), index(answer["row"]), index(answer["line"]), cause, mend)
 
     patient = make()
     return Exercise(
