@@ -252,7 +252,7 @@ class PredictionHandle(_Frozen):
                 fix=f"give one of {', '.join(choices)}",
             )
         else:
-            print("No prediction yet: put a letter in place of TODO before you go on.")
+            print('No prediction yet: put a letter in quotes, such as "a", in place of TODO.')
 
     def recall(self, shown: str, *, holds: bool) -> None:
         """Show what you predicted beside what the data shows.

@@ -10,7 +10,7 @@ _PARTS = {
     "float_format": "formats",
     "format_table": "formats",
     "draw_number_line": "figures",
-    "draw_ulp": "figures",
+    "draw_numbers": "figures",
 }
 
 __all__ = list(_PARTS)
