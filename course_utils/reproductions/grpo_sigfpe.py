@@ -77,7 +77,11 @@ TRANSLATION = (
     ("beta, loss_type by default", "today's", "the same in both runs"),
 )
 
-PRELOAD = ("trl.trainer.grpo_trainer", "transformers.models.qwen2.modeling_qwen2")
+PRELOAD = (
+    "trl.trainer.grpo_trainer",
+    "transformers.models.qwen2.modeling_qwen2",
+    "course_utils.working",
+)
 TIMEOUT_S = 120.0
 REPLIES = 16  # in a micro-batch: one prompt with the report's 16 generations
 STARTED = "training starts"

@@ -47,7 +47,7 @@ def train_on_tokens(config: dict[str, object], seed: int = 0) -> None:
 
 def write_tokens(file, number: int, settings, random):
     if file is None or settings.write == "new file":
-        file = tempfile.TemporaryFile()
+        file = tempfile.TemporaryFile()  # noqa: SIM115
     file.seek(0)
     file.truncate()
     tokens = random.integers(0, VOCABULARY, number)
@@ -143,7 +143,12 @@ class Job:
     options: dict[str, tuple]
     causes: dict[str, str]
 
-    preload = ("torch", "transformers.models.qwen2.modeling_qwen2")
+    preload = (
+        "transformers.trainer",
+        "transformers.models.qwen2.modeling_qwen2",
+        "datasets",
+        "course_utils.working",
+    )
     timeout_s = 6.0
 
     def run(self, settings: dict[str, object], seed: int = 0) -> None:

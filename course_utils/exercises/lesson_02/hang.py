@@ -24,7 +24,9 @@ WAITS_AT = "scores.get()"
 def choices() -> str:
     """What the two letters stand for, as a text."""
     parts = {"waits_for": REASONS, "mend": MENDS}
-    lines = [[f"{key}:", *(f"  {k}) {text}" for k, text in of.items())] for key, of in parts.items()]
+    lines = [
+        [f"{key}:", *(f"  {k}) {text}" for k, text in of.items())] for key, of in parts.items()
+    ]
     return "\n".join(line for part in lines for line in part)
 
 

@@ -7,7 +7,19 @@ from course_utils.diagnostics.bisect import ddmin
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 # Names that no reader has seen, in no order, so that none can be known beforehand.
-SETTINGS = ("optim", "beta", "seed", "top_p", "lr", "dtype", "accum", "clip", "packing", "tf32", "k")
+SETTINGS = (
+    "optim",
+    "beta",
+    "seed",
+    "top_p",
+    "lr",
+    "dtype",
+    "accum",
+    "clip",
+    "packing",
+    "tf32",
+    "k",
+)
 MANY = tuple(f"setting {n * 37 % 64}" for n in range(64))
 MAX_PROBES = 300  # a search that asks this often does not end; one by one takes 65
 FEW_PROBES = 24  # of 64 settings; bisection needs 6 to 12
@@ -23,7 +35,9 @@ def dying_of(*causes: tuple[str, ...]) -> tuple[Callable, list[tuple[str, ...]]]
 
     def dies(settings: Sequence[str]) -> bool:
         if isinstance(settings, str):
-            raise TypeError(f"dies() takes a tuple, list or set of settings, not {settings!r} alone")
+            raise TypeError(
+                f"dies() takes a tuple, list or set of settings, not {settings!r} alone"
+            )
         asked.append(tuple(settings))
         if len(asked) > MAX_PROBES:
             raise _NoEnd
@@ -283,8 +297,8 @@ SEARCH = Exercise(
         "Half of the settings dies: go on with it. What if neither half dies by itself?",
         "Then the cause lies in both. Find the shortest prefix settings[:n] that dies, by halving; "
         "its last setting belongs to the cause.",
-        "Keep that setting switched on in every later probe. Which settings can be dropped from the "
-        "list now, and when are you done?",
+        "Keep that setting switched on in every later probe. Which settings can be dropped from "
+        "the list now, and when are you done?",
     ),
     form=gives_a_set_of_settings,
     criteria=(

@@ -150,7 +150,7 @@ def unseen_variant(title: str, truth: Truth, right: tuple, wrong_as: dict) -> Ex
                 "It says how the job ended.",
                 names_the_end,
                 why="a signal, an exit code and a time limit have different causes",
-                next="run_in_child(patient.run, patient.fails, timeout_s=patient.timeout_s).outcome",
+                next="look at the .outcome of run_in_child(patient.run, patient.fails, ...)",
             ),
             Criterion(
                 "It names the function of the job in which that happened.",
