@@ -348,7 +348,7 @@ bisection = diagnostics.bisect_config(
     SHORT,
     REPORTED,
     lambda config: grpo_sigfpe.train_grpo(config, **run),
-    preload=grpo_sigfpe.PRELOAD,
+    in_child=grpo_sigfpe.in_child,
     timeout_s=grpo_sigfpe.TIMEOUT_S,
 )
 bisection
@@ -432,14 +432,15 @@ ex.SEARCH.check(find_cause)
 
 # %%
 asked = []
-with diagnostics.warm_children(preload=grpo_sigfpe.PRELOAD) as in_child:
 
-    def really_dies(settings):
-        asked.append(settings)
-        config = SHORT | {name: REPORTED[name] for name in settings}
-        return is_sigfpe(in_child(lambda: grpo_sigfpe.train_grpo(config, **run)))
 
-    cause = ex.SEARCH.answer(tuple(SHORT), really_dies)
+def really_dies(settings):
+    asked.append(settings)
+    config = SHORT | {name: REPORTED[name] for name in settings}
+    return is_sigfpe(grpo_sigfpe.ending_of(config, **run))
+
+
+cause = ex.SEARCH.answer(tuple(SHORT), really_dies)
 print(f"found {', '.join(cause)} with {len(asked)} runs")
 
 # %% [markdown]
@@ -458,8 +459,8 @@ SUSPECTS = {
     "all but bf16": [name for name in SHORT if name != "bf16"],
 }
 out = {("out", n): REPORTED | {s: SHORT[s] for s in SUSPECTS[n]} for n in SUSPECTS}
-two = {"max_steps": 2}  # in its first step a warmup has a learning rate of 0
-into = {("in", n): SHORT | two | {s: REPORTED[s] for s in SUSPECTS[n]} for n in SUSPECTS}
+few = {"max_steps": 1 if FAST else 2}  # a warmup's first step has a rate of 0
+into = {("in", n): SHORT | few | {s: REPORTED[s] for s in SUSPECTS[n]} for n in SUSPECTS}
 
 # %%
 outcomes = endings_of(out | into, **run).outcomes
@@ -477,7 +478,7 @@ Table(columns=("suspect", "detailed run without it", "short run with it"), rows=
 sound = REPORTED | {"sound": True}
 beyond = endings_of(
     {
-        "detailed, sound machine": sound | {"max_steps": 2},
+        "detailed, sound machine": sound | few,
         "one gradient of 2e38": sound | {"fill_gradients": 2e38, "gradient_accumulation_steps": 1},
         "four of 2e38, added up": sound | {"fill_gradients": 2e38},
         "learning rate 1e38": sound | {"learning_rate": 1e38, "warmup_steps": 0, "max_steps": 2},
@@ -666,8 +667,9 @@ def multiply(dtype, make, columns):
 
 
 # %%
-with diagnostics.warm_children(preload=["torch"]) as in_child:
-    ends = {name: in_child(multiply, *product).outcome for name, product in products.items()}
+ends = {
+    name: grpo_sigfpe.in_child(multiply, *product).outcome for name, product in products.items()
+}
 Table(columns=("product", "with the stand-in"), rows=list(ends.items()))
 
 # %% [markdown]
@@ -729,7 +731,7 @@ steps = {
     "large, in float16": ([6e4, 1.0, 1.0, 0.0], 3e4, torch.float16),
 }
 scalar = {"ATEN_CPU_CAPABILITY": "default"}
-with diagnostics.warm_children(preload=["torch", "transformers"], env=scalar) as in_child:
+with diagnostics.warm_children(preload=grpo_sigfpe.MODEL_PARTS, env=scalar) as in_child:
     trapped = {name: in_child(training_step, *step) for name, step in steps.items()}
 source = inspect.getsource(training_step).splitlines()
 first_line = training_step.__code__.co_firstlineno
@@ -850,6 +852,7 @@ Table(columns=("matrix product", "detailed run", "price"), rows=rows)
 # %%
 import psutil
 
+grpo_sigfpe.end_children()  # it was kept, so that TRL is imported once
 left = [
     child
     for child in psutil.Process().children(recursive=True)
@@ -897,10 +900,12 @@ print(patient.source())
 # a bisection may take a minute.
 
 # %% tags=["solution"]
-limits = dict(timeout_s=patient.timeout_s, preload=patient.preload)
-search = diagnostics.bisect_config(patient.works, patient.fails, patient.run, **limits)
+limit = dict(timeout_s=patient.timeout_s)
 with diagnostics.warm_children(preload=patient.preload) as in_child:
-    autopsy = in_child(patient.run, patient.fails, timeout_s=patient.timeout_s)
+    autopsy = in_child(patient.run, patient.fails, **limit)
+    search = diagnostics.bisect_config(
+        patient.works, patient.fails, patient.run, in_child=in_child, **limit
+    )
 place = next(frame for frame in autopsy.stack if frame.file == "unseen_02.py")
 print(autopsy.headline)
 print("in", place.function)

@@ -20,6 +20,7 @@ import torch
 
 from course_utils import zoo
 from course_utils.report import Table
+from course_utils.reproductions.grpo_sigfpe import MODEL_PARTS
 
 ROUNDS, STEPS = 2, 4
 VOCABULARY = 256
@@ -144,12 +145,7 @@ class Job:
     options: dict[str, tuple]
     causes: dict[str, str]
 
-    preload = (
-        "transformers.trainer",
-        "transformers.models.qwen2.modeling_qwen2",
-        "datasets",
-        "course_utils.working",
-    )
+    preload = MODEL_PARTS
     timeout_s = 6.0
 
     def run(self, settings: dict[str, object], seed: int = 0) -> None:
