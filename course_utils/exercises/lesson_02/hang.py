@@ -32,7 +32,8 @@ def choices() -> str:
 
 def has_a_line_and_two_letters(stuck: dict) -> str | None:
     if set(stuck) != set(KEYS):
-        return f"it has the keys {', '.join(map(str, stuck))}; asked are {', '.join(KEYS)}"
+        given = ", ".join(map(str, stuck)) or "none"
+        return f"its keys are {given}; asked are {', '.join(KEYS)}"
     if not isinstance(stuck["line"], str):
         return f"line is {stuck['line']!r}; the text of a line is asked, not its number"
     for key in KEYS[1:]:

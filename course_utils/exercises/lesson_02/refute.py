@@ -63,7 +63,7 @@ def has_numbers_where_they_belong(settings: dict) -> str | None:
         if name != "lr_scheduler_type" and not (is_number and math.isfinite(value)):
             return f"{name}={value!r} is a {type(value).__name__}, where a finite number is asked"
     steps = settings.get("gradient_accumulation_steps", 1)
-    if steps != int(steps) or steps < 1:
+    if not isinstance(steps, int) or steps < 1:
         return f"gradient_accumulation_steps={steps!r}; a whole number of 1 or more is asked"
     if steps > MOST_STEPS:
         return f"gradient_accumulation_steps={steps}; up to {MOST_STEPS} can be run in a check"

@@ -64,13 +64,17 @@ def has_the_five_parts(job: Job):
 
     def looks_like_a_diagnosis(answer: dict) -> str | None:
         if set(answer) != set(KEYS):
-            return f"it has the keys {', '.join(map(str, answer))}; asked are {', '.join(KEYS)}"
+            given = ", ".join(map(str, answer)) or "none"
+            return f"its keys are {given}; asked are {', '.join(KEYS)}"
+        for key in ("ended", "place", "cause"):
+            if not (isinstance(answer[key], str) and answer[key].strip()):
+                return f"{key} is {answer[key]!r}; a word is asked"
         return settings_differ(answer["settings"]) or fix_differs(answer["fix"])
 
     def settings_differ(names: object) -> str | None:
         if not isinstance(names, tuple | list | set | frozenset):
             return f"settings is {names!r}; a tuple, a list or a set of names is asked"
-        strangers = [name for name in names if name not in job.fails]
+        strangers = [name for name in names if name not in tuple(job.fails)]
         known = ", ".join(job.fails)
         if strangers:
             return f"{strangers[0]!r} is none of the settings that differ: {known}"
@@ -186,6 +190,8 @@ def unseen_variant(title: str, truth: Truth, right: tuple, wrong_as: dict) -> Ex
             Wrong(best | {"fix": as_it_was(truth)}, caught_by=form),
             Wrong(best | {"fix": {truth.settings[1]: False}}, caught_by=form),
             Wrong(best | {"fix": {"seed": 4}}, caught_by=form),
+            Wrong(best | {"place": " "}, caught_by=form),
+            Wrong(best | {"settings": [["lr"]]}, caught_by=form),
             Wrong(best | {"settings": truth.settings[:1]}, caught_by=names_the_settings),
             Wrong(best | {"settings": set(truth.job.fails)}, caught_by=names_the_settings),
             Wrong(best | {"settings": []}, caught_by=names_the_settings),
@@ -214,7 +220,7 @@ ON_HANG = unseen_variant(
         {"place": "unseen_02.py, line 99, in ask_teacher", "settings": {"teacher", "targets"}},
     ),
     wrong_as=dict(
-        ended=("SIGABRT", "SIGKILL", "lived", -6),
+        ended=("SIGABRT", "SIGKILL", "lived", "-6"),
         place=("poll", "join", "train_on_teacher", "log_probs"),
         settings=(("teacher", "replies"), ("targets", "max_tokens")),
         cause="acdf",
