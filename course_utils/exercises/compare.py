@@ -12,6 +12,8 @@ def number_differs(got: object, want: float, *, rtol: float, given: str) -> str 
 
     >>> number_differs(2.0, 1.0, rtol=1e-6, given="N = 1")
     'for N = 1 it gives 2, the right value is 1 (off by a factor of 2)'
+    >>> number_differs(1.0001, 1.0, rtol=1e-6, given="N = 1")
+    'for N = 1 it gives 1.0001, the right value is 1 (off by +0.0001 of it)'
     """
     if hasattr(got, "item") and getattr(got, "numel", lambda: 0)() == 1:
         got = got.item()
@@ -24,8 +26,12 @@ def number_differs(got: object, want: float, *, rtol: float, given: str) -> str 
         return f"for {given} it gives {got:.4g}, the right value is {want:.4g}"
     if abs(got - want) <= rtol * abs(want):
         return None
-    factor = f" (off by a factor of {got / want:.3g})" if want else ""
-    return f"for {given} it gives {got:.4g}, the right value is {want:.4g}{factor}"
+    factor = f"{got / want:.3g}" if want else ""
+    if factor == "1":  # so near that four digits would show the same number twice
+        off = f"off by {got / want - 1:+.2g} of it"
+        return f"for {given} it gives {got:.10g}, the right value is {want:.10g} ({off})"
+    off = f" (off by a factor of {factor})" if factor else ""
+    return f"for {given} it gives {got:.4g}, the right value is {want:.4g}{off}"
 
 
 def letter_differs(letters: dict, question: str, right: str) -> str | None:
