@@ -11,6 +11,7 @@ from course_utils.exercises.lesson_03.fix import FIX
 from course_utils.exercises.lesson_03.decode import LOGGED
 from course_utils.exercises.lesson_03.quiz import QUIZ
 from course_utils.exercises.lesson_03.survival import RULE
+from course_utils.exercises.lesson_03.unseen import UNSEEN
 
 FIRST_DEATH = Prediction(
     id="03.a",
@@ -40,7 +41,7 @@ LESSON = Lesson(
     stem="03_reward_nan",
     title="Loss 1.19e+34, grad_norm nan, then loss 0",
     minutes=45,
-    exercises=(DEAD, LOGGED, STEP, RULE, FIX, ALARM, QUIZ),
+    exercises=(DEAD, LOGGED, STEP, RULE, FIX, ALARM, UNSEEN, QUIZ),
     predictions=(FIRST_DEATH, SMALL_WINDOW),
     topic="reward",
 )

@@ -20,7 +20,10 @@ ASKED = (
     "logging_nan_inf_filter",
 )
 
-settings_are_asked = both(only(*ASKED, at_most=2), trained.knows_the_optimizer)
+settings_are_asked = both(
+    only(*ASKED, at_most=2),
+    trained.optimizer_is_one_of("adamw_torch", "adamw_torch_fused", "sgd"),
+)
 
 
 def train_with(fix: dict) -> OverSeeds:
