@@ -62,9 +62,7 @@ def reward_trainer(
         use_cpu=zoo.pick_device(device).type == "cpu",
         seed=seed,
     )
-    lora = LoraConfig(
-        r=16, lora_alpha=32, target_modules=["q_proj", "v_proj"], task_type=task_type
-    )
+    lora = LoraConfig(r=16, lora_alpha=32, target_modules=["q_proj", "v_proj"], task_type=task_type)
     config = RewardConfig(**(training.quiet_config() | reported | changes))
     pairs_a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps
     num_pairs = config.max_steps * pairs_a_step

@@ -56,7 +56,11 @@ def _differs(dead_parameters, model: nn.Module, given: str) -> str | None:
     extra = [name for name in got if name not in known]
     lacks = [min(aliases) for aliases in names.values() if not aliases & set(got)]
     twice = [name for name in got if got.count(name) > 1]
-    for named, says in ((extra, "names"), (lacks, "does not name"), (twice, "names more than once")):
+    for named, says in (
+        (extra, "names"),
+        (lacks, "does not name"),
+        (twice, "names more than once"),
+    ):
         if named:
             return f"for {given} it {says} {named[0]}"
     return None

@@ -132,7 +132,9 @@ def loss_of_the_example(first_loss, logging_steps, accumulation_steps):
 
 
 def adds_the_loss_after(first_loss, logging_steps, accumulation_steps):
-    grown = logged_in_closed_form(1.0, logging_steps, accumulation_steps) if logging_steps > 1 else 1
+    grown = (
+        logged_in_closed_form(1.0, logging_steps, accumulation_steps) if logging_steps > 1 else 1
+    )
     return grown * min(max(first_loss, 0.5), 1.5)
 
 

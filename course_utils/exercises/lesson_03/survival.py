@@ -81,7 +81,9 @@ def _in_learning_rates(dtype: torch.dtype, optim: str, eps: float, head_trains: 
 
 
 def rule_frozen(survives) -> str | None:
-    cases = product((FLOAT16, BFLOAT16, FLOAT32), (ADAMW, FUSED, SGD), (1e-12, 1e-8, 1e-6), (False,))
+    cases = product(
+        (FLOAT16, BFLOAT16, FLOAT32), (ADAMW, FUSED, SGD), (1e-12, 1e-8, 1e-6), (False,)
+    )
     return _differs(survives, cases)
 
 
