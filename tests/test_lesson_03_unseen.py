@@ -1,4 +1,4 @@
-"""The unseen runs of lesson 03 break where their cases say, on every seed, and say so in the log."""
+"""The unseen runs of lesson 03 break where their cases say and log what their tickets say."""
 
 import math
 

@@ -7,8 +7,8 @@ from course_utils.exercises.declare import Lesson, Prediction
 from course_utils.exercises.lesson_03.adamw_step import STEP
 from course_utils.exercises.lesson_03.alarm import ALARM
 from course_utils.exercises.lesson_03.dead import DEAD
-from course_utils.exercises.lesson_03.fix import FIX
 from course_utils.exercises.lesson_03.decode import LOGGED
+from course_utils.exercises.lesson_03.fix import FIX
 from course_utils.exercises.lesson_03.quiz import QUIZ
 from course_utils.exercises.lesson_03.survival import RULE
 from course_utils.exercises.lesson_03.unseen import UNSEEN

@@ -23,8 +23,11 @@ ASKED = (
     "gradient_accumulation_steps",
 )
 LAYERS = range(4)  # of the tiny Qwen2
-SETTINGS_TEXT = f"""`patient.trainer()` builds the run as often as you like, with your changes:
-`patient.trainer(max_steps=1)`. A fix may set {", ".join(ASKED)}."""
+HOW_TO = f"""
+`patient.trainer()` builds the run as often as you like, with changes if you want:
+`patient.trainer(max_steps=1)`. A fix may set at most two of
+{", ".join(ASKED[:4])},
+{", ".join(ASKED[4:])}."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +158,9 @@ def _examine(case: Case) -> Callable[[dict], Examined]:
 JUMPED = Case(
     Patient(
         f"""DPO with LoRA on a tiny Qwen2 in float16, the output layer trained as well.
-As logged, 5 steps to a line, 4 micro-batches of one pair to a step: loss 11.23, grad_norm nan.
-lr 1e-5, Adagrad, defaults otherwise. {SETTINGS_TEXT}""",
+lr 1e-5, Adagrad; 4 micro-batches of one pair to a step, 5 steps to a log line.
+It logged: loss 11.23, grad_norm nan.
+{HOW_TO}""",
         preference_trainer,
     ),
     broken=("base_model.model.lm_head.modules_to_save.default.weight",),
@@ -168,9 +172,10 @@ NORMS = ("input_layernorm", "post_attention_layernorm", "norm")
 STILL = Case(
     Patient(
         f"""SFT on a tiny Qwen2 in bfloat16; PEFT's LN tuning trains the norms and nothing else.
-As logged, 5 steps to a line: loss between 9 and 10.5, grad_norm between 1 and 4. Nothing is nan,
-nothing is 0, and nothing is learnt.
-lr 1e-3, AdamW, defaults otherwise. {SETTINGS_TEXT}""",
+lr 1e-3, AdamW; 4 sums to a step, 5 steps to a log line.
+It logged: loss between 9 and 10.5, grad_norm between 1 and 4. Nothing is nan, nothing is
+0, and nothing is learnt.
+{HOW_TO}""",
         format_trainer,
     ),
     broken=tuple(
