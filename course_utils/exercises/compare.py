@@ -38,10 +38,11 @@ def letter_differs(letters: dict, question: str, right: str) -> str | None:
     return None if given == right else f"your letter for {question} is {given!r}"
 
 
-def tensor_differs(got: object, want, *, rtol: float, given: str) -> str | None:
+def tensor_differs(got: object, want, *, rtol: float, given: str, atol: float = 0.0) -> str | None:
     """Compare a tensor with the right one: type, dtype, shape, non-finite values, then error.
 
     The error is relative to the larger of |want| and 1e-30, elementwise; the worst is named.
+    Errors up to `atol` do not count.
     """
     import torch  # criteria on plain numbers must not pay for torch
 
@@ -60,7 +61,8 @@ def tensor_differs(got: object, want, *, rtol: float, given: str) -> str | None:
         there = f"{got[tuple(at)].item():.4g}, it should be {want[tuple(at)].item():.4g}"
         return f"for {given}, at index {at}, the value is {there}"
     error = ((got - want).abs() / want.abs().clamp(min=1e-30)).nan_to_num(0.0)
-    error = torch.where(got == want, torch.zeros_like(error), error)
+    is_close = (got == want) | ((got - want).abs() <= atol)
+    error = torch.where(is_close, torch.zeros_like(error), error)
     if not error.numel() or error.max() <= rtol:
         return None
     at = (error == error.max()).nonzero()[0].tolist()
