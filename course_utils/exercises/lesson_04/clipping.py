@@ -183,8 +183,8 @@ CLIP = Exercise(
     hints=(
         "There is one norm, over all gradients together. What is the norm of a nan?",
         "Every gradient is multiplied by max_norm / norm, but never by more than 1.",
-        "Without an if: a tensor's clamp(max=1.0) leaves a nan as it is. Which factor do you clamp, "
-        "and what do you multiply by it?",
+        "Without an if: a tensor's clamp(max=1.0) leaves a nan as it is. Which factor do you "
+        "clamp, and what do you multiply by it?",
     ),
     criteria=(
         Criterion(
