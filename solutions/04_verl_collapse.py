@@ -115,7 +115,7 @@ print(source[: source.index("        log_ratio = ")])
 # First a healthy run: the logits are float32. What does a healthy log look like?
 
 # %%
-NUM_STEPS = 4 if FAST else 7
+NUM_STEPS = 3 if FAST else 6
 # Seed 13 breaks in its second rollout, seed 0 in its fifth.
 run = dict(model=MODEL, device=DEVICE, seed=13 if FAST else SEED)
 healthy = VerlGrpo(logits_dtype="float32", **run)
@@ -633,6 +633,8 @@ remedies = {
     "kl_loss_type=mse": {"kl_loss_type": "mse"},
     "kl_coef=0": {"kl_coef": 0.0},
 }
+if FAST:
+    del remedies["the same, low_var_kl in the reward"]
 tried = outcomes_of(remedies, num_steps=NUM_STEPS, **run)
 for name, outcome in tried.runs.items():
     print(f"{name:36} {outcome.words[2]}")
@@ -743,7 +745,7 @@ def grpo_trainer(trainer_class=GRPOTrainer, **changes):
     same = dict(beta=0.001, learning_rate=1e-4, lr_scheduler_type="constant")
     same |= dict(num_generations=8, per_device_train_batch_size=32)
     same |= dict(steps_per_generation=2, max_completion_length=16)
-    same |= dict(max_steps=6 if FAST else 10, seed=SEED, use_cpu=True)
+    same |= dict(max_steps=6 if FAST else 8, seed=SEED, use_cpu=True)
     same |= dict(logging_steps=1, logging_nan_inf_filter=False)
     same |= dict(bf16=False, gradient_checkpointing=False)
     config = GRPOConfig(**(training.quiet_config() | same | changes))
@@ -776,7 +778,7 @@ print(next(line.strip() for line in masked.splitlines() if "masked_fill" in line
 
 # %%
 PUSHED = dict(temperature=0.1, learning_rate=1e-3, steps_per_generation=4)
-pushed = grpo_trainer(**PUSHED)
+pushed = grpo_trainer(**PUSHED, max_steps=12)
 with expect_failure(RuntimeError, saying="probability tensor contains") as stopped:
     pushed.train()
 norms = [entry["grad_norm"] for entry in pushed.state.log_history if "grad_norm" in entry]
