@@ -868,18 +868,24 @@ if num_healthy is not TODO:
 # %% [markdown]
 # **Exercise 04.10, 12 minutes, a diagnosis and a few lines, 6 points.** Put into `unseen` three
 # things: `place`, the name of the term in which the nan is made; `cause`, a letter of the ticket;
-# `fix`, a function with the arguments of that term. Values, and gradients where they were finite,
-# stay as they are. The check trains three seeds with it; no other line of the run changes.
+# `fix`, a function with the arguments of that term. Its values, and its gradients where they were
+# finite, stay as they are. The check trains three seeds with it and changes nothing else.
 
 
 # %%
-### BEGIN SOLUTION
-def weighted(logp, engine_logp, advantages, mask):
+def mended_term(*args):
+    """Takes what the sick term takes; name the arguments as you like."""
+    ### BEGIN SOLUTION
+    logp, engine_logp, advantages, mask = args
     log_ratio = (logp - engine_logp).masked_fill(mask == 0, 0.0)
     return -log_ratio.exp().clamp(max=2.0) * advantages * mask
+    ### END SOLUTION
 
 
-unseen = {"place": "policy_term", "cause": "c", "fix": weighted}
+# %%
+# Of the form {"place": "...", "cause": "a", "fix": mended_term}
+### BEGIN SOLUTION
+unseen = {"place": "policy_term", "cause": "c", "fix": mended_term}
 ### END SOLUTION
 
 # %%
