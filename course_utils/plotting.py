@@ -53,7 +53,7 @@ def draw_curves(ax: Axes, x, curves: dict[str, object]) -> None:
             color=style["color"],
             annotation_clip=False,
         )
-    ax.margins(y=0.15)
+    ax.margins(x=0.01, y=0.15)
 
 
 def draw_limit(ax: Axes, value: float, label: str) -> None:

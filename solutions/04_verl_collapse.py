@@ -681,7 +681,7 @@ verdicts.cite("C5", "true", "", threads)
 # `kl_penalty` takes `(logprob, ref_logprob, kind)`; where |d| is at most 2 it stays the KL it was.
 #
 # The check *trains* three seeds of its own: every update taken, the KL still in the loss with its
-# gradient, the reward rising. It takes about 15 seconds.
+# gradient, the reward rising. It takes about ten seconds.
 
 # %%
 ### BEGIN SOLUTION
@@ -898,7 +898,7 @@ ex.UNSEEN.check(unseen)
 answer = ex.UNSEEN.answer
 mended = patient.fresh(**{answer["place"]: answer["fix"]}).train(40)
 broken = patient.fresh().train(40)
-rewards = {"as it came": broken, "mended": mended}
+rewards = {"mended": mended, "as it came": broken}
 rewards = {name: [u["reward"] for u in one.updates] for name, one in rewards.items()}
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 plotting.draw_curves(ax, range(1, 41), rewards)

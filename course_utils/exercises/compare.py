@@ -67,4 +67,5 @@ def tensor_differs(got: object, want, *, rtol: float, given: str, atol: float = 
         return None
     at = (error == error.max()).nonzero()[0].tolist()
     seen = f"{got[tuple(at)].item():.4g}, it should be {want[tuple(at)].item():.4g}"
-    return f"for {given}, at index {at}, the value is {seen}"
+    where = f", at index {at}," if at else ""
+    return f"for {given}{where} the value is {seen}"

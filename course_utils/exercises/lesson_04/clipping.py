@@ -48,7 +48,7 @@ def gives_as_many_gradients(clip) -> str | None:
     if isinstance(got, Tensor) or not isinstance(got, (list, tuple)):
         return f"a list of {len(grads)} gradients is asked, and it gives a {type(got).__name__}"
     if len(got) != len(grads):
-        return f"a list of {len(grads)} gradients is asked, and it gives {len(got)} items"
+        return f"a list of {len(grads)} gradients is asked, and it gives {len(got)}"
     for mine, grad in zip(got, grads, strict=True):
         if not isinstance(mine, Tensor) or mine.shape != grad.shape:
             kind = tuple(mine.shape) if isinstance(mine, Tensor) else type(mine).__name__
