@@ -250,13 +250,13 @@ FIX = Exercise(
     ),
     right=(
         {"kl_penalty": bounded_kl},
-        {"logits_dtype": torch.float32},
         {"use_remove_padding": True},
         {
-            "kl_penalty": bounded_if_k3,
+            "logits_dtype": torch.float32,
             "kl_loss_type": "mse",
-            "may_step": step_if_finite,
+            "kl_penalty": bounded_if_k3,
             "masked_mean": mean_by_where,
+            "may_step": step_if_finite,
         },
     ),
     wrong=(

@@ -17,7 +17,7 @@ from course_utils.exercises.settings import OverSeeds, over_seeds
 from course_utils.reproductions import unseen_04
 from course_utils.reproductions.unseen_04 import SmallRun, Ticket
 
-CHECK_SEEDS, NUM_UPDATES, MIN_REWARD = (4, 6, 7), 40, 0.3  # each dies by update 20 as reported
+CHECK_SEEDS, NUM_UPDATES, MIN_REWARD = (4, 6, 7), 30, 0.3  # each dies by update 20 as reported
 HEALTHY = {
     "policy_term": unseen_04.ratio_of_tokens,
     "anchor_term": unseen_04.distance_of_replies,
