@@ -1,6 +1,7 @@
 """Runs an answer against an exercise and says what came of it. Stores nothing, shows nothing."""
 
 import functools
+import inspect
 import linecache
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -130,7 +131,7 @@ def check(exercise: Exercise, answer: object) -> CheckReport:
 def _observations(exercise: Exercise, answer: object) -> Iterator[Observation]:
     if _holds_todo(answer):
         raise NotAttempted
-    subject = watched(answer, exercise.may_change) if callable(answer) else answer
+    subject = _all_watched(answer, exercise.may_change)
     if seen := _form_differs(exercise, answer, subject):
         form = Criterion("The answer has the form that is asked.", exercise.form, why="", next="")
         yield Observation(form, seen)
@@ -180,6 +181,16 @@ INPUTS_STAY = Criterion(
     why="the caller goes on with the same tensors, and finds them changed",
     next="work on a copy, or use operations without a trailing underscore",
 )
+
+
+def _all_watched(answer: object, may_change: tuple[int, ...]) -> object:
+    """A function, or a dict and the functions in it, with every call watched."""
+    if callable(answer):
+        return watched(answer, may_change)
+    if isinstance(answer, dict):
+        functions = {key: value for key, value in answer.items() if inspect.isfunction(value)}
+        return answer | {key: watched(value, may_change) for key, value in functions.items()}
+    return answer
 
 
 def watched(function: Callable, may_change: tuple[int, ...] = ()) -> Callable:

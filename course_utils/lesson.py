@@ -172,12 +172,7 @@ class ExerciseHandle(_Frozen):
         if known["best"] == 0 and left > 0:
             print(f"The solution opens when you pass, or after {left} more: call .hint()")
             return
-        answer = self._exercise.right[0]
-        print(
-            inspect.getsource(answer)
-            if callable(answer)
-            else f"{self._exercise.reads} = {answer!r}"
-        )
+        print(_source_text(self._exercise.reads, self._exercise.right[0]))
 
     @property
     def answer(self) -> object:
@@ -216,6 +211,20 @@ class ExerciseHandle(_Frozen):
             f"{self.title}: you passed it before this kernel started, but {why}. Until you run its "
             "cell again, the course's answer is used; your points stay."
         )
+
+
+def _source_text(name: str, answer: object) -> str:
+    """An answer as it would be typed: a function's source, a dict after the functions in it."""
+    if callable(answer):
+        return inspect.getsource(answer)
+    if not isinstance(answer, dict):
+        return f"{name} = {answer!r}"
+    functions = [inspect.getsource(value) for value in answer.values() if inspect.isfunction(value)]
+    items = (
+        f"{key!r}: {value.__name__ if inspect.isfunction(value) else repr(value)}"
+        for key, value in answer.items()
+    )
+    return "\n\n".join([*functions, f"{name} = {{{', '.join(items)}}}"])
 
 
 def _name_again(name: str, answer: object) -> None:

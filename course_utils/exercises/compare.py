@@ -55,10 +55,11 @@ def letter_differs(letters: dict, question: str, right: str) -> str | None:
     return None if given == right else f"your letter for {question} is {given!r}"
 
 
-def tensor_differs(got: object, want, *, rtol: float, given: str) -> str | None:
+def tensor_differs(got: object, want, *, rtol: float, given: str, atol: float = 0.0) -> str | None:
     """Compare a tensor with the right one: type, dtype, shape, non-finite values, then error.
 
     The error is relative to the larger of |want| and 1e-30, elementwise; the worst is named.
+    Errors up to `atol` do not count.
     """
     import torch  # criteria on plain numbers must not pay for torch
 
@@ -75,7 +76,8 @@ def tensor_differs(got: object, want, *, rtol: float, given: str) -> str | None:
     if not same_kind.all():
         return _at_the_first(~same_kind, got, want, given)
     error = ((got - want).abs() / want.abs().clamp(min=1e-30)).nan_to_num(0.0)
-    error = torch.where(got == want, torch.zeros_like(error), error)
+    is_close = (got == want) | ((got - want).abs() <= atol)
+    error = torch.where(is_close, torch.zeros_like(error), error)
     if not error.numel() or error.max() <= rtol:
         return None
     return _at_the_first(error == error.max(), got, want, given)

@@ -125,10 +125,10 @@ def gradients_agree(
 
     def gradients_are_right(answer) -> str | None:
         for trial in trials(draw, shapes, dtypes):
-            got, problem = _gradient(answer, trial.args, wrt)
+            got, problem = gradient_of(answer, trial.args, wrt)
             if problem:
                 return f"for {trial.given} {problem}"
-            want, _ = _gradient(oracle, tuple(map(_double, trial.args)), wrt)
+            want, _ = gradient_of(oracle, tuple(map(_double, trial.args)), wrt)
             given = f"{trial.given}, the gradient"
             want = want.to(trial.dtype)
             if seen := tensor_differs(got, want, rtol=rounding[trial.dtype], given=given):
@@ -138,7 +138,8 @@ def gradients_agree(
     return gradients_are_right
 
 
-def _gradient(function, args: tuple, wrt: int) -> tuple[Tensor | None, str | None]:
+def gradient_of(function, args: tuple, wrt: int = 0) -> tuple[Tensor | None, str | None]:
+    """The gradient that comes back to argument `wrt`, or a sentence that says why there is none."""
     leaf = args[wrt].detach().clone().requires_grad_()
     result = function(*args[:wrt], leaf, *args[wrt + 1 :])
     if not isinstance(result, Tensor) or not result.requires_grad:
