@@ -128,7 +128,7 @@ def check(exercise: Exercise, answer: object) -> CheckReport:
 def _observations(exercise: Exercise, answer: object) -> Iterator[Observation]:
     if _holds_todo(answer):
         raise NotAttempted
-    subject = _guarded(answer, exercise.may_change) if callable(answer) else answer
+    subject = guarded(answer, exercise.may_change) if callable(answer) else answer
     if seen := _form_differs(exercise, answer, subject):
         form = Criterion("The answer has the form that is asked.", exercise.form, why="", next="")
         yield Observation(form, seen)
@@ -178,7 +178,7 @@ INPUTS_STAY = Criterion(
 )
 
 
-def _guarded(function: Callable, may_change: tuple[int, ...]) -> Callable:
+def guarded(function: Callable, may_change: tuple[int, ...]) -> Callable:
     """`function`, but what it raises, changes or leaves TODO is noticed with its inputs."""
 
     @functools.wraps(function, updated=())
