@@ -56,7 +56,7 @@ LOG_TELLS = Prediction(
 LESSON = Lesson(
     stem="06_grad_fn",
     title="Element 0 of tensors does not require grad and does not have a grad_fn",
-    minutes=55,
+    minutes=80,
     exercises=(
         BARE,
         SILENT,
