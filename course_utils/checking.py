@@ -1,6 +1,7 @@
 """Runs an answer against an exercise and says what came of it. Stores nothing, shows nothing."""
 
 import functools
+import inspect
 import linecache
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -128,7 +129,7 @@ def check(exercise: Exercise, answer: object) -> CheckReport:
 def _observations(exercise: Exercise, answer: object) -> Iterator[Observation]:
     if _holds_todo(answer):
         raise NotAttempted
-    subject = guarded(answer, exercise.may_change) if callable(answer) else answer
+    subject = _all_guarded(answer, exercise.may_change)
     if seen := _form_differs(exercise, answer, subject):
         form = Criterion("The answer has the form that is asked.", exercise.form, why="", next="")
         yield Observation(form, seen)
@@ -178,7 +179,17 @@ INPUTS_STAY = Criterion(
 )
 
 
-def guarded(function: Callable, may_change: tuple[int, ...]) -> Callable:
+def _all_guarded(answer: object, may_change: tuple[int, ...]) -> object:
+    """A function, or a dict and the functions in it, with every call watched."""
+    if callable(answer):
+        return _guarded(answer, may_change)
+    if isinstance(answer, dict):
+        watched = {k: _guarded(v, may_change) for k, v in answer.items() if inspect.isfunction(v)}
+        return answer | watched
+    return answer
+
+
+def _guarded(function: Callable, may_change: tuple[int, ...]) -> Callable:
     """`function`, but what it raises, changes or leaves TODO is noticed with its inputs."""
 
     @functools.wraps(function, updated=())

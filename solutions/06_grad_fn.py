@@ -136,15 +136,9 @@ tensors = {
 for name, tensor in tensors.items():
     made_by = type(tensor.grad_fn).__name__ if tensor.grad_fn else "-"
     print(f"{name:26} {tensor.requires_grad!s:6} grad_fn {made_by}")
-
-# %%
-verdicts.judge(
-    "C3",
-    "true",
-    "a result inherits it, where a graph is recorded",
-    "section 5",
-    holds=tensors["block(hidden)"].requires_grad,
-)
+nuance = "a result inherits it, where a graph is recorded"
+inherits = tensors["block(hidden)"].requires_grad
+verdicts.judge("C3", "true", nuance, "section 5", holds=inherits)
 
 # %% [markdown]
 # The block's weights require grad, and the checkpoint's output does not. What decides? The only other
@@ -187,13 +181,11 @@ def warns(run):
     return any("None of the inputs" in str(w.message) for w in seen)
 
 
-def checkpointed(given):
-    return checkpoint(block, given, use_reentrant=True)
-
-
-rollout = torch.no_grad()(lambda: checkpointed(trainable(ids)))
-print("the pass that fails:", warns(lambda: checkpointed(hidden)))
-print("a healthy rollout under no_grad:", warns(rollout))
+kind = {"use_reentrant": True}
+print("sick:", warns(lambda: checkpoint(block, hidden, **kind)))
+with torch.no_grad():
+    healthy_input = trainable(ids)
+    print("rollout:", warns(lambda: checkpoint(block, healthy_input, **kind)))
 
 # %% [markdown]
 # It warns of a healthy rollout or reference pass just as loudly: a clue, and no proof.
@@ -262,8 +254,6 @@ trained = {name for name, w in weights.items() if w.requires_grad}
 is_lora = trained == {name for name in weights if "lora_" in name}
 print(f"{len(trained)} trainable tensors, all of LoRA: {is_lora}")
 print(f"{len(weights) - len(trained)} frozen tensors")
-
-# %%
 nuance = "it comes although every LoRA matrix requires grad"
 verdicts.judge("C1", "false", nuance, "section 6", holds=is_lora)
 verdicts.judge("C4", "true", "", "section 6", holds=is_lora)
@@ -280,8 +270,6 @@ print(audit_gradients(healthy, batch).headline)
 print()
 found = audit_gradients(sick, batch)
 print(found.headline)
-
-# %%
 at_first = "layers.0" in found.cuts[0].modules[0]
 nuance = "here every checkpoint cuts it"
 verdicts.judge("C5", "true", nuance, "section 6", holds=at_first)
@@ -486,18 +474,8 @@ nuance = "the fix to prefer: no hook is needed"
 verdicts.judge("C14", "true", nuance, "section 8", holds=trains)
 
 # %% [markdown]
-# DeepSpeed matters in one other way. When does TRL itself still choose the reentrant kind?
-
-# %%
-source = inspect.getsource(GRPOTrainer.__init__).splitlines()
-lines = [line.strip() for line in source]
-at = next(n for n, line in enumerate(lines) if "requires reentrant" in line)
-rest = lines[at + 1 :]
-end = next(line for line in rest if line.endswith("= True"))
-print("\n".join([lines[at], "...", end]))
-
-# %% [markdown]
-# LoRA with ZeRO-3 is forced to reentrant checkpoints; there the hook is your only guard.
+# DeepSpeed matters in one other way: with LoRA and ZeRO-3, TRL 1.16 itself sets `use_reentrant=True`
+# (in `GRPOTrainer.__init__`). There the hook is your only guard.
 #
 # ## 9. What each option costs
 #
@@ -627,9 +605,7 @@ find_starved = ex.SILENT.answer
 class LookAtGradients(TrainerCallback):
     def on_pre_optimizer_step(self, args, state, *more, model, **kwargs):
         trained = sum(w.requires_grad for w in model.parameters())
-        starved = len(find_starved(model))
-        step = state.global_step + 1
-        print(f"  step {step}: {starved} of {trained} without")
+        print(f"  {len(find_starved(model))} of {trained} without")
 
 
 for hook in (True, False):
@@ -688,6 +664,7 @@ def falls(trainer):
     return losses(trainer)[-1] < losses(trainer)[0]
 
 
+# %%
 head_only = reward_run(**longer, gradient_checkpointing=False)
 for name, weight in head_only.model.named_parameters():
     is_head = weight.requires_grad and "lora_" not in name
@@ -696,8 +673,6 @@ head_only.train()
 pairs = zip(losses(silent), losses(head_only), strict=True)
 gap = max(abs(a - b) for a, b in pairs)
 print(f"largest difference of the logged losses: {gap:.4f}")
-
-# %%
 expect_symptom("it is a run without adapters", holds=gap < 1e-4)
 ex.WITH_HEAD.recall("d", holds=is_silent and falls(silent))
 
@@ -712,10 +687,8 @@ whole.train()
 runs = {"adapters cut off": silent, "whole": whole}
 curves = {name: losses(trainer) for name, trainer in runs.items()}
 steps = [e["step"] for e in silent.state.log_history if "loss" in e]
-
-# %%
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
-for (name, curve), style in zip(curves.items(), plotting.STYLES):
+for style, (name, curve) in zip(plotting.STYLES, curves.items()):
     ax.plot(steps, curve, label=name, **style)
 ax.legend(frameon=False)
 ax.set(xlabel="optimizer step", ylabel="loss", title="Both losses fall")
@@ -850,6 +823,7 @@ def seen(reentrant, marked, head):
     return "trains" if found.is_healthy else not_whole
 
 
+# %%
 rule = ex.RULE.answer
 kinds = {"reentrant": True, "not reentrant": False}
 hooks = {"no hook": False, "hook": True}
@@ -920,10 +894,12 @@ import tempfile
 from course_utils.reproductions.small_models import classifier, examples
 
 x, y = examples()
+small = LoraConfig(r=2, target_modules=["body.0"])
 with tempfile.TemporaryDirectory() as folder:
-    small_lora = LoraConfig(r=2, target_modules=["body.0"])
-    get_peft_model(classifier(), small_lora).save_pretrained(folder)
+    get_peft_model(classifier(), small).save_pretrained(folder)
     loaded = broken_5(classifier(), folder)
+
+# %%
 made = [
     broken_1(classifier(), x, y),
     broken_2(classifier(), classifier(), x),
