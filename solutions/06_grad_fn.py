@@ -1163,13 +1163,15 @@ sick_run.train()
 
 # %% [markdown]
 # Put into `unseen` the place (the name of a part), the cause (its letter) and the fix: a function that
-# takes the place of that part. Try it with `patient.fresh(1, read_replies=my_part).train()`, with the
-# part's own name. The check trains three seeds, and holds everything else to what it was.
+# takes the place of that part, with its arguments. Try it with
+# `patient.fresh(1, **{"the part's name": my_part}).train()`. The check trains three seeds, and holds
+# everything else to what it was.
 
 
 # %%
 ### BEGIN SOLUTION
-def my_part(policy, ids):
+def my_part(*given):
+    policy, ids = given
     read = policy(input_ids=ids, output_hidden_states=True)
     logits, last = read.logits[:, :-1], read.hidden_states[-1][:, -1]
     logp = logits.log_softmax(-1).gather(-1, ids[:, 1:, None])
