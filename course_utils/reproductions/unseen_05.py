@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
     from transformers import PreTrainedModel, Trainer
 
-BATCH_SIZE, NUM_STEPS = 8, 4
+BATCH_SIZE, NUM_STEPS = 8, 3
 CAUSES = {
     "a": "the learning rate is too high for float16: a weight runs away",
     "b": "the residual stream is too large, from the embedding on",

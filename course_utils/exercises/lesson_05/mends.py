@@ -127,3 +127,8 @@ def cast_after_the_sum(trainer):
 def weights_right_and_all_in_float32(trainer):
     weights_in_float32(trainer)
     without_autocast(trainer)
+
+
+def weights_right_at_another_rate(trainer):
+    weights_in_float32(trainer)
+    trainer.args.learning_rate = 1.01e-3

@@ -1,33 +1,23 @@
 """Exercise 05.8: two broken float16 runs that the lesson has not shown, one of them drawn."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 
-import torch
-
-from course_utils.exercises.declare import TODO, Criterion, Exercise, Observe, Wrong
+from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
 from course_utils.exercises.lesson_05 import mends as m
-from course_utils.exercises.lesson_05.products import Products
-from course_utils.exercises.settings import OverSeeds, over_seeds
+from course_utils.exercises.lesson_05.mended_run import (
+    follows_float32,
+    nothing_else_is_changed,
+    products_stay_in_half,
+    train,
+)
+from course_utils.exercises.settings import OverSeeds
 from course_utils.reproductions.unseen_05 import CAUSES, Patient, loud_channel, summed_weights
 
 SEEDS = (0, 1, 2)
 KEYS = ("place", "cause", "mend")
 LOSS = ("loss", "compute_loss", "token_weights", "trainer.token_weights")
-EXACT, CLOSE = 1e-3, 1e-2  # of the loss: float16 products cost 3e-4 at first, 2e-3 after updates
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What one run with the student's mend did, beside its float32 twin."""
-
-    losses: list[float] = field(default_factory=list)
-    twin: tuple[float, ...] = ()
-    changed: str | None = None  # a setting that mend changed
-    share_half: float = 0.0  # of all matrix products, those in float16
-    error: str | None = None  # what mend or the training raised
 
 
 @dataclass(frozen=True)
@@ -39,89 +29,6 @@ class Diagnosed:
     runs: OverSeeds
 
 
-@cache
-def losses_of_twin(case: Callable[[], Patient], seed: int) -> tuple[float, ...]:
-    trainer = case().trainer(fp16=False, seed=seed)
-    trainer.train()
-    return tuple(_logged(trainer))
-
-
-def train(case: Callable[[], Patient], mend: Callable, seed: int) -> Trained:
-    """Train with `mend`; what it or the training raises is part of the outcome."""
-    trainer = case().trainer(seed=seed)
-    trainer.args.logging_nan_inf_filter = False
-    held, changed, products = _settings(trainer), None, Products()
-    try:
-        if mend(trainer) is TODO:
-            return Trained(error="mend, which is still TODO")
-        now = _settings(trainer)
-        changed = next((key for key in held if now.get(key) != held[key]), None)
-        _count_in_the_first_step(trainer, products)
-        trainer.train()
-    except Exception as error:
-        lines = str(error).splitlines() or [""]
-        return Trained(changed=changed, error=f"{type(error).__name__}: {lines[0][:120]}")
-    share = products.share(torch.float16)
-    return Trained(_logged(trainer), losses_of_twin(case, seed), changed, share)
-
-
-def _count_in_the_first_step(trainer, products: Products) -> None:
-    compute_loss = trainer.compute_loss
-
-    def counted(*args, **kwargs):
-        with nullcontext() if products.count else products:
-            return compute_loss(*args, **kwargs)
-
-    trainer.compute_loss = counted
-
-
-def _logged(trainer) -> list[float]:
-    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-
-
-def _settings(trainer) -> dict[str, object]:
-    """What the report fixes: arguments, data, callbacks, scaler, and which tensors are trained."""
-    names = [name for name, p in trainer.model.named_parameters() if p.requires_grad]
-    return {
-        **{f"args.{key}": value for key, value in trainer.args.to_dict().items()},
-        "train_dataset": id(trainer.train_dataset),
-        "the callbacks": [type(c).__name__ for c in trainer.callback_handler.callbacks],
-        "the mixed precision": trainer.accelerator.native_amp,
-        "the gradient scaler": id(trainer.accelerator.scaler),
-        "the set of trained weights": names,
-    }
-
-
-@over_seeds
-def nothing_else_is_changed(run: Trained) -> str | None:
-    return f"mend changes {run.changed} of the trainer" if run.changed else None
-
-
-@over_seeds
-def every_loss_is_finite(run: Trained) -> str | None:
-    if run.error:
-        return f"the run ends with {run.error}"
-    bad = [step for step, loss in enumerate(run.losses, 1) if not abs(loss) < float("inf")]
-    return f"the loss is not finite at {len(bad)} of {len(run.losses)} steps" if bad else None
-
-
-@over_seeds
-def follows_float32(run: Trained) -> str | None:
-    for step, (loss, want) in enumerate(zip(run.losses, run.twin, strict=False), 1):
-        if not abs(loss - want) <= (EXACT if step == 1 else CLOSE) * want:
-            return f"step {step} logs the loss {loss:.4g}, its float32 twin {want:.4g}"
-    return None if run.losses else f"no loss to compare: the run ends with {run.error}"
-
-
-@over_seeds
-def products_stay_in_half(run: Trained) -> str | None:
-    if run.share_half >= 0.85:  # all but one MLP of the four
-        return None
-    if run.error:
-        return f"no product to count: the run ends with {run.error}"
-    return f"{run.share_half:.0%} of the matrix products are computed in float16"
-
-
 def _look_at_runs(look: Observe) -> Observe:
     def observe(diagnosed: Diagnosed) -> str | None:
         return look(diagnosed.runs)
@@ -130,15 +37,19 @@ def _look_at_runs(look: Observe) -> Observe:
     return observe
 
 
-HELD, FINITE, FOLLOWS, IN_HALF = map(
-    _look_at_runs,
-    (nothing_else_is_changed, every_loss_is_finite, follows_float32, products_stay_in_half),
+FOLLOWS, HELD, IN_HALF = map(
+    _look_at_runs, (follows_float32, nothing_else_is_changed, products_stay_in_half)
 )
 
 
 def _plain_name(place: object) -> str:
     words = str(place).strip().split()
     return (words[-1] if words else "").removeprefix(m.PREFIX)
+
+
+@cache
+def _module_names(case: Callable[[], Patient]) -> frozenset[str]:
+    return frozenset(_plain_name(name) for name, _ in case().trainer().model.named_modules())
 
 
 def _has_three_parts(case: Callable[[], Patient]) -> Observe:
@@ -152,8 +63,7 @@ def _has_three_parts(case: Callable[[], Patient]) -> Observe:
             return f"cause is {diagnosis['cause']!r}; one of the letters {', '.join(CAUSES)}"
         if not callable(diagnosis["mend"]):
             return f"mend is a {type(diagnosis['mend']).__name__}; a function of the trainer"
-        known = {_plain_name(name) for name, _ in case().trainer().model.named_modules()}
-        if place not in known | set(LOSS):
+        if place not in _module_names(case) | set(LOSS):
             return f'{diagnosis["place"]!r} is no module of this model; its dotted name, or "loss"'
         return None
 
@@ -213,22 +123,16 @@ def _unseen(
                 next="for each letter, say what you would measure, and measure it",
             ),
             Criterion(
+                "Over three seeds the losses are the float32 twin's: to 0.1% at first, then to 1%.",
+                FOLLOWS,
+                why="one inf loses the step, and what is cut off or left out was part of the loss",
+                next="print the log of patient.trainer(mend=mend), and that of its float32 twin",
+            ),
+            Criterion(
                 "The report's settings stay: arguments, data, scaler, trained weights.",
                 HELD,
                 why="a run with other settings is another run, and may only avoid the place",
                 next="let mend change the model, or how the trainer computes, at the place alone",
-            ),
-            Criterion(
-                "With your mend every step of three seeds logs a finite loss.",
-                FINITE,
-                why="one number beyond the range is enough to lose the step",
-                next="run patient.trainer(mend=mend).train() yourself, and trace a step of it",
-            ),
-            Criterion(
-                "The losses are those of the float32 twin: to 0.1% at first, then to 1%.",
-                FOLLOWS,
-                why="what is cut off, replaced or left out was part of the function",
-                next="compare with patient.trainer(fp16=False) step by step",
             ),
             Criterion(
                 "At least 85% of the matrix products are still computed in float16.",
@@ -238,14 +142,13 @@ def _unseen(
             ),
         ),
         right=(
-            *(answer(mend=mend) for mend in mends),
-            answer(place=f"output of {m.PREFIX}{right_place}", letter=f" {cause.upper()}"),
+            *(answer(mend=mend) for mend in mends[:-1]),
+            answer(f"output of {m.PREFIX}{right_place}", f" {cause.upper()}", mends[-1]),
         ),
         wrong=(
             *(Wrong(answer(place, letter, m.leave), place_is_found) for place, letter in misled),
             Wrong(answer(letter="b", mend=m.leave), cause_is_found),
             *(Wrong(answer(mend=mend), caught_by=look) for mend, look in bad_mends),
-            *(Wrong(answer(mend=mend), caught_by=look) for mend, look in NO_MENDS),
             Wrong({"place": right_place, "cause": cause}, caught_by=form),
             Wrong(answer(letter="float16"), caught_by=form),
             Wrong(answer(place="the third layer"), caught_by=form),
@@ -257,13 +160,6 @@ def _unseen(
         time_limit_s=120.0,
     )
 
-
-NO_MENDS = (
-    (m.turn_the_rate_down, HELD),
-    (m.turn_fp16_off, HELD),
-    (m.take_the_scaler_away, HELD),
-    (m.misspelt, FINITE),
-)
 
 CHANNEL = _unseen(
     loud_channel,
@@ -279,11 +175,15 @@ CHANNEL = _unseen(
     ),
     (m.quiet_the_channel, m.quiet_all_channels, m.one_mlp_in_float32),
     (
-        (m.leave, FINITE),
-        (m.cast_after_the_product, FINITE),
+        (m.leave, FOLLOWS),
+        (m.turn_the_rate_down, FOLLOWS),
+        (m.take_the_scaler_away, FOLLOWS),
+        (m.misspelt, FOLLOWS),
+        (m.cast_after_the_product, FOLLOWS),
         (m.clamp_the_product, FOLLOWS),
         (m.replace_what_is_not_finite, FOLLOWS),
         (m.quiet_without_compensation, FOLLOWS),
+        (m.turn_fp16_off, HELD),
         (m.without_autocast, IN_HALF),
     ),
     (("model.layers.3.input_layernorm", "d"), ("model.embed_tokens", "b"), ("loss", "f")),
@@ -305,11 +205,14 @@ WEIGHTS = _unseen(
     (m.weights_in_float32, m.weights_by_the_mean, m.weights_of_smaller_numbers),
     (
         (m.leave, FOLLOWS),
-        (m.weights_by_exp, FINITE),
+        (m.turn_the_rate_down, FOLLOWS),
+        (m.misspelt, FOLLOWS),
+        (m.weights_by_exp, FOLLOWS),
         (m.all_tokens_alike, FOLLOWS),
         (m.weights_by_squares, FOLLOWS),
         (m.sum_clamped, FOLLOWS),
         (m.cast_after_the_sum, FOLLOWS),
+        (m.weights_right_at_another_rate, HELD),
         (m.weights_right_and_all_in_float32, IN_HALF),
     ),
     (("model.layers.1", "b"), ("model.embed_tokens", "c"), ("lm_head", "e")),
