@@ -18,8 +18,10 @@ STYLES = (
 GREY = "#666666"
 
 
-def draw_curves(ax: Axes, x, curves: dict[str, object]) -> None:
+def draw_curves(ax: Axes, x, curves: dict[str, object], *, beside: bool = False) -> None:
     """Draw up to four curves over `x` (N numbers), each named at its right end.
+
+    With `beside`, the names stand to the right of the axes, where they hide no curve.
 
     A curve stops with a cross at its last finite value, and its name says how many values were
     lost, so that a broken curve looks broken. matplotlib alone leaves a silent gap.
@@ -40,13 +42,14 @@ def draw_curves(ax: Axes, x, curves: dict[str, object]) -> None:
         ax.plot(x[finite], y[finite], **style)
         ax.plot(*last, marker="x" if num_lost else "", color=style["color"])
         label = f"{name} ({num_lost} of {len(y)} not finite)" if num_lost else name
-        is_late = finite.nonzero()[0][-1] >= len(y) / 2
+        is_late = finite.nonzero()[0][-1] >= len(y) / 2 and not beside
         ax.annotate(
             label,
             last,
-            (-4 if is_late else 4, 6),
+            (-4 if is_late else 4, 0 if beside else 6),
             textcoords="offset points",
             ha="right" if is_late else "left",
+            va="center" if beside else "baseline",
             color=style["color"],
             bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 1},
         )

@@ -129,7 +129,7 @@ def leaves_the_model_alone(peaks) -> str | None:
     before = fingerprint(net, "the model"), [set(vars(m)) for m in net.modules()]
     peaks(net, {"x": ones, "shift": ones}, ["stem", "layers.0.up"])
     if place := changed(before[0], fingerprint(net, "the model")):
-        return f"after the call {place} is not what it was"
+        return f"the call has changed {place}"
     kept = before[1] == [set(vars(m)) for m in net.modules()]
     return None if kept else "after the call a module has an attribute that it had not before"
 

@@ -135,14 +135,8 @@ RESCALE = Exercise(
             "For k = 64 and k = 20000 the float32 logits stay, to 1e-5 of the largest.",
             logits_stay,
             why="everything added to the stream must grow alike, or the branches change weight",
-            next="the gain is 1 + weight; and the stream begins at embed_scale: embed_tokens.weight is "
-            "tied, it is the output matrix as well",
-        ),
-        Criterion(
-            "The stream is k times as large, from the first layer to the last.",
-            stream_is_k_times,
-            why="only a stream of another size helps a format with little range",
-            next="change the model that you are given, in place",
+            next="the gain is 1 + weight; and the stream begins at embed_scale; embed_tokens.weight "
+            "is tied: it is the output matrix as well",
         ),
         Criterion(
             "For k = 1/256 the logits stay as well.",
@@ -151,7 +145,13 @@ RESCALE = Exercise(
             next="what must eps become when x**2 becomes k**2 x**2?",
         ),
         Criterion(
-            "The sick model, made smaller, keeps its logits in float32 and in float16, mixed and pure.",
+            "The stream is k times as large, from the first layer to the last.",
+            stream_is_k_times,
+            why="only a stream of another size helps a format with little range",
+            next="change the model that you are given, in place",
+        ),
+        Criterion(
+            "The sick model, made smaller, keeps its logits in float32 and in both float16 modes.",
             survives_float16,
             why="what has become inf in a cast is not made finite by a later factor",
             next="what is multiplied after the norm's last line has been float16 already",
