@@ -21,16 +21,14 @@ export MKL_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
-	$(BIN)/course run --solutions
+	$(BIN)/course run --solutions --jobs 2
 
 test: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/course build --check
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
-	COURSE_PROGRESS="$$(mktemp -d)/progress.json" \
-	  $(BIN)/pytest --numprocesses 2 --dist loadfile --nbval --nbval-cell-timeout=300 \
-	    -o addopts=--durations=10 solutions
+	$(BIN)/pytest --numprocesses 2 --no-loadscope-reorder --nbval --nbval-cell-timeout=300 \
+	  solutions/*.ipynb tests/test_lessons.py tests course_utils
 
 lab: $(INSTALLED)
 	$(BIN)/jupyter lab --notebook-dir=notebooks

@@ -23,7 +23,6 @@ def quiet_config(*, output_dir: str | None = None) -> dict[str, object]:
         "report_to": "none",
         "save_strategy": "no",
         "disable_tqdm": True,
-        "log_level": "error",
     }
 
 

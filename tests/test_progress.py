@@ -118,6 +118,7 @@ def test_tab_completion_leads_the_way(store):
         "MEAN",
         "SUM_IN_HALF",
         "progress",
+        "resume",
     ]
     assert "check" in dir(ex.MEAN)
 

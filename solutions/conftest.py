@@ -1,0 +1,35 @@
+"""Grades what nbval executes: the points that a solved notebook leaves behind must be all of them.
+
+So no lesson has to be executed a second time to be graded.
+"""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from course_utils.exercises import find_lesson
+from course_utils.progress import ENV_NAME, Progress
+
+SCRATCH = tempfile.TemporaryDirectory(prefix="course-points-")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    """The kernel starts in the setup of its first cell, and takes the environment of then."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ENV_NAME, str(progress_path(item)))
+        return (yield)
+
+
+def pytest_runtest_teardown(item, nextitem):
+    if nextitem is not None and nextitem.path == item.path:
+        return
+    lesson, progress = find_lesson(item.path.stem), Progress(progress_path(item))
+    lost = [e.id for e in lesson.exercises if progress.exercise(e.id)["best"] < e.points]
+    if lost:
+        pytest.fail(f"the solved {lesson.stem} does not pass {', '.join(lost)}", pytrace=False)
+
+
+def progress_path(item: pytest.Item) -> Path:
+    return Path(SCRATCH.name) / f"{item.path.stem}.json"
