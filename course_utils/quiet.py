@@ -31,6 +31,8 @@ NOISE = (
     "gradient_checkpointing` is deprecated",
     "gradient_checkpointing_disable` is deprecated",
     "gradient_checkpointing_enable` is deprecated",
+    # tqdm asks for ipywidgets, for progress bars that are switched off
+    "IProgress not found",
     # the machine has no accelerator, which no lesson needs
     "'pin_memory' argument is set as true but no accelerator is found",
 )

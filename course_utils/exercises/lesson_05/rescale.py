@@ -135,8 +135,8 @@ RESCALE = Exercise(
             "For k = 64 and k = 20000 the float32 logits stay, to 1e-5 of the largest.",
             logits_stay,
             why="everything added to the stream must grow alike, or the branches change weight",
-            next="the gain is 1 + weight; and the stream begins at embed_scale; embed_tokens.weight "
-            "is tied: it is the output matrix as well",
+            next="the gain is 1 + weight; and the stream begins at embed_scale: the embedding's "
+            "weight is tied, it is the output matrix as well",
         ),
         Criterion(
             "For k = 1/256 the logits stay as well.",
