@@ -9,6 +9,7 @@ _PARTS = {
     "FloatFormat": "formats",
     "float_format": "formats",
     "format_table": "formats",
+    "autocast_table": "autocast",
     "draw_number_line": "figures",
     "draw_numbers": "figures",
 }
