@@ -5,11 +5,12 @@ import linecache
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from html import escape
 
+from course_utils import page
 from course_utils.contained import Tail, contained
 from course_utils.exercises.declare import TODO, Criterion, Exercise
 from course_utils.fingerprint import Fingerprint, changed, fingerprint
+from course_utils.page import State
 from course_utils.report import Report, Table
 from course_utils.time_limit import TimeLimitReached, time_limit
 
@@ -21,6 +22,14 @@ class Outcome(StrEnum):
     WRONG = "wrong"
     NOT_ATTEMPTED = "not attempted"
     RAISED = "raised"
+
+
+STATES = {
+    Outcome.PASSED: State.GOOD,
+    Outcome.WRONG: State.BAD,
+    Outcome.NOT_ATTEMPTED: State.OPEN,
+    Outcome.RAISED: State.ALARM,
+}
 
 
 class NotAttempted(Exception):
@@ -80,14 +89,15 @@ class CheckReport(Report):
                     rows.append(("", f"why it matters: {one.criterion.why}"))
                 if one.criterion.next:
                     rows.append(("", f"try next: {one.criterion.next}"))
-        return Table(columns=("", "what a right answer does"), rows=rows)
+        return Table(columns=("result", "what a right answer does"), rows=rows)
 
     def text(self) -> str:
         return "\n".join([super().text(), *(f"  {line}" for line in self.details)])
 
     def html(self) -> str:
-        lines = "".join(f"<pre>{escape(line)}</pre>" for line in self.details)
-        return super().html() + lines
+        body = "".join(map(_line, self.observed))
+        details = page.preformatted(self.details) if self.details else ""
+        return page.box(STATES[self.outcome], self.headline, body + details)
 
     def to_dict(self) -> dict:
         return {
@@ -98,6 +108,14 @@ class CheckReport(Report):
             "unmet": [one.criterion.says for one in self.observed if one.saw is not None],
             "details": list(self.details),
         }
+
+
+def _line(one: Observation) -> str:
+    if one.saw is None:
+        return page.line(State.GOOD, one.criterion.says)
+    asked = (("why it matters", one.criterion.why), ("try next", one.criterion.next))
+    said = tuple((name, text) for name, text in asked if text)
+    return page.line(State.BAD, one.criterion.says, (("saw", one.saw), *said))
 
 
 def check(exercise: Exercise, answer: object) -> CheckReport:
