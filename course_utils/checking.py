@@ -123,7 +123,7 @@ def check(exercise: Exercise, answer: object) -> CheckReport:
     printed = Tail()
     report = functools.partial(CheckReport, exercise)
     try:
-        with time_limit(exercise.time_limit_s), contained(printed):
+        with contained(printed), time_limit(exercise.time_limit_s):
             observed = tuple(_observations(exercise, answer))
     except NotAttempted:
         detail = f"Put your answer into `{exercise.reads}`, run its cell, then this one again."

@@ -126,7 +126,8 @@ def _kept_torch_modes() -> Iterator[None]:
         torch.set_default_dtype(dtype)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(deterministic)
+        if torch.are_deterministic_algorithms_enabled() != deterministic:
+            torch.use_deterministic_algorithms(deterministic)  # imports the whole compiler
         torch.autograd.set_detect_anomaly(anomaly)
         torch.set_autocast_enabled("cpu", cpu_autocast)
         for hook, before in hooks:
