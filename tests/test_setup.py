@@ -17,11 +17,12 @@ from packaging.utils import canonicalize_name
 import course_utils
 
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LISTED = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
 DECLARED = {
     canonicalize_name(requirement.name): requirement
-    for requirement in map(
-        Requirement, tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    )
+    for requirement in map(Requirement, sum(LISTED, []))
+    if requirement.name != PROJECT["name"]
 }
 LOCKED = dict(
     (canonicalize_name(name), version)
@@ -71,6 +72,14 @@ def test_everything_imported_is_declared():
     for package in imported_packages() - own:
         names = {canonicalize_name(name) for name in owners[package]}
         assert names & set(DECLARED), f"{package} is imported and not declared"
+
+
+def test_the_library_alone_imports_without_what_the_extras_bring():
+    extras = [Requirement(line).name for line in PROJECT["optional-dependencies"]["test"]]
+    hidden = [name.replace("-", "_") for name in (*extras, "jupyterlab", "papermill", "jupytext")]
+    parts = "course_utils.lesson, course_utils.diagnostics.guard, course_utils.zoo.load"
+    code = f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); import {parts}"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_everything_declared_is_used():
