@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,10 @@ import course_utils
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LISTED = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+LISTED = chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
 DECLARED = {
     canonicalize_name(requirement.name): requirement
-    for requirement in map(Requirement, sum(LISTED, []))
+    for requirement in map(Requirement, LISTED)
     if requirement.name != PROJECT["name"]
 }
 LOCKED = dict(
@@ -75,8 +76,7 @@ def test_everything_imported_is_declared():
 
 
 def test_the_library_alone_imports_without_what_the_extras_bring():
-    extras = [Requirement(line).name for line in PROJECT["optional-dependencies"]["test"]]
-    hidden = [name.replace("-", "_") for name in (*extras, "jupyterlab", "papermill", "jupytext")]
+    hidden = ["jupyterlab", "ipykernel", "papermill", "jupytext", "nbclient", "nbval", "pytest"]
     parts = "course_utils.lesson, course_utils.diagnostics.guard, course_utils.zoo.load"
     code = f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); import {parts}"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -45,11 +45,11 @@ def start(folder: Path) -> None:
 def lab(options: tuple[str, ...]) -> None:
     """Open JupyterLab at the first lesson. Further options go to `jupyter lab`."""
     root, first = find_repository().root, outline()[0].stem
-    command = [
-        *(sys.executable, "-m", "jupyterlab"),
-        f"--ServerApp.root_dir={root.resolve()}",
-        f"--LabApp.default_url=/lab/tree/notebooks/{first}.ipynb",
-        f"--LabApp.app_settings_dir={SETTINGS}",
-        *options,
-    ]
-    os.execv(sys.executable, command)
+    ours = {
+        "--ServerApp.root_dir": root.resolve(),
+        "--LabApp.default_url": f"/lab/tree/notebooks/{first}.ipynb",
+        "--LabApp.app_settings_dir": SETTINGS,
+    }
+    given = {option.partition("=")[0] for option in options}  # JupyterLab drops one given twice
+    ours = [f"{name}={value}" for name, value in ours.items() if name not in given]
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *ours, *options])
