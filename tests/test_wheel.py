@@ -39,8 +39,8 @@ def installed(tmp_path_factory) -> Path:
     [site] = home.glob("lib/python*/site-packages")
     borrowed = [path for path in sys.path if path.endswith("site-packages")]
     site.joinpath("borrowed.pth").write_text("\n".join(borrowed))
-    target = ("install", "--no-deps", "--prefix", home, "--ignore-installed", wheel)
-    done = run(*pip, *target, cwd=folder)
+    own_pip = (home / "bin" / "python", "-m", "pip", "--quiet")
+    done = run(*own_pip, "install", "--no-deps", "--ignore-installed", wheel, cwd=folder)
     assert done.returncode == 0, done.stderr
     return home / "bin" / "course"
 
