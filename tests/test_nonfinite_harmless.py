@@ -165,11 +165,13 @@ def test_a_failing_replay_never_reaches_trl(run_name, owner, name, monkeypatch):
     MATRIX.append((f"{name} raises", run_name, "same bits", "said"))
 
 
-def test_the_matrix_is_printed_and_every_run_kept_its_bits(capsys):
+def test_the_matrix_of_the_tests_above_is_printed(capsys):
+    if len(MATRIX) < len(RUNS) + len(INTERNALS):
+        pytest.skip("the table is made by the other tests of this file")
     columns = ("what happens inside", "run", "weights, random numbers, log", "the report")
     with capsys.disabled():
         print("\n" + Table(columns, MATRIX, title="Never harm").text())
-    assert {row[2] for row in MATRIX} <= {"same bits"}
+    assert {row[2] for row in MATRIX} == {"same bits"}
 
 
 def loop(num_steps: int, optimizer_of, *, keeps: list) -> watching.Watch:

@@ -21,6 +21,7 @@ BEFORE = {
     "all_labels_masked": (True, True),
     "too_high_learning_rate": (True, True),
     "max_grad_norm_is_0": (True, False),
+    "clipping_by_an_infinite_norm": (False, False),
     "broken_embedding_row": (True, True),  # and blamed AdamW
     "sampling_from_a_broken_checkpoint": (False, False),
     "id_beyond_the_vocabulary": (False, False),

@@ -4,6 +4,7 @@ It never changes a setting's value: a probe takes each from the one configuratio
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
@@ -134,6 +135,7 @@ def bisect_config(
     preload: Sequence[str] = (),
     timeout_s: float = 60.0,
     env: Mapping[str, str] | None = None,
+    in_child: Callable[..., Autopsy] | None = None,
 ) -> Bisection:
     """Find the settings that make `works` die as `dies` does.
 
@@ -146,6 +148,7 @@ def bisect_config(
         preload: modules that `probe` imports inside itself, such as "trl.trainer.grpo_trainer".
         timeout_s: limit of each probe.
         env: environment variables for the children.
+        in_child: what `warm_children` yields, to share its imports; `preload` and `env` are its.
 
     Raises:
         BadRequest: the configurations do not differ, or the working one does not work.
@@ -163,7 +166,8 @@ def bisect_config(
     _check_request(works, dies, probe)
     names = [name for name in {**dies, **works} if _get(works, name) != _get(dies, name)]
     tried: dict[tuple[str, ...], str] = {}
-    with warm_children(preload=preload, env=env) as run:
+    children = nullcontext(in_child) if in_child else warm_children(preload=preload, env=env)
+    with children as run:
 
         def outcome(settings: tuple[str, ...]) -> str:
             if settings not in tried:

@@ -9,7 +9,8 @@ Which of two libraries is loaded is decided by how torch's own library names its
 goes before LD_LIBRARY_PATH, DT_RUNPATH after it (ld.so(8)). Read in the wheels on the package
 index: torch 2.1.2, 2.4.1, 2.5.1 and 2.13.0 carry DT_RPATH, on purpose (pytorch/builder#1150), so
 there a library on LD_LIBRARY_PATH is not loaded. Others do not: torch 1.12 for CUDA 11.3
-(pytorch#80637), conda's of 2019 (pytorch#19309), ROCm's of 2023 (pytorch/builder#1468).
+(pytorch#80637), conda's of 2019 (pytorch#19309), ROCm's of 2023 (pytorch/builder#1468), and most
+built from source.
 
 Sources: huggingface/trl#2906; pytorch#133548 and #152017; vllm#2798 and #4392; Paddle#66921;
 LlamaFactory#2750 and #6741; Seed-Coder#11; EasyAnimate#32; diffusers#11241. All of them on H20.

@@ -100,19 +100,25 @@ def too_high_learning_rate(broken: bool):
 
 
 class Steep(nn.Module):
-    """Gradients of 1e19 each: all finite, and their norm is not."""
+    """With a slope of 1e19 all gradients are finite, and their norm is not."""
 
-    def __init__(self):
+    def __init__(self, slope: float):
         super().__init__()
-        self.body = nn.Linear(64, 64)
+        self.body, self.slope = nn.Linear(64, 64), slope
 
     def forward(self, x):
-        return {"loss": self.body(x.repeat(1, 16)).sum() * 1e19}
+        return {"loss": self.body(x.repeat(1, 16)).sum() * self.slope}
 
 
 def max_grad_norm_is_0(broken: bool):
-    limit = 0.0 if broken else 1.0
-    return trainer(Steep(), points(), max_grad_norm=limit, optim="sgd", learning_rate=1e-30)
+    model = Steep(1e19 if broken else 1.0)
+    return trainer(model, points(), max_grad_norm=0.0, optim="sgd", learning_rate=1e-30)
+
+
+def clipping_by_an_infinite_norm(broken: bool):
+    """Every gradient becomes 0, and every number in the log but grad_norm looks healthy."""
+    model = Steep(1e19 if broken else 1.0)
+    return trainer(model, points(), max_grad_norm=1.0, optim="sgd", learning_rate=1e-30)
 
 
 def broken_embedding_row(broken: bool):
@@ -301,6 +307,13 @@ KINDS = [
     Kind(all_labels_masked, "labels all ignored", "loss_utils.py", "only labels of -100"),
     Kind(too_high_learning_rate, "divergence", ".square()", "diverged, its weights grew", (0, 1)),
     Kind(max_grad_norm_is_0, "max_grad_norm=0", "clip_grad_norm_", "max_norm=inf"),
+    Kind(
+        clipping_by_an_infinite_norm,
+        "Clipping made every gradient 0",
+        "Clipping",
+        "total norm overflowed",
+        is_harmless=True,
+    ),
     Kind(broken_embedding_row, "broken weight", "embed.weight", "before the first step"),
     Kind(
         sampling_from_a_broken_checkpoint,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad
 
@@ -40,6 +41,11 @@ class Clipping:
             yield
         finally:
             setattr(clip_grad, APPLY, apply)
+
+    def norms(self, device: torch.device) -> Tensor:
+        """The total norms found, float32, shape (number of calls,)."""
+        norms = [torch.as_tensor(norm).detach().float().reshape(1) for _, norm in self.calls]
+        return torch.cat([norm.to(device) for norm in norms] or [torch.empty(0, device=device)])
 
     def why_bad(self) -> Cause:
         """Why gradients that backward() left finite are not so any more; waits for the device."""

@@ -13,6 +13,11 @@ NO_LOSS = (
     "the output held no scalar loss",
     'put "labels" into the batch, or pass loss_of=, your function of the batch',
 )
+ZEROED = Cause(
+    "Clipping made every gradient 0",
+    "the total norm overflowed, and max_norm / inf is 0, so these steps learned nothing",
+    "make the loss smaller (a mean instead of a sum), or find what makes single gradients huge",
+)
 CUT_LOSS = (
     "the loss hangs on no graph: it was re-wrapped (torch.tensor(loss), .item(), .detach()) or "
     "computed under no_grad, so backward() reaches no weight",
@@ -31,6 +36,7 @@ class Coverage:
     num_cut: int = 0  # ... that gave one without a graph
     num_unrecorded: int = 0  # calls of the model past the loss function that is watched
     num_overflows: int = 0  # steps the scaler skipped, as it does when it looks for its scale
+    num_zeroed: int = 0  # steps whose gradients clipping made 0, for their norm overflowed
     is_entered: bool = False
     is_trainer: bool = False
     strangers: set[str] = field(default_factory=set)  # optimizers that hold none of our weights
@@ -55,7 +61,9 @@ class Coverage:
         else:
             text = f"{self.num_steps} steps watched: every loss, gradient and weight was finite."
         skipped = f"In {self.num_overflows} of them the scaler skipped an overflow, as is its job."
-        return " ".join(filter(None, [text, skipped if self.num_overflows else "", self.failed()]))
+        zeroed = f"{ZEROED.kind} in {self.num_zeroed} steps: {ZEROED.why}."
+        notes = [skipped if self.num_overflows else "", zeroed if self.num_zeroed else ""]
+        return " ".join(filter(None, [text, *notes, self.failed()]))
 
     def failed(self) -> str:
         """What the instrument itself could not do; the run went on without it."""
@@ -68,7 +76,7 @@ class Coverage:
         """Cause and fix of what was not examined."""
         is_whole = self.num_losses and self.num_gradients and self.num_steps
         if is_whole and not self.failures:
-            return None
+            return ZEROED if self.num_zeroed else None
         if is_whole:
             fix = "what was watched stands; report this error with the lines that led to it"
             return Cause("the watch failed", self.failed(), fix)

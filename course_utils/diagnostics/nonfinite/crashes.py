@@ -18,8 +18,15 @@ from course_utils.diagnostics.nonfinite.report import NonFiniteReport
 from course_utils.diagnostics.nonfinite.targets import Target
 from course_utils.diagnostics.nonfinite.values import all_finite
 
-OUT_OF_RANGE = re.compile(r"out of range|out of bounds|device-side assert|index .* exceeds", re.I)
+OUT_OF_RANGE = re.compile(r"out of range|out of bounds|index .* exceeds", re.I)
 IGNORED = -100
+LOST = Cause(
+    "index out of range on the device",
+    "an id, label or index was out of range inside a CUDA kernel, and nothing that is on the "
+    "device can be read after that",
+    "take the same step on the CPU (use_cpu=True, or model.cpu()) inside watch: there it is an "
+    "IndexError, and the report names the id and its row",
+)
 
 
 def explain(
@@ -32,7 +39,9 @@ def explain(
     """
     text = str(error)
     verdict, rows = None, ()
-    if OUT_OF_RANGE.search(text):
+    if "device-side assert" in text:
+        verdict = LOST
+    elif OUT_OF_RANGE.search(text):
         verdict, rows = _out_of_range(batch, target)
     elif "unscale FP16 gradients" in text:
         verdict = _half_gradients(target)
@@ -56,23 +65,37 @@ def _out_of_range(batch: Any, target: Target) -> tuple[Cause | None, tuple[int, 
     model = next(iter(target.roots.values()), None)
     sizes = _sizes(model) if model is not None else {}
     for name, tensor in tensors_in(batch):
-        kind = "labels" if "label" in name else "ids" if "id" in name else ""
-        if not kind or kind not in sizes or tensor.is_floating_point() or not tensor.dim():
+        kind = _kind_of(name)
+        if kind not in sizes or tensor.is_floating_point() or not tensor.dim():
             continue
-        size = sizes["positions" if "position" in name else kind]
-        bad = (tensor >= size) | ((tensor < 0) & (tensor != (IGNORED if kind == "labels" else 0)))
+        ignored = IGNORED if kind == "labels" else 0
+        bad = (tensor >= sizes[kind]) | ((tensor < 0) & (tensor != ignored))
         if bool(bad.any()):
             place = position_of(bad)
-            return _bad_id(name, kind, tensor, place["at"], size), place["rows"]
-    width = max((t.shape[1] for n, t in tensors_in(batch) if "id" in n and t.dim() > 1), default=0)
-    limit = sizes.get("positions", width)
-    if width > limit:
-        return _too_long(width, limit), ()
+            return _bad_id(name, kind, tensor, place["at"], sizes[kind]), place["rows"]
+    width = max((t.shape[1] for n, t in tensors_in(batch) if "ids" in n and t.dim() > 1), default=0)
+    if width > sizes.get("positions", width):
+        return _too_long(width, sizes["positions"]), ()
     return None, ()
 
 
+def _kind_of(name: str) -> str:
+    """What the numbers of a column count: "labels", "positions", "ids", or nothing.
+
+    >>> _kind_of("input_ids"), _kind_of("position_ids"), _kind_of("attention_mask")
+    ('ids', 'positions', '')
+    """
+    known = {
+        "label": "labels",
+        "position": "positions",
+        "input_ids": "ids",
+        "completion_ids": "ids",
+    }
+    return next((kind for part, kind in known.items() if part in name), "")
+
+
 def _bad_id(name: str, kind: str, tensor: Tensor, at: tuple[int, ...], size: int) -> Cause:
-    what = "classes" if kind == "labels" else "rows in the embedding"
+    what = "classes" if kind == "labels" else f"{kind} in the embedding"
     why = f"{name}{list(at)} is {int(tensor[at])}, and there are {size} {what} (0 to {size - 1})"
     if kind == "labels":
         return Cause(
@@ -98,27 +121,15 @@ def _too_long(width: int, limit: int) -> Cause:
 
 
 def _sizes(model: nn.Module) -> dict[str, int]:
-    """How many ids, labels and positions the model knows, as far as it shows them."""
-    embeddings = [m for m in model.modules() if isinstance(m, nn.Embedding)]
-    config = getattr(model, "config", None)
-    sizes = {}
-    with_input = getattr(model, "get_input_embeddings", None)
-    first = with_input() if with_input else next(iter(embeddings), None)
-    if first is not None and hasattr(first, "weight"):
-        sizes["ids"] = first.weight.shape[0]
-    heads = [m for m in model.modules() if isinstance(m, nn.Linear)]
-    if heads:
-        sizes["labels"] = heads[-1].out_features
-    if getattr(config, "problem_type", None) is None and hasattr(config, "vocab_size"):
-        is_causal = "CausalLM" in type(model).__name__ or "ForCausalLM" in str(type(model).__mro__)
-        sizes["labels"] = config.vocab_size if is_causal else sizes.get("labels", 0)
-    learned = [e.num_embeddings for n, e in _named(model) if "position" in n or "wpe" in n]
-    sizes["positions"] = min(learned, default=sizes.get("ids", 0))
-    return sizes
-
-
-def _named(model: nn.Module) -> list[tuple[str, nn.Embedding]]:
-    return [(n, m) for n, m in model.named_modules() if isinstance(m, nn.Embedding)]
+    """How many ids, labels and positions the model knows, as far as its modules show it."""
+    embeddings = {n: m for n, m in model.named_modules() if isinstance(m, nn.Embedding)}
+    positions = [m.num_embeddings for n, m in embeddings.items() if "position" in n or "wpe" in n]
+    rows = [
+        m.num_embeddings for n, m in embeddings.items() if "position" not in n and "wpe" not in n
+    ]
+    heads = [m.out_features for m in model.modules() if isinstance(m, nn.Linear)]
+    sizes = {"ids": rows[:1], "labels": heads[-1:], "positions": positions[:1]}
+    return {kind: size[0] for kind, size in sizes.items() if size}
 
 
 def _half_gradients(target: Target) -> Cause:

@@ -86,9 +86,11 @@ class Reader:
         losses, gradients = [one.loss for one in passes], [p.grad for p in with_gradient]
         stepped, self._stepped = self._stepped, []
         now = measure([*losses, *gradients])
-        parts = [now, *(norms.to(now.device) for _, _, norms in stepped)]
-        numbers = torch.cat(parts).tolist()
-        of_both, of_weights = numbers[: len(now)], numbers[len(now) :]
+        after = [norms.to(now.device) for _, _, norms in stepped]
+        clipped = self.clipping.norms(now.device)
+        numbers = torch.cat([now, clipped, *after]).tolist()
+        of_both, of_clips = numbers[: len(now)], numbers[len(now) :][: len(clipped)]
+        of_weights = numbers[len(now) + len(clipped) :]
         self._seen.num_gradients += len(gradients)
         self._remember(of_both[: len(losses)], of_weights, stepped)
         self._gradient_norms = dict(zip(with_gradient, of_both[len(losses) :], strict=True))
@@ -100,6 +102,8 @@ class Reader:
             report = self._diagnose(parameters, passes, step)
         else:
             self._scaling.is_calm()
+            is_zero = bool(gradients) and not any(of_both[len(losses) :])
+            self._seen.num_zeroed += is_zero and not all(map(math.isfinite, of_clips))
         self.clipping.calls.clear()
         return report or self._blame_checkpoint(step)
 

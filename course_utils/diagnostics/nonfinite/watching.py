@@ -99,10 +99,9 @@ class Watch:
         """The first fault; without one, what was examined and what was not."""
         if self._found is not None:
             return self._found
-        is_whole = bool(self.seen.num_losses and self.seen.num_gradients and self.num_steps)
         verdict = self.seen.verdict()
         return NonFiniteReport(
-            found=False, examined=is_whole, note=self.seen.note(), verdict=verdict
+            found=False, examined=verdict is None, note=self.seen.note(), verdict=verdict
         )
 
     def __repr__(self) -> str:
@@ -130,11 +129,8 @@ class Watch:
         return self._found is None and self.seen.is_entered and not self._is_busy
 
     def _say_how_to_enter(self) -> None:
-        self.seen.is_entered = False
-        warnings.warn(
-            "nothing is watched: write `with watch(...) as watched:` around the run",
-            stacklevel=3,
-        )
+        how = "nothing is watched: write `with watch(...) as watched:` around the run"
+        warnings.warn(how, stacklevel=3)
 
     def _guarded(self, doing: str, function: Callable[..., Any], *args) -> Any:
         """Whatever goes wrong in `function` is noted, and stays in here."""
