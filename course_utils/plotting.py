@@ -107,14 +107,14 @@ def draw_chains(ax: Axes, chains: dict[str, list[tuple[str, str, bool]]]) -> Non
     for x, (title, stages) in enumerate(chains.items()):
         for y, (name, weights, joined) in enumerate(stages):
             box = {"facecolor": fills[weights], "edgecolor": GREY, "boxstyle": "round"}
-            ax.text(x, y, f"{name}\n{weights}", ha="center", va="center", bbox=box, fontsize=8)
+            ax.text(x, y, f"{name}\n{weights}", ha="center", va="center", bbox=box, fontsize=10)
             if joined:
                 arrow = {"arrowstyle": "->", "color": STYLES[0]["color"], "linewidth": 1.5}
                 ax.annotate("", (x, y + 0.33), (x, y + 0.7), arrowprops=arrow)
             else:
                 ax.text(x, y + 0.5, "x", ha="center", va="center", color=STYLES[1]["color"])
-        ax.text(x, len(stages), "loss", ha="center", va="center", fontsize=8)
-        ax.text(x, len(stages) + 0.6, title, ha="center", va="center", weight="bold", fontsize=9)
+        ax.text(x, len(stages), "loss", ha="center", va="center", fontsize=10)
+        ax.text(x, len(stages) + 0.6, title, ha="center", va="center", weight="bold", fontsize=11)
     ax.set_xlim(-0.6, len(chains) - 0.4)
     ax.set_ylim(-0.6, max(map(len, chains.values())) + 1)
     ax.set_axis_off()
