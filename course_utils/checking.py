@@ -40,7 +40,7 @@ class InputsChanged(Exception):
     """The answer changed what it was given; says what."""
 
 
-PASS_ON = (NotAttempted, AnswerRaised, InputsChanged, TimeLimitReached, KeyboardInterrupt)
+PASS_ON = (NotAttempted, AnswerRaised, InputsChanged, TimeLimitReached)
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ class CheckReport(Report):
 
     def table(self) -> Table:
         rows = []
+        first_unmet = next((one for one in self.observed if one.saw is not None), None)
         for one in self.observed:
             rows.append(("met" if one.saw is None else "NOT MET", one.criterion.says))
             if one.saw is not None:
                 rows.append(("", f"saw: {one.saw}"))
-                if one.criterion.why:
-                    rows.append(("", f"why it matters: {one.criterion.why}"))
-                if one.criterion.next:
-                    rows.append(("", f"try next: {one.criterion.next}"))
+            if one is first_unmet:  # what is unmet below it may have the same cause
+                advice = {"why it matters": one.criterion.why, "try next": one.criterion.next}
+                rows += [("", f"{label}: {text}") for label, text in advice.items() if text]
         return Table(columns=("", "what a right answer does"), rows=rows)
 
     def text(self) -> str:
@@ -106,18 +106,20 @@ def check(exercise: Exercise, answer: object) -> CheckReport:
     printed = Tail()
     report = functools.partial(CheckReport, exercise)
     try:
-        with contained(printed), time_limit(exercise.time_limit_s):
+        with contained(printed) as interrupts, time_limit(exercise.time_limit_s):
             observed = tuple(_observations(exercise, answer))
     except NotAttempted:
         detail = f"Put your answer into `{exercise.reads}`, run its cell, then this one again."
         return report(Outcome.NOT_ATTEMPTED, details=(detail,))
     except TimeLimitReached:
         detail = (
-            f"Your code did not finish within {exercise.time_limit_s:g} s and was stopped. "
-            "It loops without end, or its inputs are far larger than the exercise needs."
+            f"Your code did not finish within {exercise.time_limit_s:g} s and was stopped. It may "
+            "loop without end, wait for something, or work on far more numbers than it was given."
         )
         return report(Outcome.RAISED, details=(detail, *_printed_lines(printed)))
     except AnswerRaised as raised:
+        if isinstance(raised.error, KeyboardInterrupt) and interrupts.came:
+            raise raised.error from None  # the reader stopped the check
         return report(Outcome.RAISED, details=(*_what_was_raised(raised), *_printed_lines(printed)))
     except InputsChanged as change:
         observed = (Observation(INPUTS_STAY, str(change)),)
@@ -129,7 +131,7 @@ def check(exercise: Exercise, answer: object) -> CheckReport:
 def _observations(exercise: Exercise, answer: object) -> Iterator[Observation]:
     if _holds_todo(answer):
         raise NotAttempted
-    subject = _all_guarded(answer, exercise.may_change)
+    subject = _all_watched(answer, exercise.may_change)
     if seen := _form_differs(exercise, answer, subject):
         form = Criterion("The answer has the form that is asked.", exercise.form, why="", next="")
         yield Observation(form, seen)
@@ -165,6 +167,8 @@ def _observe(criterion: Criterion, subject: object) -> str | None:
         raise
     except Exception as error:  # the check's own code met an answer it cannot work with
         return f"the answer has a form this check cannot work with: {error}"
+    except BaseException as error:  # a function within the answer tried to end the process
+        raise AnswerRaised(error, f"an answer that is a {type(subject).__name__}") from error
 
 
 def leaves_its_inputs_alone(answer) -> str | None:
@@ -179,18 +183,25 @@ INPUTS_STAY = Criterion(
 )
 
 
-def _all_guarded(answer: object, may_change: tuple[int, ...]) -> object:
+def _all_watched(answer: object, may_change: tuple[int, ...]) -> object:
     """A function, or a dict and the functions in it, with every call watched."""
     if callable(answer):
-        return _guarded(answer, may_change)
+        return watched(answer, may_change)
     if isinstance(answer, dict):
-        watched = {k: _guarded(v, may_change) for k, v in answer.items() if inspect.isfunction(v)}
-        return answer | watched
+        functions = {key: value for key, value in answer.items() if inspect.isfunction(value)}
+        return answer | {key: watched(value, may_change) for key, value in functions.items()}
     return answer
 
 
-def _guarded(function: Callable, may_change: tuple[int, ...]) -> Callable:
-    """`function`, but what it raises, changes or leaves TODO is noticed with its inputs."""
+def watched(function: Callable, may_change: tuple[int, ...] = ()) -> Callable:
+    """`function`, but what it raises, changes or leaves TODO is noticed with its inputs.
+
+    `check` does this to an answer that is a function; an exercise does it to a function that
+    stands within an answer.
+
+    Args:
+        may_change: positions of the arguments that it is asked to change.
+    """
 
     @functools.wraps(function, updated=())
     def call(*args, **kwargs):

@@ -163,12 +163,7 @@ class ExerciseHandle(_Frozen):
         if known["best"] == 0 and left > 0:
             print(f"The solution opens when you pass, or after {left} more: call .hint()")
             return
-        answer = self._exercise.right[0]
-        print(
-            inspect.getsource(answer)
-            if callable(answer)
-            else f"{self._exercise.reads} = {answer!r}"
-        )
+        print(_source_text(self._exercise.reads, self._exercise.right[0]))
 
     @property
     def answer(self) -> object:
@@ -181,6 +176,20 @@ class ExerciseHandle(_Frozen):
     def restore(self) -> bool:
         """Make an answer that passed before a restart again; whether it is here now."""
         return self._answers.restore(self._exercise)
+
+
+def _source_text(name: str, answer: object) -> str:
+    """An answer as it would be typed: a function's source, a dict after the functions in it."""
+    if callable(answer):
+        return inspect.getsource(answer)
+    if not isinstance(answer, dict):
+        return f"{name} = {answer!r}"
+    functions = [inspect.getsource(value) for value in answer.values() if inspect.isfunction(value)]
+    items = (
+        f"{key!r}: {value.__name__ if inspect.isfunction(value) else repr(value)}"
+        for key, value in answer.items()
+    )
+    return "\n\n".join([*functions, f"{name} = {{{', '.join(items)}}}"])
 
 
 class PredictionHandle(_Frozen):
@@ -210,7 +219,7 @@ class PredictionHandle(_Frozen):
                 fix=f"give one of {', '.join(choices)}",
             )
         else:
-            print("No prediction yet: put a letter in place of TODO before you go on.")
+            print('No prediction yet: put a letter in quotes, such as "a", in place of TODO.')
 
     def recall(self, shown: str, *, holds: bool) -> None:
         """Show what you predicted beside what the data shows.

@@ -8,6 +8,24 @@ from dataclasses import dataclass
 from html import escape
 
 
+class Link(str):
+    """The text of a table's cell that leads to `to` where links work, and is plain text elsewhere.
+
+    >>> '<a href="99.ipynb">end</a>' in Table(("to",), [(Link("end", to="99.ipynb"),)]).html()
+    True
+    """
+
+    def __new__(cls, text: str, *, to: str) -> "Link":
+        link = super().__new__(cls, text)
+        link.to = to
+        return link
+
+
+def _html(cell: object) -> str:
+    text = escape(str(cell))
+    return f'<a href="{escape(cell.to)}">{text}</a>' if isinstance(cell, Link) else text
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of text under named columns, with an optional title and closing notes.
@@ -35,7 +53,7 @@ class Table:
     def html(self) -> str:
         def row(cells: tuple[str, ...], tag: str) -> str:
             style = ' style="text-align: left; vertical-align: top"'
-            return "".join(f"<{tag}{style}>{escape(str(cell))}</{tag}>" for cell in cells)
+            return "".join(f"<{tag}{style}>{_html(cell)}</{tag}>" for cell in cells)
 
         body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in self.rows)
         title = f"<p><b>{escape(self.title)}</b></p>" if self.title else ""
@@ -57,7 +75,13 @@ class Table:
 
 
 class Report(ABC):
-    """A finding: one sentence that says it, and the table that supports it."""
+    """A finding: one sentence that says it, and the table that supports it.
+
+    One that knows why ends with two lines, `cause: ...` and `fix: ...`.
+    """
+
+    cause = ""  # why, in one sentence
+    fix = ""  # what to do, in one sentence
 
     @property
     @abstractmethod
@@ -73,11 +97,17 @@ class Report(ABC):
         """The finding as JSON-ready data."""
 
     def text(self) -> str:
-        return f"{self.headline}\n{self.table().text()}" if self.table().rows else self.headline
+        table = [self.table().text()] if self.table().rows else []
+        return "\n".join([self.headline, *table, *self._advice()])
+
+    def _advice(self) -> list[str]:
+        said = (("cause", self.cause), ("fix", self.fix))
+        return [f"{name}: {sentence}" for name, sentence in said if sentence]
 
     def html(self) -> str:
         table = self.table().html() if self.table().rows else ""
-        return f"<p><b>{escape(self.headline)}</b></p>{table}"
+        advice = "".join(f"<p>{escape(line)}</p>" for line in self._advice())
+        return f"<p><b>{escape(self.headline)}</b></p>{table}{advice}"
 
     def __str__(self) -> str:
         return self.text()

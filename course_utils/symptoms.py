@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from course_utils.exercises import lesson_numbers
-from course_utils.report import Table
+from course_utils.report import Link, Table
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,17 @@ SYMPTOMS = (
 
 
 def symptom_map() -> Table:
-    """Every symptom with its lesson; a lesson that is not written yet says so.
+    """Every symptom with a link to its lesson; one that is not written yet says so.
 
     >>> symptom_map().columns
     ('what you see', 'lesson', 'instrument in course_utils.diagnostics or numerics')
     """
-    written = lesson_numbers()
-    rows = [
-        (s.seen, s.lesson if s.lesson[:2] in written else f"{s.lesson} (not yet)", s.instrument)
-        for s in SYMPTOMS
-    ]
+    rows = [(s.seen, _link(s.lesson), s.instrument) for s in SYMPTOMS]
     columns = ("what you see", "lesson", "instrument in course_utils.diagnostics or numerics")
     return Table(columns=columns, rows=rows)
+
+
+def _link(stem: str) -> str:
+    """The lesson's notebook lies beside the one that shows the map, solved or not."""
+    is_written = stem[:2] in lesson_numbers()
+    return Link(stem, to=f"{stem}.ipynb") if is_written else f"{stem} (not yet)"

@@ -49,6 +49,10 @@ def log_last_step():
     return LogLastStep()
 
 
+# Where torch's AdamW, RMSprop and Adagrad keep what they divide by.
+SQUARES = ("exp_avg_sq", "square_avg", "sum")
+
+
 @dataclass(frozen=True)
 class WeightChange:
     """What a run did to one trainable tensor."""
@@ -59,7 +63,9 @@ class WeightChange:
     num_dead: int  # weights that are inf or nan
     share_moved: float  # of all weights, those with another value than before
     largest_move: float  # the largest change of a finite weight, in learning rates
-    share_forgotten: float  # of all weights, those whose stored second moment was 0 after a step
+    largest_share: float  # the same in root mean squares of the tensor before
+    share_forgotten: float  # of all weights, those whose gradient's square was once stored as 0
+    keeps_squares: bool  # whether the optimizer stores squares of this tensor's gradients
 
 
 def train_and_compare(trainer) -> list[WeightChange]:
@@ -72,40 +78,54 @@ def train_and_compare(trainer) -> list[WeightChange]:
         One WeightChange for each trainable tensor, in the model's order.
     """
     trainable = {n: p for n, p in trainer.model.named_parameters() if p.requires_grad}
-    before = {name: weight.detach().double().cpu() for name, weight in trainable.items()}
-    forgotten = _most_forgotten(trainer, trainable)
+    before = {name: weight.detach().double().cpu().clone() for name, weight in trainable.items()}
+    squares = _watch_squares(trainer, trainable)
     trainer.train()
-    changes, rate = [], trainer.args.learning_rate
-    for name, weight in trainable.items():
-        now = weight.detach().double().cpu()
-        alive = now.isfinite()
-        move = (now - before[name])[alive].abs()
-        changes.append(
-            WeightChange(
-                name=name,
-                dtype=str(weight.dtype).removeprefix("torch."),
-                num_weights=now.numel(),
-                num_dead=int((~alive).sum()),
-                share_moved=float((move > 0).sum()) / now.numel(),
-                largest_move=float(move.max()) / rate if len(move) and rate else 0.0,
-                share_forgotten=forgotten[name],
-            )
-        )
-    return changes
+    rate = trainer.args.learning_rate
+    return [
+        _change(name, weight, before[name], rate, squares.get(name))
+        for name, weight in trainable.items()
+    ]
 
 
-def _most_forgotten(trainer, trainable: dict) -> dict[str, float]:
-    """Largest share of zeros in each tensor's second moment, filled in after every step."""
+def _change(
+    name: str, weight, before, learning_rate: float, forgotten: float | None
+) -> WeightChange:
+    now = weight.detach().double().cpu()
+    alive = now.isfinite()
+    move = (now - before)[alive].abs()
+    largest = float(move.max()) if len(move) else 0.0
+    size = float(before.square().mean().sqrt())
+    return WeightChange(
+        name=name,
+        dtype=str(weight.dtype).removeprefix("torch."),
+        num_weights=now.numel(),
+        num_dead=int((~alive).sum()),
+        share_moved=float((move > 0).sum()) / now.numel(),
+        largest_move=largest / learning_rate if learning_rate else 0.0,
+        largest_share=largest / size if size else 0.0,
+        share_forgotten=forgotten or 0.0,
+        keeps_squares=forgotten is not None,
+    )
+
+
+def _watch_squares(trainer, trainable: dict) -> dict[str, float]:
+    """Largest share of each tensor's gradients stored as a square of 0, filled in at every step.
+
+    A tensor of whose gradients the optimizer stores no squares, as with SGD, has no entry.
+    """
     from transformers import TrainerCallback  # takes seconds, and only lessons that train need it
 
-    most = dict.fromkeys(trainable, 0.0)
+    most: dict[str, float] = {}
 
     class LookAtState(TrainerCallback):
-        def on_step_end(self, args, state, control, optimizer, **kwargs):
+        def on_optimizer_step(self, args, state, control, optimizer, **kwargs):
             for name, weight in trainable.items():
-                v = optimizer.state.get(weight, {}).get("exp_avg_sq")  # SGD has none
-                if v is not None and "lora_A" not in name:  # its gradient is 0 at first, rightly
-                    most[name] = max(most[name], float((v == 0).sum()) / v.numel())
+                stored = optimizer.state.get(weight, {})
+                v = next((stored[key] for key in SQUARES if key in stored), None)
+                if v is not None:
+                    lost = float(((v == 0) & (weight.grad != 0)).sum()) / v.numel()
+                    most[name] = max(most.get(name, 0.0), lost)
 
     trainer.add_callback(LookAtState())
     return most

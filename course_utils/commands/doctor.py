@@ -167,7 +167,7 @@ def computing_formats(device: str = "auto") -> Table:
                 name,
                 _tried(lambda x: x @ x, small, 16 * 0.25**2),
                 _tried(torch.exp, small, 1.2840254),
-                f"{torch.finfo(dtype).max:.4g}",
+                f"{torch.finfo(dtype).max:.5g}",
             )
         )
     rows.insert(1, ("tf32", _tf32_state(device), "as float32", rows[0][3]))

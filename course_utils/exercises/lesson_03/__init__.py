@@ -7,10 +7,11 @@ from course_utils.exercises.declare import Lesson, Prediction
 from course_utils.exercises.lesson_03.adamw_step import STEP
 from course_utils.exercises.lesson_03.alarm import ALARM
 from course_utils.exercises.lesson_03.dead import DEAD
+from course_utils.exercises.lesson_03.decode import LOGGED
 from course_utils.exercises.lesson_03.fix import FIX
-from course_utils.exercises.lesson_03.logged_loss import LOGGED
 from course_utils.exercises.lesson_03.quiz import QUIZ
 from course_utils.exercises.lesson_03.survival import RULE
+from course_utils.exercises.lesson_03.unseen import UNSEEN
 
 FIRST_DEATH = Prediction(
     id="03.a",
@@ -39,8 +40,8 @@ SMALL_WINDOW = Prediction(
 LESSON = Lesson(
     stem="03_reward_nan",
     title="Loss 1.19e+34, grad_norm nan, then loss 0",
-    minutes=45,
-    exercises=(DEAD, LOGGED, STEP, RULE, FIX, ALARM, QUIZ),
+    minutes=90,
+    exercises=(DEAD, LOGGED, STEP, RULE, FIX, ALARM, UNSEEN, QUIZ),
     predictions=(FIRST_DEATH, SMALL_WINDOW),
     topic="reward",
 )

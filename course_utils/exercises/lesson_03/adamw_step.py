@@ -1,15 +1,23 @@
 """Exercise 03.3: AdamW's first step, computed in the format of the weights."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
+from torch import Tensor
 
+from course_utils import checking
 from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.probes import SEEDS, SHAPES
 
 GRADIENTS = (0.0, 1e-6, 1e-4, 1e-3, 4e-3, 1e-2, 1e-1, -1e-1)
 BETA1, BETA2 = 0.9, 0.999
-ROUNDING = 0.05  # a few 16-bit operations differ by a few units in the last place, of 2**-8 each
+FLOAT16, BFLOAT16, FLOAT32 = torch.float16, torch.bfloat16, torch.float32
+# What a few operations cost in each format, relative to the step.
+ROUNDING = {FLOAT16: 0.05, BFLOAT16: 0.05, FLOAT32: 1e-3, torch.float64: 1e-3}
+# The order of the operations may differ, and with it the last bits of a v near float16's end:
+# gradients are drawn where v is 0 in any order, and where it has six bits or more.
+SMALL, LARGE = (1e-6, 4e-3), (0.05, 30.0)
 
 
 def step_by_torch(grad, eps):
@@ -20,31 +28,69 @@ def step_by_torch(grad, eps):
     return -weight.detach()
 
 
-def _compare(first_adamw_step, dtype: torch.dtype, eps: float, rtol: float) -> str | None:
-    grad = torch.tensor(GRADIENTS, dtype=dtype)
-    given = f"grad {list(GRADIENTS)} in {str(dtype).removeprefix('torch.')} and eps {eps:g}"
-    got = first_adamw_step(grad.clone(), eps)
-    return tensor_differs(got, step_by_torch(grad, eps), rtol=rtol, given=given)
+def _gradients(dtype: torch.dtype) -> Iterator[tuple[Tensor, str]]:
+    """The gradients of the figure, then drawn ones of every shape, zeros among them."""
+    name = str(dtype).removeprefix("torch.")
+    yield torch.tensor(GRADIENTS, dtype=dtype), f"grad {list(GRADIENTS)} in {name}"
+    for number, shape in enumerate(SHAPES):
+        seed = SEEDS[number % len(SEEDS)] + number
+        generator = torch.Generator().manual_seed(seed)
+        low, high = (SMALL, LARGE)[number % 2]
+        exponent = torch.rand(shape, generator=generator)
+        sign = torch.randint(-1, 2, shape, generator=generator) if shape else 1
+        grad = (sign * low * (high / low) ** exponent).to(dtype)
+        yield grad, f"a {name} grad of shape {shape}, |g| from {low:g} to {high:g} (seed {seed})"
 
 
-def step_in_float32(first_adamw_step) -> str | None:
-    return _compare(first_adamw_step, torch.float32, 1e-8, 1e-3)
+def _differs(first_adamw_step, dtype: torch.dtype, eps: float) -> str | None:
+    for grad, named in _gradients(dtype):
+        got, want = first_adamw_step(grad, eps), step_by_torch(grad, eps)
+        given = f"{named} and eps {eps:g}"
+        if seen := tensor_differs(got, want, rtol=ROUNDING[dtype], given=given):
+            return seen
+    return None
+
+
+def is_a_tensor(first_adamw_step) -> str | None:
+    got = first_adamw_step(torch.tensor([0.1, 0.2]), 1e-8)
+    if isinstance(got, torch.Tensor):
+        return None
+    return f"it gives a {type(got).__name__}, where one tensor of the shape of grad is asked"
+
+
+def step_in_wide_formats(first_adamw_step) -> str | None:
+    for dtype in (FLOAT32, BFLOAT16, torch.float64):
+        if seen := _differs(first_adamw_step, dtype, 1e-8):
+            return seen
+    return None
 
 
 def step_in_float16(first_adamw_step) -> str | None:
-    return _compare(first_adamw_step, torch.float16, 1e-8, ROUNDING)
+    return _differs(first_adamw_step, FLOAT16, 1e-8)
 
 
 def step_with_larger_eps(first_adamw_step) -> str | None:
-    return _compare(first_adamw_step, torch.float32, 1e-3, 1e-3) or _compare(
-        first_adamw_step, torch.float16, 1e-4, ROUNDING
-    )
+    for dtype, eps in ((FLOAT32, 1e-3), (FLOAT16, 1e-4), (FLOAT32, 0.1), (FLOAT16, 1e-2)):
+        if seen := _differs(first_adamw_step, dtype, eps):
+            return seen
+    return None
 
 
 def step_by_operations(grad, eps):
     m = (1 - BETA1) * grad
     v = (1 - BETA2) * grad * grad
     return (m / (1 - BETA1)) / ((v / (1 - BETA2)).sqrt() + eps)
+
+
+def step_with_square_first(grad, eps):
+    m, v = 0.1 * grad, 0.001 * grad**2
+    return (m / 0.1) / ((v / 0.001).sqrt() + eps)
+
+
+def step_with_roots_apart(grad, eps):
+    # as the source of torch's _single_tensor_adam groups it
+    m, v = grad.mul(1 - BETA1), grad.square().mul(1 - BETA2)
+    return m / (v.sqrt() / (1 - BETA2) ** 0.5 + eps) / (1 - BETA1)
 
 
 def step_without_bias_correction(grad, eps):
@@ -55,17 +101,66 @@ def step_in_float32_then_cast(grad, eps):
     return step_by_operations(grad.float(), eps).to(grad.dtype)
 
 
+def step_in_float32(grad, eps):
+    return step_by_operations(grad.float(), eps)
+
+
 def step_as_sign(grad, eps):
     return grad.sign()
+
+
+def step_downhill(grad, eps):
+    return -step_by_operations(grad, eps)
+
+
+def step_times_lr(grad, eps):
+    return 1e-5 * step_by_operations(grad, eps)
 
 
 def step_with_fixed_eps(grad, eps):
     return step_by_operations(grad, 1e-8)
 
 
+def step_with_eps_in_the_root(grad, eps):
+    v = (1 - BETA2) * grad * grad
+    return grad / (v / (1 - BETA2) + eps * eps).sqrt()
+
+
 def step_with_clamped_denominator(grad, eps):
     v = ((1 - BETA2) * grad * grad / (1 - BETA2)).sqrt() + eps
     return grad / v.clamp(min=torch.finfo(grad.dtype).tiny)
+
+
+def step_without_nan(grad, eps):
+    return step_by_operations(grad, eps).nan_to_num()
+
+
+def step_without_v(grad, eps):
+    # mathematically the same: the two factors of 0.001 cancel
+    return grad / (grad.abs() + eps)
+
+
+def step_of_the_largest(grad, eps):
+    return step_by_operations(grad, eps) if grad.dim() == 1 else step_by_operations(grad.max(), eps)
+
+
+def step_by_looking_up(grad, eps):
+    known = torch.tensor(GRADIENTS, dtype=grad.dtype)
+    return step_by_torch(grad, eps) if torch.equal(grad, known) else torch.zeros_like(grad)
+
+
+def step_as_list(grad, eps):
+    return step_by_operations(grad, eps).tolist()
+
+
+def step_and_state(grad, eps):
+    return step_by_operations(grad, eps), 0.1 * grad
+
+
+def step_in_place(grad, eps):
+    step = step_by_operations(grad, eps)
+    grad.mul_(0.1)
+    return step
 
 
 STEP = Exercise(
@@ -77,17 +172,20 @@ STEP = Exercise(
     points=4,
     reads="first_adamw_step",
     expects=(Callable,),
+    form=is_a_tensor,
     hints=(
         "In which dtype are m, v and eps held when the weight is float16?",
         "Round after every operation: m = 0.1 g, v = 0.001 g g, both in grad's own dtype.",
-        "Undo the bias (m / 0.1, v / 0.001), take the root, add eps, divide; stay in the dtype.",
+        "Two lines make m and v, a third undoes the bias and divides. Nothing is cast, and nothing "
+        "cancels on paper before it is computed.",
     ),
     criteria=(
         Criterion(
-            "In float32 it is torch's AdamW.",
-            step_in_float32,
+            "In float32, bfloat16 and float64 it is torch's AdamW.",
+            step_in_wide_formats,
             why="the formula must be right before its format can be blamed",
-            next="compare m / 0.1 and v / 0.001 with the bias correction of the paper",
+            next="compare m / 0.1 and v / 0.001 with the bias correction of the paper; the step "
+            "has grad's shape, dtype and sign, in learning rates",
         ),
         Criterion(
             "In float16 it gives inf and nan where torch's AdamW does.",
@@ -102,12 +200,23 @@ STEP = Exercise(
             next="add eps after the square root, as AdamW does",
         ),
     ),
-    right=(step_by_operations, step_by_torch),
+    right=(step_by_operations, step_by_torch, step_with_square_first, step_with_roots_apart),
     wrong=(
-        Wrong(step_without_bias_correction, caught_by=step_in_float32),
+        Wrong(step_without_bias_correction, caught_by=step_in_wide_formats),
+        Wrong(step_as_sign, caught_by=step_in_wide_formats),
+        Wrong(step_downhill, caught_by=step_in_wide_formats),
+        Wrong(step_times_lr, caught_by=step_in_wide_formats),
+        Wrong(step_in_float32, caught_by=step_in_wide_formats),
+        Wrong(step_of_the_largest, caught_by=step_in_wide_formats),
+        Wrong(step_by_looking_up, caught_by=step_in_wide_formats),
         Wrong(step_in_float32_then_cast, caught_by=step_in_float16),
-        Wrong(step_as_sign, caught_by=step_in_float32),
-        Wrong(step_with_fixed_eps, caught_by=step_with_larger_eps),
         Wrong(step_with_clamped_denominator, caught_by=step_in_float16),
+        Wrong(step_without_nan, caught_by=step_in_float16),
+        Wrong(step_without_v, caught_by=step_in_float16),
+        Wrong(step_with_fixed_eps, caught_by=step_with_larger_eps),
+        Wrong(step_with_eps_in_the_root, caught_by=step_in_wide_formats),
+        Wrong(step_as_list, caught_by=is_a_tensor),
+        Wrong(step_and_state, caught_by=is_a_tensor),
+        Wrong(step_in_place, caught_by=checking.leaves_its_inputs_alone),
     ),
 )

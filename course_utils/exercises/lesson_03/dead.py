@@ -1,58 +1,134 @@
 """Exercise 03.1: find the parameters that hold inf or nan."""
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 NAN, INF = float("nan"), float("inf")
+FORMATS = (torch.float16, torch.bfloat16, torch.float32)
+SEEDS = (3, 5, 8)
+WORDS = ("gate", "lora_A", "score", "tower", "blend", "mixer", "q_proj", "readout", "norm", "bias2")
 
 
-def _model(*, head: float = 1.0, frozen: float = 1.0, dtype: torch.dtype = torch.float16):
-    """A module with a frozen body, a trainable adapter and a trainable head."""
-    model = nn.ModuleDict(
-        {"body": nn.Linear(4, 4), "adapter": nn.Linear(4, 4), "score": nn.Linear(4, 1)}
-    ).to(dtype)
-    model["body"].requires_grad_(False)
+def _model(seed: int) -> nn.Module:
+    """Nested modules under drawn names, some frozen, in three formats, with a scalar and a tie."""
+    rng = random.Random(seed)
+    names = rng.sample(WORDS, 6)
+    model = nn.Module()
+    for number, name in enumerate(names):
+        part = nn.Linear(3, 4, bias=number % 2 == 0).to(FORMATS[number % 3])
+        part.register_buffer("running", torch.zeros(2))
+        part.requires_grad_(number not in (1, 4))
+        setattr(model, name, nn.ModuleDict({rng.choice(WORDS[:3]): part}))
+    model.scale = nn.Parameter(torch.tensor(1.0))
+    getattr(model, names[5]).tied = next(getattr(model, names[0]).parameters())
     with torch.no_grad():
         for weight in model.parameters():
-            weight.fill_(60000.0 if dtype == torch.float16 else 1.0)
-        model["score"].weight[0, 2] = head
-        model["body"].weight[1, 1] = frozen
+            weight.fill_(0.9 * torch.finfo(weight.dtype).max)  # ordinary numbers, but sums are inf
     return model
 
 
-def _list_differs(got: object, want: list[str], *, given: str) -> str | None:
-    if not isinstance(got, (list, tuple)):
-        return f"for {given} it gives {got!r}, where a list of names is asked"
-    if sorted(map(str, got)) == sorted(want):
-        return None
-    return f"for {given} it gives {sorted(map(str, got))}, it should be {want}"
+def _by_requires_grad(model: nn.Module) -> tuple[list[tuple[str, Tensor]], list[Tensor]]:
+    named = list(model.named_parameters())
+    return [pair for pair in named if pair[1].requires_grad], [
+        weight for _, weight in named if not weight.requires_grad
+    ]
+
+
+def _put(weight: Tensor, value: float, place: int) -> None:
+    with torch.no_grad():
+        weight.view(-1)[place % weight.numel()] = value
+
+
+def _differs(dead_parameters, model: nn.Module, given: str) -> str | None:
+    """What the list names too much, too little or twice; a tied tensor may have either name."""
+    got = [str(name) for name in dead_parameters(model)]
+    names: dict[int, set[str]] = {}
+    for name, weight in model.named_parameters(remove_duplicate=False):
+        if weight.requires_grad and not weight.isfinite().all():
+            names.setdefault(id(weight), set()).add(name)
+    known = set().union(*names.values())
+    extra = [name for name in got if name not in known]
+    lacks = [min(aliases) for aliases in names.values() if not aliases & set(got)]
+    twice = [name for name in got if got.count(name) > 1]
+    for named, says in (
+        (extra, "names"),
+        (lacks, "does not name"),
+        (twice, "names more than once"),
+    ):
+        if named:
+            return f"for {given} it {says} {named[0]}"
+    return None
+
+
+def is_a_list_of_names(dead_parameters) -> str | None:
+    model = nn.ModuleDict({"a": nn.Linear(2, 1), "b": nn.Linear(2, 1)})
+    for value, given in ((1.0, "a healthy model"), (NAN, "a model with one nan")):
+        _put(model["b"].weight, value, 0)
+        got = dead_parameters(model)
+        if not isinstance(got, (list, tuple)):
+            return f"for {given} it gives a {type(got).__name__}, where a list of names is asked"
+        if wrong := [item for item in got if not isinstance(item, str)]:
+            return f"for {given} its list holds a {type(wrong[0]).__name__}, where names are asked"
+    return None
 
 
 def healthy_is_empty(dead_parameters) -> str | None:
-    return _list_differs(dead_parameters(_model()), [], given="weights of 60000 in float16")
-
-
-def finds_nan(dead_parameters) -> str | None:
-    got = dead_parameters(_model(head=NAN))
-    return _list_differs(got, ["score.weight"], given="one nan in score.weight")
-
-
-def finds_inf(dead_parameters) -> str | None:
-    for value in (INF, -INF):
-        got = dead_parameters(_model(head=value, dtype=torch.float32))
-        seen = _list_differs(got, ["score.weight"], given=f"one {value} in score.weight")
-        if seen:
+    for seed in SEEDS:
+        model = _model(seed)
+        trained, _ = _by_requires_grad(model)
+        for _, weight in trained:  # a gradient is not a weight
+            weight.grad = torch.full_like(weight, NAN)
+        if seen := _differs(dead_parameters, model, "weights of 0.9 of their format's maximum"):
             return seen
     return None
 
 
-def skips_frozen(dead_parameters) -> str | None:
-    got = dead_parameters(_model(frozen=NAN))
-    return _list_differs(got, [], given="one nan in a frozen weight")
+def _one_dead(value: float) -> Iterator[tuple[nn.Module, str]]:
+    """Models with one dead weight each: every trainable tensor in turn, at changing places."""
+    for seed in SEEDS:
+        for number in range(len(_by_requires_grad(_model(seed))[0])):
+            model = _model(seed)
+            name, weight = _by_requires_grad(model)[0][number]
+            _put(weight, value, place=seed * number - 1)
+            yield model, f"one {value} in {name} ({str(weight.dtype).removeprefix('torch.')})"
+
+
+def finds_nan(dead_parameters) -> str | None:
+    return next(filter(None, (_differs(dead_parameters, *case) for case in _one_dead(NAN))), None)
+
+
+def finds_inf(dead_parameters) -> str | None:
+    cases = (*_one_dead(INF), *_one_dead(-INF))
+    return next(filter(None, (_differs(dead_parameters, *case) for case in cases)), None)
+
+
+def finds_all(dead_parameters) -> str | None:
+    for seed in SEEDS:
+        model = _model(seed)
+        trained, _ = _by_requires_grad(model)
+        dead = random.Random(seed).sample(trained, 3)
+        for (_, weight), value in zip(dead, (NAN, INF, -INF), strict=True):
+            _put(weight, value, place=seed)
+        given = f"three dead tensors ({', '.join(sorted(name for name, _ in dead))})"
+        if seen := _differs(dead_parameters, model, given):
+            return seen
+    return None
+
+
+def skips_what_no_optimizer_touches(dead_parameters) -> str | None:
+    for seed in SEEDS:
+        model = _model(seed)
+        for weight in (*_by_requires_grad(model)[1], *model.buffers()):
+            _put(weight, NAN, place=seed)
+        if seen := _differs(dead_parameters, model, "nan in all frozen weights and all buffers"):
+            return seen
+    return None
 
 
 def _names_where(model, is_dead) -> list[str]:
@@ -71,6 +147,16 @@ def dead_by_counting(model):
     return _names_where(model, lambda weight: (weight.isnan() | weight.isinf()).sum() > 0)
 
 
+def dead_by_difference(model):
+    # x - x is 0 for ordinary numbers and nan for the others
+    return tuple(_names_where(model, lambda weight: ((weight - weight) != 0).any()))
+
+
+def dead_with_aliases(model):
+    named = model.named_parameters(remove_duplicate=False)
+    return sorted({n for n, p in named if p.requires_grad and not p.isfinite().all()})
+
+
 def dead_by_isnan(model):
     return _names_where(model, lambda weight: weight.isnan().any())
 
@@ -79,31 +165,101 @@ def dead_by_isinf(model):
     return _names_where(model, lambda weight: weight.isinf().any())
 
 
+def dead_above_zero(model):
+    return _names_where(model, lambda weight: weight.isnan().any() or (weight == INF).any())
+
+
 def dead_by_sum(model):
     return _names_where(model, lambda weight: not weight.sum().isfinite())
+
+
+def dead_when_large(model):
+    return _names_where(model, lambda weight: not (weight.abs() < 1e4).all())
 
 
 def dead_anywhere(model):
     return [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
 
 
+def dead_in_the_state(model):
+    trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
+    buffers = {name for name, _ in model.named_buffers()}
+    tensors = model.state_dict().items()
+    return [n for n, t in tensors if n in trained | buffers and not t.isfinite().all()]
+
+
 def dead_modules(model):
     return [name.rpartition(".")[0] for name in dead_by_isfinite(model)]
+
+
+def dead_last_names(model):
+    return [name.rpartition(".")[2] for name in dead_by_isfinite(model)]
+
+
+def dead_score_only(model):
+    return [n for n, p in model.named_parameters() if "score" in n and not p.isfinite().all()]
+
+
+def dead_in_half(model):
+    return _names_where(
+        model, lambda weight: weight.dtype == torch.float16 and not weight.isfinite().all()
+    )
+
+
+def dead_first_value(model):
+    return _names_where(model, lambda weight: not weight.reshape(-1)[0].isfinite())
+
+
+def dead_first_only(model):
+    return dead_by_isfinite(model)[:1]
+
+
+def dead_gradients(model):
+    return [
+        name
+        for name, weight in model.named_parameters()
+        if weight.grad is not None and not weight.grad.isfinite().all()
+    ]
+
+
+def dead_tensors(model):
+    return [p for p in model.parameters() if p.requires_grad and not p.isfinite().all()]
+
+
+def dead_or_none(model):
+    return dead_by_isfinite(model) or None
+
+
+def dead_lazily(model):
+    return (name for name in dead_by_isfinite(model))
+
+
+def dead_as_text(model):
+    return ", ".join(dead_by_isfinite(model))
+
+
+def dead_and_mended(model):
+    found = dead_by_isfinite(model)
+    for weight in model.parameters():
+        weight.data.nan_to_num_(0.0)
+    return found
 
 
 DEAD = Exercise(
     id="03.1",
     name="DEAD",
     title="Find the dead weights",
-    minutes=5,
+    minutes=6,
     difficulty="a few lines",
     points=3,
     reads="dead_parameters",
     expects=(Callable,),
+    form=is_a_list_of_names,
     hints=(
         "Which of torch's functions is true for ordinary numbers, and false for inf and for nan?",
         "Go through model.named_parameters() and skip what no optimizer will touch.",
-        "A name belongs into the list if it requires grad and not weight.isfinite().all().",
+        "Two conditions make a name belong into the list: one is an attribute of the parameter, "
+        "the other a question to all of its elements.",
     ),
     criteria=(
         Criterion(
@@ -113,30 +269,50 @@ DEAD = Exercise(
             next="ask each weight whether it is finite instead of computing with it",
         ),
         Criterion(
-            "A weight that is nan is found, by its full name.",
+            "A nan is found in every trainable parameter, whatever its name, format and shape.",
             finds_nan,
-            why="nan is what 0/0 leaves behind",
-            next="compare with isnan, or better with something that sees inf as well",
+            why="the next run's head has another name, and its nan sits at another place",
+            next="look at every element of every trainable parameter, and give its full name",
         ),
         Criterion(
-            "A weight that is inf is found.",
+            "An inf of either sign is found.",
             finds_inf,
             why="x/0 leaves inf, and inf becomes nan one forward pass later",
-            next="isnan does not see inf; isfinite sees both",
+            next="there is one function that sees nan, inf and -inf alike",
         ),
         Criterion(
-            "Frozen parameters are left out.",
-            skips_frozen,
+            "Several dead parameters are all named, each once.",
+            finds_all,
+            why="whether one tensor is dead or all of them tells you where it began",
+            next="go on after the first one that you find",
+        ),
+        Criterion(
+            "Frozen parameters and buffers are left out.",
+            skips_what_no_optimizer_touches,
             why="the optimizer cannot have killed what it does not touch",
-            next="look at requires_grad",
+            next="look at requires_grad, and take parameters only",
         ),
     ),
-    right=(dead_by_isfinite, dead_by_counting),
+    right=(dead_by_isfinite, dead_by_counting, dead_by_difference, dead_with_aliases),
     wrong=(
         Wrong(dead_by_isnan, caught_by=finds_inf),
+        Wrong(dead_above_zero, caught_by=finds_inf),
         Wrong(dead_by_sum, caught_by=healthy_is_empty),
-        Wrong(dead_anywhere, caught_by=skips_frozen),
+        Wrong(dead_when_large, caught_by=healthy_is_empty),
+        Wrong(dead_gradients, caught_by=healthy_is_empty),
+        Wrong(dead_anywhere, caught_by=skips_what_no_optimizer_touches),
+        Wrong(dead_in_the_state, caught_by=skips_what_no_optimizer_touches),
         Wrong(dead_by_isinf, caught_by=finds_nan),
         Wrong(dead_modules, caught_by=finds_nan),
+        Wrong(dead_last_names, caught_by=finds_nan),
+        Wrong(dead_score_only, caught_by=finds_nan),
+        Wrong(dead_in_half, caught_by=finds_nan),
+        Wrong(dead_first_value, caught_by=finds_nan),
+        Wrong(dead_first_only, caught_by=finds_all),
+        Wrong(dead_tensors, caught_by=is_a_list_of_names),
+        Wrong(dead_or_none, caught_by=is_a_list_of_names),
+        Wrong(dead_lazily, caught_by=is_a_list_of_names),
+        Wrong(dead_as_text, caught_by=is_a_list_of_names),
+        Wrong(dead_and_mended, caught_by=checking.leaves_its_inputs_alone),
     ),
 )

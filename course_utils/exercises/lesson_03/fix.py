@@ -1,78 +1,57 @@
 """Exercise 03.5: a configuration that is checked by training with it."""
 
+import torch
+
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.reproductions.reward_model import (
-    MAX_LEARNING_RATES,
-    MAX_SHARE_FORGOTTEN,
-    MIN_SHARE_MOVED,
-    reward_trainer,
+from course_utils.exercises.lesson_03 import trained
+from course_utils.exercises.settings import OverSeeds, both, only, over_seeds
+from course_utils.reproductions.reward_model import reward_trainer
+
+ASKED = (
+    "dtype",
+    "task_type",
+    "optim",
+    "learning_rate",
+    "adam_epsilon",
+    "max_grad_norm",
+    "weight_decay",
+    "per_device_train_batch_size",
+    "gradient_accumulation_steps",
+    "logging_nan_inf_filter",
 )
-from course_utils.training import WeightChange, train_and_compare
 
-NOTHING_TO_LOOK_AT = "there is no living, trained head to look at"
-
-
-def train_with(fix: dict) -> list[WeightChange]:
-    """Train the reported run with the student's changes, three optimizer steps."""
-    return train_and_compare(reward_trainer(**fix))
+settings_are_asked = both(
+    only(*ASKED, at_most=2),
+    trained.optimizer_is_one_of("adamw_torch", "adamw_torch_fused", "sgd"),
+)
 
 
-def _head(changes: list[WeightChange]) -> WeightChange | None:
-    return next((change for change in changes if "score" in change.name), None)
+def train_with(fix: dict) -> OverSeeds:
+    """The reported run with the student's changes, three optimizer steps, over the seeds."""
+    return trained.train_over_seeds(reward_trainer, fix, ("score",))
 
 
-def all_finite(changes) -> str | None:
-    dead = [change for change in changes if change.num_dead]
-    if not dead:
-        return None
-    return f"{len(dead)} of {len(changes)} trained tensors hold inf or nan after three steps"
-
-
-def head_is_trained(changes) -> str | None:
-    return None if _head(changes) else "no weight of `score` is trained"
-
-
-def head_moves(changes) -> str | None:
-    head = _head(changes)
-    if head is None or head.num_dead:
-        return NOTHING_TO_LOOK_AT
-    if head.share_moved >= MIN_SHARE_MOVED:
-        return None
-    return f"{head.share_moved:.0%} of the head's {head.num_weights} weights ({head.dtype}) moved"
-
-
-def steps_are_sane(changes) -> str | None:
-    head = _head(changes)
-    if head is None or head.num_dead:
-        return NOTHING_TO_LOOK_AT
-    if head.largest_move <= MAX_LEARNING_RATES:
-        return None
-    return f"a head weight moved by {head.largest_move:.0f} learning rates in three steps"
-
-
-def remembers_gradients(changes) -> str | None:
-    head = _head(changes)
-    if head is None or head.num_dead:
-        return NOTHING_TO_LOOK_AT
-    if head.share_forgotten <= MAX_SHARE_FORGOTTEN:
-        return None
-    return f"AdamW's second moment is 0 for {head.share_forgotten:.0%} of the head's weights"
-
+all_finite = over_seeds(trained.all_finite)
+head_is_trained = over_seeds(trained.part_is_trained)
+head_moves = over_seeds(trained.part_moves)
+steps_are_sane = over_seeds(trained.steps_are_sane)
+remembers_gradients = over_seeds(trained.squares_are_kept)
 
 FIX = Exercise(
     id="03.5",
     name="FIX",
     title="Mend the configuration",
     minutes=8,
-    difficulty="one setting",
+    difficulty="one setting or two",
     points=4,
     reads="fix",
     expects=(dict,),
+    form=settings_are_asked,
     hints=(
         "Which settings change the format or the arithmetic of the head's update?",
         "Finite is not enough: compare the share of the head that moved, and by how much.",
-        "Give the trained weights a format with more range and more digits, or let the update be "
-        "computed in one. One key is enough.",
+        "The weights need a format with more range and, at this learning rate, with more digits. "
+        "Which formats of the grid have both? One key is enough.",
     ),
     criteria=(
         Criterion(
@@ -94,31 +73,56 @@ FIX = Exercise(
             next="compare the size of an update with the spacing of the format at 0.02",
         ),
         Criterion(
-            "No head weight moved further than ten learning rates.",
+            "No head weight moved further than ten learning rates, or half of the head's size.",
             steps_are_sane,
-            why="AdamW's step is about one learning rate; a root that rounds to 0 leaves g / eps",
-            next="look at which gradients have a v that rounds to 0, and what divides them then",
+            why="AdamW's three steps are about two learning rates; a root that rounds to 0 leaves "
+            "g / eps, and a large learning rate throws the head away at once",
+            next="is it the learning rate, or are there gradients whose v rounds to 0?",
         ),
         Criterion(
-            "AdamW remembers how large each gradient was.",
+            "The optimizer remembers how large each gradient was.",
             remembers_gradients,
-            why="a stored v of 0 makes a later step m / small: thousands of learning rates long",
+            why="a stored v of 0 makes a later step m / small, thousands of learning rates long; "
+            "without any v, large and small gradients need one learning rate",
             next="where is v kept between two steps, and in which format?",
         ),
     ),
-    right=({"dtype": "float32"}, {"dtype": "bfloat16", "learning_rate": 1e-3}),
+    right=(
+        {"dtype": "float32"},
+        {"dtype": "bfloat16", "learning_rate": 1e-3},
+        {"dtype": torch.float32, "optim": "adamw_torch_fused"},
+        {"dtype": "float64"},
+        {"dtype": "auto", "learning_rate": 5e-4},
+    ),
     wrong=(
         Wrong({}, caught_by=all_finite),
         Wrong({"gradient_accumulation_steps": 1}, caught_by=all_finite),
         Wrong({"max_grad_norm": 0.1}, caught_by=all_finite),
+        Wrong({"max_grad_norm": 0.0}, caught_by=all_finite),
         Wrong({"learning_rate": 1e-6}, caught_by=all_finite),
         Wrong({"logging_nan_inf_filter": False}, caught_by=all_finite),
         Wrong({"task_type": None}, caught_by=head_is_trained),
+        Wrong({"dtype": "float32", "task_type": None}, caught_by=head_is_trained),
         Wrong({"dtype": "bfloat16"}, caught_by=head_moves),
+        Wrong({"dtype": "auto"}, caught_by=head_moves),
+        Wrong({"dtype": torch.bfloat16, "optim": "adamw_torch_fused"}, caught_by=head_moves),
+        Wrong({"dtype": "float32", "learning_rate": 0.0}, caught_by=head_moves),
         Wrong({"optim": "sgd"}, caught_by=head_moves),
         Wrong({"adam_epsilon": 1e-4}, caught_by=steps_are_sane),
         Wrong({"adam_epsilon": 1e-6}, caught_by=steps_are_sane),
+        Wrong({"optim": "sgd", "learning_rate": 1.0}, caught_by=steps_are_sane),
+        Wrong({"dtype": "float32", "learning_rate": 1.0}, caught_by=steps_are_sane),
         Wrong({"optim": "adamw_torch_fused"}, caught_by=remembers_gradients),
+        Wrong({"optim": "adamw_torch_fused", "learning_rate": 1e-4}, caught_by=remembers_gradients),
+        Wrong({"optim": "sgd", "learning_rate": 1e-3}, caught_by=remembers_gradients),
+        Wrong({"adam_epsilon": 1e-3}, caught_by=remembers_gradients),
+        Wrong({"dtype": "float32", "seed": 1}, caught_by=settings_are_asked),
+        Wrong({"dtype": "float32", "optim": "adafactor"}, caught_by=settings_are_asked),
+        Wrong({"dtype": "float32", "callbacks": []}, caught_by=settings_are_asked),
+        Wrong(
+            {"dtype": "float32", "learning_rate": 1e-3, "max_grad_norm": 0.5},
+            caught_by=settings_are_asked,
+        ),
     ),
     run=train_with,
     time_limit_s=120.0,

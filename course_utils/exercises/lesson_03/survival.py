@@ -1,14 +1,20 @@
 """Exercise 03.4: which combinations of format, optimizer, eps and task survive one step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import product
 
 import torch
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_03.adamw_step import GRADIENTS
+from course_utils.exercises.lesson_03.adamw_step import GRADIENTS, step_by_torch
 
 FLOAT16, BFLOAT16, FLOAT32 = torch.float16, torch.bfloat16, torch.float32
 ADAMW, FUSED, SGD = "adamw_torch", "adamw_torch_fused", "sgd"
+WIDE_EPS = (1e-12, 1e-8, 3e-7, 1e-6, 1e-3)
+CLEAR_EPS = (1e-3, 1e-4, 1e-6, 3e-7, 1e-7, 2.9e-8, 2e-8, 1e-8, 5e-9, 1e-12)
+# These eps round to float16's smallest number. A real step at lr 1e-5 is finite with them; the
+# same step in learning rates, as 03.3 has it, is not. Either is an answer, a mixture is not.
+BORDER_EPS = (8e-8, 6e-8, 5e-8, 4e-8, 3.1e-8)
 
 
 def really_survives(dtype: torch.dtype, optim: str, eps: float, head_trains: bool) -> bool:
@@ -30,35 +36,55 @@ def really_survives(dtype: torch.dtype, optim: str, eps: float, head_trains: boo
     return bool(weight.isfinite().all())
 
 
-def _agree(survives, cases) -> str | None:
+def _differs(survives, cases: Iterable[tuple], truth=really_survives) -> str | None:
     for case in cases:
-        got, want = survives(*case), really_survives(*case)
+        got, want = survives(*case), truth(*case)
         if bool(got) != want:
             dtype, optim, eps, head = case
             named = f"{str(dtype).removeprefix('torch.')}, {optim}, eps {eps:g}"
             state = "trained" if head else "frozen"
-            truth = "stays finite" if want else "becomes inf and nan"
-            return f"for {named}, head {state}, it says {got}; a real step {truth}"
+            result = "stays finite" if want else "becomes inf and nan"
+            return f"for {named}, head {state}, it says {bool(got)}; a real step {result}"
     return None
 
 
+def is_true_or_false(survives) -> str | None:
+    got = survives(FLOAT32, ADAMW, 1e-8, True)
+    is_number = isinstance(got, (bool, int)) or getattr(got, "size", None) == 1
+    if is_number or (isinstance(got, torch.Tensor) and got.numel() == 1):
+        return None
+    return f"it gives {got!r}, a {type(got).__name__}, where True or False is asked"
+
+
 def rule_wide_formats(survives) -> str | None:
-    optims = [(ADAMW, 1e-8), (ADAMW, 1e-6), (FUSED, 1e-8), (SGD, 1e-8)]
-    return _agree(survives, [(d, o, e, True) for d in (FLOAT32, BFLOAT16) for o, e in optims])
+    cases = product((FLOAT32, BFLOAT16), (ADAMW, FUSED, SGD), WIDE_EPS, (True,))
+    return _differs(survives, cases)
 
 
 def rule_optimizers(survives) -> str | None:
-    return _agree(survives, [(FLOAT16, FUSED, 1e-8, True), (FLOAT16, SGD, 1e-8, True)])
+    return _differs(survives, product((FLOAT16,), (FUSED, SGD), WIDE_EPS, (True,)))
 
 
 def rule_eps(survives) -> str | None:
-    # 2.98e-8 is half of the smallest subnormal of float16: just below it rounds to 0.
-    sizes = (1e-4, 1e-6, 1e-7, 4e-8, 3.1e-8, 2.9e-8, 2e-8, 1e-8, 1e-12)
-    return _agree(survives, [(FLOAT16, ADAMW, eps, True) for eps in sizes])
+    def cases(sizes):
+        return product((FLOAT16,), (ADAMW,), sizes, (True,))
+
+    if seen := _differs(survives, cases(CLEAR_EPS)):
+        return seen
+    seen = _differs(survives, cases(BORDER_EPS))
+    return seen if seen and _differs(survives, cases(BORDER_EPS), _in_learning_rates) else None
+
+
+def _in_learning_rates(dtype: torch.dtype, optim: str, eps: float, head_trains: bool) -> bool:
+    """Whether the step that 03.3 asks for is finite, which it is before it is made small by lr."""
+    return bool(step_by_torch(torch.tensor(GRADIENTS, dtype=dtype), eps).isfinite().all())
 
 
 def rule_frozen(survives) -> str | None:
-    return _agree(survives, [(FLOAT16, ADAMW, eps, False) for eps in (1e-8, 1e-6)])
+    cases = product(
+        (FLOAT16, BFLOAT16, FLOAT32), (ADAMW, FUSED, SGD), (1e-12, 1e-8, 1e-6), (False,)
+    )
+    return _differs(survives, cases)
 
 
 def rule_by_rounding(dtype, optim, eps, head_trains):
@@ -70,6 +96,18 @@ def rule_by_threshold(dtype, optim, eps, head_trains):
     if not head_trains or optim != ADAMW or dtype != FLOAT16:
         return True
     return eps > torch.finfo(FLOAT16).smallest_normal * torch.finfo(FLOAT16).eps / 2
+
+
+def rule_by_own_step(dtype, optim, eps, head_trains):
+    grad = torch.tensor([1e-3, 0.004]).to(dtype)
+    m, v = 0.1 * grad, 0.001 * grad**2
+    step = (m / 0.1) / ((v / 0.001).sqrt() + eps)
+    return not head_trains or optim != ADAMW or bool(torch.isfinite(step).all())
+
+
+def rule_as_tensor(dtype, optim, eps, head_trains):
+    lost = torch.tensor(eps, dtype=dtype) == 0
+    return ~(lost & (optim == ADAMW) & head_trains)
 
 
 def rule_not_float16(dtype, optim, eps, head_trains):
@@ -86,27 +124,65 @@ def rule_smallest_subnormal(dtype, optim, eps, head_trains):
     )
 
 
+def rule_default_eps(dtype, optim, eps, head_trains):
+    return not (dtype == FLOAT16 and optim == ADAMW and head_trains and eps == 1e-8)
+
+
+def rule_large_eps(dtype, optim, eps, head_trains):
+    return dtype != FLOAT16 or optim != ADAMW or not head_trains or eps >= 1e-6
+
+
+def rule_smallest_normal(dtype, optim, eps, head_trains):
+    return dtype != FLOAT16 or optim != ADAMW or not head_trains or eps > torch.finfo(dtype).tiny
+
+
 def rule_ignores_frozen(dtype, optim, eps, head_trains):
     return rule_by_rounding(dtype, optim, eps, True)
+
+
+def rule_frozen_float16(dtype, optim, eps, head_trains):
+    return rule_by_rounding(dtype, optim, eps, True) and (head_trains or dtype != FLOAT16)
 
 
 def rule_only_float32(dtype, optim, eps, head_trains):
     return dtype == FLOAT32 or rule_by_rounding(FLOAT16, optim, eps, head_trains)
 
 
+def rule_fused_too(dtype, optim, eps, head_trains):
+    return not head_trains or optim == SGD or torch.tensor(eps, dtype=dtype).item() > 0
+
+
+def rule_only_fused(dtype, optim, eps, head_trains):
+    return optim == FUSED or rule_by_rounding(dtype, ADAMW, eps, head_trains)
+
+
+def rule_reversed(dtype, optim, eps, head_trains):
+    return not rule_by_rounding(dtype, optim, eps, head_trains)
+
+
+def rule_in_words(dtype, optim, eps, head_trains):
+    return "survives" if rule_by_rounding(dtype, optim, eps, head_trains) else "dies"
+
+
+def rule_by_printing(dtype, optim, eps, head_trains):
+    print(rule_by_rounding(dtype, optim, eps, head_trains))
+
+
 RULE = Exercise(
     id="03.4",
     name="RULE",
     title="Which combinations survive?",
-    minutes=5,
+    minutes=6,
     difficulty="one expression",
     points=3,
     reads="survives",
     expects=(Callable,),
+    form=is_true_or_false,
     hints=(
         "What is eps = 1e-8 once it is a float16? And 3e-8?",
         "Death needs all of it: a trained head, this optimizer, and an eps that its format loses.",
-        "torch.tensor(eps, dtype=dtype) > 0 asks the format itself.",
+        "Make a tensor of eps in the format itself and look at what is left of it; the other two "
+        "conditions are comparisons.",
     ),
     criteria=(
         Criterion(
@@ -122,9 +198,9 @@ RULE = Exercise(
             next="which optimizer divides, and in which format does it compute?",
         ),
         Criterion(
-            "With AdamW in float16 it is eps that decides, to the last bit.",
+            "With AdamW in float16 it is eps that decides.",
             rule_eps,
-            why="a number below half of the smallest subnormal rounds to 0",
+            why="a number below half of the smallest subnormal, 6e-8, rounds to 0",
             next="round eps to the format and look at the result",
         ),
         Criterion(
@@ -134,12 +210,21 @@ RULE = Exercise(
             next="use head_trains",
         ),
     ),
-    right=(rule_by_rounding, rule_by_threshold),
+    right=(rule_by_rounding, rule_by_threshold, rule_by_own_step, rule_as_tensor),
     wrong=(
         Wrong(rule_not_float16, caught_by=rule_optimizers),
+        Wrong(rule_fused_too, caught_by=rule_optimizers),
+        Wrong(rule_only_fused, caught_by=rule_optimizers),
         Wrong(rule_eps_everywhere, caught_by=rule_wide_formats),
-        Wrong(rule_smallest_subnormal, caught_by=rule_eps),
-        Wrong(rule_ignores_frozen, caught_by=rule_frozen),
         Wrong(rule_only_float32, caught_by=rule_wide_formats),
+        Wrong(rule_reversed, caught_by=rule_wide_formats),
+        Wrong(rule_smallest_subnormal, caught_by=rule_eps),
+        Wrong(rule_default_eps, caught_by=rule_eps),
+        Wrong(rule_large_eps, caught_by=rule_eps),
+        Wrong(rule_smallest_normal, caught_by=rule_eps),
+        Wrong(rule_ignores_frozen, caught_by=rule_frozen),
+        Wrong(rule_frozen_float16, caught_by=rule_frozen),
+        Wrong(rule_in_words, caught_by=is_true_or_false),
+        Wrong(rule_by_printing, caught_by=is_true_or_false),
     ),
 )
