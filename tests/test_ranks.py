@@ -12,7 +12,7 @@ import pytest
 import torch
 from two_ranks import loops
 
-from course_utils.diagnostics import run_in_child
+from course_utils.diagnostics import run_in_child, watch
 from course_utils.diagnostics.ranks import read_ranks, replay_rank, watch_ranks, watching
 from course_utils.diagnostics.ranks.folder import Record
 from course_utils.diagnostics.ranks.own_gradient import OwnGradient
@@ -49,6 +49,13 @@ def ended(runs, name):
 def replayed(runs, name):
     model, report = loops.make_model(), read_ranks(runs / name)
     return replay_rank(runs / name / report.first.dump, model, loops.deep_loss(model))
+
+
+@pytest.mark.parametrize(("size", "name"), [(1, "Watch"), (2, "RankWatch")])
+def test_watch_is_one_word_for_one_process_and_for_several(monkeypatch, size, name):
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: size > 1)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: size)
+    assert type(watch(loops.make_model())).__name__ == name
 
 
 def test_a_dpo_training_whose_second_rank_goes_bad_is_explained(dpo_run):

@@ -4,8 +4,11 @@ from importlib import import_module
 
 _HOME = {
     "trace_step": "nonfinite",
-    "watch": "nonfinite",
+    "watch": "watching",
     "NonFiniteReport": "nonfinite",
+    "watch_ranks": "ranks",
+    "read_ranks": "ranks",
+    "replay_rank": "ranks",
     "run_in_child": "autopsy",
     "warm_children": "autopsy",
     "Autopsy": "autopsy",

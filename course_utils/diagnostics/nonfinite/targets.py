@@ -99,7 +99,7 @@ def _refuse_many_processes(world_size: int) -> None:
         raise Unsupported(
             f"this run has {world_size} processes",
             why="the replay of a step on one of them would wait for the others for ever",
-            fix="start the same run in one process; NonFiniteGuard works in each of several",
+            fix="use diagnostics.watch on every rank, then replay_rank on the step it dumped",
         )
 
 
