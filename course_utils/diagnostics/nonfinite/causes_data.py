@@ -30,7 +30,7 @@ def bad_input(case: Case) -> Cause | None:
         )
     return Cause(
         "bad input",
-        f"the batch itself holds it, in `{event.module}`{where}",
+        f"the batch itself holds it, in `{event.module or 'the input'}`{where}",
         "look at this row of report.batch and drop or repair it where the data are made",
     )
 
