@@ -55,6 +55,7 @@ def replayed(runs, name):
 def test_watch_is_one_word_for_one_process_and_for_several(monkeypatch, size, name):
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: size > 1)
     monkeypatch.setattr(torch.distributed, "get_world_size", lambda: size)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 0)
     assert type(watch(loops.make_model())).__name__ == name
 
 
