@@ -5,9 +5,10 @@ from course_utils.quiet import quiet_libraries
 quiet_libraries()
 
 # torch must be imported after the line above.
-from benchmarks import course_cost, nonfinite  # noqa: E402
+from benchmarks import course_cost, nonfinite, two_processes  # noqa: E402
 
 print(course_cost.import_cost(), end="\n\n", flush=True)
 print(course_cost.check_cost(), end="\n\n", flush=True)
 nonfinite.main()
+print(two_processes.compare(), end="\n\n", flush=True)
 print(course_cost.lesson_cost())

@@ -8,6 +8,7 @@ then each takes turns with the bare step on the same model. Run from the top of 
 
 import contextlib
 import io
+import math
 import re
 import statistics
 import time
@@ -27,6 +28,7 @@ from tests.faults import healthy, losses, models, modules
 from tests.faults.planted import Fault, Step, take_step
 
 ROUNDS = 15
+WARM_UP = 24  # rounds in which the scaler finds its scale, and the watch looks at its overflows
 LIMIT = 1.05  # what the watch may cost
 
 
@@ -100,9 +102,10 @@ def dispatch_mode(planted: Step) -> Iterator[Callable]:
         yield planted.loss_of
 
 
+OURS = "watch (this course)"
 TOOLS = {
     "bare step": bare,
-    "watch (this course)": our_watch,
+    OURS: our_watch,
     "set_detect_anomaly": anomaly_mode,
     "isfinite hooks per module": isfinite_hooks,
     "DebugUnderflowOverflow": underflow_overflow,
@@ -203,7 +206,7 @@ def cost(planted: Step) -> dict[str, float]:
     """Median over the rounds of tool / bare; in a round every tool has one step, in turn."""
     rounds = []
     of_the_run = watch(planted.model, planted.loss_of)  # one watch sees all steps, as in a run
-    tools = TOOLS | {"watch (this course)": lambda _planted: of_the_run}
+    tools = TOOLS | {OURS: lambda _planted: of_the_run}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # detect_anomaly says that it is for debugging
         for _ in range(ROUNDS + 1):
@@ -213,6 +216,51 @@ def cost(planted: Step) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in ratios.items()}
 
 
+def half_step() -> Step:
+    """The smaller model in float16 autocast, with a scaler that overflows every fifth step.
+
+    A scaler as it comes doubles every 2000 steps, and overflows then.
+    """
+    planted = make_step(SIZES[1][0], **SIZES[1][1])
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**36, growth_interval=4)
+
+    def loss_of(batch):
+        with torch.autocast("cpu", dtype=torch.float16):
+            return planted.model(**batch).loss
+
+    short = {name: ids[:2, :24] for name, ids in planted.batch.items()}  # float16 is slow here
+    return Step(planted.model, loss_of, short, planted.optimizer, scaler=scaler)
+
+
+def cost_with_scaler() -> tuple[dict[str, float], int]:
+    """Sum over the rounds of tool / bare, and how many rounds overflowed.
+
+    Each tool trains a model of its own, all alike, so that all overflow in the same round. A tool
+    that ends such a run, as at an overflow that a scaler would have skipped, costs infinity.
+    """
+    plants = {name: half_step() for name in TOOLS}
+    of_the_run = watch(plants[OURS].model, plants[OURS].loss_of, scaler=plants[OURS].scaler)
+    tools = TOOLS | {OURS: lambda _planted: of_the_run}
+    sums, num_overflows = dict.fromkeys(TOOLS, 0.0), 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number in range(WARM_UP + ROUNDS):
+            before = plants[OURS].scaler.get_scale()
+            took = {name: _seconds_or_end(tools[name], plants[name]) for name in plants}
+            plants = {name: planted for name, planted in plants.items() if took[name] < math.inf}
+            if number >= WARM_UP:
+                num_overflows += plants[OURS].scaler.get_scale() < before
+                sums = {name: sums[name] + took.get(name, math.inf) for name in TOOLS}
+    return {name: sums[name] / sums["bare step"] for name in TOOLS}, num_overflows
+
+
+def _seconds_or_end(tool: Callable, planted: Step) -> float:
+    try:
+        return seconds(tool, planted)
+    except (FoundNonFinite, RuntimeError, ValueError):
+        return math.inf
+
+
 def compare() -> Table:
     """Run everything and lay it out side by side."""
     costs = {}
@@ -220,13 +268,14 @@ def compare() -> Table:
         planted = make_step(dtype, **config)
         size = sum(p.numel() for p in planted.model.parameters()) / 1e6
         costs[f"cost, {size:.0f} M, {str(dtype).removeprefix('torch.')}"] = cost(planted)
+    costs["cost, float16, scaler"], num_overflows = cost_with_scaler()
     verdicts = {name: judge(tool) for name, tool in TOOLS.items() if tool is not bare}
     verdicts["bare step"] = dict.fromkeys(next(iter(verdicts.values())), "-")
     rows = [
-        (name, *verdicts[name].values(), *(f"{ratios[name]:.3f}" for ratios in costs.values()))
+        (name, *verdicts[name].values(), *(_ratio(ratios[name]) for ratios in costs.values()))
         for name in TOOLS
     ]
-    worst = max(ratios["watch (this course)"] for ratios in costs.values())
+    worst = max(ratios[OURS] for ratios in costs.values())
     verdict = "met" if worst <= LIMIT else "NOT met"
     names = [f"names {kind}" for kind in ("forward", "backward", "optimizer")]
     return Table(
@@ -235,9 +284,14 @@ def compare() -> Table:
         title="The first non-finite number: who names the culprit, at what cost",
         notes=(
             f"cost: CPU time over that of the bare step next to it, median of {ROUNDS} rounds",
+            f"scaler: {num_overflows} overflows in {ROUNDS} rounds, sum over the rounds",
             f"limit for the watch {LIMIT}: {verdict} ({worst:.3f} at worst)",
         ),
     )
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}" if math.isfinite(value) else "ends the run"
 
 
 def main() -> None:

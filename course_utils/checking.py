@@ -1,15 +1,17 @@
 """Runs an answer against an exercise and says what came of it. Stores nothing, shows nothing."""
 
 import functools
+import inspect
 import linecache
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from html import escape
 
+from course_utils import page
 from course_utils.contained import Tail, contained
 from course_utils.exercises.declare import TODO, Criterion, Exercise
 from course_utils.fingerprint import Fingerprint, changed, fingerprint
+from course_utils.page import State
 from course_utils.report import Report, Table
 from course_utils.time_limit import TimeLimitReached, time_limit
 
@@ -21,6 +23,14 @@ class Outcome(StrEnum):
     WRONG = "wrong"
     NOT_ATTEMPTED = "not attempted"
     RAISED = "raised"
+
+
+STATES = {
+    Outcome.PASSED: State.GOOD,
+    Outcome.WRONG: State.BAD,
+    Outcome.NOT_ATTEMPTED: State.OPEN,
+    Outcome.RAISED: State.ALARM,
+}
 
 
 class NotAttempted(Exception):
@@ -39,7 +49,7 @@ class InputsChanged(Exception):
     """The answer changed what it was given; says what."""
 
 
-PASS_ON = (NotAttempted, AnswerRaised, InputsChanged, TimeLimitReached, KeyboardInterrupt)
+PASS_ON = (NotAttempted, AnswerRaised, InputsChanged, TimeLimitReached)
 
 
 @dataclass(frozen=True)
@@ -70,24 +80,30 @@ class CheckReport(Report):
         points = f"{self.points} of {self.exercise.points} points"
         return f"{self.exercise.id} {self.exercise.title}: {self.outcome}{counted}, {points}"
 
+    @property
+    def _first_unmet(self) -> Observation | None:
+        """The one to mend first: what is unmet below it may have the same cause."""
+        return next((one for one in self.observed if one.saw is not None), None)
+
     def table(self) -> Table:
-        rows = []
+        rows, first_unmet = [], self._first_unmet
         for one in self.observed:
             rows.append(("met" if one.saw is None else "NOT MET", one.criterion.says))
             if one.saw is not None:
                 rows.append(("", f"saw: {one.saw}"))
-                if one.criterion.why:
-                    rows.append(("", f"why it matters: {one.criterion.why}"))
-                if one.criterion.next:
-                    rows.append(("", f"try next: {one.criterion.next}"))
-        return Table(columns=("", "what a right answer does"), rows=rows)
+            if one is first_unmet:
+                advice = {"why it matters": one.criterion.why, "try next": one.criterion.next}
+                rows += [("", f"{label}: {text}") for label, text in advice.items() if text]
+        return Table(columns=("result", "what a right answer does"), rows=rows)
 
     def text(self) -> str:
         return "\n".join([super().text(), *(f"  {line}" for line in self.details)])
 
     def html(self) -> str:
-        lines = "".join(f"<pre>{escape(line)}</pre>" for line in self.details)
-        return super().html() + lines
+        first = self._first_unmet
+        body = "".join(_line(one, with_advice=one is first) for one in self.observed)
+        details = page.preformatted(self.details) if self.details else ""
+        return page.box(STATES[self.outcome], self.headline, body + details)
 
     def to_dict(self) -> dict:
         return {
@@ -100,23 +116,33 @@ class CheckReport(Report):
         }
 
 
+def _line(one: Observation, *, with_advice: bool) -> str:
+    if one.saw is None:
+        return page.line(State.GOOD, one.criterion.says)
+    advice = (("why it matters", one.criterion.why), ("try next", one.criterion.next))
+    said = tuple((name, text) for name, text in advice if text and with_advice)
+    return page.line(State.BAD, one.criterion.says, (("saw", one.saw), *said))
+
+
 def check(exercise: Exercise, answer: object) -> CheckReport:
     """Run every criterion of `exercise` on `answer`, within its time limit."""
     printed = Tail()
     report = functools.partial(CheckReport, exercise)
     try:
-        with contained(printed), time_limit(exercise.time_limit_s):
+        with contained(printed) as interrupts, time_limit(exercise.time_limit_s):
             observed = tuple(_observations(exercise, answer))
     except NotAttempted:
         detail = f"Put your answer into `{exercise.reads}`, run its cell, then this one again."
         return report(Outcome.NOT_ATTEMPTED, details=(detail,))
     except TimeLimitReached:
         detail = (
-            f"Your code did not finish within {exercise.time_limit_s:g} s and was stopped. "
-            "It loops without end, or its inputs are far larger than the exercise needs."
+            f"Your code did not finish within {exercise.time_limit_s:g} s and was stopped. It may "
+            "loop without end, wait for something, or work on far more numbers than it was given."
         )
         return report(Outcome.RAISED, details=(detail, *_printed_lines(printed)))
     except AnswerRaised as raised:
+        if isinstance(raised.error, KeyboardInterrupt) and interrupts.came:
+            raise raised.error from None  # the reader stopped the check
         return report(Outcome.RAISED, details=(*_what_was_raised(raised), *_printed_lines(printed)))
     except InputsChanged as change:
         observed = (Observation(INPUTS_STAY, str(change)),)
@@ -128,7 +154,7 @@ def check(exercise: Exercise, answer: object) -> CheckReport:
 def _observations(exercise: Exercise, answer: object) -> Iterator[Observation]:
     if _holds_todo(answer):
         raise NotAttempted
-    subject = _guarded(answer, exercise.may_change) if callable(answer) else answer
+    subject = _all_watched(answer, exercise.may_change)
     if seen := _form_differs(exercise, answer, subject):
         form = Criterion("The answer has the form that is asked.", exercise.form, why="", next="")
         yield Observation(form, seen)
@@ -164,6 +190,8 @@ def _observe(criterion: Criterion, subject: object) -> str | None:
         raise
     except Exception as error:  # the check's own code met an answer it cannot work with
         return f"the answer has a form this check cannot work with: {error}"
+    except BaseException as error:  # a function within the answer tried to end the process
+        raise AnswerRaised(error, f"an answer that is a {type(subject).__name__}") from error
 
 
 def leaves_its_inputs_alone(answer) -> str | None:
@@ -178,8 +206,25 @@ INPUTS_STAY = Criterion(
 )
 
 
-def _guarded(function: Callable, may_change: tuple[int, ...]) -> Callable:
-    """`function`, but what it raises, changes or leaves TODO is noticed with its inputs."""
+def _all_watched(answer: object, may_change: tuple[int, ...]) -> object:
+    """A function, or a dict and the functions in it, with every call watched."""
+    if callable(answer):
+        return watched(answer, may_change)
+    if isinstance(answer, dict):
+        functions = {key: value for key, value in answer.items() if inspect.isfunction(value)}
+        return answer | {key: watched(value, may_change) for key, value in functions.items()}
+    return answer
+
+
+def watched(function: Callable, may_change: tuple[int, ...] = ()) -> Callable:
+    """`function`, but what it raises, changes or leaves TODO is noticed with its inputs.
+
+    `check` does this to an answer that is a function; an exercise does it to a function that
+    stands within an answer.
+
+    Args:
+        may_change: positions of the arguments that it is asked to change.
+    """
 
     @functools.wraps(function, updated=())
     def call(*args, **kwargs):

@@ -1,7 +1,8 @@
 """The source of an answer that passed: cut out of the notebook's cells, and made anew from them.
 
-Takes the statement that defines the answer and the imports, functions, classes and plain values it
-needs. Never takes a statement that runs anything, such as a training run.
+A plain value is kept as it is. Of anything else, takes the statement that defines it and the
+imports, functions, classes and plain values it needs. Never takes a statement above it that runs
+anything, such as a training run.
 """
 
 import ast
@@ -14,11 +15,16 @@ KEPT = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 def source_of(name: str, answer: object) -> str | None:
-    """Source that defines `answer` again, from the cells run so far; None outside a notebook.
+    """Source that defines `answer` again, from the cells run so far; None where there is none.
 
     Args:
         name: what the exercise calls it. A function is looked up by its own name.
+
+    >>> source_of("fix", {"optim": "sgd"})
+    "fix = {'optim': 'sgd'}"
     """
+    if _is_literal(answer):
+        return f"{name} = {answer!r}"
     shell = get_ipython()
     if shell is None:
         return None
@@ -30,6 +36,13 @@ def source_of(name: str, answer: object) -> str | None:
                 alias = "" if wanted == name else f"\n{name} = {wanted}"
                 return "\n\n".join(statements) + alias
     return None
+
+
+def _is_literal(value: object) -> bool:
+    try:
+        return ast.literal_eval(repr(value)) == value
+    except (ValueError, SyntaxError):
+        return False
 
 
 def made_again(source: str, name: str, label: str) -> object:
@@ -49,7 +62,7 @@ def made_again(source: str, name: str, label: str) -> object:
 def _needed(name: str, cells: list[str]) -> list[str]:
     """The statements that `name` rests on, in the order in which they ran."""
     known = list(_statements(cells))
-    found: dict[int, str] = {}
+    found = {at: text for at, (node, text) in enumerate(known) if "*" in _binds(node)}
     wanted, seen = [name], set()
     while wanted:
         current = wanted.pop()
@@ -60,7 +73,8 @@ def _needed(name: str, cells: list[str]) -> list[str]:
                     found[at] = text
                     wanted += _loads(node) - seen
                 break
-    return [found[at] for at in sorted(found)]
+    stars = {at for at, (node, _) in enumerate(known) if "*" in _binds(node)}
+    return [found[at] for at in sorted(found)] if found.keys() - stars else []
 
 
 def _statements(cells: list[str]) -> Iterator[tuple[ast.stmt, str]]:

@@ -6,16 +6,17 @@ Connects the exercises to the screen and to the progress file; decides nothing a
 import inspect
 import os
 
-from IPython import get_ipython
 from IPython.display import display
 
-from course_utils import checking, kept_source
+from course_utils import checking
 from course_utils.errors import BadRequest, DidNotFail, NotPassed
 from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson, Prediction
+from course_utils.page import State
+from course_utils.passed_answers import PassedAnswers
 from course_utils.progress import Progress, default_path
 from course_utils.quiet import quiet_libraries
-from course_utils.report import Table
+from course_utils.report import Note, Table
 from course_utils.verdicts import Verdicts
 
 __all__ = ["TODO", "start"]
@@ -74,16 +75,15 @@ class LessonHandle(_Frozen):
     def resume(self) -> None:
         """After a restart: make every answer that passed again, and say where to go on."""
         handles = [self.__dict__[exercise.name] for exercise in self._lesson.exercises]
-        for handle in handles:
-            handle.restore()
-        left = [handle for handle in handles if not handle.is_passed]
+        missing = [handle.title for handle in handles if not handle.restore() and handle.is_passed]
+        left = [handle.title for handle in handles if not handle.is_passed]
         if not left:
-            print(f"All of lesson {self._lesson.number} is passed; nothing is left to run.")
+            again = f"run the cells of {', '.join(missing)} again" if missing else "that is all"
+            print(f"All of lesson {self._lesson.number} is passed; {again}.")
             return
         print(
-            f"Go on at exercise {left[0].title}. Its cells need what the cells above them define: "
-            "click in its answer cell and choose Run > Run All Above Selected Cell. Your votes and "
-            "predictions are kept; a TODO in a cell above takes nothing away."
+            f"Go on at exercise {left[0]}. Click in its answer cell and choose Run > Run All Above "
+            "Selected Cell: it needs what these cells define. A TODO above takes nothing away."
         )
 
 
@@ -92,7 +92,7 @@ class ExerciseHandle(_Frozen):
 
     def __init__(self, exercise: Exercise, progress: Progress, *, strict: bool) -> None:
         self._declared, self._progress, self._strict = exercise, progress, strict
-        self._passed: dict[str, object] = {}  # the answer that passed last, by the variant's title
+        self._answers = PassedAnswers(progress)
 
     def __dir__(self) -> list[str]:
         draw = ["draw"] if self._declared.case else []
@@ -107,7 +107,7 @@ class ExerciseHandle(_Frozen):
 
     @property
     def is_passed(self) -> bool:
-        return self._progress.exercise(self._declared.id)["outcome"] == checking.Outcome.PASSED
+        return self._answers.is_passed(self._declared)
 
     @property
     def _exercise(self) -> Exercise:
@@ -137,7 +137,7 @@ class ExerciseHandle(_Frozen):
         )
         passed = report.outcome is checking.Outcome.PASSED
         if passed:
-            self._keep(answer)
+            self._answers.keep(self._exercise, answer)
         display(report)
         if secret := os.environ.get(GRADING_ENV):
             display({GRADING_MIME: report.to_dict() | {"secret": secret}}, raw=True)
@@ -148,19 +148,11 @@ class ExerciseHandle(_Frozen):
                 fix="correct the answer, or run with STRICT=False",
             )
 
-    def _keep(self, answer: object) -> None:
-        self._passed[self._exercise.title] = answer
-        source = kept_source.source_of(self._exercise.reads, answer)
-        if source:
-            self._progress.keep_source(self._exercise.id, source)
-
     def hint(self) -> None:
         """Show the next hint; each call goes one further, from a question to nearly the answer."""
-        hints = self._exercise.hints
-        if self._progress.exercise(self._exercise.id)["hints"] < len(hints):
-            number = self._progress.take_hint(self._exercise.id)
-        else:
-            number = len(hints)
+        hints, known = self._exercise.hints, self._progress.exercise(self._exercise.id)
+        is_left = known["hints"] < len(hints)
+        number = self._progress.take_hint(self._exercise.id) if is_left else len(hints)
         print(f"Hint {number} of {len(hints)}: {hints[number - 1]}")
         if number == len(hints):
             print(f"That was the last one; ex.{self._exercise.name}.solution() is open now.")
@@ -172,12 +164,7 @@ class ExerciseHandle(_Frozen):
         if known["best"] == 0 and left > 0:
             print(f"The solution opens when you pass, or after {left} more: call .hint()")
             return
-        answer = self._exercise.right[0]
-        print(
-            inspect.getsource(answer)
-            if callable(answer)
-            else f"{self._exercise.reads} = {answer!r}"
-        )
+        print(_source_text(self._exercise.reads, self._exercise.right[0]))
 
     @property
     def answer(self) -> object:
@@ -185,44 +172,25 @@ class ExerciseHandle(_Frozen):
 
         After a restart it is made again from its kept source and checked again.
         """
-        if self._exercise.title not in self._passed and self.is_passed:
-            self.restore()
-        if self._exercise.title in self._passed:
-            return self._passed[self._exercise.title]
-        if not self.is_passed:
-            print(f"{self.title}: not passed yet, so the course's answer is used from here on.")
-        return self._exercise.right[0]
+        return self._answers.answer(self._exercise)
 
-    def restore(self) -> None:
-        """Make an answer that passed before a restart again, and say what came of it."""
-        exercise = self._exercise
-        if exercise.title in self._passed or not self.is_passed:
-            return
-        source, why = self._progress.source(exercise.id), "its source was not kept"
-        if source:
-            try:
-                answer = kept_source.made_again(source, exercise.reads, exercise.id)
-            except Exception as error:
-                why = f"running its kept source raised {type(error).__name__}: {error}"
-            else:
-                outcome = checking.check(exercise, answer).outcome
-                if outcome is checking.Outcome.PASSED:
-                    self._passed[exercise.title] = answer
-                    _name_again(exercise.reads, answer)
-                    print(f"{self.title}: your answer was made again from its source, and passes.")
-                    return
-                why = f"its kept source was checked again: {outcome}"
-        print(
-            f"{self.title}: you passed it before this kernel started, but {why}. Until you run its "
-            "cell again, the course's answer is used; your points stay."
-        )
+    def restore(self) -> bool:
+        """Make an answer that passed before a restart again; whether it is here now."""
+        return self._answers.restore(self._exercise)
 
 
-def _name_again(name: str, answer: object) -> None:
-    """Give the notebook its name for the answer back, unless it has another value by now."""
-    shell = get_ipython()
-    if shell is not None and shell.user_ns.get(name, TODO) is TODO:
-        shell.user_ns[name] = answer
+def _source_text(name: str, answer: object) -> str:
+    """An answer as it would be typed: a function's source, a dict after the functions in it."""
+    if callable(answer):
+        return inspect.getsource(answer)
+    if not isinstance(answer, dict):
+        return f"{name} = {answer!r}"
+    functions = [inspect.getsource(value) for value in answer.values() if inspect.isfunction(value)]
+    items = (
+        f"{key!r}: {value.__name__ if inspect.isfunction(value) else repr(value)}"
+        for key, value in answer.items()
+    )
+    return "\n\n".join([*functions, f"{name} = {{{', '.join(items)}}}"])
 
 
 class PredictionHandle(_Frozen):
@@ -240,19 +208,21 @@ class PredictionHandle(_Frozen):
     def predict(self, choice: object) -> None:
         """Store your choice. No choice is wrong here; it is shown back when the data is in."""
         letter, choices = str(choice).strip().lower(), self._prediction.choices
-        print(self._prediction.question)
-        for key, text in choices.items():
-            print(f"  {'>' if key == letter else ' '} {key}) {text}")
+        lines = [f"{'>' if key == letter else ' '} {key}) {text}" for key, text in choices.items()]
         if letter in choices:
             self._progress.record_prediction(self._prediction.id, letter)
-        elif letter != "todo":
+        elif letter == "todo":
+            lines.append(
+                'No prediction yet: put a letter in quotes, such as "a", in place of TODO.'
+            )
+        else:
             raise BadRequest(
                 f"{choice!r} is not one of the choices",
                 why="your prediction is shown back later",
                 fix=f"give one of {', '.join(choices)}",
             )
-        else:
-            print("No prediction yet: put a letter in place of TODO before you go on.")
+        state = State.PLAIN if letter in choices else State.OPEN
+        display(Note(state, self._prediction.question, tuple(lines)))
 
     def recall(self, shown: str, *, holds: bool) -> None:
         """Show what you predicted beside what the data shows.
@@ -272,9 +242,10 @@ class PredictionHandle(_Frozen):
                 fix="look at the values above; run `course doctor` if you changed nothing",
             )
         letter = self._progress.prediction(prediction.id)
-        print(prediction.question)
-        print(f"You predicted {letter}) {choices[letter]}" if letter else "You made no prediction.")
-        print("That is what was seen." if letter == shown else f"Seen: {shown}) {choices[shown]}")
+        said = f"You predicted {letter}) {choices[letter]}" if letter else "You made no prediction."
+        seen = "That is what was seen." if letter == shown else f"Seen: {shown}) {choices[shown]}"
+        state = State.GOOD if letter == shown else State.BAD if letter else State.OPEN
+        display(Note(state, prediction.question, (said, seen)))
 
 
 def progress_table(lessons: list[Lesson], progress: Progress) -> Table:

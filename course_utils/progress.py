@@ -73,12 +73,15 @@ class Progress:
     def votes(self, topic: str) -> dict[str, str]:
         return self.read()["votes"].get(topic, {})
 
-    def keep_source(self, exercise_id: str, source: str) -> None:
+    def keep_source(self, exercise_id: str, variant: str, source: str) -> None:
         """Keep the source of an answer that passed, so that a restart does not lose it."""
-        self._update(lambda data: data["sources"].update({exercise_id: source}))
+        self._update(
+            lambda data: data["sources"].setdefault(exercise_id, {}).update({variant: source})
+        )
 
-    def source(self, exercise_id: str) -> str | None:
-        return self.read()["sources"].get(exercise_id)
+    def sources(self, exercise_id: str) -> dict[str, str]:
+        """The kept source of each variant of one exercise that was passed."""
+        return self.read()["sources"].get(exercise_id, {})
 
     def record_draw(self, exercise_id: str, seed: int) -> None:
         """Note which variant of an exercise the reader works on."""

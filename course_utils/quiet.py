@@ -31,10 +31,11 @@ NOISE = (
     "gradient_checkpointing` is deprecated",
     "gradient_checkpointing_disable` is deprecated",
     "gradient_checkpointing_enable` is deprecated",
+    "gradient_checkpointing_kwargs` is deprecated",
+    # tqdm asks for widgets that would draw its bars, and those are silenced
+    "IProgress not found",
     # a coloured table with a path in it; a new `score` is what each reward-model lesson says itself
     "LOAD REPORT",
-    # tqdm asks for widgets to draw bars with, and bars are off
-    "IProgress not found",
     # the machine has no accelerator, which no lesson needs
     "'pin_memory' argument is set as true but no accelerator is found",
 )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from course_utils.exercises import lesson_numbers
+from course_utils.page import Link
 from course_utils.report import Table
 
 
@@ -13,29 +14,42 @@ class Symptom:
     seen: str
     lesson: str
     instrument: str
+    call: str  # lines to copy
 
+
+FROM = "from course_utils import diagnostics"
+GUARD = f"{FROM}\n\ndiagnostics.NonFiniteGuard().attach(trainer)"
+CHILD = f'{FROM}\n\nprint(diagnostics.run_in_child("train.py", timeout_s=600))'
+WATCH = f"{FROM}\n\nwith diagnostics.watch(trainer):\n    trainer.train()"
+RANGES = f"{FROM}\n\nprint(diagnostics.profile_ranges(model, batch))"
+AUDIT = f"{FROM}\n\nprint(diagnostics.audit_gradients(model, batch))"
+FORMAT = 'from course_utils.numerics import float_format\n\nprint(float_format("bfloat16"))'
 
 SYMPTOMS = (
-    Symptom("loss 1.19e+34, then loss 0.0, grad_norm nan", "03_reward_nan", "NonFiniteGuard"),
-    Symptom("Floating point exception, exit code -8", "02_grpo_sigfpe", "run_in_child"),
-    Symptom("completions are only !!!!!!!!, kl_loss is nan", "04_verl_collapse", "watch"),
-    Symptom("Gemma 3 in fp16: loss 0, reward nan", "05_gemma_fp16", "profile_ranges"),
-    Symptom("element 0 of tensors does not require grad", "06_grad_fn", "audit_gradients"),
-    Symptom("the loss falls, the adapter never moves", "06_grad_fn", "audit_gradients"),
-    Symptom("inf or nan, and no idea from where", "01_floats", "float_format"),
+    Symptom(
+        "loss 1.19e+34, then loss 0.0, grad_norm nan", "03_reward_nan", "NonFiniteGuard", GUARD
+    ),
+    Symptom("Floating point exception, exit code -8", "02_grpo_sigfpe", "run_in_child", CHILD),
+    Symptom("completions are only !!!!!!!!, kl_loss is nan", "04_verl_collapse", "watch", WATCH),
+    Symptom("Gemma 3 in fp16: loss 0, reward nan", "05_gemma_fp16", "profile_ranges", RANGES),
+    Symptom("element 0 of tensors does not require grad", "06_grad_fn", "audit_gradients", AUDIT),
+    Symptom("the loss falls, the adapter never moves", "06_grad_fn", "audit_gradients", AUDIT),
+    Symptom("inf or nan, and no idea from where", "01_floats", "float_format", FORMAT),
 )
 
 
 def symptom_map() -> Table:
-    """Every symptom with its lesson; a lesson that is not written yet says so.
+    """Every symptom with a link to its lesson; one that is not written yet says so.
 
     >>> symptom_map().columns
     ('what you see', 'lesson', 'instrument in course_utils.diagnostics or numerics')
     """
-    written = lesson_numbers()
-    rows = [
-        (s.seen, s.lesson if s.lesson[:2] in written else f"{s.lesson} (not yet)", s.instrument)
-        for s in SYMPTOMS
-    ]
+    rows = [(s.seen, _link(s.lesson), s.instrument) for s in SYMPTOMS]
     columns = ("what you see", "lesson", "instrument in course_utils.diagnostics or numerics")
     return Table(columns=columns, rows=rows)
+
+
+def _link(stem: str) -> str:
+    """The lesson's notebook lies beside the one that shows the map, solved or not."""
+    is_written = stem[:2] in lesson_numbers()
+    return Link(stem, to=f"{stem}.ipynb") if is_written else f"{stem} (not yet)"

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Start here
 #
-# In ten minutes you will be able to
+# In 15 minutes you will be able to
 #
 # * **say** which number formats this machine really computes in,
 # * **use** predictions, checks, hints and the progress table,
@@ -30,9 +30,9 @@ FAST = False  # fewest steps that still show the effect
 STRICT = False  # raise at any check that is not passed
 
 # %% [markdown]
-# Every lesson begins with a cell like the one above, and with the next one. It makes the libraries
-# quiet, keeps to one thread so that numbers repeat, and gives you `ex`. Type `ex.` and press Tab:
-# everything you need hangs on it.
+# Every lesson begins with a cell like the one above, and with the next one. It keeps to one thread
+# so that numbers repeat, shows each warning of a library as one line, and gives you `ex`. Type `ex.`
+# and press Tab: everything you need starts there.
 
 # %%
 from course_utils.lesson import TODO, start
@@ -55,7 +55,8 @@ computing_formats(DEVICE)
 # ## 2. Predict
 #
 # Before each experiment you commit to an answer. You remember what contradicts you, so guess
-# before you know. Put a letter in place of `TODO` and run the cell; a prediction is never graded.
+# before you know. Put a letter **in quotes** in place of `TODO`, such as `my_guess = "a"`, and run
+# the cell. A prediction is never graded. Run the cell as it is to read the question first.
 
 # %%
 ### BEGIN SOLUTION
@@ -84,8 +85,9 @@ ex.SUM_IN_HALF.recall("c", holds=(a + b).isinf().item())
 # ## 3. Fix, check, be told why
 #
 # **Exercise 00.1, 3 minutes, one line, 2 points.** The mean of these two numbers is 50016, and
-# float16 can hold that. Write `mean_of(a, b)` so that it is right for any two float16 tensors of
-# the same shape whose mean the format can hold. The result has their dtype.
+# float16 can hold that. Write `mean_of(a, b)`, the mean of each pair of elements, for two tensors
+# of the same shape and dtype. The result has that shape and dtype. It is right for *any* two finite
+# float16 numbers, and for ordinary numbers in the other float formats.
 #
 # Replace the line with `TODO`, run the cell, then run the check below it.
 

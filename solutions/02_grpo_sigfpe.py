@@ -13,15 +13,23 @@
 # %% [markdown]
 # # Floating point exception (core dumped)
 #
-# After 65 minutes you will be able to
+# After 90 minutes you will be able to
 #
-# * **read** a dead process: status, signal, stack, and what is missing,
+# * **read** a process that died or is stuck: status, signal, stack, and what is missing,
 # * **bisect** a configuration instead of guessing,
 # * **tell** a machine that dies so from one that does not.
 #
-# Everything runs on a CPU, each run in a child process, so the kernel never dies. From section 4
-# on one native routine is played by a stand-in; all else is real. On a GPU (`DEVICE="auto"`) nothing
-# changes.
+# Everything runs on a CPU, each run in a child process, so the kernel never dies. On a GPU
+# (`DEVICE="auto"`) nothing changes.
+
+# %% [markdown]
+# **The cause was put in.** The reporter's machine cannot be had, so from section 4 on one native
+# routine is played by a stand-in, in the children only. It dies by construction, on one condition
+# that section 7 has you find and section 9 shows line by line. The trainer, the model, both
+# configurations, the signal and the stack are real.
+#
+# Why look for something that was put there? Because the search does not know that. You practise
+# it where the answer can be checked, and use it in section 14 on a job in which nothing was put.
 
 # %% tags=["parameters"]
 MODEL = "tiny"
@@ -61,6 +69,31 @@ for name, value in grpo_sigfpe.AS_POSTED.items():
     print(f"{name} = {value!r}")
 
 # %% [markdown]
+# **GRPO** has the model write a group of replies to one prompt, and a function gives each a reward.
+# A reply that is better than its group's mean becomes more likely, a worse one less, each in
+# proportion to its **advantage**, the distance from the mean in standard deviations.
+
+# %%
+import matplotlib.pyplot as plt
+
+group = {'"42"': 1.0, '"17 + 25"': 0.0, '"It is 42."': 1.0, '"41"': 0.0, '"?"': 0.0}
+rewards = torch.tensor(list(group.values()))
+advantages = (rewards - rewards.mean()) / rewards.std()
+fig, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
+colors = ["#0072B2" if advantage > 0 else "#D55E00" for advantage in advantages]
+ax.barh(list(group), advantages, color=colors)
+ax.axvline(0, color="black", linewidth=0.8)
+for row, (reward, advantage) in enumerate(zip(rewards, advantages, strict=True)):
+    ax.text(0, row, f" reward {reward:g} ", ha="right" if advantage > 0 else "left", va="center")
+ax.set(xlabel="advantage (standard deviations)", title='Five replies to "17 + 25 ="')
+up = int((advantages > 0).sum())
+what = f"{up} replies become more likely, {len(group) - up} less"
+plotting.show(fig, f"The mean reward is {rewards.mean():.1f}: {what}.")
+
+# %% [markdown]
+# Writing the replies takes most of the time, and is a forward pass only. Then come log-probabilities
+# under the old and the new model, the loss, its gradient, clipping and the optimizer's step.
+#
 # ## 2. The suspects
 #
 # An article explained the failure. Its explanations first, then its remedies. Some are right. You
@@ -72,6 +105,17 @@ verdicts.suspects("C1", "C2", "C3", "C4", "C5", "C6", "C15")
 
 # %%
 verdicts.suspects("C7", "C8", "C9", "C10", "C11", "C12", "C13", "C14")
+
+# %% [markdown]
+# **Vote** before you see the evidence. One mark for each claim, C1 to C15, in order: `t` true, `p`
+# partly, `f` false; add `!` where you are sure, and put `-` where you have no opinion. A remedy is
+# true if it would have cured this death, or found its cause. Each verdict will stand beside your vote.
+
+# %%
+### BEGIN SOLUTION
+my_votes = "t! t p f! f p t t p - f t! f p p"
+### END SOLUTION
+verdicts.vote(my_votes)
 
 # %% [markdown]
 # ## 3. Predict
@@ -113,9 +157,8 @@ rows = [(name, repr(SHORT[name]), repr(REPORTED[name])) for name in SHORT]
 Table(columns=("setting", "short run", "detailed run"), rows=rows)
 
 # %% [markdown]
-# **A stand-in is at work from here on.** The reporter's machine cannot be had, so one native
-# routine is replaced, in the children only, by one that dies where theirs died (section 8 names it).
-# The trainer, the model, both configurations and the signal are real.
+# **The stand-in is at work from here on**, in the children: one native routine dies where theirs
+# died (section 9 names it).
 #
 # On x86-64 the processor raises the signal. Other processors answer otherwise; there the
 # stand-in raises it itself, and says so. What becomes of the two runs?
@@ -150,9 +193,9 @@ if os.name == "posix":
     print("a shell, of another process:", shell.last_line)
 
 # %% [markdown]
-# **Exercise 02.1, 3 minutes, a few lines, 2 points.** Write `ended_by(status)`: the name of the
+# **Exercise 02.1, 4 minutes, a few lines, 2 points.** Write `ended_by(status)`: the name of the
 # signal, such as `"SIGFPE"`, for a return code or a shell's status; `None` if no signal ended the
-# process.
+# process. It has to know every signal of this machine, in both forms.
 
 # %%
 import signal
@@ -195,8 +238,9 @@ for file in shown:
 print("last line of output:", died.last_line)
 print("not in the log:", ", ".join(died.missing))
 no_line = died.last_line == grpo_sigfpe.STARTED and "nan or inf" in died.missing
-verdicts.judge("C9", "useless here: it dies before the first log line", "section 5", holds=no_line)
-verdicts.judge("C12", "useless here, as C9", "section 5", holds=no_line)
+before_any = "no help: it dies before the first log line"
+verdicts.judge("C9", "false", before_any, "section 5", holds=no_line)
+verdicts.judge("C12", "false", before_any, "section 5", holds=no_line)
 
 # %% [markdown]
 # Other people with an H20 had a debugger, or a build that prints native frames:
@@ -210,7 +254,75 @@ verdicts.judge("C12", "useless here, as C9", "section 5", holds=no_line)
 # Compare with your dump: the linear layer is there. Note that vLLM trains nothing.
 
 # %% [markdown]
-# ## 6. Which setting?
+# ## 6. Read the stuck
+#
+# A process may also leave nothing at all, because it does not end. Below, as in many GRPO jobs, a
+# worker scores the replies. A long reply takes too much memory, and the kernel kills the worker
+# (the line with `os.kill` does as the kernel would). What does the job do?
+
+# %%
+from multiprocessing import get_context
+
+
+def score(replies, scores):
+    if max(map(len, replies)) > 100:
+        os.kill(os.getpid(), signal.SIGKILL)  # what the kernel does
+    scores.put([float(len(reply)) for reply in replies])
+
+
+def rewards_of(replies):
+    context = get_context("fork")
+    scores = context.SimpleQueue()
+    worker = context.Process(target=score, args=(replies, scores))
+    worker.start()
+    return scores.get()
+
+
+# %%
+def job():
+    for replies in (["4", "42"], ["4", "42 " * 100]):
+        print("rewards", rewards_of(replies))
+
+
+stuck = diagnostics.run_in_child(job, timeout_s=3)
+print(stuck.headline)
+print("last line of output:", stuck.last_line)
+
+# %% [markdown]
+# At its time limit `run_in_child` sends SIGABRT, on which the fault handler writes the stack. For a
+# job that runs already, `py-spy dump --pid PID` does the same from outside. Look twice: a slow process
+# has moved on in the second stack, a stuck one has not.
+
+# %%
+for frame in stuck.stack:
+    print(f"{frame.file:15} in {frame.function}")
+expect_symptom("the job waits", holds=stuck.timed_out and len(stuck.stack) > 2)
+
+# %% [markdown]
+# **Exercise 02.7, 3 minutes, a line and two letters, 2 points.** At which line of the two cells above
+# does the process wait (copy its text), what for, and which change would have turned the silence into
+# an error?
+
+# %%
+from course_utils.exercises.lesson_02.hang import choices
+
+print(choices())
+
+# %%
+# A dict: {"line": "worker.start()", "waits_for": "a", "mend": "a"}
+### BEGIN SOLUTION
+stuck_at = {"line": "return scores.get()", "waits_for": "b", "mend": "d"}
+### END SOLUTION
+
+# %%
+ex.HANG.check(stuck_at)
+
+# %% [markdown]
+# Collectives of several ranks hang in the same way: each rank waits for one that died, or that is at
+# another line. Then take the stack of **every** rank, and look for the one that differs.
+
+# %% [markdown]
+# ## 7. Which setting?
 #
 # Eleven settings differ. Commit to one.
 
@@ -221,21 +333,27 @@ my_guess = "e"
 ex.WHICH_SETTING.predict(my_guess)
 
 # %% [markdown]
-# The article advises to simplify, and to add settings one at a time: of 64 settings up to 64 runs, and a
-# pair that only kills together is missed. **Delta debugging** (ddmin) halves instead: try half of the
-# settings; go on with a half that dies; if neither does, take smaller parts, or leave parts out. Each probe
-# is a real run; the first two are controls.
+# The article advises to simplify, and to add settings one at a time. That takes up to eleven runs
+# here, and never finds two settings that kill only together. **Delta debugging** (ddmin) works on
+# sets instead:
+#
+# 1. Switch on one half of the settings, then the other. Go on inside a half that dies.
+# 2. If neither dies, cut into smaller parts; try each part, then everything but that part.
+# 3. Stop when no single setting can be left out.
+#
+# Each probe is a real run. The first two are controls: none of the settings, and all.
 
 # %%
 bisection = diagnostics.bisect_config(
-    SHORT, REPORTED, lambda config: grpo_sigfpe.train_grpo(config, **run),
-    preload=grpo_sigfpe.PRELOAD, timeout_s=grpo_sigfpe.TIMEOUT_S,
-)  # fmt: skip
+    SHORT,
+    REPORTED,
+    lambda config: grpo_sigfpe.train_grpo(config, **run),
+    in_child=grpo_sigfpe.in_child,
+    timeout_s=grpo_sigfpe.TIMEOUT_S,
+)
 bisection
 
 # %%
-import matplotlib.pyplot as plt
-
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 bisection.draw(ax)
 ax.set_title("Every probe that dies has one setting in common")
@@ -249,8 +367,9 @@ plotting.show(fig, f"{caption} All of them have {', '.join(common)}, and none th
 ex.WHICH_SETTING.recall("d", holds=bisection.causes == (("bf16",),))
 verdicts.judge(
     "C7",
-    "the right idea: simplified by halves, it isolates bf16",
-    "section 6",
+    "true",
+    "simplified by halves, it isolates bf16",
+    "section 7",
     holds=bisection.causes == (("bf16",),),
 )
 
@@ -267,9 +386,12 @@ one_changed = endings_of(
 print(one_changed)
 without = one_changed["detailed, bf16=False"].outcome
 verdicts.judge(
-    "C1", "true; it leaves out that bf16=False runs too", "sections 4 and 6",
+    "C1",
+    "true",
+    "and the detailed one runs too, with bf16=False",
+    "sections 4 and 7",
     holds=is_sigfpe(died) and without == first["short"].outcome == "lived",
-)  # fmt: skip
+)
 expect_symptom("today the short run dies", holds=is_sigfpe(one_changed["short, today's defaults"]))
 
 # %% [markdown]
@@ -280,7 +402,8 @@ expect_symptom("today the short run dies", holds=is_sigfpe(one_changed["short, t
 # **Exercise 02.2, 12 minutes, a small function, 5 points.** Write the core yourself:
 # `find_cause(settings, dies)`. `dies(some_settings)` makes a run (here a made-up one) and says whether it
 # died; more settings never bring a dead run back to life. Return a smallest set that dies: without
-# any one of its members, it lives. Runs are dear, so ask seldom.
+# any one of its members, it lives. Runs are dear, so ask seldom: for one cause among 64 settings, 24
+# runs are plenty.
 
 
 # %%
@@ -309,18 +432,19 @@ ex.SEARCH.check(find_cause)
 
 # %%
 asked = []
-with diagnostics.warm_children(preload=grpo_sigfpe.PRELOAD) as in_child:
 
-    def really_dies(settings):
-        asked.append(settings)
-        config = SHORT | {name: REPORTED[name] for name in settings}
-        return is_sigfpe(in_child(lambda: grpo_sigfpe.train_grpo(config, **run)))
 
-    cause = ex.SEARCH.answer(tuple(SHORT), really_dies)
+def really_dies(settings):
+    asked.append(settings)
+    config = SHORT | {name: REPORTED[name] for name in settings}
+    return is_sigfpe(grpo_sigfpe.ending_of(config, **run))
+
+
+cause = ex.SEARCH.answer(tuple(SHORT), really_dies)
 print(f"found {', '.join(cause)} with {len(asked)} runs")
 
 # %% [markdown]
-# ## 7. Eliminate
+# ## 8. Eliminate
 #
 # The bisection convicts one setting. The article accuses four others: accumulation, the learning rate
 # with its schedule, clipping, and the combination. Two questions for each. Does the death **need** it
@@ -335,7 +459,8 @@ SUSPECTS = {
     "all but bf16": [name for name in SHORT if name != "bf16"],
 }
 out = {("out", n): REPORTED | {s: SHORT[s] for s in SUSPECTS[n]} for n in SUSPECTS}
-into = {("in", n): SHORT | {s: REPORTED[s] for s in SUSPECTS[n]} for n in SUSPECTS}
+few = {"max_steps": 1 if FAST else 2}  # a warmup's first step has a rate of 0
+into = {("in", n): SHORT | few | {s: REPORTED[s] for s in SUSPECTS[n]} for n in SUSPECTS}
 
 # %%
 outcomes = endings_of(out | into, **run).outcomes
@@ -353,7 +478,7 @@ Table(columns=("suspect", "detailed run without it", "short run with it"), rows=
 sound = REPORTED | {"sound": True}
 beyond = endings_of(
     {
-        "detailed, sound machine": sound | {"max_steps": 2},
+        "detailed, sound machine": sound | few,
         "one gradient of 2e38": sound | {"fill_gradients": 2e38, "gradient_accumulation_steps": 1},
         "four of 2e38, added up": sound | {"fill_gradients": 2e38},
         "learning rate 1e38": sound | {"learning_rate": 1e38, "warmup_steps": 0, "max_steps": 2},
@@ -374,24 +499,27 @@ print(beyond["learning rate 1e38"].exception)
 alive = all(not is_sigfpe(found) for found in beyond.autopsies.values())
 overflow, control = beyond["four of 2e38, added up"], beyond["one gradient of 2e38"]
 verdicts.judge(
-    "C4", "wrong: it does not matter, and an overflow gives inf, no signal", "section 7",
-    holds=alive and without["accumulation"] != "lived"
+    "C4",
+    "false",
+    "with or without, nothing changes; an overflow gives inf, no signal",
+    "section 8",
+    holds=alive
+    and without["accumulation"] != "lived"
     and [found.last_line.endswith("not finite") for found in (overflow, control)] == [True, False],
-)  # fmt: skip
-verdicts.judge(
-    "C6", "wrong: neither 0.1 nor 1e-30 kills", "section 7",
-    holds=alive and within["clipping"] == "lived",
-)  # fmt: skip
+)
 
 # %%
+clipping_lives = alive and within["clipping"] == "lived"
+verdicts.judge("C6", "false", "neither 0.1 nor 1e-30 kills", "section 8", holds=clipping_lives)
+both_live = beyond["detailed, sound machine"].outcome == within["all but bf16"] == "lived"
 verdicts.judge(
-    "C3", "wrong: on a sound machine all eleven live in bf16", "section 7; zeros die, see section 8",
-    holds=beyond["detailed, sound machine"].outcome == within["all but bf16"] == "lived",
-)  # fmt: skip
-still = "section 7: without it the run still dies"
-verdicts.judge("C11", "irrelevant", still, holds=without["accumulation"] != "lived")
-verdicts.judge("C13", "irrelevant", still, holds=without["clipping"] != "lived")
-verdicts.judge("C14", "irrelevant", still, holds=without["betas"] != "lived")
+    "C3", "false", "on a sound machine all eleven live in bf16", "section 8", holds=both_live
+)
+still = "no cure: without it the run still dies"
+for claim, suspect in {"C11": "accumulation", "C13": "clipping"}.items():
+    verdicts.judge(claim, "false", still, "section 8", holds=without[suspect] != "lived")
+harmless = "they do no harm, and the run dies with them all the same"
+verdicts.judge("C14", "partly", harmless, "section 8", holds=without["betas"] != "lived")
 
 # %% [markdown]
 # The schedule is computed in Python, not in bf16. What does it give for the ten steps of a run,
@@ -415,33 +543,42 @@ with expect_failure(ZeroDivisionError, saying="zero"):
 # %%
 plain = all(type(rate) is float and 0 <= rate <= REPORTED["learning_rate"] for rate in rates)
 verdicts.judge(
-    "C5", "wrong: Python floats, all in order; Python would raise", "section 7",
+    "C5",
+    "false",
+    "Python floats, all in order; Python would raise",
+    "section 8",
     holds=plain and within["learning rate"] == "lived",
-)  # fmt: skip
+)
 default = GRPOConfig.__dataclass_fields__["learning_rate"].default
 print(f"TRL's own default for GRPO: {default:g}")
 verdicts.judge(
-    "C10", "unsupported: TRL's default is smaller still", "section 7",
-    holds=default < REPORTED["learning_rate"],
-)  # fmt: skip
+    "C10",
+    "false",
+    "no cure, and TRL's default is smaller still",
+    "section 8",
+    holds=default < REPORTED["learning_rate"] and without["learning rate"] != "lived",
+)
 
 # %% [markdown]
-# **Exercise 02.3, 5 minutes, one setting, or those of one cause, 3 points.** Refute one yourself, harder
-# than the table did. Put into `control` what has to be switched on in the *short* run for a cause of
-# your choice, as reported or harsher. The check makes the run, in a child, on the machine with the
-# stand-in.
+# **Exercise 02.3, 5 minutes, the settings of one cause, 3 points.** The table gave each cause the
+# reported values. Refute one with harsher ones: accumulation (C4), the learning rate (C5) or clipping
+# (C6). `control` holds **every** setting that the article names for the cause you choose: a number
+# beyond the reported one, or, for a warmup and a schedule, the reported one.
+#
+# The check puts `control` into the short run, changes nothing else, and trains three steps in a child,
+# on the machine with the stand-in. If the article were right, how would that child end?
 
 # %%
 # A dict of settings, for example {"adam_beta2": 0.9} for the betas, which nobody accuses
 ### BEGIN SOLUTION
-control = {"gradient_accumulation_steps": 8}
+control = {"max_grad_norm": 0.01}
 ### END SOLUTION
 
 # %%
 ex.REFUTE.check(control)
 
 # %% [markdown]
-# ## 8. What the name says, and what it means
+# ## 9. What the name says, and what it means
 #
 # If a float can become inf without killing anybody, what is a "floating point exception"? First, what
 # float faults really do. Each operation returns a number and, in the processor, raises a flag that
@@ -461,9 +598,7 @@ float_faults.results_table()
 fates = float_faults.fates()
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 columns = ["as usual", "float traps unmasked"]
-plotting.draw_grid(
-    ax, rows=list(fates.as_usual), columns=columns, texts=fates.grid, good="lives"
-)  # fmt: skip
+plotting.draw_grid(ax, rows=list(fates.as_usual), columns=columns, texts=fates.grid, good="lives")
 ax.set_title("As usual, only a native integer division kills")
 killed = [fault for fault, fate in fates.as_usual.items() if fate == "SIGFPE"]
 words = [fates.unmasked[fault] for fault in float_faults.FLOAT_FAULTS]
@@ -501,10 +636,21 @@ def kills(a, b):
 ex.DIVISION.check(kills)
 
 # %% [markdown]
-# Back to the H20. cuBLASLt picks an algorithm for each matrix product on the CPU, from format and
-# **shape**, before a single number is read. There it divided integers. Our stand-in does that, with a
-# made-up heuristic: it deals rows out over tiles of 512 columns, and narrow bf16 products have no tile.
-# What does it say to numbers, format and shape?
+# Back to the H20. Before a matrix product starts there, cuBLASLt chooses how to compute it. That
+# happens on the CPU, and looks at two things: the format and the **shape** of the matrices. Their
+# numbers have not been read yet. In this choice two integers were divided.
+#
+# Our stand-in makes a choice as well, by a rule that we made up: 512 columns are one tile, and the rows
+# are shared out over the tiles.
+
+# %%
+import inspect
+
+print(inspect.getsource(grpo_sigfpe.choose_algorithm))
+
+# %% [markdown]
+# It is asked for each bf16 product, with `num_tiles` = columns // 512. How does a product end that has
+# fewer columns? Does it matter which numbers, format or shape it has?
 
 # %%
 products = {
@@ -521,12 +667,14 @@ def multiply(dtype, make, columns):
 
 
 # %%
-with diagnostics.warm_children(preload=["torch"]) as in_child:
-    ends = {name: in_child(multiply, *product).outcome for name, product in products.items()}
+ends = {
+    name: grpo_sigfpe.in_child(multiply, *product).outcome for name, product in products.items()
+}
 Table(columns=("product", "with the stand-in"), rows=list(ends.items()))
 
 # %% [markdown]
-# That is how the stand-in was built. That the real routine is so, the threads say, all from H20s:
+# That is how the stand-in was built, and it is the condition that was promised at the start: bf16, and
+# fewer than 512 columns. That the real routine is so, the threads say, all from H20s:
 #
 # * [pytorch#152017](https://github.com/pytorch/pytorch/issues/152017): matrices of **zeros**, of one
 #   exact size (torch 2.1.0+cu121),
@@ -540,16 +688,22 @@ Table(columns=("product", "with the stand-in"), rows=list(ends.items()))
 
 # %%
 verdicts.judge(
-    "C8", "useless here: zeros die; good practice elsewhere", "section 8, pytorch#152017",
-    holds=beyond["detailed, sound machine"].last_line == "grad_norm finite, weights finite",
-)  # fmt: skip
+    "C8",
+    "false",
+    "no help: zeros die too; good practice elsewhere",
+    "section 9, pytorch#152017",
+    holds=ends["all zeros"] == ends["random numbers"] != "lived",
+)
 verdicts.judge(
-    "C15", "wrong: one matrix product is enough, and plain inference dies too",
-    "section 8, vllm#2798", holds=ends["random numbers"] != "lived",
-)  # fmt: skip
+    "C15",
+    "false",
+    "one matrix product is enough, and plain inference dies too",
+    "section 9, vllm#2798",
+    holds=ends["random numbers"] != "lived",
+)
 
 # %% [markdown]
-# ## 9. A signal that you want
+# ## 10. A signal that you want
 #
 # The unmasked traps are an instrument: the first 0/0 or overflow of a training step ends the child **at
 # its line**. Here is a GRPO-like step. It runs once before the block, because first imports may trap.
@@ -571,15 +725,13 @@ def training_step(rewards, bonus, dtype):
 
 
 # %%
-import inspect
-
 steps = {
     "healthy": ([0.0, 1.0, 1.0, 0.0], 0.0, torch.float32),
     "equal rewards": ([1.0, 1.0, 1.0, 1.0], 0.0, torch.float32),
     "large, in float16": ([6e4, 1.0, 1.0, 0.0], 3e4, torch.float16),
 }
 scalar = {"ATEN_CPU_CAPABILITY": "default"}
-with diagnostics.warm_children(preload=["torch", "transformers"], env=scalar) as in_child:
+with diagnostics.warm_children(preload=grpo_sigfpe.MODEL_PARTS, env=scalar) as in_child:
     trapped = {name: in_child(training_step, *step) for name, step in steps.items()}
 source = inspect.getsource(training_step).splitlines()
 first_line = training_step.__code__.co_firstlineno
@@ -603,17 +755,16 @@ expect_symptom(
 )
 
 # %% [markdown]
-# ## 10. The fix
+# ## 11. The fix
 #
 # The routine belongs to cuBLAS, so its version is what counts: 12.1.3.1 dies on an H20. Reported to work:
 # 12.3.4.1 ([LlamaFactory#2750](https://github.com/hiyouga/LLaMA-Factory/issues/2750)), 12.4.5.8
 # ([diffusers#11241](https://github.com/huggingface/diffusers/issues/11241)), 12.5.2.13 (vllm#4392),
-# and torch for CUDA 11.8 ([EasyAnimate#32](https://github.com/aigc-apps/EasyAnimate/issues/32)).
+# and torch for CUDA 11.8 ([EasyAnimate#32](https://github.com/aigc-apps/EasyAnimate/issues/32)). No
+# NVIDIA release note is known to name the bug.
 #
-# The wheel decides: torch for cu121 brings 12.1.3.1 (our inference from the metadata of 2.4.1), torch
-# 2.5.1 from the package index 12.4.5.8. A library on `LD_LIBRARY_PATH` goes before it, if it has the name
-# that torch asks for: `libcublas.so.12`, or `.so.11` for CUDA 11. No NVIDIA release note is known to
-# name the bug.
+# torch's wheel asks for a wheel of cuBLAS: 2.5.1 from the package index for 12.4.5.8, torch for cu121 for
+# 12.1.3.1 (read in 2.1.2 and 2.4.1; of the reporter's 2.5.1+cu121 it is inferred).
 
 # %% [markdown]
 # The reporter's machine:
@@ -624,14 +775,37 @@ from course_utils.diagnostics import cublas
 reporter = cublas.CublasEnvironment("2.5.1+cu121", "12.1", wheel="12.1.3.1", gpus=("NVIDIA H20",))
 found = cublas.diagnose_cublas(reporter)
 print(found)
-verdicts.judge(
-    "C2", "true, and the first clue: cu121 and H20", "section 10", holds=found.verdict == "affected"
-)  # fmt: skip
+is_affected = found.verdict == "affected"
+verdicts.judge("C2", "true", "and the first clue: cu121 and H20", "section 11", holds=is_affected)
 
 # %% [markdown]
-# **Exercise 02.5, 5 minutes, six words, 4 points.** Six machines. What does each need? `"nothing"` (it is not
-# affected), `"wheel"` (affected; install another nvidia-cublas), `"path"` (affected; take the folder off
-# `LD_LIBRARY_PATH`), or `"unknown"` (no report says, either way)?
+# Two cuBLAS may lie on one machine. The loader takes the first that has the name it is asked for,
+# `libcublas.so.12` (`.so.11` for CUDA 11), in this order
+# ([ld.so(8)](https://man7.org/linux/man-pages/man8/ld.so.8.html)):
+#
+# 1. the folders that torch's own library names as **DT_RPATH**,
+# 2. `LD_LIBRARY_PATH`,
+# 3. the folders that it names as **DT_RUNPATH**.
+#
+# torch's CUDA wheels name the folder of the cuBLAS wheel, as DT_RPATH and on purpose
+# ([builder#1150](https://github.com/pytorch/builder/pull/1150); read in 2.1.2, 2.4.1, 2.5.1, 2.13.0). Other
+# builds use DT_RUNPATH, or have no such folder: torch 1.12
+# ([pytorch#80637](https://github.com/pytorch/pytorch/issues/80637)), builds from source. (conda's packages
+# of today were not read.) Does an `export LD_LIBRARY_PATH` help?
+
+# %%
+for search, build in {"RPATH": "torch's wheel", "RUNPATH": "from source"}.items():
+    machine = cublas.CublasEnvironment(
+        "2.1.2", "12.1", "12.1.3.1", on_library_path="12.3.4.1", gpus=("NVIDIA H20",), search=search
+    )
+    found = cublas.diagnose_cublas(machine)
+    print(f"{build:14} loads {found.version} ({found.loaded_from}): {found.verdict}")
+
+# %% [markdown]
+# **Exercise 02.5, 5 minutes, six words, 4 points.** Six machines, all with torch's own wheels. What does
+# each need? `"nothing"` (it is not affected), `"wheel"` (affected; install another nvidia-cublas), `"path"`
+# (affected; take the folder off `LD_LIBRARY_PATH`), or `"unknown"` (no report says, either way)? A word
+# may be needed more than once, or never.
 
 # %%
 from course_utils.exercises.lesson_02.machines import listings_table
@@ -641,7 +815,7 @@ listings_table()
 # %%
 # A dict of six words, for example {"A": "nothing", "B": "nothing"}, and so on to "F"
 ### BEGIN SOLUTION
-needs = dict(A="wheel", B="nothing", C="path", D="nothing", E="unknown", F="nothing")
+needs = dict(A="wheel", B="nothing", C="nothing", D="wheel", E="unknown", F="nothing")
 ### END SOLUTION
 
 # %%
@@ -656,7 +830,7 @@ mine = cublas.diagnose_cublas(cublas.read_cublas_environment())
 print("this machine:", mine.verdict)
 
 # %% [markdown]
-# ## 11. Prove it
+# ## 12. Prove it
 #
 # The fix changes no setting. Below: the detailed run as reported, on the machine with the stand-in and
 # with a sound matrix product, beside the workaround of the thread. What does each cost?
@@ -678,6 +852,7 @@ Table(columns=("matrix product", "detailed run", "price"), rows=rows)
 # %%
 import psutil
 
+grpo_sigfpe.end_children()  # it was kept, so that TRL is imported once
 left = [
     child
     for child in psutil.Process().children(recursive=True)
@@ -686,7 +861,7 @@ left = [
 expect_symptom("no child is left running", holds=not left)
 
 # %% [markdown]
-# ## 12. The verdicts
+# ## 13. The verdicts
 #
 # Every claim of the article, and where you saw it decided.
 
@@ -703,12 +878,71 @@ from course_utils import eras
 eras.row("02")
 
 # %% [markdown]
-# ## 13. Next time
+# ## 14. A job that nobody has explained
+#
+# **Exercise 02.8, 15 minutes, a diagnosis in five parts, 6 points.** Nothing in this job is planted.
+# `SEED` draws it; another seed may draw another.
+
+# %%
+patient = ex.UNSEEN.draw(SEED)
+patient
+
+# %%
+patient.settings()
+
+# %%
+print(patient.source())
+
+# %% [markdown]
+# Use what you have: `diagnostics.run_in_child(patient.run, patient.fails, timeout_s=patient.timeout_s)`,
+# its `.outcome` and `.stack`, and `diagnostics.bisect_config(patient.works, patient.fails, patient.run,
+# preload=patient.preload, timeout_s=patient.timeout_s)`. A stuck child takes the whole limit, so
+# a bisection may take a minute.
+
+# %% tags=["solution"]
+limit = dict(timeout_s=patient.timeout_s)
+with diagnostics.warm_children(preload=patient.preload) as in_child:
+    autopsy = in_child(patient.run, patient.fails, **limit)
+    search = diagnostics.bisect_config(
+        patient.works, patient.fails, patient.run, in_child=in_child, **limit
+    )
+place = next(frame for frame in autopsy.stack if frame.file == "unseen_02.py")
+print(autopsy.headline)
+print("in", place.function)
+print(search.headline)
+
+# %% [markdown]
+# `diagnosis` has five parts: how the job **ended** (a signal's name, or `"time limit"`); the function of
+# the job in which it did (**place**); the **settings** that are needed for it, and no more; the letter of
+# the **cause**; and a **fix**, one option with its other value. The check trains with the fix on three
+# seeds that you have not seen.
+
+# %%
+# {"ended": "", "place": "", "settings": [], "cause": "", "fix": {"clip": 0.1}}
+### BEGIN SOLUTION
+read_off = {
+    "SIGBUS": {"cause": "e", "fix": {"write": "new file"}},
+    "time limit": {"cause": "b", "fix": {"collect": "as it comes"}},
+}
+diagnosis = {
+    "ended": autopsy.outcome,
+    "place": place.function,
+    "settings": search.causes[0],
+    **read_off[autopsy.outcome],
+}
+### END SOLUTION
+
+# %%
+ex.UNSEEN.check(diagnosis)
+
+# %% [markdown]
+# ## 15. Next time
 #
 # * **Signature**: status 136 or `exitcode: -8`, no traceback, no nan, often before the first log line.
 # * **Look first** at GPU, CUDA build and cuBLAS version; set `PYTHONFAULTHANDLER=1` and run again.
 # * **Look-alikes**: 139 (SIGSEGV), 137 (out of memory, killed from outside), 134 (abort). With nan in
 #   the log it is another lesson: 03, 04, 05.
+# * **Silence** is not death: take the stack of every process, twice, before you kill anything.
 # * **A guard**: `course doctor` before the job, `run_in_child` around it.
 
 # %% [markdown]

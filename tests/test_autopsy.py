@@ -80,6 +80,8 @@ def test_a_native_integer_division_by_zero_is_read_as_sigfpe(run):
     assert autopsy.last_line == "step 1: loss 0.69"
     assert "traps.py" in str(autopsy.stack[0]) and autopsy.fault == "Floating point exception"
     assert "integer division by zero" in autopsy.meaning
+    assert autopsy.text().splitlines()[-2] == f"cause: {autopsy.meaning}"
+    assert autopsy.text().splitlines()[-1].startswith("fix: ") and "diagnose_cublas" in autopsy.fix
 
 
 def test_the_report_says_what_is_not_in_the_log_and_holds_no_folder(run):
@@ -234,8 +236,35 @@ def test_impossible_requests_are_refused_with_a_way_out(tmp_path):
         run_in_child(list, generator)
     with pytest.raises(BadRequest, match="no script"):
         run_in_child(tmp_path / "absent.py")
+    with pytest.raises(BadRequest, match=r"\['python', 'train.py', '--lr=1'\]"):
+        run_in_child("python train.py --lr=1")
+    with pytest.raises(BadRequest, match="train, not train"):
+        run_in_child(None)
     with pytest.raises(Unsupported, match="ModuleNotFoundError"), warm_children(preload=["nope"]):
         pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_memory_of_a_child_that_was_killed_is_told():
+    def fill_and_die():
+        block = bytearray(300 * 2**20)
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGKILL)
+        print(block)
+
+    autopsy = run_in_child(fill_and_die)
+    assert autopsy.signal_name == "SIGKILL" and autopsy.peak_memory > 300 * 2**20
+    assert "peak memory" in dict(autopsy.table().rows) and "dmesg" in autopsy.fix
+
+
+def test_a_process_in_a_session_of_its_own_is_not_left_behind(tmp_path):
+    def leave_a_session():
+        idle = [sys.executable, "-c", f"import time; time.sleep({NEVER_S})"]
+        left = subprocess.Popen(idle, start_new_session=True)
+        (tmp_path / "pid").write_text(str(left.pid))
+
+    assert run_in_child(leave_a_session).outcome == "lived"
+    assert alive([int((tmp_path / "pid").read_text())]) == []
 
 
 def test_the_dictionary_form_is_json_ready():

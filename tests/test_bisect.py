@@ -143,3 +143,13 @@ def test_the_table_and_the_figure_show_every_probe():
     assert outcomes == [probe.outcome for probe in found.probes]
     assert len(found.table().rows) == len(found.probes) and "all 11" in found.text()
     plt.close(fig)
+
+
+@pytest.mark.parametrize(
+    ("request_", "way_out"),
+    [(({"a": 1}, {"a": 2}, None), "train and not train"), ((object(), {}, print), "give dicts")],
+)
+def test_a_wrong_call_explains_the_right_one(request_, way_out):
+    with pytest.raises(BadRequest) as refusal:
+        bisect_config(*request_)
+    assert way_out in refusal.value.fix

@@ -97,7 +97,19 @@ def loops_and_swallows_every_exception(x):
             continue
 
 
-@pytest.mark.parametrize("answer", [loops_forever, loops_and_swallows_every_exception])
+def loops_and_swallows_everything(x):
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            continue
+
+
+ENDLESS = [loops_forever, loops_and_swallows_every_exception, loops_and_swallows_everything]
+
+
+@pytest.mark.parametrize("answer", ENDLESS)
 def test_an_endless_answer_is_stopped_with_a_sentence(answer):
     report = checking.check(exercise(), answer)
     assert report.outcome is Outcome.RAISED

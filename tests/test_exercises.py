@@ -76,6 +76,8 @@ def test_an_answer_that_changes_what_it_is_given_is_rejected(exercise):
     if not CHANGED:
         pytest.skip("its arguments cannot be changed")
     assert [one.criterion.observe for one in report.observed] == [checking.leaves_its_inputs_alone]
+    again = checking.check(exercise, exercise.right[0])
+    assert again.outcome is Outcome.PASSED, f"the check's own inputs were spoilt: {again.text()}"
 
 
 CHANGED: list[object] = []

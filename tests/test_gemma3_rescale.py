@@ -144,3 +144,9 @@ def test_another_network_is_refused_by_name():
         gemma3.check_range("tiny-qwen2", device="cpu")
     with pytest.raises(ModelUnavailable):
         gemma3.check_range("/no/such/folder", device="cpu")
+
+
+def test_another_model_than_a_gemma_is_sent_to_the_instrument_that_measures_any():
+    with pytest.raises(BadRequest, match="no Gemma 3") as refusal:
+        gemma3.check_range(zoo.load_policy("tiny", device="cpu"))
+    assert "profile_ranges" in refusal.value.fix

@@ -9,6 +9,7 @@ from torch import nn
 from transformers import Trainer, TrainingArguments
 
 from course_utils import training
+from course_utils.diagnostics import guard_values
 from course_utils.diagnostics.guard import MAX_SKIPPED_STEPS, NonFiniteGuard
 from course_utils.errors import BadRequest, TrainingStopped
 from course_utils.reproductions.reward_model import reward_trainer
@@ -104,11 +105,25 @@ def test_a_checkpoint_that_is_broken_already_is_refused_before_the_first_step(tm
     assert model.num_calls == 0
 
 
-@pytest.mark.parametrize("bad", [{"kl": None}, {"mean_reward": math.nan}, {"margin": -math.inf}])
-def test_a_metric_that_is_not_finite_ends_the_run(bad):
+METRICS = [{"kl": None}, {"eval_loss": math.nan}, {"margin": -math.inf}]
+
+
+@pytest.mark.parametrize("bad", METRICS)
+def test_a_metric_that_is_not_finite_is_said_once_and_ends_no_run(bad, capsys):
     control = SimpleNamespace(should_training_stop=False)
+    guard = NonFiniteGuard()
+    for step in (4, 5):
+        guard.on_log(None, SimpleNamespace(global_step=step), control, logs=bad)
+    assert guard.found is None and not control.should_training_stop
+    assert capsys.readouterr().out.count(f"metric {next(iter(bad))} is") == 1
+
+
+@pytest.mark.parametrize("bad", METRICS)
+def test_a_metric_that_stop_on_names_ends_the_run(bad):
+    control = SimpleNamespace(should_training_stop=False)
+    guard = NonFiniteGuard(stop_on=["kl", "eval_*", "margin"])
     with pytest.raises(TrainingStopped, match=f"metric {next(iter(bad))}"):
-        NonFiniteGuard().on_log(None, SimpleNamespace(global_step=4), control, logs=bad)
+        guard.on_log(None, SimpleNamespace(global_step=4), control, logs=bad)
 
 
 def test_what_does_not_apply_is_not_a_fault():
@@ -148,7 +163,6 @@ def test_a_grad_scaler_may_search_for_its_scale_but_not_for_ever():
     [
         ({"loss": torch.tensor(math.nan)}, "loss"),
         ({"grad_norm": math.inf}, "gradient"),
-        ({"kl": math.nan}, "metric"),
     ],
 )
 def test_a_loop_of_your_own_is_stopped_too(bad, kind):
@@ -163,9 +177,63 @@ def test_the_report_counts_the_bad_values_and_every_skips_steps():
     model.weight.data[:3] = torch.tensor([math.nan, math.inf, -math.inf])
     assert guard.check(step=1, model=model) is None
     value = guard.check(step=2, model=model).to_dict()["values"][0]
-    assert value == dict(name="weight", dtype="float32", num_nan=1, num_inf=2, num_values=4)
+    assert value == dict(
+        name="weight", dtype="float32", num_nan=1, num_inf=2, num_values=4, row=None
+    )
 
 
 def test_an_unknown_action_is_refused():
     with pytest.raises(BadRequest, match="warn"):
         NonFiniteGuard(action="warn")
+
+
+def test_a_loop_with_a_scaler_may_search_for_its_scale_too():
+    model, guard, scaler = Line(), NonFiniteGuard(), torch.amp.GradScaler("cpu")
+    model.weight.grad = torch.full((4,), math.inf)
+    for step in range(1, MAX_SKIPPED_STEPS + 1):
+        guard.check(step=step, loss=0.7, grad_norm=math.inf, model=model, scaler=scaler)
+    with pytest.raises(TrainingStopped, match="gradient weight"):
+        guard.check(step=17, loss=0.7, grad_norm=math.inf, model=model, scaler=scaler)
+
+
+def test_printing_a_guard_says_what_it_has_looked_at():
+    guard = NonFiniteGuard(action="stop")
+    assert "looked at nothing" in repr(guard)
+    guard.check(step=1, loss=0.7)
+    assert "nothing found; it looked 1 times at a loss" in repr(guard)
+    guard.check(step=2, loss=math.nan)
+    assert "step 2: loss loss is not finite" in repr(guard)
+
+
+class Overflowing(Line):
+    """Finite gradients whose total norm is beyond float32."""
+
+    def forward(self, x):
+        return {"loss": (self.weight * x).sum() * 1e20 * 1e-1}
+
+
+def test_max_grad_norm_0_is_named_when_it_makes_finite_gradients_nan(tmp_path):
+    trainer = trainer_for(Overflowing(), tmp_path, max_grad_norm=0.0, optim="sgd")
+    NonFiniteGuard().attach(trainer)
+    with pytest.raises(TrainingStopped, match="gradient weight") as stopped:
+        trainer.train()
+    assert stopped.value.fix.startswith("set max_grad_norm=1.0")
+
+
+@pytest.mark.parametrize("broken", ["all_finite", "gradients", "trainable"])
+def test_whatever_fails_inside_the_guard_the_run_goes_on(broken, monkeypatch, tmp_path):
+    def fail(*_args):
+        raise ZeroDivisionError("planted")
+
+    model, guard = Line(), NonFiniteGuard()
+    trainer = trainer_for(model, tmp_path)
+    guard.attach(trainer)
+    monkeypatch.setattr(guard_values, broken, fail)
+    trainer.train()
+    assert trainer.state.global_step == 6
+    assert "ZeroDivisionError: planted" in repr(guard)
+
+
+def test_a_guard_on_something_else_than_a_trainer_says_what_to_call():
+    with pytest.raises(BadRequest, match=r"guard\.check"):
+        NonFiniteGuard().attach(Line())

@@ -91,6 +91,32 @@ def test_the_table_shows_which_assumption_gives_a_plausible_loss():
     assert found.to_dict()["mean_loss"] == found.mean_loss
 
 
+def test_an_ordinary_loss_is_not_taken_apart():
+    found = decode_logged_loss(1.7328, logging_steps=25, gradient_accumulation_steps=32)
+    assert found.is_ordinary and not found.points_to_filter and found.fix == ""
+    assert "nothing points to a filter" in found.headline and "9.78e-35" in found.headline
+    assert "32 micro-batches (of 0.0541 each)" in found.headline
+
+
+def test_an_ordinary_number_that_the_filter_could_have_made_keeps_the_doubt():
+    found = decode_logged_loss(2.2, logging_steps=10, gradient_accumulation_steps=1)
+    assert found.is_ordinary and "cannot be excluded" in found.headline
+    assert f"a mean of {found.mean_loss:.3g}" in found.headline
+
+
+def test_the_reported_number_points_to_the_filter_with_cause_and_fix():
+    found = decode_logged_loss(1.19e34, logging_steps=25, gradient_accumulation_steps=32)
+    assert found.points_to_filter
+    assert found.text().splitlines()[-1].startswith("fix: logging_nan_inf_filter=False")
+
+
+def test_a_sum_over_micro_batches_and_what_is_no_loss_at_all_are_called_so():
+    summed = decode_logged_loss(44.0, logging_steps=10, gradient_accumulation_steps=16)
+    assert "a sum that was not divided" in summed.headline and "2.75" in summed.headline
+    neither = decode_logged_loss(5e5, logging_steps=10, gradient_accumulation_steps=1)
+    assert "does not explain it" in neither.headline and neither.cause == ""
+
+
 @pytest.mark.parametrize(
     ("logged", "nan_from_step"), [(0.0, 2), (math.nan, 2), (math.inf, 2), (1.0, 1), (1.0, 27)]
 )

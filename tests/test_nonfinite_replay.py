@@ -12,6 +12,8 @@ from course_utils.diagnostics import trace_step, watch
 from course_utils.errors import BadRequest
 
 SILENT = {"then": lambda _report: None}
+NUM_ROWS = 6
+LOSSES = []  # a global: a replay puts back what the loss function encloses
 
 
 class Restless(nn.Module):
@@ -47,7 +49,7 @@ def run_until_broken(model, loss_of, *, num_steps=4, micro_batches=1):
     num_calls = num_steps * micro_batches
     with watch(model, loss_of, **SILENT) as watched:
         for call in range(1, num_calls + 1):
-            watched({"x": torch.randn(6, 4), "breaks": call == num_calls}).backward()
+            watched({"x": torch.randn(NUM_ROWS, 4), "breaks": call == num_calls}).backward()
             if call % micro_batches == 0:
                 optimizer.step()
                 optimizer.zero_grad()
@@ -56,15 +58,16 @@ def run_until_broken(model, loss_of, *, num_steps=4, micro_batches=1):
 
 @pytest.mark.parametrize("micro_batches", [1, 3])
 def test_the_replayed_losses_equal_the_recorded_ones_bit_for_bit(restless, micro_batches):
-    losses = []
+    LOSSES.clear()
 
     def loss_of(batch):
         loss = restless(batch["x"])
-        losses.append(loss.item())
+        if len(batch["x"]) == NUM_ROWS:  # not a row that is tried alone
+            LOSSES.append(loss.item())
         return broken(loss, restless) if batch["breaks"] else loss
 
     report = run_until_broken(restless, loss_of, micro_batches=micro_batches)
-    recorded, replayed = losses[: 4 * micro_batches], losses[4 * micro_batches :]
+    recorded, replayed = LOSSES[: 4 * micro_batches], LOSSES[4 * micro_batches :]
     assert replayed == recorded[-micro_batches:]
     assert (report.operation, report.step, report.micro_batch) == ("div", 4, micro_batches)
 
@@ -81,9 +84,10 @@ def test_a_loss_with_a_state_of_its_own_is_said_to_differ_and_nobody_is_blamed(r
     assert report.found
     assert report.origin is None
     assert "The replay differed" in report.headline
+    assert len(seen) == 4  # and the replay has left no trace in it
 
 
-def test_a_batch_overwritten_in_place_is_said_to_differ(restless):
+def test_a_batch_overwritten_in_place_is_replayed_from_a_private_copy(restless):
     optimizer = torch.optim.SGD(restless.parameters(), lr=1e-2)
     x = torch.randn(6, 4)
     loss_of = lambda batch: broken(restless(batch), restless)  # noqa: E731
@@ -91,16 +95,18 @@ def test_a_batch_overwritten_in_place_is_said_to_differ(restless):
         watched(x).backward()
         x.zero_()
         optimizer.step()
-    assert "The replay differed" in watched.report.headline
+    assert (watched.report.operation, watched.report.phase) == ("div", "backward")
+    assert watched.report.batch.any()
 
 
-def test_a_nan_that_the_replay_does_not_show_is_said_to_differ(restless):
+def test_a_nan_that_the_replay_does_not_show_came_after_backward(restless):
     optimizer = torch.optim.SGD(restless.parameters(), lr=1e-2)
     with watch(restless, lambda x: restless(x), **SILENT) as watched:
         watched(torch.randn(6, 4)).backward()
         restless.head.bias.grad.fill_(float("nan"))  # as a hook or a broken kernel would
         optimizer.step()
-    assert "gradients were not finite, and are now" in watched.report.headline
+    assert "head.bias" in watched.report.headline
+    assert watched.report.kind == "gradients changed after backward"
 
 
 def test_watching_does_not_change_the_run():

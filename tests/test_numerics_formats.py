@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_utils.errors import BadRequest
-from course_utils.numerics import draw_number_line, draw_ulp, float_format, format_table
+from course_utils.numerics import draw_number_line, draw_numbers, float_format, format_table
 
 KNOWN_TO_TORCH = ["float32", "bfloat16", "float16", "float8_e5m2", "float8_e4m3fn"]
 
@@ -108,9 +108,17 @@ def test_the_number_line_names_the_widest_and_the_narrowest_format():
     plt.close()
 
 
-def test_the_ulp_staircase_marks_where_a_format_ends():
+def test_the_ticks_of_a_format_are_its_numbers():
     _, ax = plt.subplots()
-    draw_ulp(ax, ("fp16", "bf16"), low=1, high=2**18)
-    assert "not finite" in ax.texts[0].get_text() and ax.texts[1].get_text() == "bfloat16"
-    assert ax.get_title() == "Around 2.6214e+05, bfloat16 steps by 2048"
+    draw_numbers(ax, ("fp16", "bf16"), low=1000, high=1020)
+    ticks = [line.get_positions() for line in ax.collections]
+    assert ticks[0][:3] == [1000.0, 1000.5, 1001.0] and ticks[1] == [
+        1000,
+        1004,
+        1008,
+        1012,
+        1016,
+        1020,
+    ]
+    assert ax.get_title() == "From 1000 to 1020: 41 numbers in float16, 6 in bfloat16"
     plt.close()

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from course_utils import lesson, progress
 from course_utils.errors import BadRequest, DidNotFail, NotPassed
 from course_utils.exercises import find_exercise, find_lesson
 from course_utils.exercises.declare import TODO
+from course_utils.passed_answers import PassedAnswers
 from course_utils.progress import Progress
 
 
@@ -78,6 +80,17 @@ def test_a_later_cell_gets_the_courses_answer_until_the_student_has_one(store, c
     assert "the course's answer is used" in capsys.readouterr().out
     mean.check(right[1])
     assert mean.answer is right[1]
+
+
+def test_the_variants_of_an_exercise_are_kept_apart(store, capsys):
+    plain = {"expects": (int,), "form": None, "criteria": (), "right": (0,), "wrong": ()}
+    first = replace(find_exercise("00.1"), **plain)
+    second = replace(first, title="The other case", right=(1,))
+    PassedAnswers(store).keep(first, 7)
+    store.record_check("00.1", outcome="passed", points=1)
+    answers = PassedAnswers(store)
+    assert (answers.answer(first), answers.answer(second)) == (7, 1)
+    assert f"you passed {first.title}, not this one" in capsys.readouterr().out
 
 
 def test_strict_raises_at_a_check_that_is_not_passed(store):

@@ -7,9 +7,16 @@ import pytest
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
-from transformers import BertConfig, BertModel, Trainer, TrainingArguments
+from transformers import (
+    BertConfig,
+    BertModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    Trainer,
+    TrainingArguments,
+)
 
-from course_utils.diagnostics import profile_ranges
+from course_utils.diagnostics import audit_gradients, profile_ranges
 from course_utils.diagnostics.range_profile import Kind
 from course_utils.errors import BadRequest
 from course_utils.zoo import load_policy, load_tokenizer
@@ -148,6 +155,68 @@ def test_squared_gradients_vanish_where_the_gradients_do_not():
     fmt = profile.survives("fp16").format
     state = {m.detail: m.magnitudes.share_lost(fmt) for m in profile.of(Kind.OPTIMIZER)}
     assert state == {"weight exp_avg": 0.0, "weight exp_avg_sq": 1.0}  # 1e-4 and 1e-9
+
+
+def test_adamw_in_half_does_not_pass_and_neither_does_its_plan_in_float32():
+    """Real AdamW on real half weights dies in its first step: both profiles have to say so."""
+    planned, real = load_policy("tiny", device="cpu"), load_policy("tiny", device="cpu").half()
+    optimizers = [torch.optim.AdamW(model.parameters(), lr=1e-4) for model in (planned, real)]
+    before, after = (
+        profile_ranges(model, text(), optimizer=optimizer)
+        for model, optimizer in zip((planned, real), optimizers, strict=True)
+    )
+    assert not before.survives("fp16") and before.survives("fp16").divides_by_zero
+    assert "optimizer divides by becomes 0" in before.headline and "holds" not in before.headline
+    assert before.survives("bf16") and before.survives("fp32")
+    assert not after.survives("fp16") and "after the step holds" in after.headline
+    assert "float32" in before.fix and "the optimizer's step made it" in after.cause
+    real(**text()).loss.backward()
+    optimizers[1].step()
+    assert not all(weight.isfinite().all() for weight in real.parameters())
+
+
+def test_an_eps_that_half_can_say_leaves_the_share_of_lost_state_in_the_headline():
+    model = Scales(1.0)
+    optimizer = torch.optim.AdamW(model.parameters(), eps=1e-4)
+    profile = profile_ranges(
+        model, torch.ones(1, 1), loss_of=lambda x: model(x).sum() * 1e-3, optimizer=optimizer
+    )
+    verdict = profile.survives("fp16")
+    assert verdict and not verdict.divides_by_zero and verdict.state_lost == 0.5
+    assert "50.0% of the optimizer's state becomes 0" in profile.headline
+
+
+@pytest.mark.parametrize(
+    ("settings", "unseen"),
+    [({"backward": False}, "backward and optimizer state"), ({}, "optimizer state")],
+)
+def test_the_verdict_says_what_it_does_not_rest_on(settings, unseen):
+    profile = profile_ranges(load_policy("tiny", device="cpu"), text(), **settings)
+    assert profile.headline.endswith(f"Not examined: {unseen}.")
+    assert profile.survives("fp16").to_dict()["examined"][0] == "forward"
+
+
+def test_an_overflow_under_autocast_is_blamed_on_the_format_it_was_computed_in():
+    model = gemma(20_000.0)
+
+    def loss_of(batch):
+        with torch.autocast("cpu", dtype=torch.float16):
+            return model(**batch).loss
+
+    profile = profile_ranges(model, text(), loss_of=loss_of)
+    verdict = profile.survives("float32")
+    assert "left float16 itself" in verdict.headline and verdict.first.dtype == "float16"
+    assert verdict.first.place == "output of model.layers.2.post_feedforward_layernorm"  # a -inf
+    assert "Measured in float16" in profile.text()
+
+
+def test_a_compiled_llama_is_profiled_and_audited_by_its_own_names():
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "vocab_size": 32}
+    model = LlamaForCausalLM(LlamaConfig(**sizes, num_attention_heads=2))
+    batch = {"input_ids": torch.arange(8).view(2, 4), "labels": torch.arange(8).view(2, 4)}
+    compiled = torch.compile(model, backend="eager")
+    assert audit_gradients(compiled, batch).is_healthy
+    assert "model.layers.0" in profile_ranges(compiled, batch).by_layer()
 
 
 @pytest.mark.parametrize("kind", [Kind.ACTIVATIONS, Kind.GRADIENTS])

@@ -35,12 +35,13 @@ def reset(name: str) -> None:
 
 
 def reset_lesson(repository: Repository, stem: str) -> None:
-    """Replace the student's copy by a new one; forget its exercises and predictions."""
+    """Replace the student's copy by a new one; forget its exercises, predictions and votes."""
     source, path = load_source(repository.source_path(stem)), repository.student_path(stem)
     kept = keep_aside(path) if path.exists() else None
     write_notebook(path, student_notebook(source))
-    for item in (*source.lesson.exercises, *source.lesson.predictions):
-        Progress(repository.progress_path).forget(item.id)
+    items = (*source.lesson.exercises, *source.lesson.predictions)
+    for name in (*(item.id for item in items), source.lesson.topic):
+        Progress(repository.progress_path).forget(name)
     click.echo(f"notebooks/{path.name} is new{f'; yours is kept as {kept.name}' if kept else ''}")
 
 

@@ -3,9 +3,8 @@
 Nothing here explains a death: it says what is in the evidence and what is not.
 """
 
-import re
+import shlex
 import signal
-import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -18,52 +17,25 @@ from course_utils.diagnostics.children import (
     python_command,
     run_process,
 )
+from course_utils.diagnostics.evidence import (
+    FIXES,
+    MEANINGS,
+    RAISED,
+    Frame,
+    exception_in,
+    fault_in,
+    last_line_in,
+    missing_in,
+    own_frame,
+    shorten,
+    stack_in,
+)
+from course_utils.diagnostics.launched import launcher_at, run_launcher
+from course_utils.diagnostics.memory import say_bytes
+from course_utils.diagnostics.rank_ends import RankEnd, advise, describe, rank_end, ranks_table
 from course_utils.diagnostics.traps import SELF_RAISED
 from course_utils.errors import BadRequest
 from course_utils.report import Report, Table
-
-FATAL = re.compile(r"^(?:Fatal Python error|Windows fatal exception): (.+)$", re.M)
-DUMP = re.compile(r"^(?:Current thread|Stack) .*\(most recent call first\):\n((?:  .*\n?)+)", re.M)
-FRAME = re.compile(r'^  File "(.+)", line (\d+)(?: in |, in )(.+)$', re.M)
-TRACEBACK = "Traceback (most recent call last):\n"
-RAISED = re.compile(r"^([A-Za-z_][\w.]*)(?:: (.*))?$")
-WARNING = re.compile(r"^.+:\d+: \w+Warning: .*\n(?:  .*\n)?", re.M)
-OURS = ("callee.py", "runpy.py", "<frozen runpy>")  # the frames that start every child
-COURSE = str(Path(__file__).parents[1])  # as much a library as any other, for who calls it
-INSTALLED = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
-LIBRARIES = (*INSTALLED, COURSE, "<frozen")
-MAX_LINE = 100
-
-# What engineers look for first; an autopsy says which of them the output does not hold.
-USUAL_EVIDENCE = {
-    "a Python exception": r"^Traceback ",
-    "nan or inf": r"\b(nan|inf)\b",
-    "out of memory": r"out of memory|MemoryError",
-}
-
-# Sources: POSIX signal(7); Python's faulthandler. Kept out of the table: evidence comes first.
-MEANINGS = {
-    "SIGFPE": "an integer division by zero, or the smallest integer divided by -1, in native code; "
-    "float faults only if a program unmasked them",
-    "SIGSEGV": "native code touched memory that is not its own",
-    "SIGABRT": "native code gave up by itself: abort(), or a failed assertion",
-    "SIGBUS": "a memory address without memory behind it, such as a full /dev/shm",
-    "SIGILL": "an instruction that this processor does not have",
-    "SIGKILL": "killed from outside, often by the kernel for using too much memory; no dump",
-}
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One line of a stack: the file's name without its folder, and whether a library owns it."""
-
-    file: str
-    line: int
-    function: str
-    is_library: bool
-
-    def __str__(self) -> str:
-        return f"{self.file}, line {self.line}, in {self.function}"
 
 
 @dataclass(frozen=True)
@@ -80,6 +52,8 @@ class Autopsy(Report):
     stdout: str
     stderr: str
     timeout_s: float
+    peak_memory: int | None = None  # bytes, of the child itself; None where it was not measured
+    ranks: tuple[RankEnd, ...] = ()  # of a run under a launcher
 
     @property
     def signal_name(self) -> str | None:
@@ -91,15 +65,12 @@ class Autopsy(Report):
     @property
     def fault(self) -> str | None:
         """The fault handler's name for the death, such as "Floating point exception"."""
-        match = FATAL.search(self.stderr)
-        return match[1] if match else None
+        return fault_in(self.stderr)
 
     @property
     def exception(self) -> str | None:
         """The last line of the last Python traceback, such as "ValueError: no"."""
-        lines = reversed(self.stderr.rpartition(TRACEBACK)[2].splitlines())
-        found = next((line for line in lines if RAISED.match(line)), None)
-        return found if TRACEBACK in self.stderr and self.exit_code == 1 else None
+        return exception_in(self.stderr) if self.exit_code == 1 else None
 
     @property
     def outcome(self) -> str:
@@ -116,37 +87,38 @@ class Autopsy(Report):
         return MEANINGS.get(self.signal_name)
 
     @property
+    def cause(self) -> str:
+        """What usually sends this signal; of several ranks, what the others waited for."""
+        return advise(self.ranks)[0] if self.ranks else self.meaning or ""
+
+    @property
+    def fix(self) -> str:
+        """What to do about this signal, or about a run that does not end."""
+        if self.ranks:
+            return advise(self.ranks)[1]
+        if self.timed_out:
+            return "look why the line above does not return, or give more than timeout_s="
+        return FIXES.get(self.signal_name, "")
+
+    @property
     def stack(self) -> tuple[Frame, ...]:
         """Where it died, innermost frame first; empty if nothing was dumped."""
-        dump = DUMP.search(self.stderr)
-        if dump:
-            found = FRAME.findall(dump[1])
-        elif self.exception:
-            found = FRAME.findall(self.stderr.rpartition(TRACEBACK)[2])[::-1]
-        else:
-            found = []
-        frames = tuple(_frame(*parts) for parts in found)
-        return tuple(frame for frame in frames if frame.file not in OURS)
+        return stack_in(self.stderr, raised=self.exception is not None)
 
     @property
     def last_line(self) -> str | None:
         """The last thing written to stdout, or else to stderr, but for Python's warnings."""
-        before_the_end = FATAL.split(self.stderr)[0].split(TRACEBACK)[0]
-        lines = [*WARNING.sub("", before_the_end).splitlines(), *self.stdout.splitlines()]
-        return next((line.strip() for line in reversed(lines) if line.strip()), None)
+        return last_line_in(self.stdout, self.stderr)
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Usual evidence that the output does not hold."""
-        output = f"{self.stdout}\n{self.stderr}"
-        return tuple(
-            name
-            for name, pattern in USUAL_EVIDENCE.items()
-            if not re.search(pattern, output, re.M | re.I)
-        )
+        return missing_in(f"{self.stdout}\n{self.stderr}")
 
     @property
     def headline(self) -> str:
+        if self.ranks:
+            return describe(self.ranks, self.exit_code, self.timeout_s, timed_out=self.timed_out)
         if self.timed_out:
             return f"the child was still running after {self.timeout_s:g} s and was stopped"
         if self.signal_name:
@@ -154,17 +126,19 @@ class Autopsy(Report):
             codes = f"signal {number}; return code {-number}; a shell prints status {128 + number}"
             return f"the child died of {self.signal_name} ({codes})"
         if self.exception:
-            return f"the child ended with exit code 1: {_shorten(self.exception)}"
+            return f"the child ended with exit code 1: {shorten(self.exception)}"
         if self.exit_code > 0x8000_0000:  # Windows has no signals, only status codes
             return f"the child died of Windows status {self.exit_code:#X}"
         return f"the child ended with exit code {self.exit_code}"
 
     def table(self) -> Table:
-        rows = [("last line of output", _shorten(self.last_line or "none"))]
+        if self.ranks:
+            return ranks_table(self.ranks)
+        rows = [("last line of output", shorten(self.last_line or "none"))]
         if self.stack:
             where = "was in" if self.timed_out else "died in"
             rows.append((where, str(self.stack[0])))
-            caller = next((frame for frame in self.stack if not frame.is_library), self.stack[0])
+            caller = own_frame(self.stack)
             if caller != self.stack[0]:
                 rows.append(("called from", str(caller)))
         if self.fault and not self.timed_out:
@@ -173,13 +147,17 @@ class Autopsy(Report):
             rows.insert(0, ("the signal", SELF_RAISED))
         if self.exit_code:
             rows.append(("not in the log", ", ".join(self.missing) or "nothing is missing"))
+        if self.exit_code and self.peak_memory:
+            rows.append(("peak memory", say_bytes(self.peak_memory)))
         return Table(columns=("evidence", "found"), rows=rows)
 
     def to_dict(self) -> dict:
         found = {name: getattr(self, name) for name in ("exit_code", "timed_out", "signal_name")}
         found |= {name: getattr(self, name) for name in ("fault", "exception", "outcome")}
+        found |= {name: getattr(self, name) for name in ("last_line", "meaning", "cause", "fix")}
+        found |= {"peak_memory": self.peak_memory, "missing": list(self.missing)}
         stack = [asdict(frame) for frame in self.stack]
-        return {**found, "stack": stack, "last_line": self.last_line, "missing": list(self.missing)}
+        return {**found, "stack": stack, "ranks": [asdict(rank) for rank in self.ranks]}
 
 
 def run_in_child(
@@ -192,7 +170,8 @@ def run_in_child(
 
     Args:
         target: a function (of a module, a notebook or a closure), the path of a Python script, or
-            a list of strings that is a whole command.
+            a list of strings that is a whole command. Under torchrun, `accelerate launch` or
+            `python -m torch.distributed.run`, `ranks` holds the end of each process.
         args: what the function is called with, or the script's arguments.
         timeout_s: after that long the child writes its stack and is killed.
         env: environment variables to add.
@@ -210,16 +189,34 @@ def run_in_child(
         ending = call_in_process(target, args, timeout_s=timeout_s, env=env)
     elif isinstance(target, str | Path):
         if not Path(target).is_file():
+            words = shlex.split(str(target))
+            example = words if len(words) > 1 else ["python", "-c", "..."]
             raise BadRequest(
                 f"there is no script {str(target)!r}",
                 why="a string or a path names a Python script to run",
-                fix="give an existing path, or a list such as ['python', '-c', '...']",
+                fix=f"give an existing path; a whole command is a list: {example}",
             )
         command = python_command(str(target), *map(str, args))
         ending = run_process(command, timeout_s=timeout_s, env=env)
     else:
-        ending = run_process([*map(str, target), *map(str, args)], timeout_s=timeout_s, env=env)
+        argv = _command(target, args)
+        if (at := launcher_at(argv)) is not None:
+            launched = run_launcher(argv, at, timeout_s=timeout_s, env=env)
+            ranks = tuple(rank_end(rank, launched.first) for rank in launched.ranks)
+            return _autopsy(launched.ending, timeout_s, ranks)
+        ending = run_process(argv, timeout_s=timeout_s, env=env)
     return _autopsy(ending, timeout_s)
+
+
+def _command(target: object, args: tuple) -> list[str]:
+    if isinstance(target, Sequence) and target:
+        return [*map(str, target), *map(str, args)]
+    raise BadRequest(
+        f"{type(target).__name__} {target!r} cannot be run in a child",
+        why="a child runs a function, a Python script or a command",
+        fix="pass the function itself (train, not train()), a path, or a list such as "
+        "['torchrun', '--nproc-per-node', '2', 'train.py']",
+    )
 
 
 @contextmanager
@@ -243,16 +240,5 @@ def warm_children(
         yield run
 
 
-def _autopsy(ending: Ending, timeout_s: float) -> Autopsy:
-    return Autopsy(**asdict(ending), timeout_s=timeout_s)
-
-
-def _frame(path: str, line: str, function: str) -> Frame:
-    # Notebook cells run as files in /tmp/ipykernel_<pid>/, or as "<ipython-input-3-...>".
-    file = "notebook cell" if "ipykernel_" in path or "<ipython" in path else Path(path).name
-    is_library = path.startswith(LIBRARIES) or "site-packages" in path
-    return Frame(file, int(line), function, is_library)
-
-
-def _shorten(line: str) -> str:
-    return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 3]}..."
+def _autopsy(ending: Ending, timeout_s: float, ranks: tuple[RankEnd, ...] = ()) -> Autopsy:
+    return Autopsy(**asdict(ending), timeout_s=timeout_s, ranks=ranks)

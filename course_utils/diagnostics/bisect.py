@@ -4,6 +4,7 @@ It never changes a setting's value: a probe takes each from the one configuratio
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
@@ -134,6 +135,7 @@ def bisect_config(
     preload: Sequence[str] = (),
     timeout_s: float = 60.0,
     env: Mapping[str, str] | None = None,
+    in_child: Callable[..., Autopsy] | None = None,
 ) -> Bisection:
     """Find the settings that make `works` die as `dies` does.
 
@@ -146,6 +148,7 @@ def bisect_config(
         preload: modules that `probe` imports inside itself, such as "trl.trainer.grpo_trainer".
         timeout_s: limit of each probe.
         env: environment variables for the children.
+        in_child: what `warm_children` yields, to share its imports; `preload` and `env` are its.
 
     Raises:
         BadRequest: the configurations do not differ, or the working one does not work.
@@ -160,9 +163,11 @@ def bisect_config(
     >>> print(bisect_config(good, bad, train).headline)
     AssertionError needs 2 of 3 settings together: bf16=True, steps=9
     """
+    _check_request(works, dies, probe)
     names = [name for name in {**dies, **works} if _get(works, name) != _get(dies, name)]
     tried: dict[tuple[str, ...], str] = {}
-    with warm_children(preload=preload, env=env) as run:
+    children = nullcontext(in_child) if in_child else warm_children(preload=preload, env=env)
+    with children as run:
 
         def outcome(settings: tuple[str, ...]) -> str:
             if settings not in tried:
@@ -181,6 +186,23 @@ def bisect_config(
     probes = tuple(Probe(settings, ended) for settings, ended in tried.items())
     values = {name: _get(dies, name) for name in names}
     return Bisection(failure, values, tuple(causes), probes)
+
+
+def _check_request(works: object, dies: object, probe: object) -> None:
+    for config in (works, dies):
+        if not isinstance(config, Mapping):
+            raise BadRequest(
+                f"a configuration is a {type(config).__name__}",
+                why="settings are swapped by their names",
+                fix="give dicts of settings, and build the rest in the probe: "
+                "lambda settings: train(GRPOConfig(**settings))",
+            )
+    if not callable(probe):
+        raise BadRequest(
+            f"the probe is a {type(probe).__name__}",
+            why="it is called anew for each set of settings, in a child",
+            fix="pass the function itself, train and not train(config)",
+        )
 
 
 def _get(config: Mapping[str, object], name: str) -> object:

@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,11 +22,15 @@ from types import ModuleType
 import dill
 import psutil
 
+from course_utils.diagnostics.memory import PeakMemory
 from course_utils.errors import BadRequest, Unsupported
 
 CAN_FORK = hasattr(os, "fork")  # Linux and macOS; not Windows
 STACK_S = 2.0  # what a stuck child gets to write its stack before it is killed
+LOOK_S = 0.1  # between two looks at a running child
 KEPT_CHARS = 200_000  # of each output stream, the end
+EXPIRED = (subprocess.TimeoutExpired, psutil.TimeoutExpired)
+FAMILY = "COURSE_FAMILY"  # every process that a child starts inherits this variable
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class Ending:
     timed_out: bool
     stdout: str
     stderr: str
+    peak_memory: int | None = None  # bytes, of the child itself
 
 
 def run_process(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str]) -> Ending:
@@ -47,9 +54,10 @@ def run_process(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str]
         out, err = Path(folder, "stdout"), Path(folder, "stderr")
         with out.open("wb") as stdout, err.open("wb") as stderr:
             streams = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": stderr}
-            with _in_own_session(argv, env=env, **streams) as process:
-                timed_out = stopped_by_limit(process, timeout_s)
-        return Ending(process.returncode, timed_out, tail(out), tail(err))
+            with in_own_session(argv, env=env, **streams) as process:
+                memory = PeakMemory(process.pid)
+                timed_out = stopped_by_limit(process, timeout_s, memory.look)
+        return Ending(process.returncode, timed_out, tail(out), tail(err), memory.bytes)
 
 
 def python_command(*arguments: str) -> list[str]:
@@ -87,7 +95,7 @@ class WarmParent:
         if not CAN_FORK:
             return self
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._errors}
-        self._session = _in_own_session(_callee(), env=self._env, **pipes)
+        self._session = in_own_session(_callee(), env=self._env, **pipes)
         self._process = self._session.__enter__()
         try:
             self._ask({"preload": self._preload})
@@ -130,20 +138,35 @@ class WarmParent:
         return json.loads(answer)
 
 
-def stopped_by_limit(process: subprocess.Popen | psutil.Process, timeout_s: float) -> bool:
+def stopped_by_limit(
+    process: subprocess.Popen | psutil.Process,
+    timeout_s: float,
+    look: Callable[[], None] = lambda: None,
+) -> bool:
     """Wait for a child's end; past the limit, let it write its stack, then kill it."""
-    expired = (subprocess.TimeoutExpired, psutil.TimeoutExpired)
-    try:
-        process.wait(timeout_s)
+    if wait_looking(process, timeout_s, look):
         return False
-    except expired:
-        process.send_signal(signal.SIGABRT)  # on which the fault handler writes the stack
+    process.send_signal(signal.SIGABRT)  # on which the fault handler writes the stack
     try:
         process.wait(STACK_S)
-    except expired:
+    except EXPIRED:
         process.kill()
         process.wait()
     return True
+
+
+def wait_looking(
+    process: subprocess.Popen | psutil.Process, timeout_s: float, look: Callable[[], None]
+) -> bool:
+    """Wait until the process ends (True) or the time is up (False), and look now and then."""
+    deadline, pause = time.monotonic() + timeout_s, 0.01
+    while (left := deadline - time.monotonic()) > 0:
+        look()
+        with suppress(*EXPIRED):
+            process.wait(min(pause, left))
+            return True
+        pause = min(2 * pause, LOOK_S)
+    return False
 
 
 def tail(path: Path) -> str:
@@ -152,34 +175,44 @@ def tail(path: Path) -> str:
 
 
 @contextmanager
-def _in_own_session(
+def in_own_session(
     argv: Sequence[str], *, env: Mapping[str, str], **streams: object
 ) -> Iterator[subprocess.Popen]:
     """A process whose whole family is gone when the block ends, however it ends."""
     path = os.pathsep.join(filter(None, sys.path))  # so that the child imports what we import
-    everything = {**os.environ, "PYTHONPATH": path, **env}
+    mark = uuid.uuid4().hex
+    everything = {
+        **os.environ,
+        "PYTHONPATH": path,
+        **env,
+        FAMILY: f"{os.environ.get(FAMILY, '')} {mark}",
+    }
     with subprocess.Popen(argv, env=everything, start_new_session=True, **streams) as process:
         try:
             yield process
         finally:
-            _kill_family(process)
+            _kill_family(process, mark)
 
 
-def _kill_family(process: subprocess.Popen) -> None:
+def _kill_family(process: subprocess.Popen, mark: str) -> None:
     for stream in (process.stdin, process.stdout):
         if stream:
             stream.close()
-    if CAN_FORK:
-        for pid in psutil.pids():
-            with suppress(ProcessLookupError, PermissionError):  # it just ended; it is not ours
-                if os.getsid(pid) == process.pid:
-                    os.kill(pid, signal.SIGKILL)
-    else:
-        with suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(process.pid).children(recursive=True):
-                child.kill()
-        process.kill()
+    # Ended, or not ours.
+    gone = (ProcessLookupError, PermissionError, psutil.Error)
+    for pid in psutil.pids():
+        with suppress(*gone):
+            if _is_family(pid, process.pid, mark):
+                psutil.Process(pid).kill()
+    process.kill()
     process.wait()
+
+
+def _is_family(pid: int, session: int, mark: str) -> bool:
+    """By session, or by the mark: torchrun gives each rank a session of its own."""
+    if CAN_FORK and os.getsid(pid) == session:
+        return True
+    return mark in psutil.Process(pid).environ().get(FAMILY, "").split()
 
 
 def _callee(*arguments: str) -> list[str]:

@@ -5,6 +5,13 @@ multiplied here: on an affected machine that would end the process.
 
 float16 products die as well: vllm#2798, vllm#4392, pytorch#152017.
 
+Which of two libraries is loaded is decided by how torch's own library names its folders: DT_RPATH
+goes before LD_LIBRARY_PATH, DT_RUNPATH after it (ld.so(8)). Read in the wheels on the package
+index: torch 2.1.2, 2.4.1, 2.5.1 and 2.13.0 carry DT_RPATH, on purpose (pytorch/builder#1150), so
+there a library on LD_LIBRARY_PATH is not loaded. Others do not: torch 1.12 for CUDA 11.3
+(pytorch#80637), conda's of 2019 (pytorch#19309), ROCm's of 2023 (pytorch/builder#1468), and most
+built from source.
+
 Sources: huggingface/trl#2906; pytorch#133548 and #152017; vllm#2798 and #4392; Paddle#66921;
 LlamaFactory#2750 and #6741; Seed-Coder#11; EasyAnimate#32; diffusers#11241. All of them on H20.
 """
@@ -19,6 +26,8 @@ from shutil import which
 
 from packaging.version import Version
 
+from course_utils.diagnostics.elf import read_dynamic
+from course_utils.errors import BadRequest
 from course_utils.report import Report, Table
 
 KNOWN_BAD = "12.1.3.1"
@@ -29,6 +38,11 @@ GOOD_CUDA = "11.8"  # EasyAnimate#32, HunyuanVideo#11
 AFFECTED_GPU = "H20"
 # [inferred] CUDA 12.1 builds of torch pin or bundle 12.1.3.1; read for torch 2.4.1's metadata.
 PINNED = {"12.1": KNOWN_BAD}
+SEARCHED = {
+    "RPATH": "torch's own folders, then LD_LIBRARY_PATH (DT_RPATH)",
+    "RUNPATH": "LD_LIBRARY_PATH, then torch's own folders (DT_RUNPATH)",
+    "unknown": "in an order that could not be read",
+}
 WHEELS = {"11": "nvidia-cublas-cu11", "12": "nvidia-cublas-cu12", "13": "nvidia-cublas"}
 
 
@@ -41,9 +55,11 @@ class CublasEnvironment:
         cuda: CUDA that torch was built for, such as "12.1"; None for a build without CUDA.
         wheel: version of the installed nvidia-cublas wheel; None if there is none.
         on_library_path: version of the libcublas that LD_LIBRARY_PATH finds first; "unknown" if
-            its file name does not say; None if there is none. Of the same major version as
-            `cuda` it wins over the wheel; of another it is not looked at.
+            its file name does not say; None if there is none. One of another major version than
+            `cuda` has another name, and is not looked at.
         gpus: names of the GPUs; empty if there is none.
+        search: how libtorch_cuda.so names the folders of its libraries. "RPATH", as in torch's
+            own CUDA wheels: before LD_LIBRARY_PATH. "RUNPATH": after it. "unknown": not read.
     """
 
     torch_version: str
@@ -51,6 +67,7 @@ class CublasEnvironment:
     wheel: str | None = None
     on_library_path: str | None = None
     gpus: tuple[str, ...] = ()
+    search: str = "RPATH"
 
 
 @dataclass(frozen=True)
@@ -75,6 +92,7 @@ class CublasDiagnosis(Report):
             ("GPU", ", ".join(env.gpus) or "none"),
             ("cuBLAS", f"{self.version} ({self.loaded_from})" if self.version else "not known"),
         ]
+        rows += [("searched", SEARCHED[env.search])] if env.on_library_path else []
         rows += [("what to do", self.fix)] if self.fix else []
         return Table(columns=("item", "found"), rows=rows)
 
@@ -92,6 +110,7 @@ def diagnose_cublas(environment: CublasEnvironment) -> CublasDiagnosis:
     >>> print(diagnose_cublas(h20).headline)
     bf16 SIGFPE of trl#2906: affected; cuBLAS 12.1.3.1 on an H20 is the reported pair
     """
+    _check_search(environment.search)
     loaded, loaded_from = _loaded(environment)
 
     def verdict(word: str, why: str, fix: str = "") -> CublasDiagnosis:
@@ -104,7 +123,7 @@ def diagnose_cublas(environment: CublasEnvironment) -> CublasDiagnosis:
     if environment.cuda == GOOD_CUDA:
         return verdict("not affected", f"torch built for CUDA {GOOD_CUDA} is reported to work")
     if loaded in (None, "unknown"):
-        fix = f"unset LD_LIBRARY_PATH, or install nvidia-cublas-cu12=={RECOMMENDED}"
+        fix = f"unset LD_LIBRARY_PATH, and install nvidia-cublas-cu12=={RECOMMENDED}"
         return verdict("cannot tell", "the version of the cuBLAS that is loaded is not known", fix)
     if loaded in KNOWN_GOOD:
         return verdict("not affected", f"cuBLAS {loaded} is reported to work")
@@ -136,14 +155,32 @@ def read_cublas_environment() -> CublasEnvironment:
         wheel=_wheel_version(cuda),
         on_library_path=_library_path_version(os.environ.get("LD_LIBRARY_PATH", ""), cuda),
         gpus=_gpu_names(),
+        search=_search(Path(torch.__file__).parent / "lib" / "libtorch_cuda.so", cuda),
     )
+
+
+def _check_search(search: str) -> None:
+    if search not in SEARCHED:
+        raise BadRequest(
+            f"search={search!r}",
+            why="it says whether torch's own folders are searched before LD_LIBRARY_PATH",
+            fix=f"give one of {', '.join(map(repr, SEARCHED))}",
+        )
 
 
 def _loaded(env: CublasEnvironment) -> tuple[str | None, str]:
     """Version of the cuBLAS that wins, and where it comes from."""
-    found = env.on_library_path
-    if found and (found == "unknown" or found.split(".")[0] == _major(env.cuda)):
+    found, own = env.on_library_path, _own(env)
+    fits = found and (found == "unknown" or found.split(".")[0] == _major(env.cuda))
+    if fits and env.search == "unknown" and own[0] not in (None, found):
+        return "unknown", "LD_LIBRARY_PATH or torch's own folders"
+    if fits and (env.search == "RUNPATH" or own[0] is None):
         return found, "LD_LIBRARY_PATH"
+    return own
+
+
+def _own(env: CublasEnvironment) -> tuple[str | None, str]:
+    """Version of the cuBLAS in torch's own folders, and what put it there."""
     if env.wheel:
         return env.wheel, "wheel"
     if env.cuda in PINNED:
@@ -158,6 +195,8 @@ def _replace(env: CublasEnvironment, loaded_from: str) -> str:
         return first if env.wheel in KNOWN_GOOD else f"{first}; then {wheel}"
     if loaded_from == "wheel":
         return f"{wheel} (or a torch built for CUDA {GOOD_CUDA})"
+    if env.search == "RPATH":  # neither a wheel nor LD_LIBRARY_PATH replaces a bundled file
+        return f"install torch anew with pip, so that its cuBLAS is a wheel; then {wheel}"
     # LlamaFactory#2750: a wheel does not replace a bundled file, but LD_LIBRARY_PATH goes first.
     return f"{wheel}, and put its folder nvidia/cublas/lib on LD_LIBRARY_PATH"
 
@@ -187,6 +226,16 @@ def _library_path_version(library_path: str, cuda: str | None) -> str | None:
             number = file.name.removeprefix("libcublas.so.")
             return number if "." in number else "unknown"
     return None
+
+
+def _search(library: Path, cuda: str | None) -> str:
+    """How torch's library finds cuBLAS; its own folders count only if cuBLAS lies in one."""
+    dynamic = read_dynamic(library)
+    if dynamic is None:
+        return "RPATH" if cuda is None else "unknown"  # without CUDA nothing is looked for
+    name = f"libcublas.so.{_major(cuda)}"
+    holds = any(Path(folder, name).exists() for folder in dynamic.rpath)
+    return dynamic.search if holds else "RUNPATH"
 
 
 def _gpu_names() -> tuple[str, ...]:

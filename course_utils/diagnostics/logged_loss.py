@@ -12,6 +12,10 @@ import numpy as np
 from course_utils.errors import BadRequest, ShapeMismatch
 from course_utils.report import Report, Table
 
+# A guess among a vocabulary of 256,000 tokens costs ln(256000) nats; few losses lie above.
+LARGEST_ORDINARY = math.log(256_000)
+SMALLEST_ORDINARY = 1e-3
+
 
 def simulate_logged_loss(
     losses: Sequence[float], *, logging_steps: int, gradient_accumulation_steps: int
@@ -89,11 +93,66 @@ class LoggedLoss(Report):
         return self.logged / self.factor
 
     @property
+    def is_ordinary(self) -> bool:
+        """Whether the logged number is a loss as it stands, so that nothing has to explain it."""
+        return self.logged <= LARGEST_ORDINARY
+
+    @property
+    def points_to_filter(self) -> bool:
+        """Whether the filter explains what would be no loss otherwise."""
+        return not self.is_ordinary and _is_loss(self.mean_loss)
+
+    @property
+    def mean_if_summed(self) -> float:
+        """Mean loss, in nats, if the log shows the sum over the micro-batches of a step."""
+        return self.logged / self.gradient_accumulation_steps
+
+    @property
     def headline(self) -> str:
+        if self.is_ordinary:
+            return self._say_ordinary()
         steps = f"{self.num_healthy_steps} healthy of {self.logging_steps} steps"
-        return f"logged {self.logged:.3g} = mean loss {self.mean_loss:.3g} ({steps}), " + (
+        decoded = f"logged {self.logged:.3g} = mean loss {self.mean_loss:.3g} ({steps}), " + (
             f"multiplied by {self.factor:.3g}"
         )
+        if self.points_to_filter:
+            return decoded
+        if self.gradient_accumulation_steps > 1 and _is_loss(self.mean_if_summed):
+            return (
+                f"logged {self.logged:.5g} = {self.gradient_accumulation_steps} micro-batches of "
+                f"{self.mean_if_summed:.3g}: a sum that was not divided; the filter does not "
+                f"explain it (mean loss {self.mean_loss:.3g})"
+            )
+        return f"{decoded}: no loss, so with these settings the filter does not explain it"
+
+    def _say_ordinary(self) -> str:
+        plain = f"logged {self.logged:.5g} reads as an ordinary loss"
+        if self.logging_steps > self.num_healthy_steps and _is_loss(self.mean_loss):
+            return (
+                f"{plain}; the filter cannot be excluded, as with {self.num_healthy_steps} healthy "
+                f"of {self.logging_steps} steps it would hide a mean of {self.mean_loss:.3g}"
+            )
+        num = self.gradient_accumulation_steps
+        summed = f", or to a sum over {num} micro-batches (of {self.mean_if_summed:.3g} each)"
+        return (
+            f"{plain}: nothing points to a filter (the healthy steps would have had a loss of "
+            f"{self.mean_loss:.3g}){summed if num > 1 else ''}"
+        )
+
+    @property
+    def cause(self) -> str:
+        if self.points_to_filter:
+            return (
+                "logging_nan_inf_filter put the running mean in the place of every loss that was "
+                "nan, and the sum grew with each"
+            )
+        return ""
+
+    @property
+    def fix(self) -> str:
+        if self.points_to_filter:
+            return "logging_nan_inf_filter=False shows the nan; watch(trainer) says what made it"
+        return ""
 
     def table(self) -> Table:
         """The same number under neighbouring assumptions: only a plausible loss can be true."""
@@ -108,7 +167,13 @@ class LoggedLoss(Report):
         return Table(columns=columns, rows=rows)
 
     def to_dict(self) -> dict:
-        return {**asdict(self), "factor": self.factor, "mean_loss": self.mean_loss}
+        found = {"factor": self.factor, "mean_loss": self.mean_loss}
+        found |= {"is_ordinary": self.is_ordinary, "points_to_filter": self.points_to_filter}
+        return {**asdict(self), **found, "headline": self.headline}
+
+
+def _is_loss(value: float) -> bool:
+    return SMALLEST_ORDINARY <= value <= LARGEST_ORDINARY
 
 
 def decode_logged_loss(
@@ -118,7 +183,7 @@ def decode_logged_loss(
     gradient_accumulation_steps: int,
     nan_from_step: int = 2,
 ) -> LoggedLoss:
-    """Undo what `logging_nan_inf_filter` did to a logged loss.
+    """Undo what `logging_nan_inf_filter` did to a logged loss, if anything points to it.
 
     Args:
         logged: the loss in the log line, in nats times an unknown factor.
@@ -142,6 +207,7 @@ def decode_logged_loss(
     >>> print(one.headline)
     logged 1.19e+34 = mean loss 0.672 (1 healthy of 25 steps), multiplied by 1.77e+34
     """
+    logged = float(logged)  # as copied from a log
     if not 2 <= nan_from_step <= logging_steps + 1:
         raise BadRequest(
             f"nan_from_step={nan_from_step} with logging_steps={logging_steps}",

@@ -38,7 +38,7 @@ def training_step(target: Target) -> Iterator[None]:
     metrics.
     """
     model = target.roots[""]
-    kept = [(m, dict(vars(m)), dict(m._forward_hooks)) for m in model.modules()]
+    hooks = [(module._forward_hooks, dict(module._forward_hooks)) for module in model.modules()]
     before = Surroundings.now(target.modules)
     with (
         before.again(target.modules),
@@ -51,11 +51,9 @@ def training_step(target: Target) -> Iterator[None]:
                 _switch_checkpointing_on(target.trainer)
             yield
         finally:
-            for module, attributes, hooks in kept:
-                vars(module).clear()
-                vars(module).update(attributes)
-                module._forward_hooks.clear()
-                module._forward_hooks.update(hooks)
+            for present, before_it in hooks:
+                present.clear()
+                present.update(before_it)
 
 
 def _switch_checkpointing_on(trainer: Any) -> None:

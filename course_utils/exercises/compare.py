@@ -13,7 +13,7 @@ def number_differs(got: object, want: float, *, rtol: float, given: str) -> str 
     >>> number_differs(2.0, 1.0, rtol=1e-6, given="N = 1")
     'for N = 1 it gives 2, the right value is 1 (off by a factor of 2)'
     >>> number_differs(1.0001, 1.0, rtol=1e-6, given="N = 1")
-    'for N = 1 it gives 1.0001, the right value is 1 (off by +0.0001 of it)'
+    'for N = 1 it gives 1.0001, the right value is 1'
     """
     if hasattr(got, "item") and getattr(got, "numel", lambda: 0)() == 1:
         got = got.item()
@@ -22,16 +22,27 @@ def number_differs(got: object, want: float, *, rtol: float, given: str) -> str 
     got = float(got)
     if got == want or (math.isnan(got) and math.isnan(want)):
         return None
+    mine, right = told_apart(got, want)
     if not (math.isfinite(got) and math.isfinite(want)):
-        return f"for {given} it gives {got:.4g}, the right value is {want:.4g}"
+        return f"for {given} it gives {mine}, the right value is {right}"
     if abs(got - want) <= rtol * abs(want):
         return None
-    factor = f"{got / want:.3g}" if want else ""
-    if factor == "1":  # so near that four digits would show the same number twice
-        off = f"off by {got / want - 1:+.2g} of it"
-        return f"for {given} it gives {got:.10g}, the right value is {want:.10g} ({off})"
-    off = f" (off by a factor of {factor})" if factor else ""
-    return f"for {given} it gives {got:.4g}, the right value is {want:.4g}{off}"
+    factor = f"{got / want:.3g}" if want else "1"
+    off = f" (off by a factor of {factor})" if factor != "1" else ""
+    return f"for {given} it gives {mine}, the right value is {right}{off}"
+
+
+def told_apart(got: float, want: float) -> tuple[str, str]:
+    """Two numbers with five digits, or as many more as it takes to see that they differ.
+
+    >>> told_apart(50016.0, 50048.0), told_apart(1.0, 1.0000001)
+    (('50016', '50048'), ('1', '1.0000001'))
+    """
+    for digits in range(5, 18):
+        mine, right = f"{got:.{digits}g}", f"{want:.{digits}g}"
+        if mine != right:
+            break
+    return mine, right
 
 
 def letter_differs(letters: dict, question: str, right: str) -> str | None:
@@ -44,10 +55,11 @@ def letter_differs(letters: dict, question: str, right: str) -> str | None:
     return None if given == right else f"your letter for {question} is {given!r}"
 
 
-def tensor_differs(got: object, want, *, rtol: float, given: str) -> str | None:
+def tensor_differs(got: object, want, *, rtol: float, given: str, atol: float = 0.0) -> str | None:
     """Compare a tensor with the right one: type, dtype, shape, non-finite values, then error.
 
     The error is relative to the larger of |want| and 1e-30, elementwise; the worst is named.
+    Errors up to `atol` do not count.
     """
     import torch  # criteria on plain numbers must not pay for torch
 
@@ -62,13 +74,17 @@ def tensor_differs(got: object, want, *, rtol: float, given: str) -> str | None:
         want.isfinite(), got.isfinite(), (got == want) | (got != got) & (want != want)
     )
     if not same_kind.all():
-        at = (~same_kind).nonzero()[0].tolist()
-        there = f"{got[tuple(at)].item():.4g}, it should be {want[tuple(at)].item():.4g}"
-        return f"for {given}, at index {at}, the value is {there}"
+        return _at_the_first(~same_kind, got, want, given)
     error = ((got - want).abs() / want.abs().clamp(min=1e-30)).nan_to_num(0.0)
-    error = torch.where(got == want, torch.zeros_like(error), error)
+    is_close = (got == want) | ((got - want).abs() <= atol)
+    error = torch.where(is_close, torch.zeros_like(error), error)
     if not error.numel() or error.max() <= rtol:
         return None
-    at = (error == error.max()).nonzero()[0].tolist()
-    seen = f"{got[tuple(at)].item():.4g}, it should be {want[tuple(at)].item():.4g}"
-    return f"for {given}, at index {at}, the value is {seen}"
+    return _at_the_first(error == error.max(), got, want, given)
+
+
+def _at_the_first(where, got, want, given: str) -> str:
+    at = tuple(where.nonzero()[0].tolist())
+    mine, right = told_apart(got[at].item(), want[at].item())
+    place = f", at index {list(at)}" if at else ""
+    return f"for {given}{place}, the value is {mine}, it should be {right}"

@@ -4,46 +4,70 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.exercises.compare import tensor_differs
+from course_utils import checking
+from course_utils.exercises.compare import told_apart
 from course_utils.exercises.declare import Criterion, Exercise, Lesson, Prediction, Wrong
+from course_utils.exercises.probes import agrees, has_form
+
+HALF = torch.float16
+LARGEST = torch.finfo(HALF).max
+
+# A mean takes two roundings at most: half a gap each, relative to the value.
+ROUNDING = {HALF: 1.5e-3, torch.bfloat16: 1.2e-2, torch.float32: 1e-6, torch.float64: 1e-6}
 
 
-def _pair(a: float, b: float, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    return torch.tensor([a], dtype=dtype), torch.tensor([b], dtype=dtype)
+def _every_half() -> torch.Tensor:
+    """Every finite float16, both zeros included."""
+    bits = torch.arange(2**16, dtype=torch.int32).to(torch.int16)
+    halves = bits.view(HALF)
+    return halves[halves.isfinite()]
 
 
-def ordinary_mean(mean_of) -> str | None:
-    for a, b in [(1.0, 3.0), (-8.0, 2.0), (0.5, 0.25)]:
-        want = torch.tensor([(a + b) / 2])
-        seen = tensor_differs(
-            mean_of(*_pair(a, b, torch.float32)).float(), want, rtol=1e-6, given=f"{a} and {b}"
-        )
-        if seen:
-            return seen
-    return None
+def _ordinary_pair(generator, shape, dtype):
+    """Two tensors of numbers between 0.5 and 8.5."""
+    return tuple((8 * torch.rand(shape, generator=generator) + 0.5).to(dtype) for _ in range(2))
 
 
-def large_mean_is_finite(mean_of) -> str | None:
-    mean = mean_of(*_pair(60000.0, 40032.0, torch.float16)).float()
-    return tensor_differs(
-        mean, torch.tensor([50016.0]), rtol=1e-3, given="60000 and 40032 in float16"
-    )
+keeps_dtype_and_shape = has_form(_ordinary_pair)
+ordinary_mean = agrees(lambda a, b: (a + b) / 2, _ordinary_pair, rounding=ROUNDING)
+
+
+def _means_differ(mean_of, a, b, given: str) -> str | None:
+    """The first mean that is wrong by more than a rounding or one smallest float16."""
+    got, want = mean_of(a, b).double(), (a.double() + b.double()) / 2
+    allowed = ROUNDING[HALF] * want.abs() + 2.0**-24
+    wrong = ~((got - want).abs() <= allowed)
+    if not wrong.any():
+        return None
+    at = int(wrong.nonzero()[0])
+    mine, right = told_apart(got[at].item(), want[at].item())
+    pair = f"{a[at].item():g} and {b[at].item():g}"
+    return f"for {given} the mean of {pair} is {mine}, it should be {right}"
+
+
+def large_numbers(mean_of) -> str | None:
+    one = torch.tensor([60000.0, LARGEST, -60000.0, 65472.0, 2.0], dtype=HALF)
+    other = torch.tensor([40032.0, LARGEST, -65504.0, 33000.0, 4.0], dtype=HALF)
+    return _means_differ(mean_of, one, other, "float16")
 
 
 def opposite_signs(mean_of) -> str | None:
-    mean = mean_of(*_pair(60000.0, -60000.0, torch.float16)).float()
-    return tensor_differs(mean, torch.tensor([0.0]), rtol=1e-3, given="60000 and -60000 in float16")
+    halves = _every_half()
+    order = torch.randperm(len(halves), generator=torch.Generator().manual_seed(5))
+    one, other = halves.abs(), -halves[order].abs()
+    first = torch.tensor([LARGEST, 60000.0], dtype=HALF)
+    one, other = torch.cat([first, one]), torch.cat([-first, other])
+    return _means_differ(mean_of, one, other, "float16")
 
 
-def smallest_number(mean_of) -> str | None:
-    tiny = 2.0**-24
-    mean = mean_of(*_pair(tiny, tiny, torch.float16)).float()
-    return tensor_differs(mean, torch.tensor([tiny]), rtol=1e-3, given="6e-8 twice in float16")
-
-
-def keeps_dtype(mean_of) -> str | None:
-    got = mean_of(*_pair(1.0, 3.0, torch.float16)).dtype
-    return None if got == torch.float16 else f"two float16 tensors gave {got}"
+def equal_numbers(mean_of) -> str | None:
+    halves = _every_half()
+    got = mean_of(halves, halves.clone())
+    if torch.equal(got, halves):
+        return None
+    at = int((got != halves).nonzero()[0])
+    mine, right = told_apart(got[at].item(), halves[at].item())
+    return f"the mean of {right} and itself is {mine}"
 
 
 def adds_then_halves(a, b):
@@ -62,8 +86,56 @@ def goes_to_float32_and_stays(a, b):
     return (a.float() + b.float()) / 2
 
 
+def always_comes_back_in_float16(a, b):
+    return ((a.float() + b.float()) / 2).half()
+
+
+def one_number_for_all(a, b):
+    return ((a.float() + b.float()) / 2).mean().to(a.dtype)
+
+
+def sum_of_all_means(a, b):
+    return ((a.float() + b.float()) / 2).sum().reshape(1).to(a.dtype)
+
+
+def mean_of_all_everywhere(a, b):
+    return torch.full_like(a, ((a.float() + b.float()) / 2).mean().item())
+
+
+def geometric_mean(a, b):
+    return (a.float() * b.float()).abs().sqrt().to(a.dtype)
+
+
+def goes_through_bfloat16(a, b):
+    return ((a.bfloat16() + b.bfloat16()) / 2).to(a.dtype)
+
+
+def clamps_the_sum(a, b):
+    return (a + b).clamp(-LARGEST, LARGEST) / 2
+
+
+def clamps_the_mean(a, b):
+    return ((a.float() + b.float()) / 2).clamp(-60000, 60000).to(a.dtype)
+
+
+def repairs_the_inf(a, b):
+    return ((a + b) / 2).nan_to_num(posinf=50016.0)
+
+
 def halves_first(a, b):
     return a / 2 + b / 2
+
+
+def gives_a_number(a, b):
+    return ((a.float() + b.float()) / 2).mean().item()
+
+
+def gives_a_list(a, b):
+    return ((a.float() + b.float()) / 2).tolist()
+
+
+def adds_in_place(a, b):
+    return a.add_(b).div_(2)
 
 
 def computes_in_float64(a, b):
@@ -72,6 +144,18 @@ def computes_in_float64(a, b):
 
 def chooses_by_sign(a, b):
     return torch.where(a.sign() == b.sign(), a + (b - a) / 2, (a + b) / 2)
+
+
+def mean_of_a_stack(a, b):
+    return torch.stack([a, b]).mean(dim=0, dtype=torch.float64).to(a.dtype)
+
+
+def interpolates(a, b):
+    return torch.lerp(a.double(), b.double(), 0.5).type_as(a)
+
+
+def halves_in_float32(a, b):
+    return (a.float() / 2 + b.float() / 2).to(dtype=b.dtype)
 
 
 MEAN = Exercise(
@@ -87,47 +171,60 @@ MEAN = Exercise(
         "What is the largest number that float16 can hold, and what is 60000 + 40032?",
         "The sum leaves the format before the division brings it back; halving first loses the "
         "smallest numbers instead. Which format has room for both?",
-        "Go to float32, take the mean there, and come back with .to(a.dtype).",
+        "Take the mean in float32. What is left to do so that the result has the dtype of a?",
     ),
+    form=keeps_dtype_and_shape,
     criteria=(
         Criterion(
             "Ordinary numbers get their ordinary mean.",
             ordinary_mean,
-            why="a safe formula must still be the same formula",
+            why="a safe formula must still be the same formula, to the last digit of the format",
             next="work out the mean of 1 and 3 by hand and compare",
         ),
         Criterion(
-            "The mean of two large float16 numbers is finite.",
-            large_mean_is_finite,
-            why="60000 + 40032 is above 65504, the largest float16, so the sum is inf",
-            next="look for a place where the sum has room",
+            "Large float16 numbers of one sign get their mean.",
+            large_numbers,
+            why="float16 ends at 65504; what is larger on the way becomes inf or is cut off",
+            next="look for a place where the sum has room, and change no result afterwards",
         ),
         Criterion(
-            "Large numbers of opposite sign work as well.",
+            "float16 numbers of opposite sign work as well.",
             opposite_signs,
             why="b - a leaves the range as easily as a + b does",
             next="a wider format has room for sums and differences alike",
         ),
         Criterion(
-            "The smallest number of the format is its own mean.",
-            smallest_number,
-            why="half of the smallest float16, 6e-8, rounds to 0",
+            "Two equal float16 numbers are their own mean, the smallest and the largest too.",
+            equal_numbers,
+            why="half of the smallest float16, 6e-8, rounds to 0; the largest is 65504",
             next="do not halve a number before it has somewhere to go",
         ),
-        Criterion(
-            "The result has the dtype of the inputs.",
-            keeps_dtype,
-            why="a silent float32 doubles the memory and hides the range you will meet later",
-            next="end with .to(a.dtype)",
-        ),
     ),
-    right=(computes_in_float64, chooses_by_sign),
+    right=(
+        computes_in_float64,
+        chooses_by_sign,
+        mean_of_a_stack,
+        interpolates,
+        halves_in_float32,
+    ),
     wrong=(
-        Wrong(adds_then_halves, caught_by=large_mean_is_finite),
-        Wrong(halves_first, caught_by=smallest_number),
-        Wrong(walks_from_a_to_b, caught_by=opposite_signs),
-        Wrong(goes_to_float32_and_stays, caught_by=keeps_dtype),
+        Wrong(gives_a_number, caught_by=keeps_dtype_and_shape),
+        Wrong(gives_a_list, caught_by=keeps_dtype_and_shape),
+        Wrong(adds_in_place, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(goes_to_float32_and_stays, caught_by=keeps_dtype_and_shape),
+        Wrong(always_comes_back_in_float16, caught_by=keeps_dtype_and_shape),
+        Wrong(one_number_for_all, caught_by=keeps_dtype_and_shape),
+        Wrong(sum_of_all_means, caught_by=keeps_dtype_and_shape),
+        Wrong(mean_of_all_everywhere, caught_by=ordinary_mean),
         Wrong(forgets_b, caught_by=ordinary_mean),
+        Wrong(geometric_mean, caught_by=ordinary_mean),
+        Wrong(goes_through_bfloat16, caught_by=ordinary_mean),
+        Wrong(adds_then_halves, caught_by=large_numbers),
+        Wrong(clamps_the_sum, caught_by=large_numbers),
+        Wrong(clamps_the_mean, caught_by=large_numbers),
+        Wrong(repairs_the_inf, caught_by=large_numbers),
+        Wrong(walks_from_a_to_b, caught_by=opposite_signs),
+        Wrong(halves_first, caught_by=equal_numbers),
     ),
 )
 
@@ -141,7 +238,7 @@ FIRST = Prediction(
 LESSON = Lesson(
     stem="00_start_here",
     title="Start here",
-    minutes=10,
+    minutes=15,
     exercises=(MEAN,),
     predictions=(FIRST,),
 )

@@ -30,6 +30,7 @@ class Trial:
     args: tuple
     given: str
     dtype: torch.dtype
+    shape: tuple[int, ...]
 
 
 def trials(draw: Draw, shapes=SHAPES, dtypes=DTYPES, seeds=SEEDS) -> Iterator[Trial]:
@@ -40,8 +41,40 @@ def trials(draw: Draw, shapes=SHAPES, dtypes=DTYPES, seeds=SEEDS) -> Iterator[Tr
             seed = seeds[number % len(seeds)] + number
             args = draw(torch.Generator().manual_seed(seed), shape, dtype)
             name = str(dtype).removeprefix("torch.")
-            yield Trial(args, f"{name} inputs of shape {shape} (seed {seed})", dtype)
+            yield Trial(args, f"{name} inputs of shape {shape} (seed {seed})", dtype, shape)
             number += 1
+
+
+def has_form(
+    draw: Draw,
+    *,
+    shapes=SHAPES,
+    dtypes=DTYPES,
+    result_dtype: Callable[[torch.dtype], torch.dtype] | None = lambda dtype: dtype,
+    result_shape: Callable[[tuple[int, ...]], tuple[int, ...]] = lambda shape: shape,
+) -> Observe:
+    """Observe that the answer gives a tensor of the dtype and shape that is asked: a `form`.
+
+    Args:
+        draw: makes the arguments from a generator, a shape and a dtype.
+        result_dtype: the dtype asked for inputs of a dtype; None when any will do.
+        result_shape: the shape asked for inputs of a shape; by default the same.
+    """
+
+    def has_the_form(answer) -> str | None:
+        for trial in trials(draw, shapes, dtypes):
+            got = answer(*trial.args)
+            if not isinstance(got, Tensor):
+                return f"it returns a {type(got).__name__}, where a tensor is asked"
+            want = result_dtype(trial.dtype) if result_dtype else got.dtype
+            if got.dtype != want:
+                return f"for {trial.given} the result is {got.dtype}, it should be {want}"
+            if tuple(got.shape) != result_shape(trial.shape):
+                asked = f"{tuple(got.shape)}, it should be {result_shape(trial.shape)}"
+                return f"for {trial.given} the result has shape {asked}"
+        return None
+
+    return has_the_form
 
 
 def agrees(
@@ -51,7 +84,7 @@ def agrees(
     shapes=SHAPES,
     dtypes=DTYPES,
     rounding: dict[torch.dtype, float] = ROUNDING,
-    result_dtype: Callable[[torch.dtype], torch.dtype] = lambda dtype: dtype,
+    result_dtype: Callable[[torch.dtype], torch.dtype] | None = lambda dtype: dtype,
 ) -> Observe:
     """Observe that the answer's values are the oracle's, in dtype, shape and size.
 
@@ -59,13 +92,15 @@ def agrees(
         oracle: takes what the answer takes, floating tensors in float64; its result is the truth.
         draw: makes the arguments from a generator, a shape and a dtype.
         rounding: the relative error allowed in each format.
-        result_dtype: the dtype of the result for inputs of a dtype; by default the same.
+        result_dtype: the dtype of the result for inputs of a dtype; by default the same; None
+            when any will do.
     """
 
     def values_agree(answer) -> str | None:
         for trial in trials(draw, shapes, dtypes):
-            want = oracle(*map(_double, trial.args)).to(result_dtype(trial.dtype))
             got = answer(*trial.args)
+            asked = result_dtype(trial.dtype) if result_dtype else getattr(got, "dtype", None)
+            want = oracle(*map(_double, trial.args)).to(asked)
             if seen := tensor_differs(got, want, rtol=rounding[trial.dtype], given=trial.given):
                 return seen
         return None
@@ -90,10 +125,10 @@ def gradients_agree(
 
     def gradients_are_right(answer) -> str | None:
         for trial in trials(draw, shapes, dtypes):
-            got, problem = _gradient(answer, trial.args, wrt)
+            got, problem = gradient_of(answer, trial.args, wrt)
             if problem:
                 return f"for {trial.given} {problem}"
-            want, _ = _gradient(oracle, tuple(map(_double, trial.args)), wrt)
+            want, _ = gradient_of(oracle, tuple(map(_double, trial.args)), wrt)
             given = f"{trial.given}, the gradient"
             want = want.to(trial.dtype)
             if seen := tensor_differs(got, want, rtol=rounding[trial.dtype], given=given):
@@ -103,7 +138,8 @@ def gradients_agree(
     return gradients_are_right
 
 
-def _gradient(function, args: tuple, wrt: int) -> tuple[Tensor | None, str | None]:
+def gradient_of(function, args: tuple, wrt: int = 0) -> tuple[Tensor | None, str | None]:
+    """The gradient that comes back to argument `wrt`, or a sentence that says why there is none."""
     leaf = args[wrt].detach().clone().requires_grad_()
     result = function(*args[:wrt], leaf, *args[wrt + 1 :])
     if not isinstance(result, Tensor) or not result.requires_grad:

@@ -13,7 +13,7 @@ _PARTS = {
     "check_range": "reach",
     "StreamRange": "reach",
     "rescale_stream": "stream",
-    "load_for_float16": "stream",
+    "load_for_float16": "load",
 }
 
 __all__ = list(_PARTS)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils import zoo
+from course_utils.errors import BadRequest
 from course_utils.gemma3.stream import text_models
 from course_utils.numerics import float_format
 from course_utils.report import Report, Table
@@ -140,7 +141,7 @@ def check_range(
     """
     if isinstance(model, str):
         model = zoo.load_policy(model, device=device)
-    text = text_models(model)[0]
+    text = _decoder(model)
     if batch is None:
         tokenizer = zoo.load_tokenizer(model.config.name_or_path)
         batch = tokenizer(list(TEXTS), padding=True, return_tensors="pt")
@@ -149,6 +150,18 @@ def check_range(
     with _looking(text, places):
         model(**{name: tensor.to(device_of) for name, tensor in batch.items()})
     return StreamRange(tuple(Place(*key, largest) for key, largest in places.items()))
+
+
+def _decoder(model: nn.Module) -> nn.Module:
+    try:
+        return text_models(model)[0]
+    except BadRequest as error:
+        raise BadRequest(
+            error.saw,
+            why="the places that are measured here are those of a Gemma 3",
+            fix="measure any other model with course_utils.diagnostics: "
+            "print(profile_ranges(model, batch, backward=False))",
+        ) from error
 
 
 @contextmanager

@@ -4,11 +4,10 @@ Changes weights and buffers in memory; it never writes a checkpoint.
 """
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from transformers.models.gemma3.modeling_gemma3 import (
     Gemma3MultiModalProjector,
     Gemma3RMSNorm,
@@ -16,7 +15,6 @@ from transformers.models.gemma3.modeling_gemma3 import (
     Gemma3TextScaledWordEmbedding,
 )
 
-from course_utils import zoo
 from course_utils.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -81,6 +79,7 @@ def rescale_stream(model: "PreTrainedModel", factor: float) -> "PreTrainedModel"
     Source:
         transformers#37226 (embedding and post-norms); eps is our addition.
 
+    >>> from course_utils import zoo
     >>> model = zoo.load_policy("tiny-gemma3", device="cpu")
     >>> rescale_stream(model, 4).model.embed_tokens.embed_scale / model.config.hidden_size**0.5
     tensor(4.)
@@ -114,42 +113,3 @@ def _bare_embedding(text: Gemma3TextModel) -> Gemma3TextScaledWordEmbedding:
         why="its adapter would be added to the stream unscaled",
         fix="rescale first, then add adapters",
     )
-
-
-def load_for_float16(
-    model: str,
-    batch: Mapping[str, Tensor] | None = None,
-    *,
-    dtype: str = "float32",
-    device: str = "auto",
-) -> "PreTrainedModel":
-    """Load a Gemma 3 by path or hub id, rescaled so that its stream fits into float16.
-
-    The checkpoint is loaded in float32, measured by `check_range` and multiplied by the factor
-    that it gives (1 if the stream fits as it is). Adapters trained on it fit the original too.
-
-    Args:
-        model: path or hub id.
-        batch: token ids to measure with; default: a few sentences. Take your own data.
-        dtype: of the weights given back. "float32" for mixed precision (`fp16=True`), "float16"
-            for a model that is float16 throughout.
-
-    Raises:
-        ModelUnavailable: there is no such model.
-        BadRequest: it is no Gemma 3, or its branches overflow, which no rescaling of the stream
-            can mend.
-
-    >>> load_for_float16("tiny-gemma3", dtype="float16", device="cpu").dtype
-    torch.float16
-    """
-    from course_utils.gemma3.reach import check_range  # it imports from here
-
-    loaded = zoo.load_policy(model, device=device)
-    found = check_range(loaded, batch)
-    if not found.can_be_rescaled:
-        raise BadRequest(
-            found.headline,
-            why="a rescaled stream leaves the numbers inside attention and MLP as they are",
-            fix="use bfloat16, or float32 where there is none",
-        )
-    return rescale_stream(loaded, found.factor).to(getattr(torch, dtype))

@@ -9,8 +9,9 @@ _PARTS = {
     "FloatFormat": "formats",
     "float_format": "formats",
     "format_table": "formats",
+    "autocast_table": "autocast",
     "draw_number_line": "figures",
-    "draw_ulp": "figures",
+    "draw_numbers": "figures",
 }
 
 __all__ = list(_PARTS)

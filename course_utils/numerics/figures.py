@@ -5,12 +5,11 @@ Draws on axes it is given; the numbers come from the formats.
 
 import math
 
-import numpy as np
 import torch
 from matplotlib.axes import Axes
 
 from course_utils.numerics.formats import FloatFormat, float_format
-from course_utils.plotting import GREY, STYLES, draw_curves
+from course_utils.plotting import GREY, STYLES
 
 Named = str | torch.dtype | FloatFormat
 
@@ -52,29 +51,31 @@ def draw_number_line(ax: Axes, formats: tuple[Named, ...]) -> None:
     ax.xaxis.set_major_formatter(lambda power, _: f"1e{power:.0f}")
 
 
-def draw_ulp(ax: Axes, formats: tuple[Named, ...], *, low: float, high: float) -> None:
-    """Draw the gap to the next number over [low, high], both axes in powers of two.
+def draw_numbers(ax: Axes, formats: tuple[Named, ...], *, low: float, high: float) -> None:
+    """Draw every number that each format has in [low, high] as a tick on a line of its own.
 
-    Each format is a staircase: the gap doubles at every power of two, is flat among the
-    subnormal numbers, and ends with a cross where the format ends.
+    Both ends lie between the same two powers of two, where the gap is one and the same.
 
     >>> from matplotlib.figure import Figure
-    >>> draw_ulp(Figure().subplots(), ("bf16", "fp16"), low=2**-10, high=2**10)
+    >>> draw_numbers(Figure().subplots(), ("bf16", "fp16"), low=1000, high=1020)
     """
     rows = [float_format(name) for name in formats]
-    x = np.geomspace(low, high, 400)
-    gaps = {fmt.name: [_drawable(fmt.ulp(value)) for value in x] for fmt in rows}
-    draw_curves(ax, x, gaps)
-    coarsest = max(rows, key=lambda fmt: fmt.ulp(min(high, fmt.max)))
-    end = min(high, coarsest.max)
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log", base=2)
+    ticks = [_numbers(fmt, low, high) for fmt in rows]
+    colors = [style["color"] for style in STYLES[: len(rows)]]
+    ax.eventplot(ticks, colors=colors, linelengths=0.6, linewidths=1.2)
+    counts = {fmt.name: len(numbers) for fmt, numbers in zip(rows, ticks, strict=True)}
+    most, fewest = max(counts, key=counts.get), min(counts, key=counts.get)
     ax.set(
-        xlabel="x",
-        ylabel="gap to the next number",
-        title=f"Around {end:.5g}, {coarsest.name} steps by {coarsest.ulp(end):.4g}",
+        xlabel="x, one tick for each number of the format",
+        yticks=range(len(rows)),
+        yticklabels=[fmt.name for fmt in rows],
+        ylim=(len(rows) - 0.5, -0.5),
+        title=f"From {low:g} to {high:g}: {counts[most]} numbers in {most}, "
+        f"{counts[fewest]} in {fewest}",
     )
 
 
-def _drawable(gap: float) -> float:
-    return gap if math.isfinite(gap) else math.nan
+def _numbers(fmt: FloatFormat, low: float, high: float) -> list[float]:
+    step = fmt.ulp(low)
+    first = math.ceil(low / step)
+    return [step * n for n in range(first, math.floor(high / step) + 1)]

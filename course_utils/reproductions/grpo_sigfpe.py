@@ -4,9 +4,11 @@ The reported death needs an H20 and an old cuBLAS. Everything else is real: the 
 configuration, the integer division, the signal, the exit code and the stack.
 """
 
+import atexit
 import sys
 import tempfile
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils import training, zoo
-from course_utils.diagnostics import Autopsy, run_in_child, warm_children
+from course_utils.diagnostics import Autopsy, warm_children
 from course_utils.diagnostics.traps import SELF_RAISED, divide_integers_by_zero
 from course_utils.report import Table
 from course_utils.reproductions.frozen_inputs import reward_len
@@ -77,7 +79,13 @@ TRANSLATION = (
     ("beta, loss_type by default", "today's", "the same in both runs"),
 )
 
-PRELOAD = ("trl.trainer.grpo_trainer", "transformers.models.qwen2.modeling_qwen2")
+# What a run imports while it runs, and a warm parent can have ready.
+MODEL_PARTS = (
+    "transformers.trainer",
+    "transformers.models.qwen2.modeling_qwen2",
+    "course_utils.working",
+)
+PRELOAD = ("trl.trainer.grpo_trainer", *MODEL_PARTS)
 TIMEOUT_S = 120.0
 REPLIES = 16  # in a micro-batch: one prompt with the report's 16 generations
 STARTED = "training starts"
@@ -199,25 +207,44 @@ class Endings:
         return self.table()._repr_mimebundle_()
 
 
+_KEPT, _WARM = ExitStack(), []
+
+
+def in_child(function: Callable, *args: object, timeout_s: float = TIMEOUT_S) -> Autopsy:
+    """Call `function` in a child, forked from one process that imports TRL once and is kept.
+
+    `end_children()` ends that process; the next call starts another.
+    """
+    if not _WARM:
+        _WARM.append(_KEPT.enter_context(warm_children(preload=PRELOAD)))
+    try:
+        return _WARM[0](function, *args, timeout_s=timeout_s)
+    except BaseException:  # the answer of an interrupted call would be taken for the next one's
+        end_children()
+        raise
+
+
+@atexit.register
+def end_children() -> None:
+    """End the process that `in_child` keeps."""
+    _WARM.clear()
+    _KEPT.close()
+
+
 def endings_of(runs: dict[str, dict], **run: object) -> Endings:
-    """Train each named run in a child, all forked from one that has imported TRL.
+    """Train each named run in a child, all forked from one process that has imported TRL.
 
     Args:
         runs: for each name the settings of GRPOConfig, as for `train_grpo`; the keys `sound`,
             `fill_gradients` and `max_steps` are its arguments instead.
         run: arguments of `train_grpo` for all of them.
     """
-    with warm_children(preload=PRELOAD) as in_child:
-        found = {
-            name: in_child(_call(settings, run), timeout_s=TIMEOUT_S)
-            for name, settings in runs.items()
-        }
-    return Endings(found)
+    return Endings({name: ending_of(settings, **run) for name, settings in runs.items()})
 
 
 def ending_of(settings: dict[str, object], **run: object) -> Autopsy:
-    """Train one run in a child that is started for it alone."""
-    return run_in_child(_call(settings, run), timeout_s=TIMEOUT_S)
+    """Train one run in a child."""
+    return in_child(_call(settings, run))
 
 
 def _call(settings: dict[str, object], run: dict[str, object]) -> partial:

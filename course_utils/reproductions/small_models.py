@@ -4,35 +4,40 @@ import torch
 from torch import Tensor, nn
 
 
-def seeded(build):
-    """Build with torch's random state set to 0 and put back after."""
+def seeded(build, seed: int = 0):
+    """Build with torch's random state set to `seed` and put back after."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         return build()
 
 
 class Classifier(nn.Module):
-    """A body and a head: 4 features in, logits of 3 classes out."""
+    """A body and a head: 4 features in, logits of 3 classes out.
 
-    def __init__(self) -> None:
+    Args:
+        depth: number of layers in the body.
+    """
+
+    def __init__(self, depth: int = 1) -> None:
         super().__init__()
-        self.body = nn.Sequential(nn.Linear(4, 8), nn.Tanh())
+        deeper = [part for _ in range(depth - 1) for part in (nn.Linear(8, 8), nn.Tanh())]
+        self.body = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), *deeper)
         self.head = nn.Linear(8, 3)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.head(self.body(x))
 
 
-def classifier() -> Classifier:
-    """The classifier, the same at every call."""
-    return seeded(Classifier)
+def classifier(seed: int = 0, depth: int = 1) -> Classifier:
+    """The classifier, the same at every call with one seed."""
+    return seeded(lambda: Classifier(depth), seed)
 
 
-def examples(num: int = 6) -> tuple[Tensor, Tensor]:
+def examples(num: int = 6, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Features of shape (num, 4), and classes from 0 to 2 of shape (num,).
 
     >>> examples(4)[1]
     tensor([0, 1, 2, 0])
     """
-    x = seeded(lambda: torch.randn(num, 4))
-    return x, torch.arange(num) % 3
+    x = seeded(lambda: torch.randn(num, 4), seed)
+    return x, (torch.arange(num) + seed) % 3

@@ -14,6 +14,7 @@ from course_utils import zoo
 from course_utils.report import Table
 from course_utils.reproductions import verl_formulas
 from course_utils.reproductions.verl_rollout import Batch, generate
+from course_utils.working import track
 
 LOGGED = ("pg_loss", "kl_loss", "ppo_kl", "pg_clipfrac", "entropy_loss", "grad_norm")
 
@@ -81,7 +82,7 @@ class VerlGrpo:
         Args:
             loss: stands in for `self.loss`, so that an instrument can watch it.
         """
-        for _ in range(num_steps):
+        for _ in track(range(num_steps), "rollouts"):
             self.batch = batch = self.rollout()
             self.prepare(batch)
             self.steps.append(self.describe(batch))

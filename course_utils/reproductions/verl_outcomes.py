@@ -8,6 +8,11 @@ from course_utils.reproductions.verl_grpo import VerlGrpo
 
 MIN_GAIN = 0.1  # of the share of right replies to held-out sums; a healthy run gains about twice it
 COLUMNS = ("gradients", "updates", "weights", "reward")
+MEANINGS = {  # of each word in these columns, as `plotting.draw_grid` takes them
+    **dict.fromkeys(("finite", "all taken", "alive", "rises"), "alive"),
+    **dict.fromkeys(("nan", "dead", "gone"), "dead"),
+    **dict.fromkeys(("skipped", "stays"), "suspicious"),
+}
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,8 @@ class Outcome:
     last_score: float
 
     @classmethod
-    def of(cls, run: VerlGrpo) -> "Outcome":
+    def of(cls, run: VerlGrpo, *, first_score: float | None = None) -> "Outcome":
+        """Read a trained run; give `first_score` if its reference has been evaluated already."""
         bad = [u for u in run.updates if not math.isfinite(u["actor/grad_norm"])]
         return cls(
             num_updates=len(run.updates),
@@ -31,7 +37,7 @@ class Outcome:
             num_skipped=sum(not update["stepped"] for update in run.updates),
             first_bad_step=bad[0]["step"] if bad else None,
             is_dead=not all(p.isfinite().all() for p in run.actor.parameters()),
-            first_score=run.evaluate(run.reference),
+            first_score=run.evaluate(run.reference) if first_score is None else first_score,
             last_score=run.evaluate(),
         )
 
@@ -80,9 +86,10 @@ def outcomes_of(settings: dict[str, dict], *, num_steps: int, **common: object) 
     >>> outcomes_of({"as it is": {}}, num_steps=1, **tiny)["as it is"].num_updates
     1
     """
-    outcomes = {}
+    outcomes, first_score = {}, None
     for name, changes in settings.items():
         run = VerlGrpo(**common | changes)
         run.train(num_steps)
-        outcomes[name] = Outcome.of(run)
+        outcomes[name] = Outcome.of(run, first_score=first_score)
+        first_score = outcomes[name].first_score  # that of the reference, the same for all
     return Outcomes(outcomes)

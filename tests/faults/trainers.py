@@ -31,14 +31,32 @@ def _settings(**kwargs) -> dict:
     } | kwargs
 
 
-def reward_trainer(*, dtype: str = "float32", margin: float | None = None, **kwargs):
+def unchanged(trainer_class: type) -> type:
+    return trainer_class
+
+
+def sft_trainer(model: nn.Module | None = None, *, wrap=unchanged, **kwargs):
+    from trl import SFTConfig, SFTTrainer
+
+    pairs = arithmetic.preferences(8, 0).remove_columns("rejected")
+    return wrap(SFTTrainer)(
+        model=model if model is not None else load("tiny"),
+        args=SFTConfig(**_settings(**kwargs)),
+        train_dataset=pairs.rename_column("chosen", "completion"),
+        processing_class=load_tokenizer("tiny"),
+    )
+
+
+def reward_trainer(
+    *, dtype: str = "float32", margin: float | None = None, wrap=unchanged, **kwargs
+):
     from peft import LoraConfig
     from trl import RewardConfig, RewardTrainer
 
     pairs = arithmetic.preferences(8, 0)
     if margin is not None:
         pairs = pairs.add_column("margin", [margin] * len(pairs))
-    return RewardTrainer(
+    return wrap(RewardTrainer)(
         model=load_reward_model("tiny", device="cpu", dtype=dtype),
         args=RewardConfig(**_settings(**kwargs)),
         train_dataset=pairs,
@@ -47,11 +65,11 @@ def reward_trainer(*, dtype: str = "float32", margin: float | None = None, **kwa
     )
 
 
-def dpo_trainer(model: nn.Module | None = None, **kwargs):
+def dpo_trainer(model: nn.Module | None = None, *, wrap=unchanged, **kwargs):
     from trl import DPOConfig, DPOTrainer
 
     model = model if model is not None else load("tiny")
-    return DPOTrainer(
+    return wrap(DPOTrainer)(
         model=model,
         args=DPOConfig(**_settings(**kwargs)),
         train_dataset=arithmetic.preferences(8, 0),
@@ -64,11 +82,11 @@ def reward_odd_letters(completions, **_columns) -> list[float]:
     return [sum(map(ord, reply[0]["content"])) % 7.0 for reply in completions]
 
 
-def grpo_trainer(reward=reward_odd_letters, **kwargs):
+def grpo_trainer(reward=reward_odd_letters, *, wrap=unchanged, **kwargs):
     from trl import GRPOConfig, GRPOTrainer
 
     settings = {"num_generations": 4, "per_device_train_batch_size": 4, "max_completion_length": 6}
-    return GRPOTrainer(
+    return wrap(GRPOTrainer)(
         model=load("tiny"),
         reward_funcs=reward,
         args=GRPOConfig(**_settings(**settings | kwargs)),

@@ -35,6 +35,16 @@ class History(NamedTuple):
         return History(self.parameters | other.parameters, self.crossings | other.crossings)
 
 
+@dataclass(frozen=True)
+class Flat:
+    """A call whose derivative is 0 everywhere: the graph goes on, and no gradient with it."""
+
+    parameters: int  # bit set of those whose values went in
+    operation: str
+    module: str
+    place: Place
+
+
 @dataclass
 class Input:
     """One input of a crossing; `alive` once a gradient reached it on another way."""

@@ -17,7 +17,13 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import CheckpointFunction, detach_variable
 from torch.utils.weak import WeakIdKeyDictionary
 
-from course_utils.diagnostics.gradient_flow.crossings import Cause, Crossing, History, Input
+from course_utils.diagnostics.gradient_flow.crossings import (
+    Cause,
+    Crossing,
+    Flat,
+    History,
+    Input,
+)
 from course_utils.diagnostics.nonfinite.places import TORCH, Place
 
 CHECKPOINT_FORWARD = CheckpointFunction.forward.__code__
@@ -29,6 +35,10 @@ NOT_A_CUT = (detach_variable.__code__, torch.autograd.graph._engine_run_backward
 VALUE_FREE = ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "randint_like")
 # Calls that take a value out of torch, where nobody can follow it.
 ESCAPES = ("item", "tolist", "numpy", "__float__", "__int__", "__array__")
+# Calls that make a tensor anew from the number of another one.
+ANEW = ("tensor", "as_tensor", "scalar_tensor", "asarray")
+# Calls whose derivative torch defines as 0 everywhere.
+FLAT = ("round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "heaviside", "floor_divide")
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,7 @@ class InfluenceMode(TorchFunctionMode):
     def __init__(self, model: nn.Module, parameters: dict[str, Tensor]) -> None:
         super().__init__()
         self.crossings: list[Crossing] = []
+        self.flat: list[Flat] = []
         self.used = 0  # bit set of the parameters that some call took
         self.in_backward = False
         self._model = model
@@ -102,7 +113,10 @@ class InfluenceMode(TorchFunctionMode):
         if not history.parameters or not (outputs or name in ESCAPES):
             return
         self.used |= reduce(or_, (self._bits.get(id(tensor), 0) for tensor in inputs), 0)
-        ending = [output for output in outputs if not output.requires_grad]
+        if name.rstrip("_") in FLAT and not self.in_backward:
+            here = self._stack[-1].name if self._stack else ""
+            self.flat.append(Flat(history.parameters, name, here, _calling_line()))
+        ending = [out for out in outputs if not out.requires_grad or name in ANEW]
         starting = [t for t in inputs if t.requires_grad and self.history(t).parameters]
         if starting and (ending or not outputs):
             history |= self._cross(name, starting, ending)
@@ -158,7 +172,7 @@ class InfluenceMode(TorchFunctionMode):
             block = self._names.get(id(checkpoint.f_locals["run_function"]))
             owner = self._outside[-1].name if self._outside else ""
             return Cause.CHECKPOINT, owner if block is None else block
-        if not ending:
+        if not ending or name in ANEW:
             return Cause.ESCAPE, here
         if name in ("detach", "detach_", "data"):
             return Cause.DETACH, here

@@ -5,8 +5,11 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from course_utils.diagnostics.gradient_flow.crossings import Cause
+from course_utils.diagnostics.gradient_flow.advice import advise
+from course_utils.diagnostics.gradient_flow.crossings import Cause, Flat
 from course_utils.report import Report, Table
+
+NOT_LOOKED_AT = "One step on one batch; not looked at: what the optimizer holds (optimizer=)."
 
 
 class Flow(StrEnum):
@@ -14,7 +17,9 @@ class Flow(StrEnum):
 
     RECEIVED = "received"
     WAITING = "zero while its LoRA partner is zero"  # healthy: B is zero at the start
-    ZERO = "exactly zero"
+    STARTING = "zero in the first step only"  # healthy: what follows it starts at zero
+    ZERO = "exactly zero, also after a step"
+    NOT_FINITE = "nan or inf"
     CUT = "none: the graph is cut"
     NO_EFFECT = "none: the loss does not depend on it"
     UNUSED = "none: no call took it"
@@ -52,6 +57,18 @@ class ParameterFlow:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Which trainable parameters the optimizer holds."""
+
+    num_held: int
+    missing: tuple[str, ...]
+
+    @property
+    def holds_all(self) -> bool:
+        return not self.missing
+
+
+@dataclass(frozen=True)
 class GradientFlow(Report):
     """Every trainable parameter with what reached it, and the cuts that explain the rest."""
 
@@ -60,11 +77,40 @@ class GradientFlow(Report):
     loss_has_graph: bool  # False: backward() raises "does not have a grad_fn"
     num_frozen: int
     num_frozen_adapters: int  # frozen matrices of a LoRA adapter
+    flat: Flat | None = None  # the first call without a slope that a stuck parameter went through
+    optimizer: Held | None = None  # None: there was none to look at
 
     @property
     def is_healthy(self) -> bool:
-        """Whether something trains and nothing is cut off."""
-        return self.count(Flow.RECEIVED) > 0 and not self.cuts
+        """Whether something trains, nothing is cut off, stuck at 0 or not finite.
+
+        And the optimizer, if there was one to look at, holds what trains.
+        """
+        holds = self.optimizer is None or self.optimizer.holds_all
+        bad = self.cuts or self.stuck or self.not_finite
+        return self.count(Flow.RECEIVED) > 0 and not bad and holds
+
+    @property
+    def stuck(self) -> list[str]:
+        """Parameters whose gradient is exactly 0, and stays 0 once the others have moved."""
+        return [p.name for p in self.parameters if p.flow is Flow.ZERO]
+
+    @property
+    def not_finite(self) -> list[str]:
+        return [p.name for p in self.parameters if p.flow is Flow.NOT_FINITE]
+
+    @property
+    def num_reached(self) -> int:
+        """Parameters that have a gradient at all, be it 0 or nan."""
+        return sum(p.largest_grad is not None for p in self.parameters)
+
+    @property
+    def cause(self) -> str:
+        return advise(self)[0]
+
+    @property
+    def fix(self) -> str:
+        return advise(self)[1]
 
     def count(self, flow: Flow) -> int:
         return sum(parameter.flow is flow for parameter in self.parameters)
@@ -79,12 +125,18 @@ class GradientFlow(Report):
         if self.cuts:
             first = self.cuts[0]
             return f"The graph is cut in {first.where}: {first.cause}. {self._damage}"
-        if not self.loss_has_graph:
-            return "The loss depends on no trainable parameter, so backward() raises."
-        if not received:
+        if not self.num_reached:
+            silent = "and no error says so" if self.loss_has_graph else "so backward() raises"
+            return f"The loss depends on no trainable parameter, {silent}."
+        if len(self.not_finite) == total:
+            return f"Every gradient holds nan or inf ({total}): no step with them can be taken."
+        if not received and not self.not_finite:
             return f"The graph is whole, but every gradient that arrives is exactly 0 ({total})."
         rest = [f"{n} {flow}" for flow in list(Flow)[1:] if (n := self.count(flow))]
         trained = f"{received} of {total} trainable parameters receive a gradient"
+        if self.optimizer is not None and not self.optimizer.holds_all:
+            held = self.optimizer.num_held
+            rest.append(f"the optimizer holds {held or 'none'} of the {total}")
         return "; ".join([trained, *rest]) + f"{self._adapters}."
 
     @property
@@ -112,6 +164,8 @@ class GradientFlow(Report):
             where = cut.where if cut else ""
             rows.append((pattern, str(len(members)), str(flow), largest, where))
         notes = tuple(f"Cut in {cut.where}: {cut.cause}; {cut.evidence}" for cut in self.cuts)
+        if self.is_healthy and self.optimizer is None:
+            notes += (NOT_LOOKED_AT,)
         columns = ("trainable parameters", "number", "gradient", "largest", "cut in")
         return Table(columns=columns, rows=rows, notes=notes)
 
@@ -119,6 +173,8 @@ class GradientFlow(Report):
         return {
             "headline": self.headline,
             "is_healthy": self.is_healthy,
+            "cause": self.cause,
+            "fix": self.fix,
             "loss_has_graph": self.loss_has_graph,
             "num_frozen": self.num_frozen,
             "num_frozen_adapters": self.num_frozen_adapters,

@@ -33,11 +33,19 @@ class Event:
     is_written: bool  # an argument of the call was itself inf or nan: somebody wants it there
     places: Places
     sentence: str  # what happened to one element, with its values; "" where it only passed through
+    shape: tuple[int, ...] = ()
+    at: tuple[int, ...] = ()  # index of the most telling element
+    rows: tuple[int, ...] = ()  # positions along the first axis that are not finite, at most 8
     sources: tuple["Source", ...] = field(default=(), repr=False)
 
     @property
     def limit(self) -> float:
         return torch.finfo(self.dtype).max
+
+    @property
+    def is_overflow(self) -> bool:
+        """Finite numbers whose result is beyond the format, rather than a pole such as 1 / 0."""
+        return "left the range" in self.sentence or "outside the range" in self.sentence
 
     @property
     def is_operation(self) -> bool:

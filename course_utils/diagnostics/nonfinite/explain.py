@@ -12,6 +12,7 @@ from torch import Tensor
 from course_utils.diagnostics.nonfinite.values import Values, plain
 
 SIGNS = {"mul": "*", "div": "/", "add": "+", "sub": "-", "rsub": "-", "pow": "**"}
+MAX_ROWS = 8  # of a batch, named in a report
 PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "mv", "dot", "addmv", "convolution"}
 
 
@@ -61,7 +62,7 @@ def _number(value: float) -> str:
 
 def _explain_element(call: Call) -> str:
     output = plain(call.output)
-    index = tuple(_first_bad(call, output).tolist())
+    index = tuple(_telling(call, output).nonzero()[0].tolist())
     elements = [(arg, _element(arg, output, index)) for arg in call.arguments.values()]
     elements = [(arg, value) for arg, value in elements if value is not None]
     values = [value for _, value in elements]
@@ -85,17 +86,41 @@ def _fresh_elements(call: Call) -> Tensor:
     return fresh
 
 
-def _first_bad(call: Call, output: Tensor) -> Tensor:
-    """The index of the most telling element: made of finite ones, else a NaN made without one."""
+def _telling(call: Call, output: Tensor) -> Tensor:
+    """A bool mask of the telling elements: made of finite ones, else NaN made without one."""
     bad = _fresh_elements(call)
     if not bool(bad.any()):
         bad = output.isnan() if call.out.has_nan else output.isinf()
         for tensor, values in call.inputs:
             if values.has_nan:
                 bad &= ~plain(tensor).expand(bad.shape).isnan()
-    if not bool(bad.any()):
-        bad = ~output.isfinite()
-    return bad.nonzero()[0]
+    return bad if bool(bad.any()) else ~output.isfinite()
+
+
+def locate(call: Call) -> dict[str, tuple[int, ...]]:
+    """`at`, the index of the most telling element, and `rows`, those of the first axis with one.
+
+    Only infs and NaNs that this call made count, if it made any.
+    """
+    output = plain(call.output)
+    if call.is_pointwise:
+        return position_of(_telling(call, output))
+    return position_of(output.isnan() if call.out.has_nan else ~output.isfinite())
+
+
+def position_of(bad: Tensor) -> dict[str, tuple[int, ...]]:
+    """The first index in a bool mask, and the first positions along its first axis.
+
+    >>> position_of(torch.tensor([[False, False], [False, True]]))
+    {'at': (1, 1), 'rows': (1,)}
+    """
+    if bad.dim() == 0 or not bool(bad.any()):
+        return {"at": (), "rows": ()}
+    rows = bad.flatten(1).any(1) if bad.dim() > 1 else bad
+    return {
+        "at": tuple(bad.nonzero()[0].tolist()),
+        "rows": tuple(rows.nonzero().flatten()[:MAX_ROWS].tolist()),
+    }
 
 
 def _element(arg, output: Tensor, index: tuple[int, ...]) -> float | None:

@@ -50,14 +50,17 @@ class ModuleNames:
                 tensors[address_of(parameter)] = ("the weights", self._full(root, name))
         return tensors
 
-    def trainable_parameters(self) -> dict[Tensor, str]:
-        """Every parameter that requires a gradient, with its dotted name."""
+    def named_parameters(self) -> dict[Tensor, str]:
+        """Every parameter with its dotted name."""
         return {
             parameter: self._full(root, name)
             for root in self.roots
             for name, parameter in root.named_parameters()
-            if parameter.requires_grad
         }
+
+    def trainable_parameters(self) -> dict[Tensor, str]:
+        """Those that require a gradient."""
+        return {p: name for p, name in self.named_parameters().items() if p.requires_grad}
 
     def _full(self, root: nn.Module, name: str) -> str:
         prefix = self._names[id(root)]
@@ -71,6 +74,7 @@ class ModuleNames:
             self._names.setdefault(id(module), name)
 
     def _push(self, module: nn.Module, _args) -> None:
+        module = getattr(module, "_orig_mod", module)  # torch.compile's wrapper has no name
         if id(module) not in self._names:
             self._learn(module, type(module).__name__ if self.roots else "")
         self._stack.append(module)

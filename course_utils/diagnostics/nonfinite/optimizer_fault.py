@@ -3,6 +3,7 @@
 Reads weights, state and settings after the step; it neither steps nor changes anything.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 import torch
@@ -23,10 +24,18 @@ class Stepped:
     gradient_norms: list[float]  # L2, one for each weight
     places: Places  # where the step was called
 
-    def find_fault(self) -> Event | None:
-        """The first weight that is not finite now, as an event of the phase "optimizer"."""
+    @property
+    def learning_rate(self) -> float | None:
+        rate = self.optimizer.param_groups[0].get("lr")
+        return float(rate) if isinstance(rate, int | float) else None
+
+    def find_fault(self, besides: Container[Tensor] = ()) -> Event | None:
+        """The first weight that is not finite now, as an event of the phase "optimizer".
+
+        Those in `besides` were so before the run, and are nobody's fault here.
+        """
         for name, weight, norm in zip(self.names, self.weights, self.gradient_norms, strict=True):
-            if not all_finite(weight):
+            if weight not in besides and not all_finite(weight):
                 return self._explain(name, weight, norm)
         return None
 

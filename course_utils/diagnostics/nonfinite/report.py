@@ -1,10 +1,14 @@
 """The report of the first non-finite number: what made it, where, and what it reached."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import torch
 
+from course_utils.diagnostics.nonfinite.batches import num_rows
+from course_utils.diagnostics.nonfinite.case import Case, Cause
+from course_utils.diagnostics.nonfinite.causes import find_cause
 from course_utils.diagnostics.nonfinite.events import Blame, Event
 from course_utils.report import Report, Table
 
@@ -20,7 +24,8 @@ WRITERS = {"fill", "full", "full_like", "new_full", "masked_fill", "index_fill",
 class NonFiniteReport(Report):
     """What `trace_step` and `watch` found.
 
-    `found` is False when everything that counts (loss, gradients, weights) was finite.
+    `found` is False when nothing that was looked at (loss, gradients, weights) was inf or nan;
+    `is_clear` says whether all of it was looked at. Printed, it ends with `cause:` and `fix:`.
     `origin` is the operation that is to blame; `became_nan` is the later operation that turned
     its inf into NaN, if there is one.
     """
@@ -31,7 +36,32 @@ class NonFiniteReport(Report):
     reached: str = ""  # "the loss", "the gradient of fc.weight", ...
     step: int | None = None  # optimizer step, counted from 1
     micro_batch: int | None = None  # within the step, counted from 1
+    num_micro_batches: int | None = None  # of the step
+    rows: tuple[int, ...] = ()  # of the batch, those to blame, counted from 0; () if not known
+    batch: Any = field(default=None, repr=False, compare=False)  # a copy of the failing one
+    examined: bool = True  # False: nothing was looked at, so there is nothing to say
     note: str = ""
+    verdict: Cause | None = None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether loss, gradients and weights were looked at and all of them were finite."""
+        return self.examined and not self.found
+
+    @property
+    def cause(self) -> str:
+        """Why, in one sentence; "" where nothing is wrong."""
+        return self.verdict.why if self.verdict else ""
+
+    @property
+    def fix(self) -> str:
+        """What to do, in one sentence; "" where nothing is wrong."""
+        return self.verdict.fix if self.verdict else ""
+
+    @property
+    def kind(self) -> str:
+        """The class of the cause, in a few words that stay the same from run to run."""
+        return self.verdict.kind if self.verdict else ""
 
     @property
     def phase(self) -> str:
@@ -82,12 +112,29 @@ class NonFiniteReport(Report):
         names = list(_facts(self.origin)) if self.origin else []
         rows = [(name, *(facts[name] for _, facts in events)) for name in names]
         rows = [row for row in rows if any(row[1:])]
-        return Table(columns=("", *(title for title, _ in events)), rows=rows)
+        columns = ["", *(title for title, _ in events)] if events else ["", "input"]
+        blank = [""] * (len(columns) - 2)
+        rows += [(name, text, *blank) for name, text in self._which_input()]
+        return Table(columns=tuple(columns), rows=rows)
+
+    def _which_input(self) -> list[tuple[str, str]]:
+        of = f" of {self.num_micro_batches}" if self.num_micro_batches else ""
+        micro_batch = [("micro-batch", f"{self.micro_batch}{of}")] if self.micro_batch else []
+        if not self.rows:
+            return micro_batch
+        size = num_rows(self.batch)
+        some = "all" if len(self.rows) == size else ", ".join(map(str, self.rows))
+        return [*micro_batch, ("rows of the batch", f"{some} of {size}, from 0")]
 
     def to_dict(self) -> dict:
         return {
             "found": self.found,
+            "examined": self.examined,
             "headline": self.headline,
+            "kind": self.kind,
+            "cause": self.cause,
+            "fix": self.fix,
+            "rows": list(self.rows),
             "step": self.step,
             "micro_batch": self.micro_batch,
             "reached": self.reached,
@@ -97,8 +144,17 @@ class NonFiniteReport(Report):
         }
 
 
-def make_report(blame: Blame, **details) -> NonFiniteReport:
-    return NonFiniteReport(found=True, origin=blame.origin, became_nan=blame.became_nan, **details)
+def make_report(blame: Blame, *, around: Case, **details) -> NonFiniteReport:
+    """The report of a fault whose trail was followed; `around` holds what surrounds it."""
+    case = replace(around, origin=blame.origin, became_nan=blame.became_nan)
+    return NonFiniteReport(
+        found=True,
+        origin=blame.origin,
+        became_nan=blame.became_nan,
+        batch=around.batch,
+        verdict=find_cause(case),
+        **details,
+    )
 
 
 def _where(event: Event) -> str:

@@ -67,21 +67,22 @@ class Surroundings:
         )
 
     def put_back(self) -> None:
-        torch.set_rng_state(self.cpu_rng)
-        for device, state in self.cuda_rng.items():
-            torch.cuda.set_rng_state(state, device)
-        random.setstate(self.python_rng)
-        np.random.set_state(self.numpy_rng)
-        with torch.no_grad():
+        """Each part whatever becomes of the others; the first error is raised at the end."""
+        with ExitStack() as stack:
+            stack.callback(torch.set_rng_state, self.cpu_rng)
+            stack.callback(random.setstate, self.python_rng)
+            stack.callback(np.random.set_state, self.numpy_rng)
+            for device, state in self.cuda_rng.items():
+                stack.callback(torch.cuda.set_rng_state, state, device)
             for buffer, values in self.buffers:
-                buffer.copy_(values)
+                stack.callback(_write, buffer, values)
 
     @contextmanager
     def again(self, roots: list[nn.Module]) -> Iterator[None]:
         """Inside, numbers and buffers are as when this was taken; afterwards as they are now."""
         present = Surroundings.now(roots)
-        self.put_back()
         try:
+            self.put_back()
             yield
         finally:
             present.put_back()
@@ -93,6 +94,11 @@ class Surroundings:
             for autocast in self.autocasts:
                 stack.enter_context(autocast.enter())
             yield
+
+
+def _write(buffer: Tensor, values: Tensor) -> None:
+    with torch.no_grad():
+        buffer.copy_(values)
 
 
 def _device_types() -> list[str]:

@@ -3,21 +3,21 @@
 Brings each into one form: the modules by name, and a function from a batch to a loss.
 """
 
-import copy
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import keystr, tree_flatten_with_path
 
+from course_utils.diagnostics.nonfinite.batches import tensors_in
+from course_utils.diagnostics.nonfinite.untouched import untouched
 from course_utils.diagnostics.nonfinite.values import address_of, is_readable
 from course_utils.errors import BadRequest, Unsupported
-
-# What trl's trainers change in a step besides weights and gradients; a replay must not count twice.
-TALLIES = ("_metrics", "_logs", "_total_train_tokens", "_buffered_inputs")
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Target:
     roots: dict[str, nn.Module]
     loss_of: Callable[..., Any]
     trainer: Any = None
+    compiled: tuple[nn.Module, ...] = ()  # what torch.compile put around a root
 
     @property
     def modules(self) -> list[nn.Module]:
@@ -34,16 +35,38 @@ class Target:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Inside, the trainer may count metrics; afterwards its counts are what they were."""
-        counts = {k: copy.deepcopy(v) for k, v in self._state.items() if k in TALLIES}
-        try:
+        """Inside, the loss may be computed again, eagerly; afterwards nobody has counted it."""
+        owners = [self.trainer, getattr(self.trainer, "compute_loss_func", None), self.loss_of]
+        modules = [module for root in self.modules for module in root.modules()]
+        with untouched(*modules, *owners), _eagerly():
             yield
-        finally:
-            self._state.update(counts)
 
     @property
-    def _state(self) -> dict:
-        return vars(self.trainer) if self.trainer is not None else {}
+    def max_length(self) -> int | None:
+        """To which the Trainer truncates, in tokens; None where it does not say."""
+        return getattr(getattr(self.trainer, "args", None), "max_length", None)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the run's numbers are those of a compiled model: eager ones differ a little."""
+        outer = [*self.modules, getattr(self.trainer, "model_wrapped", None), *self.compiled]
+        return any(_is_compiled(module) for module in outer if module is not None)
+
+
+@contextmanager
+def _eagerly() -> Iterator[None]:
+    """Inside, compiled code runs as it was written."""
+    if "torch._dynamo" not in sys.modules:  # its import is slow, and nothing is compiled
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
+        # The tracer's hooks on modules fire for the wrapper as well; its name is the model's own.
+        warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
+        yield
+
+
+def _is_compiled(module: nn.Module) -> bool:
+    return hasattr(module, "_orig_mod") or module._compiled_call_impl is not None
 
 
 def open_target(target: Any, loss_of: Callable[..., Any] | None = None) -> Target:
@@ -56,7 +79,10 @@ def open_target(target: Any, loss_of: Callable[..., Any] | None = None) -> Targe
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         _refuse_many_processes(torch.distributed.get_world_size())
     if isinstance(target, nn.Module):
-        return Target({"": target}, loss_of or (lambda batch: _call_model(target, batch)))
+        root = getattr(target, "_orig_mod", target)  # names without torch.compile's prefix
+        compiled = () if root is target else (target,)
+        call = loss_of or partial(call_model, target)
+        return Target({"": root}, call, compiled=compiled)
     if hasattr(target, "compute_loss") and hasattr(target, "model"):
         return Target(_modules_of(target), target.compute_loss, trainer=target)
     if callable(target):
@@ -73,7 +99,7 @@ def _refuse_many_processes(world_size: int) -> None:
         raise Unsupported(
             f"this run has {world_size} processes",
             why="the replay of a step on one of them would wait for the others for ever",
-            fix="run the failing batch in one process, or trace_step(model, batch) there",
+            fix="start the same run in one process; NonFiniteGuard works in each of several",
         )
 
 
@@ -83,7 +109,11 @@ def _modules_of(trainer: Any) -> dict[str, nn.Module]:
     return {"": trainer.model, **others}
 
 
-def _call_model(model: nn.Module, batch: Any) -> Any:
+def call_model(model: nn.Module, *args, **kwargs) -> Any:
+    """The model's output for a batch, or for arguments as the model itself takes them."""
+    if kwargs or len(args) != 1:
+        return model(*args, **kwargs)
+    (batch,) = args
     if isinstance(batch, Mapping):
         return model(**batch)
     return model(*batch) if isinstance(batch, tuple | list) else model(batch)
@@ -93,6 +123,8 @@ def loss_in(output: Any) -> Tensor | None:
     """The scalar loss in what a model or function returned, if there is one."""
     if isinstance(output, Mapping):
         output = output.get("loss")
+    elif isinstance(output, tuple):  # (loss, logits), as with return_dict=False
+        output = output[0] if output else None
     elif not isinstance(output, Tensor):
         output = getattr(output, "loss", None)
     return output if isinstance(output, Tensor) and output.numel() == 1 else None
@@ -104,9 +136,4 @@ def name_tensors(batch: Any) -> dict[int, str]:
     >>> list(name_tensors({"labels": torch.zeros(2)}).values())
     ['labels']
     """
-    leaves, _ = tree_flatten_with_path(batch)
-    return {
-        address_of(leaf): keystr(path).replace("['", ".").replace("']", "").strip(".")
-        for path, leaf in leaves
-        if isinstance(leaf, Tensor) and is_readable(leaf)
-    }
+    return {address_of(tensor): name for name, tensor in tensors_in(batch) if is_readable(tensor)}

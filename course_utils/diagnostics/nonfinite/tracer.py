@@ -5,10 +5,13 @@ returns is what the operation returned. Each look waits for the device: trace a 
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 from torch.autograd.function import BackwardCFunction
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.optim import optimizer as optimizers
@@ -16,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from course_utils.diagnostics.nonfinite.events import Event, Source
-from course_utils.diagnostics.nonfinite.explain import Call, explain, is_fresh
+from course_utils.diagnostics.nonfinite.explain import Call, explain, is_fresh, locate, position_of
 from course_utils.diagnostics.nonfinite.modules import ModuleNames
 from course_utils.diagnostics.nonfinite.places import Places, find_places
 from course_utils.diagnostics.nonfinite.signatures import Signature, read_signature
@@ -25,6 +28,7 @@ from course_utils.diagnostics.nonfinite.values import (
     address_of,
     is_readable,
     look,
+    plain,
     storage_of,
 )
 
@@ -57,6 +61,7 @@ class Tracer(TorchDispatchMode):
         super().__init__()
         self.modules = modules
         self.inputs = inputs  # storage address -> name of a tensor of the batch
+        self.unread: list[str] = []  # operations the tracer itself failed to read
         self._num_operations = 0
         self._in_optimizer = False
         # A weak reference keeps a storage's address from being used again, not its memory.
@@ -82,15 +87,33 @@ class Tracer(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         self._num_operations += 1
+        kwargs = kwargs or {}
+        before = self._or_unread(func, self._look_before, func, args, kwargs)
+        result = func(*args, **kwargs)
+        if before is not None:
+            self._or_unread(func, self._look_after, result, *before)
+        return result
+
+    def _or_unread(self, func: OpOverload, look_at: Callable[..., Any], *args) -> Any:
+        """What `look_at` returns; None, and a note, if this operation is beyond the tracer."""
+        try:
+            return look_at(*args)
+        except Exception as error:
+            self.unread.append(f"{func}: {type(error).__name__}: {error}")
+            return None
+
+    def _look_before(self, func: OpOverload, args: tuple, kwargs: dict) -> tuple:
         signature = read_signature(func)
         site = self._find_site(signature)
-        calls = list(signature.split(args, kwargs or {}))
-        before = [self._look_at_inputs(signature, call) for call in calls]
-        result = func(*args, **(kwargs or {}))
+        calls = list(signature.split(args, kwargs))
+        return signature, site, calls, [self._look_at_inputs(signature, call) for call in calls]
+
+    def _look_after(
+        self, result: Any, signature: Signature, site: Site, calls: list, before: list
+    ) -> None:
         for position, (call, (arguments, inputs)) in enumerate(zip(calls, before, strict=True)):
             for output in signature.outputs(result, call, position):
                 self._record(signature, arguments, inputs, output, site)
-        return result
 
     def _find_site(self, signature: Signature) -> Site:
         node = torch._C._current_autograd_node()
@@ -155,6 +178,8 @@ class Tracer(TorchDispatchMode):
             "is_written": False,
             "sentence": "",
         }
+        if not details:
+            unmade |= position_of(~plain(tensor).isfinite())
         return Event(
             index=self._num_operations,
             phase=site.phase,
@@ -162,6 +187,7 @@ class Tracer(TorchDispatchMode):
             node=site.node,
             dtype=tensor.dtype,
             out=values,
+            shape=tuple(tensor.shape),
             places=site.places,
             **(unmade | details),
         )
@@ -218,5 +244,6 @@ def _describe(
         "is_fresh": fresh,
         "is_written": signature.name in LITERAL or not all(map(math.isfinite, numbers)),
         "sentence": explain(call) if fresh or made_nan else "",
+        **locate(call),
         "sources": tuple(Source(i.event, i.values.has_nan, i.values.has_inf) for i in bad),
     }

@@ -22,7 +22,8 @@ class Magnitudes:
 
     largest: float  # of the finite ones; 0 if there are none
     smallest: float  # of those that are not zero; inf if there are none
-    num_not_finite: int  # +inf and NaN; -inf is how masks are written
+    num_not_finite: int  # +inf and NaN
+    num_neg_inf: int  # how masks are written, but also what an overflow may give
     # bins[i] numbers lie in [2**(LOWEST + i), 2**(LOWEST + i + 1))
     bins: tuple[int, ...] = field(repr=False)
 
@@ -31,6 +32,7 @@ class Magnitudes:
             max(self.largest, other.largest),
             min(self.smallest, other.smallest),
             self.num_not_finite + other.num_not_finite,
+            self.num_neg_inf + other.num_neg_inf,
             tuple(map(sum, zip(self.bins, other.bins, strict=True))),
         )
 
@@ -60,6 +62,7 @@ def measure(tensor: Tensor) -> Tensor:
             torch.where(counted, sizes, 0).amax(),
             torch.where(counted, sizes, math.inf).amin(),
             (~values.isfinite() & ~is_mask).sum(),
+            (values == -math.inf).sum(),
         ]
     )
     bins = torch.histc(exponents.float(), bins=NUM_BINS, min=LOWEST - 0.5, max=HIGHEST + 0.5)
@@ -71,4 +74,4 @@ def read(measured: list[Tensor]) -> list[Magnitudes]:
     if not measured:
         return []
     rows = torch.stack([vector.to(measured[0].device) for vector in measured]).tolist()
-    return [Magnitudes(row[0], row[1], int(row[2]), tuple(map(int, row[3:]))) for row in rows]
+    return [Magnitudes(r[0], r[1], int(r[2]), int(r[3]), tuple(map(int, r[4:]))) for r in rows]

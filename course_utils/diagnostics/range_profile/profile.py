@@ -12,7 +12,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 from course_utils.diagnostics.nonfinite.state import undo_optimizer_step
 from course_utils.diagnostics.one_step import open_model, require_loss, training_step
 from course_utils.diagnostics.range_profile.magnitudes import measure, read
-from course_utils.diagnostics.range_profile.report import Kind, Measured, RangeProfile
+from course_utils.diagnostics.range_profile.measured import Kind, Measured
+from course_utils.diagnostics.range_profile.report import RangeProfile
 
 
 def profile_ranges(
@@ -31,7 +32,8 @@ def profile_ranges(
         batch: what the target takes; for a Trainer a batch of its own data loader.
         loss_of: a function of the batch that calls the model and returns the loss.
         backward: False measures a forward pass without gradients, and needs no loss.
-        optimizer: if given, it steps, its state is measured, and the step is undone.
+        optimizer: if given, it steps, its state and the new weights are measured, and the step is
+            undone. Without it the verdict does not cover the step, and says so.
 
     Returns:
         A report; `survives("float16")` answers before training, `draw(ax)` shows the layers.
@@ -67,9 +69,11 @@ def profile_ranges(
             with undo_optimizer_step(optimizer):
                 optimizer.step()
                 recorder.optimizer_state(optimizer)
+                recorder.parameters(Kind.STEPPED, lambda weight: weight)
     return RangeProfile(
         measured=recorder.result(),
-        dtypes=tuple({str(p.dtype).removeprefix("torch."): 0 for p in model.parameters()}),
+        dtypes=tuple({_name(p.dtype): 0 for p in model.parameters()}),
+        eps=_eps(optimizer),
     )
 
 
@@ -80,7 +84,7 @@ class Recorder:
         self._names = {module: name for name, module in model.named_modules()}
         self._parameters = dict(model.named_parameters())
         self._seen = WeakIdKeyDictionary()
-        self._measured: list[tuple[Kind, str, str, Tensor]] = []
+        self._measured: list[tuple[Kind, str, str, str, Tensor]] = []
 
     def __enter__(self) -> "Recorder":
         self._handles = []
@@ -112,11 +116,14 @@ class Recorder:
         for (*key, _), magnitudes in zip(self._measured, vectors, strict=True):
             known = merged.get(tuple(key))
             merged[tuple(key)] = magnitudes if known is None else known | magnitudes
-        return tuple(Measured(*key, magnitudes) for key, magnitudes in merged.items())
+        return tuple(
+            Measured(kind, module, detail, magnitudes, dtype)
+            for (kind, module, detail, dtype), magnitudes in merged.items()
+        )
 
     def _note(self, kind: Kind, module: str, detail: str, tensor: Tensor | None) -> None:
         if tensor is not None and tensor.is_floating_point() and tensor.numel():
-            self._measured.append((kind, module, detail, measure(tensor)))
+            self._measured.append((kind, module, detail, _name(tensor.dtype), measure(tensor)))
 
     def _look_at_inputs(self, module: nn.Module, args: tuple) -> None:
         self._look(module, "input", args)
@@ -134,6 +141,17 @@ class Recorder:
             self._note(Kind.ACTIVATIONS, name, detail, tensor)
             if tensor.requires_grad:
                 tensor.register_hook(partial(self._note, Kind.GRADIENTS, name, detail))
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _eps(optimizer: torch.optim.Optimizer | None) -> float | None:
+    """What the optimizer adds before it divides; the smallest of its groups."""
+    groups = [] if optimizer is None else optimizer.param_groups
+    known = [group["eps"] for group in groups if isinstance(group.get("eps"), float)]
+    return min(known, default=None)
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -1,14 +1,14 @@
 """What a range profile measured, and whether a float format could hold it."""
 
 import math
-import re
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
 from course_utils.diagnostics.range_profile.magnitudes import Magnitudes
+from course_utils.diagnostics.range_profile.measured import PARTS, Kind, Measured, examined
+from course_utils.diagnostics.range_profile.survival import Survival, judge
 from course_utils.numerics.formats import FloatFormat, float_format
 from course_utils.plotting import draw_curves, draw_limit
 from course_utils.report import Report, Table
@@ -21,112 +21,25 @@ COMPARED = ("float32", "bfloat16", "float16")
 MAX_TICKS = 16
 
 
-class Kind(StrEnum):
-    """What a number is, in the order in which a step makes it."""
-
-    WEIGHTS = "weights"
-    ACTIVATIONS = "activations"
-    GRADIENTS = "activation gradients"
-    WEIGHT_GRADIENTS = "weight gradients"
-    OPTIMIZER = "optimizer state"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The numbers of one kind at one place."""
-
-    kind: Kind
-    module: str  # dotted name; "" is the model itself
-    detail: str  # "output", "input", or the name of a parameter and its optimizer state
-    magnitudes: Magnitudes
-
-    @property
-    def place(self) -> str:
-        module = self.module or "the model"
-        if self.kind in (Kind.ACTIVATIONS, Kind.GRADIENTS):
-            return f"{self.detail} of {module}"
-        return f"{self.module}.{self.detail}".lstrip(".")
-
-    @property
-    def layer(self) -> str:
-        """The module up to its first number, such as model.layers.3."""
-        numbered = re.match(r"(.*?\.)?\d+(?=\.|$)", self.module)
-        return numbered.group() if numbered else self.module or "the model"
-
-    def leaves(self, fmt: FloatFormat) -> bool:
-        return self.magnitudes.largest >= fmt.overflow_at or self.magnitudes.num_not_finite > 0
-
-
-@dataclass(frozen=True)
-class Survival(Report):
-    """Whether a step computed wholly in one format would stay within its range."""
-
-    format: FloatFormat
-    measured_in: str  # the format of the weights
-    largest: Measured
-    first: Measured | None  # the first place, in the order of execution, that leaves the range
-    share_lost: float | None  # of the gradients that are not 0; None without a backward pass
-    loss_scale: float | None  # the largest power of two with which no gradient overflows
-    share_lost_scaled: float | None  # of the gradients, with that loss scale
-
-    def __bool__(self) -> bool:
-        return self.first is None
-
-    @property
-    def margin(self) -> float:
-        """How many times the largest number could grow; below 1 it does not fit."""
-        largest = self.largest.magnitudes.largest
-        return self.format.max / largest if largest else math.inf
-
-    @property
-    def headline(self) -> str:
-        name, limit = self.format.name, f"{self.format.max:.5g}"
-        if self.first is None:
-            return (
-                f"{name} holds every number of this step: the largest, in {self.largest.place}, "
-                f"is {self.margin:.2g} times below {limit}."
-            )
-        numbers = self.first.magnitudes
-        if numbers.num_not_finite:
-            return (
-                f"This step left {self.measured_in} itself: {self.first.place} holds "
-                f"{numbers.num_not_finite} numbers that are inf or nan."
-            )
-        return (
-            f"{name} cannot hold this step: {self.first.place} reaches {numbers.largest:.3g}, "
-            f"and the limit is {limit}."
-        )
-
-    def table(self) -> Table:
-        if self.share_lost is None:
-            return Table(columns=("loss scale", "gradients that become 0"), rows=[])
-        rows = [("none", f"{self.share_lost:.2%}")]
-        if self.loss_scale is not None:
-            rows.append((f"2^{math.log2(self.loss_scale):.0f}", f"{self.share_lost_scaled:.2%}"))
-        return Table(columns=("loss scale", "gradients that become 0"), rows=rows)
-
-    def to_dict(self) -> dict:
-        return {
-            "format": self.format.name,
-            "survives": bool(self),
-            "first": self.first.place if self.first else None,
-            "margin": self.margin,
-            "share_lost": self.share_lost,
-            "loss_scale": self.loss_scale,
-            "share_lost_scaled": self.share_lost_scaled,
-        }
-
-
 @dataclass(frozen=True)
 class RangeProfile(Report):
     """Every place of a step with the magnitudes of its numbers, in the order of execution."""
 
     measured: tuple[Measured, ...]
     dtypes: tuple[str, ...]  # of the weights
+    eps: float | None = None  # the optimizer's, if one was given that has it
 
     @property
     def headline(self) -> str:
         return self.survives("float16").headline
+
+    @property
+    def cause(self) -> str:
+        return self.survives("float16").cause
+
+    @property
+    def fix(self) -> str:
+        return self.survives("float16").fix
 
     def of(self, kind: Kind | str) -> list[Measured]:
         return [measured for measured in self.measured if measured.kind == kind]
@@ -137,23 +50,11 @@ class RangeProfile(Report):
         Under autocast, weights and sums between modules stay float32: what survives here survives
         there too, and some of what does not.
         """
-        fmt = float_format(fmt)
-        gradients = self.of(Kind.GRADIENTS) + self.of(Kind.WEIGHT_GRADIENTS)
-        lost = scale = lost_scaled = None
-        if gradients:
-            together = reduce(or_, (measured.magnitudes for measured in gradients))
-            lost = together.share_lost(fmt)
-            if together.largest:
-                scale = 2.0 ** math.floor(math.log2(fmt.max / together.largest))
-                lost_scaled = together.share_lost(fmt, scale=scale)
-        return Survival(
-            format=fmt,
+        return judge(
+            self.measured,
+            float_format(fmt),
             measured_in=" and ".join(self.dtypes),
-            largest=max(self.measured, key=lambda measured: measured.magnitudes.largest),
-            first=next((m for m in self.measured if m.leaves(fmt)), None),
-            share_lost=lost,
-            loss_scale=scale,
-            share_lost_scaled=lost_scaled,
+            eps=self.eps,
         )
 
     def table(self) -> Table:
@@ -174,10 +75,14 @@ class RangeProfile(Report):
 
     @property
     def _notes(self) -> tuple[str, ...]:
-        if set(self.dtypes) & {"float16", "bfloat16"}:
-            measured_in = " and ".join(self.dtypes)
-            return (f"Measured in {measured_in}: only float32 shows how far an overflow goes.",)
-        return ()
+        seen = examined(self.measured)
+        unseen = [part for part in PARTS if part not in seen]
+        notes = [f"Examined: {', '.join(seen)}. Not examined: {', '.join(unseen) or 'nothing'}."]
+        halves = {m.dtype for m in self.measured} & {"float16", "bfloat16"}
+        if halves:
+            measured_in = " and ".join(sorted(halves))
+            notes.append(f"Measured in {measured_in}: only float32 shows how far an overflow goes.")
+        return tuple(notes)
 
     def by_layer(self, kind: Kind | str = Kind.ACTIVATIONS) -> dict[str, Magnitudes]:
         """The magnitudes of one kind, together for each layer, in the order of execution."""

@@ -11,6 +11,7 @@ from course_utils.exercises.lesson_01.masked import MASKED
 from course_utils.exercises.lesson_01.quiz import QUIZ
 from course_utils.exercises.lesson_01.scaler import SCALER
 from course_utils.exercises.lesson_01.situations import CHOICES
+from course_utils.exercises.lesson_01.unseen import UNSEEN
 
 HOLDS = Prediction(
     id="01.a",
@@ -72,7 +73,7 @@ SKIPPED = Prediction(
 LESSON = Lesson(
     stem="01_floats",
     title="inf or nan, and no idea from where: floats under the microscope",
-    minutes=75,
-    exercises=(LIMITS, MASKED, K3, LOGSOFTMAX, SCALER, CHOICES, QUIZ),
+    minutes=45,
+    exercises=(MASKED, K3, LOGSOFTMAX, SCALER, UNSEEN, QUIZ, LIMITS, CHOICES),
     predictions=(HOLDS, STILL, CLIPPED, CLAMPED, TOTAL, SKIPPED),
 )

@@ -8,49 +8,65 @@ import torch
 from course_utils.exercises.compare import number_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
-BITS = {
-    torch.float16: (5, 10),
-    torch.bfloat16: (8, 7),
-    torch.float32: (8, 23),
-    torch.float8_e5m2: (5, 2),
-}
-EXP_TOLERANCE = 0.01  # log(max) and the last x that still rounds to max differ by up to 0.7%
+# The formats of the lesson, and some that nobody has built: the rule knows no names.
+BITS = ((5, 10), (8, 7), (8, 23), (5, 2), (4, 3), (6, 9), (7, 16), (3, 4), (9, 14), (10, 40))
+EXP_TOLERANCE = 0.01
 
 
-def last_finite_exp(dtype: torch.dtype) -> float:
-    """The largest x for which exp(x), cast to `dtype`, is finite: found by asking torch."""
-    low, high = 0.0, 200.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        value = torch.tensor(middle, dtype=torch.float64).exp().to(dtype)
-        low, high = (middle, high) if math.isfinite(value.item()) else (low, middle)
-    return low
+def _bias(exponent_bits: int) -> int:
+    return 2 ** (exponent_bits - 1) - 1
 
 
-def _compare(limits, part: int, want: Callable[[torch.dtype], float], rtol: float) -> str | None:
-    for dtype, bits in BITS.items():
-        got = limits(*bits)
-        if not isinstance(got, (tuple, list)) or len(got) != 3:
-            return f"it gives {got!r}, where three numbers are asked"
-        given = f"{bits[0]} exponent and {bits[1]} mantissa bits"
-        if seen := number_differs(got[part], want(dtype), rtol=rtol, given=given):
+def _largest(exponent_bits: int, mantissa_bits: int) -> float:
+    """By the definition: the last exponent but one, every mantissa bit set."""
+    exponent = 2**exponent_bits - 2 - _bias(exponent_bits)
+    return sum(2.0 ** (exponent - k) for k in range(mantissa_bits + 1))
+
+
+def _smallest(exponent_bits: int, mantissa_bits: int) -> float:
+    return 2.0 ** (1 - _bias(exponent_bits) - mantissa_bits)
+
+
+def gives_three_numbers(limits) -> str | None:
+    got = limits(5, 10)
+    kind = f"a {type(got).__name__}"
+    if not isinstance(got, (tuple, list)):
+        return f"it returns {kind}, where three numbers are asked: return largest, smallest, x"
+    if len(got) != 3:
+        return f"it returns {kind} of {len(got)}, where three numbers are asked"
+    for part in got:
+        if isinstance(part, bool) or not hasattr(part, "__float__"):
+            return f"it returns {kind} with {part!r} in it, where three numbers are asked"
+    return None
+
+
+def _each(limits):
+    for bits in BITS:
+        yield bits, limits(*bits), f"{bits[0]} exponent and {bits[1]} mantissa bits"
+
+
+def largest_is_right(limits) -> str | None:
+    for bits, got, given in _each(limits):
+        if seen := number_differs(got[0], _largest(*bits), rtol=1e-9, given=given):
             return seen
     return None
 
 
-def largest_is_right(limits) -> str | None:
-    return _compare(limits, 0, lambda dtype: torch.finfo(dtype).max, 1e-9)
-
-
 def smallest_is_right(limits) -> str | None:
-    def smallest_subnormal(dtype: torch.dtype) -> float:
-        return torch.finfo(dtype).tiny * torch.finfo(dtype).eps
-
-    return _compare(limits, 1, smallest_subnormal, 1e-9)
+    for bits, got, given in _each(limits):
+        if seen := number_differs(got[1], _smallest(*bits), rtol=1e-9, given=given):
+            return seen
+    return None
 
 
 def exp_limit_is_right(limits) -> str | None:
-    return _compare(limits, 2, last_finite_exp, EXP_TOLERANCE)
+    """Between the log of the largest number and that of the power of two it just misses."""
+    for bits, got, given in _each(limits):
+        low, high = math.log(_largest(*bits)), (_bias(bits[0]) + 1) * math.log(2)
+        if not (1 - EXP_TOLERANCE) * low <= float(got[2]) <= (1 + EXP_TOLERANCE) * high:
+            seen = number_differs(got[2], low, rtol=0, given=given)
+            return seen or f"for {given} it gives {got[2]}"
+    return None
 
 
 def limits_from_bits(exponent_bits, mantissa_bits):
@@ -90,24 +106,83 @@ def limits_with_fixed_exp(exponent_bits, mantissa_bits):
     return largest, smallest, 88.7
 
 
+def limits_from_a_table(exponent_bits, mantissa_bits):
+    names = {(5, 10): torch.float16, (8, 7): torch.bfloat16, (5, 2): torch.float8_e5m2}
+    known = torch.finfo(names.get((exponent_bits, mantissa_bits), torch.float32))
+    return known.max, known.tiny * known.eps, math.log(known.max)
+
+
+def limits_without_inf(exponent_bits, mantissa_bits):
+    bias = 2 ** (exponent_bits - 1) - 1
+    largest = (2 - 2.0 ** (1 - mantissa_bits)) * 2.0 ** (bias + 1)
+    return largest, 2.0 ** (1 - bias - mantissa_bits), math.log(largest)
+
+
+def limits_with_eps(exponent_bits, mantissa_bits):
+    largest, _, exp_limit = limits_from_bits(exponent_bits, mantissa_bits)
+    return largest, 2.0**-mantissa_bits, exp_limit
+
+
+def limits_with_half_the_smallest(exponent_bits, mantissa_bits):
+    largest, smallest, exp_limit = limits_from_bits(exponent_bits, mantissa_bits)
+    return largest, smallest / 2, exp_limit
+
+
+def limits_with_the_exponent(exponent_bits, mantissa_bits):
+    largest, smallest, _ = limits_from_bits(exponent_bits, mantissa_bits)
+    return largest, smallest, math.exp(1) ** exponent_bits
+
+
+def limits_as_two(exponent_bits, mantissa_bits):
+    return limits_from_bits(exponent_bits, mantissa_bits)[:2]
+
+
+def limits_as_a_dict(exponent_bits, mantissa_bits):
+    names = ("largest", "smallest", "exp")
+    return dict(zip(names, limits_from_bits(exponent_bits, mantissa_bits), strict=True))
+
+
+def limits_as_text(exponent_bits, mantissa_bits):
+    return [f"{number:g}" for number in limits_from_bits(exponent_bits, mantissa_bits)]
+
+
+def limits_as_a_list(exponent_bits, mantissa_bits):
+    e_max = 2**exponent_bits - 2 - (2 ** (exponent_bits - 1) - 1)
+    largest = math.ldexp(2**mantissa_bits * 2 - 1, e_max - mantissa_bits)
+    return [
+        largest,
+        math.ldexp(1, 1 - e_max - mantissa_bits),
+        math.log2(largest) / math.log2(math.e),
+    ]
+
+
+def limits_as_tensors(exponent_bits, mantissa_bits):
+    two = torch.tensor(2.0, dtype=torch.float64)
+    bias = 2 ** (exponent_bits - 1) - 1
+    largest = (two - two**-mantissa_bits) * two**bias
+    return largest, two ** (1 - bias) * two**-mantissa_bits, largest.log()
+
+
 LIMITS = Exercise(
     id="01.1",
     name="LIMITS",
     title="Where a format ends",
-    minutes=6,
+    minutes=5,
     difficulty="three lines",
     points=3,
     reads="limits",
     expects=(Callable,),
     hints=(
         "What is the largest stored exponent that is not kept for inf and nan?",
-        "The largest number has that exponent, 2^E - 2 minus the bias, and every mantissa bit set.",
-        "largest = (2 - 2**-M) * 2**bias; smallest = 2**(1 - bias - M); exp reaches the largest "
-        "where x is its natural logarithm.",
+        "The largest number has that exponent, 2^E - 2 minus the bias, and every mantissa bit set: "
+        "how much below 2 is that mantissa?",
+        "The largest is (2 - 2^-M) times a power of two; the smallest has stored exponent 0 and "
+        "mantissa 2^-M; and exp(x) is the largest where x is what?",
     ),
+    form=gives_three_numbers,
     criteria=(
         Criterion(
-            "The largest number is that of torch.finfo.",
+            "The largest number is right, for any numbers of bits.",
             largest_is_right,
             why="one step beyond it is inf: 65504 holds, 65520 does not",
             next="check by hand: 5 exponent bits and 10 mantissa bits must give 65504",
@@ -125,12 +200,20 @@ LIMITS = Exercise(
             next="for which x is exp(x) equal to the largest number?",
         ),
     ),
-    right=(limits_from_bits, limits_by_counting),
+    right=(limits_from_bits, limits_by_counting, limits_as_a_list, limits_as_tensors),
     wrong=(
+        Wrong(limits_as_two, caught_by=gives_three_numbers),
+        Wrong(limits_as_a_dict, caught_by=gives_three_numbers),
+        Wrong(limits_as_text, caught_by=gives_three_numbers),
         Wrong(limits_as_power_of_two, caught_by=largest_is_right),
         Wrong(limits_with_reserved_exponent, caught_by=largest_is_right),
+        Wrong(limits_without_inf, caught_by=largest_is_right),
+        Wrong(limits_from_a_table, caught_by=largest_is_right),
         Wrong(limits_with_smallest_normal, caught_by=smallest_is_right),
+        Wrong(limits_with_eps, caught_by=smallest_is_right),
+        Wrong(limits_with_half_the_smallest, caught_by=smallest_is_right),
         Wrong(limits_with_log2, caught_by=exp_limit_is_right),
         Wrong(limits_with_fixed_exp, caught_by=exp_limit_is_right),
+        Wrong(limits_with_the_exponent, caught_by=exp_limit_is_right),
     ),
 )

@@ -1,44 +1,76 @@
 """Exercise 01.4: log-softmax without torch's own."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-from torch.overrides import TorchFunctionMode
 
+from course_utils import checking
+from course_utils.exercises.calls import uses
 from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.probes import has_form, trials
+from course_utils.exercises.settings import both
 
-NOT_YOURS = ("log_softmax", "special_log_softmax", "logsumexp", "cross_entropy")
+NOT_YOURS = (
+    "log_softmax",
+    "special_log_softmax",
+    "logsumexp",
+    "special_logsumexp",
+    "cross_entropy",
+    "cross_entropy_loss",
+    "nll_loss",
+)
 INF = float("inf")
 ATOL = 1e-6  # a few float32 roundings of a sum near 1
+SHAPES = ((1,), (7,), (4, 9), (1, 5), (3, 1), (2, 3, 50), (2, 2, 2, 4))
+DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
-class _Names(TorchFunctionMode):
-    """Collects the names of the torch functions that are called."""
+def _draw(generator, shape, dtype):
+    return (2 * torch.randn(shape, generator=generator).to(dtype),)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: set[str] = set()
 
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        self.seen.add(getattr(function, "__name__", ""))
-        return function(*args, **(kwargs or {}))
+same_shape = has_form(_draw, shapes=SHAPES, dtypes=DTYPES, result_dtype=None)
+
+
+def float32_stays(stable_log_softmax) -> str | None:
+    for dtype in DTYPES:
+        got = stable_log_softmax(torch.zeros(2, 3, dtype=dtype)).dtype
+        if got != dtype and not (got == torch.float32 and dtype.itemsize == 2):
+            return f"{dtype} logits give {got}, they should give {dtype}"
+    return None
 
 
 def _agree(stable_log_softmax, logits, given: str) -> str | None:
-    want = torch.log_softmax(logits.double(), -1).float()
+    want = torch.log_softmax(logits.double(), -1)
     got = stable_log_softmax(logits.clone())
-    if isinstance(got, torch.Tensor) and got.shape == want.shape:
-        got = torch.where((got - want).abs() < ATOL, want.to(got.dtype), got)
-    return tensor_differs(got, want, rtol=1e-4, given=given)
+    near = ALLOWED[logits.dtype]
+    got = torch.where((got - want).abs() < near.absolute, want, got.double())
+    return tensor_differs(got, want, rtol=near.relative, given=given)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The error that the rounding of a format costs."""
+
+    absolute: float
+    relative: float
+
+
+ALLOWED = {
+    torch.float64: Allowed(ATOL, 1e-4),
+    torch.float32: Allowed(ATOL, 1e-4),
+    torch.float16: Allowed(5e-3, 1e-2),
+    torch.bfloat16: Allowed(4e-2, 5e-2),
+}
 
 
 def moderate_logits(stable_log_softmax) -> str | None:
-    generator = torch.Generator().manual_seed(0)
-    for shape in ((7,), (4, 9), (2, 3, 50)):
-        logits = 2 * torch.randn(shape, generator=generator)
-        if seen := _agree(stable_log_softmax, logits, f"random logits of shape {shape}"):
+    for trial in trials(_draw, SHAPES, DTYPES):
+        if seen := _agree(stable_log_softmax, *trial.args, trial.given):
             return seen
     return None
 
@@ -59,31 +91,50 @@ def far_tail(stable_log_softmax) -> str | None:
 
 def masked_logits(stable_log_softmax) -> str | None:
     logits = torch.tensor([[1.0, -INF, 2.0], [-INF, 0.0, -INF]])
-    return _agree(stable_log_softmax, logits, f"the logits {logits.tolist()}")
+    if seen := _agree(stable_log_softmax, logits, f"the logits {logits.tolist()}"):
+        return seen
+    rows = torch.tensor([[1.0, 2.0], [-INF, -INF], [3.0, -INF]])
+    got, given = stable_log_softmax(rows.clone()), "a row of nothing but -inf among others"
+    if got[1].isfinite().any() or (got[1] == INF).any():
+        return f"for {given} that row becomes {got[1].tolist()}, neither nan nor -inf"
+    want = torch.log_softmax(rows.double(), -1)[[0, 2]]
+    return tensor_differs(got[[0, 2]].double(), want, rtol=1e-4, given=f"the other rows of {given}")
 
 
 def gradient_is_right(stable_log_softmax) -> str | None:
     generator = torch.Generator().manual_seed(1)
     base, weight = (torch.randn(3, 6, generator=generator) for _ in range(2))
     for shift in (0.0, 128.0):  # a power of two: the shifted logits keep their differences
-        logits = (base.half().float() + shift).requires_grad_()
-        value = stable_log_softmax(logits)
-        if not value.requires_grad:
-            return "no gradient reaches the logits"
-        (got,) = torch.autograd.grad((weight * value).sum(), logits)
-        exact = logits.detach().double().requires_grad_()
-        (weight.double() * torch.log_softmax(exact, -1)).sum().backward()
-        error = (got.double() - exact.grad).abs().max().item()
-        if not error < 1e-4:
-            return f"with logits around {shift:g} a gradient is off by {error:.2g}"
-    return None
+        seen = _gradient_differs(stable_log_softmax, base.half().float() + shift, weight)
+        if seen:
+            return f"with logits around {shift:g} {seen}"
+    forbidden = base.masked_fill(weight > 0.5, -INF)
+    seen = _gradient_differs(stable_log_softmax, forbidden, weight)
+    return f"with some logits of -inf {seen}" if seen else None
+
+
+def _gradient_differs(stable_log_softmax, logits, weight) -> str | None:
+    """Compare the gradients of a weighted sum of the values that are not -inf."""
+    logits, allowed = logits.requires_grad_(), logits.isfinite()
+    value = stable_log_softmax(logits)
+    if not value.requires_grad:
+        return "no gradient reaches the logits"
+    (got,) = torch.autograd.grad((weight * value)[allowed].sum(), logits)
+    exact = logits.detach().double().requires_grad_()
+    (weight.double() * torch.log_softmax(exact, -1))[allowed].sum().backward()
+    error = (got.double() - exact.grad).abs().max().item()
+    return None if error < 1e-4 else f"a gradient is off by {error:.2g}"
 
 
 def own_work(stable_log_softmax) -> str | None:
-    with _Names() as names:
-        stable_log_softmax(torch.tensor([[1.0, 2.0]]))
-    used = sorted(names.seen.intersection(NOT_YOURS))
-    return f"it calls torch's {' and '.join(used)}" if used else None
+    cases = (
+        torch.tensor([[1.0, 2.0]]),
+        torch.tensor([1e4, -1e4, -INF]),
+        torch.zeros(3, 40, dtype=torch.float16),
+        torch.ones(2, 3, requires_grad=True),
+    )
+    looks = (uses(stable_log_softmax, logits, banned=NOT_YOURS) for logits in cases)
+    return next(filter(None, looks), None)
 
 
 def shifted_by_the_row_maximum(logits):
@@ -135,11 +186,99 @@ def from_torch(logits):
     return F.log_softmax(logits, dim=-1)
 
 
+def from_special_logsumexp(logits):
+    shifted = logits - logits.amax(-1, True)
+    return shifted - torch.special.logsumexp(shifted, -1, keepdim=True)
+
+
+def from_a_module(logits):
+    return torch.nn.LogSoftmax(dim=-1)(logits)
+
+
+def from_a_distribution(logits):
+    return torch.distributions.Categorical(logits=logits, validate_args=False).logits
+
+
+def from_torch_where_it_is_hard(logits):
+    if logits.abs().max() > 80:
+        return torch.log_softmax(logits, -1)
+    return without_a_shift(logits)
+
+
+def by_a_numpy_detour(logits):
+    values = logits.detach().double().numpy()
+    with np.errstate(all="ignore"):
+        shifted = values - values.max(-1, keepdims=True)
+        result = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+    return torch.from_numpy(result).to(logits.dtype)
+
+
+def returning_probabilities_too(logits):
+    return shifted_by_the_row_maximum(logits), logits.softmax(-1)
+
+
+def returning_the_sum(logits):
+    return shifted_by_the_row_maximum(logits).sum(-1)
+
+
+def always_in_float64(logits):
+    return shifted_by_the_row_maximum(logits.double())
+
+
+def shifting_in_place(logits):
+    logits.data.sub_(logits.data.amax(-1, keepdim=True))
+    return logits - logits.exp().sum(-1, keepdim=True).log()
+
+
+def with_zero_for_nan(logits):
+    return torch.nan_to_num(shifted_by_the_row_maximum(logits), nan=0.0, neginf=-INF)
+
+
+def with_a_uniform_row(logits):
+    size = torch.tensor(float(logits.shape[-1]))
+    return torch.where(
+        (logits == -INF).all(-1, keepdim=True), -size.log(), shifted_by_the_row_maximum(logits)
+    )
+
+
+def with_a_floor_on_the_tail(logits):
+    return shifted_by_the_row_maximum(logits).clamp(min=-1000)
+
+
+def with_a_capped_shift(logits):
+    shifted = logits - logits.amax(-1, keepdim=True).clamp(max=1000)
+    return shifted - shifted.exp().sum(-1, keepdim=True).log()
+
+
+def shifted_by_the_mean(logits):
+    shifted = logits - logits.mean(-1, keepdim=True)
+    return shifted - shifted.exp().sum(-1, keepdim=True).log()
+
+
+def in_float32_and_back(logits):
+    wide = logits.float() if logits.dtype.itemsize < 4 else logits
+    largest = torch.max(wide, dim=-1, keepdim=True)[0].detach()
+    return ((wide - largest) - (wide - largest).exp().sum(-1, True).log()).to(logits.dtype)
+
+
+def staying_in_float32(logits):
+    wide = logits.float() if logits.dtype.itemsize < 4 else logits
+    return shifted_by_the_row_maximum(wide)
+
+
+def by_log1p_of_the_others(logits):
+    shifted = logits - torch.amax(logits, -1, keepdim=True)
+    others = shifted.exp().sum(-1, keepdim=True) - 1
+    return shifted - torch.log1p(others)
+
+
+FORM = both(same_shape, float32_stays)
+
 LOGSOFTMAX = Exercise(
     id="01.4",
     name="LOGSOFTMAX",
     title="A stable log-softmax",
-    minutes=5,
+    minutes=4,
     difficulty="two lines",
     points=4,
     reads="stable_log_softmax",
@@ -147,9 +286,10 @@ LOGSOFTMAX = Exercise(
     hints=(
         "Which number can you subtract from a whole row without changing its log-softmax?",
         "With the row's maximum subtracted the largest exp is 1, and the sum is at least 1.",
-        "With s = logits - logits.amax(-1, keepdim=True), it is "
-        "s - s.exp().sum(-1, keepdim=True).log().",
+        "Take the shifted logits s. Log-softmax is s minus the log of one number a row: which, and "
+        "how do you keep its dimension?",
     ),
+    form=FORM,
     criteria=(
         Criterion(
             "For moderate logits of any shape it agrees with float64 over the last axis.",
@@ -170,34 +310,55 @@ LOGSOFTMAX = Exercise(
             next="never take the log of a single probability, only of the sum",
         ),
         Criterion(
-            "A logit of -inf, a forbidden token, gives -inf and harms no other.",
+            "A logit of -inf, a forbidden token, gives -inf and harms no other; a row of nothing "
+            "but -inf gives nan or -inf.",
             masked_logits,
-            why="this is how tokens are forbidden; -inf minus a finite number is -inf, no nan",
-            next="leave -inf as it is",
+            why="this is how tokens are forbidden; where all are, a finite number would be a lie",
+            next="leave -inf as it is, and each row to itself",
         ),
         Criterion(
             "Its gradient is that of float64.",
             gradient_is_right,
             why="each logit lowers all the others, through the normaliser",
-            next="let the gradient flow through the sum",
+            next="let the gradient flow through the sum, in torch",
         ),
         Criterion(
-            "It does without torch's log_softmax and logsumexp.",
+            "It does without torch's log_softmax, logsumexp and cross_entropy, by any name.",
             own_work,
             why="those are the answer; the point is to see what they do",
             next="use amax, exp, sum and log",
         ),
     ),
-    right=(shifted_by_the_row_maximum, by_cumulative_sums),
+    right=(
+        shifted_by_the_row_maximum,
+        by_cumulative_sums,
+        in_float32_and_back,
+        staying_in_float32,
+        by_log1p_of_the_others,
+    ),
     wrong=(
+        Wrong(returning_probabilities_too, caught_by=FORM),
+        Wrong(returning_the_sum, caught_by=FORM),
+        Wrong(always_in_float64, caught_by=FORM),
+        Wrong(shifting_in_place, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(over_the_first_axis, caught_by=moderate_logits),
         Wrong(without_a_shift, caught_by=large_logits),
         Wrong(by_definition, caught_by=large_logits),
         Wrong(shifted_by_the_largest_of_all, caught_by=large_logits),
+        Wrong(with_a_capped_shift, caught_by=large_logits),
         Wrong(log_of_stable_softmax, caught_by=far_tail),
         Wrong(log_with_eps, caught_by=far_tail),
-        Wrong(over_the_first_axis, caught_by=moderate_logits),
+        Wrong(with_a_floor_on_the_tail, caught_by=far_tail),
+        Wrong(shifted_by_the_mean, caught_by=far_tail),
         Wrong(with_lowest_for_inf, caught_by=masked_logits),
+        Wrong(with_zero_for_nan, caught_by=masked_logits),
+        Wrong(with_a_uniform_row, caught_by=masked_logits),
         Wrong(with_detached_normaliser, caught_by=gradient_is_right),
+        Wrong(by_a_numpy_detour, caught_by=gradient_is_right),
         Wrong(from_torch, caught_by=own_work),
+        Wrong(from_a_module, caught_by=own_work),
+        Wrong(from_a_distribution, caught_by=large_logits),
+        Wrong(from_special_logsumexp, caught_by=own_work),
+        Wrong(from_torch_where_it_is_hard, caught_by=own_work),
     ),
 )

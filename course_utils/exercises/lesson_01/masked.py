@@ -4,73 +4,100 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.exercises.compare import number_differs, tensor_differs
+from course_utils import checking
+from course_utils.exercises.compare import number_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.probes import ROUNDING, agrees, gradients_agree, has_form
 
 NAN, INF = float("nan"), float("inf")
-GARBAGE = (0.0, NAN, INF, -1.0)
+GARBAGE = (0.0, NAN, INF, -INF, -1.0)
+SHAPES = ((1,), (5,), (1, 4), (3, 5), (8, 32), (2, 3, 4))
+DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+# An answer may compute in float32 whatever it is given.
+ALLOWED = ROUNDING | {torch.float64: 1e-4}
+SMALLEST = {torch.float16: 1e-3, torch.bfloat16: 1e-20, torch.float32: 1e-20, torch.float64: 1e-20}
 
 
-def _cases(garbage: float | None):
-    """Probabilities (B, T) in (0, 1], a mask of which at least one is True, seeded."""
-    generator = torch.Generator().manual_seed(0)
-    for batch, length in ((1, 4), (3, 5), (8, 32)):
-        p = torch.rand(batch, length, generator=generator).clamp(min=1e-4)
-        mask = torch.rand(batch, length, generator=generator) < 0.6
-        mask[0, 0] = True
-        yield (p if garbage is None else p.masked_fill(~mask, garbage)), mask
+def _draw(generator, shape, dtype):
+    """Probabilities in (0, 1], down to the dtype's smallest, and a mask that is not empty."""
+    p = torch.rand(shape, generator=generator).clamp(min=1e-2)
+    mask = torch.rand(shape, generator=generator) < 0.6
+    p.view(-1)[0], mask.view(-1)[0] = SMALLEST[dtype], True
+    return p.to(dtype), mask
 
 
-def _value_differs(masked_mean_log, garbage: float | None) -> str | None:
-    for p, mask in _cases(garbage):
-        filled = "" if garbage is None else f", {garbage:g} outside the mask"
-        given = f"{int(mask.sum())} of {mask.numel()} tokens in the mask{filled}"
-        want = p.double()[mask].log().mean().item()
-        seen = number_differs(masked_mean_log(p.clone(), mask), want, rtol=1e-4, given=given)
-        if seen:
+def _oracle(p, mask):
+    return p.double()[mask].log().mean()
+
+
+def _filled(garbage: float):
+    def draw(generator, shape, dtype):
+        p, mask = _draw(generator, shape, dtype)
+        return p.masked_fill(~mask, garbage), mask
+
+    return draw
+
+
+def _first(looks) -> Callable:
+    """One criterion of several: the first thing that any of them saw."""
+
+    def look_at_each(answer) -> str | None:
+        return next(filter(None, (look(answer) for look in looks)), None)
+
+    return look_at_each
+
+
+def _named(given: str, look: Callable) -> Callable:
+    def look_and_name(answer) -> str | None:
+        seen = look(answer)
+        return f"with {given} outside the mask, {seen}" if seen else None
+
+    return look_and_name
+
+
+one_number = has_form(
+    _draw, shapes=SHAPES, dtypes=DTYPES, result_dtype=None, result_shape=lambda shape: ()
+)
+
+
+def _agrees(draw, dtypes):
+    return agrees(_oracle, draw, shapes=SHAPES, dtypes=dtypes, result_dtype=None, rounding=ALLOWED)
+
+
+def _gradients(draw):
+    return gradients_agree(_oracle, draw, shapes=SHAPES, dtypes=DTYPES, rounding=ALLOWED)
+
+
+healthy_mean = _agrees(_draw, DTYPES)
+value_survives = _first([_named(f"{g:g}", _agrees(_filled(g), DTYPES[:1])) for g in GARBAGE])
+gradient_survives = _first(
+    [_gradients(_draw), *(_named(f"{g:g}", _gradients(_filled(g))) for g in GARBAGE)]
+)
+
+
+def nothing_inside_is_repaired(masked_mean_log) -> str | None:
+    mask = torch.tensor([True, True, False])
+    for inside, want in ((NAN, NAN), (0.0, -INF), (-0.5, NAN)):
+        given = f"p = {inside:g} inside the mask"
+        got = masked_mean_log(torch.tensor([0.5, inside, 0.25]), mask)
+        if seen := number_differs(got, want, rtol=0, given=given):
             return seen
     return None
 
 
-def _gradient(masked_mean_log, p, mask) -> torch.Tensor | None:
-    p = p.clone().requires_grad_()
-    value = masked_mean_log(p, mask)
-    if not (isinstance(value, torch.Tensor) and value.requires_grad):
-        return None
-    value.backward()
-    return p.grad
-
-
-def healthy_mean(masked_mean_log) -> str | None:
-    return _value_differs(masked_mean_log, None)
-
-
-def value_survives(masked_mean_log) -> str | None:
-    return next(filter(None, (_value_differs(masked_mean_log, g) for g in GARBAGE)), None)
-
-
-def gradient_survives(masked_mean_log) -> str | None:
-    for garbage in (0.5, *GARBAGE):
-        for p, mask in _cases(garbage):
-            got = _gradient(masked_mean_log, p, mask)
-            if got is None:
-                return "no gradient reaches p"
-            inside = 1 / (mask.sum() * p)
-            want = torch.where(mask, inside, torch.zeros_like(p))
-            given = f"the gradient with {garbage:g} outside the mask"
-            if seen := tensor_differs(got, want, rtol=1e-4, given=given):
-                return seen
-    return None
-
-
 def empty_mask_gives_zero(masked_mean_log) -> str | None:
-    p, mask = torch.tensor([[0.5, 0.0, NAN]]), torch.zeros(1, 3, dtype=torch.bool)
-    if seen := number_differs(masked_mean_log(p, mask), 0.0, rtol=0, given="an empty mask"):
-        return seen
-    gradient = _gradient(masked_mean_log, p, mask)
-    if gradient is None:
-        return "with an empty mask the result has no graph, so its .backward() raises"
-    return f"with an empty mask the gradient is {gradient.tolist()}" if gradient.any() else None
+    for p in (torch.tensor([[0.5, 0.0, NAN]]), torch.tensor([0.25])):
+        mask, leaf = torch.zeros(p.shape, dtype=torch.bool), p.clone().requires_grad_()
+        value = masked_mean_log(leaf, mask)
+        if seen := number_differs(value, 0.0, rtol=0, given="an empty mask"):
+            return seen
+        if not (isinstance(value, torch.Tensor) and value.requires_grad):
+            return "with an empty mask the result has no graph, so its .backward() raises"
+        value.backward()
+        if leaf.grad is None or leaf.grad.any():
+            shown = "None" if leaf.grad is None else leaf.grad.tolist()
+            return f"with an empty mask the gradient is {shown}"
+    return None
 
 
 def masked_before_log(p, mask):
@@ -113,11 +140,84 @@ def masked_with_a_plain_zero(p, mask):
     return masked_before_log(p, mask) if mask.any() else 0.0
 
 
+def masked_in_a_loop(p, mask):
+    logs = [
+        value.log() for value, keep in zip(p.reshape(-1), mask.reshape(-1), strict=True) if keep
+    ]
+    return torch.stack(logs).mean() if logs else (p * 0).nan_to_num().sum() * 0
+
+
+def masked_in_float32(p, mask):
+    chosen = torch.masked_select(p, mask).float()
+    return chosen.log().sum() / max(chosen.numel(), 1)
+
+
+def masked_with_ones(p, mask):
+    weights = mask / mask.sum().clamp(min=1)
+    return (weights * p.masked_fill(mask.logical_not(), 1).log()).sum()
+
+
+def masked_hiding_nan(p, mask):
+    return torch.nan_to_num(p[mask].log().mean())
+
+
+def masked_hiding_inf(p, mask):
+    mean = p[mask].log().sum() / mask.sum().clamp(min=1)
+    return mean.nan_to_num(nan=NAN, neginf=-100.0)
+
+
+def masked_with_a_clamp_inside(p, mask):
+    return torch.where(mask, p.clamp(min=1e-6), 1.0).log().sum() / mask.sum().clamp(min=1)
+
+
+def masked_with_eps(p, mask):
+    return torch.where(mask, p + 1e-8, 1.0).log().sum() / mask.sum().clamp(min=1)
+
+
+def masked_by_rows(p, mask):
+    logs, counts = torch.where(mask, p, 1.0).log().sum(-1), mask.sum(-1)
+    return (logs / counts.clamp(min=1)).mean()
+
+
+def masked_without_a_mean(p, mask):
+    return torch.where(mask, p, 1.0).log().sum()
+
+
+def masked_with_log10(p, mask):
+    return torch.where(mask, p, 1.0).log10().sum() / mask.sum().clamp(min=1)
+
+
+def masked_per_row(p, mask):
+    return torch.where(mask, p, 1.0).log().sum(-1) / mask.sum(-1).clamp(min=1)
+
+
+def masked_keeping_dims(p, mask):
+    return masked_before_log(p, mask).reshape(1, 1)
+
+
+def masked_as_a_float(p, mask):
+    return masked_before_log(p, mask).item()
+
+
+def masked_in_place(p, mask):
+    p.data[~mask] = 1.0
+    return p.log().sum() / mask.sum().clamp(min=1)
+
+
+def masked_with_half_a_gradient(p, mask):
+    logs = torch.where(mask, p, 1.0).log()
+    return (0.5 * logs + 0.5 * logs.detach()).sum() / mask.sum().clamp(min=1)
+
+
+def masked_ending_in_a_constant(p, mask):
+    return masked_before_log(p, mask) if mask.any() else torch.zeros(())
+
+
 MASKED = Exercise(
     id="01.2",
     name="MASKED",
     title="A mean that ignores what is masked",
-    minutes=6,
+    minutes=5,
     difficulty="one or two lines",
     points=4,
     reads="masked_mean_log",
@@ -126,21 +226,28 @@ MASKED = Exercise(
         "What is the derivative of log at 0, and what is 0 times that?",
         "The backward pass visits both branches of where: the masked one gets a gradient of 0, "
         "and 0 times inf is nan.",
-        "Make the input harmless before log: torch.where(mask, p, 1.0).log(). Then divide by the "
-        "number of tokens, at least 1.",
+        "The input must be harmless before log, by a choice and not by a product. Which number has "
+        "a log of 0? Then divide by the number of tokens, at least 1.",
     ),
+    form=one_number,
     criteria=(
         Criterion(
             "With healthy numbers it is the mean of log p over the mask.",
             healthy_mean,
-            why="the divisor is the number of tokens in the mask, not of all tokens",
-            next="try p = 1 everywhere but for one token",
+            why="every token in the mask counts once, however small its p and whatever its row",
+            next="work out p = 0.5 and 1e-20 in the mask by hand, and a third token outside",
         ),
         Criterion(
             "Its value does not depend on what stands outside the mask.",
             value_survives,
             why="nan times 0 is nan, so a product is no mask",
             next="choose instead of multiplying",
+        ),
+        Criterion(
+            "What stands inside the mask is not repaired: nan stays nan, and 0 gives -inf.",
+            nothing_inside_is_repaired,
+            why="a real nan that is turned into 0 is a bug that nobody will find",
+            next="leave out only what the mask leaves out",
         ),
         Criterion(
             "Its gradient is 1 / (n p) inside the mask and 0 outside, never nan.",
@@ -156,15 +263,34 @@ MASKED = Exercise(
             "from p?",
         ),
     ),
-    right=(masked_before_log, masked_by_selection),
+    right=(
+        masked_before_log,
+        masked_by_selection,
+        masked_in_a_loop,
+        masked_in_float32,
+        masked_with_ones,
+    ),
     wrong=(
-        Wrong(masked_by_product, caught_by=value_survives),
-        Wrong(masked_with_clamp, caught_by=value_survives),
-        Wrong(masked_after_log, caught_by=gradient_survives),
-        Wrong(masked_by_nan_to_num, caught_by=gradient_survives),
-        Wrong(masked_and_detached, caught_by=gradient_survives),
+        Wrong(masked_per_row, caught_by=one_number),
+        Wrong(masked_keeping_dims, caught_by=one_number),
+        Wrong(masked_as_a_float, caught_by=one_number),
+        Wrong(masked_in_place, caught_by=checking.leaves_its_inputs_alone),
         Wrong(masked_over_all_tokens, caught_by=healthy_mean),
+        Wrong(masked_by_rows, caught_by=healthy_mean),
+        Wrong(masked_without_a_mean, caught_by=healthy_mean),
+        Wrong(masked_with_log10, caught_by=healthy_mean),
+        Wrong(masked_with_a_clamp_inside, caught_by=healthy_mean),
+        Wrong(masked_with_clamp, caught_by=healthy_mean),
+        Wrong(masked_with_eps, caught_by=healthy_mean),
+        Wrong(masked_by_product, caught_by=value_survives),
+        Wrong(masked_hiding_nan, caught_by=nothing_inside_is_repaired),
+        Wrong(masked_hiding_inf, caught_by=nothing_inside_is_repaired),
+        Wrong(masked_by_nan_to_num, caught_by=nothing_inside_is_repaired),
+        Wrong(masked_after_log, caught_by=gradient_survives),
+        Wrong(masked_and_detached, caught_by=gradient_survives),
+        Wrong(masked_with_half_a_gradient, caught_by=gradient_survives),
         Wrong(masked_without_guard, caught_by=empty_mask_gives_zero),
         Wrong(masked_with_a_plain_zero, caught_by=empty_mask_gives_zero),
+        Wrong(masked_ending_in_a_constant, caught_by=empty_mask_gives_zero),
     ),
 )

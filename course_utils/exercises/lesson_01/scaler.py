@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 
+from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 NAN, INF = float("nan"), float("inf")
@@ -11,8 +12,8 @@ NAN, INF = float("nan"), float("inf")
 
 def step_by_torch(grads, scale, good_steps, interval):
     """The same step by torch's own GradScaler, on float32 weights that get these gradients."""
-    weights = [torch.nn.Parameter(torch.zeros(len(grad))) for grad in grads]
-    optimizer = torch.optim.SGD(weights, lr=1.0)
+    weights = [torch.nn.Parameter(torch.zeros(grad.shape)) for grad in grads]
+    optimizer = CountedSGD(weights, lr=1.0)
     scaler = torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=interval)
     scaler.load_state_dict(scaler.state_dict() | {"_growth_tracker": good_steps})
     scaler.scale(torch.zeros(()))
@@ -20,54 +21,110 @@ def step_by_torch(grads, scale, good_steps, interval):
         weight.grad = grad.float()
     scaler.step(optimizer)
     scaler.update()
-    moved = any(weight.any() for weight in weights)
-    unscaled = [-weight.detach() for weight in weights] if moved else None
+    unscaled = [weight.grad for weight in weights] if optimizer.num_steps else None
     return unscaled, scaler.get_scale(), scaler.state_dict()["_growth_tracker"]
 
 
-def _half(*rows: tuple[float, ...]):
+class CountedSGD(torch.optim.SGD):
+    """SGD that counts the steps it was allowed to take."""
+
+    num_steps = 0
+
+    def step(self, closure=None):
+        self.num_steps += 1
+
+
+def _half(*rows) -> list[torch.Tensor]:
     return [torch.tensor(row, dtype=torch.float16) for row in rows]
 
 
+def _copy(grads: list[torch.Tensor]) -> list[torch.Tensor]:
+    """What an answer may spoil: the next check starts from the same numbers."""
+    return [grad.clone() for grad in grads]
+
+
 FINE = _half((2.0, -8.0), (0.5,))
+SHAPED = _half(((2.0, -8.0), (0.25, 3.0)), 0.5, (((1.0,),),))  # a matrix, a scalar, three axes
 BROKEN = (
     _half((1.0, INF)),
     _half((NAN, 1.0)),
     _half((1.0,), (2.0, -INF)),
     _half((1.0,), (2.0,), (NAN,)),
+    _half(((1.0, 2.0), (3.0, NAN)), 1.0),
+    _half((INF, -INF), (0.0,)),
 )
 
 
-def _result(scaler_step, grads, scale, good_steps, interval):
-    result = scaler_step([grad.clone() for grad in grads], scale, good_steps, interval)
-    if not isinstance(result, tuple) or len(result) != 3:
-        raise TypeError(f"it returned a {type(result).__name__}, where three things are asked")
-    return result
+def _is_number(value: object) -> bool:
+    return not isinstance(value, (bool, str)) and hasattr(value, "__float__")
+
+
+def gives_three_things(scaler_step) -> str | None:
+    for grads in (FINE, SHAPED, BROKEN[0]):
+        result = scaler_step(_copy(grads), 8.0, 0, 2000)
+        if not isinstance(result, (tuple, list)) or len(result) != 3:
+            size = f" of {len(result)}" if isinstance(result, (tuple, list)) else ""
+            return f"it returns a {type(result).__name__}{size}, where three things are asked"
+        unscaled, *state = result
+        if seen := _gradients_have_form(unscaled, grads):
+            return seen
+        for name, value in zip(("scale", "number of good steps"), state, strict=True):
+            if not _is_number(value):
+                return f"the new {name} is {value!r}, where a number is asked"
+    return None
+
+
+def _gradients_have_form(unscaled: object, grads: list) -> str | None:
+    if unscaled is None:
+        return None
+    if not isinstance(unscaled, (list, tuple)) or len(unscaled) != len(grads):
+        return f"the gradients are {unscaled!r}, where a list of {len(grads)} tensors is asked"
+    for mine, grad in zip(unscaled, grads, strict=True):
+        if not isinstance(mine, torch.Tensor):
+            return f"a gradient is a {type(mine).__name__}, where a tensor is asked"
+        if (mine.dtype, mine.shape) != (torch.float32, grad.shape):
+            seen = f"{mine.dtype} of shape {tuple(mine.shape)}"
+            asked = f"float32 of shape {tuple(grad.shape)} is asked"
+            return f"a gradient comes back as {seen}, where {asked}"
+    return None
 
 
 def unscales_in_float32(scaler_step) -> str | None:
-    cases = ((FINE, 8.0), (FINE, 2.0**-3), (_half((6e-8, 1.0), (-3e-5, 100.0)), 65536.0))
-    for grads, scale in cases:
-        got, want = (_result(s, grads, scale, 0, 2000)[0] for s in (scaler_step, step_by_torch))
+    cases = (
+        (FINE, 8.0, 0, 2000),
+        (FINE, 2.0**-3, 5, 2000),
+        (FINE, 1000.0, 5, 2000),
+        (SHAPED, 0.25, 3, 9),
+        (SHAPED, 4.0, 6, 7),  # the step that doubles the scale was made with the old one
+        (_half((6e-8, 1.0), (-3e-5, 100.0)), 65536.0, 0, 2000),
+    )
+    for grads, scale, good_steps, interval in cases:
+        got = scaler_step(_copy(grads), scale, good_steps, interval)[0]
         given = f"gradients {[g.tolist() for g in grads]} at scale {scale:g}"
         if got is None:
             return f"for {given} it skips the step"
-        for mine, theirs in zip(got, want, strict=True):
-            if not torch.allclose(mine.double(), theirs.double(), rtol=1e-5, atol=0):
-                return f"for {given} it gives {mine.tolist()}, torch gives {theirs.tolist()}"
+        for mine, grad in zip(got, grads, strict=True):
+            want = grad.double() / scale
+            if not torch.allclose(mine.double(), want, rtol=1e-5, atol=0):
+                return f"for {given} it gives {mine.tolist()}, it should give {want.tolist()}"
     return None
 
 
 def skips_broken_steps(scaler_step) -> str | None:
     for grads in BROKEN:
-        if _result(scaler_step, grads, 8.0, 0, 2000)[0] is not None:
+        if scaler_step(_copy(grads), 8.0, 0, 2000)[0] is not None:
             return f"for gradients {[g.tolist() for g in grads]} it does not skip the step"
     return None
 
 
 def keeps_finite_steps(scaler_step) -> str | None:
-    for grads in (_half((6e4, 6e4, 6e4)), _half((5e4,), (-5e4,)), _half((0.0, 1e-7))):
-        if _result(scaler_step, grads, 1024.0, 0, 2000)[0] is None:
+    for grads in (
+        _half((6e4, 6e4, 6e4)),
+        _half((65504.0,), (-65504.0,)),
+        _half((0.0, 1e-7)),
+        _half((0.0, 0.0), (0.0,)),
+    ):
+        if scaler_step(_copy(grads), 1024.0, 0, 2000)[0] is None:
             return f"for gradients {[g.tolist() for g in grads]}, all finite, it skips the step"
     return None
 
@@ -76,22 +133,33 @@ def _follow(scaler_step, steps: str, scale: float, interval: int) -> str | None:
     mine = torchs = (scale, 0)
     for number, step in enumerate(steps, start=1):
         grads = FINE if step == "+" else BROKEN[number % len(BROKEN)]
-        mine = tuple(_result(scaler_step, grads, *mine, interval)[1:])
+        given = _copy(grads)
+        mine = tuple(float(part) for part in scaler_step(given, *mine, interval)[1:])
         torchs = step_by_torch(grads, *torchs, interval)[1:]
         if mine != torchs:
             return (
-                f"after steps {steps[:number]} (- is broken) with interval {interval}, it has "
-                f"scale and good steps {mine}, torch has {torchs}"
+                f"from scale {scale:g}, after steps {steps[:number]} (- is broken) with interval "
+                f"{interval}, it has scale {mine[0]:g} and {mine[1]:g} good steps, torch has "
+                f"{torchs[0]:g} and {torchs[1]}"
             )
+        mine = (mine[0], int(mine[1]))
     return None
 
 
 def halves_and_starts_anew(scaler_step) -> str | None:
-    return _follow(scaler_step, "---", 65536.0, 2000) or _follow(scaler_step, "++-+-", 8.0, 9)
+    runs = (("---", 65536.0, 2000), ("++-+-", 8.0, 9), ("-----", 2.0, 5), ("-+-", 3.0, 5))
+    return next(filter(None, (_follow(scaler_step, *run) for run in runs)), None)
 
 
 def doubles_after_the_interval(scaler_step) -> str | None:
-    return _follow(scaler_step, "+++++++", 8.0, 3) or _follow(scaler_step, "++-+++++", 1.0, 2)
+    runs = (
+        ("+++++++", 8.0, 3),
+        ("++-+++++", 1.0, 2),
+        ("+++", 65536.0, 1),
+        ("++", 0.25, 2),
+        ("+" * 12, 2.0, 11),
+    )
+    return next(filter(None, (_follow(scaler_step, *run) for run in runs)), None)
 
 
 def scaler_as_loop(grads, scale, good_steps, interval):
@@ -106,6 +174,11 @@ def scaler_as_loop(grads, scale, good_steps, interval):
 def scaler_unscaling_in_float16(grads, scale, good_steps, interval):
     unscaled, *state = scaler_as_loop(grads, scale, good_steps, interval)
     return None if unscaled is None else [grad / scale for grad in grads], *state
+
+
+def scaler_dividing_in_float16(grads, scale, good_steps, interval):
+    unscaled, *state = scaler_as_loop(grads, scale, good_steps, interval)
+    return None if unscaled is None else [(grad / scale).float() for grad in grads], *state
 
 
 def scaler_that_forgets_to_unscale(grads, scale, good_steps, interval):
@@ -151,11 +224,97 @@ def scaler_that_never_grows(grads, scale, good_steps, interval):
     return scaler_as_loop(grads, scale, good_steps, float("inf"))
 
 
+def scaler_with_integers(grads, scale, good_steps, interval):
+    if not all(grad.isfinite().all() for grad in grads):
+        return None, scale // 2, 0
+    return scaler_as_loop(grads, scale, good_steps, interval)
+
+
+def scaler_with_a_floor(grads, scale, good_steps, interval):
+    unscaled, scale, count = scaler_as_loop(grads, scale, good_steps, interval)
+    return unscaled, max(scale, 1.0), count
+
+
+def scaler_with_a_ceiling(grads, scale, good_steps, interval):
+    unscaled, scale, count = scaler_as_loop(grads, scale, good_steps, interval)
+    return unscaled, min(scale, 65536.0), count
+
+
+def scaler_dividing_by_the_new_scale(grads, scale, good_steps, interval):
+    unscaled, scale, count = scaler_as_loop(grads, scale, good_steps, interval)
+    return None if unscaled is None else [grad.float() / scale for grad in grads], scale, count
+
+
+def scaler_dropping_the_bad_ones(grads, scale, good_steps, interval):
+    _, *state = scaler_as_loop(grads, scale, good_steps, interval)
+    return [torch.nan_to_num(grad.float() / scale, 0.0, 0.0, 0.0) for grad in grads], *state
+
+
+def scaler_skipping_zeros(grads, scale, good_steps, interval):
+    if not any(grad.any() for grad in grads):
+        return None, scale, good_steps
+    return scaler_as_loop(grads, scale, good_steps, interval)
+
+
+def scaler_without_a_count(grads, scale, good_steps, interval):
+    return scaler_as_loop(grads, scale, good_steps, interval)[:2]
+
+
+def scaler_in_float64(grads, scale, good_steps, interval):
+    unscaled, *state = scaler_as_loop(grads, scale, good_steps, interval)
+    return None if unscaled is None else [grad.double() / scale for grad in grads], *state
+
+
+def scaler_flattening(grads, scale, good_steps, interval):
+    unscaled, *state = scaler_as_loop(grads, scale, good_steps, interval)
+    return None if unscaled is None else [torch.cat([g.reshape(-1) for g in unscaled])], *state
+
+
+def scaler_in_place(grads, scale, good_steps, interval):
+    unscaled, *state = scaler_as_loop(grads, scale, good_steps, interval)
+    for grad in grads:
+        grad.div_(scale)
+    return unscaled, *state
+
+
+def scaler_popping(grads, scale, good_steps, interval):
+    unscaled = []
+    while grads:
+        grad = grads.pop(0)
+        if not grad.isfinite().all():
+            return None, scale / 2, 0
+        unscaled.append(grad.float() / scale)
+    grown = good_steps + 1 >= interval
+    return unscaled, scale * 2 if grown else scale, 0 if grown else good_steps + 1
+
+
+def scaler_that_halves_alone(grads, scale, good_steps, interval):
+    if any(grad.float().sum().isnan() or grad.isinf().any() for grad in grads):
+        return None, scale * 0.5, 0
+    return tuple(grad.float().mul(1 / scale) for grad in grads), *_grown(
+        scale, good_steps, interval
+    )
+
+
+def _grown(scale, good_steps, interval):
+    good_steps = good_steps + 1
+    return [scale, good_steps] if good_steps < interval else [2.0 * scale, 0]
+
+
+def scaler_with_tensors(grads, scale, good_steps, interval):
+    scale = torch.as_tensor(float(scale), dtype=torch.float64)
+    if not torch.cat([grad.reshape(-1) for grad in grads]).isfinite().all():
+        return [None, scale / 2, 0]
+    unscaled = [grad.to(torch.float32).div(scale.item()) for grad in grads]
+    grown = (good_steps + 1) % interval == 0
+    return [unscaled, scale * (1 + grown), (good_steps + 1) * (1 - grown)]
+
+
 SCALER = Exercise(
     id="01.5",
     name="SCALER",
     title="One step of a loss scaler",
-    minutes=7,
+    minutes=6,
     difficulty="six lines",
     points=4,
     reads="scaler_step",
@@ -164,15 +323,16 @@ SCALER = Exercise(
         "What must be known before anything is divided?",
         "One inf or nan in any gradient makes the whole step worthless: return None for it, halve "
         "the scale, and start to count again.",
-        "Otherwise divide grad.float() by the scale, count one more good step, and when the count "
-        "reaches the interval, double the scale and set the count to 0.",
+        "Otherwise divide in float32 and count one more good step. What happens to scale and count "
+        "when the count reaches the interval, and by which scale was this step's gradient scaled?",
     ),
+    form=gives_three_things,
     criteria=(
         Criterion(
             "Finite gradients come back divided by the scale, in float32.",
             unscales_in_float32,
             why="6e-8 is the smallest float16: divided there it is 0, and the scaling was in vain",
-            next="cast first, then divide",
+            next="cast first, then divide, by the scale that was given",
         ),
         Criterion(
             "An inf or nan in any gradient makes the step None.",
@@ -190,7 +350,7 @@ SCALER = Exercise(
             "A broken step halves the scale and starts the count anew, as in torch.",
             halves_and_starts_anew,
             why="the overflow is taken for a scale that is too large",
-            next="what are scale and good_steps after the steps ++-?",
+            next="what are scale and good_steps after the steps ++-? And which scale follows 1.0?",
         ),
         Criterion(
             "A full interval of good steps doubles the scale, as in torch.",
@@ -199,17 +359,29 @@ SCALER = Exercise(
             next="with interval 3, after which step is the scale doubled?",
         ),
     ),
-    right=(scaler_as_loop, step_by_torch),
+    right=(scaler_as_loop, step_by_torch, scaler_that_halves_alone, scaler_with_tensors),
     wrong=(
-        Wrong(scaler_unscaling_in_float16, caught_by=unscales_in_float32),
+        Wrong(scaler_without_a_count, caught_by=gives_three_things),
+        Wrong(scaler_in_float64, caught_by=gives_three_things),
+        Wrong(scaler_flattening, caught_by=gives_three_things),
+        Wrong(scaler_unscaling_in_float16, caught_by=gives_three_things),
+        Wrong(scaler_in_place, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(scaler_popping, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(scaler_dividing_in_float16, caught_by=unscales_in_float32),
         Wrong(scaler_that_forgets_to_unscale, caught_by=unscales_in_float32),
+        Wrong(scaler_dividing_by_the_new_scale, caught_by=unscales_in_float32),
         Wrong(scaler_looking_at_the_first, caught_by=skips_broken_steps),
         Wrong(scaler_blind_to_nan, caught_by=skips_broken_steps),
+        Wrong(scaler_dropping_the_bad_ones, caught_by=skips_broken_steps),
         Wrong(scaler_looking_at_the_sum, caught_by=keeps_finite_steps),
+        Wrong(scaler_skipping_zeros, caught_by=keeps_finite_steps),
         Wrong(scaler_that_keeps_its_count, caught_by=halves_and_starts_anew),
         Wrong(scaler_that_never_halves, caught_by=halves_and_starts_anew),
+        Wrong(scaler_with_integers, caught_by=halves_and_starts_anew),
+        Wrong(scaler_with_a_floor, caught_by=halves_and_starts_anew),
         Wrong(scaler_one_step_late, caught_by=doubles_after_the_interval),
         Wrong(scaler_that_never_grows, caught_by=doubles_after_the_interval),
+        Wrong(scaler_with_a_ceiling, caught_by=doubles_after_the_interval),
     ),
     time_limit_s=60.0,  # the first optimizer of a process takes seconds to import
 )

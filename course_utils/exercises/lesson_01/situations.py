@@ -8,10 +8,13 @@ import math
 from dataclasses import replace
 from functools import cache
 
+import torch
+
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.numerics import FloatFormat, float_format
 
 NARROW, WIDE = ("bfloat16", "float16"), "float32"
+REASONS = ("range", "precision", "both")
 NAMED = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32"}
 
 
@@ -90,25 +93,32 @@ def _format_name(answer: object) -> str:
     return plain if plain in (*NARROW, WIDE) else str(answer)
 
 
-def _form_problem(choices: dict) -> str | None:
+def six_pairs(choices: dict) -> str | None:
+    for letter in choices:
+        if letter not in SITUATIONS:
+            return f"there is no situation {letter!r}; they are a to f"
     for letter in SITUATIONS:
         entry = choices.get(letter)
         if not isinstance(entry, (tuple, list)) or len(entry) != 2:
             return f"situation {letter} has {entry!r}, where a pair (format, reason) is asked"
         if _format_name(entry[0]) not in (*NARROW, WIDE):
             return f"situation {letter}: {entry[0]!r} is none of float32, bfloat16 and float16"
+        if _word(entry[1]) not in REASONS:
+            return f"situation {letter}: {entry[1]!r} is none of {', '.join(REASONS)}"
     return None
+
+
+def _word(reason: object) -> str:
+    return str(reason).strip().lower()
 
 
 def _each(choices: dict):
     for letter in SITUATIONS:
         answer, reason = choices[letter]
-        yield letter, _format_name(answer), str(reason).strip().lower()
+        yield letter, _format_name(answer), _word(reason)
 
 
 def choice_survives(choices) -> str | None:
-    if problem := _form_problem(choices):
-        return problem
     for letter, name, _ in _each(choices):
         if not survives(letter, name):
             return f"situation {letter} fails in {name} when it is run"
@@ -116,8 +126,6 @@ def choice_survives(choices) -> str | None:
 
 
 def choice_is_narrow(choices) -> str | None:
-    if problem := _form_problem(choices):
-        return problem
     for letter, name, _ in _each(choices):
         if name == WIDE and any(survives(letter, narrow) for narrow in NARROW):
             return f"situation {letter}: {name} survives, and so does a format of 16 bits"
@@ -125,8 +133,6 @@ def choice_is_narrow(choices) -> str | None:
 
 
 def reason_holds(choices) -> str | None:
-    if problem := _form_problem(choices):
-        return problem
     for letter, _, reason in _each(choices):
         if reason != reason_by_running(letter):
             return f"situation {letter}: you say {reason!r}; {_refuted(letter, reason)}"
@@ -162,12 +168,13 @@ CHOICES = Exercise(
     points=4,
     reads="choices",
     expects=(dict,),
+    form=six_pairs,
     hints=(
         "For each: is the number too large or too small, or is a difference too fine?",
         "Compare the largest number, the smallest, and the gap at the value in question. When both "
         "16-bit formats fail, ask of each what it lacks.",
-        "b and c are about range, a, d and e about the gap. In f one 16-bit format rounds v to 0 "
-        "and the other does not notice a change of one thousandth.",
+        "Two are about range, three about the gap, and in one each 16-bit format fails for a "
+        "reason of its own. Which number is rounded to 0, and which change is not noticed?",
     ),
     criteria=(
         Criterion(
@@ -189,8 +196,17 @@ CHOICES = Exercise(
             next="range means exponent bits, precision means mantissa bits; a run may miss both",
         ),
     ),
-    right=(NAMES, {letter: (ALIASES[letter], why) for letter, (_, why) in NAMES.items()}),
+    right=(
+        NAMES,
+        {letter: (ALIASES[letter], why) for letter, (_, why) in NAMES.items()},
+        {letter: [getattr(torch, name), why.upper()] for letter, (name, why) in NAMES.items()},
+    ),
     wrong=(
+        Wrong({"a": "fp32"}, caught_by=six_pairs),
+        Wrong(NAMES | {"g": ("float32", "range")}, caught_by=six_pairs),
+        Wrong(NAMES | {"b": ("range", "bfloat16")}, caught_by=six_pairs),
+        Wrong(NAMES | {"b": ("bfloat16", "overflow")}, caught_by=six_pairs),
+        Wrong(NAMES | {"b": ("float8", "range")}, caught_by=six_pairs),
         Wrong({k: ("bfloat16", why) for k, (_, why) in NAMES.items()}, caught_by=choice_survives),
         Wrong({k: ("float16", why) for k, (_, why) in NAMES.items()}, caught_by=choice_survives),
         Wrong(NAMES | {"f": ("bfloat16", "both")}, caught_by=choice_survives),
@@ -200,6 +216,5 @@ CHOICES = Exercise(
         Wrong(NAMES | {"f": ("float32", "range")}, caught_by=reason_holds),
         Wrong(NAMES | {"e": ("float32", "range")}, caught_by=reason_holds),
         Wrong(NAMES | {"b": ("bfloat16", "both")}, caught_by=reason_holds),
-        Wrong({"a": "fp32"}, caught_by=choice_survives),
     ),
 )

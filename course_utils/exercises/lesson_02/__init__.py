@@ -6,10 +6,12 @@ One module for each exercise: its criteria, right and wrong answers.
 from course_utils.exercises.declare import Lesson, Prediction
 from course_utils.exercises.lesson_02.division import DIVISION
 from course_utils.exercises.lesson_02.ending import ENDING
+from course_utils.exercises.lesson_02.hang import HANG
 from course_utils.exercises.lesson_02.machines import MACHINES
 from course_utils.exercises.lesson_02.quiz import QUIZ
 from course_utils.exercises.lesson_02.refute import REFUTE
 from course_utils.exercises.lesson_02.search import SEARCH
+from course_utils.exercises.lesson_02.unseen import UNSEEN
 
 WHICH_SETTING = Prediction(
     id="02.a",
@@ -40,8 +42,8 @@ WHAT_KILLS = Prediction(
 LESSON = Lesson(
     stem="02_grpo_sigfpe",
     title="Floating point exception (core dumped)",
-    minutes=65,
-    exercises=(ENDING, SEARCH, REFUTE, DIVISION, MACHINES, QUIZ),
+    minutes=90,
+    exercises=(ENDING, HANG, SEARCH, REFUTE, DIVISION, MACHINES, UNSEEN, QUIZ),
     predictions=(WHICH_SETTING, WHAT_KILLS),
     topic="sigfpe",
 )

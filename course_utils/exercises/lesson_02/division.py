@@ -1,6 +1,11 @@
 """Exercise 02.4: which divisions end a process on x86-64."""
 
+import ctypes
+import random
+import struct
 from collections.abc import Callable
+from fractions import Fraction
+from numbers import Number
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
@@ -10,50 +15,59 @@ NAN, INF = float("nan"), float("inf")
 # Source: Intel SDM, volume 2A, IDIV: #DE when the divisor is 0 or the quotient does not fit; IEEE
 # 754-2019, section 7: float faults set a flag and deliver a default result unless trapped.
 # tests/test_lesson_02_grpo.py makes every integer division of these in a child.
-BY_ZERO = {(1, 0): True, (0, 0): True, (INT_MIN, 0): True, (-7, 0): True}
-HARMLESS = {
-    (7, 2): False,
-    (0, 5): False,
-    (-7, -1): False,
-    (INT_MAX, -1): False,
-    (INT_MIN, 1): False,
-}
-TOO_LARGE = {(INT_MIN, -1): True}
-FLOATS = {
-    (1.0, 0.0): False,
-    (0.0, 0.0): False,
-    (NAN, 0.0): False,
-    (1e308, 1e-308): False,
-    (float(INT_MIN), -1.0): False,
-    (INF, INF): False,
-}
-MIXED = {(1.0, 0): False, (INF, 0): False}  # apart: 1.0 == 1, so a dict would hold one of them
+DRAWN = random.Random(11)
+SOME = tuple(DRAWN.randint(INT_MIN, INT_MAX) for _ in range(12))
+BY_ZERO = tuple((a, 0) for a in (1, 0, INT_MIN, INT_MAX, -1, -7, *SOME))
+HARMLESS = (
+    *((7, 2), (0, 5), (-7, -1), (1, -1), (0, -1), (INT_MAX, -1), (INT_MIN, 1), (INT_MIN, 2)),
+    *((INT_MIN + 1, -1), (INT_MIN, INT_MIN), (INT_MIN, -2), (INT_MIN, INT_MAX), (-1, INT_MIN)),
+    *((a, -1) for a in SOME),
+    *zip(SOME, reversed(SOME), strict=True),
+)
+TOO_LARGE = ((INT_MIN, -1),)
+FLOATS = (
+    *((1.0, 0.0), (0.0, 0.0), (NAN, 0.0), (INF, 0.0), (1.0, -0.0), (1e308, 1e-308), (INF, INF)),
+    *((float(INT_MIN), -1.0), (5e-324, 2.0), (-1e308, 1e-10), (NAN, 1.0), (1.0, NAN)),
+)
+# C divides an int by a double as two doubles; 1.0 == 1, so these are no keys of one dict.
+MIXED = (
+    *((1.0, 0), (INF, 0), (NAN, 0), (0.0, 0), (float(INT_MIN), -1), (float(INT_MIN), 0)),
+    *((1, 0.0), (0, 0.0), (0, -0.0), (INT_MIN, -1.0), (INT_MIN, 0.0), (7, NAN), (SOME[0], 0.0)),
+)
 
 
-def _compare(kills, cases: dict[tuple, bool]) -> str | None:
-    for (a, b), want in cases.items():
+def says_yes_or_no(kills) -> str | None:
+    got = kills(7, 2)
+    if isinstance(got, (bool, Number)) or type(got).__name__ in ("bool", "bool_", "Tensor"):
+        return None
+    return f"for 7 / 2 it gives {got!r}, a {type(got).__name__}; True or False is asked"
+
+
+def first_other_fate(kills, divisions: tuple[tuple, ...], *, ends: bool) -> str | None:
+    """The first division for which `kills` does not say what the processor does."""
+    for a, b in divisions:
         got = kills(a, b)
-        if bool(got) != want:
-            truth = "ends the process" if want else "lives"
+        if bool(got) != ends:
+            truth = "ends the process" if ends else "lives"
             kinds = f"{type(a).__name__} by {type(b).__name__}"
             return f"for {a!r} / {b!r} ({kinds}) it gives {got!r}; the division {truth}"
     return None
 
 
 def knows_zero(kills) -> str | None:
-    return _compare(kills, BY_ZERO)
+    return first_other_fate(kills, BY_ZERO, ends=True)
 
 
 def knows_harmless(kills) -> str | None:
-    return _compare(kills, HARMLESS)
+    return first_other_fate(kills, HARMLESS, ends=False)
 
 
 def knows_floats(kills) -> str | None:
-    return _compare(kills, FLOATS) or _compare(kills, MIXED)
+    return first_other_fate(kills, FLOATS + MIXED, ends=False)
 
 
 def knows_the_other(kills) -> str | None:
-    if _compare(kills, TOO_LARGE) is None:
+    if first_other_fate(kills, TOO_LARGE, ends=True) is None:
         return None
     return "of all pairs with b other than 0 one more ends the process, and it gives False for it"
 
@@ -68,7 +82,25 @@ def kills_by_quotient(a, b):
     """An integer quotient that does not exist, or does not fit into 32 bits."""
     if not (isinstance(a, int) and isinstance(b, int)):
         return False
-    return b == 0 or not INT_MIN <= int(a / b) <= INT_MAX
+    return b == 0 or not INT_MIN <= int(Fraction(a, b)) <= INT_MAX
+
+
+def kills_by_c_int(a, b):
+    if {type(a), type(b)} != {int}:
+        return 0
+    return int(b == 0 or ctypes.c_int(a // b).value != a // b)
+
+
+def kills_by_packing(a, b):
+    try:
+        struct.pack("ii", a, b)  # refuses floats
+    except struct.error:
+        return False
+    try:
+        struct.pack("i", a // b)
+    except (struct.error, ZeroDivisionError):
+        return True
+    return False
 
 
 def kills_any_zero(a, b):
@@ -76,23 +108,53 @@ def kills_any_zero(a, b):
 
 
 def kills_integers_by_zero(a, b):
-    return isinstance(a, int) and b == 0
+    return isinstance(a, int) and isinstance(b, int) and b == 0
 
 
 def kills_by_divisor(a, b):
     return isinstance(b, int) and (b == 0 or (a, b) == (INT_MIN, -1))
 
 
+def kills_by_dividend(a, b):
+    return isinstance(a, int) and (b == 0 or (a, b) == (INT_MIN, -1))
+
+
 def kills_floats(a, b):
     return isinstance(a, float) and b == 0
 
 
+def kills_but_zero_by_zero(a, b):
+    return kills_by_cases(a, b) and (a, b) != (0, 0)
+
+
+def kills_the_smallest_float(a, b):
+    """Compares the values alone, where 1.0 == 1."""
+    return (isinstance(b, int) and isinstance(a, int) and b == 0) or (a == INT_MIN and b == -1)
+
+
 def kills_any_minus_one(a, b):
-    return isinstance(a, int) and b in (0, -1)
+    return type(a) is type(b) is int and b in (0, -1)
 
 
 def kills_small(a, b):
-    return isinstance(a, int) and (b == 0 or a == INT_MIN)
+    return type(a) is type(b) is int and (b == 0 or a == INT_MIN)
+
+
+def kills_beyond_the_largest(a, b):
+    """The bounds are taken for those of a number that reaches as far down as up."""
+    return type(a) is type(b) is int and (b == 0 or abs(a // b) >= INT_MAX)
+
+
+def kills_the_shown(a, b):
+    return (a, b) in ((1, 0), (0, 0), (INT_MIN, -1)) and type(a) is type(b) is int
+
+
+def kills_in_64_bits(a, b):
+    return type(a) is type(b) is int and (b == 0 or (a, b) == (-(2**63), -1))
+
+
+def kills_in_words(a, b):
+    return "yes" if kills_by_cases(a, b) else "no"
 
 
 DIVISION = Exercise(
@@ -106,19 +168,21 @@ DIVISION = Exercise(
     expects=(Callable,),
     hints=(
         "What can float32 answer to 1 / 0 that an integer cannot?",
-        "Integers have no inf and no nan. A C int reaches from -2**31 to 2**31 - 1, one further "
-        "down than up. Which quotients have no such integer?",
-        "b == 0, and the smallest integer divided by -1.",
+        "Integers have no inf and no nan, and C divides an int by a double as two doubles. Which "
+        "types must both numbers have?",
+        "A C int reaches from -2**31 to 2**31 - 1, one further down than up. Zero is one divisor "
+        "to look for; with which other is the quotient one too large?",
     ),
+    form=says_yes_or_no,
     criteria=(
         Criterion(
-            "An integer divided by zero kills.",
+            "An integer divided by zero kills, whatever the integer.",
             knows_zero,
             why="there is no integer for the answer, so the processor interrupts",
             next="it does not matter what is divided: 0 / 0 kills as well",
         ),
         Criterion(
-            "No float division kills.",
+            "No division with a float in it kills.",
             knows_floats,
             why="floats have inf and nan for the answer, and a flag that nobody reads",
             next="look at both types first: C divides an int by a double as doubles",
@@ -136,13 +200,22 @@ DIVISION = Exercise(
             next="which quotient of two 32-bit integers is 2**31?",
         ),
     ),
-    right=(kills_by_cases, kills_by_quotient),
+    right=(kills_by_cases, kills_by_quotient, kills_by_c_int, kills_by_packing),
     wrong=(
+        Wrong(kills_in_words, caught_by=says_yes_or_no),
+        Wrong(lambda a, b: None, caught_by=says_yes_or_no),
+        Wrong(lambda a, b: False, caught_by=knows_zero),
         Wrong(kills_floats, caught_by=knows_zero),
+        Wrong(kills_but_zero_by_zero, caught_by=knows_zero),
+        Wrong(kills_the_shown, caught_by=knows_zero),
         Wrong(kills_any_zero, caught_by=knows_floats),
         Wrong(kills_by_divisor, caught_by=knows_floats),
+        Wrong(kills_by_dividend, caught_by=knows_floats),
+        Wrong(kills_the_smallest_float, caught_by=knows_floats),
         Wrong(kills_any_minus_one, caught_by=knows_harmless),
         Wrong(kills_small, caught_by=knows_harmless),
+        Wrong(kills_beyond_the_largest, caught_by=knows_harmless),
         Wrong(kills_integers_by_zero, caught_by=knows_the_other),
+        Wrong(kills_in_64_bits, caught_by=knows_the_other),
     ),
 )

@@ -12,9 +12,10 @@ LISTINGS = {
     "E": CublasEnvironment("2.5.1+cu121", "12.1", wheel="12.1.3.1", gpus=("NVIDIA H100",)),
     "F": CublasEnvironment("2.5.1+cu118", "11.8", "11.11.3.6", "12.1.3.1", ("NVIDIA H20",)),
 }
+PIP_INSTALL = "pip install nvidia-cublas-cu12==12.4.5.8"
 NEEDS = {
     "nothing": "not affected",
-    "wheel": "affected: install nvidia-cublas-cu12==12.4.5.8",
+    "wheel": f"affected: {PIP_INSTALL}",
     "path": "affected: take a folder off LD_LIBRARY_PATH",
     "unknown": "no report says, either way",
 }
@@ -41,31 +42,40 @@ def listings_table() -> Table:
     return Table(columns=columns, rows=rows)
 
 
-def _compare(needs: dict, letters: str) -> str | None:
-    for letter in letters:
-        given = str(needs.get(letter, needs.get(letter.lower()))).strip().lower()
-        if given not in NEEDS:
-            choices = ", ".join(NEEDS)
-            return f"for {letter} it says {given!r}, where one of {choices} is asked"
-        if given != RIGHT[letter]:
-            return f"for {letter} it says {given!r}"
+def word_for(needs: dict, letter: str) -> str:
+    return str(needs.get(letter, needs.get(letter.lower(), "nothing at all"))).strip().lower()
+
+
+def has_a_word_for_each_machine(needs: dict) -> str | None:
+    strangers = [key for key in needs if str(key).upper() not in LISTINGS]
+    if strangers:
+        return f"there is no machine {strangers[0]!r}; they are {', '.join(LISTINGS)}"
+    for letter in LISTINGS:
+        if (word := word_for(needs, letter)) not in NEEDS:
+            return f"for {letter} it says {word!r}, where one of {', '.join(NEEDS)} is asked"
     return None
 
 
+def first_other_word(needs: dict, letters: str) -> str | None:
+    """The first of `letters` whose word is not the tool's."""
+    other = [letter for letter in letters if word_for(needs, letter) != RIGHT[letter]]
+    return f"for {other[0]} it says {word_for(needs, other[0])!r}" if other else None
+
+
 def the_wheel_decides(needs) -> str | None:
-    return _compare(needs, "AB")
+    return first_other_word(needs, "AB")
 
 
-def the_path_wins(needs) -> str | None:
-    return _compare(needs, "CD")
+def torchs_own_folders_go_first(needs) -> str | None:
+    return first_other_word(needs, "CD")
 
 
 def only_what_is_known(needs) -> str | None:
-    return _compare(needs, "E")
+    return first_other_word(needs, "E")
 
 
 def another_major_is_not_loaded(needs) -> str | None:
-    return _compare(needs, "F")
+    return first_other_word(needs, "F")
 
 
 MACHINES = Exercise(
@@ -79,10 +89,11 @@ MACHINES = Exercise(
     expects=(dict,),
     hints=(
         "For each machine: which cuBLAS is loaded? Is it 12.1.3.1? Is the GPU one of the reports?",
-        "A library on LD_LIBRARY_PATH goes before the wheel, in C and in D.",
+        "All six are torch's own wheels. In which order does DT_RPATH let the loader search?",
         "libcublas.so.11 and libcublas.so.12 are two libraries: a torch built for CUDA 11.8 loads "
         "the first. And every report is from an H20.",
     ),
+    form=has_a_word_for_each_machine,
     criteria=(
         Criterion(
             "A and B: the wheel that came with torch decides.",
@@ -91,9 +102,9 @@ MACHINES = Exercise(
             next="compare the column nvidia-cublas with the versions above",
         ),
         Criterion(
-            "C and D: what is on LD_LIBRARY_PATH goes before the wheel.",
-            the_path_wins,
-            why="a clean pip list is no proof; the loader looks at the path first",
+            "C and D: what is on LD_LIBRARY_PATH is not loaded while torch's own folders have one.",
+            torchs_own_folders_go_first,
+            why="an export in a start script is no fix there, and no fault either",
             next="for each of the two: which of its two libraries is loaded?",
         ),
         Criterion(
@@ -109,18 +120,27 @@ MACHINES = Exercise(
             next="which of the two does a torch built for CUDA 11.8 ask for?",
         ),
     ),
-    right=(RIGHT, {letter: need.upper() for letter, need in RIGHT.items()}),
+    right=(
+        RIGHT,
+        {letter: need.upper() for letter, need in RIGHT.items()},
+        {letter.lower(): f" {need} " for letter, need in RIGHT.items()},
+    ),
     wrong=(
+        Wrong({}, caught_by=has_a_word_for_each_machine),
+        Wrong({"A": "wheel", "B": "nothing"}, caught_by=has_a_word_for_each_machine),
+        Wrong(RIGHT | {"G": "nothing"}, caught_by=has_a_word_for_each_machine),
+        Wrong(RIGHT | {"A": PIP_INSTALL}, caught_by=has_a_word_for_each_machine),
+        Wrong(RIGHT | {"E": "affected"}, caught_by=has_a_word_for_each_machine),
         Wrong(dict.fromkeys(RIGHT, "wheel"), caught_by=the_wheel_decides),
         Wrong(RIGHT | {"A": "nothing"}, caught_by=the_wheel_decides),
-        Wrong(
-            RIGHT | {"A": "pip install nvidia-cublas-cu12==12.4.5.8"}, caught_by=the_wheel_decides
-        ),
-        Wrong(RIGHT | {"C": "nothing"}, caught_by=the_path_wins),
-        Wrong(RIGHT | {"C": "wheel"}, caught_by=the_path_wins),
-        Wrong(RIGHT | {"D": "wheel"}, caught_by=the_path_wins),
+        Wrong(RIGHT | {"B": "wheel"}, caught_by=the_wheel_decides),
+        Wrong(RIGHT | {"C": "path"}, caught_by=torchs_own_folders_go_first),
+        Wrong(RIGHT | {"C": "wheel"}, caught_by=torchs_own_folders_go_first),
+        Wrong(RIGHT | {"D": "nothing"}, caught_by=torchs_own_folders_go_first),
+        Wrong(RIGHT | {"D": "path"}, caught_by=torchs_own_folders_go_first),
         Wrong(RIGHT | {"E": "wheel"}, caught_by=only_what_is_known),
         Wrong(RIGHT | {"E": "nothing"}, caught_by=only_what_is_known),
         Wrong(RIGHT | {"F": "path"}, caught_by=another_major_is_not_loaded),
+        Wrong(RIGHT | {"F": "wheel"}, caught_by=another_major_is_not_loaded),
     ),
 )

@@ -15,6 +15,6 @@ QUIZ = two_letters(
     ),
     nexts=(
         "read section 5 again: what was not in the log?",
-        "look at the figure of section 8 again",
+        "look at the figure of section 9 again",
     ),
 )

@@ -1,20 +1,25 @@
 """Exercise 02.3: a run that refutes one of the article's causes, and is really made."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from course_utils.diagnostics import Autopsy
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.reproductions.grpo_sigfpe import SHORT, ending_of
+from course_utils.exercises.settings import both
+from course_utils.reproductions.grpo_sigfpe import REPORTED, SHORT, ending_of
 
-NOT_RUN = "the run was not made, because it would show nothing about a suspect"
-# Each suspect at the strength of the report or beyond; the combination is two of them or more.
-STRONG = {
-    "gradient_accumulation_steps": lambda steps: steps >= 4,
-    "learning_rate": lambda rate: rate >= 5e-6,
-    "warmup_steps": lambda steps: steps >= 0.1,
-    "lr_scheduler_type": lambda name: name != SHORT["lr_scheduler_type"],
-    "max_grad_norm": lambda norm: 0 < norm <= 0.1,
+NOT_RUN = "the run was not made, because it would show nothing about a cause"
+MOST_STEPS = 16  # micro-batches of 16 replies in one step; more take longer than a check may
+STEPS = 3  # in the first of them the warmup still gives a learning rate of 0
+# What the article names for each cause, all of it needed to switch that cause on.
+CAUSES = {
+    "accumulation": ("gradient_accumulation_steps",),
+    "learning rate": ("learning_rate", "warmup_steps", "lr_scheduler_type"),
+    "clipping": ("max_grad_norm",),
 }
+ASKED = tuple(name for names in CAUSES.values() for name in names)
 
 
 @dataclass(frozen=True)
@@ -27,31 +32,93 @@ class Control:
 
 def make_run(settings: dict[str, object]) -> Control:
     control = Control(settings, None)
-    if not settings or takes_a_suspect(control) or touches_nothing_else(control):
+    if switches_a_cause_on(control) or is_harsher_than_the_table(control):
         return control
-    return Control(settings, ending_of(SHORT | settings))
+    return Control(settings, _ending(tuple(settings.items())))
 
 
-def takes_a_suspect(control: Control) -> str | None:
-    if not control.settings:
-        return "nothing is changed, so no suspect is in the run"
-    for name, value in control.settings.items():
-        try:
-            too_weak = name in STRONG and not STRONG[name](value)
-        except TypeError:
-            return f"{name}={value!r} is a {type(value).__name__}, where a number is asked"
-        if too_weak:
-            return f"{name}={value!r} is milder than what was reported, so it can prove nothing"
-    if any(name in STRONG for name in control.settings):
-        return None
-    if "warmup_ratio" in control.settings:
+@cache
+def _ending(settings: tuple[tuple[str, object], ...]) -> Autopsy:
+    """The same settings are run once, however often they are checked."""
+    return ending_of(SHORT | dict(settings), max_steps=STEPS)
+
+
+def has_settings_of_the_causes(settings: dict) -> str | None:
+    if not settings:
+        return "nothing is changed, so no cause is in the run"
+    if "warmup_ratio" in settings:
         return "warmup_ratio is called warmup_steps today; a value below 1 is a share"
-    return f"{', '.join(control.settings)}: none of the four causes is about that"
+    strangers = [repr(name) for name in settings if name not in ASKED]
+    if strangers:
+        return f"{', '.join(strangers)} stays as in the short run; no cause asked here names it"
+    return None
 
 
-def touches_nothing_else(control: Control) -> str | None:
-    others = [name for name in control.settings if name not in STRONG]
-    return f"{', '.join(others)} changed as well" if others else None
+def has_numbers_where_they_belong(settings: dict) -> str | None:
+    for name, value in settings.items():
+        is_text = isinstance(getattr(value, "value", value), str)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if name == "lr_scheduler_type" and not is_text:
+            return f"{name}={value!r}; the name of a schedule is asked"
+        if name != "lr_scheduler_type" and not (is_number and math.isfinite(value)):
+            return f"{name}={value!r} is a {type(value).__name__}, where a finite number is asked"
+    steps = settings.get("gradient_accumulation_steps", 1)
+    if not isinstance(steps, int) or steps < 1:
+        return f"gradient_accumulation_steps={steps!r}; a whole number of 1 or more is asked"
+    if steps > MOST_STEPS:
+        return f"gradient_accumulation_steps={steps}; up to {MOST_STEPS} can be run in a check"
+    return None
+
+
+def switches_a_cause_on(control: Control) -> str | None:
+    for cause, names in CAUSES.items():
+        given = [name for name in names if name in control.settings]
+        left_out = [name for name in names if name not in given]
+        if given and left_out:
+            return f"of the {cause} it has {', '.join(given)}, without {' and '.join(left_out)}"
+    return None
+
+
+def is_harsher_than_the_table(control: Control) -> str | None:
+    for name, value in control.settings.items():
+        if name in HARSHER and (wanted := HARSHER[name](value)):
+            return f"{name}={getattr(value, 'value', value)!r}; {wanted}"
+    return None
+
+
+def _more_steps(steps: int) -> str | None:
+    least = REPORTED["gradient_accumulation_steps"]
+    return None if steps > least else f"the table had {least}, so more is asked"
+
+
+def _larger_rate(rate: float) -> str | None:
+    least = REPORTED["learning_rate"]
+    return None if rate > least else f"the table had {least:g}, so more is asked"
+
+
+def _a_warmup(steps: float) -> str | None:
+    least = REPORTED["warmup_steps"]
+    return None if steps >= least else f"a warmup of {least:g} or more is accused"
+
+
+def _a_cosine(name: object) -> str | None:
+    return None if "cosine" in str(getattr(name, "value", name)) else "a cosine is accused"
+
+
+def _stronger_clipping(norm: float) -> str | None:
+    if norm <= 0:
+        return "that switches clipping off"
+    least = REPORTED["max_grad_norm"]
+    return None if norm < least else f"the table had {least:g}, so less is asked"
+
+
+HARSHER: dict[str, Callable[[object], str | None]] = {
+    "gradient_accumulation_steps": _more_steps,
+    "learning_rate": _larger_rate,
+    "warmup_steps": _a_warmup,
+    "lr_scheduler_type": _a_cosine,
+    "max_grad_norm": _stronger_clipping,
+}
 
 
 def run_lives(control: Control) -> str | None:
@@ -60,53 +127,75 @@ def run_lives(control: Control) -> str | None:
     return None if control.ended.outcome == "lived" else control.ended.headline
 
 
+SCHEDULE = {"learning_rate": 1e-4, "warmup_steps": 0.1, "lr_scheduler_type": "cosine"}
+FORM = both(has_settings_of_the_causes, has_numbers_where_they_belong)
+
 REFUTE = Exercise(
     id="02.3",
     name="REFUTE",
     title="Refute a cause of your choice",
     minutes=5,
-    difficulty="one setting, or those of one cause",
+    difficulty="the settings of one cause",
     points=3,
     reads="control",
     expects=(dict,),
     hints=(
-        "Which setting would have to kill the short run, if that cause were the true one?",
-        "Take that setting, as reported or harsher, and leave all others as in the short run.",
-        'For clipping: {"max_grad_norm": 0.01}. For the combination, name two or more suspects.',
+        "Which settings would have to kill the short run, if that cause were the true one?",
+        "Give all the settings that the article names for that cause, harsher than reported, and "
+        "leave all others as in the short run.",
+        "Clipping is one setting, accumulation another; the learning rate is accused together with "
+        "two more. Which way is harsher for the one you chose: up or down?",
     ),
+    form=FORM,
     criteria=(
         Criterion(
-            "It switches on a suspect, at the reported strength or beyond.",
-            takes_a_suspect,
-            why="a milder setting that does no harm says nothing about the reported one",
-            next="take a setting named by sigfpe/C4, C5 or C6, with the reported value",
+            "It switches on all that the article accuses together.",
+            switches_a_cause_on,
+            why="half of a cause that does no harm says nothing about the whole",
+            next="read C4, C5 and C6 again: what else does the article name beside your setting?",
         ),
         Criterion(
-            "It touches no setting that belongs to none of the four causes.",
-            touches_nothing_else,
-            why="if two things change, the ending cannot be laid at the door of one",
-            next="leave everything else as in the short run",
+            "Each value is harsher than the one that the table has tried.",
+            is_harsher_than_the_table,
+            why="a value that was run already, or a milder one, adds no evidence",
+            next="go beyond the reported value, in the direction that the article is afraid of",
         ),
         Criterion(
             "The run, really made in a child, lives.",
             run_lives,
             why="a cause that is there while the run lives is not enough to kill it",
-            next="if a run was made, how did its child end? GRPOConfig may have refused a value",
+            next="if a run was made, how did its child end?",
         ),
     ),
     right=(
-        {"max_grad_norm": 0.1},
-        {"gradient_accumulation_steps": 4, "learning_rate": 5e-6, "lr_scheduler_type": "cosine"},
+        {"max_grad_norm": 0.001},
+        SCHEDULE,
+        {"gradient_accumulation_steps": 5, "max_grad_norm": 1e-6},
     ),
     wrong=(
-        Wrong({}, caught_by=takes_a_suspect),
-        Wrong({"max_grad_norm": 1.0}, caught_by=takes_a_suspect),
-        Wrong({"gradient_accumulation_steps": 2}, caught_by=takes_a_suspect),
-        Wrong({"weight_decay": 0.1}, caught_by=takes_a_suspect),
-        Wrong({"learning_rate": "5e-6"}, caught_by=takes_a_suspect),
-        Wrong({"gradient_accumulation_steps": 4, "bf16": True}, caught_by=touches_nothing_else),
-        Wrong({"max_grad_norm": 0.1, "num_generations": 16}, caught_by=touches_nothing_else),
-        Wrong({"lr_scheduler_type": "cosin"}, caught_by=run_lives),
+        Wrong({}, caught_by=FORM),
+        Wrong({"weight_decay": 0.1}, caught_by=FORM),
+        Wrong({"max_grad_norm": 0.01, "bf16": True}, caught_by=FORM),
+        Wrong({"max_grad_norm": 0.01, "seed": 3}, caught_by=FORM),
+        Wrong({"warmup_ratio": 0.1}, caught_by=FORM),
+        Wrong(SCHEDULE | {"learning_rate": "5e-5"}, caught_by=FORM),
+        Wrong({"max_grad_norm": float("nan")}, caught_by=FORM),
+        Wrong({"gradient_accumulation_steps": 8.5}, caught_by=FORM),
+        Wrong({"gradient_accumulation_steps": 4096}, caught_by=FORM),
+        Wrong({"learning_rate": 5e-5}, caught_by=switches_a_cause_on),
+        Wrong({"lr_scheduler_type": "cosine"}, caught_by=switches_a_cause_on),
+        Wrong(
+            {"gradient_accumulation_steps": 8, "learning_rate": 5e-5, "warmup_steps": 0.1},
+            caught_by=switches_a_cause_on,
+        ),
+        Wrong({"gradient_accumulation_steps": 4}, caught_by=is_harsher_than_the_table),
+        Wrong({"max_grad_norm": 0.1}, caught_by=is_harsher_than_the_table),
+        Wrong({"max_grad_norm": 1.0}, caught_by=is_harsher_than_the_table),
+        Wrong({"max_grad_norm": 0}, caught_by=is_harsher_than_the_table),
+        Wrong(SCHEDULE | {"learning_rate": 5e-6}, caught_by=is_harsher_than_the_table),
+        Wrong(SCHEDULE | {"lr_scheduler_type": "linear"}, caught_by=is_harsher_than_the_table),
+        Wrong(SCHEDULE | {"warmup_steps": 0}, caught_by=is_harsher_than_the_table),
+        Wrong(SCHEDULE | {"learning_rate": 1e38}, caught_by=run_lives),
     ),
     run=make_run,
     time_limit_s=120.0,

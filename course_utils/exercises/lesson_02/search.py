@@ -6,81 +6,126 @@ from itertools import combinations
 from course_utils.diagnostics.bisect import ddmin
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
-SETTINGS = tuple(f"s{n}" for n in range(11))
-MANY = tuple(f"s{n}" for n in range(64))
+# Names that no reader has seen, in no order, so that none can be known beforehand.
+SETTINGS = (
+    "optim",
+    "beta",
+    "seed",
+    "top_p",
+    "lr",
+    "dtype",
+    "accum",
+    "clip",
+    "packing",
+    "tf32",
+    "k",
+)
+MANY = tuple(f"setting {n * 37 % 64}" for n in range(64))
 MAX_PROBES = 300  # a search that asks this often does not end; one by one takes 65
 FEW_PROBES = 24  # of 64 settings; bisection needs 6 to 12
 
 
 class _NoEnd(BaseException):
-    """Not an Exception: it belongs to the check, and must not be taken for the student's."""
+    """Not an Exception, so that an answer that catches those ends as well."""
 
 
-class _Oracle:
-    """Says whether a set of settings dies, and counts how often it was asked."""
+def dying_of(*causes: tuple[str, ...]) -> tuple[Callable, list[tuple[str, ...]]]:
+    """A made-up `dies` that holds when one of the causes is switched on, and what it was asked."""
+    asked: list[tuple[str, ...]] = []
 
-    def __init__(self, *causes: tuple[str, ...]) -> None:
-        self.causes, self.num_probes = [set(cause) for cause in causes], 0
-
-    def __call__(self, settings: Sequence[str]) -> bool:
-        self.num_probes += 1
-        if self.num_probes > MAX_PROBES:
+    def dies(settings: Sequence[str]) -> bool:
+        if isinstance(settings, str):
+            raise TypeError(
+                f"dies() takes a tuple, list or set of settings, not {settings!r} alone"
+            )
+        asked.append(tuple(settings))
+        if len(asked) > MAX_PROBES:
             raise _NoEnd
-        return any(cause <= set(settings) for cause in self.causes)
+        return any(set(cause) <= set(asked[-1]) for cause in causes)
+
+    return dies, asked
 
 
-def _said(settings: Sequence[str]) -> str:
-    return "+".join(settings) or "nothing"
+def said(settings: Sequence[str]) -> str:
+    return " + ".join(map(str, settings)) or "nothing"
 
 
-def _search(find_cause, names: tuple[str, ...], *causes: tuple[str, ...]) -> str | None:
-    """What is wrong with what `find_cause` finds; None when it is a smallest failing set."""
-    given = f"{len(names)} settings that die of {' or of '.join(map(_said, causes))}"
+def found_by(find_cause, names: tuple[str, ...], causes: tuple) -> tuple[object, int]:
+    """What `find_cause` gives and how often it asked; None if it does not end."""
+    dies, asked = dying_of(*causes)
     try:
-        found = find_cause(names, _Oracle(*causes))
-    except _NoEnd:
+        return find_cause(names, dies), len(asked)
+    except BaseException:
+        if len(asked) > MAX_PROBES:
+            return None, len(asked)
+        raise
+
+
+def no_smallest_set(find_cause, names: tuple[str, ...], *causes: tuple[str, ...]) -> str | None:
+    """What is wrong with what `find_cause` finds; None when it is a smallest failing set."""
+    given = f"{len(names)} settings that die of {' or of '.join(map(said, causes))}"
+    found, num_probes = found_by(find_cause, names, causes)
+    if num_probes > MAX_PROBES:
         return f"for {given} it asked {MAX_PROBES} times, and did not end"
-    if not isinstance(found, tuple | list | set | frozenset):
-        return f"for {given} it gives {found!r}; give a tuple, a list or a set of settings"
-    found = tuple(found)
-    dies = _Oracle(*causes)
+    found, (dies, _) = tuple(found), dying_of(*causes)
+    if len(found) > len(set(found)):
+        return f"for {given} it gives {said(found)}, which names one setting twice"
     if not dies(found):
-        return f"for {given} it gives {_said(found)}, which does not die"
+        return f"for {given} it gives {said(found)}, which does not die"
     spare = [name for name in found if dies([other for other in found if other != name])]
     if spare:
-        return f"for {given} it gives {_said(found)}, which also dies without {spare[0]}"
+        return f"for {given} it gives {said(found)}, which also dies without {spare[0]}"
     return None
 
 
-def _first_problem(find_cause, size: int) -> str | None:
-    found = (_search(find_cause, SETTINGS, cause) for cause in combinations(SETTINGS, size))
+def gives_a_set_of_settings(find_cause) -> str | None:
+    names = SETTINGS[:4]
+    found, num_probes = found_by(find_cause, names, (names[:1],))
+    if num_probes > MAX_PROBES:
+        return None  # a criterion says so
+    if not isinstance(found, tuple | list | set | frozenset):
+        return f"it gives {found!r}; a tuple, a list or a set of settings is asked"
+    strangers = [name for name in found if name not in names]
+    return f"it gives {strangers[0]!r}, which is none of the settings" if strangers else None
+
+
+def first_problem(find_cause, size: int) -> str | None:
+    causes = list(combinations(SETTINGS, size))
+    found = (no_smallest_set(find_cause, SETTINGS, cause) for cause in causes)
     return next(filter(None, found), None)
 
 
 def finds_one(find_cause) -> str | None:
-    return _first_problem(find_cause, 1)
+    few = (no_smallest_set(find_cause, SETTINGS[:n], (SETTINGS[n - 1],)) for n in (1, 2, 3, 5))
+    return next(filter(None, few), None) or first_problem(find_cause, 1)
 
 
 def finds_pairs(find_cause) -> str | None:
-    return _first_problem(find_cause, 2) or _first_problem(find_cause, 3)
+    return (
+        first_problem(find_cause, 2)
+        or first_problem(find_cause, 3)
+        or no_smallest_set(find_cause, SETTINGS[:4], SETTINGS[:4])
+    )
 
 
 def finds_one_of_several(find_cause) -> str | None:
-    return (
-        _search(find_cause, SETTINGS, ("s3",), ("s8",))
-        or _search(find_cause, SETTINGS, ("s1", "s9"), ("s2", "s7", "s10"))
-        or _search(find_cause, SETTINGS, ("s0", "s5"), ("s5", "s6"))
+    one, two, three, four, five, six, seven, *_ = SETTINGS
+    several = (
+        ((four,), (seven,)),
+        ((one, six), (two, five, seven)),
+        ((one, two), (two, three)),
+        ((five,), (one, two)),
     )
+    found = (no_smallest_set(find_cause, SETTINGS, *causes) for causes in several)
+    return next(filter(None, found), None)
 
 
 def asks_seldom(find_cause) -> str | None:
     most = 0
     for name in MANY:
-        if problem := _search(find_cause, MANY, (name,)):
+        if problem := no_smallest_set(find_cause, MANY, (name,)):
             return problem
-        oracle = _Oracle((name,))
-        find_cause(MANY, oracle)
-        most = max(most, oracle.num_probes)
+        most = max(most, found_by(find_cause, MANY, ((name,),))[1])
     if most <= FEW_PROBES:
         return None
     return f"one cause among {len(MANY)} settings took up to {most} runs; {FEW_PROBES} suffice"
@@ -104,6 +149,34 @@ def search_by_prefix(settings, dies):
         cause.append(rest[long - 1])
         rest = rest[: long - 1]
     return cause
+
+
+def search_by_quarters_out(settings, dies):
+    """Leaves out ever smaller pieces; the set that is left is as small as ddmin's."""
+    kept, size = list(settings), len(settings)
+    while size:
+        start = 0
+        while start < len(kept):
+            fewer = kept[:start] + kept[start + size :]
+            if dies(fewer):
+                kept = fewer
+            else:
+                start += size
+        size //= 2
+    return set(kept)
+
+
+def search_by_quickxplain(settings, dies, background=(), is_new=False):
+    """Junker (2004): what one half needs, given the other; then the other way around."""
+    if is_new and dies(background):
+        return []
+    if len(settings) == 1:
+        return list(settings)
+    middle = len(settings) // 2
+    left, right = tuple(settings[:middle]), tuple(settings[middle:])
+    second = search_by_quickxplain(right, dies, (*background, *left), True)
+    first = search_by_quickxplain(left, dies, (*background, *second), bool(second))
+    return [*first, *second]
 
 
 def search_by_halves(settings, dies):
@@ -164,6 +237,53 @@ def search_gives_up(settings, dies):
     return tuple(settings)
 
 
+def search_gives_a_name(settings, dies):
+    return search_by_prefix(settings, dies)[0]
+
+
+def search_gives_numbers(settings, dies):
+    return [settings.index(name) for name in search_by_prefix(settings, dies)]
+
+
+def search_says_whether(settings, dies):
+    return {name: dies([name]) for name in settings}
+
+
+def search_asks_for_ever(settings, dies):
+    while not dies(()):
+        pass
+
+
+def search_one_and_all_pairs(settings, dies):
+    """By number of settings: all alone, then all pairs; three together are never tried."""
+    for size in (1, 2):
+        for some in combinations(settings, size):
+            if dies(some):
+                return some
+    return settings
+
+
+def search_keeps_the_neighbour(settings, dies):
+    """The end of the shortest prefix that dies, with the setting before it, to be sure."""
+    cause = search_by_prefix(settings, dies)
+    place = settings.index(cause[0])
+    return [*settings[max(place - 1, 0) : place], *cause]
+
+
+def search_names_it_twice(settings, dies):
+    return [*search_by_prefix(settings, dies), *search_by_prefix(settings, dies)]
+
+
+def search_all_causes(settings, dies):
+    """Goes on after the first cause, and gives all of them together."""
+    rest, found = list(settings), []
+    while dies(rest):
+        cause = search_by_prefix(rest, dies)
+        found += cause
+        rest = [name for name in rest if name not in cause]
+    return found
+
+
 SEARCH = Exercise(
     id="02.2",
     name="SEARCH",
@@ -177,9 +297,10 @@ SEARCH = Exercise(
         "Half of the settings dies: go on with it. What if neither half dies by itself?",
         "Then the cause lies in both. Find the shortest prefix settings[:n] that dies, by halving; "
         "its last setting belongs to the cause.",
-        "Keep that setting switched on in every later probe, drop it and all after it from the "
-        "list, and repeat until what you keep dies by itself.",
+        "Keep that setting switched on in every later probe. Which settings can be dropped from "
+        "the list now, and when are you done?",
     ),
+    form=gives_a_set_of_settings,
     criteria=(
         Criterion(
             "It finds the one setting that kills, wherever it stands.",
@@ -206,15 +327,25 @@ SEARCH = Exercise(
             next="halve what is left instead of going through it one by one",
         ),
     ),
-    right=(search_by_prefix, search_by_ddmin),
+    right=(search_by_prefix, search_by_ddmin, search_by_quarters_out, search_by_quickxplain),
     wrong=(
+        Wrong(search_gives_a_name, caught_by=gives_a_set_of_settings),
+        Wrong(search_gives_numbers, caught_by=gives_a_set_of_settings),
+        Wrong(lambda settings, dies: None, caught_by=gives_a_set_of_settings),
+        Wrong(lambda settings, dies: True, caught_by=gives_a_set_of_settings),
+        Wrong(search_says_whether, caught_by=gives_a_set_of_settings),
+        Wrong(search_asks_for_ever, caught_by=finds_one),
+        Wrong(search_keeps_the_neighbour, caught_by=finds_one),
+        Wrong(search_names_it_twice, caught_by=finds_one),
         Wrong(search_gives_up, caught_by=finds_one),
         Wrong(search_by_halves, caught_by=finds_pairs),
         Wrong(search_by_recursion, caught_by=finds_pairs),
         Wrong(search_halves_then_stop, caught_by=finds_pairs),
         Wrong(search_each_alone, caught_by=finds_pairs),
         Wrong(search_by_adding, caught_by=finds_pairs),
+        Wrong(search_one_and_all_pairs, caught_by=finds_pairs),
         Wrong(search_what_is_needed, caught_by=finds_one_of_several),
+        Wrong(search_all_causes, caught_by=finds_one_of_several),
         Wrong(search_one_by_one, caught_by=asks_seldom),
     ),
 )

@@ -13,6 +13,7 @@ from course_utils.exercises.lesson_04.kl import KL
 from course_utils.exercises.lesson_04.mean import MEAN
 from course_utils.exercises.lesson_04.quiz import QUIZ
 from course_utils.exercises.lesson_04.sampler import SAMPLER
+from course_utils.exercises.lesson_04.unseen import UNSEEN
 
 FIRST_NAN = Prediction(
     id="04.a",
@@ -41,8 +42,8 @@ CURES = Prediction(
 LESSON = Lesson(
     stem="04_verl_collapse",
     title="The policy that says !!!!!!!!",
-    minutes=60,
-    exercises=(SAMPLER, BEYOND, KL, MEAN, CLIP, STEP, FIX, BOUND, QUIZ),
+    minutes=90,
+    exercises=(SAMPLER, BEYOND, KL, MEAN, CLIP, STEP, FIX, BOUND, UNSEEN, QUIZ),
     predictions=(FIRST_NAN, CURES),
     topic="verl",
 )

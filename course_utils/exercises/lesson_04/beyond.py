@@ -1,51 +1,83 @@
 """Exercise 04.2: which positions passed the limit of exp, tokens or padding."""
 
+import math
 from collections.abc import Callable
+from numbers import Real
 
 import torch
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.numerics import float_format
 
 FORMATS = (torch.float16, torch.bfloat16, torch.float32)
+SHAPES = ((6, 9), (1, 7), (4, 1), (64, 16))
+MASK_DTYPES = (torch.int64, torch.bool, torch.float32, torch.int32)
+SHARES = (-3.0, -1.05, -0.5, 0.0, 0.3, 0.9, 0.98, 1.02, 1.1, 2.0)
 
 
-def _case(dtype: torch.dtype, seed: int) -> tuple[torch.Tensor, torch.Tensor, tuple[int, int]]:
+def gives_two_counts(beyond) -> str | None:
+    got = beyond(torch.zeros(2, 3), torch.ones(2, 3, dtype=torch.int64))
+    if isinstance(got, torch.Tensor) and got.shape == (2,):
+        return None
+    if not isinstance(got, (tuple, list)) or len(got) != 2:
+        return f"two counts are asked, and it gives {got!r}"
+    for count in got:
+        if isinstance(count, torch.Tensor) and count.numel() != 1:
+            return f"two counts are asked, and one has shape {tuple(count.shape)}"
+        if not isinstance(count, (Real, torch.Tensor)):
+            return f"two counts are asked, and one is {count!r}"
+    return None
+
+
+def _case(dtype: torch.dtype, number: int) -> tuple:
     """Log-ratios at least 2 percent away from the limit, a mask, and the right counts."""
-    generator = torch.Generator().manual_seed(seed)
-    limit = float_format(dtype).max_exp_input
-    share = torch.tensor([-3.0, -1.05, -0.5, 0.0, 0.3, 0.9, 0.98, 1.02, 1.1, 2.0])
-    picked = share[torch.randint(len(share), (6, 9), generator=generator)]
-    mask = torch.randint(2, (6, 9), generator=generator)
+    generator = torch.Generator().manual_seed(number)
+    limit = math.log(torch.finfo(dtype).max)
+    shape = SHAPES[number % len(SHAPES)]
+    shares = torch.tensor(SHARES, dtype=torch.float64)
+    picked = shares[torch.randint(len(shares), shape, generator=generator)]
+    mask = torch.randint(2, shape, generator=generator)
     over = picked > 1
     counts = int((over & (mask == 1)).sum()), int((over & (mask == 0)).sum())
-    return (picked * limit).to(dtype), mask, counts
+    return (picked * limit).to(dtype), mask.to(MASK_DTYPES[number % len(MASK_DTYPES)]), counts
 
 
-def _compare(beyond, dtype: torch.dtype, which: tuple[int, ...]) -> str | None:
-    name = str(dtype).removeprefix("torch.")
-    for seed in range(5):
-        log_ratio, mask, want = _case(dtype, seed)
-        got = beyond(log_ratio, mask)
-        if not isinstance(got, (tuple, list)) or len(got) != 2:
-            return f"it gives {got!r}, where two counts are asked"
-        for i in which:
-            if int(got[i]) != want[i]:
-                where = ("tokens", "padding")[i]
-                return f"in {name} it counts {int(got[i])} at {where}, exp is inf at {want[i]}"
+def _miscounts(beyond, dtypes, which: tuple[int, ...]) -> str | None:
+    for dtype in dtypes:
+        name = str(dtype).removeprefix("torch.")
+        for number in range(8):
+            log_ratio, mask, want = _case(dtype, number)
+            got = [float(count) for count in beyond(log_ratio, mask)]
+            for i in which:
+                if got[i] != want[i]:
+                    where = ("tokens", "padding")[i]
+                    shape = tuple(mask.shape)
+                    return (
+                        f"in {name}, shape {shape}, mask {str(mask.dtype).removeprefix('torch.')}: "
+                        f"it counts {got[i]:g} at {where}, exp is inf at {want[i]}"
+                    )
     return None
 
 
 def counts_tokens(beyond) -> str | None:
-    return _compare(beyond, torch.float16, (0,))
+    return _miscounts(beyond, (torch.float16,), (0,))
 
 
 def counts_padding(beyond) -> str | None:
-    return _compare(beyond, torch.float16, (1,))
+    return _miscounts(beyond, (torch.float16,), (1,))
 
 
 def asks_the_format(beyond) -> str | None:
-    return _compare(beyond, torch.float32, (0, 1)) or _compare(beyond, torch.bfloat16, (0, 1))
+    return _miscounts(beyond, FORMATS, (0, 1))
+
+
+def counts_inf_alone(beyond) -> str | None:
+    for value, count in ((float("nan"), 0), (-math.inf, 0), (math.inf, 1)):
+        log_ratio = torch.tensor([[0.5, value], [value, 1.0]])
+        got = [float(one) for one in beyond(log_ratio, torch.tensor([[1, 1], [0, 1]]))]
+        if got != [count, count]:
+            seen = f"{got[0]:g} at tokens and {got[1]:g} at padding; {count} and {count} are right"
+            return f"for one log-ratio of {value} at each it counts {seen}"
+    return None
 
 
 def beyond_by_exp(log_ratio, mask):
@@ -58,6 +90,26 @@ def beyond_by_limit(log_ratio, mask):
     return is_over[mask.bool()].sum(), is_over[~mask.bool()].sum()
 
 
+def beyond_as_tensor(log_ratio, mask):
+    is_over = log_ratio.exp() == math.inf
+    at_tokens = (is_over * (mask != 0)).sum()
+    return torch.stack([at_tokens, is_over.sum() - at_tokens])
+
+
+def beyond_as_list(log_ratio, mask):
+    is_over = torch.isposinf(torch.exp(log_ratio))
+    return [is_over[mask == 1].sum().item(), is_over[mask == 0].sum().item()]
+
+
+def beyond_counts_nan(log_ratio, mask):
+    is_bad = ~log_ratio.exp().isfinite()
+    return (is_bad & mask.bool()).sum(), (is_bad & ~mask.bool()).sum()
+
+
+def beyond_misses_inf(log_ratio, mask):
+    return beyond_by_exp(torch.where(log_ratio.isfinite(), log_ratio, 0.0), mask)
+
+
 def beyond_in_float16(log_ratio, mask):
     return beyond_by_exp(log_ratio.half(), mask)
 
@@ -66,16 +118,40 @@ def beyond_in_float32(log_ratio, mask):
     return beyond_by_exp(log_ratio.float(), mask)
 
 
+def beyond_fixed_number(log_ratio, mask):
+    is_over = log_ratio > 11.09
+    return int((is_over & (mask == 1)).sum()), int((is_over & (mask == 0)).sum())
+
+
 def beyond_both_ways(log_ratio, mask):
     return beyond_by_exp(log_ratio.abs(), mask)
 
 
 def beyond_swapped(log_ratio, mask):
-    return beyond_by_exp(log_ratio, 1 - mask)
+    return beyond_by_exp(log_ratio, 1 - mask.long())
+
+
+def beyond_everything_first(log_ratio, mask):
+    is_over = log_ratio.exp().isinf()
+    return int(is_over.sum()), int((is_over & (mask == 0)).sum())
 
 
 def beyond_tokens_only(log_ratio, mask):
-    return beyond_by_exp(log_ratio * mask, mask)
+    return beyond_by_exp(torch.where(mask.bool(), log_ratio, 0.0), mask)
+
+
+def beyond_shares(log_ratio, mask):
+    tokens, padding = beyond_by_exp(log_ratio, mask)
+    return tokens / max(int(mask.sum()), 1), padding / max(int((mask == 0).sum()), 1)
+
+
+def beyond_one_count(log_ratio, mask):
+    return int((log_ratio.exp().isinf() & (mask == 0)).sum())
+
+
+def beyond_masks(log_ratio, mask):
+    is_over = log_ratio.exp().isinf()
+    return is_over & (mask == 1), is_over & (mask == 0)
 
 
 BEYOND = Exercise(
@@ -87,37 +163,52 @@ BEYOND = Exercise(
     points=3,
     reads="beyond",
     expects=(Callable,),
+    form=gives_two_counts,
     hints=(
         "From which number on is exp(x) larger than the largest number of the format?",
         "Let the format answer: what is log_ratio.exp() there, in log_ratio's own dtype?",
-        "Where log_ratio.exp().isinf(), count once with mask == 1 and once with mask == 0.",
+        "One tensor says where exp is inf, another where the mask is 1. Both must hold, or the "
+        "first and not the second.",
     ),
     criteria=(
         Criterion(
             "It counts the tokens (mask 1) at which exp is inf.",
             counts_tokens,
             why="these would be the policy's own tokens, the ones that are trained",
-            next="only a large positive log-ratio makes exp inf, and only in this format",
+            next="count where exp(log_ratio) is inf and the mask is 1, in log_ratio's own format",
         ),
         Criterion(
             "It counts the padding (mask 0) at which exp is inf.",
             counts_padding,
             why="the formula is applied to the whole rectangle, padding included",
-            next="do not multiply by the mask before you look",
+            next="count where exp(log_ratio) is inf and the mask is 0",
         ),
         Criterion(
             "It finds the limit of whatever format the log-ratio has.",
             asks_the_format,
-            why="the limit is 11.09 in float16, and 88.7 in float32 and bfloat16",
+            why="the limit is 11.09 in float16, 88.7 in float32 and bfloat16",
             next="compute exp in the dtype that came in",
         ),
+        Criterion(
+            "A log-ratio of nan is not counted, one of inf is.",
+            counts_inf_alone,
+            why="a nan means that the weights are dead already; the overflow came before it",
+            next="ask of exp(log_ratio) whether it is inf, not whether it is finite",
+        ),
     ),
-    right=(beyond_by_exp, beyond_by_limit),
+    right=(beyond_by_exp, beyond_by_limit, beyond_as_tensor, beyond_as_list),
     wrong=(
+        Wrong(beyond_one_count, caught_by=gives_two_counts),
+        Wrong(beyond_masks, caught_by=gives_two_counts),
         Wrong(beyond_in_float32, caught_by=counts_tokens),
         Wrong(beyond_both_ways, caught_by=counts_tokens),
         Wrong(beyond_swapped, caught_by=counts_tokens),
+        Wrong(beyond_everything_first, caught_by=counts_tokens),
+        Wrong(beyond_shares, caught_by=counts_tokens),
         Wrong(beyond_tokens_only, caught_by=counts_padding),
         Wrong(beyond_in_float16, caught_by=asks_the_format),
+        Wrong(beyond_fixed_number, caught_by=asks_the_format),
+        Wrong(beyond_counts_nan, caught_by=counts_inf_alone),
+        Wrong(beyond_misses_inf, caught_by=counts_inf_alone),
     ),
 )

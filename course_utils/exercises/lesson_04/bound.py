@@ -3,43 +3,78 @@
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
-LOGPS = (-0.1, -2.0, -9.0, -40.0, -150.0, -30.0)
-NEAR = (0.0, 5.0, -5.0, 9.5, -9.5, 1.0)  # log-ratios within 10
-FAR = (11.0, 40.0, 89.0, 300.0, 20.0, 12.0)
+SHAPES = ((), (1,), (7,), (4, 6), (1, 5), (2, 3, 4))
+BOUNDS = (10.0, 1.0, 5.0, 20.0, 80.0)
 
 
-def _case(log_ratios) -> tuple[torch.Tensor, torch.Tensor]:
-    """Reference and policy log-probs, (2, 3), at these distances from each other."""
-    logps = torch.tensor(LOGPS).view(2, 3)
-    return logps + torch.tensor(log_ratios).view(2, 3), logps.requires_grad_()
+def _case(number: int, *, far: bool) -> tuple[Tensor, Tensor, float]:
+    """(ref_logps, logps with a gradient, bound): log-ratios below the bound, or all beyond it."""
+    generator = torch.Generator().manual_seed(number)
+    shape, bound = SHAPES[number % len(SHAPES)], BOUNDS[number % len(BOUNDS)]
+    draw = torch.rand(shape, generator=generator)
+    log_ratio = bound * (1.05 + 4 * draw) if far else bound * (0.95 - 4 * draw)
+    logps = -bound - 20 * torch.rand(shape, generator=generator)
+    return logps + log_ratio, logps.requires_grad_(), bound
+
+
+def _given(log_ratio: Tensor, bound: float) -> str:
+    low, high = log_ratio.min().item(), log_ratio.max().item()
+    return f"log-ratios from {low:.4g} to {high:.4g} and a bound of {bound:g}"
+
+
+def gives_a_tensor_like_ref_logps(bounded_reference) -> str | None:
+    ref = torch.full((2, 3), -1.0)
+    got = bounded_reference(ref, (ref - 20).requires_grad_(), 10.0)
+    if not isinstance(got, Tensor):
+        return f"a tensor is asked, and it gives a {type(got).__name__}"
+    if got.shape != ref.shape or got.dtype != ref.dtype:
+        return f"float32 of shape (2, 3) is asked, and it gives {got.dtype} of {tuple(got.shape)}"
+    return None
 
 
 def leaves_near_tokens(bounded_reference) -> str | None:
-    ref, logps = _case(NEAR)
-    got = bounded_reference(ref.detach(), logps, 10.0)
-    given = f"log-ratios {list(NEAR)} and a bound of 10"
-    return tensor_differs(got, ref.detach(), rtol=1e-6, given=given)
+    for number in range(12):
+        ref, logps, bound = _case(number, far=False)
+        given = _given(ref - logps.detach(), bound)
+        got = bounded_reference(ref, logps, bound)
+        if seen := tensor_differs(got, ref, rtol=1e-5, atol=1e-4, given=given):
+            return seen
+    return None
 
 
-def brings_far_tokens_in(bounded_reference) -> str | None:
-    ref, logps = _case(FAR)
-    got = bounded_reference(ref.detach(), logps, 10.0)
-    largest = (got - logps).detach().max().item()
-    if largest <= 10.001:
-        return None
-    return f"for log-ratios {list(FAR)} and a bound of 10 the largest is {largest:g} afterwards"
+def brings_far_tokens_to_the_bound(bounded_reference) -> str | None:
+    for number in range(12):
+        ref, logps, bound = _case(number, far=True)
+        got = (bounded_reference(ref, logps, bound) - logps).detach()
+        wrong = (got - bound).abs() > 1e-3
+        if wrong.any():
+            seen = got[wrong].flatten()[0].item()
+            given = _given(ref - logps.detach(), bound)
+            return f"for {given} a log-ratio is {seen:g} afterwards"
+    return None
 
 
-def is_a_constant(bounded_reference) -> str | None:
-    for log_ratios in (FAR, NEAR):
-        ref, logps = _case(log_ratios)
-        got = bounded_reference(ref.detach(), logps, 10.0)
-        if isinstance(got, torch.Tensor) and got.requires_grad:
-            return "the result has a gradient, so the loss would train through the reference"
+def _k3_gradient(bounded_reference, number: int, *, far: bool) -> tuple[Tensor, Tensor, str]:
+    """Gradient of TRL's formula at logps, the log-ratios, and how they are named."""
+    ref, logps, bound = _case(number, far=far)
+    d = bounded_reference(ref, logps, bound).double() - logps.double()
+    (torch.exp(d) - d - 1).sum().backward()
+    log_ratio = ref - logps.detach()
+    return logps.grad, log_ratio, _given(log_ratio, bound)
+
+
+def trains_near_tokens_as_before(bounded_reference) -> str | None:
+    for number in range(12):
+        got, log_ratio, given = _k3_gradient(bounded_reference, number, far=False)
+        want = (1 - log_ratio.double().exp()).float()
+        given = f"{given}, the gradient of exp(d) - d - 1 at logps"
+        if seen := tensor_differs(got, want, rtol=1e-3, atol=1e-4, given=given):
+            return seen
     return None
 
 
@@ -47,13 +82,18 @@ def reference_by_minimum(ref_logps, logps, max_log_ratio):
     return torch.minimum(ref_logps, logps.detach() + max_log_ratio)
 
 
+def reference_by_plain_minimum(ref_logps, logps, max_log_ratio):
+    return torch.minimum(ref_logps, logps + max_log_ratio)
+
+
 def reference_by_clamp(ref_logps, logps, max_log_ratio):
     fixed = logps.detach()
     return fixed + (ref_logps - fixed).clamp(max=max_log_ratio)
 
 
-def reference_with_gradient(ref_logps, logps, max_log_ratio):
-    return torch.minimum(ref_logps, logps + max_log_ratio)
+def reference_without_graph(ref_logps, logps, max_log_ratio):
+    with torch.no_grad():
+        return ref_logps - torch.relu(ref_logps - logps - max_log_ratio)
 
 
 def reference_unchanged(ref_logps, logps, max_log_ratio):
@@ -64,8 +104,50 @@ def reference_itself_clamped(ref_logps, logps, max_log_ratio):
     return ref_logps.clamp(-max_log_ratio, max_log_ratio)
 
 
+def reference_two_sided(ref_logps, logps, max_log_ratio):
+    return (logps + (ref_logps - logps).clamp(-max_log_ratio, max_log_ratio)).detach()
+
+
 def reference_moved(ref_logps, logps, max_log_ratio):
     return logps.detach() + max_log_ratio
+
+
+def reference_by_maximum(ref_logps, logps, max_log_ratio):
+    return torch.maximum(ref_logps, logps.detach() - max_log_ratio)
+
+
+def reference_with_fixed_bound(ref_logps, logps, max_log_ratio):
+    return torch.minimum(ref_logps, logps.detach() + 10.0)
+
+
+def reference_far_to_the_policy(ref_logps, logps, max_log_ratio):
+    fixed = logps.detach()
+    return torch.where(ref_logps - fixed > max_log_ratio, fixed, ref_logps)
+
+
+def reference_the_wrong_sign(ref_logps, logps, max_log_ratio):
+    return torch.where(ref_logps - logps > max_log_ratio, ref_logps - max_log_ratio, ref_logps)
+
+
+def reference_that_follows(ref_logps, logps, max_log_ratio):
+    return logps + (ref_logps - logps).clamp(max=max_log_ratio).detach()
+
+
+def reference_pulled_with_it(ref_logps, logps, max_log_ratio):
+    moved = torch.minimum(ref_logps, logps.detach() + max_log_ratio)
+    return moved + 0.5 * (logps - logps.detach())
+
+
+def reference_as_log_ratio(ref_logps, logps, max_log_ratio):
+    return (ref_logps - logps.detach()).clamp(max=max_log_ratio)
+
+
+def reference_as_a_mean(ref_logps, logps, max_log_ratio):
+    return reference_by_minimum(ref_logps, logps, max_log_ratio).mean()
+
+
+def reference_as_a_list(ref_logps, logps, max_log_ratio):
+    return reference_by_minimum(ref_logps, logps, max_log_ratio).tolist()
 
 
 BOUND = Exercise(
@@ -77,36 +159,52 @@ BOUND = Exercise(
     points=3,
     reads="bounded_reference",
     expects=(Callable,),
+    form=gives_a_tensor_like_ref_logps,
     hints=(
         "The trainer computes ref_logps - logps. Which of the two may you move?",
         "Lower ref_logps where it is more than max_log_ratio above logps, nowhere else.",
-        "torch.minimum(ref_logps, logps.detach() + max_log_ratio).",
+        "At each token it is the smaller of two numbers: ref_logps, and the highest that the bound "
+        "allows.",
     ),
     criteria=(
         Criterion(
-            "Where the log-ratio is within the bound, nothing changes.",
+            "Where ref_logps is not more than the bound above logps, it stays as it is.",
             leaves_near_tokens,
-            why="the ordinary tokens, nearly all, must be trained as before",
-            next="compare with logps + max_log_ratio, not with a fixed number",
+            why="the ordinary tokens, nearly all, must be trained as before; far below is harmless",
+            next="only a log-ratio above +max_log_ratio is to be changed",
         ),
         Criterion(
-            "No log-ratio is beyond the bound afterwards.",
-            brings_far_tokens_in,
+            "Where it is more, the log-ratio is max_log_ratio afterwards.",
+            brings_far_tokens_to_the_bound,
             why="exp of it has to stay far below the largest number of the format",
-            next="take the smaller of ref_logps and logps + max_log_ratio",
+            next="there ref_logps becomes logps + max_log_ratio",
         ),
         Criterion(
-            "The result is a constant, without a gradient.",
-            is_a_constant,
-            why="with one, the two gradients cancel and a far token is never pulled back",
-            next="detach logps before you use it here",
+            "Within the bound the gradient is what it was.",
+            trains_near_tokens_as_before,
+            why="if the result moves with logps there, the KL no longer holds these tokens",
+            next="within the bound give ref_logps itself, which does not depend on logps",
         ),
     ),
-    right=(reference_by_minimum, reference_by_clamp),
+    right=(
+        reference_by_minimum,
+        reference_by_plain_minimum,
+        reference_by_clamp,
+        reference_without_graph,
+    ),
     wrong=(
-        Wrong(reference_unchanged, caught_by=brings_far_tokens_in),
+        Wrong(reference_as_a_mean, caught_by=gives_a_tensor_like_ref_logps),
+        Wrong(reference_as_a_list, caught_by=gives_a_tensor_like_ref_logps),
         Wrong(reference_itself_clamped, caught_by=leaves_near_tokens),
+        Wrong(reference_two_sided, caught_by=leaves_near_tokens),
         Wrong(reference_moved, caught_by=leaves_near_tokens),
-        Wrong(reference_with_gradient, caught_by=is_a_constant),
+        Wrong(reference_by_maximum, caught_by=leaves_near_tokens),
+        Wrong(reference_as_log_ratio, caught_by=leaves_near_tokens),
+        Wrong(reference_unchanged, caught_by=brings_far_tokens_to_the_bound),
+        Wrong(reference_far_to_the_policy, caught_by=brings_far_tokens_to_the_bound),
+        Wrong(reference_the_wrong_sign, caught_by=brings_far_tokens_to_the_bound),
+        Wrong(reference_with_fixed_bound, caught_by=leaves_near_tokens),
+        Wrong(reference_that_follows, caught_by=trains_near_tokens_as_before),
+        Wrong(reference_pulled_with_it, caught_by=trains_near_tokens_as_before),
     ),
 )

@@ -1,12 +1,15 @@
 """Exercise 04.5: clipping by the norm, and what it does to a nan."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
+from torch import Tensor
 
+from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 NAN, INF = float("nan"), float("inf")
+SHAPES = (((2,), (1,)), ((3, 4), (5,), ()), ((7,),), ((1,), (2, 2, 2), (6,), (4, 1), (3,)))
 
 
 def clip_by_torch(grads, max_norm):
@@ -18,37 +21,72 @@ def clip_by_torch(grads, max_norm):
     return [parameter.grad for parameter in parameters]
 
 
-def _compare(clip, grads: list[list[float]], max_norm: float) -> str | None:
-    tensors = [torch.tensor(grad) for grad in grads]
-    got = clip([tensor.clone() for tensor in tensors], max_norm)
-    want = clip_by_torch(tensors, max_norm)
-    if not isinstance(got, (list, tuple)) or len(got) != len(want):
-        return f"for {len(want)} gradients it gives {got!r}, where a list of as many is asked"
-    same = all(
-        torch.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True)
-        for a, b in zip(got, want, strict=True)
-    )
-    if same:
-        return None
-    left = [[round(x, 3) for x in grad.tolist()] for grad in got]
-    right = [[round(x, 3) for x in grad.tolist()] for grad in want]
-    return f"for {grads} and max_norm {max_norm:g} it leaves {left}, torch leaves {right}"
+def _gradients(norm: float) -> Iterator[list[Tensor]]:
+    """Lists of gradients of several shapes and two formats whose common norm is `norm`."""
+    for number, shapes in enumerate(SHAPES):
+        for dtype in (torch.float32, torch.float64):
+            generator = torch.Generator().manual_seed(number)
+            grads = [torch.randn(s, generator=generator, dtype=dtype) for s in shapes]
+            length = torch.cat([grad.flatten() for grad in grads]).norm()
+            yield [grad * (norm / length) for grad in grads]
+
+
+def _differs(clip, grads: list[Tensor], max_norm: float) -> str | None:
+    got, want = clip([grad.clone() for grad in grads], max_norm), clip_by_torch(grads, max_norm)
+    norm = torch.cat([grad.flatten() for grad in grads]).norm().item()
+    for number, (mine, right) in enumerate(zip(got, want, strict=True)):
+        given = f"gradients of norm {norm:g} and max_norm {max_norm:g}, in gradient {number}"
+        mine = mine.to(right.dtype) if isinstance(mine, Tensor) else mine
+        if seen := tensor_differs(mine, right, rtol=1e-4, atol=1e-7, given=given):
+            return seen
+    return None
+
+
+def gives_as_many_gradients(clip) -> str | None:
+    grads = next(_gradients(0.5))
+    got = clip([grad.clone() for grad in grads], 1.0)
+    if isinstance(got, Tensor) or not isinstance(got, (list, tuple)):
+        return f"a list of {len(grads)} gradients is asked, and it gives a {type(got).__name__}"
+    if len(got) != len(grads):
+        return f"a list of {len(grads)} gradients is asked, and it gives {len(got)}"
+    for mine, grad in zip(got, grads, strict=True):
+        if not isinstance(mine, Tensor) or mine.shape != grad.shape:
+            kind = tuple(mine.shape) if isinstance(mine, Tensor) else type(mine).__name__
+            return f"for a gradient of shape {tuple(grad.shape)} it gives {kind}"
+    return None
 
 
 def leaves_small_ones(clip) -> str | None:
-    return _compare(clip, [[0.3, 0.0], [0.4]], 1.0)
+    for norm, max_norm in ((0.5, 1.0), (0.0, 1.0), (0.08, 0.1), (3.0, 10.0)):
+        for grads in _gradients(norm):
+            if seen := _differs(clip, grads, max_norm):
+                return seen
+    return None
 
 
 def scales_all_together(clip) -> str | None:
-    return _compare(clip, [[3.0, 0.0], [4.0]], 1.0) or _compare(clip, [[30.0], [0.4, 40.0]], 2.0)
+    for norm, max_norm in ((5.0, 1.0), (50.0, 2.0), (0.3, 0.1), (1.5, 1.0)):
+        for grads in _gradients(norm):
+            if seen := _differs(clip, grads, max_norm):
+                return seen
+    return None
+
+
+def _with_one(clip, bad: float) -> str | None:
+    for norm in (0.5, 5.0):
+        for grads in _gradients(norm):
+            grads[len(grads) // 2].view(-1)[-1] = bad
+            if seen := _differs(clip, grads, 1.0):
+                return seen
+    return None
 
 
 def spreads_a_nan(clip) -> str | None:
-    return _compare(clip, [[0.3, 0.1], [NAN, 0.2], [0.1]], 1.0)
+    return _with_one(clip, NAN)
 
 
 def turns_an_inf(clip) -> str | None:
-    return _compare(clip, [[0.3, 0.1], [INF, 0.2], [0.1]], 1.0)
+    return _with_one(clip, INF) or _with_one(clip, -INF)
 
 
 def _norm(grads):
@@ -60,9 +98,29 @@ def clip_by_factor(grads, max_norm):
     return [grad * factor for grad in grads]
 
 
+def clip_unless_below(grads, max_norm):
+    norm = torch.sqrt(sum((grad**2).sum() for grad in grads))
+    return list(grads) if norm <= max_norm else [grad / norm * max_norm for grad in grads]
+
+
+def clip_with_minimum(grads, max_norm):
+    norm = torch.linalg.vector_norm(torch.stack([grad.norm() for grad in grads]))
+    factor = torch.minimum(max_norm / (norm + 1e-6), torch.ones_like(norm))
+    return tuple(factor * grad for grad in grads)
+
+
 def clip_with_if(grads, max_norm):
     norm = _norm(grads)
     return [grad * (max_norm / norm) for grad in grads] if norm > max_norm else list(grads)
+
+
+def clip_with_python_min(grads, max_norm):
+    factor = min(1.0, (max_norm / (_norm(grads) + 1e-6)).item())
+    return [grad * factor for grad in grads]
+
+
+def clip_without_nan(grads, max_norm):
+    return clip_by_factor([grad.nan_to_num(0.0) for grad in grads], max_norm)
 
 
 def clip_each_alone(grads, max_norm):
@@ -70,15 +128,46 @@ def clip_each_alone(grads, max_norm):
 
 
 def clip_always(grads, max_norm):
-    return [grad * (max_norm / _norm(grads)) for grad in grads]
+    return [grad * (max_norm / (_norm(grads) + 1e-6)) for grad in grads]
+
+
+def clip_by_the_sum(grads, max_norm):
+    total = sum(grad.abs().sum() for grad in grads)
+    return [grad * (max_norm / (total + 1e-6)).clamp(max=1.0) for grad in grads]
+
+
+def clip_by_the_square(grads, max_norm):
+    return [grad * (max_norm / (_norm(grads) ** 2 + 1e-6)).clamp(max=1.0) for grad in grads]
+
+
+def clip_by_the_sum_of_norms(grads, max_norm):
+    total = sum(grad.norm() for grad in grads)
+    return [grad * (max_norm / (total + 1e-6)).clamp(max=1.0) for grad in grads]
+
+
+def clip_by_the_largest(grads, max_norm):
+    largest = max(float(grad.abs().max()) for grad in grads)
+    return [grad * min(max_norm / (largest + 1e-6), 1.0) for grad in grads]
 
 
 def clip_elementwise(grads, max_norm):
     return [grad.clamp(-max_norm, max_norm) for grad in grads]
 
 
+def clip_to_one(grads, max_norm):
+    return clip_by_factor(grads, 1.0)
+
+
 def clip_unless_infinite(grads, max_norm):
     return list(grads) if _norm(grads).isinf() else clip_by_factor(grads, max_norm)
+
+
+def clip_to_one_tensor(grads, max_norm):
+    return torch.cat([grad.flatten() for grad in clip_by_factor(grads, max_norm)])
+
+
+def clip_the_first(grads, max_norm):
+    return clip_by_factor(grads, max_norm)[:1]
 
 
 CLIP = Exercise(
@@ -90,23 +179,25 @@ CLIP = Exercise(
     points=3,
     reads="clip_gradients",
     expects=(Callable,),
+    form=gives_as_many_gradients,
     hints=(
         "There is one norm, over all gradients together. What is the norm of a nan?",
         "Every gradient is multiplied by max_norm / norm, but never by more than 1.",
-        "No if: factor = (max_norm / (norm + 1e-6)).clamp(max=1.0), and each grad times factor.",
+        "Without an if: a tensor's clamp(max=1.0) leaves a nan as it is. Which factor do you "
+        "clamp, and what do you multiply by it?",
     ),
     criteria=(
         Criterion(
             "Gradients below max_norm stay as they are.",
             leaves_small_ones,
-            why="clipping must not turn small steps into large ones",
-            next="never multiply by more than 1",
+            why="clipping must not change steps that are small enough",
+            next="the factor is 1 wherever the common norm is below max_norm",
         ),
         Criterion(
             "Larger ones shrink together, by one factor, to max_norm.",
             scales_all_together,
             why="one factor for all keeps the direction of the step",
-            next="take one norm over all of them",
+            next="the factor is max_norm / norm, with the one norm of all numbers together",
         ),
         Criterion(
             "One nan does to the other gradients what it does in torch.",
@@ -121,12 +212,21 @@ CLIP = Exercise(
             next="what is max_norm / inf, and what is inf times that?",
         ),
     ),
-    right=(clip_by_factor, clip_by_torch),
+    right=(clip_by_factor, clip_by_torch, clip_unless_below, clip_with_minimum),
     wrong=(
-        Wrong(clip_with_if, caught_by=spreads_a_nan),
+        Wrong(clip_to_one_tensor, caught_by=gives_as_many_gradients),
+        Wrong(clip_the_first, caught_by=gives_as_many_gradients),
+        Wrong(clip_always, caught_by=leaves_small_ones),
+        Wrong(clip_by_the_sum, caught_by=leaves_small_ones),
+        Wrong(clip_by_the_sum_of_norms, caught_by=leaves_small_ones),
+        Wrong(clip_to_one, caught_by=leaves_small_ones),
         Wrong(clip_each_alone, caught_by=scales_all_together),
         Wrong(clip_elementwise, caught_by=scales_all_together),
-        Wrong(clip_always, caught_by=leaves_small_ones),
+        Wrong(clip_by_the_largest, caught_by=scales_all_together),
+        Wrong(clip_by_the_square, caught_by=scales_all_together),
+        Wrong(clip_with_if, caught_by=spreads_a_nan),
+        Wrong(clip_with_python_min, caught_by=spreads_a_nan),
+        Wrong(clip_without_nan, caught_by=spreads_a_nan),
         Wrong(clip_unless_infinite, caught_by=turns_an_inf),
     ),
 )

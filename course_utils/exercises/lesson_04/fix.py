@@ -1,62 +1,210 @@
 """Exercise 04.7: a change of the run that is checked by training with it."""
 
-import torch
+import math
+from dataclasses import dataclass
+from functools import cache
 
+import torch
+from torch import Tensor
+
+from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_04.guard import step_if_finite
 from course_utils.exercises.lesson_04.kl import kl_bounded_before_exp
-from course_utils.exercises.lesson_04.mean import mean_by_where
+from course_utils.exercises.lesson_04.mean import mean_by_where, mean_detached
+from course_utils.exercises.probes import gradient_of
+from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
+from course_utils.reproductions import verl_formulas
 from course_utils.reproductions.verl_formulas import kl_penalty_0_4_1
-from course_utils.reproductions.verl_grpo import VerlGrpo
+from course_utils.reproductions.verl_grpo import Settings, VerlGrpo
 from course_utils.reproductions.verl_outcomes import MIN_GAIN
 
-NUM_STEPS = 8  # the reported run of seed 0 is dead by then
+# Rollouts for each seed of the check. As reported, the gradient is nan in the 2nd, 3rd and 5th.
+ROLLOUTS = {13: 4, 23: 4, 0: 5}
+KEYS = (
+    "logits_dtype",
+    "use_remove_padding",
+    "use_kl_loss",
+    "kl_loss_coef",
+    "kl_loss_type",
+    "kl_penalty",
+    "masked_mean",
+    "may_step",
+    "grad_clip",
+)
+DTYPES = ("float16", "bfloat16", "float32", "float64")
+KINDS = ("kl", "abs", "mse", "low_var_kl")
+CALLABLES = ("kl_penalty", "masked_mean", "may_step")
 
 
-def train_with(fix: dict) -> VerlGrpo:
-    """Train the run of the lesson with the student's changes, a few steps."""
-    run = VerlGrpo(**fix)
-    run.train(NUM_STEPS)
-    return run
+def has_values_that_the_run_takes(fix: dict) -> str | None:
+    fix = plain(fix)
+    for key, allowed in (("logits_dtype", DTYPES), ("kl_loss_type", KINDS)):
+        if key in fix and fix[key] not in allowed:
+            return f"{key} is one of {', '.join(allowed)}; given is {fix[key]!r}"
+    for key, value in fix.items():
+        if key in CALLABLES and not callable(value):
+            return f"{key} is a function; given is {value!r}"
+        if key in ("use_remove_padding", "use_kl_loss") and not isinstance(value, bool):
+            return f"{key} is True or False; given is {value!r}"
+        if key in ("kl_loss_coef", "grad_clip") and not isinstance(value, (int, float)):
+            return f"{key} is a number; given is {value!r}"
+    return None
 
 
-def weights_are_finite(run) -> str | None:
-    dead = [name for name, p in run.actor.named_parameters() if not p.isfinite().all()]
-    total = sum(1 for _ in run.actor.parameters())
-    if not dead:
-        return None
-    return f"{len(dead)} of {total} weights hold nan; the last reply is {run.steps[-1]['reply']!r}"
+@dataclass(frozen=True)
+class Mended:
+    """The changes to the run, and the runs with them, one a seed."""
+
+    settings: Settings
+    runs: OverSeeds | None  # None: the loss is another, so nothing was trained
 
 
-def every_update_counts(run) -> str | None:
-    lost = [u for u in run.updates if not (u["stepped"] and abs(u["actor/grad_norm"]) < torch.inf)]
-    if not lost:
-        return None
-    first = lost[0]
-    return (
-        f"{len(lost)} of {len(run.updates)} updates had no finite gradient or were left out, "
-        f"the first at step {first['step']} with grad_norm {first['actor/grad_norm']:g}"
+def train_with(fix: dict) -> Mended:
+    """Prepare the lesson's run with the student's changes; it trains when it is looked at."""
+    fix = plain(fix)
+    settings = Settings(**fix)
+    if _kl_differs(settings) or _mean_differs(settings):
+        return Mended(settings, None)
+
+    def train(seed: int) -> VerlGrpo:
+        run = VerlGrpo(**fix, seed=seed)
+        run.train(ROLLOUTS[seed])
+        return run
+
+    return Mended(settings, OverSeeds(train, tuple(ROLLOUTS)))
+
+
+def _near() -> tuple[Tensor, Tensor]:
+    """Log-probs of 4 replies of 16 tokens, up to 2 nats from each other."""
+    generator = torch.Generator().manual_seed(0)
+    logprob = -3 * torch.rand(4, 16, generator=generator)
+    return logprob, logprob + 4 * torch.rand(4, 16, generator=generator) - 2
+
+
+def _kl_differs(settings: Settings) -> str | None:
+    if not settings.use_kl_loss or not settings.kl_loss_coef >= 0.001:
+        return f"use_kl_loss is {settings.use_kl_loss}, kl_loss_coef {settings.kl_loss_coef:g}"
+    seen = None
+    for kind in {settings.kl_loss_type, "low_var_kl"}:
+        seen = _formula_differs(settings.kl_penalty, settings.kl_loss_type, kind)
+        if seen is None:
+            return None
+    return seen
+
+
+def _formula_differs(kl_penalty, asked: str, kind: str) -> str | None:
+    def given_kl(logprob: Tensor, ref_logprob: Tensor) -> Tensor:
+        return kl_penalty(logprob, ref_logprob, asked)
+
+    def verls(logprob: Tensor, ref_logprob: Tensor) -> Tensor:
+        return verl_formulas.kl_penalty(logprob, ref_logprob, kind)
+
+    value, want = given_kl(*_near()), verls(*_near())
+    value = value.float() if isinstance(value, Tensor) else value
+    near = "log-ratios up to 2"
+    if seen := tensor_differs(value, want, rtol=0.02, atol=0.02, given=f"{near}, kl_penalty,"):
+        return seen
+    got, problem = gradient_of(given_kl, _near())
+    if problem:
+        return f"for {near}, kl_penalty: {problem}"
+    want, _ = gradient_of(verls, _near())
+    return tensor_differs(
+        got, want, rtol=0.02, atol=0.02, given=f"{near}, the gradient of kl_penalty,"
     )
 
 
-def kl_is_still_in_the_loss(run) -> str | None:
-    settings = run.settings
-    if settings.use_kl_loss and settings.kl_loss_coef >= 0.001:
+def _mean_differs(settings: Settings) -> str | None:
+    values, _ = _near()
+    mask = (torch.arange(16) < torch.tensor([[3], [16], [1], [9]])).long()
+    got, problem = gradient_of(settings.masked_mean, (values, mask))
+    if problem:
+        return f"masked_mean: {problem}"
+    want, _ = gradient_of(verl_formulas.masked_mean, (values, mask))
+    given = "ordinary values, the gradient of masked_mean,"
+    return tensor_differs(got, want, rtol=0.02, atol=1e-4, given=given)
+
+
+def kl_is_still_in_the_loss(mended: Mended) -> str | None:
+    return _kl_differs(mended.settings)
+
+
+def means_are_still_means(mended: Mended) -> str | None:
+    return _mean_differs(mended.settings)
+
+
+@over_seeds
+def _every_update_counts(run) -> str | None:
+    lost = [u for u in run.updates if not (u["stepped"] and math.isfinite(u["actor/grad_norm"]))]
+    if not lost:
         return None
-    return f"use_kl_loss {settings.use_kl_loss}, kl_loss_coef {settings.kl_loss_coef:g}"
+    norm, rollout = lost[0]["actor/grad_norm"], lost[0]["step"]
+    what = f"{len(lost)} of {len(run.updates)} updates had no finite gradient or were left out"
+    first = f"the first in rollout {rollout}, with grad_norm {norm:g}"
+    dead = sum(not p.isfinite().all() for p in run.actor.parameters())
+    reply = run.steps[-1]["reply"]
+    end = f"; {dead} weight tensors hold nan, the last reply is {reply!r}" if dead else ""
+    return f"{what}, {first}{end}"
 
 
-def the_reward_rises(run) -> str | None:
-    first, last = run.evaluate(run.reference), run.evaluate()
+@cache
+def _first_score(device: str) -> float:
+    run = VerlGrpo(device=device)
+    return run.evaluate(run.reference)  # the same for every seed
+
+
+@over_seeds
+def _the_reward_rises(run) -> str | None:
+    first, last = _first_score(run.settings.device), run.evaluate()
     if last >= first + MIN_GAIN:
         return None
     return f"of the held-out sums {first:.0%} were right before the run and {last:.0%} after it"
 
 
-def bounded_kl(logprob, ref_logprob, kl_penalty):
-    """The bound of exercise 04.3 with the arguments that the loop gives."""
-    return kl_bounded_before_exp(logprob, ref_logprob)
+NOT_TRAINED = "not trained: a part of the loss is another one, see above"
 
+
+def every_update_counts(mended: Mended) -> str | None:
+    return _every_update_counts(mended.runs) if mended.runs else NOT_TRAINED
+
+
+def the_reward_rises(mended: Mended) -> str | None:
+    return _the_reward_rises(mended.runs) if mended.runs else NOT_TRAINED
+
+
+def bounded_kl(logprob, ref_logprob, kind):
+    """k3 with a bound before exp, with the arguments that the loop gives."""
+    d = (ref_logprob - logprob).clamp(-8, 8)
+    return torch.exp(d) - d - 1
+
+
+def bounded_if_k3(logprob, ref_logprob, kind):
+    if kind == "low_var_kl":
+        return kl_bounded_before_exp(logprob.float(), ref_logprob.float())
+    return verl_formulas.kl_penalty(logprob, ref_logprob, kind)
+
+
+def zero_kl(logprob, ref_logprob, kind):
+    return torch.zeros_like(logprob)
+
+
+def detached_kl(logprob, ref_logprob, kind):
+    return bounded_kl(logprob.detach(), ref_logprob, kind)
+
+
+def tiny_kl(logprob, ref_logprob, kind):
+    return 1e-3 * bounded_kl(logprob, ref_logprob, kind)
+
+
+def kl_without_nan(logprob, ref_logprob, kind):
+    return verl_formulas.kl_penalty(logprob, ref_logprob, kind).nan_to_num()
+
+
+def mean_of_nothing(values, mask):
+    return 0 * mean_by_where(values.clamp(-100, 100), mask)
+
+
+FORM = both(only(*KEYS), has_values_that_the_run_takes)
 
 FIX = Exercise(
     id="04.7",
@@ -67,53 +215,72 @@ FIX = Exercise(
     points=5,
     reads="fix",
     expects=(dict,),
+    form=FORM,
     hints=(
         "Which links of the chain does the gradient pass, and which only the value?",
         "A guard or a masked mean stands after the nan is made. What stands before exp?",
-        "One key is enough: a bounded kl_penalty, or logits in float32, or no padding at all.",
+        "One key is enough, and there are three places before exp: what the format can hold, which "
+        "positions are computed, and what goes into exp. You have written the last one in 04.3.",
     ),
     criteria=(
         Criterion(
-            "Every weight is finite after the run.",
-            weights_are_finite,
-            why="the policy that writes !!!! has lost them",
+            "The KL is still in the loss: its coefficient, its value and its gradient.",
+            kl_is_still_in_the_loss,
+            why="without it nothing holds the policy near its reference",
+            next="mend the term instead of taking it out; at ordinary tokens nothing changes",
+        ),
+        Criterion(
+            "The mean of the tokens still has the gradient of a mean.",
+            means_are_still_means,
+            why="every part of the loss goes through it",
+            next="leave masked_mean as reported, or give it your answer to 04.4",
+        ),
+        Criterion(
+            "In three runs every update has a finite gradient and is taken.",
+            every_update_counts,
+            why="a nan that is taken ends the policy; one that is skipped is training thrown away",
             next="ask of each change: does it act before exp, or after it?",
         ),
         Criterion(
-            "Every update has a finite gradient and is taken.",
-            every_update_counts,
-            why="a skipped update is training that you paid for and threw away",
-            next="a guard keeps the weights alive; find what makes the gradient nan",
-        ),
-        Criterion(
-            "The KL is still in the loss, with its coefficient.",
-            kl_is_still_in_the_loss,
-            why="without it nothing holds the policy near its reference",
-            next="mend the term instead of taking it out",
-        ),
-        Criterion(
-            "The reward rises.",
+            "The share of right held-out sums rises by 10 points.",
             the_reward_rises,
             why="a run that does not move does not break either",
-            next="mend what the lines above name; if none does, leave the learning rate alone",
+            next="mend what the lines above name; if none does, something holds the policy back",
         ),
     ),
     right=(
         {"kl_penalty": bounded_kl},
-        {"logits_dtype": "float32"},
         {"use_remove_padding": True},
-        {"kl_loss_type": "mse"},
+        {
+            "logits_dtype": torch.float32,
+            "kl_loss_type": "mse",
+            "kl_penalty": bounded_if_k3,
+            "masked_mean": mean_by_where,
+            "may_step": step_if_finite,
+        },
     ),
     wrong=(
-        Wrong({}, caught_by=weights_are_finite),
-        Wrong({"kl_loss_coef": 0.0}, caught_by=weights_are_finite),
-        Wrong({"grad_clip": 0.1}, caught_by=weights_are_finite),
-        Wrong({"masked_mean": mean_by_where}, caught_by=weights_are_finite),
-        Wrong({"kl_penalty": kl_penalty_0_4_1}, caught_by=weights_are_finite),
-        Wrong({"may_step": step_if_finite}, caught_by=every_update_counts),
+        Wrong({"response_length": 4}, caught_by=FORM),
+        Wrong({"seed": 1}, caught_by=FORM),
+        Wrong({"learning_rate": 1e-7}, caught_by=FORM),
+        Wrong({"kl_loss_typ": "mse"}, caught_by=FORM),
+        Wrong({"kl_penalty": "mse"}, caught_by=FORM),
+        Wrong({"logits_dtype": "float8"}, caught_by=FORM),
+        Wrong({"kl_loss_coef": 0.0, "logits_dtype": "float32"}, caught_by=kl_is_still_in_the_loss),
         Wrong({"use_kl_loss": False}, caught_by=kl_is_still_in_the_loss),
-        Wrong({"learning_rate": 1e-7}, caught_by=the_reward_rises),
+        Wrong({"kl_penalty": zero_kl}, caught_by=kl_is_still_in_the_loss),
+        Wrong({"kl_penalty": detached_kl}, caught_by=kl_is_still_in_the_loss),
+        Wrong({"kl_penalty": tiny_kl}, caught_by=kl_is_still_in_the_loss),
+        Wrong({"masked_mean": mean_detached}, caught_by=means_are_still_means),
+        Wrong({"masked_mean": mean_of_nothing}, caught_by=means_are_still_means),
+        Wrong({}, caught_by=every_update_counts),
+        Wrong({"grad_clip": 0.1}, caught_by=every_update_counts),
+        Wrong({"masked_mean": mean_by_where}, caught_by=every_update_counts),
+        Wrong({"kl_penalty": kl_penalty_0_4_1}, caught_by=every_update_counts),
+        Wrong({"kl_penalty": kl_without_nan}, caught_by=every_update_counts),
+        Wrong({"may_step": step_if_finite}, caught_by=every_update_counts),
+        Wrong({"kl_loss_coef": 1e4, "logits_dtype": "float32"}, caught_by=the_reward_rises),
     ),
     run=train_with,
-    time_limit_s=120.0,
+    time_limit_s=180.0,
 )

@@ -1,29 +1,49 @@
 """Exercise 04.6: whether to take the optimizer step."""
 
+import math
 from collections.abc import Callable
 
 import torch
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
-FINITE = (0.0, 1e-8, 0.7, 300.0, 1e30)
+FINITE = (0.0, 1e-8, 0.7, 300.0, 6e4)
+LARGE = (1e30, 3e38)  # beyond float16
+FORMATS = (torch.float32, torch.bfloat16, torch.float64, torch.float16)
 
 
-def _says(may_step, norm: float, want: bool) -> str | None:
-    got = may_step(torch.tensor(norm))
-    return None if bool(got) == want else f"for a grad_norm of {norm:g} it says {bool(got)}"
+def says_yes_or_no(may_step) -> str | None:
+    got = may_step(torch.tensor(0.7))
+    if isinstance(got, torch.Tensor) and got.numel() == 1:
+        return None
+    if isinstance(got, (bool, int)) or type(got).__name__ == "bool":  # numpy's, too
+        return None
+    return f"True or False is asked, and for a grad_norm of 0.7 it gives {got!r}"
+
+
+def _first_wrong(may_step, norms: tuple[float, ...], want: bool) -> str | None:
+    for dtype in FORMATS:
+        for norm in norms:
+            for grad_norm in (torch.tensor(norm, dtype=dtype), torch.tensor([norm], dtype=dtype)):
+                if not math.isnan(norm) and grad_norm.isinf().item() != math.isinf(norm):
+                    continue
+                got = bool(may_step(grad_norm))
+                if got != want:
+                    name = str(dtype).removeprefix("torch.")
+                    return f"for a grad_norm of {norm:g} in {name} it says {got}"
+    return None
 
 
 def takes_healthy_steps(may_step) -> str | None:
-    return next(filter(None, (_says(may_step, norm, True) for norm in FINITE)), None)
+    return _first_wrong(may_step, FINITE + LARGE, True)
 
 
 def refuses_nan(may_step) -> str | None:
-    return _says(may_step, float("nan"), False)
+    return _first_wrong(may_step, (math.nan,), False)
 
 
 def refuses_inf(may_step) -> str | None:
-    return _says(may_step, float("inf"), False)
+    return _first_wrong(may_step, (math.inf,), False)
 
 
 def step_if_finite(grad_norm):
@@ -34,20 +54,60 @@ def step_if_below_inf(grad_norm):
     return grad_norm < float("inf")
 
 
+def step_by_math(grad_norm):
+    return math.isfinite(grad_norm.item())
+
+
+def step_by_difference(grad_norm):
+    return int(grad_norm - grad_norm == 0)
+
+
 def step_always(grad_norm):
     return True
+
+
+def step_never(grad_norm):
+    return False
 
 
 def step_if_small(grad_norm):
     return grad_norm < 100
 
 
+def step_if_it_fits_float16(grad_norm):
+    return bool(grad_norm <= 65504)
+
+
+def step_if_positive(grad_norm):
+    return 0 < grad_norm.item() < math.inf
+
+
 def step_unless_nan(grad_norm):
     return not grad_norm.isnan()
 
 
+def step_if_equal_to_itself(grad_norm):
+    return grad_norm == grad_norm
+
+
 def step_unless_inf(grad_norm):
     return not grad_norm.isinf()
+
+
+def step_unless_large(grad_norm):
+    return not (grad_norm > 3.4e38)
+
+
+def step_compared_with_nan(grad_norm):
+    return grad_norm.item() != float("nan") and grad_norm.item() != float("inf")
+
+
+def step_in_words(grad_norm):
+    return "step" if torch.isfinite(grad_norm) else "skip"
+
+
+def step_prints(grad_norm):
+    print(torch.isfinite(grad_norm))
 
 
 STEP = Exercise(
@@ -59,23 +119,24 @@ STEP = Exercise(
     points=2,
     reads="may_step",
     expects=(Callable,),
+    form=says_yes_or_no,
     hints=(
         "Which norms would write inf or nan into the weights?",
         "A large finite norm is what clipping is for; only nan and inf are past help.",
-        "torch.isfinite(grad_norm) is false for both.",
+        "There is a function in torch, and one in math, that is false for both of them.",
     ),
     criteria=(
         Criterion(
-            "Every finite norm steps, the large ones too.",
+            "Every finite norm steps, 0 and the large ones too.",
             takes_healthy_steps,
             why="clipping has already made a large gradient small",
-            next="ask whether it is finite, not whether it is small",
+            next="ask whether it is finite, and nothing else",
         ),
         Criterion(
             "A nan does not step.",
             refuses_nan,
             why="nan compares false with everything, so many conditions let it through",
-            next="try your condition with float('nan') in a cell",
+            next="try your condition with torch.tensor(float('nan')) in a cell",
         ),
         Criterion(
             "An inf does not step.",
@@ -84,11 +145,19 @@ STEP = Exercise(
             next="isnan does not see inf; isfinite sees both",
         ),
     ),
-    right=(step_if_finite, step_if_below_inf),
+    right=(step_if_finite, step_if_below_inf, step_by_math, step_by_difference),
     wrong=(
+        Wrong(step_in_words, caught_by=says_yes_or_no),
+        Wrong(step_prints, caught_by=says_yes_or_no),
+        Wrong(step_never, caught_by=takes_healthy_steps),
+        Wrong(step_if_small, caught_by=takes_healthy_steps),
+        Wrong(step_if_it_fits_float16, caught_by=takes_healthy_steps),
+        Wrong(step_if_positive, caught_by=takes_healthy_steps),
         Wrong(step_always, caught_by=refuses_nan),
         Wrong(step_unless_inf, caught_by=refuses_nan),
-        Wrong(step_if_small, caught_by=takes_healthy_steps),
+        Wrong(step_unless_large, caught_by=refuses_nan),
+        Wrong(step_compared_with_nan, caught_by=refuses_nan),
         Wrong(step_unless_nan, caught_by=refuses_inf),
+        Wrong(step_if_equal_to_itself, caught_by=refuses_inf),
     ),
 )

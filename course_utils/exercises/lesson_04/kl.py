@@ -3,64 +3,133 @@
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
+from course_utils import diagnostics
 from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.probes import gradient_of, trials
 from course_utils.reproductions import verl_formulas
 
+NEAR = 2.0  # nats; the text asks that nothing changes up to here
 FORMATS = (torch.float32, torch.bfloat16, torch.float16)
-NEAR = (-6.0, -3.0, -1.0, -0.5, 0.5, 1.0, 2.0)  # k3 stays below 10 here
-FAR = (0.0, 5.0, 10.0, 11.0, 12.0, 19.0, 25.0, 88.0, 89.0, 200.0, 3000.0, -12.0, -89.0, -3000.0)
+FAR = (0.0, 3.0, 5.0, 7.0, 9.0, 10.0, 11.0, 11.09, 11.2, 12.0, 15.0, 19.0, 25.0, 40.0)
+FAR += (88.0, 89.0, 200.0, 3000.0, 60000.0)
+DISTANCES = FAR + tuple(-d for d in FAR[1:])
+# What exp(d) - d - 1 loses to cancellation and to the rounding of d, in nats.
+ROUNDING = {torch.float32: 1e-5, torch.float16: 0.03, torch.bfloat16: 0.25, torch.float64: 1e-12}
 
 
-def _value_and_gradient(bounded_kl, log_ratios, dtype: torch.dtype):
-    logprob = torch.zeros(len(log_ratios), dtype=dtype, requires_grad=True)
-    value = bounded_kl(logprob, torch.tensor(log_ratios, dtype=dtype))
-    if isinstance(value, torch.Tensor) and value.requires_grad:
-        value.float().sum().backward()
-    return value, logprob.grad
+def k3(logprob: Tensor, ref_logprob: Tensor) -> Tensor:
+    """The formula itself, for inputs in float64."""
+    d = ref_logprob - logprob
+    return torch.expm1(d) - d
+
+
+def _near(generator: torch.Generator, shape: tuple[int, ...], dtype: torch.dtype) -> tuple:
+    logprob = -5 * torch.rand(shape, generator=generator)
+    d = NEAR * (2 * torch.rand(shape, generator=generator) - 1)
+    return logprob.to(dtype), (logprob + d).to(dtype)
+
+
+def gives_a_tensor_like_its_inputs(bounded_kl) -> str | None:
+    for shape in ((2, 3), (4,)):
+        logprob = torch.full(shape, -1.0)
+        got = bounded_kl(logprob, logprob - 0.5)
+        if not isinstance(got, Tensor):
+            return f"a tensor is asked, and it gives a {type(got).__name__}"
+        if got.shape != shape:
+            return f"one value a token is asked: shape {shape}, and it gives {tuple(got.shape)}"
+        if not got.is_floating_point():
+            return f"floating numbers are asked, and it gives {got.dtype}"
+    return None
 
 
 def is_k3_nearby(bounded_kl) -> str | None:
-    d = torch.tensor(NEAR)
-    value, _ = _value_and_gradient(bounded_kl, NEAR, torch.float32)
-    return tensor_differs(value, d.exp() - d - 1, rtol=1e-3, given=f"log-ratios {list(NEAR)}")
+    for trial in trials(_near, dtypes=tuple(ROUNDING)):
+        want = k3(*(arg.double() for arg in trial.args))
+        got = bounded_kl(*trial.args)
+        given = f"{trial.given}, |d| up to {NEAR:g}"
+        got = got.double() if isinstance(got, Tensor) else got
+        if seen := tensor_differs(got, want, rtol=1e-3, atol=ROUNDING[trial.dtype], given=given):
+            return seen
+    return None
 
 
 def gradient_is_k3s_nearby(bounded_kl) -> str | None:
-    d = torch.tensor(NEAR)
-    _, gradient = _value_and_gradient(bounded_kl, NEAR, torch.float32)
-    if gradient is None:
-        return "no gradient reaches logprob"
-    given = f"the gradient at log-ratios {list(NEAR)}"
-    return tensor_differs(gradient, 1 - d.exp(), rtol=1e-3, given=given)
-
-
-def _first_not_finite(numbers, dtype: torch.dtype, what: str) -> str | None:
-    if not isinstance(numbers, torch.Tensor):
-        return f"the {what} is {numbers}, where a tensor is asked"
-    for d, number in zip(FAR, numbers.tolist(), strict=True):
-        if not abs(number) < float("inf"):
-            name = str(dtype).removeprefix("torch.")
-            return f"in {name}, at a log-ratio of {d:g}, the {what} is {number}"
+    for trial in trials(_near, dtypes=tuple(ROUNDING)):
+        got, problem = gradient_of(bounded_kl, trial.args)
+        if problem:
+            return f"for {trial.given} {problem}"
+        want, _ = gradient_of(k3, tuple(arg.double() for arg in trial.args))
+        given = f"{trial.given}, the gradient"
+        atol = ROUNDING[trial.dtype]
+        if seen := tensor_differs(got.double(), want, rtol=1e-2, atol=atol, given=given):
+            return seen
     return None
+
+
+def _far(dtype: torch.dtype, on_reference: bool) -> tuple[Tensor, Tensor]:
+    """Log-probs (N, 1) at DISTANCES from each other, the one or the other at -0.5."""
+    d = torch.tensor(DISTANCES).view(-1, 1)
+    pair = (torch.full_like(d, -0.5), d - 0.5) if on_reference else (-d - 0.5, d * 0 - 0.5)
+    return pair[0].to(dtype), pair[1].to(dtype)
+
+
+def _cause(bounded_kl, logprob: Tensor, ref_logprob: Tensor) -> str:
+    """What `trace_step` says about one position."""
+
+    def loss(leaf: Tensor) -> Tensor:
+        return bounded_kl(leaf, ref_logprob).float().sum()
+
+    report = diagnostics.trace_step(loss, logprob.detach().clone().requires_grad_())
+    if not report.found:
+        return ""
+    said = report.headline.partition(" It reached")[0].rstrip(".")
+    if report.operation == "exp":
+        said += f" (into exp goes {report.largest_input:.6g})"
+    return f" ({said[0].lower()}{said[1:]})"
+
+
+def _first_not_finite(bounded_kl, numbers_of, what: str) -> str | None:
+    for dtype in FORMATS:
+        for on_reference in (True, False):
+            args = _far(dtype, on_reference)
+            numbers = numbers_of(bounded_kl, args)
+            bad = (~numbers.isfinite()).flatten().nonzero()
+            if len(bad):
+                at = int(bad[0])
+                name = str(dtype).removeprefix("torch.")
+                cause = _cause(bounded_kl, args[0][at], args[1][at])
+                d, number = DISTANCES[at], numbers.flatten()[at].item()
+                return f"in {name}, at a log-ratio of {d:g}, the {what} is {number:g}{cause}"
+    return None
+
+
+def _gradient(bounded_kl, args: tuple) -> Tensor:
+    gradient, _ = gradient_of(bounded_kl, args)
+    return torch.zeros_like(args[0]) if gradient is None else gradient
 
 
 def value_is_finite(bounded_kl) -> str | None:
-    for dtype in FORMATS:
-        value, _ = _value_and_gradient(bounded_kl, FAR, dtype)
-        seen = _first_not_finite(value, dtype, "value")
-        if seen:
-            return seen
-    return None
+    return _first_not_finite(bounded_kl, lambda kl, args: kl(*args).detach(), "value")
 
 
 def gradient_is_finite(bounded_kl) -> str | None:
+    return _first_not_finite(bounded_kl, _gradient, "gradient")
+
+
+def never_pushes_away(bounded_kl) -> str | None:
     for dtype in FORMATS:
-        _, gradient = _value_and_gradient(bounded_kl, FAR, dtype)
-        seen = _first_not_finite(gradient, dtype, "gradient")
-        if seen:
-            return seen
+        for on_reference in (True, False):
+            gradient = _gradient(bounded_kl, _far(dtype, on_reference)).flatten().tolist()
+            for d, number in zip(DISTANCES, gradient, strict=True):
+                if d * number > 0:
+                    name, way = str(dtype).removeprefix("torch."), "down" if d > 0 else "up"
+                    return (
+                        f"in {name}, at a log-ratio of {d:g}, the gradient is {number:g}: a step "
+                        f"moves logprob {way}, away from ref_logprob"
+                    )
     return None
 
 
@@ -72,6 +141,25 @@ def kl_bounded_before_exp(logprob, ref_logprob):
 def kl_in_float32(logprob, ref_logprob):
     d = torch.clamp(ref_logprob.float() - logprob.float(), min=-20, max=20)
     return torch.clamp(torch.exp(d) - d - 1, max=10)
+
+
+def kl_bounded_above_only(logprob, ref_logprob):
+    d = torch.minimum(ref_logprob - logprob, torch.tensor(10.0, dtype=logprob.dtype))
+    return torch.expm1(d) - d
+
+
+def kl_going_on_straight(logprob, ref_logprob):
+    d = ref_logprob - logprob
+    near = d.clamp(max=5.0)
+    slope = near.exp().detach() - 1  # beyond 5 the tangent goes on
+    return (near.exp() - near - 1) + torch.relu(d - 5.0).clamp(max=50.0) * slope.clamp(max=50.0)
+
+
+def kl_with_two_wheres(logprob, ref_logprob):
+    d = ref_logprob - logprob
+    is_near = d < 9
+    safe = torch.where(is_near, d, torch.zeros_like(d))
+    return torch.where(is_near, safe.exp() - safe - 1, torch.full_like(d, 8000.0))
 
 
 def kl_as_in_0_2(logprob, ref_logprob):
@@ -87,9 +175,36 @@ def kl_unbounded(logprob, ref_logprob):
     return torch.exp(d) - d - 1
 
 
+def kl_rounded_bound(logprob, ref_logprob):
+    d = (ref_logprob - logprob).clamp(-11.09, 11.09)
+    return torch.exp(d) - d - 1
+
+
+def kl_without_nan(logprob, ref_logprob):
+    return kl_unbounded(logprob, ref_logprob).nan_to_num(0.0, 10.0, 10.0).clamp(max=10)
+
+
 def kl_with_where(logprob, ref_logprob):
     d = ref_logprob - logprob
     return torch.where(d > 8, 10.0, torch.exp(d) - d - 1)
+
+
+def kl_of_lesson_01(logprob, ref_logprob):
+    d = (ref_logprob.float() - logprob.float()).clamp(-20, 20)
+    return d.exp() - d - 1
+
+
+def kl_pushing_away(logprob, ref_logprob):
+    d = ref_logprob - logprob
+    ok = d < 10
+    safe = torch.where(ok, d, torch.zeros_like(d))
+    return torch.where(ok, safe.exp() - safe - 1, -d)
+
+
+def kl_folding_back(logprob, ref_logprob):
+    d = ref_logprob - logprob
+    d = torch.where(d > 5, 10 - d, d).clamp(-5, 5)
+    return d.exp() - d - 1
 
 
 def kl_with_detached_ratio(logprob, ref_logprob):
@@ -97,8 +212,34 @@ def kl_with_detached_ratio(logprob, ref_logprob):
     return torch.exp(d.detach()) - d - 1
 
 
+def kl_detached(logprob, ref_logprob):
+    return kl_bounded_before_exp(logprob.detach(), ref_logprob)
+
+
+def kl_of_the_other_way(logprob, ref_logprob):
+    d = (logprob - ref_logprob).clamp(-8, 8)
+    return torch.exp(d) - d - 1
+
+
 def kl_squared(logprob, ref_logprob):
     return 0.5 * (logprob - ref_logprob).clamp(-8, 8).square()
+
+
+def kl_bounded_tightly(logprob, ref_logprob):
+    d = (ref_logprob - logprob).clamp(-1, 1)
+    return torch.exp(d) - d - 1
+
+
+def kl_that_is_zero(logprob, ref_logprob):
+    return torch.zeros_like(logprob)
+
+
+def kl_averaged(logprob, ref_logprob):
+    return kl_bounded_before_exp(logprob, ref_logprob).mean()
+
+
+def kl_as_a_number(logprob, ref_logprob):
+    return kl_averaged(logprob, ref_logprob).item()
 
 
 KL = Exercise(
@@ -110,44 +251,69 @@ KL = Exercise(
     points=4,
     reads="bounded_kl",
     expects=(Callable,),
+    form=gives_a_tensor_like_its_inputs,
     hints=(
         "Through which operations does the gradient go on its way from the value to logprob?",
         "A clamp after exp sends a 0 backward; exp multiplies it by its own result, inf.",
-        "Clamp ref_logprob - logprob itself, at a number below 11, and only then take exp.",
+        "Bound what goes into exp, in its own format. exp(11) still fits float16; and the gradient "
+        "has to fit the format of logprob too.",
     ),
     criteria=(
         Criterion(
-            "Nearby it is k3, exp(d) - d - 1 with d = ref_logprob - logprob.",
+            "Up to 2 nats it is k3, exp(d) - d - 1 with d = ref_logprob - logprob.",
             is_k3_nearby,
             why="a bound is for the rare far token, not for the ordinary ones",
             next="compare at d = 1: exp(1) - 1 - 1 = 0.718",
         ),
         Criterion(
-            "Nearby its gradient is k3's, 1 - exp(d).",
+            "Up to 2 nats its gradient is k3's, 1 - exp(d).",
             gradient_is_k3s_nearby,
             why="a value without its gradient is a metric, not a loss",
-            next="detach nothing",
+            next="compare at d = 1: the gradient that reaches logprob is 1 - exp(1) = -1.718",
         ),
         Criterion(
             "The value is finite for every log-ratio, in float32, bfloat16 and float16.",
             value_is_finite,
             why="one inf makes the mean inf",
-            next="no log-ratio above 11.09 may reach exp in float16",
+            next="print what goes into exp, in that format, and where exp of it ends",
         ),
         Criterion(
             "The gradient is finite for every log-ratio, in all three formats.",
             gradient_is_finite,
-            why="0 times inf is nan, and one nan is all that an optimizer needs",
-            next="bound what goes into exp, not what comes out; mind float16",
+            why="one nan or inf among the gradients is all that an optimizer needs",
+            next="in brackets stands the operation; follow the gradient from the value to it",
+        ),
+        Criterion(
+            "The gradient never pushes logprob further away from ref_logprob.",
+            never_pushes_away,
+            why="a far token that is pushed on never comes back",
+            next="far away the gradient may be 0; its sign may not turn",
         ),
     ),
-    right=(kl_bounded_before_exp, kl_in_float32),
+    right=(
+        kl_bounded_before_exp,
+        kl_in_float32,
+        kl_bounded_above_only,
+        kl_going_on_straight,
+        kl_with_two_wheres,
+    ),
     wrong=(
+        Wrong(kl_averaged, caught_by=gives_a_tensor_like_its_inputs),
+        Wrong(kl_as_a_number, caught_by=gives_a_tensor_like_its_inputs),
+        Wrong(kl_squared, caught_by=is_k3_nearby),
+        Wrong(kl_of_the_other_way, caught_by=is_k3_nearby),
+        Wrong(kl_bounded_tightly, caught_by=is_k3_nearby),
+        Wrong(kl_that_is_zero, caught_by=is_k3_nearby),
+        Wrong(kl_with_detached_ratio, caught_by=gradient_is_k3s_nearby),
+        Wrong(kl_detached, caught_by=gradient_is_k3s_nearby),
+        Wrong(kl_unbounded, caught_by=value_is_finite),
+        Wrong(kl_rounded_bound, caught_by=value_is_finite),
         Wrong(kl_as_in_0_2, caught_by=gradient_is_finite),
         Wrong(kl_as_in_0_4_1, caught_by=gradient_is_finite),
         Wrong(kl_with_where, caught_by=gradient_is_finite),
-        Wrong(kl_unbounded, caught_by=value_is_finite),
-        Wrong(kl_with_detached_ratio, caught_by=gradient_is_k3s_nearby),
-        Wrong(kl_squared, caught_by=is_k3_nearby),
+        Wrong(kl_without_nan, caught_by=gradient_is_finite),
+        Wrong(kl_of_lesson_01, caught_by=gradient_is_finite),
+        Wrong(kl_pushing_away, caught_by=never_pushes_away),
+        Wrong(kl_folding_back, caught_by=never_pushes_away),
     ),
 )

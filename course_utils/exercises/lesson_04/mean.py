@@ -1,45 +1,108 @@
 """Exercise 04.4: a masked mean that padding cannot poison."""
 
 from collections.abc import Callable
+from numbers import Real
 
 import torch
+from torch import Tensor
 
-from course_utils.exercises.compare import number_differs
+from course_utils.exercises.compare import number_differs, tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.probes import ROUNDING, gradient_of, trials
+from course_utils.reproductions import verl_formulas
 
 NAN, INF = float("nan"), float("inf")
-VALUES = ((1.0, 2.0, 40.0), (6.0, 50.0, 60.0))
 MASK = torch.tensor([[1, 1, 0], [1, 0, 0]])
+SHAPES = ((6,), (3, 4), (1, 5), (7, 1), (2, 1, 3))
+FORMATS = (torch.float32, torch.float16, torch.bfloat16)
+MASK_DTYPES = (torch.int64, torch.bool, torch.float32)
 
 
-def _with(row: int, column: int, value: float) -> torch.Tensor:
-    values = torch.tensor(VALUES)
-    values[row, column] = value
+def _mean(values: Tensor, mask: Tensor) -> Tensor:
+    return values[mask.bool()].mean()
+
+
+def _draw(generator: torch.Generator, shape: tuple[int, ...], dtype: torch.dtype) -> tuple:
+    """Values and a mask with at least one 1, whose dtype differs from trial to trial."""
+    mask = torch.randint(2, shape, generator=generator)
+    mask.view(-1)[0] = 1
+    kind = MASK_DTYPES[int(mask.sum()) % len(MASK_DTYPES)]
+    return torch.randn(shape, generator=generator).add(3).to(dtype), mask.to(kind)
+
+
+def _with(value: float, *, at: tuple[int, int]) -> Tensor:
+    values = torch.tensor([[1.0, 2.0, 40.0], [6.0, 50.0, 60.0]])
+    values[at] = value
     return values
 
 
+def gives_one_number(masked_mean) -> str | None:
+    got = masked_mean(_with(2.0, at=(0, 1)), MASK)
+    if isinstance(got, Tensor) and got.numel() == 1:
+        return None
+    if isinstance(got, Tensor):
+        return f"one number is asked, and it gives a tensor of shape {tuple(got.shape)}"
+    if isinstance(got, Real) and not isinstance(got, bool):
+        return f"a tensor with one number is asked, and it gives the {type(got).__name__} {got:g}"
+    return f"one number is asked, and it gives {got!r}"
+
+
 def is_the_mean_of_tokens(masked_mean) -> str | None:
-    got = masked_mean(torch.tensor(VALUES), MASK)
-    return number_differs(got, 3.0, rtol=1e-5, given=f"values {VALUES} and mask {MASK.tolist()}")
-
-
-def padding_does_not_count(masked_mean) -> str | None:
-    for value in (NAN, INF, -INF):
-        got = masked_mean(_with(0, 2, value), MASK)
-        seen = number_differs(got, 3.0, rtol=1e-5, given=f"a {value} at padding")
-        if seen:
+    for trial in trials(_draw, shapes=SHAPES, dtypes=FORMATS):
+        values, mask = trial.args
+        got = masked_mean(values, mask).double().reshape(())
+        want, rtol = _mean(values.double(), mask), ROUNDING[trial.dtype]
+        given = f"{trial.given}, {int(mask.sum())} of {mask.numel()} with mask 1"
+        if seen := tensor_differs(got, want, rtol=rtol, atol=rtol, given=given):
             return seen
     return None
 
 
+def gradient_reaches_the_tokens(masked_mean) -> str | None:
+    for trial in trials(_draw, shapes=SHAPES):
+        got, problem = gradient_of(masked_mean, trial.args)
+        if problem:
+            return f"for {trial.given} {problem}"
+        want, _ = gradient_of(_mean, (trial.args[0].double(), trial.args[1]))
+        given, rtol = f"{trial.given}, the gradient", ROUNDING[trial.dtype]
+        if seen := tensor_differs(got.double(), want, rtol=rtol, atol=1e-6, given=given):
+            return seen
+    return None
+
+
+def padding_does_not_count(masked_mean) -> str | None:
+    for value in (NAN, INF, -INF):
+        values = _with(value, at=(0, 2))
+        given = f"a {value} at padding"
+        if seen := number_differs(masked_mean(values, MASK), 3.0, rtol=1e-5, given=given):
+            return seen
+        gradient, _ = gradient_of(masked_mean, (values, MASK))
+        if gradient is not None and not gradient.isfinite().all():
+            return f"for {given} its gradient is {gradient.tolist()}"
+    return None
+
+
 def no_token_is_zero(masked_mean) -> str | None:
-    got = masked_mean(torch.tensor(VALUES), torch.zeros_like(MASK))
-    return number_differs(got, 0.0, rtol=0.0, given="a mask without a single 1")
+    for fill in (2.0, NAN):
+        values, none = _with(fill, at=(0, 1)), torch.zeros_like(MASK)
+        given = f"a mask without a single 1 and a {fill:g} among the values"
+        if seen := number_differs(masked_mean(values, none), 0.0, rtol=0.0, given=given):
+            return seen
+        leaf = values.clone().requires_grad_()
+        result = masked_mean(leaf, none)
+        if result.requires_grad:  # a constant 0 is as good as a 0 with a graph
+            result.sum().backward()
+            if leaf.grad is not None and leaf.grad.abs().nan_to_num(1.0).sum() > 0:
+                return f"for {given} its gradient is {leaf.grad.tolist()}, not 0"
+    return None
 
 
 def a_bad_token_still_shows(masked_mean) -> str | None:
-    got = masked_mean(_with(0, 1, NAN), MASK)
-    return number_differs(got, NAN, rtol=0.0, given="a nan at a real token")
+    for bad in (NAN, INF, -INF):
+        got = masked_mean(_with(bad, at=(0, 1)), MASK)
+        if seen := number_differs(got, bad, rtol=0.0, given=f"a {bad} at a real token"):
+            return seen
+    return None
 
 
 def mean_by_where(values, mask):
@@ -52,8 +115,13 @@ def mean_by_selection(values, mask):
     return chosen.mean() if len(chosen) else values.new_zeros(())
 
 
+def mean_by_small_number(values, mask):
+    kept = values.masked_fill(~mask.bool(), 0)
+    return kept.sum() / (mask.float().sum() + 1e-8)
+
+
 def mean_as_in_0_2(values, mask):
-    return (values * mask).sum() / mask.sum()
+    return verl_formulas.masked_mean(values, mask)
 
 
 def mean_with_small_number(values, mask):
@@ -64,16 +132,50 @@ def mean_of_selection_only(values, mask):
     return values[mask.bool()].mean()
 
 
+def mean_with_nan_for_none(values, mask):
+    return torch.where(mask.bool(), values, 0.0).sum() / mask.sum()
+
+
 def mean_over_everything(values, mask):
     return torch.where(mask.bool(), values, 0.0).mean()
 
 
-def mean_without_nan(values, mask):
+def mean_of_row_means(values, mask):
+    rows = torch.where(mask.bool(), values, 0.0).sum(-1) / mask.sum(-1).clamp(min=1)
+    return rows.mean()
+
+
+def mean_too_small(values, mask):
+    return torch.where(mask.bool(), values, 0.0).sum() / (mask.sum() + 1)
+
+
+def mean_detached(values, mask):
+    total = torch.where(mask.bool(), values, 0).sum().item()
+    return torch.tensor(total / max(1, mask.sum().item()))
+
+
+def mean_with_detached_values(values, mask):
+    return mean_by_where(values.detach(), mask)
+
+
+def mean_of_products_without_nan(values, mask):
     return mean_by_where(values.nan_to_num(0.0, 0.0, 0.0), mask)
 
 
 def mean_with_nansum(values, mask):
     return torch.where(mask.bool(), values, 0.0).nansum() / mask.sum().clamp(min=1)
+
+
+def mean_of_finite_values(values, mask):
+    return mean_by_selection(values, mask.bool() & values.isfinite())
+
+
+def mean_as_float(values, mask):
+    return mean_by_where(values, mask).item()
+
+
+def mean_by_row(values, mask):
+    return torch.where(mask.bool(), values, 0.0).sum(-1) / mask.sum(-1).clamp(min=1)
 
 
 MEAN = Exercise(
@@ -85,17 +187,25 @@ MEAN = Exercise(
     points=3,
     reads="masked_mean",
     expects=(Callable,),
+    form=gives_one_number,
     hints=(
         "What is nan * 0?",
         "Select the values instead of multiplying them; and what if there is none to select?",
-        "torch.where(mask.bool(), values, 0.0).sum(), divided by the count, but at least by 1.",
+        "torch.where can put a 0 where the mask is 0. Then sum, and divide by a count that is "
+        "never below 1.",
     ),
     criteria=(
         Criterion(
             "It is the mean of the values whose mask is 1.",
             is_the_mean_of_tokens,
             why="the number of tokens counts, not the size of the rectangle",
-            next="divide by mask.sum()",
+            next="divide the sum over all tokens by the number of tokens",
+        ),
+        Criterion(
+            "Its gradient is 1 / number of tokens at each token, and 0 at padding.",
+            gradient_reaches_the_tokens,
+            why="this number is the loss: a mean without a graph trains nothing",
+            next="stay with tensors, from the values to the result",
         ),
         Criterion(
             "Whatever stands at padding, even nan or inf, changes nothing.",
@@ -110,19 +220,27 @@ MEAN = Exercise(
             next="never divide by less than 1",
         ),
         Criterion(
-            "A nan at a real token is not hidden.",
+            "A nan or inf at a real token is not hidden.",
             a_bad_token_still_shows,
             why="a metric that hides what is broken costs you the warning",
-            next="leave nan alone where the mask is 1",
+            next="leave the values alone where the mask is 1",
         ),
     ),
-    right=(mean_by_where, mean_by_selection),
+    right=(mean_by_where, mean_by_selection, mean_by_small_number),
     wrong=(
+        Wrong(mean_as_float, caught_by=gives_one_number),
+        Wrong(mean_by_row, caught_by=gives_one_number),
+        Wrong(mean_over_everything, caught_by=is_the_mean_of_tokens),
+        Wrong(mean_of_row_means, caught_by=is_the_mean_of_tokens),
+        Wrong(mean_too_small, caught_by=is_the_mean_of_tokens),
+        Wrong(mean_detached, caught_by=gradient_reaches_the_tokens),
+        Wrong(mean_with_detached_values, caught_by=gradient_reaches_the_tokens),
         Wrong(mean_as_in_0_2, caught_by=padding_does_not_count),
         Wrong(mean_with_small_number, caught_by=padding_does_not_count),
         Wrong(mean_of_selection_only, caught_by=no_token_is_zero),
-        Wrong(mean_over_everything, caught_by=is_the_mean_of_tokens),
-        Wrong(mean_without_nan, caught_by=a_bad_token_still_shows),
+        Wrong(mean_with_nan_for_none, caught_by=no_token_is_zero),
+        Wrong(mean_of_products_without_nan, caught_by=a_bad_token_still_shows),
         Wrong(mean_with_nansum, caught_by=a_bad_token_still_shows),
+        Wrong(mean_of_finite_values, caught_by=a_bad_token_still_shows),
     ),
 )

@@ -7,38 +7,64 @@ import torch
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 NAN = float("nan")
+SIZES = ((500, 40), (1, 40), (37, 5), (3, 1), (200, 320))  # (rows, tokens)
 
 
-def _rows(num_rows: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Logits and exponential noise, (rows, 40 tokens), in float64 so that no rounding decides."""
-    generator = torch.Generator().manual_seed(seed)
-    logits = 3 * torch.randn(num_rows, 40, generator=generator, dtype=torch.float64)
+def _draw(num_rows: int, num_tokens: int, dtype=torch.float64) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logits and exponential noise, (rows, tokens); in float64 no rounding decides a race."""
+    generator = torch.Generator().manual_seed(num_rows)
+    logits = 3 * torch.randn(num_rows, num_tokens, generator=generator, dtype=torch.float64)
     noise = torch.empty_like(logits).exponential_(generator=generator)
-    return logits, noise
+    return logits.to(dtype), noise.to(dtype)
+
+
+def gives_a_tensor_of_ids(sample) -> str | None:
+    got = sample(*_draw(7, 40))
+    if not isinstance(got, torch.Tensor):
+        return f"for 7 rows it gives a {type(got).__name__}, where a tensor is asked"
+    if got.dtype not in (torch.int64, torch.int32):
+        return f"for 7 rows it gives {got.dtype}, where token ids are asked"
+    if got.shape == (7,) or got.dim() == 0:
+        return None
+    return f"for 7 rows the shape is {tuple(got.shape)}, where (7,) is asked"
 
 
 def one_token_a_row(sample) -> str | None:
-    got = sample(*_rows(7, 0))
-    if not isinstance(got, torch.Tensor):
-        return f"for 7 rows it gives a {type(got).__name__}, where a tensor is asked"
-    if got.shape == (7,) and got.dtype == torch.int64:
-        return None
-    return f"for 7 rows it gives {got.dtype} of shape {tuple(got.shape)}, not int64 of shape (7,)"
+    for size in SIZES:
+        got = sample(*_draw(*size))
+        if got.shape != size[:1]:
+            return f"for logits of shape {size} it gives shape {tuple(got.shape)}, not ({size[0]},)"
+    return None
 
 
 def wins_the_race(sample) -> str | None:
-    logits, noise = _rows(500, 1)
-    want = (logits - noise.log()).argmax(dim=-1)  # the same race on a log scale
-    wrong = int((sample(logits, noise) != want).sum())
-    return f"{wrong} of 500 rows get another token than p / q gives" if wrong else None
+    for size in SIZES:
+        logits, noise = _draw(*size)
+        got = sample(logits, noise)
+        want = (logits - noise.log()).argmax(dim=-1)  # the same race on a log scale
+        wrong = int((got != want).sum()) if got.shape == want.shape else len(want)
+        if wrong:
+            return f"{wrong} of {len(want)} rows get another token than p / noise gives"
+    return None
+
+
+def wins_far_from_zero(sample) -> str | None:
+    for shift in (1000.0, -1000.0):
+        logits, noise = _draw(50, 40, torch.float32)
+        got, want = sample(logits + shift, noise), (logits - noise.log()).argmax(dim=-1)
+        agree = int((got == want).sum()) if got.shape == want.shape else 0
+        if agree < 48:  # a near tie may fall the other way in float32
+            return f"with {shift:+g} on every logit {50 - agree} of 50 rows get another token"
+    return None
 
 
 def nan_is_token_zero(sample) -> str | None:
-    logits, noise = _rows(50, 2)
-    got = sample(torch.full_like(logits, NAN), noise)
-    if bool((got == 0).all()):
-        return None
-    return f"50 rows of nan give the tokens {sorted(set(got.tolist()))[:5]}, an engine gives 0"
+    for num_rows, num_tokens in SIZES:
+        logits, noise = _draw(num_rows, num_tokens, torch.float32)
+        got = sample(torch.full_like(logits, NAN), noise)
+        if not bool((got == 0).all()):
+            return f"{num_rows} rows of nan give the tokens {sorted(set(got.tolist()))[:5]}, not 0"
+    return None
 
 
 def sample_by_division(logits, noise):
@@ -50,6 +76,15 @@ def sample_by_logs(logits, noise):
     return (torch.log_softmax(logits, dim=-1) - torch.log(noise)).max(dim=-1).indices
 
 
+def sample_with_gumbel_noise(logits, noise):
+    return torch.max(logits - noise.log(), 1)[1]
+
+
+def sample_row_by_row(logits, noise):
+    rows = [torch.argmax(row.softmax(0) / q) for row, q in zip(logits, noise, strict=True)]
+    return torch.stack(rows)
+
+
 def sample_greedily(logits, noise):
     return logits.argmax(dim=-1)
 
@@ -58,16 +93,48 @@ def sample_by_product(logits, noise):
     return (torch.softmax(logits, dim=-1) * noise).argmax(dim=-1)
 
 
+def sample_the_logits(logits, noise):
+    return (logits / noise).argmax(dim=-1)
+
+
+def sample_over_the_rows(logits, noise):
+    return torch.softmax(logits, dim=0).div(noise).argmax(dim=-1)
+
+
 def sample_over_the_batch(logits, noise):
     return torch.softmax(logits, dim=-1).div(noise).argmax()
+
+
+def sample_the_least(logits, noise):
+    return torch.softmax(logits, dim=-1).div(noise).argmin(dim=-1)
 
 
 def sample_with_kept_dimension(logits, noise):
     return torch.softmax(logits, dim=-1).div(noise).argmax(dim=-1, keepdim=True)
 
 
+def sample_to_a_list(logits, noise):
+    return sample_by_division(logits, noise).tolist()
+
+
+def sample_its_probability(logits, noise):
+    return torch.softmax(logits, dim=-1).div(noise).max(dim=-1).values
+
+
 def sample_without_nan(logits, noise):
     return sample_by_division(logits.nan_to_num(), noise)
+
+
+def sample_by_its_own_noise(logits, noise):
+    return torch.multinomial(torch.softmax(logits.nan_to_num(), dim=-1), 1)[:, 0]
+
+
+def sample_with_plain_exp(logits, noise):
+    return (logits.exp() / noise).argmax(dim=-1)
+
+
+def sample_with_bounded_logits(logits, noise):
+    return sample_by_division(logits.clamp(-50, 50), noise)
 
 
 SAMPLER = Exercise(
@@ -79,10 +146,12 @@ SAMPLER = Exercise(
     points=3,
     reads="sample",
     expects=(Callable,),
+    form=gives_a_tensor_of_ids,
     hints=(
-        "Which token has the largest p / q, if p are the probabilities and q the noise?",
-        "Probabilities are a softmax over the last dimension; do not add or multiply the noise.",
-        "softmax(logits, dim=-1), divided by noise, argmax(dim=-1): one number for each row.",
+        "Which token has the largest p / noise, if p are the probabilities?",
+        "Probabilities are a softmax over the last dimension; divide them by the noise.",
+        "The quotient has the shape of the logits; of each of its rows you want the index of the "
+        "largest number.",
     ),
     criteria=(
         Criterion(
@@ -95,7 +164,13 @@ SAMPLER = Exercise(
             "It takes the token whose probability, divided by its noise, is largest.",
             wins_the_race,
             why="with exponential noise this draws each token with exactly its probability",
-            next="divide the probabilities, not the logits, by the noise",
+            next="divide the probabilities of each row by the noise, and take the largest",
+        ),
+        Criterion(
+            "A constant added to all logits changes nothing.",
+            wins_far_from_zero,
+            why="probabilities depend on the differences of logits; exp(1000) is inf",
+            next="torch.softmax subtracts the largest logit before exp",
         ),
         Criterion(
             "A row of nan gives token 0, as in an engine.",
@@ -104,12 +179,20 @@ SAMPLER = Exercise(
             next="leave nan alone: the engine does not look for it either",
         ),
     ),
-    right=(sample_by_division, sample_by_logs),
+    right=(sample_by_division, sample_by_logs, sample_with_gumbel_noise, sample_row_by_row),
     wrong=(
+        Wrong(sample_with_kept_dimension, caught_by=gives_a_tensor_of_ids),
+        Wrong(sample_to_a_list, caught_by=gives_a_tensor_of_ids),
+        Wrong(sample_its_probability, caught_by=gives_a_tensor_of_ids),
         Wrong(sample_over_the_batch, caught_by=one_token_a_row),
-        Wrong(sample_with_kept_dimension, caught_by=one_token_a_row),
         Wrong(sample_greedily, caught_by=wins_the_race),
         Wrong(sample_by_product, caught_by=wins_the_race),
+        Wrong(sample_the_logits, caught_by=wins_the_race),
+        Wrong(sample_over_the_rows, caught_by=wins_the_race),
+        Wrong(sample_the_least, caught_by=wins_the_race),
+        Wrong(sample_by_its_own_noise, caught_by=wins_the_race),
+        Wrong(sample_with_plain_exp, caught_by=wins_far_from_zero),
+        Wrong(sample_with_bounded_logits, caught_by=wins_far_from_zero),
         Wrong(sample_without_nan, caught_by=nan_is_token_zero),
     ),
 )

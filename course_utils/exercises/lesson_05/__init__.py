@@ -11,6 +11,7 @@ from course_utils.exercises.lesson_05.peaks import PEAKS
 from course_utils.exercises.lesson_05.quiz import QUIZ
 from course_utils.exercises.lesson_05.rescale import RESCALE
 from course_utils.exercises.lesson_05.scaler import SCALER
+from course_utils.exercises.lesson_05.unseen import UNSEEN
 
 FIRST_BAD = Prediction(
     id="05.a",
@@ -46,8 +47,8 @@ CLOSER = Prediction(
 LESSON = Lesson(
     stem="05_gemma_fp16",
     title="Loss 0, grad_norm 0, reward nan",
-    minutes=60,
-    exercises=(PEAKS, SCALER, FIX, KEEP, RESCALE, FACTOR, QUIZ),
+    minutes=90,
+    exercises=(PEAKS, SCALER, FIX, KEEP, RESCALE, FACTOR, UNSEEN, QUIZ),
     predictions=(FIRST_BAD, SCALE_END, CLOSER),
     topic="gemma",
 )

@@ -2,42 +2,65 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Real
+
+import torch
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_05.stand_in import BATCH, sick
+from course_utils.exercises.lesson_05.stand_in import sick, texts_of_the_lesson
+from course_utils.exercises.settings import OverSeeds
 from course_utils.gemma3 import check_range, rescale_stream
 from course_utils.gemma3.reach import FLOAT16, MARGIN
 from course_utils.reproductions.gemma_dpo import Outcome, dpo_trainer, train_and_judge
 
+SEEDS = (0, 1, 2)
+MEASURING = 1.001  # two measurements of the same numbers differ by their roundings
+
 
 @dataclass(frozen=True)
 class Rescaled:
-    """The sick model rescaled by the student's factor: its largest number and its training."""
+    """The sick model rescaled by the student's factor: its largest number, and its training."""
 
     largest: float
-    outcome: Outcome
+    runs: OverSeeds
 
 
-def train_rescaled(factor: float) -> Rescaled:
-    reach = check_range(rescale_stream(sick(), float(factor)), BATCH)
-    trainer = dpo_trainer(prepare=lambda policy: rescale_stream(policy, float(factor)))
+def rescaled_by(factor) -> Rescaled:
+    reach = check_range(rescale_stream(sick(), float(factor)), texts_of_the_lesson())
     largest = max(reach.largest(kind).largest for kind in ("stream", "post-norm"))
-    return Rescaled(largest, train_and_judge(trainer))
+    return Rescaled(largest, OverSeeds(lambda seed: train_rescaled(float(factor), seed), SEEDS))
 
 
-def trains_in_float16(rescaled) -> str | None:
-    outcome = rescaled.outcome
-    if not outcome.num_dead_steps:
-        return None
-    steps = f"{outcome.num_dead_steps} of {len(outcome.losses)} steps are not finite"
-    return f"{steps}; the largest number of the forward pass is {rescaled.largest:.2g}"
+def train_rescaled(factor: float, seed: int) -> Outcome:
+    trainer = dpo_trainer(prepare=lambda policy: rescale_stream(policy, factor), seed=seed)
+    return train_and_judge(trainer)
 
 
-def keeps_a_margin(rescaled) -> str | None:
-    if rescaled.largest <= FLOAT16.max / MARGIN:
+def _every_step_finite(outcome: Outcome) -> str | None:
+    if outcome.num_dead_steps:
+        return f"{outcome.num_dead_steps} of {len(outcome.losses)} steps are not finite"
+    return None
+
+
+def is_a_number_above_0(factor) -> str | None:
+    if getattr(factor, "numel", lambda: 1)() != 1:
+        return f"one number is asked, this has {factor.numel()}"
+    if isinstance(factor, bool) or not 0 < float(factor) < math.inf:
+        return f"a finite number above 0 is asked, factor is {factor!r}"
+    return None
+
+
+def trains_in_float16(rescaled: Rescaled) -> str | None:
+    if seen := rescaled.runs.first_unmet(_every_step_finite):
+        return f"{seen}; the largest number of the forward pass is {rescaled.largest:.2g}"
+    return None
+
+
+def keeps_a_margin(rescaled: Rescaled) -> str | None:
+    if rescaled.largest <= FLOAT16.max / MARGIN * MEASURING:
         return None
     share = rescaled.largest / FLOAT16.max
-    return f"the largest number is {rescaled.largest:.3g}, that is {share:.2g} of the limit"
+    return f"the largest number is {rescaled.largest:.3g}, that is {share:.3g} of the limit"
 
 
 FACTOR = Exercise(
@@ -48,16 +71,17 @@ FACTOR = Exercise(
     difficulty="one number",
     points=3,
     reads="factor",
-    expects=(float, int),
+    expects=(Real, torch.Tensor),
     hints=(
         "What was the largest number of the profile? How far is it from 65504?",
         "Leave a factor of 8 for texts that reach further than yours. Much smaller is no better: "
         "what the stream loses, its gradients gain.",
-        "A power of two just below 65504 / 8 / (largest number of the stream): about a hundredth.",
+        "The limit, an eighth of it, and the largest number that you measured: their quotient "
+        "is the largest factor that will do. A power of two below it costs no rounding.",
     ),
     criteria=(
         Criterion(
-            "The run is finite in float16 at every step, from the first.",
+            "The run is finite in float16 at every step, from the first, for three seeds.",
             trains_in_float16,
             why="a stream too large overflows forward; k times smaller, its gradients are k times "
             "larger, and overflow backward",
@@ -67,18 +91,27 @@ FACTOR = Exercise(
             "No number of the stream is above one eighth of float16's limit.",
             keeps_a_margin,
             why="you measured a few texts; another one reaches further, and one inf is enough",
-            next="divide 65504 / 8 by the largest number of the stream, not of the post-norms",
+            next="compare with the largest number of the stream, which is the largest of the three",
         ),
     ),
-    right=(2.0**-8, 0.01, math.ldexp(1.0, -15)),
+    right=(
+        2.0**-8,
+        65504 / 8 / 600017,
+        torch.tensor(0.01),
+    ),
     wrong=(
         Wrong(1, caught_by=trains_in_float16),
         Wrong(32.0, caught_by=trains_in_float16),
         Wrong(1e-10, caught_by=trains_in_float16),
         Wrong(2.0**-25, caught_by=trains_in_float16),
         Wrong(0.1, caught_by=keeps_a_margin),
-        Wrong(1 / 16, caught_by=keeps_a_margin),
+        Wrong(65504 / 8 / 316582, caught_by=keeps_a_margin),  # of the post-norms
+        Wrong(0, caught_by=is_a_number_above_0),
+        Wrong(-0.01, caught_by=is_a_number_above_0),
+        Wrong(float("nan"), caught_by=is_a_number_above_0),
+        Wrong(torch.tensor([0.01, 0.01]), caught_by=is_a_number_above_0),
     ),
-    run=train_rescaled,
+    form=is_a_number_above_0,
+    run=rescaled_by,
     time_limit_s=120.0,
 )

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import torch
 
-from course_utils.errors import BadRequest
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
 from course_utils.reproductions.gemma_dpo import Outcome, dpo_trainer, train_and_judge
 
-OF_THE_MODEL = ("stretch", "prepare", "model")
+SEEDS = (0, 1, 2)
+FLAGS = ("fp16", "bf16")
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,9 @@ class Trained:
     formats: frozenset[str]
 
 
-def train_with(fix: dict) -> Trained:
+def train_with(fix: dict, seed: int) -> Trained:
     """Train the reported run with the student's changes, three optimizer steps."""
-    if not fix.keys().isdisjoint(OF_THE_MODEL):
-        raise BadRequest(
-            f"{', '.join(fix.keys() & set(OF_THE_MODEL))} changes the model",
-            why="this exercise asks for a configuration with which the given model trains",
-            fix="use fields of DPOConfig, or dtype, or lora_alpha",
-        )
-    trainer, formats = dpo_trainer(**fix), set()
+    trainer, formats = dpo_trainer(**plain(fix), seed=seed), set()
     for name, module in trainer.model.named_modules():
         if name.endswith("mlp.down_proj") and isinstance(module, torch.nn.Linear):
             module.register_forward_hook(lambda _m, _i, out: formats.add(out.dtype))
@@ -35,7 +30,22 @@ def train_with(fix: dict) -> Trained:
     return Trained(outcome, frozenset(str(dtype).removeprefix("torch.") for dtype in formats))
 
 
-def every_step_finite(trained) -> str | None:
+def names_a_format(fix: dict) -> str | None:
+    """The flags are True or False, at most one is on, and dtype is one that weights have."""
+    for flag in FLAGS:
+        if fix.get(flag, False) not in (True, False, None):
+            return f"{flag} is {fix[flag]!r}; it is switched on with True and off with False"
+    if fix.get("fp16", True) and fix.get("bf16"):
+        return "fp16 and bf16 are both on (the report has fp16=True); the Trainer takes one of them"
+    name = plain(fix).get("dtype", "float32")
+    dtype = getattr(torch, name, None) if isinstance(name, str) else None
+    if isinstance(dtype, torch.dtype) and dtype.is_floating_point and dtype.itemsize > 1:
+        return None
+    return f'dtype is {fix["dtype"]!r}; a torch dtype or its name, such as "float32"'
+
+
+@over_seeds
+def every_step_finite(trained: Trained) -> str | None:
     outcome = trained.outcome
     if not outcome.num_dead_steps and not outcome.num_dead:
         return None
@@ -43,18 +53,14 @@ def every_step_finite(trained) -> str | None:
     return f"{steps} logged a loss, grad_norm or reward that is not finite"
 
 
-def adapters_move(trained) -> str | None:
-    outcome = trained.outcome
-    if outcome.num_moved == outcome.num_trained:
-        return None
-    return f"{outcome.num_moved} of {outcome.num_trained} trained tensors changed in three steps"
-
-
-def products_in_16_bits(trained) -> str | None:
-    if "float32" not in trained.formats:
+@over_seeds
+def products_in_16_bits(trained: Trained) -> str | None:
+    if trained.formats <= {"float16", "bfloat16"}:
         return None
     return f"the MLP computes in {', '.join(sorted(trained.formats))}"
 
+
+has_the_settings_asked = both(only("fp16", "bf16", "dtype"), names_a_format)
 
 FIX = Exercise(
     id="05.3",
@@ -69,38 +75,45 @@ FIX = Exercise(
         "Which settings change the range of what the forward pass computes?",
         "float32 holds it at twice the memory and a fraction of the speed. Which 16-bit format "
         "reaches as far as float32?",
-        "One of the two flags off, the other one on: the Trainer takes either, never both.",
+        "The Trainer has a flag for each of the two 16-bit formats, and takes one at a time. "
+        "Which one is on in the report?",
     ),
     criteria=(
         Criterion(
-            "Loss, grad_norm and rewards are finite at every step.",
+            "Loss, grad_norm and rewards are finite at every step, for three seeds.",
             every_step_finite,
             why="the overflow is in the forward pass; what acts after it comes too late",
             next="ask of each setting: does it change the format of an activation?",
         ),
         Criterion(
-            "The adapters are trained.",
-            adapters_move,
-            why="a run that logs healthy numbers and learns nothing is not mended",
-            next="leave alone what has to do with learning, and change formats only",
-        ),
-        Criterion(
             "Matrix products are still computed in 16 bits.",
             products_in_16_bits,
-            why="float32 costs twice the memory, and the tensor cores",
+            why="wider formats cost twice the memory or more, and the tensor cores",
             next="there is a second 16-bit format",
         ),
     ),
-    right=({"fp16": False, "bf16": True}, {"fp16": False, "dtype": "bfloat16"}),
+    right=(
+        {"fp16": False, "bf16": True},
+        {"fp16": False, "dtype": "bfloat16"},
+        {"fp16": False, "dtype": torch.bfloat16},
+        {"fp16": False, "bf16": True, "dtype": "float32"},
+    ),
     wrong=(
         Wrong({}, caught_by=every_step_finite),
-        Wrong({"lora_alpha": 64}, caught_by=every_step_finite),
-        Wrong({"max_grad_norm": 0.1}, caught_by=every_step_finite),
-        Wrong({"gradient_checkpointing": True}, caught_by=every_step_finite),
-        Wrong({"fp16": False, "dtype": "float16"}, caught_by=every_step_finite),
-        Wrong({"fp16": False, "bf16": True, "lora_alpha": 0}, caught_by=adapters_move),
+        Wrong({"dtype": "bfloat16"}, caught_by=every_step_finite),
+        Wrong({"fp16": False, "dtype": torch.float16}, caught_by=every_step_finite),
+        Wrong({"fp16": False, "bf16": True, "dtype": "float16"}, caught_by=every_step_finite),
         Wrong({"fp16": False}, caught_by=products_in_16_bits),
+        Wrong({"fp16": False, "dtype": "float64"}, caught_by=products_in_16_bits),
+        Wrong({"bf16": True}, caught_by=has_the_settings_asked),
+        Wrong({"fp16": "no", "bf16": True}, caught_by=has_the_settings_asked),
+        Wrong({"fp16": False, "dtype": "bf16"}, caught_by=has_the_settings_asked),
+        Wrong({"fp16": False, "bf16": True, "lora_alpha": 0}, caught_by=has_the_settings_asked),
+        Wrong({"fp16": False, "bf16": True, "seed": 3}, caught_by=has_the_settings_asked),
+        Wrong({"stretch": 1}, caught_by=has_the_settings_asked),
+        Wrong({"max_grad_norm": 0.1}, caught_by=has_the_settings_asked),
     ),
-    run=train_with,
+    form=has_the_settings_asked,
+    run=lambda fix: OverSeeds(lambda seed: train_with(fix, seed), SEEDS),
     time_limit_s=120.0,
 )

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor, nn
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_05.stand_in import BATCH, half_precision, logits_of, plain, sick
+from course_utils.exercises.lesson_05 import keep_answers as given
+from course_utils.exercises.lesson_05.products import Products
+from course_utils.exercises.lesson_05.stand_in import BATCH, half_precision, plain, sick
 
-POST = ("post_attention_layernorm", "post_feedforward_layernorm")
 CLOSE = 0.05  # nats, rms: float16 autocast on a healthy model gives 0.01, clamping 0.6
+SCALE = 2.0**10  # of the loss, so that no gradient is lost in float16
+GRADIENT_CLOSE = 0.1  # of its norm: float16 autocast on a healthy model gives 0.02
 
 
 @dataclass(frozen=True)
@@ -19,32 +23,54 @@ class Kept:
 
     logits: Tensor
     gradient: Tensor  # of the embedding
-    formats: frozenset[torch.dtype]  # of what the linear layers put out
+    num_products: int  # matrix products of the forward pass in float16
+    norms: frozenset[torch.dtype]  # of what the post-norms put out
     first_overflow: str  # the module that put out inf or nan before any other; "" if none did
 
 
 def run_in_half(keep_in_float32) -> Kept:
-    model, formats, overflows = sick(), set(), []
+    model, overflows, norms = sick(), [], set()
     keep_in_float32(model)
     for name, module in model.named_modules():
         module.register_forward_hook(
             lambda _m, _i, out, name=name: overflows.append(name) if _overflows(out) else None
         )
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            module.register_forward_hook(lambda _m, _i, out: formats.add(out.dtype))
-    with half_precision():
+    for norm in _post_norms(model):
+        norm.register_forward_hook(lambda _m, _i, out: norms.add(out.dtype))
+    logits, gradient, products = _step(model)
+    return Kept(logits, gradient, products, frozenset(norms), next(iter(overflows), ""))
+
+
+def _step(model: nn.Module, *, half: bool = True) -> tuple[Tensor, Tensor, int]:
+    """Logits, gradient of the embedding, and the number of float16 products in the forward pass."""
+    with half_precision(enabled=half), Products() as products:
         logits = model(**BATCH).logits.float()
-    logits.logsumexp(-1).mean().backward()
-    gradient = model.get_input_embeddings().weight.grad
-    return Kept(logits.detach(), gradient, frozenset(formats), next(iter(overflows), ""))
+    (logits.logsumexp(-1).mean() * SCALE).backward()
+    gradient = model.get_input_embeddings().weight.grad / SCALE
+    return logits.detach(), gradient, products.count[torch.float16]
+
+
+def _post_norms(model: nn.Module) -> list[nn.Module]:
+    pairs = ((x.post_attention_layernorm, x.post_feedforward_layernorm) for x in model.model.layers)
+    return [norm for pair in pairs for norm in pair]
 
 
 def _overflows(output: object) -> bool:
     return isinstance(output, Tensor) and not output.isfinite().all()
 
 
-def all_finite(kept) -> str | None:
+@cache
+def _in_float32() -> tuple[Tensor, Tensor, int]:
+    return _step(sick(), half=False)
+
+
+@cache
+def _num_products() -> int:
+    """Those of the plain model under float16 autocast."""
+    return _step(plain())[2]
+
+
+def all_finite(kept: Kept) -> str | None:
     for name, tensor in (("logits", kept.logits), ("gradients", kept.gradient)):
         bad = int((~tensor.isfinite()).sum())
         if bad:
@@ -53,75 +79,27 @@ def all_finite(kept) -> str | None:
     return None
 
 
-def same_function(kept) -> str | None:
-    error = (kept.logits - logits_of(plain())).square().mean().sqrt().item()
-    if error <= CLOSE:
+def same_function(kept: Kept) -> str | None:
+    logits, gradient, _ = _in_float32()
+    error = (kept.logits - logits).square().mean().sqrt().item()
+    if not error <= CLOSE:
+        return f"the logits are {error:.2g} nats (rms) away from those in float32"
+    off = ((kept.gradient - gradient).norm() / gradient.norm()).item()
+    if not off <= GRADIENT_CLOSE:
+        return f"the gradient of the embedding is off by {off:.0%} of its norm in float32"
+    return None
+
+
+def norms_return_float32(kept: Kept) -> str | None:
+    wrong = {str(dtype).removeprefix("torch.") for dtype in kept.norms - {torch.float32}}
+    return f"norms that overflowed return {', '.join(sorted(wrong))}" if wrong else None
+
+
+def products_in_half(kept: Kept) -> str | None:
+    if kept.num_products >= _num_products():
         return None
-    return f"the logits are {error:.2g} nats (rms) away from those in float32"
-
-
-def products_in_half(kept) -> str | None:
-    wrong = {str(dtype).removeprefix("torch.") for dtype in kept.formats - {torch.float16}}
-    return f"linear layers put out {', '.join(sorted(wrong))}" if wrong else None
-
-
-def _post_norms(model) -> list[nn.Module]:
-    return [module for name, module in model.named_modules() if name.endswith(POST)]
-
-
-def keep_by_hook(model):
-    for name, module in model.named_modules():
-        if name.endswith(("post_attention_layernorm", "post_feedforward_layernorm")):
-            module.register_forward_pre_hook(lambda _module, inputs: (inputs[0].float(),))
-
-
-def keep_by_new_forward(model):
-    for norm in _post_norms(model):
-        norm.forward = lambda x, forward=norm.forward: forward(x.float())
-
-
-def keep_nothing(model):
-    return model
-
-
-def keep_after_the_cast(model):
-    for norm in _post_norms(model):
-        norm.register_forward_hook(lambda _m, _i, out: out.float())
-
-
-def keep_weights_only(model):
-    for norm in _post_norms(model):
-        norm.float()
-
-
-def keep_attention_only(model):
-    for norm in _post_norms(model)[::2]:
-        norm.register_forward_pre_hook(lambda _m, inputs: (inputs[0].float(),))
-
-
-def keep_by_clamping(model):
-    for norm in _post_norms(model):
-
-        def forward(x, norm=norm):
-            out = norm._norm(x.float()) * (1 + norm.weight.float())
-            return out.clamp(-65504, 65504).type_as(x)
-
-        norm.forward = forward
-
-
-def keep_by_replacing_inf(model):
-    for norm in _post_norms(model):
-        norm.register_forward_hook(lambda _m, _i, out: out.nan_to_num())
-
-
-def keep_everything(model):
-    forward = model.forward
-
-    def in_float32(*args, **kwargs):
-        with torch.autocast("cpu", enabled=False):
-            return forward(*args, **kwargs)
-
-    model.forward = in_float32
+    asked = f"{_num_products()} before your change"
+    return f"{kept.num_products} matrix products of the forward pass are in float16, {asked}"
 
 
 KEEP = Exercise(
@@ -136,8 +114,8 @@ KEEP = Exercise(
     hints=(
         "Which modules overflow? And what decides the format of what they return?",
         "The norm computes in float32 and ends with type_as(x). What must x be, then?",
-        "On each of the two post-norms of a layer: register_forward_pre_hook with a function that "
-        "returns (inputs[0].float(),).",
+        "A forward pre-hook may give a module other inputs than it was called with: it is a "
+        "function of (module, inputs) that returns a tuple. Which two modules of a layer need one?",
     ),
     criteria=(
         Criterion(
@@ -147,28 +125,46 @@ KEEP = Exercise(
             next="look at the first place that still overflows; after the cast it is too late",
         ),
         Criterion(
-            "The logits are those of float32, to float16's precision.",
+            "Logits and gradients are those of float32, to float16's precision.",
             same_function,
             why="what is cut off at 65504 was information",
             next="let the large numbers through, in a format that holds them",
         ),
         Criterion(
-            "The linear layers still compute in float16.",
+            "The norms that overflowed return float32.",
+            norms_return_float32,
+            why="that is what is asked here; other ways to a smaller number come later",
+            next="what must go into the norm, for its last line to return float32?",
+        ),
+        Criterion(
+            "Matrix products are still computed in float16, all of them.",
             products_in_half,
             why="they are nearly all of the work; that is what mixed precision is for",
             next="touch only the modules that overflow",
         ),
     ),
-    right=(keep_by_hook, keep_by_new_forward),
-    wrong=(
-        Wrong(keep_nothing, caught_by=all_finite),
-        Wrong(keep_after_the_cast, caught_by=all_finite),
-        Wrong(keep_weights_only, caught_by=all_finite),
-        Wrong(keep_attention_only, caught_by=all_finite),
-        Wrong(keep_by_clamping, caught_by=same_function),
-        Wrong(keep_by_replacing_inf, caught_by=same_function),
-        Wrong(keep_everything, caught_by=products_in_half),
+    right=(
+        given.keep_by_hook,
+        given.keep_by_new_forward,
+        given.keep_by_wide_products,
+        given.keep_under_autocast_only,
     ),
+    wrong=(
+        Wrong(given.keep_nothing, caught_by=all_finite),
+        Wrong(given.keep_a_copy, caught_by=all_finite),
+        Wrong(given.keep_after_the_cast, caught_by=all_finite),
+        Wrong(given.keep_weights_only, caught_by=all_finite),
+        Wrong(given.keep_attention_only, caught_by=all_finite),
+        Wrong(given.keep_the_first_layers, caught_by=all_finite),
+        Wrong(given.keep_by_clamping, caught_by=same_function),
+        Wrong(given.keep_by_replacing_inf, caught_by=same_function),
+        Wrong(given.keep_without_gradient, caught_by=same_function),
+        Wrong(given.keep_by_a_smaller_stream, caught_by=norms_return_float32),
+        Wrong(given.keep_in_bfloat16, caught_by=norms_return_float32),
+        Wrong(given.keep_everything, caught_by=products_in_half),
+        Wrong(given.keep_the_mlp_too, caught_by=products_in_half),
+    ),
+    may_change=(0,),
     run=run_in_half,
     time_limit_s=60.0,
 )

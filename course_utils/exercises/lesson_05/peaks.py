@@ -4,172 +4,134 @@ import math
 from collections.abc import Callable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from course_utils.exercises.compare import number_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_05 import peaks_answers as given
+from course_utils.fingerprint import changed, fingerprint
 
 
 class Times(nn.Module):
     """Known arithmetic, so that what every module puts out is known beforehand."""
 
-    def __init__(self, factor: float, *, plus: float = 0.0) -> None:
+    def __init__(self, factor: float) -> None:
         super().__init__()
-        self.factor, self.plus = factor, plus
+        self.factor = nn.Parameter(torch.tensor(factor))
 
     def forward(self, x):
-        return x * self.factor + self.plus
+        return x * self.factor
 
 
-class Chain(nn.Module):
-    """Puts out 2x, then 1 - 6x, then half of that: a changed sign on the way shows."""
+class Block(nn.Module):
+    """Puts out 1 + up * down * x: a sign changed on the way shows."""
 
-    def __init__(self) -> None:
+    def __init__(self, up: float, down: float) -> None:
         super().__init__()
-        self.first, self.second, self.third = Times(2.0), Times(-3.0, plus=1.0), Times(0.5)
+        self.up, self.down = Times(up), Times(down)
 
     def forward(self, x):
-        return self.third(self.second(self.first(x)))
+        return 1 + self.down(self.up(x))
 
 
-NAMES = ("first", "second", "third")
+class Net(nn.Module):
+    """Two blocks and a shift between them, with names as in a real model."""
+
+    def __init__(self, factors: list[float]) -> None:
+        super().__init__()
+        self.stem = Times(factors[0])
+        self.layers = nn.ModuleList([Block(*factors[1:3]), Block(*factors[3:5])])
+
+    def forward(self, x, shift):
+        return self.layers[1](self.layers[0](self.stem(x)) + shift)
 
 
-def _differs(peaks, x: list[float], want: tuple[float, ...]) -> str | None:
-    found = peaks(Chain(), {"x": torch.tensor(x)}, list(NAMES))
-    if not isinstance(found, dict):
-        return f"it gives a {type(found).__name__}, where a dict of name and number is asked"
-    if set(found) != set(NAMES):
-        return f"asked for {list(NAMES)}, it gives {sorted(map(str, found))}"
-    for name, right in zip(NAMES, want, strict=True):
-        given = f"x = {x}, where {name!r} puts out at most {right:g},"
-        seen = number_differs(found[name], right, rtol=1e-5, given=given)
-        if seen:
+def _true_peaks(factors: list[float], x: Tensor, shift: Tensor) -> dict[str, float]:
+    """What each module of `Net` puts out at most, from the arithmetic alone, in float64."""
+    x, shift = x.double(), shift.double()
+    stem, up, down, up_1, down_1 = factors
+    first = 1 + x * stem * up * down
+    inner = (first + shift) * up_1
+    put_out = {
+        "stem": x * stem,
+        "layers.0.up": x * stem * up,
+        "layers.0": first,
+        "layers.1.up": inner,
+        "layers.1": 1 + inner * down_1,
+    }
+    return {name: float(values.abs().max()) for name, values in put_out.items()}
+
+
+POSITIVE = ([2.0, 3.0, 1.0, 0.5, 4.0], [0.25, 8.0, 1.5, 2.0, 3.0], [1.0, 0.5, 2.0, 6.0, 0.5])
+FACTORS = ([2.0, -3.0, 1.0, 0.5, 4.0], [0.25, 8.0, -1.5, -2.0, 3.0], [-1.0, 0.5, 2.0, 6.0, -0.5])
+
+
+def _differs(peaks, x: Tensor, factors: list[float], names: list[str] | None = None) -> str | None:
+    net, shift = Net(factors), torch.full_like(x, 3.0)
+    want = _true_peaks(factors, x, shift)
+    names = names or list(want)
+    found = peaks(net, {"x": x, "shift": shift}, list(names))
+    for name in names:
+        where = (
+            f"an input of shape {tuple(x.shape)}, where {name!r} puts out {want[name]:g} at most,"
+        )
+        if seen := number_differs(found[name], want[name], rtol=1e-5, given=where):
             return seen
     return None
 
 
+def gives_a_dict_by_name(peaks) -> str | None:
+    names = ["layers.0.up", "stem"]
+    ones = torch.ones(2, 3)
+    found = peaks(Net(FACTORS[0]), {"x": ones, "shift": ones}, list(names))
+    if not isinstance(found, dict):
+        return f"a dict from name to number is asked, it gives a {type(found).__name__}"
+    if set(found) == set(names):
+        return None
+    return f"asked for {sorted(names)}, the keys are {sorted(map(str, found))}"
+
+
+def _inputs(shape: tuple[int, ...], seed: int, *, sign: float) -> Tensor:
+    """Small numbers, and one large one of this sign in the last place."""
+    x = torch.rand(shape, generator=torch.Generator().manual_seed(seed)) * 2 - 1
+    x.reshape(-1)[-1] = 9.0 * sign
+    return x
+
+
 def each_module_by_name(peaks) -> str | None:
-    return _differs(peaks, [1.0, -1.0, 5.0, -5.0], (10.0, 31.0, 15.5))
+    for seed, shape in enumerate(((4,), (3, 2, 5), (1, 6))):
+        x = _inputs(shape, seed, sign=1.0).abs()  # nothing negative: signs are judged below
+        for names in (None, ["layers.1"], ["layers.1.up", "stem"]):
+            if seen := _differs(peaks, x, POSITIVE[seed], names):
+                return seen
+    return None
 
 
 def magnitude_counts(peaks) -> str | None:
-    return _differs(peaks, [1.0, 5.0], (10.0, 29.0, 14.5)) or _differs(
-        peaks, [-7.0, 2.0], (14.0, 43.0, 21.5)
-    )
+    for seed, sign in ((5, 1.0), (6, -1.0)):
+        for factors in FACTORS:
+            if seen := _differs(peaks, _inputs((2, 7), seed, sign=sign), factors):
+                return seen
+    return None
 
 
 def bad_numbers_show(peaks) -> str | None:
-    inf = math.inf
-    return _differs(peaks, [1.0, inf, -inf], (inf, inf, inf)) or _differs(
-        peaks, [1.0, math.nan], (math.nan, math.nan, math.nan)
-    )
+    for bad in (math.inf, -math.inf, math.nan):
+        x = torch.tensor([[1.0, 2.0], [bad, 3.0]])
+        if seen := _differs(peaks, x, FACTORS[0]):
+            return seen
+    return None
 
 
-def leaves_no_hook(peaks) -> str | None:
-    chain = Chain()
-    peaks(chain, {"x": torch.ones(2)}, list(NAMES))
-    left = sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in chain.modules())
-    return f"{left} hooks are still on the model after the call" if left else None
-
-
-def peaks_with_hooks(model, batch, names):
-    found = {}
-    hooks = [
-        model.get_submodule(name).register_forward_hook(
-            lambda module, inputs, output, name=name: found.update({name: output.abs().max()})
-        )
-        for name in names
-    ]
-    with torch.no_grad():
-        model(**batch)
-    for hook in hooks:
-        hook.remove()
-    return {name: value.item() for name, value in found.items()}
-
-
-def peaks_one_by_one(model, batch, names):
-    found = {}
-    for name in names:
-        seen = []
-        module = model.get_submodule(name)
-        hook = module.register_forward_hook(lambda m, i, out, seen=seen: seen.append(out))
-        with torch.no_grad():
-            model(**batch)
-        hook.remove()
-        found[name] = float(torch.linalg.vector_norm(seen[0].flatten(), ord=float("inf")))
-    return found
-
-
-def peaks_late_name(model, batch, names):
-    found, hooks = {}, []
-    for name in names:
-        module = model.get_submodule(name)
-        hooks.append(
-            module.register_forward_hook(lambda m, i, o: found.update({name: o.abs().max().item()}))  # noqa: B023
-        )
-    model(**batch)
-    [hook.remove() for hook in hooks]
-    return found
-
-
-def peaks_without_abs(model, batch, names):
-    found, hooks = {}, []
-    for name in names:
-
-        def note(module, inputs, output, name=name):
-            found[name] = output.max().item()
-
-        hooks.append(model.get_submodule(name).register_forward_hook(note))
-    model(**batch)
-    [hook.remove() for hook in hooks]
-    return found
-
-
-def peaks_of_inputs(model, batch, names):
-    found, hooks = {}, []
-    for name in names:
-
-        def note(module, inputs, name=name):
-            found[name] = inputs[0].abs().max().item()
-
-        hooks.append(model.get_submodule(name).register_forward_pre_hook(note))
-    model(**batch)
-    [hook.remove() for hook in hooks]
-    return found
-
-
-def peaks_that_change_the_model(model, batch, names):
-    found = {}
-
-    def note(name, output):
-        found[name] = output.abs().max().item()
-        return output.abs()
-
-    hooks = [
-        model.get_submodule(name).register_forward_hook(lambda m, i, o, name=name: note(name, o))
-        for name in names
-    ]
-    model(**batch)
-    [hook.remove() for hook in hooks]
-    return found
-
-
-def peaks_left_behind(model, batch, names):
-    found = {}
-    for name in names:
-
-        def note(module, inputs, output, name=name):
-            found[name] = output.abs().max().item()
-
-        model.get_submodule(name).register_forward_hook(note)
-    model(**batch)
-    return found
-
-
-def peaks_of_finite(model, batch, names):
-    found = peaks_with_hooks(model, batch, names)
-    return {name: value if math.isfinite(value) else 0.0 for name, value in found.items()}
+def leaves_the_model_alone(peaks) -> str | None:
+    net, ones = Net(FACTORS[0]), torch.ones(2, 2)
+    net.stem.register_forward_hook(lambda *_: None)  # somebody else's, and it stays
+    before = fingerprint(net, "the model"), [set(vars(m)) for m in net.modules()]
+    peaks(net, {"x": ones, "shift": ones}, ["stem", "layers.0.up"])
+    if place := changed(before[0], fingerprint(net, "the model")):
+        return f"the call has changed {place}"
+    kept = before[1] == [set(vars(m)) for m in net.modules()]
+    return None if kept else "after the call a module has an attribute that it had not before"
 
 
 PEAKS = Exercise(
@@ -186,8 +148,9 @@ PEAKS = Exercise(
         "register_forward_hook(f) calls f(module, inputs, output). The name has to be bound when "
         "the hook is made: a loop variable is read later, when it has its last value. Whatever f "
         "returns takes the output's place, so let it return None.",
-        "hook = model.get_submodule(name).register_forward_hook(lambda m, i, out, name=name: "
-        "found.update({name: out.abs().max().item()})); run the model; hook.remove() for each.",
+        "For each name: a function of (module, inputs, output, name=name) that writes the largest "
+        "|output| into found[name], and a handle of its hook. Then one model(**batch) without "
+        "gradients. What has to happen to the handles?",
     ),
     criteria=(
         Criterion(
@@ -201,7 +164,8 @@ PEAKS = Exercise(
             "A large negative number counts as large.",
             magnitude_counts,
             why="float16 ends at -65504 as it does at 65504",
-            next="take the absolute value before the maximum",
+            next="take the absolute value before the maximum; and let the hook return None, for "
+            "what it returns takes the output's place",
         ),
         Criterion(
             "inf and nan are reported as they are.",
@@ -210,19 +174,27 @@ PEAKS = Exercise(
             next="torch's max lets nan through; do not filter",
         ),
         Criterion(
-            "No hook is left on the model.",
-            leaves_no_hook,
+            "The model is as it was: hooks, mode, weights.",
+            leaves_the_model_alone,
             why="a hook that stays slows every later step and writes into an old dict",
-            next="register_forward_hook returns a handle; call remove() on each",
+            next="register_forward_hook returns a handle: call remove() on each of yours",
         ),
     ),
-    right=(peaks_with_hooks, peaks_one_by_one),
+    right=(given.peaks_with_hooks, given.peaks_one_by_one, given.peaks_by_extremes),
     wrong=(
-        Wrong(peaks_late_name, caught_by=each_module_by_name),
-        Wrong(peaks_of_inputs, caught_by=each_module_by_name),
-        Wrong(peaks_that_change_the_model, caught_by=each_module_by_name),
-        Wrong(peaks_without_abs, caught_by=magnitude_counts),
-        Wrong(peaks_of_finite, caught_by=bad_numbers_show),
-        Wrong(peaks_left_behind, caught_by=leaves_no_hook),
+        Wrong(given.peaks_as_a_list, caught_by=gives_a_dict_by_name),
+        Wrong(given.peaks_by_last_name, caught_by=gives_a_dict_by_name),
+        Wrong(given.peaks_late_name, caught_by=gives_a_dict_by_name),
+        Wrong(given.peaks_of_inputs, caught_by=each_module_by_name),
+        Wrong(given.peaks_that_change_the_model, caught_by=magnitude_counts),
+        Wrong(given.peaks_of_the_first_row, caught_by=each_module_by_name),
+        Wrong(given.peaks_as_norms, caught_by=each_module_by_name),
+        Wrong(given.peaks_without_abs, caught_by=magnitude_counts),
+        Wrong(given.peaks_of_finite, caught_by=bad_numbers_show),
+        Wrong(given.peaks_left_behind, caught_by=leaves_the_model_alone),
+        Wrong(given.peaks_in_eval_mode, caught_by=leaves_the_model_alone),
+        Wrong(given.peaks_that_clear_all_hooks, caught_by=leaves_the_model_alone),
     ),
+    form=gives_a_dict_by_name,
+    may_change=(0,),  # leaves_the_model_alone looks, and says what to do
 )

@@ -6,35 +6,50 @@ import torch
 from torch import nn
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_05.keep import _post_norms
+from course_utils.exercises.lesson_05 import rescale_answers as given
 from course_utils.exercises.lesson_05.stand_in import (
     BATCH,
     LARGEST_LOGIT,
     furthest,
+    logits_in_half,
     logits_of,
     plain,
+    sick,
 )
+from course_utils.reproductions.gemma_dpo import dpo_trainer, train_and_judge
 
-UPWARD = (2.0**6, 20000.0)
+UPWARD = (64, 20000.0)
+BACK = 2.0**-13  # on the sick model, a factor that leaves its stream four times the plain one's
 # A gain of 2**-8 is stored as gain - 1, which costs 8 of float32's 24 bits: 2**-16 of a logit.
 SMALL, SMALL_TOLERANCE = 2.0**-8, 2.0**-16 * LARGEST_LOGIT * 4
+# Nats, the furthest logit: float16 costs 0.06 in either mode. In float32, w = gain - 1 of the sick
+# model's gains of 32768 costs up to 0.004, by the order of the operations.
+CLOSE = {"float32": 0.01, "mixed float16": 0.3, "pure float16": 0.3}
 
 
-def _rescaled(rescale, k: float) -> nn.Module:
-    model = plain()
+def _rescaled(rescale, k: float, made: Callable[[], nn.Module] = plain) -> nn.Module:
+    model = made()
     rescale(model, k)
     return model
 
 
 def _moved(rescale, k: float, tolerance: float) -> str | None:
-    off = furthest(logits_of(_rescaled(rescale, k)), logits_of(plain()))
-    return None if off <= tolerance else f"with k = {k:g} a logit moves by {off:.2g}"
+    model = _rescaled(rescale, k)
+    off = furthest(logits_of(model), logits_of(plain()))
+    return None if off <= tolerance else f"with k = {k:g} a logit moves by {off:.2g}{_tied(model)}"
+
+
+def _tied(model: nn.Module) -> str:
+    """The trap of the tied embedding, if this answer fell into it."""
+    weight = model.model.embed_tokens.weight
+    if model.lm_head.weight is not weight or torch.equal(weight, plain().lm_head.weight):
+        return ""
+    return "; embed_tokens.weight has changed, and lm_head.weight is the same tensor (tied)"
 
 
 def logits_stay(rescale) -> str | None:
     for k in UPWARD:
-        seen = _moved(rescale, k, 1e-5 * LARGEST_LOGIT)
-        if seen:
+        if seen := _moved(rescale, k, 1e-5 * LARGEST_LOGIT):
             return seen
     return None
 
@@ -46,8 +61,8 @@ def _streams(model) -> list[torch.Tensor]:
 
 
 def stream_is_k_times(rescale) -> str | None:
-    for k in (*UPWARD, 0.5):
-        pairs = zip(_streams(_rescaled(rescale, k)), _streams(plain()), strict=True)
+    for k, made in ((64, plain), (20000.0, plain), (0.5, plain), (BACK, sick)):
+        pairs = zip(_streams(_rescaled(rescale, k, made)), _streams(made()), strict=True)
         for layer, (after, before) in enumerate(pairs):
             ratio = (after.norm() / before.norm()).item()
             if not abs(ratio / k - 1) < 1e-3:
@@ -59,79 +74,42 @@ def logits_stay_when_small(rescale) -> str | None:
     return _moved(rescale, SMALL, SMALL_TOLERANCE)
 
 
-@torch.no_grad()
-def rescale_by_name(model, k):
-    for name, module in model.named_modules():
-        if name.endswith("embed_tokens"):
-            module.embed_scale.mul_(k)
-        elif name.endswith(("post_attention_layernorm", "post_feedforward_layernorm")):
-            module.weight.copy_((1 + module.weight) * k - 1)
-        elif name.endswith(("input_layernorm", "pre_feedforward_layernorm", "model.norm")):
-            module.eps *= k * k
+def survives_float16(rescale) -> str | None:
+    for k in (BACK, 2.0**-9):
+        model = _rescaled(rescale, k, sick)
+        runs = {"float32": logits_of(model), "mixed float16": logits_in_half(model)}
+        runs["pure float16"] = logits_of(model.half())
+        for mode, logits in runs.items():
+            share, off = (
+                logits.isfinite().float().mean().item(),
+                furthest(logits, logits_of(plain())),
+            )
+            if share < 1:
+                return f"sick with k = {k:g}: in {mode}, {share:.0%} of the logits are finite"
+            if off > CLOSE[mode]:
+                return f"sick with k = {k:g}: in {mode}, a logit is {off:.2g} nats off"
+    return None
 
 
-def rescale_by_layer(model, k):
-    decoder = model.model
-    decoder.embed_tokens.embed_scale = decoder.embed_tokens.embed_scale * k
-    for layer in decoder.layers:
-        for norm in (layer.post_attention_layernorm, layer.post_feedforward_layernorm):
-            norm.weight.data += (k - 1) * (1 + norm.weight.data)
-        layer.input_layernorm.eps *= k**2
-        layer.pre_feedforward_layernorm.eps *= k**2
-    decoder.norm.eps *= k**2
+def leaves_no_hook(rescale) -> str | None:
+    hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks")
+    model = _rescaled(rescale, 0.5)
+    left = sum(len(getattr(module, kind)) for module in model.modules() for kind in hooks)
+    return f"{left} hooks are on the model after the call" if left else None
 
 
-def rescale_nothing(model, k):
-    return model
-
-
-@torch.no_grad()
-def rescale_without_the_one(model, k):
-    rescale_without_eps(model, k)
-    for norm in _post_norms(model):
-        norm.weight.sub_(k - 1)  # (1 + w) k - 1 becomes w k
-
-
-@torch.no_grad()
-def rescale_without_embedding(model, k):
-    rescale_without_eps(model, k)
-    model.model.embed_tokens.embed_scale.div_(k)
-
-
-@torch.no_grad()
-def rescale_embedding_weight(model, k):
-    rescale_without_embedding(model, k)
-    model.model.embed_tokens.weight.mul_(k)  # tied to lm_head
-
-
-@torch.no_grad()
-def rescale_every_norm(model, k):
-    rescale_without_eps(model, k)
-    for layer in model.model.layers:
-        for norm in (layer.input_layernorm, layer.pre_feedforward_layernorm):
-            norm.weight.copy_((1 + norm.weight) * k - 1)
-
-
-@torch.no_grad()
-def rescale_mlp_only(model, k):
-    rescale_without_eps(model, k)
-    for norm in _post_norms(model)[::2]:
-        norm.weight.copy_((1 + norm.weight) / k - 1)
-
-
-@torch.no_grad()
-def rescale_without_eps(model, k):
-    model.model.embed_tokens.embed_scale.mul_(k)
-    for norm in _post_norms(model):
-        norm.weight.copy_((1 + norm.weight) * k - 1)
-
-
-def rescale_eps_by_k(model, k):
-    rescale_without_eps(model, k)
-    for layer in model.model.layers:
-        layer.input_layernorm.eps *= k
-        layer.pre_feedforward_layernorm.eps *= k
-    model.model.norm.eps *= k
+def trains_with_adapters(rescale) -> str | None:
+    """As section 11 does: adapters around the rescaled model, float16 mixed precision."""
+    try:
+        outcome = train_and_judge(
+            dpo_trainer(prepare=lambda policy: rescale(policy, BACK), max_steps=2)
+        )
+    except RuntimeError as error:
+        return f"a training step with LoRA ends with: {str(error).splitlines()[0][:120]}"
+    if outcome.in_a_word == "trains":
+        return None
+    steps = f"{outcome.num_dead_steps} of {len(outcome.losses)} steps are not finite"
+    return f"{steps}, {outcome.num_moved} of {outcome.num_trained} adapters moved"
 
 
 RESCALE = Exercise(
@@ -148,15 +126,23 @@ RESCALE = Exercise(
         "second notices.",
         "Added are the embedding (times embed_scale) and the output of both post-norms, whose gain "
         "is 1 + weight. The norms that read the stream divide its size out, all but for eps.",
-        "embed_scale *= k; post-norm weight = (1 + weight) * k - 1; eps *= k**2 in "
-        "input_layernorm, pre_feedforward_layernorm and the last norm. Under torch.no_grad().",
+        "embed_scale grows by k, and each post-norm's 1 + weight does: solve for the new weight. "
+        "Then the norms that read: by what must eps be multiplied, when the mean of x**2 grows by "
+        "k**2? Write weights through .data, or under torch.no_grad().",
     ),
     criteria=(
         Criterion(
             "For k = 64 and k = 20000 the float32 logits stay, to 1e-5 of the largest.",
             logits_stay,
             why="everything added to the stream must grow alike, or the branches change weight",
-            next="the gain is 1 + weight; and the stream begins at the embedding's scale",
+            next="the gain is 1 + weight; and the stream begins at embed_scale: the embedding's "
+            "weight is tied, it is the output matrix as well",
+        ),
+        Criterion(
+            "For k = 1/256 the logits stay as well.",
+            logits_stay_when_small,
+            why="a norm divides by sqrt(mean(x**2) + eps): when x shrinks, eps does not",
+            next="what must eps become when x**2 becomes k**2 x**2?",
         ),
         Criterion(
             "The stream is k times as large, from the first layer to the last.",
@@ -165,22 +151,42 @@ RESCALE = Exercise(
             next="change the model that you are given, in place",
         ),
         Criterion(
-            "For k = 1/256 the logits stay as well.",
-            logits_stay_when_small,
-            why="a norm divides by sqrt(mean(x**2) + eps): when x shrinks, eps does not",
-            next="what must eps become when x**2 becomes k**2 x**2?",
+            "The sick model, made smaller, keeps its logits in float32 and in both float16 modes.",
+            survives_float16,
+            why="what has become inf in a cast is not made finite by a later factor",
+            next="what is multiplied after the norm's last line has been float16 already",
+        ),
+        Criterion(
+            "No hook is left on the model.",
+            leaves_no_hook,
+            why="a hook is lost when the model is saved, and in the way when it is compiled",
+            next="put the factor into the numbers that the model has: buffer, weights, eps",
+        ),
+        Criterion(
+            "With LoRA around it, the rescaled model trains in float16.",
+            trains_with_adapters,
+            why="section 11 trains it",
+            next="keep the weights ordinary parameters",
         ),
     ),
-    right=(rescale_by_name, rescale_by_layer),
+    right=(given.rescale_by_name, given.rescale_by_layer, given.rescale_by_parts),
     wrong=(
-        Wrong(rescale_without_the_one, caught_by=logits_stay),
-        Wrong(rescale_without_embedding, caught_by=logits_stay),
-        Wrong(rescale_embedding_weight, caught_by=logits_stay),
-        Wrong(rescale_every_norm, caught_by=logits_stay),
-        Wrong(rescale_mlp_only, caught_by=logits_stay),
-        Wrong(rescale_nothing, caught_by=stream_is_k_times),
-        Wrong(rescale_without_eps, caught_by=logits_stay_when_small),
-        Wrong(rescale_eps_by_k, caught_by=logits_stay_when_small),
+        Wrong(given.rescale_without_the_one, caught_by=logits_stay),
+        Wrong(given.rescale_without_embedding, caught_by=logits_stay),
+        Wrong(given.rescale_embedding_weight, caught_by=logits_stay),
+        Wrong(given.rescale_every_norm, caught_by=logits_stay),
+        Wrong(given.rescale_mlp_only, caught_by=logits_stay),
+        Wrong(given.rescale_to_k, caught_by=stream_is_k_times),
+        Wrong(given.rescale_nothing, caught_by=stream_is_k_times),
+        Wrong(given.rescale_whole_numbers, caught_by=stream_is_k_times),
+        Wrong(given.rescale_without_eps, caught_by=logits_stay_when_small),
+        Wrong(given.rescale_eps_by_k, caught_by=logits_stay_when_small),
+        Wrong(given.rescale_without_last_norm, caught_by=logits_stay_when_small),
+        Wrong(given.rescale_by_hooks, caught_by=survives_float16),
+        Wrong(given.rescale_untied, caught_by=survives_float16),
+        Wrong(given.rescale_and_keep_looking, caught_by=leaves_no_hook),
+        Wrong(given.rescale_with_gradients_off, caught_by=trains_with_adapters),
     ),
+    may_change=(0,),
     time_limit_s=60.0,
 )

@@ -1,36 +1,24 @@
 """Exercise 05.2: the rule by which a gradient scaler changes its scale."""
 
+import random
 from collections.abc import Callable
+from numbers import Real
 
-import torch
-
+from course_utils.checking import leaves_its_inputs_alone
 from course_utils.exercises.compare import number_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_05 import scaler_answers as given
 
 GOOD, BAD = True, False
 
 
-def scale_by_torch(steps, scale, interval):
-    """What torch's own GradScaler makes of the same steps, on one weight."""
-    weight = torch.nn.Parameter(torch.ones(1))
-    optimizer = torch.optim.SGD([weight], lr=0.0)
-    scaler = torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=interval)
-    for is_finite in steps:
-        loss = weight.sum() * (1.0 if is_finite else float("nan"))
-        scaler.scale(loss).backward()
-        scaler.step(optimizer)
-        scaler.update()
-        optimizer.zero_grad()
-    return scaler.get_scale()
-
-
 def _agree(scale_after, cases) -> str | None:
     for steps, scale, interval in cases:
-        shown = "".join("+" if is_finite else "-" for is_finite in steps)
-        given = f"steps {shown} (- is not finite), scale {scale:g}, interval {interval},"
-        want = scale_by_torch(steps, scale, interval)
+        shown = "".join("+" if is_finite else "-" for is_finite in steps) or "none at all"
+        case = f"steps {shown} (- is not finite), scale {scale:g}, interval {interval},"
+        want = given.scale_by_torch(steps, scale, interval)
         seen = number_differs(
-            scale_after(list(steps), scale, interval), want, rtol=1e-6, given=given
+            scale_after(list(steps), scale, interval), want, rtol=1e-6, given=case
         )
         if seen:
             return seen
@@ -38,15 +26,16 @@ def _agree(scale_after, cases) -> str | None:
 
 
 def halves_on_each_bad_step(scale_after) -> str | None:
-    return _agree(scale_after, [([BAD], 65536.0, 2000), ([BAD] * 6, 65536.0, 2000)])
+    runs = [([BAD] * n, scale, 2000) for n in (0, 1, 6) for scale in (65536.0, 1000.0)]
+    return _agree(scale_after, runs)
 
 
 def halves_below_one(scale_after) -> str | None:
-    return _agree(scale_after, [([BAD] * 20, 65536.0, 2000), ([BAD] * 3, 1.0, 5)])
+    return _agree(scale_after, [([BAD] * 20, 65536.0, 2000), ([BAD] * 3, 1.0, 5), ([BAD], 7, 3)])
 
 
 def doubles_after_the_interval(scale_after) -> str | None:
-    runs = [([GOOD] * n, 8.0, 3) for n in (1, 2, 3, 4, 5, 6, 9)]
+    runs = [([GOOD] * n, 8.0, interval) for interval in (1, 3, 4) for n in (1, 2, 3, 4, 5, 6, 9)]
     return _agree(scale_after, [*runs, ([GOOD] * 20, 65536.0, 2000)])
 
 
@@ -55,65 +44,22 @@ def bad_step_starts_the_count_anew(scale_after) -> str | None:
     return _agree(scale_after, [(mixed[:4], 8.0, 3), (mixed, 8.0, 3), (mixed * 2, 8.0, 3)])
 
 
-def scale_in_a_loop(steps, scale, interval):
-    in_a_row = 0
-    for is_finite in steps:
-        if not is_finite:
-            scale, in_a_row = scale / 2, 0
-        else:
-            in_a_row += 1
-            if in_a_row == interval:
-                scale, in_a_row = scale * 2, 0
-    return scale
+def any_run_of_steps(scale_after) -> str | None:
+    rng = random.Random(17)
+    runs = []
+    for _ in range(30):
+        steps = [rng.random() < 0.75 for _ in range(rng.randint(2, 25))]
+        runs.append((steps, 2.0 ** rng.randint(0, 20), rng.randint(1, 5)))
+    return _agree(scale_after, runs)
 
 
-def scale_stops_at_one(steps, scale, interval):
-    in_a_row = 0
-    for is_finite in steps:
-        in_a_row = in_a_row + 1 if is_finite else 0
-        if not is_finite:
-            scale = max(scale / 2, 1.0)
-        elif in_a_row % interval == 0:
-            scale *= 2
-    return scale
-
-
-def scale_doubles_each_good_step(steps, scale, interval):
-    for is_finite in steps:
-        scale = scale * 2 if is_finite else scale / 2
-    return scale
-
-
-def scale_never_grows(steps, scale, interval):
-    return scale * 0.5 ** sum(not is_finite for is_finite in steps)
-
-
-def scale_counts_all_good_steps(steps, scale, interval):
-    good = sum(steps)
-    return scale * 2.0 ** (good // interval) * 0.5 ** (len(steps) - good)
-
-
-def scale_drops_to_a_tenth(steps, scale, interval):
-    in_a_row = 0
-    for is_finite in steps:
-        in_a_row = in_a_row + 1 if is_finite else 0
-        if not is_finite:
-            scale /= 10
-        elif in_a_row % interval == 0:
-            scale *= 10
-    return scale
-
-
-def scale_doubles_one_late(steps, scale, interval):
-    in_a_row = 0
-    for is_finite in steps:
-        if not is_finite:
-            scale, in_a_row = scale / 2, 0
-        elif in_a_row == interval:
-            scale, in_a_row = scale * 2, 0
-        else:
-            in_a_row += 1
-    return scale
+def gives_a_number(scale_after) -> str | None:
+    got = scale_after([GOOD, BAD, GOOD], 1024.0, 2)
+    if hasattr(got, "numel") and got.numel() == 1:
+        return None
+    if isinstance(got, Real) and not isinstance(got, bool):
+        return None
+    return f"the scale at the end is asked, one number; it gives a {type(got).__name__}"
 
 
 SCALER = Exercise(
@@ -128,8 +74,8 @@ SCALER = Exercise(
     hints=(
         "What does the scaler know when it decides? Only whether the gradients were finite.",
         "Two numbers are kept: the scale, and how many good steps came in a row.",
-        "A bad step: scale / 2 and the row is 0 again. A good one: the row grows by 1, and when it "
-        "reaches the interval, scale * 2 and the row is 0.",
+        "Go through the steps with a counter: a bad step halves and starts the row anew, a good "
+        "one lengthens the row. What happens to both when the row is as long as the interval?",
     ),
     criteria=(
         Criterion(
@@ -156,14 +102,28 @@ SCALER = Exercise(
             why="one overflow is a sign that the scale is near its limit",
             next="set the count to 0 in the branch of the bad step",
         ),
+        Criterion(
+            "Any run of steps ends where torch's own scaler does.",
+            any_run_of_steps,
+            why="good and bad steps come in every order",
+            next="follow the steps of the case above by hand: scale and count after each",
+        ),
     ),
-    right=(scale_in_a_loop, scale_by_torch),
+    right=(given.scale_in_a_loop, given.scale_by_torch, given.scale_by_runs_of_good_steps),
     wrong=(
-        Wrong(scale_drops_to_a_tenth, caught_by=halves_on_each_bad_step),
-        Wrong(scale_stops_at_one, caught_by=halves_below_one),
-        Wrong(scale_doubles_each_good_step, caught_by=doubles_after_the_interval),
-        Wrong(scale_never_grows, caught_by=doubles_after_the_interval),
-        Wrong(scale_doubles_one_late, caught_by=doubles_after_the_interval),
-        Wrong(scale_counts_all_good_steps, caught_by=bad_step_starts_the_count_anew),
+        Wrong(given.scale_drops_to_a_tenth, caught_by=halves_on_each_bad_step),
+        Wrong(given.scale_stops_at_one, caught_by=halves_below_one),
+        Wrong(given.scale_doubles_each_good_step, caught_by=doubles_after_the_interval),
+        Wrong(given.scale_never_grows, caught_by=doubles_after_the_interval),
+        Wrong(given.scale_doubles_one_late, caught_by=doubles_after_the_interval),
+        Wrong(given.scale_stops_doubling, caught_by=doubles_after_the_interval),
+        Wrong(given.scale_in_whole_numbers, caught_by=halves_on_each_bad_step),
+        Wrong(given.scale_counts_all_good_steps, caught_by=bad_step_starts_the_count_anew),
+        Wrong(given.scale_counts_bad_steps_as_steps, caught_by=any_run_of_steps),
+        Wrong(given.scale_keeps_the_count, caught_by=bad_step_starts_the_count_anew),
+        Wrong(given.scale_capped, caught_by=any_run_of_steps),
+        Wrong(given.scale_at_every_step, caught_by=gives_a_number),
+        Wrong(given.scale_that_eats_the_steps, caught_by=leaves_its_inputs_alone),
     ),
+    form=gives_a_number,
 )

@@ -6,6 +6,7 @@ import functools
 import torch
 from torch import nn
 
+from course_utils import zoo
 from course_utils.reproductions.gemma_dpo import load_gemma
 
 SUMS = torch.arange(60).remainder(47).reshape(3, 20) + 11  # token ids; any will do
@@ -28,13 +29,30 @@ def sick() -> nn.Module:
     return copy.deepcopy(_loaded(None))
 
 
+@functools.cache
+def texts_of_the_lesson() -> dict[str, torch.Tensor]:
+    """The padded batch in which the lesson measures, and two more like it."""
+    tokenizer = zoo.load_tokenizer("tiny-gemma3")
+    pairs = [p for seed in range(3) for p in zoo.arithmetic.preferences(16, seed, split="test")]
+    chats = [p["prompt"] + p["chosen"] for p in pairs]
+    texts = [tokenizer.apply_chat_template(chat, tokenize=False) for chat in chats]
+    return dict(tokenizer(texts, padding=True, return_tensors="pt"))
+
+
 @torch.no_grad()
 def logits_of(model: nn.Module) -> torch.Tensor:
     return model(**BATCH).logits.float()
 
 
-def half_precision():
-    return torch.autocast("cpu", dtype=torch.float16)
+@torch.no_grad()
+def logits_in_half(model: nn.Module) -> torch.Tensor:
+    """Under float16 autocast."""
+    with half_precision():
+        return model(**BATCH).logits.float()
+
+
+def half_precision(*, enabled: bool = True):
+    return torch.autocast("cpu", dtype=torch.float16, enabled=enabled)
 
 
 def furthest(got: torch.Tensor, want: torch.Tensor) -> float:

@@ -16,6 +16,7 @@ from course_utils.exercises.lesson_06.rule import RULE
 from course_utils.exercises.lesson_06.saved_adapter import ADAPTER
 from course_utils.exercises.lesson_06.silent import SILENT
 from course_utils.exercises.lesson_06.smooth_loss import SMOOTH
+from course_utils.exercises.lesson_06.unseen import UNSEEN
 
 WHICH_ELEMENT = Prediction(
     id="06.a",
@@ -55,7 +56,7 @@ LOG_TELLS = Prediction(
 LESSON = Lesson(
     stem="06_grad_fn",
     title="Element 0 of tensors does not require grad and does not have a grad_fn",
-    minutes=55,
+    minutes=80,
     exercises=(
         BARE,
         SILENT,
@@ -67,6 +68,7 @@ LESSON = Lesson(
         SMOOTH,
         ADAPTER,
         FIX,
+        UNSEEN,
         QUIZ,
     ),
     predictions=(WHICH_ELEMENT, WITH_HEAD, LOG_TELLS),

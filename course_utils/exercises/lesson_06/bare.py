@@ -1,28 +1,33 @@
 """Exercise 06.1: one frozen embedding, one checkpointed block, and a gradient that arrives."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint
 
+from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     backward_fails,
     gradients_differ,
     known_warnings_ignored,
+    loss_form,
+    value_differs,
 )
 from course_utils.reproductions.small_models import seeded
 
-IDS = torch.tensor([3, 1, 4, 1])
+INSIDE = 6  # the width inside the block, which no tensor outside it has
 
 
 class _Block(nn.Sequential):
     """A block that counts how often it is computed."""
 
     def __init__(self) -> None:
-        super().__init__(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
+        super().__init__(nn.Linear(4, INSIDE), nn.Tanh(), nn.Linear(INSIDE, 2))
         self.num_calls = 0
 
     def forward(self, hidden):
@@ -30,47 +35,107 @@ class _Block(nn.Sequential):
         return super().forward(hidden)
 
 
-def _parts() -> tuple[nn.Embedding, _Block]:
-    embedding, block = seeded(lambda: (nn.Embedding(10, 4), _Block()))
-    return embedding.requires_grad_(False), block
+@dataclass(frozen=True)
+class _Given:
+    name: str
+    ids: torch.Tensor
+    seed: int
+    dtype: torch.dtype = torch.float32
+
+    def parts(self) -> tuple[nn.Embedding, _Block]:
+        embedding, block = seeded(lambda: (nn.Embedding(10, 4), _Block()), self.seed)
+        return embedding.requires_grad_(False).to(self.dtype), block.to(self.dtype)
 
 
-def _runs(checkpointed_loss) -> tuple[str | None, nn.Embedding, _Block]:
-    """What backward() says to the student's loss, and the two modules after it."""
-    embedding, block = _parts()
+GIVEN = (
+    _Given("4 ids", torch.tensor([3, 1, 4, 1]), 0),
+    _Given("1 id", torch.tensor([7]), 1),
+    _Given("ids of shape (2, 3)", torch.tensor([[3, 1, 4], [1, 5, 9]]), 2),
+    _Given("ids of shape (2, 1), float64", torch.tensor([[2], [6]]), 3, torch.float64),
+)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One forward and backward pass of the student's loss."""
+
+    given: _Given
+    fails: str | None
+    loss: torch.Tensor
+    embedding: nn.Embedding
+    block: _Block
+    calls: tuple[int, int]  # of the block, in forward and in backward
+    num_kept: int  # activations of the block's inside that wait for backward
+
+
+def _step(checkpointed_loss, given: _Given) -> _Step:
+    embedding, block = given.parts()
+    kept = []
+
+    def pack(tensor):
+        kept.append(tuple(tensor.shape))
+        return tensor
+
     with known_warnings_ignored():
-        saw = backward_fails(checkpointed_loss(embedding, block, IDS))
-    return saw, embedding, block
+        with saved_tensors_hooks(pack, lambda tensor: tensor):
+            loss = checkpointed_loss(embedding, block, given.ids)
+        in_forward, num_kept = block.num_calls, sum(s[-1:] == (INSIDE,) for s in kept)
+        fails = backward_fails(loss)
+    calls = in_forward, block.num_calls - in_forward
+    return _Step(given, fails, loss, embedding, block, calls, num_kept)
 
 
-def runs_backward(checkpointed_loss) -> str | None:
-    saw, _, _ = _runs(checkpointed_loss)
-    return saw
+def _look_at_each(look):
+    """A criterion on every given input, from one on a single step."""
 
-
-def block_gets_its_gradient(checkpointed_loss) -> str | None:
-    saw, _, block = _runs(checkpointed_loss)
-    if saw:
-        return NOTHING_YET
-    same_embedding, same_block = _parts()
-    same_block(same_embedding(IDS)).sum().backward()
-    return gradients_differ(block, same_block)
-
-
-def embedding_stays_frozen(checkpointed_loss) -> str | None:
-    _, embedding, _ = _runs(checkpointed_loss)
-    if embedding.weight.requires_grad or embedding.weight.grad is not None:
-        return f"embedding.weight.requires_grad is {embedding.weight.requires_grad} afterwards"
-    return None
-
-
-def block_is_recomputed(checkpointed_loss) -> str | None:
-    saw, _, block = _runs(checkpointed_loss)
-    if saw:
-        return NOTHING_YET
-    if block.num_calls == 2:
+    def look_everywhere(checkpointed_loss) -> str | None:
+        for given in GIVEN:
+            if seen := look(_step(checkpointed_loss, given)):
+                return f"with {given.name}: {seen}"
         return None
-    return f"forward and backward computed the block {block.num_calls} time(s), not twice"
+
+    look_everywhere.__name__ = look.__name__
+    return look_everywhere
+
+
+def returns_a_loss(checkpointed_loss) -> str | None:
+    with known_warnings_ignored():
+        return loss_form(checkpointed_loss(*GIVEN[0].parts(), GIVEN[0].ids))
+
+
+@_look_at_each
+def runs_backward(step: _Step) -> str | None:
+    return step.fails
+
+
+@_look_at_each
+def is_the_sum(step: _Step) -> str | None:
+    embedding, block = step.given.parts()
+    return value_differs(step.loss, block(embedding(step.given.ids)).sum(), name="the sum")
+
+
+@_look_at_each
+def block_gets_its_gradient(step: _Step) -> str | None:
+    if step.fails:
+        return NOTHING_YET
+    same_embedding, same_block = step.given.parts()
+    same_block(same_embedding(step.given.ids)).sum().backward()
+    return gradients_differ(step.block, same_block)
+
+
+@_look_at_each
+def block_is_recomputed(step: _Step) -> str | None:
+    if step.fails:
+        return NOTHING_YET
+    if step.calls != (1, 1):
+        forward, backward = step.calls
+        return (
+            f"the block is computed {forward} time(s) in the forward pass and {backward} in the "
+            "backward pass; a checkpoint computes it once in each"
+        )
+    if step.num_kept:
+        return f"{step.num_kept} activation(s) of the block's inside are kept until backward()"
+    return None
 
 
 def loss_without_reentering(embedding, block, ids):
@@ -87,6 +152,15 @@ def loss_with_marking_hook(embedding, block, ids):
     hidden = embedding(ids)
     hook.remove()
     return checkpoint(block, hidden, use_reentrant=True).sum()
+
+
+def loss_with_both_parts_inside(embedding, block, ids):
+    return checkpoint(lambda ids: block(embedding(ids)).sum(), ids, use_reentrant=False)
+
+
+def loss_with_a_dummy_input(embedding, block, ids):
+    dummy = torch.zeros((), requires_grad=True)
+    return checkpoint(lambda h, _: block(h), embedding(ids), dummy, use_reentrant=True).sum()
 
 
 def loss_as_it_was(embedding, block, ids):
@@ -106,6 +180,18 @@ def loss_with_trainable_embedding(embedding, block, ids):
     return loss_as_it_was(embedding, block, ids)
 
 
+def loss_that_leaves_its_hook(embedding, block, ids):
+    embedding.register_forward_hook(lambda _m, _i, output: output.requires_grad_())
+    return loss_as_it_was(embedding, block, ids)
+
+
+def loss_with_embedding_thawed_for_a_moment(embedding, block, ids):
+    embedding.requires_grad_(True)
+    loss = loss_as_it_was(embedding, block, ids)
+    embedding.requires_grad_(False)
+    return loss
+
+
 def loss_without_checkpoint(embedding, block, ids):
     return block(embedding(ids)).sum()
 
@@ -113,6 +199,30 @@ def loss_without_checkpoint(embedding, block, ids):
 def loss_with_block_marked(embedding, block, ids):
     block.requires_grad_(True)
     return loss_as_it_was(embedding, block, ids)
+
+
+def loss_with_discarded_checkpoint(embedding, block, ids):
+    checkpoint(block, embedding(ids), use_reentrant=True)
+    return block(embedding(ids)).sum()
+
+
+def loss_that_only_computes_twice(embedding, block, ids):
+    hidden = embedding(ids)
+    out = block(hidden)
+    out.register_hook(lambda _grad: (block(hidden), None)[1])
+    return out.sum()
+
+
+def loss_as_a_mean(embedding, block, ids):
+    return checkpoint(block, embedding(ids), use_reentrant=False).mean()
+
+
+def loss_not_summed(embedding, block, ids):
+    return checkpoint(block, embedding(ids), use_reentrant=False)
+
+
+def loss_as_a_number(embedding, block, ids):
+    return loss_without_reentering(embedding, block, ids).item()
 
 
 BARE = Exercise(
@@ -127,9 +237,10 @@ BARE = Exercise(
     hints=(
         "Of the tensors that go into the checkpoint, which requires grad?",
         "Either some input has to require grad, or the checkpoint must not depend on its inputs.",
-        "An activation can be marked as a weight can: tensor.requires_grad_(). Or look at the "
-        "other value of use_reentrant.",
+        "The second way is one argument of checkpoint(...). The first marks `hidden`, between the "
+        "embedding and the checkpoint: which method of a tensor does that?",
     ),
+    form=returns_a_loss,
     criteria=(
         Criterion(
             "loss.backward() runs.",
@@ -138,31 +249,44 @@ BARE = Exercise(
             next="print requires_grad of the checkpoint's input and of its output",
         ),
         Criterion(
+            "The loss is the sum of the block's output.",
+            is_the_sum,
+            why="a mended graph must not change what is trained",
+            next="compare with block(embedding(ids)).sum()",
+        ),
+        Criterion(
             "The block's weights get the gradient that they get without a checkpoint.",
             block_gets_its_gradient,
             why="an error that is gone is not yet a gradient that arrives",
             next="mend the graph before the checkpoint, not after it",
         ),
         Criterion(
-            "The embedding stays frozen.",
-            embedding_stays_frozen,
-            why="its optimizer state would cost more memory than the checkpoint saves",
-            next="the graph may begin at a tensor that is no weight",
-        ),
-        Criterion(
-            "The block is computed again in the backward pass.",
+            "The block is computed again in the backward pass, and nothing inside it is kept.",
             block_is_recomputed,
             why="that is what saves the memory; without it you have given up checkpointing",
-            next="keep the call of checkpoint(...), and let a gradient come back to its output",
+            next="the loss has to be made from what checkpoint(...) returns",
         ),
     ),
-    right=(loss_without_reentering, loss_with_marked_input, loss_with_marking_hook),
+    right=(
+        loss_without_reentering,
+        loss_with_marked_input,
+        loss_with_marking_hook,
+        loss_with_both_parts_inside,
+        loss_with_a_dummy_input,
+        loss_with_embedding_thawed_for_a_moment,
+    ),
     wrong=(
+        Wrong(loss_as_a_number, caught_by=returns_a_loss),
+        Wrong(loss_not_summed, caught_by=returns_a_loss),
         Wrong(loss_as_it_was, caught_by=runs_backward),
         Wrong(loss_with_block_marked, caught_by=runs_backward),
+        Wrong(loss_as_a_mean, caught_by=is_the_sum),
         Wrong(loss_marked_itself, caught_by=block_gets_its_gradient),
         Wrong(loss_with_marked_output, caught_by=block_gets_its_gradient),
-        Wrong(loss_with_trainable_embedding, caught_by=embedding_stays_frozen),
+        Wrong(loss_with_trainable_embedding, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(loss_that_leaves_its_hook, caught_by=checking.leaves_its_inputs_alone),
         Wrong(loss_without_checkpoint, caught_by=block_is_recomputed),
+        Wrong(loss_with_discarded_checkpoint, caught_by=block_is_recomputed),
+        Wrong(loss_that_only_computes_twice, caught_by=block_is_recomputed),
     ),
 )

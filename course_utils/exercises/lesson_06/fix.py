@@ -1,54 +1,104 @@
-"""Exercise 06.10: a configuration that is checked by training with it."""
+"""Exercise 06.10: a configuration that is checked by training with it, over three seeds."""
 
 from dataclasses import dataclass
 
+import torch
+
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import known_warnings_ignored
+from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
 from course_utils.reproductions.frozen_inputs import Outcome, outcome_of, reward_run
+
+SEEDS = (0, 1, 2)
+KEYS = (
+    "enable_input_require_grads",
+    "gradient_checkpointing",
+    "gradient_checkpointing_kwargs",
+    "task_type",
+    "dtype",
+    "bf16",
+    "learning_rate",
+    "optim",
+    "max_grad_norm",
+    "per_device_train_batch_size",
+    "gradient_accumulation_steps",
+)
+OF_THE_CHECKPOINT = "gradient_checkpointing_kwargs"
+SWITCHES = ("enable_input_require_grads", "gradient_checkpointing", "bf16")
+
+
+def no_argument_of_the_checkpoint(fix: dict) -> str | None:
+    if "use_reentrant" not in fix:
+        return None
+    return (
+        "'use_reentrant' is an argument of the checkpoint and no setting of its own; the setting "
+        f"that holds such arguments, as a dict, is {OF_THE_CHECKPOINT}"
+    )
+
+
+def values_have_their_types(fix: dict) -> str | None:
+    for name in SWITCHES:
+        if name in fix and not isinstance(fix[name], bool):
+            return f"{name} is {fix[name]!r}, where True or False is asked"
+    inner = fix.get(OF_THE_CHECKPOINT)
+    if inner is None:
+        return None
+    if not isinstance(inner, dict):
+        return f"{OF_THE_CHECKPOINT} is {inner!r}, where a dict is asked"
+    if others := [key for key in inner if key != "use_reentrant"]:
+        return f"{OF_THE_CHECKPOINT} holds {others[0]!r}; only use_reentrant is asked here"
+    if not isinstance(inner.get("use_reentrant", True), bool):
+        return f"use_reentrant is {inner['use_reentrant']!r}, where True or False is asked"
+    return None
+
+
+one_setting_of_the_run = both(
+    no_argument_of_the_checkpoint, only(*KEYS, at_most=1), values_have_their_types
+)
 
 
 @dataclass(frozen=True)
 class _Trained:
     outcome: Outcome
     is_checkpointed: bool
-    changes: tuple[str, ...]
 
 
-def train_with(fix: dict) -> _Trained:
-    """Train the silent reward run with the student's changes, three optimizer steps."""
-    with known_warnings_ignored():
-        trainer = reward_run(**fix)
-        outcome = outcome_of(trainer)
-    return _Trained(outcome, trainer.model.is_activation_checkpointing, tuple(fix))
+def train_with(fix: dict) -> OverSeeds:
+    """Train the silent reward run with the student's change, three optimizer steps a seed."""
+    settings = plain(fix)
+
+    def train(seed: int) -> _Trained:
+        with known_warnings_ignored():
+            trainer = reward_run(**settings, seed=seed)
+            outcome = outcome_of(trainer)
+        return _Trained(outcome, trainer.model.is_activation_checkpointing)
+
+    return OverSeeds(train, SEEDS)
 
 
-def does_not_raise(trained) -> str | None:
+@over_seeds
+def does_not_raise(trained: _Trained) -> str | None:
     return "the run raises the error of section 1" if trained.outcome.raised else None
 
 
-def head_is_trained(trained) -> str | None:
+@over_seeds
+def head_is_trained(trained: _Trained) -> str | None:
     if trained.outcome.raised:
         return "nothing was trained"
-    if trained.outcome.others_moved:
-        return None
-    return "no weight of `score` moved"
+    return None if trained.outcome.others_moved else "no weight of `score` moved"
 
 
-def adapters_move(trained) -> str | None:
+@over_seeds
+def adapters_move(trained: _Trained) -> str | None:
     outcome = trained.outcome
     if outcome.num_moved == outcome.num_adapters > 0:
         return None
     return f"{outcome.num_moved} of {outcome.num_adapters} lora_B matrices moved"
 
 
-def memory_is_still_saved(trained) -> str | None:
+@over_seeds
+def memory_is_still_saved(trained: _Trained) -> str | None:
     return None if trained.is_checkpointed else "no layer is checkpointed in this run"
-
-
-def nothing_else_is_changed(trained) -> str | None:
-    if len(trained.changes) <= 1:
-        return None
-    return f"{len(trained.changes)} settings are changed: {', '.join(trained.changes)}"
 
 
 FIX = Exercise(
@@ -63,8 +113,10 @@ FIX = Exercise(
     hints=(
         "Of the four facts in your rule, which can you change and keep base, head and memory?",
         "Two are left: how the checkpoint works, and whether its inputs are marked.",
-        "gradient_checkpointing_kwargs takes use_reentrant; or set enable_input_require_grads.",
+        "Section 8 tried both on the GRPO run, and both trained. Here one is a switch of its own; "
+        "the other is an argument of the checkpoint, in a dict inside your dict.",
     ),
+    form=one_setting_of_the_run,
     criteria=(
         Criterion(
             "The run does not raise.",
@@ -90,29 +142,33 @@ FIX = Exercise(
             why="switching it off works, and brings back the memory that the table showed",
             next="another kind of checkpointing needs no marked inputs",
         ),
-        Criterion(
-            "Nothing else is changed.",
-            nothing_else_is_changed,
-            why="with two changes at once nobody knows which of them mended the run",
-            next="leave one out and check again",
-        ),
     ),
     right=(
         {"gradient_checkpointing_kwargs": {"use_reentrant": False}},
         {"enable_input_require_grads": True},
+        {"gradient_checkpointing_kwargs": None},  # today's default is not reentrant
     ),
     wrong=(
+        Wrong({"use_reentrant": False}, caught_by=one_setting_of_the_run),
+        Wrong({"callbacks": [print]}, caught_by=one_setting_of_the_run),
+        Wrong({"seed": 7}, caught_by=one_setting_of_the_run),
+        Wrong({"gradient_checkpointing_kwargs": False}, caught_by=one_setting_of_the_run),
+        Wrong(
+            {"gradient_checkpointing_kwargs": {"use_reentrant": "False"}},
+            caught_by=one_setting_of_the_run,
+        ),
+        Wrong(
+            {"enable_input_require_grads": True, "learning_rate": 1e-2},
+            caught_by=one_setting_of_the_run,
+        ),
         Wrong({"task_type": None}, caught_by=does_not_raise),
         Wrong({"learning_rate": 1e-20}, caught_by=head_is_trained),
         Wrong({}, caught_by=adapters_move),
         Wrong({"learning_rate": 5e-2}, caught_by=adapters_move),
         Wrong({"bf16": True}, caught_by=adapters_move),
-        Wrong({"dtype": "bfloat16"}, caught_by=adapters_move),
+        Wrong({"dtype": torch.bfloat16}, caught_by=adapters_move),
+        Wrong({"optim": "sgd"}, caught_by=adapters_move),
         Wrong({"gradient_checkpointing": False}, caught_by=memory_is_still_saved),
-        Wrong(
-            {"enable_input_require_grads": True, "learning_rate": 1e-2},
-            caught_by=nothing_else_is_changed,
-        ),
     ),
     run=train_with,
     time_limit_s=120.0,

@@ -2,37 +2,74 @@
 
 from collections.abc import Callable
 
+import torch
 from torch.nn.functional import cross_entropy
 
+from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
+    SITUATIONS,
+    Situation,
     backward_fails,
     gradients_differ,
+    in_every_situation,
+    loss_form,
     names_with_gradient,
+    value_differs,
 )
-from course_utils.reproductions.small_models import classifier, examples
+from course_utils.fingerprint import changed, fingerprint
 
 
-def runs_backward(head_loss) -> str | None:
-    return backward_fails(head_loss(classifier(), *examples()))
+def returns_a_loss(head_loss) -> str | None:
+    situation = SITUATIONS[0]
+    return loss_form(head_loss(situation.model(), situation.x(), situation.y()))
 
 
-def head_gets_its_gradient(head_loss) -> str | None:
-    model, same_model = classifier(), classifier()
-    if backward_fails(head_loss(model, *examples())):
+@in_every_situation
+def runs_backward(head_loss, at: Situation) -> str | None:
+    return backward_fails(head_loss(at.model(), at.x(), at.y()))
+
+
+@in_every_situation
+def is_the_cross_entropy(head_loss, at: Situation) -> str | None:
+    want = cross_entropy(at.model()(at.x()), at.y())
+    return value_differs(head_loss(at.model(), at.x(), at.y()), want, name="the cross entropy")
+
+
+@in_every_situation
+def head_gets_its_gradient(head_loss, at: Situation) -> str | None:
+    model, same_model = at.model(), at.model()
+    if backward_fails(head_loss(model, at.x(), at.y())):
         return NOTHING_YET
-    x, y = examples()
-    cross_entropy(same_model(x), y).backward()
+    cross_entropy(same_model(at.x()), at.y()).backward()
     return gradients_differ(model.head, same_model.head)
 
 
-def body_gets_none(head_loss) -> str | None:
-    model = classifier()
-    if backward_fails(head_loss(model, *examples())):
+@in_every_situation
+def body_gets_none(head_loss, at: Situation) -> str | None:
+    model = at.model()
+    if backward_fails(head_loss(model, at.x(), at.y())):
         return NOTHING_YET
     reached = names_with_gradient(model.body)
     return f"body parameters with a gradient: {', '.join(reached)}" if reached else None
+
+
+@in_every_situation
+def only_freezes(head_loss, at: Situation) -> str | None:
+    """Freezing, and a body in evaluation mode, are part of the task; nothing else is."""
+    model = at.model()
+    before = _apart_from_freezing(model)
+    head_loss(model, at.x(), at.y())
+    if place := changed(before, _apart_from_freezing(model)):
+        return f"{place} is not what it was before the call"
+    return None
+
+
+def _apart_from_freezing(model) -> dict[str, object]:
+    places = fingerprint(model, "the model").items()
+    allowed = ("requires_grad of", "the mode of `body")
+    return {place: seen for place, seen in places if not place.startswith(allowed)}
 
 
 def head_loss_with_frozen_body(model, x, y):
@@ -73,6 +110,43 @@ def head_loss_with_frozen_head(model, x, y):
     return cross_entropy(model(x), y)
 
 
+def head_loss_without_recording_the_body(model, x, y):
+    with torch.no_grad():
+        features = model.body(x)
+    return cross_entropy(model.head(features), y)
+
+
+def head_loss_by_freezing_the_first_layer(model, x, y):
+    model.body[0].requires_grad_(False)
+    return cross_entropy(model(x), y)
+
+
+def head_loss_as_a_sum(model, x, y):
+    model.body.requires_grad_(False)
+    return cross_entropy(model(x), y, reduction="sum")
+
+
+def head_loss_as_a_number(model, x, y):
+    return head_loss_with_frozen_body(model, x, y).item()
+
+
+def head_loss_and_evaluates(model, x, y):
+    model.eval()
+    return head_loss_with_frozen_body(model, x, y)
+
+
+def head_loss_and_backward(model, x, y):
+    loss = head_loss_with_frozen_body(model, x, y)
+    loss.backward(retain_graph=True)
+    return loss
+
+
+def head_loss_with_weight_only(model, x, y):
+    model.requires_grad_(False)
+    model.head.weight.requires_grad_(True)
+    return cross_entropy(model(x), y)
+
+
 HEAD = Exercise(
     id="06.5",
     name="HEAD",
@@ -85,14 +159,28 @@ HEAD = Exercise(
     hints=(
         "Which of the two parts is meant to learn?",
         "requires_grad_(False) on a module reaches every parameter inside it.",
-        "Freeze model.body instead of model.",
+        "The call is right, and it is made on too much. Which attribute of `model` stays?",
     ),
+    form=returns_a_loss,
+    may_change=(0,),
     criteria=(
         Criterion(
             "loss.backward() runs.",
             runs_backward,
             why="a loss needs at least one trainable weight behind it",
             next="count the parameters that require grad before the forward pass",
+        ),
+        Criterion(
+            "The loss is the cross entropy.",
+            is_the_cross_entropy,
+            why="a mended graph must not change what is trained",
+            next="return cross_entropy(model(x), y), the mean over the examples",
+        ),
+        Criterion(
+            "It freezes, and leaves everything else of the model as it was.",
+            only_freezes,
+            why="the caller trains the same model, in its mode and with its gradients",
+            next="backward(), eval() and hooks are the caller's affair",
         ),
         Criterion(
             "The head gets the gradient of the loss.",
@@ -104,14 +192,25 @@ HEAD = Exercise(
             "The body gets none.",
             body_gets_none,
             why="the body was to stay as it is",
-            next="freeze the part instead of nothing",
+            next="freeze every layer of the body, however many it has",
         ),
     ),
-    right=(head_loss_with_frozen_body, head_loss_by_thawing, head_loss_by_detaching),
+    right=(
+        head_loss_with_frozen_body,
+        head_loss_by_thawing,
+        head_loss_by_detaching,
+        head_loss_without_recording_the_body,
+    ),
     wrong=(
+        Wrong(head_loss_as_a_number, caught_by=returns_a_loss),
+        Wrong(head_loss_as_a_sum, caught_by=is_the_cross_entropy),
+        Wrong(head_loss_with_weight_only, caught_by=head_gets_its_gradient),
+        Wrong(head_loss_by_freezing_the_first_layer, caught_by=body_gets_none),
+        Wrong(head_loss_and_evaluates, caught_by=only_freezes),
+        Wrong(head_loss_and_backward, caught_by=only_freezes),
         Wrong(head_loss_as_it_was, caught_by=runs_backward),
         Wrong(head_loss_marked, caught_by=head_gets_its_gradient),
-        Wrong(head_loss_with_marked_features, caught_by=head_gets_its_gradient),
+        Wrong(head_loss_with_marked_features, caught_by=checking.leaves_its_inputs_alone),
         Wrong(head_loss_with_frozen_head, caught_by=head_gets_its_gradient),
         Wrong(head_loss_with_nothing_frozen, caught_by=body_gets_none),
     ),

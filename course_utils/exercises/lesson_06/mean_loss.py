@@ -5,41 +5,53 @@ from collections.abc import Callable
 import torch
 from torch.nn.functional import cross_entropy
 
+from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
+    SITUATIONS,
+    Situation,
     backward_fails,
-    first,
     gradients_differ,
+    in_every_situation,
+    loss_form,
     names_without_gradient,
+    value_differs,
 )
-from course_utils.reproductions.small_models import classifier, examples
 
 
-def runs_backward(mean_loss) -> str | None:
-    return backward_fails(mean_loss(classifier(), *examples()))
+def returns_a_loss(mean_loss) -> str | None:
+    at = SITUATIONS[0]
+    return loss_form(mean_loss(at.model(), at.x(), at.y()))
 
 
-def all_weights_are_reached(mean_loss) -> str | None:
-    model = classifier()
-    if backward_fails(mean_loss(model, *examples())):
+@in_every_situation
+def runs_backward(mean_loss, at: Situation) -> str | None:
+    return backward_fails(mean_loss(at.model(), at.x(), at.y()))
+
+
+@in_every_situation
+def is_the_mean(mean_loss, at: Situation) -> str | None:
+    want = cross_entropy(at.model()(at.x()), at.y())
+    return value_differs(mean_loss(at.model(), at.x(), at.y()), want, name="the mean")
+
+
+@in_every_situation
+def all_weights_are_reached(mean_loss, at: Situation) -> str | None:
+    model = at.model()
+    if backward_fails(mean_loss(model, at.x(), at.y())):
         return NOTHING_YET
     starved = names_without_gradient(model)
     return f"no gradient reaches {', '.join(starved)}" if starved else None
 
 
-def _gradient_differs(mean_loss, num_examples: int) -> str | None:
-    model, same_model = classifier(), classifier()
-    x, y = examples(num_examples)
-    if backward_fails(mean_loss(model, x, y)) or names_without_gradient(model):
+@in_every_situation
+def gradient_is_that_of_the_mean(mean_loss, at: Situation) -> str | None:
+    model, same_model = at.model(), at.model()
+    if backward_fails(mean_loss(model, at.x(), at.y())) or names_without_gradient(model):
         return NOTHING_YET
-    cross_entropy(same_model(x), y).backward()
-    saw = gradients_differ(model, same_model)
-    return f"with {num_examples} examples, {saw}" if saw else None
-
-
-def gradient_is_that_of_the_mean(mean_loss) -> str | None:
-    return first(_gradient_differs(mean_loss, num) for num in (1, 4, 6))
+    cross_entropy(same_model(at.x()), at.y()).backward()
+    return gradients_differ(model, same_model)
 
 
 def mean_loss_at_once(model, x, y):
@@ -79,6 +91,42 @@ def mean_loss_of_the_last(model, x, y):
     return cross_entropy(model(x[-1]), y[-1])
 
 
+def mean_loss_running(model, x, y):
+    total = 0
+    for one, label in zip(x, y, strict=True):
+        total = total + cross_entropy(model(one), label) / len(y)
+    return total
+
+
+def mean_loss_with_detached_total(model, x, y):
+    total = torch.zeros((), dtype=x.dtype)
+    for one, label in zip(x, y, strict=True):
+        total = total.detach() + cross_entropy(model(one), label) / len(y)
+    return total
+
+
+def mean_loss_as_a_number(model, x, y):
+    return mean_loss_at_once(model, x, y).item()
+
+
+def mean_loss_per_example(model, x, y):
+    return cross_entropy(model(x), y, reduction="none")
+
+
+def mean_loss_over_six(model, x, y):
+    return mean_loss_summed(model, x, y) / 6
+
+
+def mean_loss_of_the_head_only(model, x, y):
+    return cross_entropy(model.head(model.body(x).detach()), y)
+
+
+def mean_loss_and_backward(model, x, y):
+    loss = mean_loss_at_once(model, x, y)
+    loss.backward(retain_graph=True)
+    return loss
+
+
 MEAN = Exercise(
     id="06.7",
     name="MEAN",
@@ -91,14 +139,22 @@ MEAN = Exercise(
     hints=(
         "What type has the thing that is added up?",
         ".item() and .tolist() give plain numbers; torch.tensor(...) starts a new graph.",
-        "Add the tensors themselves and divide the sum, or stack them and take the mean.",
+        "Two things in snippet 3 leave the graph: one in the loop, one in the last line. The sum "
+        "of tensors, divided by their number, needs neither.",
     ),
+    form=returns_a_loss,
     criteria=(
         Criterion(
             "loss.backward() runs.",
             runs_backward,
             why="a float remembers no model",
             next="keep the losses as tensors until backward() is over",
+        ),
+        Criterion(
+            "The loss is the mean cross entropy over the examples.",
+            is_the_mean,
+            why="a sum grows with the batch, and the learning rate with it",
+            next="divide by the number of examples that are given",
         ),
         Criterion(
             "Every weight gets a gradient.",
@@ -109,17 +165,23 @@ MEAN = Exercise(
         Criterion(
             "The gradient is that of the mean.",
             gradient_is_that_of_the_mean,
-            why="a sum grows with the batch, and the learning rate with it",
-            next="divide by the number of examples",
+            why="the value can be that of the mean and the gradient that of one example",
+            next="detach nothing on the way, the running total neither",
         ),
     ),
-    right=(mean_loss_of_tensors, mean_loss_at_once),
+    right=(mean_loss_of_tensors, mean_loss_at_once, mean_loss_running),
     wrong=(
+        Wrong(mean_loss_as_a_number, caught_by=returns_a_loss),
+        Wrong(mean_loss_per_example, caught_by=returns_a_loss),
         Wrong(mean_loss_as_it_was, caught_by=runs_backward),
         Wrong(mean_loss_detached, caught_by=runs_backward),
         Wrong(mean_loss_marked, caught_by=all_weights_are_reached),
         Wrong(mean_loss_of_marked_numbers, caught_by=all_weights_are_reached),
-        Wrong(mean_loss_summed, caught_by=gradient_is_that_of_the_mean),
-        Wrong(mean_loss_of_the_last, caught_by=gradient_is_that_of_the_mean),
+        Wrong(mean_loss_of_the_head_only, caught_by=all_weights_are_reached),
+        Wrong(mean_loss_summed, caught_by=is_the_mean),
+        Wrong(mean_loss_over_six, caught_by=is_the_mean),
+        Wrong(mean_loss_of_the_last, caught_by=is_the_mean),
+        Wrong(mean_loss_with_detached_total, caught_by=gradient_is_that_of_the_mean),
+        Wrong(mean_loss_and_backward, caught_by=checking.leaves_its_inputs_alone),
     ),
 )

@@ -5,13 +5,17 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 WHY = "the words of the message are the same for all five, and the remedies are not"
 CAUSES = {"1": "d", "2": "e", "3": "c", "4": "a", "5": "b"}
-SNIPPETS = {
-    "1": "the head on a frozen body",
-    "2": "close to a reference",
-    "3": "the mean over examples",
-    "4": "fewer wrong answers",
-    "5": "a saved adapter",
-}
+LETTERS = "abcde"
+
+
+def five_letters(causes) -> str | None:
+    keys = {str(key) for key in causes}
+    if keys != set(CAUSES):
+        return f"the keys are {sorted(keys)}, and the five snippets are {sorted(CAUSES)}"
+    for key, letter in causes.items():
+        if str(letter).strip().lower() not in tuple(LETTERS):
+            return f"{letter!r} for {key} is not one of the letters {', '.join(LETTERS)}"
+    return None
 
 
 def names_first(causes) -> str | None:
@@ -49,6 +53,7 @@ NAMES = Exercise(
         "is the last operation one that has a derivative?",
         "Snippet 1 is d, and 4 is a. Which of the others makes plain numbers on the way?",
     ),
+    form=five_letters,
     criteria=(
         Criterion(
             "Snippet 1 is named rightly.",
@@ -81,13 +86,21 @@ NAMES = Exercise(
             next="look up what from_pretrained assumes about your plans",
         ),
     ),
-    right=(CAUSES, {number: letter.upper() for number, letter in CAUSES.items()}),
+    right=(
+        CAUSES,
+        {number: letter.upper() for number, letter in CAUSES.items()},
+        {int(number): letter for number, letter in CAUSES.items()},
+    ),
     wrong=(
+        Wrong({}, caught_by=five_letters),
+        Wrong({k: v for k, v in CAUSES.items() if k != "5"}, caught_by=five_letters),
+        Wrong(CAUSES | {"3": "f"}, caught_by=five_letters),
+        Wrong(CAUSES | {"4": ["a"]}, caught_by=five_letters),
         Wrong(CAUSES | {"1": "b"}, caught_by=names_first),
+        Wrong(dict(zip("12345", "aaaaa", strict=True)), caught_by=names_first),
         Wrong(CAUSES | {"2": "c"}, caught_by=names_second),
         Wrong(CAUSES | {"3": "e"}, caught_by=names_third),
         Wrong(CAUSES | {"4": "c"}, caught_by=names_fourth),
         Wrong(CAUSES | {"5": "d"}, caught_by=names_fifth),
-        Wrong({}, caught_by=names_first),
     ),
 )

@@ -41,6 +41,16 @@ def outcome_by_running(
     return "silent" if adapter.grad is None else "trains"
 
 
+WORDS = ("trains", "error", "silent")
+
+
+def says_one_of_three_words(outcome) -> str | None:
+    got = outcome(True, False, False, False)
+    if isinstance(got, str) and got in WORDS:
+        return None
+    return f"it returns {got!r}, where one of {', '.join(map(repr, WORDS))} is asked"
+
+
 def _first_difference(outcome, which: str) -> str | None:
     for facts in product((True, False), repeat=len(FACTS)):
         want = outcome_by_running(*facts)
@@ -100,6 +110,32 @@ def outcome_by_base(base_frozen, reentrant, inputs_marked, head_trained):
     return "error" if base_frozen and not inputs_marked else "trains"
 
 
+def outcome_by_counting(base_frozen, reentrant, inputs_marked, head_trained):
+    guards = [not base_frozen, not reentrant, inputs_marked]
+    return "trains" if any(guards) else ("error", "silent")[int(head_trained)]
+
+
+def outcome_as_a_boolean(base_frozen, reentrant, inputs_marked, head_trained):
+    return not base_frozen or not reentrant or inputs_marked
+
+
+def outcome_in_other_words(base_frozen, reentrant, inputs_marked, head_trained):
+    found = outcome_by_rule(base_frozen, reentrant, inputs_marked, head_trained)
+    return found.replace("trains", "healthy")
+
+
+def outcome_words_swapped(base_frozen, reentrant, inputs_marked, head_trained):
+    if not (base_frozen and reentrant) or inputs_marked:
+        return "trains"
+    return "error" if head_trained else "silent"
+
+
+def outcome_silent_for_every_head(base_frozen, reentrant, inputs_marked, head_trained):
+    if base_frozen and reentrant and head_trained:
+        return "silent"
+    return outcome_by_rule(base_frozen, reentrant, inputs_marked, head_trained)
+
+
 RULE = Exercise(
     id="06.3",
     name="RULE",
@@ -112,9 +148,10 @@ RULE = Exercise(
     hints=(
         "When is the graph cut at all? Three of the four facts decide that.",
         "Once it is cut: does anything above the cut still give the loss a grad_fn?",
-        "Cut means base_frozen and reentrant and not inputs_marked. Then head_trained decides "
-        "between silent and error.",
+        "Name the one combination of base_frozen, reentrant and inputs_marked that cuts. Only "
+        "there does head_trained matter: with it the loss has a grad_fn, without it none.",
     ),
+    form=says_one_of_three_words,
     criteria=(
         Criterion(
             "It knows every combination that trains.",
@@ -135,8 +172,12 @@ RULE = Exercise(
             next="think of the runs in section 11",
         ),
     ),
-    right=(outcome_by_rule, outcome_by_table),
+    right=(outcome_by_rule, outcome_by_table, outcome_by_counting),
     wrong=(
+        Wrong(outcome_as_a_boolean, caught_by=says_one_of_three_words),
+        Wrong(outcome_in_other_words, caught_by=says_one_of_three_words),
+        Wrong(outcome_silent_for_every_head, caught_by=knows_what_trains),
+        Wrong(outcome_words_swapped, caught_by=knows_the_error),
         Wrong(outcome_by_checkpoint, caught_by=knows_what_trains),
         Wrong(outcome_by_base, caught_by=knows_what_trains),
         Wrong(outcome_always_silent, caught_by=knows_the_error),

@@ -1,71 +1,115 @@
 """Exercise 06.9: a saved LoRA adapter that is to be trained further."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
+from torch import nn
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
+    SITUATIONS,
+    Situation,
     backward_fails,
+    in_every_situation,
     names_with_gradient,
 )
-from course_utils.reproductions.small_models import classifier, examples
+from course_utils.reproductions.small_models import seeded
 
 CONFIG = LoraConfig(r=2, target_modules=["body.0"])
 
 
-def _load(load_adapter):
-    """What the student's function makes of a fresh base and the folder of a trained adapter."""
-    adapter = get_peft_model(classifier(), CONFIG)
+@dataclass(frozen=True)
+class _Loaded:
+    """What the student's function made of a base and a folder, and how the folder was."""
+
+    model: object
+    saved: nn.Module
+    folder_before: dict[str, bytes]
+    folder_after: dict[str, bytes]
+
+
+@contextmanager
+def _saved_adapter(at: Situation) -> Iterator[tuple[str, nn.Module]]:
+    """The folder of a trained adapter on the body's layers, and the model that was saved."""
+    layers = [f"body.{2 * number}" for number in range(at.depth)]
+    config = LoraConfig(r=2 + at.seed, target_modules=layers)
+    adapter = seeded(lambda: get_peft_model(at.model(), config), at.seed)
     with torch.no_grad():
         for name, weight in adapter.named_parameters():
-            if "lora_B" in name:
-                weight.fill_(0.5)  # as a training run would have left it: not 0
+            if "lora_B" in name:  # as a training run would have left it: not 0
+                weight.copy_(seeded(lambda like=weight: torch.randn_like(like), at.seed))
     with tempfile.TemporaryDirectory() as folder:
         adapter.save_pretrained(folder)
-        return load_adapter(classifier(), folder), adapter
+        yield folder, adapter
 
 
-def _is_model(model: object) -> bool:
-    return isinstance(model, torch.nn.Module)
+def _files(folder: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
-def runs_backward(load_adapter) -> str | None:
-    model, _ = _load(load_adapter)
-    if not _is_model(model):
-        return f"it returns a {type(model).__name__}, where the model is asked"
-    return backward_fails(model(examples()[0]).square().sum())
+def _load(load_adapter, at: Situation) -> _Loaded:
+    with _saved_adapter(at) as (folder, saved):
+        before = _files(folder)
+        model = load_adapter(at.model(), folder)
+        return _Loaded(model, saved, before, _files(folder))
 
 
-def goes_on_from_what_was_saved(load_adapter) -> str | None:
-    model, saved = _load(load_adapter)
-    if not _is_model(model):
-        return NOTHING_YET
-    x, _ = examples()
-    difference = (model(x) - saved(x)).abs().max().item()
-    if difference < 1e-6:
+def _loss(model: nn.Module, at: Situation) -> torch.Tensor:
+    return model(at.x()).square().sum()
+
+
+def returns_a_model(load_adapter) -> str | None:
+    model = _load(load_adapter, SITUATIONS[0]).model
+    if isinstance(model, nn.Module):
+        return None
+    return f"it returns a {type(model).__name__}, where the model is asked"
+
+
+@in_every_situation
+def runs_backward(load_adapter, at: Situation) -> str | None:
+    return backward_fails(_loss(_load(load_adapter, at).model, at))
+
+
+@in_every_situation
+def goes_on_from_what_was_saved(load_adapter, at: Situation) -> str | None:
+    loaded = _load(load_adapter, at)
+    difference = (loaded.model(at.x()) - loaded.saved(at.x())).abs().max().item()
+    if difference < 1e-5:
         return None
     return f"its outputs differ from the saved model's by up to {difference:.2g}"
 
 
-def base_stays_frozen(load_adapter) -> str | None:
-    model, _ = _load(load_adapter)
-    if not _is_model(model):
-        return NOTHING_YET
+@in_every_situation
+def base_stays_frozen(load_adapter, at: Situation) -> str | None:
+    model = _load(load_adapter, at).model
     thawed = [n for n, p in model.named_parameters() if p.requires_grad and "lora_" not in n]
     return f"parameters of the base that require grad: {len(thawed)}" if thawed else None
 
 
-def both_matrices_learn(load_adapter) -> str | None:
-    model, _ = _load(load_adapter)
-    if not _is_model(model) or backward_fails(model(examples()[0]).square().sum()):
+@in_every_situation
+def every_matrix_learns(load_adapter, at: Situation) -> str | None:
+    loaded = _load(load_adapter, at)
+    if backward_fails(_loss(loaded.model, at)):
         return NOTHING_YET
-    reached = "".join(names_with_gradient(model))
-    missing = [half for half in ("lora_A", "lora_B") if half not in reached]
-    return f"no gradient reaches {' and '.join(missing)}" if missing else None
+    reached = names_with_gradient(loaded.model)
+    asked = [n for n, _ in loaded.saved.named_parameters() if "lora_" in n]
+    missing = [name for name in asked if name not in reached]
+    return f"no gradient reaches {', '.join(missing)}" if missing else None
+
+
+@in_every_situation
+def folder_stays_as_it_was(load_adapter, at: Situation) -> str | None:
+    loaded = _load(load_adapter, at)
+    names = loaded.folder_before.keys() | loaded.folder_after.keys()
+    before, after = loaded.folder_before, loaded.folder_after
+    other = sorted(name for name in names if before.get(name) != after.get(name))
+    return f"other than before the call: {', '.join(other)}" if other else None
 
 
 def load_for_training(base, folder):
@@ -106,6 +150,34 @@ def load_and_merge(base, folder):
     return PeftModel.from_pretrained(base, folder).merge_and_unload().requires_grad_(True)
 
 
+def load_and_activate(base, folder):
+    model = PeftModel.from_pretrained(base, folder)
+    model.set_adapter("default")
+    return model
+
+
+def load_and_thaw_the_first_layer(base, folder):
+    model = PeftModel.from_pretrained(base, folder)
+    for name, weight in model.named_parameters():
+        weight.requires_grad_("lora_" in name and "body.0" in name)
+    return model
+
+
+def load_and_save_again(base, folder):
+    model = load_for_training(base, folder)
+    (Path(folder) / "trainable").touch()
+    return model
+
+
+def load_and_return_its_name(base, folder):
+    PeftModel.from_pretrained(base, folder, is_trainable=True)
+    return folder
+
+
+def load_without_returning(base, folder):
+    PeftModel.from_pretrained(base, folder, is_trainable=True)
+
+
 ADAPTER = Exercise(
     id="06.9",
     name="ADAPTER",
@@ -118,8 +190,11 @@ ADAPTER = Exercise(
     hints=(
         "What does PEFT think you are going to do with a model that you load?",
         "model.train() switches dropout on; it does not touch requires_grad.",
-        "from_pretrained takes is_trainable.",
+        "Loading for more training is one more argument, a boolean, of the call you have. Its help "
+        "lists it third.",
     ),
+    form=returns_a_model,
+    may_change=(0,),
     criteria=(
         Criterion(
             "backward() runs on what the model returns.",
@@ -140,19 +215,29 @@ ADAPTER = Exercise(
             next="thaw the adapter's matrices only",
         ),
         Criterion(
-            "Both LoRA matrices get a gradient.",
-            both_matrices_learn,
+            "Every LoRA matrix gets a gradient, A and B of each layer.",
+            every_matrix_learns,
             why="with A frozen the adapter can only learn in the directions it already has",
-            next="A and B both belong to the adapter",
+            next="A and B of every layer belong to the adapter",
+        ),
+        Criterion(
+            "The saved folder stays as it was.",
+            folder_stays_as_it_was,
+            why="the next reader of the folder gets another adapter than the one that was saved",
+            next="loading needs to write nothing",
         ),
     ),
-    right=(load_for_training, load_and_thaw),
+    right=(load_for_training, load_and_thaw, load_and_activate),
     wrong=(
+        Wrong(load_and_return_its_name, caught_by=returns_a_model),
+        Wrong(load_without_returning, caught_by=returns_a_model),
         Wrong(load_as_it_was, caught_by=runs_backward),
         Wrong(load_in_training_mode, caught_by=runs_backward),
         Wrong(load_a_new_adapter, caught_by=goes_on_from_what_was_saved),
         Wrong(load_and_thaw_all, caught_by=base_stays_frozen),
         Wrong(load_and_merge, caught_by=base_stays_frozen),
-        Wrong(load_and_thaw_half, caught_by=both_matrices_learn),
+        Wrong(load_and_thaw_half, caught_by=every_matrix_learns),
+        Wrong(load_and_thaw_the_first_layer, caught_by=every_matrix_learns),
+        Wrong(load_and_save_again, caught_by=folder_stays_as_it_was),
     ),
 )

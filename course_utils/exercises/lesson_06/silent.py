@@ -5,8 +5,9 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
+from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.reproductions.small_models import seeded
+from course_utils.reproductions.small_models import classifier, examples, seeded
 
 ADAPTERS = ("layers.0.lora_A", "layers.0.lora_B", "layers.1.lora_A", "layers.1.lora_B")
 
@@ -39,15 +40,20 @@ def _after_backward(*, cut: str = "", lora_B: float = 0.5) -> nn.ModuleDict:
     return model
 
 
-def _differs(got: object, want: tuple[str, ...], *, given: str) -> str | None:
-    if not isinstance(got, (list, tuple, set)):
-        return f"for {given} it gives {got!r}, where a list of names is asked"
+def names_in_a_list(without_gradient) -> str | None:
+    got = without_gradient(_after_backward(cut="score"))
+    if not isinstance(got, (list, tuple, set, frozenset)):
+        return f"it returns a {type(got).__name__}, where a list of names is asked"
     others = {type(item).__name__ for item in got if not isinstance(item, str)}
     if others:
-        return f"for {given} the list holds {', '.join(sorted(others))}, where names are asked"
+        return f"the list holds items of type {', '.join(sorted(others))}, where names are asked"
+    return None
+
+
+def _differs(got: object, want: tuple[str, ...], *, given: str) -> str | None:
     if sorted(got) == sorted(want):
         return None
-    return f"for {given} it gives {sorted(got)}, it should be {list(want)}"
+    return f"for {given} it gives {sorted(got)}, it should be {sorted(want)}"
 
 
 def finds_starved_adapters(without_gradient) -> str | None:
@@ -67,9 +73,27 @@ def finds_unused_head(without_gradient) -> str | None:
     return _differs(got, ("score.weight",), given="a head that no loss used")
 
 
+def other_names_are_found(without_gradient) -> str | None:
+    """A classifier in evaluation mode: other names, no adapters, two kinds of frozen weights."""
+    model = classifier(depth=2).eval()
+    model.body[0].requires_grad_(False)
+    model.body[2].bias.requires_grad_(False)
+    model.head(model.body(examples()[0]).detach()).sum().backward()
+    model.body[0].weight.grad = torch.ones_like(model.body[0].weight)  # of before it was frozen
+    model.head.bias.grad = None
+    given = "a classifier whose first layer is frozen and whose body is cut off"
+    return _differs(without_gradient(model), ("body.2.weight", "head.bias"), given=given)
+
+
 def healthy_first_step_is_empty(without_gradient) -> str | None:
     got = without_gradient(_after_backward(lora_B=0.0))
     return _differs(got, (), given="a healthy first step, where lora_B is 0")
+
+
+def a_gradient_of_nan_is_one(without_gradient) -> str | None:
+    model = _after_backward()
+    model["score"].weight.grad.fill_(float("nan"))
+    return _differs(without_gradient(model), (), given="a gradient of nan")
 
 
 def _names(model, is_meant) -> list[str]:
@@ -112,6 +136,49 @@ def without_gradient_all_or_nothing(model):
     return starved if not set(adapters) - set(starved) or "score.weight" in starved else []
 
 
+def without_gradient_by_filter(model):
+    starved = filter(lambda item: item[1].requires_grad, model.named_parameters())
+    return tuple(name for name, weight in starved if weight.grad is None)
+
+
+def without_gradient_and_wipes(model):
+    found = without_gradient_by_none(model)
+    model.zero_grad()
+    return found
+
+
+def without_gradient_and_thaws(model):
+    model.requires_grad_(True)
+    return without_gradient_by_none(model)
+
+
+def without_gradient_as_weights(model):
+    return [p for p in model.parameters() if p.requires_grad and p.grad is None]
+
+
+def without_gradient_as_a_count(model):
+    return len(without_gradient_by_none(model))
+
+
+def without_gradient_as_a_generator(model):
+    return (name for name in without_gradient_by_none(model))
+
+
+def without_gradient_by_last_name(model):
+    return [name.split(".")[-1] for name in without_gradient_by_none(model)]
+
+
+def without_gradient_by_finite_norm(model):
+    return _names(
+        model,
+        lambda n, p: p.requires_grad and (p.grad is None or not bool((p.grad.abs() >= 0).any())),
+    )
+
+
+def without_gradient_of_matrices(model):
+    return _names(model, lambda n, p: p.requires_grad and p.grad is None and p.dim() == 2)
+
+
 SILENT = Exercise(
     id="06.2",
     name="SILENT",
@@ -124,8 +191,10 @@ SILENT = Exercise(
     hints=(
         "After backward(), what is `.grad` of a weight that no gradient reached?",
         "A gradient of zeros was computed; None was not. lora_A's first gradient is all zeros.",
-        "Of the parameters with requires_grad, take the names of those whose grad is None.",
+        "named_parameters() gives pairs of a name and a weight. Two questions to each weight "
+        "decide whether its name is kept; the second is about None, not about 0.",
     ),
+    form=names_in_a_list,
     criteria=(
         Criterion(
             "Adapters below a cut are named, all of them, and nothing frozen is.",
@@ -146,19 +215,39 @@ SILENT = Exercise(
             next="do not choose by name",
         ),
         Criterion(
+            "Every kind of model is read: other names, biases, frozen parts, evaluation mode.",
+            other_names_are_found,
+            why="the next run that you look at has other names",
+            next="use requires_grad and grad of each parameter, and nothing else about it",
+        ),
+        Criterion(
             "A healthy first step names nothing.",
             healthy_first_step_is_empty,
             why="lora_A's gradient is multiplied by lora_B, which starts at 0: zero, yet healthy",
             next="tell None from a tensor of zeros",
         ),
+        Criterion(
+            "A gradient of nan counts as reached.",
+            a_gradient_of_nan_is_one,
+            why="a number that is nan came down the whole graph: that is another fault",
+            next="ask whether there is a gradient, not how large it is",
+        ),
     ),
-    right=(without_gradient_by_none, without_gradient_by_sets),
+    right=(without_gradient_by_none, without_gradient_by_sets, without_gradient_by_filter),
     wrong=(
+        Wrong(without_gradient_as_weights, caught_by=names_in_a_list),
+        Wrong(without_gradient_as_a_count, caught_by=names_in_a_list),
+        Wrong(without_gradient_as_a_generator, caught_by=names_in_a_list),
         Wrong(without_gradient_among_all, caught_by=finds_starved_adapters),
         Wrong(without_gradient_by_flag, caught_by=finds_starved_adapters),
         Wrong(without_gradient_in_lora_b, caught_by=finds_starved_adapters),
+        Wrong(without_gradient_by_last_name, caught_by=finds_starved_adapters),
         Wrong(without_gradient_all_or_nothing, caught_by=finds_part_of_them),
         Wrong(without_gradient_in_lora, caught_by=finds_unused_head),
+        Wrong(without_gradient_of_matrices, caught_by=other_names_are_found),
         Wrong(without_gradient_by_zero, caught_by=healthy_first_step_is_empty),
+        Wrong(without_gradient_by_finite_norm, caught_by=a_gradient_of_nan_is_one),
+        Wrong(without_gradient_and_wipes, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(without_gradient_and_thaws, caught_by=checking.leaves_its_inputs_alone),
     ),
 )

@@ -5,43 +5,51 @@ from collections.abc import Callable
 import torch
 from torch.nn.functional import cross_entropy, one_hot
 
+from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
+    SITUATIONS,
+    Situation,
     backward_fails,
-    first,
+    in_every_situation,
+    loss_form,
     names_without_gradient,
 )
-from course_utils.reproductions.small_models import classifier, examples
 
 STEP = 0.1  # small against the weights, which are about 0.5: the slope decides
 
 
-def runs_backward(error_loss) -> str | None:
-    return backward_fails(error_loss(classifier(), *examples()))
+def returns_a_loss(error_loss) -> str | None:
+    at = SITUATIONS[0]
+    return loss_form(error_loss(at.model(), at.x(), at.y()))
 
 
-def all_weights_are_reached(error_loss) -> str | None:
-    model = classifier()
-    if backward_fails(error_loss(model, *examples())):
+@in_every_situation
+def runs_backward(error_loss, at: Situation) -> str | None:
+    return backward_fails(error_loss(at.model(), at.x(), at.y()))
+
+
+@in_every_situation
+def all_weights_are_reached(error_loss, at: Situation) -> str | None:
+    model = at.model()
+    if backward_fails(error_loss(model, at.x(), at.y())):
         return NOTHING_YET
     starved = names_without_gradient(model)
     return f"no gradient reaches {', '.join(starved)}" if starved else None
 
 
-def step_makes_right_answers_likelier(error_loss) -> str | None:
-    x, classes = examples()
-    return first(
-        _one_step(error_loss, x, y, given=given)
-        for y, given in (
-            (classes, "mixed classes"),
-            *((torch.full_like(classes, c), f"examples of class {c} alone") for c in range(3)),
-        )
-    )
+@in_every_situation
+def step_makes_right_answers_likelier(error_loss, at: Situation) -> str | None:
+    """In each situation for its own classes, and for each class alone."""
+    alone = ((torch.full_like(at.y(), c), f"all of class {c}") for c in range(3))
+    for y, given in ((at.y(), "mixed classes"), *alone):
+        if seen := _one_step(error_loss, at.model(), at.x(), y):
+            return f"{given}, {seen}"
+    return None
 
 
-def _one_step(error_loss, x, y, *, given: str) -> str | None:
-    model = classifier()
+def _one_step(error_loss, model, x, y) -> str | None:
     if backward_fails(error_loss(model, x, y)) or names_without_gradient(model):
         return NOTHING_YET
     before = _mean_probability(model, x, y)
@@ -50,8 +58,7 @@ def _one_step(error_loss, x, y, *, given: str) -> str | None:
     if after > before:
         return None
     return (
-        f"for {given}, one step takes the mean probability of the right answers "
-        f"from {before:.4f} to {after:.4f}"
+        f"one step takes the mean probability of the right answers from {before:.4f} to {after:.4f}"
     )
 
 
@@ -110,6 +117,44 @@ def error_loss_without_minus(model, x, y):
     return model(x).log_softmax(-1).gather(-1, y[:, None]).mean()
 
 
+def error_loss_as_a_hinge(model, x, y):
+    return torch.nn.functional.multi_margin_loss(model(x), y)
+
+
+def error_loss_smoothed(model, x, y):
+    return cross_entropy(model(x), y, label_smoothing=0.1)
+
+
+def error_loss_rounded(model, x, y):
+    right = model(x).softmax(-1).gather(-1, y[:, None])
+    return (1 - right.round()).mean()
+
+
+def error_loss_as_a_number(model, x, y):
+    return cross_entropy(model(x), y).item()
+
+
+def error_loss_per_example(model, x, y):
+    return cross_entropy(model(x), y, reduction="none")
+
+
+def error_loss_of_the_shown_classes(model, x, y):
+    shown = torch.arange(len(y)) % 3
+    return cross_entropy(model(x), shown)
+
+
+def error_loss_and_steps(model, x, y):
+    loss = cross_entropy(model(x), y)
+    loss.backward(retain_graph=True)
+    torch.optim.SGD(model.parameters(), lr=STEP).step()
+    return loss
+
+
+def error_loss_with_frozen_body(model, x, y):
+    model.body.requires_grad_(False)
+    return cross_entropy(model(x), y)
+
+
 SMOOTH = Exercise(
     id="06.8",
     name="SMOOTH",
@@ -122,8 +167,10 @@ SMOOTH = Exercise(
     hints=(
         "By how much does argmax change when a weight changes by a millionth?",
         "Work with the probability of the right class: it changes smoothly.",
-        "Its mean negative logarithm is the cross entropy.",
+        "softmax(-1) gives probabilities of shape (N, 3); `y` says which of the three to take in "
+        "each row. Make their mean larger, or minus their logarithm smaller.",
     ),
+    form=returns_a_loss,
     criteria=(
         Criterion(
             "loss.backward() runs.",
@@ -134,18 +181,30 @@ SMOOTH = Exercise(
         Criterion(
             "Every weight gets a gradient.",
             all_weights_are_reached,
-            why="a mark behind the argmax starts a new graph with no model in it",
-            next="replace the argmax instead of marking its result",
+            why="a weight without a gradient stays where it is, whatever the loss says",
+            next="print .grad of each weight; go on from what model(x) returns, unmarked and whole",
         ),
         Criterion(
             "A small step down the loss makes right answers likelier.",
             step_makes_right_answers_likelier,
             why="a smooth loss is of use only if it falls where errors fall",
-            next="check the sign, for a loss is made smaller, and that it looks at `y`",
+            next="is it falling where the probability rises, has it a slope, and does it use `y`?",
         ),
     ),
-    right=(error_loss_as_cross_entropy, error_loss_as_expected_error, error_loss_as_squares),
+    right=(
+        error_loss_as_cross_entropy,
+        error_loss_as_expected_error,
+        error_loss_as_squares,
+        error_loss_as_a_hinge,
+        error_loss_smoothed,
+    ),
     wrong=(
+        Wrong(error_loss_as_a_number, caught_by=returns_a_loss),
+        Wrong(error_loss_per_example, caught_by=returns_a_loss),
+        Wrong(error_loss_rounded, caught_by=step_makes_right_answers_likelier),
+        Wrong(error_loss_of_the_shown_classes, caught_by=step_makes_right_answers_likelier),
+        Wrong(error_loss_and_steps, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(error_loss_with_frozen_body, caught_by=checking.leaves_its_inputs_alone),
         Wrong(error_loss_as_it_was, caught_by=runs_backward),
         Wrong(error_loss_by_rounding_in_numpy, caught_by=runs_backward),
         Wrong(error_loss_marked, caught_by=all_weights_are_reached),

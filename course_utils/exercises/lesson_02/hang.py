@@ -1,0 +1,120 @@
+"""Exercise 02.7: where a stuck process waits, for what, and what would have said so."""
+
+import re
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+
+KEYS = ("line", "waits_for", "mend")
+REASONS = {
+    "a": "a lock that the worker took and holds still",
+    "b": "an answer of the worker, which is dead and sends none",
+    "c": "the end of the worker, which has not ended yet",
+    "d": "the processor: it computes, and is slow",
+}
+MENDS = {
+    "a": "call worker.join() before scores.get()",
+    "b": "make the time limit of the run longer",
+    "c": "make the worker a daemon, daemon=True",
+    "d": "while there is no answer, look whether the worker is alive; if not, raise",
+}
+# tests/test_lesson_02_unseen.py runs the code of the lesson and finds this line in its stack.
+WAITS_AT = "scores.get()"
+
+
+def choices() -> str:
+    """What the two letters stand for, as a text."""
+    parts = {"waits_for": REASONS, "mend": MENDS}
+    lines = [
+        [f"{key}:", *(f"  {k}) {text}" for k, text in of.items())] for key, of in parts.items()
+    ]
+    return "\n".join(line for part in lines for line in part)
+
+
+def has_a_line_and_two_letters(stuck: dict) -> str | None:
+    if set(stuck) != set(KEYS):
+        given = ", ".join(map(str, stuck)) or "none"
+        return f"its keys are {given}; asked are {', '.join(KEYS)}"
+    if not isinstance(stuck["line"], str):
+        return f"line is {stuck['line']!r}; the text of a line is asked, not its number"
+    for key in KEYS[1:]:
+        if letter_of(stuck, key) not in REASONS:
+            return f"{key} is {stuck[key]!r}; one of {', '.join(REASONS)} is asked"
+    return None
+
+
+def letter_of(stuck: dict, key: str) -> str:
+    return str(stuck[key]).strip().lower().rstrip(")")
+
+
+def names_the_line(stuck) -> str | None:
+    text = re.sub(r"#.*|^\s*return\b|\s+", "", stuck["line"])
+    return None if text == WAITS_AT else f"it says {stuck['line']!r}"
+
+
+def names_what_it_waits_for(stuck) -> str | None:
+    letter = letter_of(stuck, "waits_for")
+    return None if letter == "b" else f"it says {letter}) {REASONS[letter]}"
+
+
+def turns_silence_into_an_error(stuck) -> str | None:
+    letter = letter_of(stuck, "mend")
+    return None if letter == "d" else f"it says {letter}) {MENDS[letter]}"
+
+
+BEST = {"line": "return scores.get()", "waits_for": "b", "mend": "d"}
+
+HANG = Exercise(
+    id="02.7",
+    name="HANG",
+    title="Where does it wait?",
+    minutes=3,
+    difficulty="a line and two letters",
+    points=2,
+    reads="stuck_at",
+    expects=(dict,),
+    hints=(
+        "The stack is innermost first. Which is the first frame that lies in the notebook?",
+        "How many processes are there, and which of them did the fault handler write about? What "
+        "does the code do to the other one when a reply is long?",
+        "A process that was sent SIGKILL says nothing, to nobody. Which of the four would find out "
+        "that it is gone, and when?",
+    ),
+    form=has_a_line_and_two_letters,
+    criteria=(
+        Criterion(
+            "It names the line of the notebook at which the process waits.",
+            names_the_line,
+            why="library frames above it are where every wait looks alike",
+            next="take the innermost frame that is called 'notebook cell', and read that line",
+        ),
+        Criterion(
+            "It names what the process waits for.",
+            names_what_it_waits_for,
+            why="who waits is rarely at fault; look for the one who was to answer",
+            next="what is left of the worker after the line with os.kill?",
+        ),
+        Criterion(
+            "It names the change that turns the silence into an error.",
+            turns_silence_into_an_error,
+            why="an error names the dead process after seconds, a silent job costs a night",
+            next="go through the four: would the process still wait at the same line?",
+        ),
+    ),
+    right=(
+        BEST,
+        {"line": "scores.get()", "waits_for": "B", "mend": "D"},
+        {"line": "    return scores.get()", "waits_for": "b)", "mend": "d)"},
+    ),
+    wrong=(
+        Wrong({"line": "scores.get()"}, caught_by=has_a_line_and_two_letters),
+        Wrong(BEST | {"line": 16}, caught_by=has_a_line_and_two_letters),
+        Wrong(BEST | {"mend": "restart the job"}, caught_by=has_a_line_and_two_letters),
+        Wrong(BEST | {"line": "res = self._reader.recv_bytes()"}, caught_by=names_the_line),
+        Wrong(BEST | {"line": "worker.start()"}, caught_by=names_the_line),
+        Wrong(BEST | {"line": "os.kill(os.getpid(), signal.SIGKILL)"}, caught_by=names_the_line),
+        Wrong(BEST | {"line": "rewards_of"}, caught_by=names_the_line),
+        Wrong(BEST | {"line": "scores.put(lengths)"}, caught_by=names_the_line),
+        *(Wrong(BEST | {"waits_for": x}, caught_by=names_what_it_waits_for) for x in "acd"),
+        *(Wrong(BEST | {"mend": x}, caught_by=turns_silence_into_an_error) for x in "abc"),
+    ),
+)

@@ -1,0 +1,267 @@
+"""Exercise 04.10: a run the lesson has not shown; three variants, one sick term each."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, wraps
+
+import torch
+from torch import Tensor
+
+from course_utils import diagnostics
+from course_utils.exercises.compare import tensor_differs
+from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.exercises.lesson_04 import unseen_answers
+from course_utils.exercises.probes import gradient_of
+from course_utils.exercises.settings import OverSeeds, over_seeds
+from course_utils.reproductions import unseen_04
+from course_utils.reproductions.unseen_04 import SmallRun, Ticket
+
+CHECK_SEEDS, NUM_UPDATES, MIN_REWARD = (4, 6, 7), 30, 0.3  # each dies by update 20 as reported
+HEALTHY = {
+    "policy_term": unseen_04.ratio_of_tokens,
+    "anchor_term": unseen_04.distance_of_replies,
+    "entropy_term": unseen_04.entropy_of_positions,
+}
+CAUSES = {
+    "a": "the gradient grows from update to update until its norm leaves the format",
+    "b": "a logit leaves the range of its format in the forward pass",
+    "c": "exp overflows at padding; what stands after it hides the value, not the gradient",
+    "d": "0 times -inf; a mask after the product hides the value, not the gradient",
+    "e": "0 divided by 0; a choice after the division hides the value, not the gradient",
+    "f": "all scores of a group are equal, and their spread of 0 divides",
+}
+KEYS = ("place", "cause", "fix")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An answer, the run it is about, and the runs with its fix."""
+
+    answer: dict
+    ticket: Ticket
+
+    @property
+    def place(self) -> str:
+        return self.answer["place"]
+
+    @property
+    def letter(self) -> str:
+        return str(self.answer["cause"]).strip().lower()
+
+    @cached_property
+    def runs(self) -> OverSeeds:
+        changes = {self.place: self.answer["fix"]}
+        return OverSeeds(
+            lambda seed: self.ticket.fresh(seed=seed, **changes).train(NUM_UPDATES), CHECK_SEEDS
+        )
+
+
+def has_place_cause_and_fix(unseen: dict) -> str | None:
+    if sorted(map(str, unseen)) != sorted(KEYS):
+        given = ", ".join(map(str, unseen)) or "none"
+        return f"the keys {', '.join(KEYS)} are asked; given are {given}"
+    if unseen["place"] not in HEALTHY:
+        return f"place is one of {', '.join(HEALTHY)}; given is {unseen['place']!r}"
+    if str(unseen["cause"]).strip().lower() not in CAUSES:
+        return f"cause is a letter from a to f; given is {unseen['cause']!r}"
+    if not callable(unseen["fix"]):
+        return f"fix is a function, to stand in place of the term; given is {unseen['fix']!r}"
+    return None
+
+
+@over_seeds
+def lives_and_learns(run) -> str | None:
+    for update in run.updates:
+        if not math.isfinite(update["grad_norm"]):
+            return f"the gradient norm of update {update['step']} is {update['grad_norm']:g}"
+    reward = run.updates[-1]["reward"]
+    if reward >= MIN_REWARD:
+        return None
+    return f"after {NUM_UPDATES} updates the reward is {reward:.2f}, {MIN_REWARD} is asked"
+
+
+def trained_it_lives(tried: Tried) -> str | None:
+    return lives_and_learns(tried.runs)
+
+
+@cache
+def _heard(place: str) -> list[tuple[Tensor, ...]]:
+    """Arguments that a term is given in healthy runs, padding and empty replies among them."""
+    heard = []
+
+    def listen(*args: Tensor) -> Tensor:
+        heard.append(tuple(arg.detach().clone() for arg in args))
+        return HEALTHY[place](*args)
+
+    for seed in CHECK_SEEDS:
+        SmallRun(seed=seed, **{place: listen}).train(25)
+    return heard[4::5]
+
+
+def _inputs(place: str) -> Iterator[tuple[str, tuple[Tensor, ...]]]:
+    """Copies of the heard arguments, also as later in a run: other lengths, an older engine."""
+    generator = torch.Generator().manual_seed(0)
+    for number, heard in enumerate(_heard(place), start=1):
+        args = [arg.clone() for arg in heard]
+        yield f"{place} of rollout {number}", tuple(args)
+        length = torch.randint(0, args[0].shape[1] + 1, (len(args[0]), 1), generator=generator)
+        is_token = torch.arange(args[0].shape[1]) < length
+        if place == "policy_term":
+            drift = torch.randn(args[1].shape, generator=generator)
+            far = torch.tensor(unseen_04.ENGINE_PADDING)
+            args[1] = torch.where(is_token, args[0].detach() + drift, far)
+        args[-1] = (is_token[..., None] | args[-1][:, -1:]) if args[-1].dim() == 3 else is_token
+        args[-1] = args[-1].to(heard[-1].dtype)
+        yield f"{place} of rollout {number} with other lengths", tuple(args)
+
+
+def value_is_unchanged(tried: Tried) -> str | None:
+    for given, args in _inputs(tried.place):
+        got, want = tried.answer["fix"](*args), HEALTHY[tried.place](*args)
+        if seen := tensor_differs(got, want, rtol=1e-3, atol=1e-5, given=given):
+            return seen
+    return None
+
+
+def gradient_is_unchanged(tried: Tried) -> str | None:
+    for given, args in _inputs(tried.place):
+        got, problem = gradient_of(tried.answer["fix"], args)
+        if problem:
+            return f"for {given} {problem}"
+        want, _ = gradient_of(HEALTHY[tried.place], args)
+        if seen := tensor_differs(got, want, rtol=1e-3, atol=1e-4, given=f"the gradient, {given}"):
+            return seen
+    return None
+
+
+def _first_bad(run: SmallRun) -> int | None:
+    for number in range(1, NUM_UPDATES + 1):
+        if not math.isfinite(run.train(1).updates[-1]["grad_norm"]):
+            return number
+    return None
+
+
+@cache
+def _trace(place: str, sick: Callable, seed: int) -> str:
+    """What `trace_step` says of the first bad update, in one sentence."""
+    terms = HEALTHY | {place: sick}
+    run = SmallRun(seed=seed, **terms).train(_first_bad(SmallRun(seed=seed, **terms)) - 1)
+    report = diagnostics.trace_step(run.policy, run.rollout(), loss_of=run.loss)
+    return report.headline.partition(". ")[0]
+
+
+def variant(place: str, cause: str, sick: Callable, seed: int, answers: dict) -> Exercise:
+    """The exercise on the run of `seed` in which the term `sick` stands at `place`."""
+    ticket = Ticket(seed=seed, terms=HEALTHY | {place: sick}, causes=CAUSES)
+
+    def there(observe: Observe) -> Observe:
+        """`observe`, if the fix stands where the fault is: elsewhere its arguments do not fit."""
+
+        @wraps(observe)
+        def look(tried: Tried) -> str | None:
+            return observe(tried) if tried.place == place else "not tried: the place is another"
+
+        return look
+
+    lives, keeps_value, keeps_gradient = map(
+        there, (trained_it_lives, value_is_unchanged, gradient_is_unchanged)
+    )
+
+    def names_the_place(tried: Tried) -> str | None:
+        if tried.place == place:
+            return None
+        run = ticket.fresh(**{tried.place: lambda *args: 0.0 * HEALTHY[tried.place](*args)})
+        number = _first_bad(run)
+        return f"with {tried.place} times 0 the gradient is still nan, at update {number}"
+
+    def names_the_cause(tried: Tried) -> str | None:
+        if tried.letter == cause:
+            return None
+        said = _trace(place, sick, seed)
+        return f"the letter is {tried.letter}; the trace of the first bad update says: {said}"
+
+    def answer(fix: object, place: str = place, cause: str = cause) -> dict:
+        return {"place": place, "cause": cause, "fix": fix}
+
+    good = answers["right"][0]
+    caught = {
+        has_place_cause_and_fix: [
+            {"place": place, "fix": good},
+            answer(good, place="the loss"),
+            answer(good, cause="overflow"),
+            answer("a clamp before exp"),
+        ],
+        names_the_place: [answer(good, place=other) for other in HEALTHY if other != place],
+        names_the_cause: [answer(good, cause=other) for other in CAUSES if other != cause],
+        lives: [answer(fix) for fix in (sick, *answers["still_dies"])],
+        keeps_value: [answer(fix) for fix in answers["other_value"]],
+        keeps_gradient: [answer(fix) for fix in answers["other_gradient"]],
+    }
+    return Exercise(
+        id="04.10",
+        name="UNSEEN",
+        title=f"A run you have not seen, number {seed}",
+        minutes=12,
+        difficulty="a diagnosis and a few lines",
+        points=6,
+        reads="unseen",
+        expects=(dict,),
+        form=has_place_cause_and_fix,
+        case=lambda: ticket,
+        run=lambda given: Tried(given, ticket),
+        hints=(
+            "Which number of the log is the first to be nan, and in which update?",
+            "Train a fresh run up to the update before it and trace the next rollout, with "
+            "loss_of=run.loss. In which of the three functions does the line stand?",
+            "Backward goes through that line from its end: the last operation sends back a 0. "
+            "What does the one before it multiply that 0 by? Change what goes into it.",
+        ),
+        criteria=(
+            Criterion(
+                "It names the term in which the nan is made.",
+                names_the_place,
+                why="a change elsewhere leaves the nan where it is",
+                next="trace the first bad update, and see in which function the line stands",
+            ),
+            Criterion(
+                "It names the cause.",
+                names_the_cause,
+                why="the same nan has several causes, and each asks for another change",
+                next="hold each letter against the operation that the trace names",
+            ),
+            Criterion(
+                "Trained with the fix, on three seeds, no gradient is nan and the reward rises.",
+                lives,
+                why="as reported, the run dies on each of these seeds",
+                next="look at the fix's gradient, not at its value, where a reply has ended",
+            ),
+            Criterion(
+                "The term keeps the value it had.",
+                keeps_value,
+                why="the value was right all along; another value is another loss",
+                next="compare both functions on a rollout of the run",
+            ),
+            Criterion(
+                "The term keeps its gradient wherever that was finite.",
+                keeps_gradient,
+                why="a term without its own gradient trains nothing, or something else",
+                next="compare both gradients at ordinary tokens",
+            ),
+        ),
+        right=tuple(map(answer, answers["right"])),
+        wrong=tuple(Wrong(one, caught_by=by) for by, ones in caught.items() for one in ones),
+        time_limit_s=60.0,
+    )
+
+
+def _unseen() -> Exercise:
+    first, *others = (
+        variant("policy_term", "c", unseen_04.ratio_to_the_engine, 0, unseen_answers.RATIO),
+        variant("entropy_term", "d", unseen_04.entropy_under_grammar, 1, unseen_answers.ENTROPY),
+        variant("anchor_term", "e", unseen_04.mean_distance, 7, unseen_answers.MEAN),
+    )
+    return replace(first, also=tuple(others))
+
+
+UNSEEN = _unseen()

@@ -1,0 +1,103 @@
+"""Trains an unseen run of exercise 05.8 with a student's mend, beside its float32 twin."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+
+import torch
+
+from course_utils.exercises.declare import TODO
+from course_utils.exercises.lesson_05.products import Products
+from course_utils.exercises.settings import over_seeds
+from course_utils.reproductions.unseen_05 import Patient
+
+EXACT, CLOSE = 1e-3, 1e-2  # of the loss: float16 products cost 3e-4 at first, 2e-3 after updates
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What one run with the student's mend did, beside its float32 twin."""
+
+    losses: list[float] = field(default_factory=list)
+    twin: tuple[float, ...] = ()
+    changed: str | None = None  # a setting that mend changed
+    share_half: float = 0.0  # of all matrix products, those in float16
+    error: str | None = None  # what mend or the training raised
+
+
+@cache
+def losses_of_twin(case: Callable[[], Patient], seed: int) -> tuple[float, ...]:
+    trainer = case().trainer(fp16=False, seed=seed)
+    trainer.train()
+    return tuple(_logged(trainer))
+
+
+def train(case: Callable[[], Patient], mend: Callable, seed: int) -> Trained:
+    """Train with `mend`; what it or the training raises is part of the outcome."""
+    trainer = case().trainer(seed=seed)
+    trainer.args.logging_nan_inf_filter = False
+    held, changed, products = _settings(trainer), None, Products()
+    try:
+        if mend(trainer) is TODO:
+            return Trained(error="mend, which is still TODO")
+        now = _settings(trainer)
+        changed = next((key for key in held if now.get(key) != held[key]), None)
+        _count_in_the_first_step(trainer, products)
+        trainer.train()
+    except Exception as error:
+        lines = str(error).splitlines() or [""]
+        return Trained(changed=changed, error=f"{type(error).__name__}: {lines[0][:120]}")
+    share = products.share(torch.float16)
+    return Trained(_logged(trainer), losses_of_twin(case, seed), changed, share)
+
+
+def _count_in_the_first_step(trainer, products: Products) -> None:
+    compute_loss = trainer.compute_loss
+
+    def counted(*args, **kwargs):
+        with nullcontext() if products.count else products:
+            return compute_loss(*args, **kwargs)
+
+    trainer.compute_loss = counted
+
+
+def _logged(trainer) -> list[float]:
+    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+
+
+def _settings(trainer) -> dict[str, object]:
+    """What the report fixes: arguments, data, callbacks, scaler, and which tensors are trained."""
+    names = [name for name, p in trainer.model.named_parameters() if p.requires_grad]
+    return {
+        **{f"args.{key}": value for key, value in trainer.args.to_dict().items()},
+        "train_dataset": id(trainer.train_dataset),
+        "the callbacks": [type(c).__name__ for c in trainer.callback_handler.callbacks],
+        "the mixed precision": trainer.accelerator.native_amp,
+        "the gradient scaler": id(trainer.accelerator.scaler),
+        "the set of trained weights": names,
+    }
+
+
+@over_seeds
+def nothing_else_is_changed(run: Trained) -> str | None:
+    return f"mend changes {run.changed} of the trainer" if run.changed else None
+
+
+@over_seeds
+def follows_float32(run: Trained) -> str | None:
+    if run.error:
+        return f"the run ends with {run.error}"
+    for step, (loss, want) in enumerate(zip(run.losses, run.twin, strict=True), 1):
+        if not abs(loss - want) <= (EXACT if step == 1 else CLOSE) * want:
+            return f"step {step} logs the loss {loss:.4g}, its float32 twin {want:.4g}"
+    return None
+
+
+@over_seeds
+def products_stay_in_half(run: Trained) -> str | None:
+    if run.share_half >= 0.85:  # all but one MLP of the four
+        return None
+    if run.error:
+        return f"no product to count: the run ends with {run.error}"
+    return f"{run.share_half:.0%} of the matrix products are computed in float16"

@@ -1,0 +1,134 @@
+"""What readers do to the two unseen trainers of exercise 05.8, right and wrong. Judges nothing."""
+
+import torch
+from torch import nn
+
+PREFIX = "base_model.model."  # what PEFT puts before every name
+
+
+def leave(trainer):
+    """Not a mend."""
+
+
+def turn_the_rate_down(trainer):
+    trainer.args.learning_rate = 1e-6
+
+
+def turn_fp16_off(trainer):
+    trainer.accelerator.native_amp = False
+
+
+def take_the_scaler_away(trainer):
+    trainer.accelerator.scaler = None
+
+
+def without_autocast(trainer):
+    forward = trainer.model.forward
+
+    def in_float32(*args, **kwargs):
+        with torch.autocast("cpu", enabled=False):
+            return forward(*args, **kwargs)
+
+    trainer.model.forward = in_float32
+
+
+def misspelt(trainer):
+    trainer.model.get_submodule("model.layer.2")
+
+
+def _mlp(trainer) -> nn.Module:
+    return trainer.model.get_submodule(f"{PREFIX}model.layers.2.mlp")
+
+
+@torch.no_grad()
+def quiet_the_channel(trainer):
+    mlp = _mlp(trainer)
+    loudest = mlp.up_proj.weight.abs().amax(dim=1).argmax()
+    mlp.up_proj.weight[loudest] /= 2.0**12
+    mlp.down_proj.weight[:, loudest] *= 2.0**12
+
+
+@torch.no_grad()
+def quiet_all_channels(trainer):
+    mlp = _mlp(trainer)
+    mlp.up_proj.weight.mul_(2.0**-6)
+    mlp.down_proj.weight.mul_(2.0**6)
+
+
+def one_mlp_in_float32(trainer):
+    mlp = _mlp(trainer)
+    forward = mlp.forward
+
+    def in_float32(x):
+        with torch.autocast("cpu", enabled=False):
+            return forward(x.float())
+
+    mlp.forward = in_float32
+
+
+def clamp_the_product(trainer):
+    _mlp(trainer).down_proj.register_forward_pre_hook(lambda _m, x: (x[0].clamp(-65504, 65504),))
+
+
+def replace_what_is_not_finite(trainer):
+    _mlp(trainer).down_proj.register_forward_pre_hook(lambda _m, x: (x[0].nan_to_num(0, 0, 0),))
+
+
+def cast_after_the_product(trainer):
+    _mlp(trainer).down_proj.register_forward_pre_hook(lambda _m, x: (x[0].float(),))
+
+
+@torch.no_grad()
+def quiet_without_compensation(trainer):
+    _mlp(trainer).up_proj.weight.mul_(2.0**-12)
+
+
+def weights_in_float32(trainer):
+    def token_weights(nll):
+        hard = nll.float() ** 3
+        return hard / hard.sum()
+
+    trainer.token_weights = token_weights
+
+
+def weights_by_the_mean(trainer):
+    trainer.token_weights = lambda nll: nll**3 / (nll**3).mean() / len(nll)
+
+
+def weights_of_smaller_numbers(trainer):
+    def token_weights(nll):
+        hard = (nll / nll.max()) ** 3
+        return hard / hard.sum()
+
+    trainer.token_weights = token_weights
+
+
+def all_tokens_alike(trainer):
+    trainer.token_weights = lambda nll: torch.ones_like(nll) / len(nll)
+
+
+def weights_by_squares(trainer):
+    trainer.token_weights = lambda nll: nll**2 / (nll**2).sum()
+
+
+def weights_by_exp(trainer):
+    trainer.token_weights = lambda nll: nll.exp() / nll.exp().sum()
+
+
+def sum_clamped(trainer):
+    trainer.token_weights = lambda nll: nll**3 / (nll**3).sum().clamp(max=65504)
+
+
+def cast_after_the_sum(trainer):
+    own = trainer.token_weights
+    trainer.token_weights = lambda nll: own(nll).float()
+
+
+def weights_right_and_all_in_float32(trainer):
+    weights_in_float32(trainer)
+    without_autocast(trainer)
+
+
+def weights_right_at_another_rate(trainer):
+    weights_in_float32(trainer)
+    trainer.args.learning_rate = 1.01e-3
