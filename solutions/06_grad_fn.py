@@ -135,7 +135,8 @@ tensors = {
 }
 for name, tensor in tensors.items():
     made_by = type(tensor.grad_fn).__name__ if tensor.grad_fn else "-"
-    print(f"{name:26} {tensor.requires_grad!s:6} grad_fn {made_by}")
+    grad = tensor.requires_grad
+    print(f"{name:26} requires_grad {grad!s:6} grad_fn {made_by}")
 nuance = "a result inherits it, where a graph is recorded"
 inherits = tensors["block(hidden)"].requires_grad
 verdicts.judge("C3", "true", nuance, "section 5", holds=inherits)

@@ -25,7 +25,7 @@ def test_the_mended_run_gets_further_than_the_reported_one(place):
     sick = ticket.fresh(SEED).train().log
     mended = ticket.fresh(SEED, **{place: unseen_answers.HEALTHY[place]}).train().log
     gained = [abs(log[-1][ticket.goal] - log[0][ticket.goal]) for log in (sick, mended)]
-    assert gained[1] > 1.5 * gained[0]
+    assert gained[1] > gained[0] + 0.1
     assert sick[0][ticket.goal] == pytest.approx(mended[0][ticket.goal], rel=1e-4)
 
 
