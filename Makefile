@@ -3,7 +3,7 @@
 #
 #   make run    execute the whole course, solved, and print the score sheet
 #   make test   everything that proves the course
-#   make lab    JupyterLab on notebooks/
+#   make lab    JupyterLab at the first lesson
 #   make build  regenerate both notebooks of every lesson from solutions/*.py
 #   make bench  cost and speed, side by side
 #   make eras   all five failures in the versions of their day, and in today's (needs the package index)
@@ -31,7 +31,7 @@ test: $(INSTALLED)
 	  solutions/*.ipynb tests/test_lessons.py tests course_utils
 
 lab: $(INSTALLED)
-	$(BIN)/jupyter lab --notebook-dir=notebooks
+	$(BIN)/course lab
 
 build: $(INSTALLED)
 	$(BIN)/course build

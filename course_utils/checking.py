@@ -6,11 +6,12 @@ import linecache
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from html import escape
 
+from course_utils import page
 from course_utils.contained import Tail, contained
 from course_utils.exercises.declare import TODO, Criterion, Exercise
 from course_utils.fingerprint import Fingerprint, changed, fingerprint
+from course_utils.page import State
 from course_utils.report import Report, Table
 from course_utils.time_limit import TimeLimitReached, time_limit
 
@@ -22,6 +23,14 @@ class Outcome(StrEnum):
     WRONG = "wrong"
     NOT_ATTEMPTED = "not attempted"
     RAISED = "raised"
+
+
+STATES = {
+    Outcome.PASSED: State.GOOD,
+    Outcome.WRONG: State.BAD,
+    Outcome.NOT_ATTEMPTED: State.OPEN,
+    Outcome.RAISED: State.ALARM,
+}
 
 
 class NotAttempted(Exception):
@@ -71,24 +80,30 @@ class CheckReport(Report):
         points = f"{self.points} of {self.exercise.points} points"
         return f"{self.exercise.id} {self.exercise.title}: {self.outcome}{counted}, {points}"
 
+    @property
+    def _first_unmet(self) -> Observation | None:
+        """The one to mend first: what is unmet below it may have the same cause."""
+        return next((one for one in self.observed if one.saw is not None), None)
+
     def table(self) -> Table:
-        rows = []
-        first_unmet = next((one for one in self.observed if one.saw is not None), None)
+        rows, first_unmet = [], self._first_unmet
         for one in self.observed:
             rows.append(("met" if one.saw is None else "NOT MET", one.criterion.says))
             if one.saw is not None:
                 rows.append(("", f"saw: {one.saw}"))
-            if one is first_unmet:  # what is unmet below it may have the same cause
+            if one is first_unmet:
                 advice = {"why it matters": one.criterion.why, "try next": one.criterion.next}
                 rows += [("", f"{label}: {text}") for label, text in advice.items() if text]
-        return Table(columns=("", "what a right answer does"), rows=rows)
+        return Table(columns=("result", "what a right answer does"), rows=rows)
 
     def text(self) -> str:
         return "\n".join([super().text(), *(f"  {line}" for line in self.details)])
 
     def html(self) -> str:
-        lines = "".join(f"<pre>{escape(line)}</pre>" for line in self.details)
-        return super().html() + lines
+        first = self._first_unmet
+        body = "".join(_line(one, with_advice=one is first) for one in self.observed)
+        details = page.preformatted(self.details) if self.details else ""
+        return page.box(STATES[self.outcome], self.headline, body + details)
 
     def to_dict(self) -> dict:
         return {
@@ -99,6 +114,14 @@ class CheckReport(Report):
             "unmet": [one.criterion.says for one in self.observed if one.saw is not None],
             "details": list(self.details),
         }
+
+
+def _line(one: Observation, *, with_advice: bool) -> str:
+    if one.saw is None:
+        return page.line(State.GOOD, one.criterion.says)
+    advice = (("why it matters", one.criterion.why), ("try next", one.criterion.next))
+    said = tuple((name, text) for name, text in advice if text and with_advice)
+    return page.line(State.BAD, one.criterion.says, (("saw", one.saw), *said))
 
 
 def check(exercise: Exercise, answer: object) -> CheckReport:

@@ -12,10 +12,11 @@ from course_utils import checking
 from course_utils.errors import BadRequest, DidNotFail, NotPassed
 from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson, Prediction
+from course_utils.page import State
 from course_utils.passed_answers import PassedAnswers
 from course_utils.progress import Progress, default_path
 from course_utils.quiet import quiet_libraries
-from course_utils.report import Table
+from course_utils.report import Note, Table
 from course_utils.verdicts import Verdicts
 
 __all__ = ["TODO", "start"]
@@ -207,19 +208,21 @@ class PredictionHandle(_Frozen):
     def predict(self, choice: object) -> None:
         """Store your choice. No choice is wrong here; it is shown back when the data is in."""
         letter, choices = str(choice).strip().lower(), self._prediction.choices
-        print(self._prediction.question)
-        for key, text in choices.items():
-            print(f"  {'>' if key == letter else ' '} {key}) {text}")
+        lines = [f"{'>' if key == letter else ' '} {key}) {text}" for key, text in choices.items()]
         if letter in choices:
             self._progress.record_prediction(self._prediction.id, letter)
-        elif letter != "todo":
+        elif letter == "todo":
+            lines.append(
+                'No prediction yet: put a letter in quotes, such as "a", in place of TODO.'
+            )
+        else:
             raise BadRequest(
                 f"{choice!r} is not one of the choices",
                 why="your prediction is shown back later",
                 fix=f"give one of {', '.join(choices)}",
             )
-        else:
-            print('No prediction yet: put a letter in quotes, such as "a", in place of TODO.')
+        state = State.PLAIN if letter in choices else State.OPEN
+        display(Note(state, self._prediction.question, tuple(lines)))
 
     def recall(self, shown: str, *, holds: bool) -> None:
         """Show what you predicted beside what the data shows.
@@ -239,9 +242,10 @@ class PredictionHandle(_Frozen):
                 fix="look at the values above; run `course doctor` if you changed nothing",
             )
         letter = self._progress.prediction(prediction.id)
-        print(prediction.question)
-        print(f"You predicted {letter}) {choices[letter]}" if letter else "You made no prediction.")
-        print("That is what was seen." if letter == shown else f"Seen: {shown}) {choices[shown]}")
+        said = f"You predicted {letter}) {choices[letter]}" if letter else "You made no prediction."
+        seen = "That is what was seen." if letter == shown else f"Seen: {shown}) {choices[shown]}"
+        state = State.GOOD if letter == shown else State.BAD if letter else State.OPEN
+        display(Note(state, prediction.question, (said, seen)))
 
 
 def progress_table(lessons: list[Lesson], progress: Progress) -> Table:

@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from course_utils.picture import Picture, describe
+
 # The Okabe-Ito colours with contrast of at least 3:1 on white. Colour is never the only cue.
 STYLES = (
     {"color": "#0072B2", "linestyle": "-"},  # blue
@@ -120,13 +122,12 @@ def draw_chains(ax: Axes, chains: dict[str, list[tuple[str, str, bool]]]) -> Non
     ax.set_axis_off()
 
 
-def show(fig: Figure, caption: str) -> None:
-    """Display `fig` once, print `caption` under it, and close it.
+def show(fig: Figure, caption: str, *, alt: str = "") -> None:
+    """Display `fig` once, with `caption` under it, and close it.
 
-    The caption says what to see, with numbers taken from the data. It is printed because
-    JupyterLab ignores alt metadata, and because nbval compares printed text but not pixels.
+    Args:
+        caption: one or two sentences that say what it means, with numbers taken from the data.
+        alt: what is seen, for those who cannot see it; by default read off the axes.
     """
-    fig.set_facecolor("white")  # readable on a dark page as well
-    display(fig, metadata={"image/png": {"alt": caption}})
-    print(f"Figure: {caption}")
+    display(Picture(fig, caption=caption, alt=alt or describe(fig)))
     plt.close(fig)

@@ -7,27 +7,47 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from html import escape
 
-
-class Link(str):
-    """The text of a table's cell that leads to `to` where links work, and is plain text elsewhere.
-
-    >>> '<a href="99.ipynb">end</a>' in Table(("to",), [(Link("end", to="99.ipynb"),)]).html()
-    True
-    """
-
-    def __new__(cls, text: str, *, to: str) -> "Link":
-        link = super().__new__(cls, text)
-        link.to = to
-        return link
+from course_utils import page
+from course_utils.page import State
 
 
-def _html(cell: object) -> str:
-    text = escape(str(cell))
-    return f'<a href="{escape(cell.to)}">{text}</a>' if isinstance(cell, Link) else text
+class Shown(ABC):
+    """Something with a text form, for terminals and nbval, and an HTML form, for pages."""
+
+    @abstractmethod
+    def text(self) -> str:
+        """What a terminal shows, and what stored outputs are compared by."""
+
+    @abstractmethod
+    def html(self) -> str:
+        """What a page shows."""
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        return {"text/plain": self.text(), "text/html": self.html()}
 
 
 @dataclass(frozen=True)
-class Table:
+class Note(Shown):
+    """One sentence with a state, and lines that belong to it."""
+
+    state: State
+    sentence: str
+    lines: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        return "\n".join([self.sentence, *(f"  {line}" for line in self.lines)])
+
+    def html(self) -> str:
+        return page.box(
+            self.state, self.sentence, "".join(f"<div>{page.marked(x)}</div>" for x in self.lines)
+        )
+
+
+@dataclass(frozen=True)
+class Table(Shown):
     """Rows of text under named columns, with an optional title and closing notes.
 
     >>> print(Table(columns=("step", "loss"), rows=[("1", "0.69")], title="The run"))
@@ -51,15 +71,9 @@ class Table:
         return "\n".join([*lines, *self.notes])
 
     def html(self) -> str:
-        def row(cells: tuple[str, ...], tag: str) -> str:
-            style = ' style="text-align: left; vertical-align: top"'
-            return "".join(f"<{tag}{style}>{_html(cell)}</{tag}>" for cell in cells)
-
-        body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in self.rows)
         title = f"<p><b>{escape(self.title)}</b></p>" if self.title else ""
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        head = f"<thead><tr>{row(self.columns, 'th')}</tr></thead>"
-        return f"{title}<table>{head}<tbody>{body}</tbody></table>{notes}"
+        notes = "".join(f"<p>{page.marked(note)}</p>" for note in self.notes)
+        return f"{title}{page.table(self.columns, self.rows)}{notes}"
 
     def to_dict(self) -> dict:
         return {
@@ -70,11 +84,8 @@ class Table:
 
     __str__ = text
 
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/plain": self.text(), "text/html": self.html()}
 
-
-class Report(ABC):
+class Report(Shown):
     """A finding: one sentence that says it, and the table that supports it.
 
     One that knows why ends with two lines, `cause: ...` and `fix: ...`.
@@ -82,6 +93,8 @@ class Report(ABC):
 
     cause = ""  # why, in one sentence
     fix = ""  # what to do, in one sentence
+
+    state = State.PLAIN
 
     @property
     @abstractmethod
@@ -106,11 +119,5 @@ class Report(ABC):
 
     def html(self) -> str:
         table = self.table().html() if self.table().rows else ""
-        advice = "".join(f"<p>{escape(line)}</p>" for line in self._advice())
-        return f"<p><b>{escape(self.headline)}</b></p>{table}{advice}"
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/plain": self.text(), "text/html": self.html()}
+        advice = "".join(f"<div>{page.marked(line)}</div>" for line in self._advice())
+        return page.box(self.state, self.headline, table + advice)

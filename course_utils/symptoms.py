@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from course_utils.exercises import lesson_numbers
-from course_utils.report import Link, Table
+from course_utils.page import Link
+from course_utils.report import Table
 
 
 @dataclass(frozen=True)
@@ -13,16 +14,27 @@ class Symptom:
     seen: str
     lesson: str
     instrument: str
+    call: str  # lines to copy
 
+
+FROM = "from course_utils import diagnostics"
+GUARD = f"{FROM}\n\ndiagnostics.NonFiniteGuard().attach(trainer)"
+CHILD = f'{FROM}\n\nprint(diagnostics.run_in_child("train.py", timeout_s=600))'
+WATCH = f"{FROM}\n\nwith diagnostics.watch(trainer):\n    trainer.train()"
+RANGES = f"{FROM}\n\nprint(diagnostics.profile_ranges(model, batch))"
+AUDIT = f"{FROM}\n\nprint(diagnostics.audit_gradients(model, batch))"
+FORMAT = 'from course_utils.numerics import float_format\n\nprint(float_format("bfloat16"))'
 
 SYMPTOMS = (
-    Symptom("loss 1.19e+34, then loss 0.0, grad_norm nan", "03_reward_nan", "NonFiniteGuard"),
-    Symptom("Floating point exception, exit code -8", "02_grpo_sigfpe", "run_in_child"),
-    Symptom("completions are only !!!!!!!!, kl_loss is nan", "04_verl_collapse", "watch"),
-    Symptom("Gemma 3 in fp16: loss 0, reward nan", "05_gemma_fp16", "profile_ranges"),
-    Symptom("element 0 of tensors does not require grad", "06_grad_fn", "audit_gradients"),
-    Symptom("the loss falls, the adapter never moves", "06_grad_fn", "audit_gradients"),
-    Symptom("inf or nan, and no idea from where", "01_floats", "float_format"),
+    Symptom(
+        "loss 1.19e+34, then loss 0.0, grad_norm nan", "03_reward_nan", "NonFiniteGuard", GUARD
+    ),
+    Symptom("Floating point exception, exit code -8", "02_grpo_sigfpe", "run_in_child", CHILD),
+    Symptom("completions are only !!!!!!!!, kl_loss is nan", "04_verl_collapse", "watch", WATCH),
+    Symptom("Gemma 3 in fp16: loss 0, reward nan", "05_gemma_fp16", "profile_ranges", RANGES),
+    Symptom("element 0 of tensors does not require grad", "06_grad_fn", "audit_gradients", AUDIT),
+    Symptom("the loss falls, the adapter never moves", "06_grad_fn", "audit_gradients", AUDIT),
+    Symptom("inf or nan, and no idea from where", "01_floats", "float_format", FORMAT),
 )
 
 

@@ -5,13 +5,17 @@ Claims are data (`course_utils.claims`); verdicts come from the lesson, votes fr
 
 from dataclasses import dataclass
 
+from IPython.display import display
+
 from course_utils.claims import CLAIMS
 from course_utils.errors import BadRequest, DidNotFail
 from course_utils.exercises.declare import TODO
+from course_utils.page import State
 from course_utils.progress import Progress
-from course_utils.report import Table
+from course_utils.report import Note, Table
 
 LETTERS = {"t": "true", "p": "partly", "f": "false"}
+STATES = {"true": State.GOOD, "partly": State.ALARM, "false": State.BAD, "open": State.OPEN}
 OPEN = "open"  # what no evidence within reach decides; no vote is counted on it
 HOW_TO = (
     "One mark for each claim, in order: t true, p partly, f false; add ! where you are sure; "
@@ -133,9 +137,10 @@ class Verdicts:
                 fix=f"use one of {', '.join((*self._claims, *LETTERS.values(), OPEN))}",
             )
         self._verdicts[claim] = verdict
-        print(f"{self.topic}/{claim}, {self._claims[claim]!r}\n  {verdict}")
-        if vote := self._vote(claim):
-            print(f"  your vote: {vote}{self._mark(verdict, vote)}")
+        vote = self._vote(claim)
+        voted = (f"your vote: {vote}{self._mark(verdict, vote)}",) if vote else ()
+        said = f"{self.topic}/{claim}, {self._claims[claim]!r}"
+        display(Note(STATES[verdict.word], said, (str(verdict), *voted)))
 
     def _vote(self, claim: str) -> Vote | None:
         mark = self._progress.votes(self.topic).get(claim)

@@ -86,8 +86,9 @@ def test_a_region_outside_the_students_code_is_refused(head, unbuilt):
 def test_both_notebooks_come_from_one_source(course):
     student = read_notebook(course.student_path("90_fake"))
     solved = read_notebook(course.solved_path("90_fake"))
-    assert cell_of(student, "answer", "90.2").source == f"limit = {IN_ASSIGNMENT}"
-    assert cell_of(solved, "answer", "90.2").source == "limit = 65504"
+    head = "# Exercise 90.2: your answer\n"
+    assert cell_of(student, "answer", "90.2").source == f"{head}limit = {IN_ASSIGNMENT}"
+    assert cell_of(solved, "answer", "90.2").source == f"{head}limit = 65504"
     assert [c.id for c in student.cells] == [
         c.id for c in solved.cells if c.metadata.course.role != "solution"
     ]

@@ -58,8 +58,10 @@ def test_every_lesson_with_a_report_has_an_era_and_every_script_and_lock_is_used
     assert locks == {path.stem for path in environment.LOCKS.glob("*.txt")}
 
 
-def test_the_readme_has_the_declared_table():
-    assert eras.table() in (find_repository().root / "README.md").read_text(encoding="utf-8")
+def test_the_page_has_the_declared_table():
+    assert eras.table() in (find_repository().root / "docs" / "then_and_now.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @ERAS

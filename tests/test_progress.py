@@ -83,8 +83,8 @@ def test_a_later_cell_gets_the_courses_answer_until_the_student_has_one(store, c
 
 
 def test_the_variants_of_an_exercise_are_kept_apart(store, capsys):
-    plain = {"expects": (int,), "form": None, "criteria": (), "wrong": ()}
-    first = replace(find_exercise("00.1"), right=(0,), **plain)
+    plain = {"expects": (int,), "form": None, "criteria": (), "right": (0,), "wrong": ()}
+    first = replace(find_exercise("00.1"), **plain)
     second = replace(first, title="The other case", right=(1,))
     PassedAnswers(store).keep(first, 7)
     store.record_check("00.1", outcome="passed", points=1)

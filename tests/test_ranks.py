@@ -5,6 +5,7 @@ Two launches, about 20 s of CPU time in all.
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ import torch
 from two_ranks import loops
 
 from course_utils.diagnostics import run_in_child
-from course_utils.diagnostics.ranks import read_ranks, replay_rank, watch_ranks
+from course_utils.diagnostics.ranks import read_ranks, replay_rank, watch_ranks, watching
 from course_utils.diagnostics.ranks.folder import Record
+from course_utils.diagnostics.ranks.own_gradient import OwnGradient
 from course_utils.errors import BadRequest
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="gloo")
@@ -133,11 +135,74 @@ def test_a_sum_that_overflows_is_told_from_a_rank_that_left_no_word(tmp_path):
 
 def test_a_run_that_nobody_looked_at_or_that_has_not_ended_gets_no_all_clear(tmp_path):
     unseen = records(tmp_path / "unseen", FINE, {"state": "ended"})
-    assert unseen.headline == "Nothing was examined: no optimizer step was seen on rank 1."
+    assert unseen.headline == "Nothing was examined: no loss with a graph came by on rank 1."
+    facts = {"state": "ended", "num_losses": 4}
+    assert "no optimizer step was seen" in records(tmp_path / "none", FINE, facts).headline
     killed = records(tmp_path / "killed", FINE, {"num_steps": 4})
     assert killed.headline.endswith("Rank 1 has not ended.")
     with pytest.raises(BadRequest, match="no record of any rank"):
         read_ranks(tmp_path / "absent")
+
+
+def train_one(folder, *, watched, loss_scale=1.0, optimizer_of=None):
+    """Three steps of a model with dropout; the weights, and the watch."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5), torch.nn.Linear(4, 1))
+    optimizer = torch.optim.AdamW((optimizer_of or model).parameters())
+    loss_of = lambda x: model(x).sum() * loss_scale  # noqa: E731
+    watch = watch_ranks(model, loss_of, folder=folder, then=lambda report: None)
+    with watch if watched else nullcontext():
+        for _ in range(3):
+            (watch if watched else loss_of)(torch.ones(2, 4)).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return [parameter.detach() for parameter in model.parameters()], watch
+
+
+INTERNAL = [
+    (watching, "keep"),
+    (watching, "loss_in"),
+    (watching, "measure"),
+    (watching, "odd_rows"),
+    (watching, "write_dump"),
+    (watching, "bad_weights"),
+    (watching, "read_ranks"),
+    (watching, "optimizers"),
+    (Record, "write"),
+    (watching.RankWatch, "_look"),
+    (watching.RankWatch, "_found"),
+    (OwnGradient, "attach"),
+    (OwnGradient, "take"),
+]
+
+
+@pytest.mark.parametrize("scale", [1.0, float("nan")], ids=["healthy", "sick"])
+@pytest.mark.parametrize(("owner", "name"), INTERNAL, ids=[name for _, name in INTERNAL])
+def test_whatever_raises_inside_the_watch_the_run_goes_on_as_without_it(
+    owner, name, scale, tmp_path, monkeypatch
+):
+    bare, _ = train_one(tmp_path, watched=False, loss_scale=scale)
+    monkeypatch.setattr(owner, name, lambda *args, **kwargs: 1 / 0)
+    weights, watch = train_one(tmp_path, watched=True, loss_scale=scale)
+    for ours, theirs in zip(weights, bare, strict=True):
+        assert torch.equal(ours, theirs) or (ours.isnan().all() and theirs.isnan().all())
+    only_if_found = ("odd_rows", "write_dump", "bad_weights", "read_ranks", "_found")
+    if scale != 1.0 or name not in only_if_found:
+        assert "Error" in watch.record.problem
+
+
+def test_a_look_that_raises_within_backward_does_not_end_it(monkeypatch):
+    monkeypatch.setattr("course_utils.diagnostics.ranks.own_gradient.largest", lambda g: 1 / 0)
+    own, x = OwnGradient(), torch.ones(2, requires_grad=True)
+    x.register_hook(own.look)
+    x.sum().backward()
+    assert x.grad.equal(torch.ones(2)) and "ZeroDivisionError" in own.problem
+
+
+def test_an_optimizer_of_another_model_is_a_finding_and_fills_no_memory(tmp_path):
+    _, watch = train_one(tmp_path, watched=True, optimizer_of=torch.nn.Linear(1, 1))
+    assert "holds none of the model's parameters on rank 0" in watch.report.headline
+    assert watch.record.num_foreign == 0 or watch._kept == []
 
 
 def test_weights_that_were_bad_before_the_step_are_not_blamed_on_the_batch(tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,12 @@ from packaging.utils import canonicalize_name
 import course_utils
 
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LISTED = chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
 DECLARED = {
     canonicalize_name(requirement.name): requirement
-    for requirement in map(
-        Requirement, tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    )
+    for requirement in map(Requirement, LISTED)
+    if requirement.name != PROJECT["name"]
 }
 LOCKED = dict(
     (canonicalize_name(name), version)
@@ -71,6 +73,13 @@ def test_everything_imported_is_declared():
     for package in imported_packages() - own:
         names = {canonicalize_name(name) for name in owners[package]}
         assert names & set(DECLARED), f"{package} is imported and not declared"
+
+
+def test_the_library_alone_imports_without_what_the_extras_bring():
+    hidden = ["jupyterlab", "ipykernel", "papermill", "jupytext", "nbclient", "nbval", "pytest"]
+    parts = "course_utils.lesson, course_utils.diagnostics.guard, course_utils.zoo.load"
+    code = f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); import {parts}"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_everything_declared_is_used():

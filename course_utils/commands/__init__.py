@@ -9,6 +9,8 @@ from course_utils.errors import CourseError
 
 # Module and help of each subcommand, so that `course --help` imports none of them.
 COMMANDS = {
+    "lab": ("lab", "Open JupyterLab at the first lesson."),
+    "start": ("lab", "Copy the lessons into a folder of your own."),
     "run": ("run", "Execute lessons with papermill and print the score sheet."),
     "grade": ("grade", "Grade notebooks in a fresh kernel, with the lesson's own checks."),
     "status": ("status", "Show your progress in all lessons."),

@@ -65,6 +65,7 @@ def doctor_table(items: list[Item]) -> Table:
 def examine(root: Path) -> Iterator[Item]:
     """Every item, in the order in which they should be put right."""
     yield python_item(Version(platform.python_version()))
+    yield system_item(platform.system(), platform.release())
     packages = packages_item((root / "requirements.lock").read_text(encoding="utf-8"))
     yield packages
     yield memory_item(psutil.virtual_memory().available / GIB)
@@ -80,6 +81,25 @@ def python_item(version: Version) -> Item:
         return Item("Python", f"{version} in {sys.prefix}", OK)
     to_do = "make the environment with another Python: make PYTHON=python3.12 lab"
     return Item("Python", f"{version}, and {first} to below {after} is asked", PROBLEM, to_do)
+
+
+def system_item(system: str, release: str) -> Item:
+    """The operating system, and what is different there.
+
+    >>> system_item("Windows", "11").state
+    'note'
+    """
+    if system == "Windows":
+        to_do = (
+            "use WSL: natively no signal, no `make` and no child that dies as on Linux, so "
+            "lesson 02 and time limits inside one long call differ; the rest runs"
+        )
+        return Item("system", f"Windows {release}", NOTE, to_do)
+    if system == "Darwin":
+        to_do = "nothing: lesson 02 shows another stack, everything else is the same on the CPU"
+        return Item("system", f"macOS, Darwin {release}", OK, to_do)
+    kind = "WSL" if "microsoft" in release.lower() else system
+    return Item("system", f"{kind} {release}", OK)
 
 
 def packages_item(lock: str) -> Item:
@@ -128,6 +148,12 @@ def _torch_items() -> Iterator[Item]:
     yield Item("threads", threads, OK, "nothing: lessons and commands use one")
     if not torch.cuda.is_available():
         yield Item("device", "CPU", OK, "nothing: no lesson needs a GPU")
+        if torch.backends.mps.is_available():
+            to_do = (
+                "nothing: 'auto' stays on the CPU, because MPS has no float64, no gradient "
+                "scaler as CUDA's, and other roundings than the stored outputs"
+            )
+            yield Item("MPS", "an Apple GPU, which the lessons do not take", OK, to_do)
         return
     name = torch.cuda.get_device_name()
     try:

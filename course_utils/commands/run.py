@@ -69,7 +69,7 @@ def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> No
     repository, progress = find_repository(), ProgressLine()
     stems = repository.find(lessons)
     paths = [repository.solved_path(s) if solutions else repository.student_path(s) for s in stems]
-    out = out or _next_free(repository.root / "runs")
+    out = out or _next_free(repository.runs)
     planned = [_job(stem, path, parameters, out) for stem, path in zip(stems, paths, strict=True)]
     _claim(out)
     executions, limits = [], Limits(cell_limit, limit)

@@ -13,7 +13,7 @@ def number_differs(got: object, want: float, *, rtol: float, given: str) -> str 
     >>> number_differs(2.0, 1.0, rtol=1e-6, given="N = 1")
     'for N = 1 it gives 2, the right value is 1 (off by a factor of 2)'
     >>> number_differs(1.0001, 1.0, rtol=1e-6, given="N = 1")
-    'for N = 1 it gives 1.0001, the right value is 1 (off by +0.0001 of it)'
+    'for N = 1 it gives 1.0001, the right value is 1'
     """
     if hasattr(got, "item") and getattr(got, "numel", lambda: 0)() == 1:
         got = got.item()

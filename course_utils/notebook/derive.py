@@ -5,8 +5,11 @@ import json
 
 from nbformat import NotebookNode, v4
 
-from course_utils.notebook.lesson_source import SOLUTION, Cell, LessonSource
+from course_utils.notebook.frame import FrameCell, closing, opening
+from course_utils.notebook.lesson_source import ANSWER, LESSON, SOLUTION, Cell, LessonSource
+from course_utils.notebook.scaffolding import FOLDED, in_a_frame, is_scaffolding
 
+NEW_CELL = {"code": v4.new_code_cell, "markdown": v4.new_markdown_cell}
 KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 
 
@@ -63,15 +66,31 @@ def _notebook(source: LessonSource, cells: list[tuple[Cell, str]]) -> NotebookNo
         "language_info": {"name": "python"},
         "course": {"lesson": source.stem, "version": source.version},
     }
-    return v4.new_notebook(metadata=metadata, cells=[_node(cell, text) for cell, text in cells])
+    nodes = [
+        *(_frame_node(cell) for cell in opening(source.stem)),
+        *(_node(cell, text) for cell, text in cells),
+        *(_frame_node(cell) for cell in closing(source.stem)),
+    ]
+    return v4.new_notebook(metadata=metadata, cells=nodes)
+
+
+def _frame_node(cell: FrameCell) -> NotebookNode:
+    node = NEW_CELL[cell.kind](cell.text, id=cell.id)
+    node.metadata.course = {"role": LESSON}
+    return node
 
 
 def _node(cell: Cell, text: str) -> NotebookNode:
-    new_cell = v4.new_code_cell if cell.kind == "code" else v4.new_markdown_cell
-    node = new_cell(text, id=cell.id)
+    node = NEW_CELL[cell.kind](in_a_frame(text) if cell.kind == "markdown" else text, id=cell.id)
     node.metadata.course = {"role": cell.role}
     if cell.exercise:
         node.metadata.course.exercise = cell.exercise
-    if cell.tags:
-        node.metadata.tags = list(cell.tags)
+    if cell.role == ANSWER:
+        node.source = f"# Exercise {cell.exercise}: your answer\n{text}"
+    folded = cell.role == LESSON and cell.kind == "code" and is_scaffolding(text)
+    if folded:
+        node.metadata.jupyter = {"source_hidden": True}  # one click on the bar shows it
+    tags = [*cell.tags, *([FOLDED] if folded else [])]
+    if tags:
+        node.metadata.tags = tags
     return node

@@ -1,6 +1,7 @@
 """Where the course's files are. Reads no file."""
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +11,20 @@ from course_utils.progress import FILE_NAME
 ENV_NAME = "COURSE_ROOT"
 
 
+# Where an installed wheel puts the lessons; they are read there, never written.
+INSTALLED = Path(sys.prefix) / "share" / "post-training-course"
+
+
 @dataclass(frozen=True)
 class Repository:
     """The folder that holds solutions/ and notebooks/."""
 
     root: Path
+
+    @property
+    def runs(self) -> Path:
+        """Where executed notebooks go: into the course, or here when it is only installed."""
+        return (Path.cwd() if self.root == INSTALLED else self.root) / "runs"
 
     @property
     def solutions(self) -> Path:
@@ -74,7 +84,7 @@ def find_repository() -> Repository:
         candidates = [Path(named)]
     else:
         here = Path.cwd()
-        candidates = [Path(__file__).parents[2], here, *here.parents]
+        candidates = [Path(__file__).parents[2], here, *here.parents, INSTALLED]
     for folder in candidates:
         if (folder / "solutions").is_dir():
             return Repository(folder)

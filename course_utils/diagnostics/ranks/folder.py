@@ -34,6 +34,7 @@ class Record:
     what: str = ""  # "loss", "gradient", "weights before the step", "another rank"
     losses: list[float] = field(default_factory=list)
     num_losses: int = 0  # micro-batches seen in all
+    num_foreign: int = 0  # steps of optimizers that hold none of these parameters
     bad_weights: list[str] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
     dump: str = ""  # its file name

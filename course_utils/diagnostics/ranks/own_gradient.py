@@ -26,6 +26,7 @@ class OwnGradient:
     def __init__(self) -> None:
         self.how = UNSEEN
         self.is_sharded = False
+        self.problem = ""  # what could not be looked at
         self._is_on = True
         self._sizes: list[Tensor] = []
         self._seen: set[int] = set()
@@ -53,9 +54,14 @@ class OwnGradient:
             handle.remove()
 
     def look(self, gradient: Tensor) -> None:
-        # Not the L2 norm: the squares of finite numbers overflow.
-        if self._is_on and gradient.numel():
-            self._sizes.append(torch.linalg.vector_norm(gradient.detach(), float("inf")).float())
+        """Note its largest magnitude. Called from within backward, so it never raises."""
+        if not self._is_on or not gradient.numel():
+            return
+        try:
+            self._sizes.append(largest(gradient.detach()))
+        except Exception as error:
+            self._is_on = False
+            self.problem = f"own gradient: {type(error).__name__}: {error}"
 
     def _attach_ddp(self, model: DistributedDataParallel) -> None:
         try:
@@ -89,6 +95,11 @@ class _Looking:
     def __call__(self, output_tensor: Tensor, input_tensor: Tensor, *args, **kwargs) -> Any:
         self._own.look(input_tensor)
         return self._inner(output_tensor, input_tensor, *args, **kwargs)
+
+
+def largest(tensor: Tensor) -> Tensor:
+    """The largest magnitude, nan if one is nan. The squares of an L2 norm would overflow."""
+    return torch.linalg.vector_norm(tensor, float("inf")).float()
 
 
 def local(tensor: Tensor) -> Tensor:

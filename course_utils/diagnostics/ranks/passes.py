@@ -1,7 +1,8 @@
 """The forward passes of one step: what a rank keeps of each, and the dump that a replay reads."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,19 @@ class Kept:
     surroundings: Surroundings
     versions: list[tuple[Tensor, int]]  # a tensor that was written to since cannot be replayed
     loss: Tensor | None = None
+
+
+@dataclass
+class Seen:
+    """The numbers of one step, on the CPU."""
+
+    losses: list[float] = field(default_factory=list)
+    own: list[float] = field(default_factory=list)
+    summed: list[float] = field(default_factory=list)
+
+
+def all_are_finite(numbers: list[float]) -> bool:
+    return all(map(math.isfinite, numbers))
 
 
 def keep(model: nn.Module, args: tuple, kwargs: dict) -> Kept:

@@ -94,8 +94,7 @@ def replay_rank(
     model = target.model if hasattr(target, "compute_loss") else target
     with _as_in_the_run(model, state) as doubts:
         for number, one in enumerate(state["passes"], start=1):
-            losses: list[Tensor] = []
-            finding = _trace(target, model, one, loss_of, losses)
+            finding, loss = _trace(target, model, one, loss_of)
             if finding.found or number == len(state["passes"]):
                 break
     doubts += _doubts(state, one)
@@ -105,7 +104,7 @@ def replay_rank(
         micro_batch=number,
         finding=finding,
         recorded=one["loss"],
-        loss=float(losses[0]) if losses else math.nan,
+        loss=loss,
         odd=tuple(odd_rows(one["args"])),
         doubts=tuple(doubts),
     )
@@ -187,30 +186,37 @@ def _copy(named: dict[str, Tensor], weights: dict[str, Tensor]) -> None:
 
 
 def _trace(
-    target: Any, model: nn.Module, one: dict, loss_of: Callable | None, losses: list[Tensor]
-) -> NonFiniteReport:
-    """Trace one micro-batch of the dump; the loss that it gave is added to `losses`."""
+    target: Any, model: nn.Module, one: dict, loss_of: Callable | None
+) -> tuple[NonFiniteReport, float]:
+    """Trace one micro-batch of the dump; also its loss, computed before."""
     device = next(model.parameters()).device
-    args, kwargs = _to((one["args"], one["kwargs"]), device)
-    set_random_states(one["random"])
-    _copy({bare_name(name): b for name, b in model.named_buffers()}, one["buffers"])
+    is_single = len(one["args"]) == 1
+    buffers = {bare_name(name): buffer for name, buffer in model.named_buffers()}
 
-    def run(_batch: Any) -> Tensor:
+    def fresh() -> tuple[Any, dict]:
+        """The batch anew, and all that the pass began with: a loss may change its arguments."""
+        set_random_states(one["random"])
+        _copy(buffers, one["buffers"])
+        args, kwargs = _to((one["args"], one["kwargs"]), device)
+        return (args[0] if is_single else args), kwargs
+
+    def run(batch: Any, kwargs: dict) -> Tensor:
+        args = [batch] if is_single else batch
         with ExitStack() as stack:
             for kind, is_on, dtype, caches in one["autocast"]:
                 context = torch.autocast(kind, getattr(torch, dtype), is_on, caches)
                 stack.enter_context(context)
             if hasattr(target, "compute_loss"):
                 _complete(target)
-                output = target.compute_loss(model, *args, **kwargs)
-            elif loss_of is not None:
-                output = loss_of(*args, **kwargs)
-            else:
-                output = model(**args[0]) if isinstance(args[0], dict) else model(*args)
-        losses.append(loss_in(output).detach())
-        return loss_in(output)
+                return loss_in(target.compute_loss(model, *args, **kwargs))
+            if loss_of is not None:
+                return loss_in(loss_of(*args, **kwargs))
+            return loss_in(model(**batch) if isinstance(batch, dict) else model(*args))
 
-    return trace_step(model, args[0] if len(args) == 1 else args, loss_of=run)
+    with torch.no_grad():
+        loss = float(run(*fresh()))
+    batch, kwargs = fresh()
+    return trace_step(model, batch, loss_of=lambda batch: run(batch, kwargs)), loss
 
 
 def _complete(trainer: Any) -> None:
@@ -219,7 +225,8 @@ def _complete(trainer: Any) -> None:
 
 
 def _to(value: Any, device: torch.device) -> Any:
-    return torch.utils._pytree.tree_map_only(Tensor, lambda tensor: tensor.to(device), value)
+    """A copy on the device, in containers of its own."""
+    return torch.utils._pytree.tree_map_only(Tensor, lambda t: t.to(device, copy=True), value)
 
 
 def _doubts(state: dict, one: dict) -> list[str]:

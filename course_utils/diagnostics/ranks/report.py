@@ -86,16 +86,21 @@ class RanksReport(Report):
             )
         steps = min(record.num_steps for record in self.records)
         if not steps:
-            return f"Nothing was examined: no optimizer step was seen on {self._unseen}."
+            return f"Nothing was examined: {self._say_unseen()}."
         still = f" {_ranks(self.silent).capitalize()} has not ended." if self.silent else ""
         return (
             f"{steps} steps on {len(self.records)} of {self.world} ranks: every loss and gradient "
             f"that was looked at was finite.{still}"
         )
 
-    @property
-    def _unseen(self) -> str:
-        return _ranks([record.rank for record in self.records if not record.num_steps])
+    def _say_unseen(self) -> str:
+        unseen = [record for record in self.records if not record.num_steps]
+        where = _ranks([record.rank for record in unseen])
+        if any(record.num_foreign for record in unseen):
+            return f"the optimizer that stepped holds none of the model's parameters on {where}"
+        if not any(record.num_losses for record in unseen):
+            return f"no loss with a graph came by on {where}"
+        return f"no optimizer step was seen on {where}"
 
     def _say_first(self, first: Record) -> str:
         when = f"step {first.step}"

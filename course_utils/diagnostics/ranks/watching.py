@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,20 @@ from course_utils.diagnostics.nonfinite.values import all_finite, measure
 from course_utils.diagnostics.ranks.batches import odd_rows
 from course_utils.diagnostics.ranks.folder import Record
 from course_utils.diagnostics.ranks.own_gradient import OwnGradient, local
-from course_utils.diagnostics.ranks.passes import Kept, bad_weights, keep, write_dump
+from course_utils.diagnostics.ranks.passes import (
+    Kept,
+    Seen,
+    all_are_finite,
+    bad_weights,
+    keep,
+    write_dump,
+)
 from course_utils.diagnostics.ranks.report import RanksReport, read_ranks
 from course_utils.errors import BadRequest
 
 # torch.amp.GradScaler starts at 2**16 and halves: this many bad steps in a row are its search.
 SEARCH_STEPS = 16
+MAX_PASSES = 512  # kept of one step: more micro-batches than anybody accumulates
 
 
 def watch_ranks(
@@ -71,15 +78,6 @@ def watch_ranks(
     return RankWatch(target if is_trainer else None, target, loss_of, Path(folder), scaler, then)
 
 
-@dataclass
-class Seen:
-    """The numbers of one step, on the CPU."""
-
-    losses: list[float] = field(default_factory=list)
-    own: list[float] = field(default_factory=list)
-    summed: list[float] = field(default_factory=list)
-
-
 class RankWatch:
     """What `watch_ranks` gives. In a loop of your own, call it with a batch for the loss."""
 
@@ -101,8 +99,8 @@ class RankWatch:
         )
 
     def __repr__(self) -> str:
-        done = self.record.what or f"{self.record.num_steps} steps, nothing found"
-        return f"RankWatch(rank {self.record.rank} of {self.record.world}: {done})"
+        r = self.record
+        return f"<rank {r.rank} of {r.world}: {r.what or 'nothing found'}, {r.num_steps} steps>"
 
     @property
     def report(self) -> RanksReport:
@@ -145,7 +143,7 @@ class RankWatch:
         loss = loss_in(output)
         if loss is not None and loss.requires_grad:
             one.loss = loss.detach()
-            self._kept.append(one)
+            self._kept = [*self._kept[-MAX_PASSES:], one]
             self.record.num_losses += 1
 
     def _before_step(self, optimizer: torch.optim.Optimizer, *_args) -> None:
@@ -156,14 +154,15 @@ class RankWatch:
         ours = set(self._kept[-1].model.parameters())
         params = [p for group in optimizer.param_groups for p in group["params"]]
         if not any(p in ours for p in params):
+            self.record.num_foreign += 1
+            self._kept = self._kept[-1:]  # or a run whose optimizer is another's would fill memory
             return
         gradients = [local(p.grad) for p in params if p.grad is not None]
         gradients = [g for g in gradients if g.numel()]
         seen = self._read(gradients)
         self.record.num_steps += 1
-        if all(map(math.isfinite, [*seen.losses, *seen.own, *seen.summed])) or (
-            _finite(seen.losses) and _finite(seen.own) and all(map(all_finite, gradients))
-        ):
+        is_fine = all_are_finite([*seen.losses, *seen.own])
+        if is_fine and (all_are_finite(seen.summed) or all(map(all_finite, gradients))):
             self._num_overflows = 0
         elif not self._is_search(seen):
             self._found(seen)
@@ -182,12 +181,12 @@ class RankWatch:
         """Whether a gradient scaler may be looking for its scale."""
         self._num_overflows += 1
         uses_scaler = self._scaler is not None and self._scaler.is_enabled()
-        return uses_scaler and _finite(seen.losses) and self._num_overflows <= SEARCH_STEPS
+        return uses_scaler and all_are_finite(seen.losses) and self._num_overflows <= SEARCH_STEPS
 
     def _found(self, seen: Seen) -> None:
         record = self.record
         bad_loss = next((i for i, x in enumerate(seen.losses, 1) if not math.isfinite(x)), None)
-        is_own = bad_loss is not None or not _finite(seen.own)
+        is_own = bad_loss is not None or not all_are_finite(seen.own)
         record.losses = seen.losses
         record.step, record.time = self._step, time.time()
         if is_own:
@@ -239,12 +238,9 @@ class RankWatch:
         self._undo.callback(*undo)
 
     def __exit__(self, kind: type | None, *_exc) -> None:
-        self._undo.close()
+        self._safely(self._undo.close)
         self._is_on, self._kept = False, []
         self.record.state = "ended" if kind is None else f"raised {kind.__name__}"
         self.record.how = self._own.how
+        self.record.problem = self.record.problem or self._own.problem
         self._safely(self.record.write, self.folder)
-
-
-def _finite(numbers: list[float]) -> bool:
-    return all(map(math.isfinite, numbers))

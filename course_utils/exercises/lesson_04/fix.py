@@ -9,8 +9,16 @@ from torch import Tensor
 
 from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_04.fix_answers import (
+    bounded_if_k3,
+    bounded_kl,
+    detached_kl,
+    kl_without_nan,
+    mean_of_nothing,
+    tiny_kl,
+    zero_kl,
+)
 from course_utils.exercises.lesson_04.guard import step_if_finite
-from course_utils.exercises.lesson_04.kl import kl_bounded_before_exp
 from course_utils.exercises.lesson_04.mean import mean_by_where, mean_detached
 from course_utils.exercises.probes import gradient_of
 from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
@@ -170,38 +178,6 @@ def every_update_counts(mended: Mended) -> str | None:
 
 def the_reward_rises(mended: Mended) -> str | None:
     return _the_reward_rises(mended.runs) if mended.runs else NOT_TRAINED
-
-
-def bounded_kl(logprob, ref_logprob, kind):
-    """k3 with a bound before exp, with the arguments that the loop gives."""
-    d = (ref_logprob - logprob).clamp(-8, 8)
-    return torch.exp(d) - d - 1
-
-
-def bounded_if_k3(logprob, ref_logprob, kind):
-    if kind == "low_var_kl":
-        return kl_bounded_before_exp(logprob.float(), ref_logprob.float())
-    return verl_formulas.kl_penalty(logprob, ref_logprob, kind)
-
-
-def zero_kl(logprob, ref_logprob, kind):
-    return torch.zeros_like(logprob)
-
-
-def detached_kl(logprob, ref_logprob, kind):
-    return bounded_kl(logprob.detach(), ref_logprob, kind)
-
-
-def tiny_kl(logprob, ref_logprob, kind):
-    return 1e-3 * bounded_kl(logprob, ref_logprob, kind)
-
-
-def kl_without_nan(logprob, ref_logprob, kind):
-    return verl_formulas.kl_penalty(logprob, ref_logprob, kind).nan_to_num()
-
-
-def mean_of_nothing(values, mask):
-    return 0 * mean_by_where(values.clamp(-100, 100), mask)
 
 
 FORM = both(only(*KEYS), has_values_that_the_run_takes)

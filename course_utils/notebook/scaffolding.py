@@ -1,0 +1,53 @@
+"""Which cells of a lesson are scaffolding, to be folded, and how an exercise stands out.
+
+A cell is scaffolding when all it does is judge, expect or draw: the reader wants its output.
+"""
+
+import ast
+import re
+
+FOLDED = "hide-input"  # the tag that site builders fold by as well
+
+JUDGES = {"verdicts", "expect_symptom", "plotting", "plt", "ax", "fig", "axes"}
+EXERCISE = re.compile(r"^\*\*Exercise \d\d\.\d+", re.MULTILINE)
+
+# Inline, because JupyterLab strips style sheets and classes from notebooks that are not trusted.
+FRAME = '<div style="border-left: 4px solid #0072B2; padding-left: 12px">'
+
+
+def is_scaffolding(source: str) -> bool:
+    """Whether every call that stands alone in the cell judges, expects or draws.
+
+    >>> is_scaffolding('late = a > b\\nverdicts.judge("C2", "false", "late", "5", holds=late)')
+    True
+    >>> is_scaffolding("trainer.train()\\nplotting.show(fig, 'x')")
+    False
+    """
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:  # a magic
+        return False
+    alone = [node.value for node in body if isinstance(node, ast.Expr)]
+    others = [node for node in body if not isinstance(node, (ast.Expr, ast.Assign, ast.Import))]
+    judged = [isinstance(call, ast.Call) and _root(call.func) in JUDGES for call in alone]
+    return bool(judged) and all(judged) and not others and not _trains(body)
+
+
+def in_a_frame(text: str) -> str:
+    """Text in which an exercise, from its first line to the end, has a coloured edge."""
+    found = EXERCISE.search(text)
+    if not found:
+        return text
+    before, exercise = text[: found.start()], text[found.start() :]
+    return f"{before}{FRAME}\n\n{exercise}\n\n</div>"
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _trains(body: list[ast.stmt]) -> bool:
+    names = [n.attr for node in body for n in ast.walk(node) if isinstance(n, ast.Attribute)]
+    return "train" in names or "check" in names

@@ -1,0 +1,160 @@
+"""What a reader sees in JupyterLab, in a real browser; skipped where there is none.
+
+Every copy is untrusted, as a downloaded notebook is.
+"""
+
+import json
+import shutil
+
+import pytest
+from course_command import ROOT
+from lab_server import CHROMIUM, browser_page, fresh_course, lab_on
+from nbformat import v4
+
+from course_utils.exercises.outline import outline
+from course_utils.notebook.files import read_notebook, write_notebook
+
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: pages are not looked at"),
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of playwright's asyncio use
+]
+STEMS = [entry.stem for entry in outline()]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    return fresh_course(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="module")
+def address(course):
+    with lab_on(course) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browser_page() as page:
+        yield page
+
+
+def open_notebook(page, address: str, path: str) -> None:
+    """Open a notebook in a workspace of its own and wait for its first heading."""
+    name = path.replace("/", "-").removesuffix(".ipynb")
+    page.goto(f"{address}/lab/workspaces/{name}/tree/{path}?reset")
+    page.wait_for_selector(".jp-Notebook .jp-MarkdownOutput h1")
+    page.wait_for_function("window.jupyterapp !== undefined")
+
+
+def test_the_landing_page_is_lesson_00_without_launcher_or_news(address, browser):
+    browser.goto(address)
+    browser.wait_for_selector(".jp-Notebook .jp-MarkdownOutput h1")
+    assert "notebooks/00_start_here.ipynb" in browser.url
+    assert browser.locator(".jp-Launcher").count() == 0
+    assert browser.locator(".Toastify__toast").count() == 0
+    folders = browser.locator(".jp-BreadCrumbs").inner_text()
+    assert "notebooks" in folders  # and one level up are solutions and README
+
+
+def write_cell(page, marker: str, text: str) -> None:
+    """Replace the source of the one code cell that holds `marker`."""
+    page.evaluate(
+        """([marker, text]) => {
+            const notebook = window.jupyterapp.shell.currentWidget.content;
+            const cell = notebook.widgets.find(w => w.model.type === 'code'
+                && w.model.sharedModel.getSource().includes(marker));
+            cell.model.sharedModel.setSource(text);
+        }""",
+        [marker, text],
+    )
+
+
+def run_cell(page, marker: str) -> str:
+    """Run the code cell that holds `marker`; returns the text of its outputs."""
+    return page.evaluate(
+        """async (marker) => {
+            const panel = window.jupyterapp.shell.currentWidget;
+            const index = panel.content.widgets.findIndex(w => w.model.type === 'code'
+                && w.model.sharedModel.getSource().includes(marker));
+            panel.content.activeCellIndex = index;
+            panel.content.deselectAll();
+            await panel.context.sessionContext.ready;
+            await window.jupyterapp.commands.execute('notebook:run-cell');
+            return panel.content.widgets[index].node.querySelector('.jp-OutputArea')?.innerText;
+        }""",
+        marker,
+    )
+
+
+def test_lesson_00_is_solved_through_a_wrong_answer_a_hint_and_a_pass(address, browser):
+    open_notebook(browser, address, "notebooks/00_start_here.ipynb")
+    run_cell(browser, "MODEL =")
+    run_cell(browser, 'start("00"')
+    stub = "def mean_of"
+    write_cell(browser, stub, "def mean_of(a, b):\n    return (a + b) / 2")
+    run_cell(browser, stub)
+    wrong = run_cell(browser, "ex.MEAN.check(")
+    assert "✗" in wrong and "why it matters" in wrong
+    write_cell(browser, "MODEL =", "ex.MEAN.hint()")
+    assert "Hint 1 of" in run_cell(browser, "ex.MEAN.hint()")
+    right = "def mean_of(a, b):\n    return ((a.double() + b.double()) / 2).to(a.dtype)"
+    write_cell(browser, stub, right)
+    run_cell(browser, stub)
+    passed = run_cell(browser, "ex.MEAN.check(")
+    assert "passed" in passed and "✗" not in passed
+
+
+@pytest.fixture(scope="module")
+def solved(course):
+    """The solved notebooks, as they are read online."""
+    for stem in STEMS:
+        shutil.copy2(ROOT / "solutions" / f"{stem}.ipynb", course / "solutions")
+    return course / "solutions"
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_a_solved_page_shows_alt_texts_and_nothing_wider_than_itself(
+    stem, solved, address, browser
+):
+    open_notebook(browser, address, f"solutions/{stem}.ipynb")
+    browser.wait_for_timeout(500)
+    seen = browser.evaluate(
+        """() => {
+            const outputs = [...document.querySelectorAll('.jp-OutputArea-output')];
+            const images = [...document.querySelectorAll('.jp-Notebook img')];
+            return {
+                wide: outputs.filter(o => o.scrollWidth > o.clientWidth + 2)
+                             .map(o => o.innerText.slice(0, 80)),
+                blind: images.filter(i => !(i.alt || '').trim()).length,
+                images: images.length,
+            };
+        }"""
+    )
+    num_figures = json.dumps(read_notebook(solved / f"{stem}.ipynb")).count("<figure>")
+    assert seen["images"] >= num_figures
+    assert seen["blind"] == 0
+    assert seen["wide"] == []
+
+
+def axe_findings(page) -> dict[str, int]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, context=".jp-Notebook").response["violations"]
+    return {violation["id"]: len(violation["nodes"]) for violation in found}
+
+
+@pytest.fixture(scope="module")
+def labs_own(course, address, browser) -> set[str]:
+    """What axe finds in a notebook that holds nothing of ours: JupyterLab's own."""
+    cells = [v4.new_markdown_cell("# Title"), v4.new_code_cell("1 + 1"), v4.new_code_cell("2")]
+    write_notebook(course / "notebooks" / "plain.ipynb", v4.new_notebook(cells=cells))
+    open_notebook(browser, address, "notebooks/plain.ipynb")
+    return set(axe_findings(browser))
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_axe_finds_nothing_that_is_ours(stem, solved, address, browser, labs_own):
+    open_notebook(browser, address, f"solutions/{stem}.ipynb")
+    found = axe_findings(browser)
+    assert {name: count for name, count in found.items() if name not in labs_own} == {}
