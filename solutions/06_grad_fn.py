@@ -1152,15 +1152,13 @@ patient
 print(patient.source())
 
 # %% [markdown]
-# `patient.fresh()` makes the run anew: `.train()` shows its log, and `.model`, `.optimizer`, `.batch`
-# and `.loss` are what your instruments take. What does the audit say, and what does it not look at?
+# `patient.fresh()` makes the run anew; it has `.train()`, which shows its log, and `.model`,
+# `.optimizer`, `.batch` and `.loss`. Look into it with your instruments, in cells of your own:
+# `audit_gradients(run.model, run.batch, loss_of=run.loss)`. What does the audit say, and what does it
+# not look at?
 
 # %%
-sick_run = patient.fresh()
-audit_gradients(sick_run.model, sick_run.batch, loss_of=sick_run.loss)
-
-# %%
-sick_run.train()
+patient.fresh().train()
 
 # %% [markdown]
 # Put into `unseen` the place (the name of a part), the cause (its letter) and the fix: a function that
