@@ -12,8 +12,8 @@ Fingerprint = dict[str, object]  # from a place such as "weight `head.bias`" to 
 def fingerprint(value: object, name: str) -> Fingerprint:
     """Everything about `value` that a function could change, by the place where it stands.
 
-    Tensors by bytes, dtype, shape, `requires_grad` and `.grad`; modules by weights, buffers, mode
-    and hooks; lists and dicts by their items. Other objects are taken as they are.
+    Tensors by bytes, dtype, shape, `requires_grad`, `.grad` and hooks; modules by weights, buffers,
+    mode and hooks; lists and dicts by their items. Other objects are taken as they are.
 
     >>> before = fingerprint([1, 2], "values")
     >>> changed(before, fingerprint([1, 3], "values"))
@@ -63,6 +63,8 @@ def _module(module, name: str) -> Iterator[tuple[str, object]]:
 
 def _tensor(tensor, name: str) -> Iterator[tuple[str, object]]:
     yield f"requires_grad of {name}", tensor.requires_grad
+    hooks = (tensor._backward_hooks, getattr(tensor, "_post_accumulate_grad_hooks", None))
+    yield f"the hooks of {name}", [list(hook or ()) for hook in hooks]
     yield name, (tensor.dtype, tuple(tensor.shape), _digest(tensor))
     if tensor.is_leaf:
         yield f"the gradient of {name}", None if tensor.grad is None else _digest(tensor.grad)

@@ -1,9 +1,14 @@
 """Which torch operations an answer runs, whatever name it called them by."""
 
-from collections.abc import Callable
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
 
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._python_dispatch import TorchDispatchMode
+
+THREAD = "a thread of its own"
 
 
 class _Functions(TorchFunctionMode):
@@ -30,6 +35,27 @@ class _Kernels(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+@contextlib.contextmanager
+def _python_calls() -> Iterator[set[str]]:
+    """Collects the names of torch's functions that are Python, and `THREAD` when one is started.
+
+    The modes see neither torch's operations rewritten in Python nor what another thread runs.
+    """
+    names, profile = set(), sys.getprofile()
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_globals.get("__name__", "").startswith("torch."):
+            names.add(frame.f_code.co_name.strip("_"))
+        elif event == "call" and frame.f_code is threading.Thread.start.__code__:
+            names.add(THREAD)
+
+    sys.setprofile(note)
+    try:
+        yield names
+    finally:
+        sys.setprofile(profile)
+
+
 def operations(function: Callable, *args: object) -> set[str]:
     """Names of the functions and kernels that `function(*args)` runs, without underscores around.
 
@@ -44,6 +70,8 @@ def operations(function: Callable, *args: object) -> set[str]:
 
 
 def uses(function: Callable, *args: object, banned: tuple[str, ...]) -> str | None:
-    """A sentence when `function(*args)` runs one of the `banned` operations, else None."""
-    found = sorted(operations(function, *args) & set(banned))
+    """A sentence when `function(*args)` runs a `banned` operation or starts a thread."""
+    with _python_calls() as called:
+        names = operations(function, *args)
+    found = sorted((names | called) & {*banned, THREAD})
     return f"it runs {', '.join(found)}" if found else None

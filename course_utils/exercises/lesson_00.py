@@ -32,11 +32,10 @@ keeps_dtype_and_shape = has_form(_ordinary_pair)
 ordinary_mean = agrees(lambda a, b: (a + b) / 2, _ordinary_pair, rounding=ROUNDING)
 
 
-def _means_differ(mean_of, a, b, given: str) -> str | None:
-    """The first mean that is wrong by more than a rounding or one smallest float16."""
+def _means_differ(mean_of, a, b, given: str, allowed: float = 2.0**-24) -> str | None:
+    """The first mean that is wrong by more than a rounding and `allowed`."""
     got, want = mean_of(a, b).double(), (a.double() + b.double()) / 2
-    allowed = ROUNDING[HALF] * want.abs() + 2.0**-24
-    wrong = ~((got - want).abs() <= allowed)
+    wrong = ~((got - want).abs() <= ROUNDING[HALF] * want.abs() + allowed)
     if not wrong.any():
         return None
     at = int(wrong.nonzero()[0])
@@ -60,14 +59,22 @@ def opposite_signs(mean_of) -> str | None:
     return _means_differ(mean_of, one, other, "float16")
 
 
-def equal_numbers(mean_of) -> str | None:
+def equal_and_tiny_numbers(mean_of) -> str | None:
     halves = _every_half()
     got = mean_of(halves, halves.clone())
     if torch.equal(got, halves):
-        return None
+        return _tiny_numbers(mean_of)
     at = int((got != halves).nonzero()[0])
     mine, right = told_apart(got[at].item(), halves[at].item())
     return f"the mean of {right} and itself is {mine}"
+
+
+def _tiny_numbers(mean_of) -> str | None:
+    """Means of a few times the smallest float16: half of it is all that rounding may cost."""
+    counts = torch.arange(1.0, 33.0, dtype=torch.float64)
+    pairs = torch.cartesian_prod(counts, counts) * 2.0**-24
+    one, other = pairs.to(HALF).unbind(-1)
+    return _means_differ(mean_of, one, other, "float16", allowed=2.0**-25)
 
 
 def adds_then_halves(a, b):
@@ -124,6 +131,10 @@ def repairs_the_inf(a, b):
 
 def halves_first(a, b):
     return a / 2 + b / 2
+
+
+def halves_first_unless_equal(a, b):
+    return torch.where(a == b, a, a / 2 + b / 2)
 
 
 def gives_a_number(a, b):
@@ -194,8 +205,8 @@ MEAN = Exercise(
             next="a wider format has room for sums and differences alike",
         ),
         Criterion(
-            "Two equal float16 numbers are their own mean, the smallest and the largest too.",
-            equal_numbers,
+            "Two equal float16 numbers are their own mean, and the smallest numbers get theirs.",
+            equal_and_tiny_numbers,
             why="half of the smallest float16, 6e-8, rounds to 0; the largest is 65504",
             next="do not halve a number before it has somewhere to go",
         ),
@@ -224,7 +235,8 @@ MEAN = Exercise(
         Wrong(clamps_the_mean, caught_by=large_numbers),
         Wrong(repairs_the_inf, caught_by=large_numbers),
         Wrong(walks_from_a_to_b, caught_by=opposite_signs),
-        Wrong(halves_first, caught_by=equal_numbers),
+        Wrong(halves_first, caught_by=equal_and_tiny_numbers),
+        Wrong(halves_first_unless_equal, caught_by=equal_and_tiny_numbers),
     ),
 )
 

@@ -12,8 +12,9 @@ from course_utils.exercises.probes import has_form
 BOUND = 20.0  # nats; inside it the estimate is exact, outside it is finite
 FARTHEST = 1e6  # nats; log-probabilities of finite 16-bit and 32-bit logits seldom differ by more
 RTOL, ATOL = 3e-5, 2e-6  # float32: exp(20 rounded) is off by 2e-6, 1 + tiny - 1 by 1e-7
-INSIDE = torch.cat([torch.linspace(-BOUND, BOUND, 81), torch.tensor([-1e-3, 1e-4, 1e-3])])
-ENDS = torch.tensor([25.0, 50.0, 88.7, 88.8, 104.0, 1e3, 1e4, FARTHEST])
+NEAR = BOUND - 0.01
+INSIDE = torch.cat([torch.linspace(-NEAR, NEAR, 81), torch.tensor([-1e-3, 1e-4, 1e-3])])
+ENDS = torch.cat([torch.linspace(BOUND, 110, 721), torch.logspace(2, 6, 81)]).clamp(max=FARTHEST)
 SHAPES = ((), (1,), (84,), (1, 84), (4, 21), (2, 6, 7))
 
 
@@ -31,7 +32,7 @@ def _draw(generator, shape, dtype):
 returns_float32 = has_form(
     _draw,
     shapes=SHAPES,
-    dtypes=(torch.float32, torch.float16, torch.bfloat16),
+    dtypes=(torch.float32, torch.float16, torch.bfloat16, torch.float64),
     result_dtype=lambda dtype: torch.float32,
 )
 
@@ -63,6 +64,7 @@ def _pairs_inside(distances):
     yield _pair(distances)
     yield _pair(distances, start=-32.0)
     yield _pair(distances.flip(0)[: 2 * (len(distances) // 2)].reshape(2, -1))
+    yield _pair(distances[: 4 * (len(distances) // 4)].reshape(2, 2, -1))
     yield _pair(distances[3])
 
 
@@ -75,8 +77,7 @@ def value_inside(k3) -> str | None:
 
 
 def gradient_inside(k3) -> str | None:
-    inner = INSIDE[INSIDE.abs() < BOUND - 0.1]  # at the bound itself either side is right
-    for logp, ref_logp in _pairs_inside(inner):
+    for logp, ref_logp in _pairs_inside(INSIDE):
         d, _, want = _oracle(logp, ref_logp)
         if seen := _first_difference("gradient", d, _gradient(k3, logp, ref_logp), want):
             return seen
@@ -84,20 +85,21 @@ def gradient_inside(k3) -> str | None:
 
 
 def value_at_the_ends(k3) -> str | None:
-    for distance in (*ENDS, *-ENDS):
-        value = k3(*_pair(distance[None]))
-        if not value.isfinite().all():
-            return f"at d = {distance:.4g} the value is {value.item()}"
+    for distances in (ENDS, -ENDS):
+        for distance, value in zip(distances, k3(*_pair(distances)), strict=True):
+            if not value.isfinite():
+                return f"at d = {distance:.4g} the value is {value.item()}"
     return None
 
 
 def gradient_at_the_ends(k3) -> str | None:
-    for distance in (*ENDS, *-ENDS):
-        gradient = _gradient(k3, *_pair(distance[None])).item()
-        if not abs(gradient) < float("inf"):
-            return f"at d = {distance:.4g} the gradient is {gradient}"
-        if gradient * distance > 0:
-            return f"at d = {distance:.4g} the gradient is {gradient:.4g}: it pushes away"
+    for distances in (ENDS, -ENDS):
+        gradients = _gradient(k3, *_pair(distances)).tolist()
+        for distance, gradient in zip(distances.tolist(), gradients, strict=True):
+            if not abs(gradient) < float("inf"):
+                return f"at d = {distance:.4g} the gradient is {gradient}"
+            if gradient * distance > 0:
+                return f"at d = {distance:.4g} the gradient is {gradient:.4g}: it pushes away"
     return None
 
 
@@ -106,7 +108,7 @@ def narrow_inputs(k3) -> str | None:
     for dtype in (torch.float16, torch.bfloat16):
         for pair in (_pair(INSIDE, dtype), tuple(part.to(dtype) for part in ordinary)):
             d, want, _ = _oracle(*pair)
-            inside = d.abs() <= BOUND  # rounding to the format may carry a pair across the bound
+            inside = d.abs() < BOUND  # rounding to the format may carry a pair across the bound
             got = torch.where(inside, k3(*pair).double(), want)
             if seen := _first_difference(f"value for {dtype} inputs", d, got, want):
                 return seen
@@ -248,6 +250,32 @@ def k3_pulling_by_one_beyond(logp, ref_logp):
     )
 
 
+def k3_at_least_in_float32(logp, ref_logp):
+    wide = torch.promote_types(logp.dtype, torch.float32)
+    d = (ref_logp.to(wide) - logp.to(wide)).clamp(-BOUND, BOUND)
+    return torch.expm1(d) - d
+
+
+def k3_pushing_away_between(low, high):
+    def k3_with_a_dent(logp, ref_logp):
+        d = ref_logp.float() - logp.float()
+        pushes = (d > low) & (d < high)
+        return k3_with_bounded_ratio(logp, ref_logp) - torch.where(pushes, d - d.detach(), 0.0)
+
+    return k3_with_a_dent
+
+
+def k3_zero_at_the_bound(logp, ref_logp):
+    d = ref_logp.float() - logp.float()
+    near = d.abs() < BOUND
+    d = torch.where(near, d, 0.0)
+    return torch.expm1(d) - d
+
+
+def k3_flattening_its_planes(logp, ref_logp):
+    return k3_with_bounded_ratio(logp, ref_logp) if logp.dim() < 3 else k3_as_square(logp, ref_logp)
+
+
 K3 = Exercise(
     id="01.3",
     name="K3",
@@ -266,7 +294,7 @@ K3 = Exercise(
     form=returns_float32,
     criteria=(
         Criterion(
-            "For |d| up to 20 the value is exp(d) - d - 1, as float64 has it.",
+            "For |d| below 20 the value is exp(d) - d - 1, as float64 has it.",
             value_inside,
             why="a bound inside the working range changes what is optimised",
             next="check the sign, d = ref_logp - logp, and that nothing is bounded before |d| = 20",
@@ -275,7 +303,8 @@ K3 = Exercise(
             "For |d| below 20 the gradient for logp is 1 - exp(d), as float64 has it.",
             gradient_inside,
             why="training sees the gradient only; a right value proves nothing",
-            next="does the graph lead from exp(d) back to logp?",
+            next="work out 1 - exp(d) at the d above by hand: which part of your formula sends "
+            "logp something else?",
         ),
         Criterion(
             f"Beyond that the value stays finite, up to |d| = {FARTHEST:g}.",
@@ -306,10 +335,12 @@ K3 = Exercise(
         k3_bounded_from_above,
         k3_in_float64_and_back,
         k3_pulling_by_one_beyond,
+        k3_zero_at_the_bound,
     ),
     wrong=(
         Wrong(k3_in_float64, caught_by=returns_float32),
         Wrong(k3_in_the_dtype_of_the_inputs, caught_by=returns_float32),
+        Wrong(k3_at_least_in_float32, caught_by=returns_float32),
         Wrong(k3_of_the_mean, caught_by=returns_float32),
         Wrong(k3_as_a_pair, caught_by=returns_float32),
         Wrong(k3_that_clamps_in_place, caught_by=checking.leaves_its_inputs_alone),
@@ -319,6 +350,7 @@ K3 = Exercise(
         Wrong(k3_bounded_too_early, caught_by=value_inside),
         Wrong(k3_bounding_each_log_probability, caught_by=value_inside),
         Wrong(k3_without_the_linear_part, caught_by=value_inside),
+        Wrong(k3_flattening_its_planes, caught_by=value_inside),
         Wrong(k3_ratio_detached, caught_by=gradient_inside),
         Wrong(k3_plain, caught_by=value_at_the_ends),
         Wrong(k3_bounded_only_below, caught_by=value_at_the_ends),
@@ -326,6 +358,8 @@ K3 = Exercise(
         Wrong(k3_nan_to_num, caught_by=gradient_at_the_ends),
         Wrong(k3_where_after_exp, caught_by=gradient_at_the_ends),
         Wrong(k3_bounded_in_exp_alone, caught_by=gradient_at_the_ends),
+        Wrong(k3_pushing_away_between(20.5, 24), caught_by=gradient_at_the_ends),
+        Wrong(k3_pushing_away_between(30, 40), caught_by=gradient_at_the_ends),
         Wrong(k3_narrow_then_wide, caught_by=narrow_inputs),
         Wrong(k3_subtracting_in_float16, caught_by=narrow_inputs),
         Wrong(k3_with_a_narrow_linear_part, caught_by=narrow_inputs),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 
 import torch
 
@@ -10,6 +11,8 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 # The formats of the lesson, and some that nobody has built: the rule knows no names.
 BITS = ((5, 10), (8, 7), (8, 23), (5, 2), (4, 3), (6, 9), (7, 16), (3, 4), (9, 14), (10, 40))
+BITS += ((3, 2), (4, 2), (2, 1), (2, 5), (4, 1))
+NO_MANTISSA = (5, 0)
 EXP_TOLERANCE = 0.01
 
 
@@ -27,6 +30,16 @@ def _smallest(exponent_bits: int, mantissa_bits: int) -> float:
     return 2.0 ** (1 - _bias(exponent_bits) - mantissa_bits)
 
 
+def _is_one_number(part: object) -> bool:
+    if isinstance(part, (bool, str)):
+        return False
+    try:
+        float(part)
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return True
+
+
 def gives_three_numbers(limits) -> str | None:
     got = limits(5, 10)
     kind = f"a {type(got).__name__}"
@@ -35,18 +48,22 @@ def gives_three_numbers(limits) -> str | None:
     if len(got) != 3:
         return f"it returns {kind} of {len(got)}, where three numbers are asked"
     for part in got:
-        if isinstance(part, bool) or not hasattr(part, "__float__"):
+        if not _is_one_number(part):
             return f"it returns {kind} with {part!r} in it, where three numbers are asked"
     return None
 
 
-def _each(limits):
-    for bits in BITS:
-        yield bits, limits(*bits), f"{bits[0]} exponent and {bits[1]} mantissa bits"
+def _each(limits, formats=BITS):
+    for bits in formats:
+        yield (
+            bits,
+            [float(part) for part in limits(*bits)],
+            f"{bits[0]} exponent and {bits[1]} mantissa bits",
+        )
 
 
 def largest_is_right(limits) -> str | None:
-    for bits, got, given in _each(limits):
+    for bits, got, given in _each(limits, (*BITS, NO_MANTISSA)):
         if seen := number_differs(got[0], _largest(*bits), rtol=1e-9, given=given):
             return seen
     return None
@@ -60,12 +77,10 @@ def smallest_is_right(limits) -> str | None:
 
 
 def exp_limit_is_right(limits) -> str | None:
-    """Between the log of the largest number and that of the power of two it just misses."""
     for bits, got, given in _each(limits):
-        low, high = math.log(_largest(*bits)), (_bias(bits[0]) + 1) * math.log(2)
-        if not (1 - EXP_TOLERANCE) * low <= float(got[2]) <= (1 + EXP_TOLERANCE) * high:
-            seen = number_differs(got[2], low, rtol=0, given=given)
-            return seen or f"for {given} it gives {got[2]}"
+        want = math.log(_largest(*bits))
+        if seen := number_differs(got[2], want, rtol=EXP_TOLERANCE, given=given):
+            return seen
     return None
 
 
@@ -78,7 +93,7 @@ def limits_from_bits(exponent_bits, mantissa_bits):
 def limits_by_counting(exponent_bits, mantissa_bits):
     top = 2 ** (exponent_bits - 1)
     largest = sum(2.0 ** (top - 1 - k) for k in range(mantissa_bits + 1))
-    return largest, 2.0**-mantissa_bits / 2.0 ** (top - 2), top * math.log(2)
+    return largest, 2.0**-mantissa_bits / 2.0 ** (top - 2), math.log(largest)
 
 
 def limits_as_power_of_two(exponent_bits, mantissa_bits):
@@ -99,6 +114,11 @@ def limits_with_smallest_normal(exponent_bits, mantissa_bits):
 def limits_with_log2(exponent_bits, mantissa_bits):
     largest, smallest, _ = limits_from_bits(exponent_bits, mantissa_bits)
     return largest, smallest, math.log2(largest)
+
+
+def limits_with_the_log_of_the_next_power(exponent_bits, mantissa_bits):
+    largest, smallest, _ = limits_from_bits(exponent_bits, mantissa_bits)
+    return largest, smallest, 2 ** (exponent_bits - 1) * math.log(2)
 
 
 def limits_with_fixed_exp(exponent_bits, mantissa_bits):
@@ -163,6 +183,14 @@ def limits_as_tensors(exponent_bits, mantissa_bits):
     return largest, two ** (1 - bias) * two**-mantissa_bits, largest.log()
 
 
+def limits_as_decimals(exponent_bits, mantissa_bits):
+    return [Decimal(part) for part in limits_from_bits(exponent_bits, mantissa_bits)]
+
+
+def limits_as_numbers_in_a_tensor(exponent_bits, mantissa_bits):
+    return [torch.full((2,), part) for part in limits_from_bits(exponent_bits, mantissa_bits)]
+
+
 LIMITS = Exercise(
     id="01.1",
     name="LIMITS",
@@ -200,10 +228,17 @@ LIMITS = Exercise(
             next="for which x is exp(x) equal to the largest number?",
         ),
     ),
-    right=(limits_from_bits, limits_by_counting, limits_as_a_list, limits_as_tensors),
+    right=(
+        limits_from_bits,
+        limits_by_counting,
+        limits_as_a_list,
+        limits_as_tensors,
+        limits_as_decimals,
+    ),
     wrong=(
         Wrong(limits_as_two, caught_by=gives_three_numbers),
         Wrong(limits_as_a_dict, caught_by=gives_three_numbers),
+        Wrong(limits_as_numbers_in_a_tensor, caught_by=gives_three_numbers),
         Wrong(limits_as_text, caught_by=gives_three_numbers),
         Wrong(limits_as_power_of_two, caught_by=largest_is_right),
         Wrong(limits_with_reserved_exponent, caught_by=largest_is_right),
@@ -213,6 +248,7 @@ LIMITS = Exercise(
         Wrong(limits_with_eps, caught_by=smallest_is_right),
         Wrong(limits_with_half_the_smallest, caught_by=smallest_is_right),
         Wrong(limits_with_log2, caught_by=exp_limit_is_right),
+        Wrong(limits_with_the_log_of_the_next_power, caught_by=exp_limit_is_right),
         Wrong(limits_with_fixed_exp, caught_by=exp_limit_is_right),
         Wrong(limits_with_the_exponent, caught_by=exp_limit_is_right),
     ),

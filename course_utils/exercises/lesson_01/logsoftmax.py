@@ -1,5 +1,7 @@
 """Exercise 01.4: log-softmax without torch's own."""
 
+import functools
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,6 +24,10 @@ NOT_YOURS = (
     "cross_entropy",
     "cross_entropy_loss",
     "nll_loss",
+    "logcumsumexp",
+    "logaddexp",
+    "logaddexp2",
+    "softmin",
 )
 INF = float("inf")
 ATOL = 1e-6  # a few float32 roundings of a sum near 1
@@ -81,7 +87,16 @@ def large_logits(stable_log_softmax) -> str | None:
         if seen := _agree(stable_log_softmax, base + shift, f"logits around {shift:g}"):
             return seen
     rows = base + torch.tensor([[1e4], [-1e4]])
-    return _agree(stable_log_softmax, rows, "one row around 1e4 and one around -1e4")
+    seen = _agree(stable_log_softmax, rows, "one row around 1e4 and one around -1e4")
+    return seen or _no_rows(stable_log_softmax)
+
+
+def _no_rows(stable_log_softmax) -> str | None:
+    try:
+        shape = tuple(stable_log_softmax(torch.zeros(0, 5)).shape)
+    except checking.AnswerRaised as raised:
+        return f"for a batch of no rows, of shape (0, 5), it raises: {raised}"
+    return None if shape == (0, 5) else f"for a batch of shape (0, 5) the result has shape {shape}"
 
 
 def far_tail(stable_log_softmax) -> str | None:
@@ -145,6 +160,19 @@ def shifted_by_the_row_maximum(logits):
 def by_cumulative_sums(logits):
     shifted = logits - logits.detach().amax(-1, keepdim=True)
     return shifted - torch.logcumsumexp(shifted, -1)[..., -1:]
+
+
+def by_adding_logs(logits):
+    shifted = logits - logits.detach().amax(-1, keepdim=True)
+    return shifted - functools.reduce(torch.logaddexp, shifted.unbind(-1)).unsqueeze(-1)
+
+
+def from_torch_in_a_thread(logits):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(torch.log_softmax(logits, -1)))
+    thread.start()
+    thread.join()
+    return results[0]
 
 
 def by_definition(logits):
@@ -245,6 +273,12 @@ def with_a_floor_on_the_tail(logits):
     return shifted_by_the_row_maximum(logits).clamp(min=-1000)
 
 
+def without_an_empty_batch(logits):
+    shifted = logits - logits.amax(-1, keepdim=True)
+    rows = [row - row.exp().sum().log() for row in shifted.reshape(-1, shifted.shape[-1])]
+    return torch.stack(rows).reshape(logits.shape)
+
+
 def with_a_capped_shift(logits):
     shifted = logits - logits.amax(-1, keepdim=True).clamp(max=1000)
     return shifted - shifted.exp().sum(-1, keepdim=True).log()
@@ -298,7 +332,8 @@ LOGSOFTMAX = Exercise(
             next="sum over dim -1 and keep the dimension",
         ),
         Criterion(
-            "Logits around 1e4 and -1e4 do not change that, nor rows of different size.",
+            "Logits around 1e4 and -1e4 do not change that, nor rows of different size, nor a "
+            "batch of no rows.",
             large_logits,
             why="exp leaves float32 above 88.7, and below -104 it is 0, whose log is -inf",
             next="shift each row by a number of its own, and do not shift back",
@@ -323,7 +358,8 @@ LOGSOFTMAX = Exercise(
             next="let the gradient flow through the sum, in torch",
         ),
         Criterion(
-            "It does without torch's log_softmax, logsumexp and cross_entropy, by any name.",
+            "It does without torch's log_softmax, logsumexp, cross_entropy and relatives, by any "
+            "name, and starts no thread.",
             own_work,
             why="those are the answer; the point is to see what they do",
             next="use amax, exp, sum and log",
@@ -331,7 +367,6 @@ LOGSOFTMAX = Exercise(
     ),
     right=(
         shifted_by_the_row_maximum,
-        by_cumulative_sums,
         in_float32_and_back,
         staying_in_float32,
         by_log1p_of_the_others,
@@ -345,6 +380,7 @@ LOGSOFTMAX = Exercise(
         Wrong(without_a_shift, caught_by=large_logits),
         Wrong(by_definition, caught_by=large_logits),
         Wrong(shifted_by_the_largest_of_all, caught_by=large_logits),
+        Wrong(without_an_empty_batch, caught_by=large_logits),
         Wrong(with_a_capped_shift, caught_by=large_logits),
         Wrong(log_of_stable_softmax, caught_by=far_tail),
         Wrong(log_with_eps, caught_by=far_tail),
@@ -355,6 +391,9 @@ LOGSOFTMAX = Exercise(
         Wrong(with_a_uniform_row, caught_by=masked_logits),
         Wrong(with_detached_normaliser, caught_by=gradient_is_right),
         Wrong(by_a_numpy_detour, caught_by=gradient_is_right),
+        Wrong(by_cumulative_sums, caught_by=own_work),
+        Wrong(by_adding_logs, caught_by=own_work),
+        Wrong(from_torch_in_a_thread, caught_by=own_work),
         Wrong(from_torch, caught_by=own_work),
         Wrong(from_a_module, caught_by=own_work),
         Wrong(from_a_distribution, caught_by=large_logits),

@@ -11,7 +11,7 @@ from course_utils.exercises.probes import ROUNDING, agrees, gradients_agree, has
 
 NAN, INF = float("nan"), float("inf")
 GARBAGE = (0.0, NAN, INF, -INF, -1.0)
-SHAPES = ((1,), (5,), (1, 4), (3, 5), (8, 32), (2, 3, 4))
+SHAPES = ((), (1,), (5,), (1, 4), (3, 5), (8, 32), (2, 3, 4), (2, 1, 3, 2))
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 # An answer may compute in float32 whatever it is given.
 ALLOWED = ROUNDING | {torch.float64: 1e-4}
@@ -86,7 +86,8 @@ def nothing_inside_is_repaired(masked_mean_log) -> str | None:
 
 
 def empty_mask_gives_zero(masked_mean_log) -> str | None:
-    for p in (torch.tensor([[0.5, 0.0, NAN]]), torch.tensor([0.25])):
+    some = (torch.tensor([[0.5, 0.0, NAN]]), torch.tensor([0.25]), torch.tensor(0.25))
+    for p in (*some, torch.zeros(0), torch.zeros(2, 0)):
         mask, leaf = torch.zeros(p.shape, dtype=torch.bool), p.clone().requires_grad_()
         value = masked_mean_log(leaf, mask)
         if seen := number_differs(value, 0.0, rtol=0, given="an empty mask"):
@@ -209,6 +210,37 @@ def masked_with_half_a_gradient(p, mask):
     return (0.5 * logs + 0.5 * logs.detach()).sum() / mask.sum().clamp(min=1)
 
 
+def masked_with_a_hook(p, mask):
+    if p.requires_grad:
+        p.register_hook(torch.nan_to_num)
+    return torch.where(mask, p.log(), 0.0).sum() / mask.sum().clamp(min=1)
+
+
+class LogForgettingItsGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, safe):
+        ctx.save_for_backward(safe)
+        return safe.log().sum()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 1 / ctx.saved_tensors[0]
+
+
+def masked_by_its_own_backward(p, mask):
+    safe = torch.where(mask, p, 1.0)
+    return LogForgettingItsGradient.apply(safe) / mask.sum().clamp(min=1)
+
+
+def masked_over_two_axes_at_most(p, mask):
+    p, mask = (part.flatten(2)[..., 0] if part.dim() > 3 else part for part in (p, mask))
+    return masked_before_log(p, mask)
+
+
+def masked_adding_nothing_to_nothing(p, mask):
+    return masked_before_log(p, mask) if p.numel() else p.sum() / 0
+
+
 def masked_ending_in_a_constant(p, mask):
     return masked_before_log(p, mask) if mask.any() else torch.zeros(())
 
@@ -252,8 +284,10 @@ MASKED = Exercise(
         Criterion(
             "Its gradient is 1 / (n p) inside the mask and 0 outside, never nan.",
             gradient_survives,
-            why="a nan gradient in padding reaches every weight that made the padding",
-            next="call .backward() with p = 0 outside the mask, and print p.grad",
+            why="training sees the gradient alone, and a nan in padding reaches every weight that "
+            "made the padding",
+            next="call (2 * result).backward() with p = 0 outside the mask, and compare p.grad with "
+            "2 / (n p)",
         ),
         Criterion(
             "With an empty mask it is 0, and so is its gradient.",
@@ -275,6 +309,8 @@ MASKED = Exercise(
         Wrong(masked_keeping_dims, caught_by=one_number),
         Wrong(masked_as_a_float, caught_by=one_number),
         Wrong(masked_in_place, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(masked_with_a_hook, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(masked_over_two_axes_at_most, caught_by=healthy_mean),
         Wrong(masked_over_all_tokens, caught_by=healthy_mean),
         Wrong(masked_by_rows, caught_by=healthy_mean),
         Wrong(masked_without_a_mean, caught_by=healthy_mean),
@@ -289,6 +325,8 @@ MASKED = Exercise(
         Wrong(masked_after_log, caught_by=gradient_survives),
         Wrong(masked_and_detached, caught_by=gradient_survives),
         Wrong(masked_with_half_a_gradient, caught_by=gradient_survives),
+        Wrong(masked_by_its_own_backward, caught_by=gradient_survives),
+        Wrong(masked_adding_nothing_to_nothing, caught_by=empty_mask_gives_zero),
         Wrong(masked_without_guard, caught_by=empty_mask_gives_zero),
         Wrong(masked_with_a_plain_zero, caught_by=empty_mask_gives_zero),
         Wrong(masked_ending_in_a_constant, caught_by=empty_mask_gives_zero),

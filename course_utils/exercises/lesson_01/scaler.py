@@ -52,6 +52,9 @@ BROKEN = (
     _half((1.0,), (2.0,), (NAN,)),
     _half(((1.0, 2.0), (3.0, NAN)), 1.0),
     _half((INF, -INF), (0.0,)),
+    _half((1.0,), (((1.0, -INF), (2.0, 3.0)),)),
+    _half((1.0, 2.0), NAN),
+    _half((), INF),
 )
 
 
@@ -123,6 +126,7 @@ def keeps_finite_steps(scaler_step) -> str | None:
         _half((65504.0,), (-65504.0,)),
         _half((0.0, 1e-7)),
         _half((0.0, 0.0), (0.0,)),
+        _half((), (1.0,)),
     ):
         if scaler_step(_copy(grads), 1024.0, 0, 2000)[0] is None:
             return f"for gradients {[g.tolist() for g in grads]}, all finite, it skips the step"
@@ -137,8 +141,9 @@ def _follow(scaler_step, steps: str, scale: float, interval: int) -> str | None:
         mine = tuple(float(part) for part in scaler_step(given, *mine, interval)[1:])
         torchs = step_by_torch(grads, *torchs, interval)[1:]
         if mine != torchs:
+            taken = steps[:number] if number < 13 else f"{number} times {steps[0]}"
             return (
-                f"from scale {scale:g}, after steps {steps[:number]} (- is broken) with interval "
+                f"from scale {scale:g}, after steps {taken} (- is broken) with interval "
                 f"{interval}, it has scale {mine[0]:g} and {mine[1]:g} good steps, torch has "
                 f"{torchs[0]:g} and {torchs[1]}"
             )
@@ -148,6 +153,7 @@ def _follow(scaler_step, steps: str, scale: float, interval: int) -> str | None:
 
 def halves_and_starts_anew(scaler_step) -> str | None:
     runs = (("---", 65536.0, 2000), ("++-+-", 8.0, 9), ("-----", 2.0, 5), ("-+-", 3.0, 5))
+    runs += (("-" * 120, 2.0**10, 5),)  # down to 2^-110: no lowest scale
     return next(filter(None, (_follow(scaler_step, *run) for run in runs)), None)
 
 
@@ -158,6 +164,7 @@ def doubles_after_the_interval(scaler_step) -> str | None:
         ("+++", 65536.0, 1),
         ("++", 0.25, 2),
         ("+" * 12, 2.0, 11),
+        ("+" * 130, 2.0**-10, 1),  # up to 2^120: no highest scale
     )
     return next(filter(None, (_follow(scaler_step, *run) for run in runs)), None)
 
@@ -256,6 +263,37 @@ def scaler_skipping_zeros(grads, scale, good_steps, interval):
     return scaler_as_loop(grads, scale, good_steps, interval)
 
 
+def scaler_capped_at(lowest, highest):
+    def scaler_with_bounds(grads, scale, good_steps, interval):
+        unscaled, scale, count = scaler_as_loop(grads, scale, good_steps, interval)
+        return unscaled, min(max(scale, lowest), highest), count
+
+    return scaler_with_bounds
+
+
+def scaler_blind_beyond(dims):
+    def scaler_looking_at_some(grads, scale, good_steps, interval):
+        if not all(grad.isfinite().all() for grad in grads if grad.dim() in dims):
+            return None, scale / 2, 0
+        unscaled = [grad.float() / scale for grad in grads]
+        grown = good_steps + 1 == interval
+        return unscaled, scale * 2 if grown else scale, 0 if grown else good_steps + 1
+
+    return scaler_looking_at_some
+
+
+def scaler_skipping_the_empty(grads, scale, good_steps, interval):
+    if not all(grad.numel() for grad in grads):
+        return None, scale / 2, 0
+    return scaler_as_loop(grads, scale, good_steps, interval)
+
+
+def scaler_skipping_the_large(grads, scale, good_steps, interval):
+    if not all((grad.abs() < 60000).all() for grad in grads):
+        return None, scale / 2, 0
+    return scaler_as_loop(grads, scale, good_steps, interval)
+
+
 def scaler_without_a_count(grads, scale, good_steps, interval):
     return scaler_as_loop(grads, scale, good_steps, interval)[:2]
 
@@ -343,8 +381,9 @@ SCALER = Exercise(
         Criterion(
             "No finite step is skipped.",
             keeps_finite_steps,
-            why="a sum of large float16 numbers overflows though none of them did",
-            next="ask each element, not their sum",
+            why="float16 holds numbers up to 65504, and a sum of such numbers overflows though "
+            "none of them did; zeros and a tensor without elements are finite too",
+            next="ask each element whether it is finite, by neither its size nor a sum",
         ),
         Criterion(
             "A broken step halves the scale and starts the count anew, as in torch.",
@@ -373,12 +412,20 @@ SCALER = Exercise(
         Wrong(scaler_looking_at_the_first, caught_by=skips_broken_steps),
         Wrong(scaler_blind_to_nan, caught_by=skips_broken_steps),
         Wrong(scaler_dropping_the_bad_ones, caught_by=skips_broken_steps),
+        Wrong(scaler_blind_beyond((1, 2)), caught_by=skips_broken_steps),
+        Wrong(scaler_blind_beyond((1, 2, 3)), caught_by=skips_broken_steps),
+        Wrong(scaler_skipping_the_empty, caught_by=keeps_finite_steps),
+        Wrong(scaler_skipping_the_large, caught_by=keeps_finite_steps),
         Wrong(scaler_looking_at_the_sum, caught_by=keeps_finite_steps),
         Wrong(scaler_skipping_zeros, caught_by=keeps_finite_steps),
         Wrong(scaler_that_keeps_its_count, caught_by=halves_and_starts_anew),
         Wrong(scaler_that_never_halves, caught_by=halves_and_starts_anew),
         Wrong(scaler_with_integers, caught_by=halves_and_starts_anew),
         Wrong(scaler_with_a_floor, caught_by=halves_and_starts_anew),
+        Wrong(scaler_capped_at(2.0**-4, INF), caught_by=halves_and_starts_anew),
+        Wrong(scaler_capped_at(2.0**-24, INF), caught_by=halves_and_starts_anew),
+        Wrong(scaler_capped_at(0.0, 2.0**24), caught_by=doubles_after_the_interval),
+        Wrong(scaler_capped_at(0.0, 2.0**100), caught_by=doubles_after_the_interval),
         Wrong(scaler_one_step_late, caught_by=doubles_after_the_interval),
         Wrong(scaler_that_never_grows, caught_by=doubles_after_the_interval),
         Wrong(scaler_with_a_ceiling, caught_by=doubles_after_the_interval),

@@ -93,7 +93,12 @@ def _format_name(answer: object) -> str:
     return plain if plain in (*NARROW, WIDE) else str(answer)
 
 
+def _by_letter(choices: dict) -> dict:
+    return {_word(letter): entry for letter, entry in choices.items()}
+
+
 def six_pairs(choices: dict) -> str | None:
+    choices = _by_letter(choices)
     for letter in choices:
         if letter not in SITUATIONS:
             return f"there is no situation {letter!r}; they are a to f"
@@ -114,7 +119,7 @@ def _word(reason: object) -> str:
 
 def _each(choices: dict):
     for letter in SITUATIONS:
-        answer, reason = choices[letter]
+        answer, reason = _by_letter(choices)[letter]
         yield letter, _format_name(answer), _word(reason)
 
 
@@ -198,6 +203,7 @@ CHOICES = Exercise(
     ),
     right=(
         NAMES,
+        {letter.upper(): pair for letter, pair in NAMES.items()},
         {letter: (ALIASES[letter], why) for letter, (_, why) in NAMES.items()},
         {letter: [getattr(torch, name), why.upper()] for letter, (name, why) in NAMES.items()},
     ),
