@@ -178,7 +178,7 @@ def k3_bounded_in_exp_alone(logp, ref_logp):
 
 def k3_with_a_narrow_linear_part(logp, ref_logp):
     narrow = (ref_logp - logp).clamp(-BOUND, BOUND)
-    return (ref_logp.float() - logp.float()).clamp(-BOUND, BOUND).exp() - narrow - 1
+    return (ref_logp.float() - logp.float()).clamp(-BOUND, BOUND).exp() - narrow.float() - 1
 
 
 def k3_narrow_then_wide(logp, ref_logp):
@@ -220,7 +220,7 @@ def k3_as_a_pair(logp, ref_logp):
 
 
 def k3_that_clamps_in_place(logp, ref_logp):
-    d = ref_logp.float() - logp.data.clamp_(min=-21)
+    d = ref_logp.float() - logp.data.clamp_(min=-21).float()
     return d.clamp(-BOUND, BOUND).exp() - d - 1
 
 

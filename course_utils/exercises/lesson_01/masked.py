@@ -286,8 +286,7 @@ MASKED = Exercise(
             gradient_survives,
             why="training sees the gradient alone, and a nan in padding reaches every weight that "
             "made the padding",
-            next="call (2 * result).backward() with p = 0 outside the mask, and compare p.grad with "
-            "2 / (n p)",
+            next="call (2 * result).backward() with p = 0 outside the mask: is p.grad 2 / (n p)?",
         ),
         Criterion(
             "With an empty mask it is 0, and so is its gradient.",

@@ -26,6 +26,8 @@ from course_utils.reproductions.unseen_01 import (
 KEYS = ("row", "line", "cause", "mend")
 SEEDS = (1, 2, 3)
 MAX_RATIO = 20  # how often the largest gradient of the other rows an empty row's may be
+MAX_FACTOR = 2  # how much larger than the old ones loss and gradients of the other rows may be
+SMALL = 0.06  # the size of the smallest row of a document that is not empty
 LEARNED = 0.3  # the share of the first loss that is left after training
 
 
@@ -87,20 +89,33 @@ def place_is_right(found: Diagnosis) -> str | None:
 def cause_is_right(found: Diagnosis) -> str | None:
     if found.cause == PLACES[found.patient.loss][1]:
         return None
-    return f"you say {found.cause}), {CAUSES[found.cause]}; that does not happen in this run"
+    return f"you say {found.cause}), {CAUSES[found.cause]}; that does not make the first bad number"
+
+
+def _varied(patient: Patient, outputs: torch.Tensor, seed: int) -> torch.Tensor:
+    """Outputs as a trained model may give them, row by row of another kind."""
+    kinds = torch.arange(len(outputs)) + seed
+    if patient.loss is attention_loss:  # scores, in every other row 20 times as large
+        return torch.where((kinds % 2 == 0)[:, None], 20 * outputs, outputs)
+    small, at_zero, cancelling = (kinds % 4 == kind for kind in range(3))
+    outputs = outputs.clone()
+    outputs[small] *= SMALL / outputs[small].norm(dim=-1, keepdim=True)
+    outputs[at_zero, kinds[at_zero] // 4 % outputs.shape[1]] = 0.0
+    outputs[cancelling, 1::2] = -outputs[cancelling, ::2]
+    return outputs
 
 
 def healthy_batches_stay(found: Diagnosis) -> str | None:
     patient = found.patient
     for seed, rows in ((21, 8), (22, 1), (23, 3), (24, 13)):
         batch = patient.make_batch(seed, rows=rows)
-        outputs = _outputs(patient, batch, seed)
+        outputs = _varied(patient, _outputs(patient, batch, seed), seed)
         value, gradient, problem = _gradient(found.mend, outputs, batch.rest)
         if problem:
             return problem
         want, want_gradient, _ = _gradient(patient.loss, outputs, batch.rest)
         given = f"for {rows} documents, none of them empty,"
-        if not torch.isclose(value, want, rtol=1e-3, atol=1e-5):
+        if not torch.isclose(value.to(want.dtype), want, rtol=1e-3, atol=1e-5):
             mine, right = told_apart(value.item(), want.item())
             return f"{given} the loss is {mine}, it should stay {right}"
         if not torch.allclose(gradient, want_gradient, rtol=1e-2, atol=1e-4):
@@ -130,6 +145,41 @@ def gradient_is_bounded(found: Diagnosis) -> str | None:
             told = f"an empty row's gradient has size {largest:.2g}, the largest other"
             return f"{given} {told} {max(others):.2g}"
     return None
+
+
+def others_keep_their_gradient(found: Diagnosis) -> str | None:
+    """Up to one factor: the mean may be taken over all documents or over the full ones."""
+    patient = found.patient
+    for seed, empty in ((41, (patient.empty,)), (42, (0,)), (43, (1, 7))):
+        batch = patient.make_batch(seed, empty=empty)
+        outputs = _outputs(patient, batch, seed)
+        value, gradient, problem = _gradient(found.mend, outputs, batch.rest)
+        if problem:
+            return problem
+        old_value, old, _ = _gradient(patient.loss, outputs, batch.rest)
+        seen = _other_rows_differ(gradient, old, [r for r in range(len(old)) if r not in empty])
+        if not -1e-5 <= value <= MAX_FACTOR * old_value:
+            seen = f"the loss is {value.item():.4g}, the old one {old_value.item():.4g}"
+        if seen:
+            return f"with documents {list(empty)} empty, {seen}"
+    return None
+
+
+def _other_rows_differ(gradient, old, full: list[int]) -> str | None:
+    mine, right = gradient[full].double(), old[full].double()
+    factor = ((mine * right).sum() / right.square().sum()).item()
+    if not 0 <= factor <= MAX_FACTOR:
+        return f"the gradients of the other rows are {factor:.3g} times the old ones"
+    error = (mine - factor * right).norm(dim=-1)
+    wrong = error > 0.02 * factor * right.norm(dim=-1) + 1e-5
+    if not wrong.any():
+        return None
+    at = full[int(wrong.nonzero()[0])]
+    return f"row {at} has the gradient {_short(gradient[at])}, and had {_short(old[at])}"
+
+
+def _short(row: torch.Tensor) -> list[float]:
+    return [float(f"{number:.3g}") for number in row.tolist()]
 
 
 def it_learns(found: Diagnosis) -> str | None:
@@ -177,6 +227,54 @@ def search_with_eps_outside(x, y):
 
 def search_with_torchs_cosine(x, y):
     return (1 - F.cosine_similarity(x, y)).mean()
+
+
+def search_in_float64(x, y):
+    return search_with_a_harmless_row(x.double(), y.double())
+
+
+def where_a_row_is_empty(mended: Callable, old: Callable, change: Callable) -> Callable:
+    """The old loss on full documents; with an empty one, `change` of the mended loss."""
+
+    def loss(x, *rest):
+        is_empty = rest[0].logical_not() if rest[0].dtype == torch.bool else x.eq(0)
+        if not is_empty.all(-1).any():
+            return old(x, *rest)
+        return change(mended(x, *rest), x)
+
+    return loss
+
+
+def _spoilt(mended: Callable, old: Callable) -> dict[Callable, Callable]:
+    """Losses that are right until a document is empty, and then another loss."""
+    changes = (
+        lambda loss, x: 5 * loss,
+        lambda loss, x: loss + 100,
+        lambda loss, x: loss + x[3].square().sum(),
+        lambda loss, x: x.sum(-1).square().mean() / 10,
+    )
+    return {
+        where_a_row_is_empty(mended, old, change): others_keep_their_gradient for change in changes
+    }
+
+
+def search_without_small_rows(x, y):
+    large = x.norm(dim=-1) > 0.25
+    return search_with_a_harmless_row(x[large], y[large])
+
+
+def search_with_a_large_eps(x, y):
+    return (1 - F.cosine_similarity(x, y, eps=0.2)).mean()
+
+
+def search_without_rows_that_cancel(x, y):
+    kept = x.sum(-1).abs() > 1e-6
+    return search_with_a_harmless_row(x[kept], y[kept])
+
+
+def search_without_rows_with_a_zero(x, y):
+    kept = x.ne(0).all(-1)
+    return search_with_a_harmless_row(x[kept], y[kept])
 
 
 def search_with_nan_to_num(x, y):
@@ -244,6 +342,18 @@ def reader_with_a_weak_mask(scores, allowed, values, target):
     return torch.where(allowed.any(-1), error, 0.0).mean()
 
 
+def reader_with_a_mask_of_minus_ten(scores, allowed, values, target):
+    error = ((scores - 10.0 * ~allowed).softmax(-1) @ values - target).square().sum(-1)
+    return torch.where(allowed.any(-1), error, 0.0).mean()
+
+
+def reader_with_eps_below(scores, allowed, values, target):
+    shares = scores.exp() * allowed
+    weights = shares / (shares.sum(-1, keepdim=True) + 1e-4)
+    error = (weights @ values - target).square().sum(-1)
+    return torch.where(allowed.any(-1), error, 0.0).mean()
+
+
 def reader_by_the_count_of_readers(scores, allowed, values, target):
     weights = scores.masked_fill(~allowed, -1e9).softmax(-1)
     error = (weights @ values - target).square().mean(-1)
@@ -283,6 +393,20 @@ def compass_with_torchs_normalize(x, y):
 def compass_with_a_larger_eps(x, y):
     unit = x / (x.norm(dim=-1, keepdim=True) + 1e-5)
     return (unit - F.normalize(y)).square().sum(-1).mean()
+
+
+def compass_without_small_rows(x, y):
+    large = x.norm(dim=-1) > 0.25
+    return compass_with_a_harmless_row(x[large], y[large])
+
+
+def compass_with_a_bound_of_a_fifth(x, y):
+    return (F.normalize(x, eps=0.2) - F.normalize(y)).square().sum(-1).mean()
+
+
+def compass_without_rows_that_begin_with_zero(x, y):
+    kept = x[:, 0].ne(0)
+    return compass_with_a_harmless_row(x[kept], y[kept])
 
 
 def compass_with_a_clipped_loss(x, y):
@@ -368,7 +492,7 @@ CRITERIA = (
         next="print value and gradient of that row after each line of the loss",
     ),
     Criterion(
-        "The cause is the one that happens there.",
+        "The cause is what makes the first nan there, or the first gradient far too large.",
         cause_is_right,
         why="each cause has another remedy",
         next="put the number 0, or the empty row, into that line by hand",
@@ -383,8 +507,15 @@ CRITERIA = (
         f"With empty documents every gradient is finite, and none of theirs is more than "
         f"{MAX_RATIO} times the largest other.",
         gradient_is_bounded,
-        why="a finite gradient of 1e7 is one step into nowhere",
+        why="a finite gradient of 1e7, let alone 1e11, is one step into nowhere",
         next="make the empty row harmless before the operation, or leave it out",
+    ),
+    Criterion(
+        f"With empty documents the other rows' gradients are the old ones, up to one factor, and "
+        f"loss and factor are at most {MAX_FACTOR} times the old.",
+        others_keep_their_gradient,
+        why="an empty document says nothing about the others",
+        next="print the gradients of patient.loss and of your loss side by side",
     ),
     Criterion(
         f"Trained with it, the old loss of full documents falls to {LEARNED:.0%} or less, "
@@ -398,11 +529,21 @@ CRITERIA = (
 UNSEEN = _variant(
     search,
     "An unseen run: Search",
-    (search_with_a_harmless_row, search_without_empty_rows, search_with_a_bounded_norm),
+    (
+        search_with_a_harmless_row,
+        search_without_empty_rows,
+        search_with_a_bounded_norm,
+        search_in_float64,
+    ),
     {
         search_with_nan_to_num: gradient_is_bounded,
         search_with_eps_outside: gradient_is_bounded,
         search_with_torchs_cosine: gradient_is_bounded,
+        search_without_small_rows: healthy_batches_stay,
+        search_with_a_large_eps: healthy_batches_stay,
+        search_without_rows_that_cancel: healthy_batches_stay,
+        search_without_rows_with_a_zero: healthy_batches_stay,
+        **_spoilt(search_with_a_harmless_row, cosine_loss),
         search_with_a_fixed_row: healthy_batches_stay,
         search_over_half_the_mean: healthy_batches_stay,
         search_detached: healthy_batches_stay,
@@ -424,6 +565,9 @@ READER = _variant(
         reader_with_nan_to_num: gradient_is_bounded,
         attention_loss: gradient_is_bounded,
         reader_that_forgets_the_mask: healthy_batches_stay,
+        reader_with_a_mask_of_minus_ten: healthy_batches_stay,
+        reader_with_eps_below: healthy_batches_stay,
+        **_spoilt(reader_with_a_finite_mask, attention_loss),
         reader_with_a_weak_mask: healthy_batches_stay,
         reader_by_the_count_of_readers: healthy_batches_stay,
         reader_detached: healthy_batches_stay,
@@ -444,6 +588,10 @@ COMPASS = _variant(
     {
         compass_with_torchs_normalize: gradient_is_bounded,
         compass_with_a_larger_eps: gradient_is_bounded,
+        compass_without_small_rows: healthy_batches_stay,
+        compass_with_a_bound_of_a_fifth: healthy_batches_stay,
+        compass_without_rows_that_begin_with_zero: healthy_batches_stay,
+        **_spoilt(compass_with_a_harmless_row, direction_loss),
         compass_with_a_clipped_loss: healthy_batches_stay,
         compass_without_directions: healthy_batches_stay,
         compass_by_rows_alone: healthy_batches_stay,
