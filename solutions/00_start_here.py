@@ -86,8 +86,9 @@ ex.SUM_IN_HALF.recall("c", holds=(a + b).isinf().item())
 #
 # **Exercise 00.1, 3 minutes, one line, 2 points.** The mean of these two numbers is 50016, and
 # float16 can hold that. Write `mean_of(a, b)`, the mean of each pair of elements, for two tensors
-# of the same shape and dtype. The result has that shape and dtype. It is right for *any* two finite
-# float16 numbers, and for ordinary numbers in the other float formats.
+# of the same shape and the same float format, whichever it is. The result has that shape and format.
+# It is right for *any* two finite float16 numbers, and for ordinary numbers in float32, float64 and
+# bfloat16.
 #
 # Replace the line with `TODO`, run the cell, then run the check below it.
 
