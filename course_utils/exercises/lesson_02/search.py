@@ -21,7 +21,8 @@ SETTINGS = (
     "k",
 )
 MANY = tuple(f"setting {n * 37 % 64}" for n in range(64))
-MAX_PROBES = 300  # a search that asks this often does not end; one by one takes 65
+MAX_PROBES = 300  # the text says so; one by one takes 65
+FAR_APART = (MANY[-3:], (MANY[0], MANY[31], MANY[63]), (MANY[5], MANY[6], MANY[40], MANY[58]))
 FEW_PROBES = 24  # of 64 settings; bisection needs 6 to 12
 
 
@@ -66,7 +67,7 @@ def no_smallest_set(find_cause, names: tuple[str, ...], *causes: tuple[str, ...]
     given = f"{len(names)} settings that die of {' or of '.join(map(said, causes))}"
     found, num_probes = found_by(find_cause, names, causes)
     if num_probes > MAX_PROBES:
-        return f"for {given} it asked {MAX_PROBES} times, and did not end"
+        return f"for {given} it asked more than {MAX_PROBES} times, and was stopped"
     found, (dies, _) = tuple(found), dying_of(*causes)
     if len(found) > len(set(found)):
         return f"for {given} it gives {said(found)}, which names one setting twice"
@@ -101,11 +102,14 @@ def finds_one(find_cause) -> str | None:
 
 
 def finds_pairs(find_cause) -> str | None:
-    return (
-        first_problem(find_cause, 2)
-        or first_problem(find_cause, 3)
-        or no_smallest_set(find_cause, SETTINGS[:4], SETTINGS[:4])
-    )
+    for size in (2, 3):
+        if problem := first_problem(find_cause, size):
+            return problem
+    for number in (4, len(SETTINGS)):  # all of them are needed
+        if problem := no_smallest_set(find_cause, SETTINGS[:number], SETTINGS[:number]):
+            return problem
+    found = (no_smallest_set(find_cause, MANY, cause) for cause in FAR_APART)
+    return next(filter(None, found), None)
 
 
 def finds_one_of_several(find_cause) -> str | None:
@@ -270,6 +274,53 @@ def search_keeps_the_neighbour(settings, dies):
     return [*settings[max(place - 1, 0) : place], *cause]
 
 
+def searched_within(num_runs: int) -> Callable:
+    """A search that believes that every further run would die, to save those runs."""
+
+    def search(settings, dies):
+        asked = []
+
+        def still_dies(some):
+            asked.append(some)
+            return len(asked) > num_runs or dies(some)
+
+        return search_by_prefix(settings, still_dies)
+
+    return search
+
+
+REMEMBERED: dict[object, bool] = {}
+
+
+def search_with_a_memory(settings, dies):
+    """Remembers how each set ended, also when it is another job that is searched."""
+
+    def known(some):
+        key = frozenset(some)
+        if key not in REMEMBERED:
+            REMEMBERED[key] = dies(some)
+        return REMEMBERED[key]
+
+    return search_by_prefix(settings, known)
+
+
+def search_what_worked_before(settings, dies):
+    """Tries the cause of the last job that had the same settings first."""
+    names = frozenset(settings)
+    if names not in LAST_CAUSE or not dies(LAST_CAUSE[names]):
+        LAST_CAUSE[names] = search_by_prefix(settings, dies)
+    return LAST_CAUSE[names]
+
+
+LAST_CAUSE: dict[object, list] = {}
+
+
+def search_by_size(settings, dies):
+    """Every set of one, of two, of three, and so on: right in the end, which nobody awaits."""
+    sizes = range(1, len(settings) + 1)
+    return next(some for n in sizes for some in combinations(settings, n) if dies(some))
+
+
 def search_names_it_twice(settings, dies):
     return [*search_by_prefix(settings, dies), *search_by_prefix(settings, dies)]
 
@@ -309,10 +360,10 @@ SEARCH = Exercise(
             next="try it by hand on four settings of which the last one kills",
         ),
         Criterion(
-            "It finds two or three settings that kill only together.",
+            "It finds two, three or more settings that kill only together.",
             finds_pairs,
-            why="halving alone loses a pair that is split between the halves",
-            next="when neither half dies, keep something of both",
+            why="settings that lie in both halves kill in neither, and still they are the cause",
+            next="when neither half dies, keep something of both, and go on until the set dies",
         ),
         Criterion(
             "With several causes it finds one of them, and nothing besides.",
@@ -344,6 +395,11 @@ SEARCH = Exercise(
         Wrong(search_each_alone, caught_by=finds_pairs),
         Wrong(search_by_adding, caught_by=finds_pairs),
         Wrong(search_one_and_all_pairs, caught_by=finds_pairs),
+        Wrong(searched_within(18), caught_by=finds_pairs),
+        Wrong(searched_within(24), caught_by=finds_pairs),
+        Wrong(search_by_size, caught_by=finds_pairs),
+        Wrong(search_with_a_memory, caught_by=finds_one),
+        Wrong(search_what_worked_before, caught_by=finds_one_of_several),
         Wrong(search_what_is_needed, caught_by=finds_one_of_several),
         Wrong(search_all_causes, caught_by=finds_one_of_several),
         Wrong(search_one_by_one, caught_by=asks_seldom),
