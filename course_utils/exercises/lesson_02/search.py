@@ -180,7 +180,7 @@ SEARCH = Exercise(
     ),
     right=(
         answers.search_by_prefix,
-        search_by_ddmin,
+        answers.search_by_ddmin,
         answers.search_by_quarters_out,
         answers.search_by_quickxplain,
     ),
