@@ -196,6 +196,9 @@ if os.name == "posix":
 # **Exercise 02.1, 4 minutes, a few lines, 2 points.** Write `ended_by(status)`: the name of the
 # signal, such as `"SIGFPE"`, for a return code or a shell's status; `None` if no signal ended the
 # process. It has to know every signal of this machine, in both forms.
+#
+# Between SIGRTMIN and SIGRTMAX lie signals that have a number and no name in `signal.Signals`, such
+# as 35 on Linux. For those give `None` (or their place, as a shell does: `"SIGRTMIN+1"`).
 
 # %%
 import signal
@@ -400,10 +403,13 @@ expect_symptom("today the short run dies", holds=is_sigfpe(one_changed["short, t
 
 # %% [markdown]
 # **Exercise 02.2, 12 minutes, a small function, 5 points.** Write the core yourself:
-# `find_cause(settings, dies)`. `dies(some_settings)` makes a run (here a made-up one) and says whether it
-# died; more settings never bring a dead run back to life. Return a smallest set that dies: without
-# any one of its members, it lives. Runs are dear, so ask seldom: for one cause among 64 settings, 24
-# runs are plenty.
+# `find_cause(settings, dies)`. `settings` is a tuple of names. `dies(some)` takes a tuple, list or set of
+# them, makes a run (here a made-up one) and says whether it died. All of them together die, none of
+# them lives, and more settings never bring a dead run back to life. Return a smallest set that dies,
+# as a tuple, list or set: without any one of its members, it lives.
+#
+# Runs are dear, so ask seldom: 24 runs are plenty for one cause among 64 settings. A cause may have any
+# number of settings; a search that asks more than 300 times is stopped.
 
 
 # %%
@@ -562,11 +568,13 @@ verdicts.judge(
 # %% [markdown]
 # **Exercise 02.3, 5 minutes, the settings of one cause, 3 points.** The table gave each cause the
 # reported values. Refute one with harsher ones: accumulation (C4), the learning rate (C5) or clipping
-# (C6). `control` holds **every** setting that the article names for the cause you choose: a number
-# beyond the reported one, or, for a warmup and a schedule, the reported one.
+# (C6). `control` holds **every** setting that the article names for the one cause you choose, and no
+# other: a number beyond the reported one; for a schedule, the reported one; for a warmup, the reported
+# share or a longer one that is over before the last step.
 #
 # The check puts `control` into the short run, changes nothing else, and trains three steps in a child,
-# on the machine with the stand-in. If the article were right, how would that child end?
+# on the machine with the stand-in. The child has to live: one that ends otherwise, be it with a Python
+# error, refutes nothing. If the article were right, how would it end?
 
 # %%
 # A dict of settings, for example {"adam_beta2": 0.9} for the betas, which nobody accuses
@@ -894,10 +902,11 @@ patient.settings()
 print(patient.source())
 
 # %% [markdown]
-# Use what you have: `diagnostics.run_in_child(patient.run, patient.fails, timeout_s=patient.timeout_s)`,
-# its `.outcome` and `.stack`, and `diagnostics.bisect_config(patient.works, patient.fails, patient.run,
-# preload=patient.preload, timeout_s=patient.timeout_s)`. A stuck child takes the whole limit, so
-# a bisection may take a minute.
+# Use what you have, both with `preload=patient.preload, timeout_s=patient.timeout_s`:
+# `diagnostics.run_in_child(patient.run, patient.fails, ...)`, its `.outcome` and `.stack`, and
+# `diagnostics.bisect_config(patient.works, patient.fails, patient.run, ...)`. `preload` names what is
+# imported before the limit begins to count; without it, the limit ends a child that still imports.
+# A stuck child takes the whole limit, so a bisection may take a minute or two.
 
 # %% tags=["solution"]
 limit = dict(timeout_s=patient.timeout_s)
@@ -920,16 +929,14 @@ print(search.headline)
 # %%
 # {"ended": "", "place": "", "settings": [], "cause": "", "fix": {"clip": 0.1}}
 ### BEGIN SOLUTION
-read_off = {
-    "SIGBUS": {"cause": "e", "fix": {"write": "new file"}},
-    "time limit": {"cause": "b", "fix": {"collect": "as it comes"}},
-}
 diagnosis = {
     "ended": autopsy.outcome,
     "place": place.function,
     "settings": search.causes[0],
-    **read_off[autopsy.outcome],
-}
+} | {
+    "SIGBUS": {"cause": "e", "fix": {"write": "new file"}},
+    "time limit": {"cause": "b", "fix": {"collect": "as it comes"}},
+}[autopsy.outcome]
 ### END SOLUTION
 
 # %%

@@ -191,6 +191,21 @@ def test_a_child_does_not_outlive_a_kernel_that_was_killed(kind, tmp_path):
     assert alive([child]) == []
 
 
+def test_the_time_limit_does_not_count_what_is_preloaded(monkeypatch, tmp_path):
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def job():
+        importlib.import_module("slow_to_import")
+
+    assert run_in_child(job, preload=["slow_to_import"], timeout_s=2).outcome == "lived"
+
+
+def test_a_command_has_no_preload():
+    with pytest.raises(BadRequest, match="preload"):
+        run_in_child([sys.executable, "-c", ""], preload=["json"])
+
+
 def test_a_function_of_a_notebook_brings_the_globals_it_names():
     source = "FACTOR = 6\nunused = open('/dev/null')\ndef train(x):\n    print(FACTOR * x)\n"
     script = f"import sys\n{source}\nfrom course_utils.diagnostics import run_in_child\n"

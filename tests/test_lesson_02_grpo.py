@@ -15,8 +15,10 @@ import psutil
 import pytest
 import torch
 
+from course_utils import checking
 from course_utils.diagnostics import warm_children
 from course_utils.exercises.lesson_02.division import BY_ZERO, HARMLESS, TOO_LARGE
+from course_utils.exercises.lesson_02.ending import ENDING
 from course_utils.exercises.lesson_02.machines import LISTINGS, NEEDS, RIGHT, need_of
 from course_utils.reproductions import float_faults, grpo_sigfpe
 from course_utils.reproductions.grpo_sigfpe import (
@@ -144,3 +146,12 @@ def test_each_need_but_the_path_occurs_because_torchs_own_wheels_go_before_the_p
     assert len(set(LISTINGS.values())) == len(LISTINGS)
     built = {letter: replace(machine, search="RUNPATH") for letter, machine in LISTINGS.items()}
     assert [need_of(built[letter]) for letter in "CD"] == ["path", "nothing"]
+
+
+def test_an_answer_that_raises_for_a_signal_without_a_name_does_not_pass():
+    def ended_by(status):
+        number = status - 128 if status > 128 else -status
+        return signal.Signals(number).name if 1 <= number <= 64 else None
+
+    report = checking.check(ENDING, ended_by)
+    assert report.outcome is checking.Outcome.RAISED and "not a valid Signals" in report.text()

@@ -41,6 +41,12 @@ def test_a_job_ends_as_said_of_its_two_settings_together_and_of_neither_alone(tr
             assert ended(changed(job.fails, job.works, [name])).outcome == "lived", name
 
 
+def test_a_child_of_its_own_ends_as_said_when_called_as_the_lesson_says():
+    job = SIGBUS.job
+    found = run_in_child(job.run, job.fails, preload=job.preload, timeout_s=job.timeout_s)
+    assert found.outcome == SIGBUS.ended
+
+
 @each_job
 def test_a_job_shows_what_a_diagnosis_needs_and_gives_nothing_away(truth):
     job = truth.job

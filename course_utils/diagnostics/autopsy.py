@@ -165,6 +165,7 @@ def run_in_child(
     *args: object,
     timeout_s: float = 60.0,
     env: Mapping[str, str] | None = None,
+    preload: Sequence[str] = (),
 ) -> Autopsy:
     """Run a function, a Python script or a command line in a child, and say how it ended.
 
@@ -175,9 +176,12 @@ def run_in_child(
         args: what the function is called with, or the script's arguments.
         timeout_s: after that long the child writes its stack and is killed.
         env: environment variables to add.
+        preload: modules that a function imports inside itself; they are imported before the
+            time limit begins to count. A script or a command has none.
 
     Raises:
-        BadRequest: the script does not exist, or the function cannot be copied into a child.
+        BadRequest: the script does not exist, the function cannot be copied into a child, or
+            what has no `preload` is given one.
 
     The child and all that it started are gone when this returns or is interrupted.
 
@@ -185,6 +189,8 @@ def run_in_child(
     'SIGABRT'
     """
     env = dict(env or {})
+    if preload:
+        return _run_warm(target, args, preload, timeout_s=timeout_s, env=env)
     if callable(target):
         ending = call_in_process(target, args, timeout_s=timeout_s, env=env)
     elif isinstance(target, str | Path):
@@ -206,6 +212,17 @@ def run_in_child(
             return _autopsy(launched.ending, timeout_s, ranks)
         ending = run_process(argv, timeout_s=timeout_s, env=env)
     return _autopsy(ending, timeout_s)
+
+
+def _run_warm(target: object, args: tuple, preload: Sequence[str], *, timeout_s, env) -> Autopsy:
+    if not callable(target):
+        raise BadRequest(
+            f"preload={list(preload)} is given for {target!r}",
+            why="a script or a command imports what it needs itself, in its own interpreter",
+            fix="leave preload out, and give the time that the imports take with timeout_s=",
+        )
+    with warm_children(preload=preload, env=env) as run:
+        return run(target, *args, timeout_s=timeout_s)
 
 
 def _command(target: object, args: tuple) -> list[str]:

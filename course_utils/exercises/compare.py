@@ -48,11 +48,20 @@ def told_apart(got: float, want: float) -> tuple[str, str]:
 def letter_differs(letters: dict, question: str, right: str) -> str | None:
     """Compare one answer of a quiz, whose keys are "1" or 1, with the right letter.
 
-    >>> letter_differs({"1": "A", 2: "c"}, "2", "b")
+    >>> letter_differs({"1": "A", 2: "c)"}, "2", "b")
     "your letter for 2 is 'c'"
     """
-    given = str(letters.get(question, letters.get(int(question)))).strip().lower()
+    given = letter_in(letters.get(question, letters.get(int(question))))
     return None if given == right else f"your letter for {question} is {given!r}"
+
+
+def letter_in(given: object) -> str:
+    """A letter without what people write around it.
+
+    >>> letter_in(" (B) "), letter_in("c)")
+    ('b', 'c')
+    """
+    return str(given).strip().lower().removeprefix("(").rstrip(").")
 
 
 def tensor_differs(got: object, want, *, rtol: float, given: str, atol: float = 0.0) -> str | None:

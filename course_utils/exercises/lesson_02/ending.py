@@ -22,8 +22,8 @@ POSIX = {
 }
 NAMES = POSIX | {number.value: number.name for number in signal.Signals if number > 0}
 MOST = 64  # the largest number of a signal on Linux; above it a status names none
-# Numbers up to 64 that have no name are the C library's own, or one of many real-time signals:
-# what is right for those is a matter of taste, so they are not asked.
+# Numbers that have no name of their own: real-time signals, or the C library's own.
+NAMELESS = tuple(number for number in range(1, MOST + 1) if number not in NAMES)
 PLAIN = (0, *range(1, 129), *range(128 + MOST + 1, 256))
 
 
@@ -66,6 +66,24 @@ def knows_plain_exits(ended_by) -> str | None:
     return None
 
 
+def names_by_place(number: int) -> tuple[str, ...]:
+    """What a shell calls a real-time signal; nothing for any other number."""
+    first, last = getattr(signal, "SIGRTMIN", MOST + 1), getattr(signal, "SIGRTMAX", 0)
+    if not first <= number <= last:
+        return ()
+    return (f"SIGRTMIN+{number - first}", f"SIGRTMAX-{last - number}")
+
+
+def invents_no_name(ended_by) -> str | None:
+    for number in NAMELESS:
+        for status in (128 + number, -number):
+            got, names = ended_by(status), names_by_place(number)
+            if got is not None and got not in names:
+                either = " or ".join(["None", *map(repr, names)])
+                return f"for {status} it gives {got!r}, where {either} is right"
+    return None
+
+
 def ended_by_enum(status):
     number = -status if status < 0 else status - 128
     return signal.Signals(number).name if number in set(signal.Signals) else None
@@ -87,6 +105,33 @@ def ended_by_older_names(status):
     """SIGABRT is called SIGIOT as well, and SIGCHLD SIGCLD."""
     names = {name: getattr(signal, name) for name in dir(signal) if re.match("SIG[A-Z]", name)}
     return next((n for n, number in names.items() if status in (-number, 128 + number)), None)
+
+
+def ended_by_place(status):
+    """Calls a real-time signal as a shell does, by its distance from the first."""
+    number = status - 128 if status > 128 else -status
+    is_real_time = "SIGRTMIN" in NAMES.values() and signal.SIGRTMIN < number < signal.SIGRTMAX
+    return f"SIGRTMIN+{number - signal.SIGRTMIN}" if is_real_time else ended_by_enum(status)
+
+
+def ended_by_kill_for_nameless(status):
+    """Takes every signal without a name for the best known one."""
+    number = status - 128 if status > 128 else -status
+    return "SIGKILL" if number in NAMELESS else ended_by_enum(status)
+
+
+def ended_by_kill_in_a_shell(status):
+    return "SIGKILL" if status - 128 in NAMELESS else ended_by_enum(status)
+
+
+def ended_by_first_of_real_time(status):
+    number = status - 128 if status > 128 else -status
+    return "SIGRTMIN" if number in NAMELESS else ended_by_enum(status)
+
+
+def ended_by_number_as_name(status):
+    number = status - 128 if status > 128 else -status
+    return f"signal {number}" if number in NAMELESS else ended_by_enum(status)
 
 
 def ended_by_short_table(status):
@@ -189,8 +234,14 @@ ENDING = Exercise(
             why="exit code 8 is a program's own choice; only the system sends signal 8",
             next="which numbers remain when 128 is taken off, and does a signal have each of them?",
         ),
+        Criterion(
+            "A number up to 64 that has no name of its own gives None (or its place).",
+            invents_no_name,
+            why="a false name sends whoever reads the log to a wrong cause",
+            next="ask for 163 and -35: what does signal.Signals know of 35?",
+        ),
     ),
-    right=(ended_by_enum, ended_by_table, ended_by_trying, ended_by_older_names),
+    right=(ended_by_enum, ended_by_table, ended_by_trying, ended_by_older_names, ended_by_place),
     wrong=(
         Wrong(ended_by_number, caught_by=gives_a_name_or_none),
         Wrong(ended_by_member, caught_by=gives_a_name_or_none),
@@ -208,5 +259,9 @@ ENDING = Exercise(
         Wrong(ended_by_bare_numbers, caught_by=knows_plain_exits),
         Wrong(ended_by_anything_large, caught_by=knows_plain_exits),
         Wrong(ended_by_anything_nonzero, caught_by=knows_plain_exits),
+        Wrong(ended_by_kill_for_nameless, caught_by=invents_no_name),
+        Wrong(ended_by_kill_in_a_shell, caught_by=invents_no_name),
+        Wrong(ended_by_first_of_real_time, caught_by=invents_no_name),
+        Wrong(ended_by_number_as_name, caught_by=invents_no_name),
     ),
 )

@@ -50,6 +50,9 @@ def has_a_word_for_each_machine(needs: dict) -> str | None:
     strangers = [key for key in needs if str(key).upper() not in LISTINGS]
     if strangers:
         return f"there is no machine {strangers[0]!r}; they are {', '.join(LISTINGS)}"
+    given = {str(key).upper() for key in needs}
+    if missing := [letter for letter in LISTINGS if letter not in given]:
+        return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
     for letter in LISTINGS:
         if (word := word_for(needs, letter)) not in NEEDS:
             return f"for {letter} it says {word!r}, where one of {', '.join(NEEDS)} is asked"
@@ -75,6 +78,8 @@ def only_what_is_known(needs) -> str | None:
 
 
 def another_major_is_not_loaded(needs) -> str | None:
+    if word_for(needs, "F") == "unknown":
+        return "for F it says 'unknown', and a report is of such a torch on this GPU"
     return first_other_word(needs, "F")
 
 
@@ -114,10 +119,10 @@ MACHINES = Exercise(
             next="look at the GPUs of the reports",
         ),
         Criterion(
-            "F: a library of another major version is not loaded.",
+            "F: of two major versions torch loads its own, and the reports of that one count.",
             another_major_is_not_loaded,
             why="torch asks for libcublas.so.11 or .so.12 by name",
-            next="which of the two does a torch built for CUDA 11.8 ask for?",
+            next="which does a torch built for CUDA 11.8 ask for, and what is reported of it?",
         ),
     ),
     right=(
@@ -140,6 +145,11 @@ MACHINES = Exercise(
         Wrong(RIGHT | {"D": "path"}, caught_by=torchs_own_folders_go_first),
         Wrong(RIGHT | {"E": "wheel"}, caught_by=only_what_is_known),
         Wrong(RIGHT | {"E": "nothing"}, caught_by=only_what_is_known),
+        Wrong(
+            {k: need for k, need in RIGHT.items() if k != "F"},
+            caught_by=has_a_word_for_each_machine,
+        ),
+        Wrong(RIGHT | {"F": "unknown"}, caught_by=another_major_is_not_loaded),
         Wrong(RIGHT | {"F": "path"}, caught_by=another_major_is_not_loaded),
         Wrong(RIGHT | {"F": "wheel"}, caught_by=another_major_is_not_loaded),
     ),

@@ -71,6 +71,9 @@ def has_numbers_where_they_belong(settings: dict) -> str | None:
 
 
 def switches_a_cause_on(control: Control) -> str | None:
+    accused = [cause for cause, names in CAUSES.items() if set(names) & set(control.settings)]
+    if len(accused) > 1:
+        return f"it mixes {' and '.join(accused)}; one cause is asked, with nothing of another"
     for cause, names in CAUSES.items():
         given = [name for name in names if name in control.settings]
         left_out = [name for name in names if name not in given]
@@ -98,11 +101,17 @@ def _larger_rate(rate: float) -> str | None:
 
 def _a_warmup(steps: float) -> str | None:
     least = REPORTED["warmup_steps"]
-    return None if steps >= least else f"a warmup of {least:g} or more is accused"
+    if steps < least:
+        return f"a warmup of {least:g} or more is accused"
+    number = math.ceil(steps * STEPS) if steps < 1 else int(steps)  # as transformers reads it
+    if number < STEPS:
+        return None
+    return f"the warmup lasts longer than the {STEPS} steps, so that the rate is never reached"
 
 
 def _a_cosine(name: object) -> str | None:
-    return None if "cosine" in str(getattr(name, "value", name)) else "a cosine is accused"
+    wanted = REPORTED["lr_scheduler_type"]
+    return None if getattr(name, "value", name) == wanted else f"{wanted!r} is accused"
 
 
 def _stronger_clipping(norm: float) -> str | None:
@@ -149,9 +158,9 @@ REFUTE = Exercise(
     form=FORM,
     criteria=(
         Criterion(
-            "It switches on all that the article accuses together.",
+            "It switches on one cause, with all that the article accuses together.",
             switches_a_cause_on,
-            why="half of a cause that does no harm says nothing about the whole",
+            why="half of a cause shows nothing about the whole, nor a mixture about its parts",
             next="read C4, C5 and C6 again: what else does the article name beside your setting?",
         ),
         Criterion(
@@ -170,7 +179,8 @@ REFUTE = Exercise(
     right=(
         {"max_grad_norm": 0.001},
         SCHEDULE,
-        {"gradient_accumulation_steps": 5, "max_grad_norm": 1e-6},
+        {"gradient_accumulation_steps": 5},
+        SCHEDULE | {"learning_rate": 6e-5, "warmup_steps": 0.5},
     ),
     wrong=(
         Wrong({}, caught_by=FORM),
@@ -188,6 +198,11 @@ REFUTE = Exercise(
             {"gradient_accumulation_steps": 8, "learning_rate": 5e-5, "warmup_steps": 0.1},
             caught_by=switches_a_cause_on,
         ),
+        Wrong(
+            {"max_grad_norm": 0.01, "gradient_accumulation_steps": 8},
+            caught_by=switches_a_cause_on,
+        ),
+        Wrong(SCHEDULE | {"max_grad_norm": 0.01}, caught_by=switches_a_cause_on),
         Wrong({"gradient_accumulation_steps": 4}, caught_by=is_harsher_than_the_table),
         Wrong({"max_grad_norm": 0.1}, caught_by=is_harsher_than_the_table),
         Wrong({"max_grad_norm": 1.0}, caught_by=is_harsher_than_the_table),
@@ -195,6 +210,11 @@ REFUTE = Exercise(
         Wrong(SCHEDULE | {"learning_rate": 5e-6}, caught_by=is_harsher_than_the_table),
         Wrong(SCHEDULE | {"lr_scheduler_type": "linear"}, caught_by=is_harsher_than_the_table),
         Wrong(SCHEDULE | {"warmup_steps": 0}, caught_by=is_harsher_than_the_table),
+        Wrong(
+            {"learning_rate": 1e-3, "warmup_steps": 1000, "lr_scheduler_type": "cosine"},
+            caught_by=is_harsher_than_the_table,
+        ),
+        Wrong(SCHEDULE | {"warmup_steps": 0.9}, caught_by=is_harsher_than_the_table),
         Wrong(SCHEDULE | {"learning_rate": 1e38}, caught_by=run_lives),
     ),
     run=make_run,

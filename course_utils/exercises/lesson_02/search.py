@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-from course_utils.diagnostics.bisect import ddmin
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_02 import search_answers as answers
 
 # Names that no reader has seen, in no order, so that none can be known beforehand.
 SETTINGS = (
@@ -21,7 +21,8 @@ SETTINGS = (
     "k",
 )
 MANY = tuple(f"setting {n * 37 % 64}" for n in range(64))
-MAX_PROBES = 300  # a search that asks this often does not end; one by one takes 65
+MAX_PROBES = 300  # the text says so; one by one takes 65
+FAR_APART = (MANY[-3:], (MANY[0], MANY[31], MANY[63]), (MANY[5], MANY[6], MANY[40], MANY[58]))
 FEW_PROBES = 24  # of 64 settings; bisection needs 6 to 12
 
 
@@ -66,7 +67,7 @@ def no_smallest_set(find_cause, names: tuple[str, ...], *causes: tuple[str, ...]
     given = f"{len(names)} settings that die of {' or of '.join(map(said, causes))}"
     found, num_probes = found_by(find_cause, names, causes)
     if num_probes > MAX_PROBES:
-        return f"for {given} it asked {MAX_PROBES} times, and did not end"
+        return f"for {given} it asked more than {MAX_PROBES} times, and was stopped"
     found, (dies, _) = tuple(found), dying_of(*causes)
     if len(found) > len(set(found)):
         return f"for {given} it gives {said(found)}, which names one setting twice"
@@ -101,11 +102,14 @@ def finds_one(find_cause) -> str | None:
 
 
 def finds_pairs(find_cause) -> str | None:
-    return (
-        first_problem(find_cause, 2)
-        or first_problem(find_cause, 3)
-        or no_smallest_set(find_cause, SETTINGS[:4], SETTINGS[:4])
-    )
+    for size in (2, 3):
+        if problem := first_problem(find_cause, size):
+            return problem
+    for number in (4, len(SETTINGS)):  # all of them are needed
+        if problem := no_smallest_set(find_cause, SETTINGS[:number], SETTINGS[:number]):
+            return problem
+    found = (no_smallest_set(find_cause, MANY, cause) for cause in FAR_APART)
+    return next(filter(None, found), None)
 
 
 def finds_one_of_several(find_cause) -> str | None:
@@ -129,159 +133,6 @@ def asks_seldom(find_cause) -> str | None:
     if most <= FEW_PROBES:
         return None
     return f"one cause among {len(MANY)} settings took up to {most} runs; {FEW_PROBES} suffice"
-
-
-def search_by_ddmin(settings, dies):
-    return ddmin(settings, dies)
-
-
-def search_by_prefix(settings, dies):
-    """The shortest prefix that dies ends in a setting of the cause; keep it, and go on."""
-    cause, rest = [], list(settings)
-    while not dies(cause):
-        short, long = 0, len(rest)
-        while long - short > 1:
-            middle = (short + long) // 2
-            if dies(cause + rest[:middle]):
-                long = middle
-            else:
-                short = middle
-        cause.append(rest[long - 1])
-        rest = rest[: long - 1]
-    return cause
-
-
-def search_by_quarters_out(settings, dies):
-    """Leaves out ever smaller pieces; the set that is left is as small as ddmin's."""
-    kept, size = list(settings), len(settings)
-    while size:
-        start = 0
-        while start < len(kept):
-            fewer = kept[:start] + kept[start + size :]
-            if dies(fewer):
-                kept = fewer
-            else:
-                start += size
-        size //= 2
-    return set(kept)
-
-
-def search_by_quickxplain(settings, dies, background=(), is_new=False):
-    """Junker (2004): what one half needs, given the other; then the other way around."""
-    if is_new and dies(background):
-        return []
-    if len(settings) == 1:
-        return list(settings)
-    middle = len(settings) // 2
-    left, right = tuple(settings[:middle]), tuple(settings[middle:])
-    second = search_by_quickxplain(right, dies, (*background, *left), True)
-    first = search_by_quickxplain(left, dies, (*background, *second), bool(second))
-    return [*first, *second]
-
-
-def search_by_halves(settings, dies):
-    """Half of it dies, so go on with that half; a pair that lies in both halves is never found."""
-    while len(settings) > 1:
-        middle = len(settings) // 2
-        settings = settings[:middle] if dies(settings[:middle]) else settings[middle:]
-    return settings
-
-
-def search_by_recursion(settings, dies):
-    middle = len(settings) // 2
-    if len(settings) > 1 or not dies(settings):
-        half = settings[:middle] if dies(settings[:middle]) else settings[middle:]
-        return search_by_recursion(half, dies)
-    return settings
-
-
-def search_halves_then_stop(settings, dies):
-    while len(settings) > 1:
-        middle = len(settings) // 2
-        if dies(settings[:middle]):
-            settings = settings[:middle]
-        elif dies(settings[middle:]):
-            settings = settings[middle:]
-        else:
-            break
-    return settings
-
-
-def search_each_alone(settings, dies):
-    return [name for name in settings if dies([name])]
-
-
-def search_what_is_needed(settings, dies):
-    """All that cannot be left out of the whole; with two causes, nothing is."""
-    return [name for name in settings if not dies([n for n in settings if n != name])]
-
-
-def search_one_by_one(settings, dies):
-    """Right, but one run a setting."""
-    kept = list(settings)
-    for name in settings:
-        smaller = [other for other in kept if other != name]
-        if dies(smaller):
-            kept = smaller
-    return kept
-
-
-def search_by_adding(settings, dies):
-    for number in range(len(settings) + 1):
-        if dies(settings[:number]):
-            return settings[number - 1 : number]
-    return settings
-
-
-def search_gives_up(settings, dies):
-    return tuple(settings)
-
-
-def search_gives_a_name(settings, dies):
-    return search_by_prefix(settings, dies)[0]
-
-
-def search_gives_numbers(settings, dies):
-    return [settings.index(name) for name in search_by_prefix(settings, dies)]
-
-
-def search_says_whether(settings, dies):
-    return {name: dies([name]) for name in settings}
-
-
-def search_asks_for_ever(settings, dies):
-    while not dies(()):
-        pass
-
-
-def search_one_and_all_pairs(settings, dies):
-    """By number of settings: all alone, then all pairs; three together are never tried."""
-    for size in (1, 2):
-        for some in combinations(settings, size):
-            if dies(some):
-                return some
-    return settings
-
-
-def search_keeps_the_neighbour(settings, dies):
-    """The end of the shortest prefix that dies, with the setting before it, to be sure."""
-    cause = search_by_prefix(settings, dies)
-    place = settings.index(cause[0])
-    return [*settings[max(place - 1, 0) : place], *cause]
-
-
-def search_names_it_twice(settings, dies):
-    return [*search_by_prefix(settings, dies), *search_by_prefix(settings, dies)]
-
-
-def search_all_causes(settings, dies):
-    """Goes on after the first cause, and gives all of them together."""
-    rest, found = list(settings), []
-    while dies(rest):
-        cause = search_by_prefix(rest, dies)
-        found += cause
-        rest = [name for name in rest if name not in cause]
-    return found
 
 
 SEARCH = Exercise(
@@ -309,10 +160,10 @@ SEARCH = Exercise(
             next="try it by hand on four settings of which the last one kills",
         ),
         Criterion(
-            "It finds two or three settings that kill only together.",
+            "It finds two, three or more settings that kill only together.",
             finds_pairs,
-            why="halving alone loses a pair that is split between the halves",
-            next="when neither half dies, keep something of both",
+            why="settings that lie in both halves kill in neither, and still they are the cause",
+            next="when neither half dies, keep something of both, and go on until the set dies",
         ),
         Criterion(
             "With several causes it finds one of them, and nothing besides.",
@@ -327,25 +178,35 @@ SEARCH = Exercise(
             next="halve what is left instead of going through it one by one",
         ),
     ),
-    right=(search_by_prefix, search_by_ddmin, search_by_quarters_out, search_by_quickxplain),
+    right=(
+        answers.search_by_prefix,
+        answers.search_by_ddmin,
+        answers.search_by_quarters_out,
+        answers.search_by_quickxplain,
+    ),
     wrong=(
-        Wrong(search_gives_a_name, caught_by=gives_a_set_of_settings),
-        Wrong(search_gives_numbers, caught_by=gives_a_set_of_settings),
+        Wrong(answers.search_gives_a_name, caught_by=gives_a_set_of_settings),
+        Wrong(answers.search_gives_numbers, caught_by=gives_a_set_of_settings),
         Wrong(lambda settings, dies: None, caught_by=gives_a_set_of_settings),
         Wrong(lambda settings, dies: True, caught_by=gives_a_set_of_settings),
-        Wrong(search_says_whether, caught_by=gives_a_set_of_settings),
-        Wrong(search_asks_for_ever, caught_by=finds_one),
-        Wrong(search_keeps_the_neighbour, caught_by=finds_one),
-        Wrong(search_names_it_twice, caught_by=finds_one),
-        Wrong(search_gives_up, caught_by=finds_one),
-        Wrong(search_by_halves, caught_by=finds_pairs),
-        Wrong(search_by_recursion, caught_by=finds_pairs),
-        Wrong(search_halves_then_stop, caught_by=finds_pairs),
-        Wrong(search_each_alone, caught_by=finds_pairs),
-        Wrong(search_by_adding, caught_by=finds_pairs),
-        Wrong(search_one_and_all_pairs, caught_by=finds_pairs),
-        Wrong(search_what_is_needed, caught_by=finds_one_of_several),
-        Wrong(search_all_causes, caught_by=finds_one_of_several),
-        Wrong(search_one_by_one, caught_by=asks_seldom),
+        Wrong(answers.search_says_whether, caught_by=gives_a_set_of_settings),
+        Wrong(answers.search_asks_for_ever, caught_by=finds_one),
+        Wrong(answers.search_keeps_the_neighbour, caught_by=finds_one),
+        Wrong(answers.search_names_it_twice, caught_by=finds_one),
+        Wrong(answers.search_gives_up, caught_by=finds_one),
+        Wrong(answers.search_by_halves, caught_by=finds_pairs),
+        Wrong(answers.search_by_recursion, caught_by=finds_pairs),
+        Wrong(answers.search_halves_then_stop, caught_by=finds_pairs),
+        Wrong(answers.search_each_alone, caught_by=finds_pairs),
+        Wrong(answers.search_by_adding, caught_by=finds_pairs),
+        Wrong(answers.search_one_and_all_pairs, caught_by=finds_pairs),
+        Wrong(answers.searched_within(18), caught_by=finds_pairs),
+        Wrong(answers.searched_within(24), caught_by=finds_pairs),
+        Wrong(answers.search_by_size, caught_by=finds_pairs),
+        Wrong(answers.search_with_a_memory, caught_by=finds_one),
+        Wrong(answers.search_what_worked_before, caught_by=finds_one_of_several),
+        Wrong(answers.search_what_is_needed, caught_by=finds_one_of_several),
+        Wrong(answers.search_all_causes, caught_by=finds_one_of_several),
+        Wrong(answers.search_one_by_one, caught_by=asks_seldom),
     ),
 )

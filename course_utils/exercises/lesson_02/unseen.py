@@ -141,8 +141,8 @@ def unseen_variant(title: str, truth: Truth, right: tuple, wrong_as: dict) -> Ex
         reads="diagnosis",
         expects=(dict,),
         hints=(
-            "Run the new configuration in a child. What does the autopsy say, and what is its "
-            "innermost frame that belongs to the job?",
+            "Run the new configuration in a child, with preload=. What does the autopsy say, and "
+            "what is its innermost frame that belongs to the job?",
             "Let bisect_config compare the two configurations. What do the settings that it finds "
             "do in the function where the job ended?",
             "Read that function and what it works on, in patient.source(). Two things happen in "
@@ -154,7 +154,7 @@ def unseen_variant(title: str, truth: Truth, right: tuple, wrong_as: dict) -> Ex
                 "It says how the job ended.",
                 names_the_end,
                 why="a signal, an exit code and a time limit have different causes",
-                next="look at the .outcome of run_in_child(patient.run, patient.fails, ...)",
+                next="run patient.fails in a child, with preload=, and look at .outcome",
             ),
             Criterion(
                 "It names the function of the job in which that happened.",
