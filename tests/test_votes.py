@@ -89,6 +89,6 @@ def test_papermill_leaves_votes_and_score_in_the_notebook_and_in_the_progress(co
     result = cli("run", "90", "--solutions", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     last = read_notebook(tmp_path / "out" / "90_fake.ipynb").cells[-1]
-    assert "your vote: false ✗" in last.outputs[0].text
+    assert "your vote: false ✗" in last.outputs[1].data["text/plain"]
     assert "Your score: 0 of 1 votes agree" in last.outputs[-1].data["text/plain"]
     assert Progress(tmp_path / "out" / "progress.json").votes("reward")["C1"] == "t!"
