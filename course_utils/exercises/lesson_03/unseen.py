@@ -262,16 +262,13 @@ WRONG_FORMS = [
 _STILL = _with_answers(
     _exercise(STILL, "An unseen run: the fine-tuning that learns nothing"),
     (
-        {"place": "input_layernorm", "cause": "d", "fix": {"dtype": "float32"}},
-        {"place": STILL.broken[-1], "cause": "D)", "fix": {"dtype": "float32", "optim": "adagrad"}},
-        {"place": "norm", "cause": "d", "fix": {"learning_rate": 5e-3}},
-        {"place": "LayerNorm", "cause": "d", "fix": {"dtype": "float32"}},
         {"place": "ln_tuning", "cause": "d", "fix": {"dtype": "float32"}},
+        {"place": STILL.broken[-1], "cause": "D)", "fix": {"dtype": "float32", "optim": "adagrad"}},
+        {"place": "LayerNorm", "cause": "d", "fix": {"learning_rate": 5e-3}},
     ),
     [
         ({"place": "q_proj"}, "place"),
         ({"place": "weight"}, "place"),
-        ({"place": "layers.0"}, "place"),
         ({"place": ""}, "place"),
         ({"place": "lm_head"}, "place"),
         ({"cause": "f"}, "cause"),
@@ -291,7 +288,7 @@ UNSEEN = replace(
         (
             {"place": "lm_head", "cause": "c", "fix": {"dtype": "float32"}},
             {
-                "place": JUMPED.broken[0],
+                "place": "lm_hea",
                 "cause": "c",
                 "fix": {"dtype": "bfloat16", "learning_rate": 1e-2},
             },
@@ -300,7 +297,6 @@ UNSEEN = replace(
                 "cause": "C",
                 "fix": {"dtype": "float32", "optim": "adamw_torch"},
             },
-            {"place": "lm_hea", "cause": "c", "fix": {"dtype": "float32"}},
         ),
         [
             ({"place": "lora_A"}, "place"),
