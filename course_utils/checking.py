@@ -12,6 +12,7 @@ from course_utils.contained import Tail, contained
 from course_utils.exercises.declare import TODO, Criterion, Exercise
 from course_utils.fingerprint import Fingerprint, changed, fingerprint
 from course_utils.page import State
+from course_utils.quiet import is_a_warning
 from course_utils.report import Report, Table
 from course_utils.time_limit import TimeLimitReached, time_limit
 
@@ -276,12 +277,15 @@ def _what_was_raised(raised: AnswerRaised) -> Iterator[str]:
 
 
 def _printed_lines(printed: Tail) -> tuple[str, ...]:
+    """What the answer itself printed; the warnings of libraries are not its own."""
     lines = printed.lines()
-    if not lines:
+    own = [line for line in lines if not is_a_warning(line)]
+    if not own:
         return ()
-    shown = [line[:MAX_PRINTED_WIDTH] for line in lines[-MAX_PRINTED_LINES:]]
-    count = max(printed.num_lines, len(lines))
-    return (f"Your code printed {count} lines, the last of them:", *shown)
+    shown = [line[:MAX_PRINTED_WIDTH] for line in own[-MAX_PRINTED_LINES:]]
+    count = max(printed.num_lines, len(lines)) - (len(lines) - len(own))
+    counted = "1 line:" if count == 1 else f"{count} lines, the last of them:"
+    return (f"Your code printed {counted}", *shown)
 
 
 def _type_name(kind: type) -> str:

@@ -72,6 +72,15 @@ def is_noise(message: str) -> bool:
     return any(part in message for part in NOISE)
 
 
+def is_a_warning(line: str) -> bool:
+    """Whether a printed line is a warning of a library, as it is shown here.
+
+    >>> is_a_warning("peft warns: no such layer"), is_a_warning("it warns: no")
+    (True, False)
+    """
+    return line.startswith(tuple(f"{name} warns: " for name in LIBRARIES))
+
+
 class _OneLine(logging.Handler):
     """Prints a library's warning once a kernel, as one line without times and paths."""
 

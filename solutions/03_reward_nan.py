@@ -226,9 +226,10 @@ training.log_table(sick, FIELDS)
 # optimizer's step and a new forward pass: new weights, new activations. Which of them broke first?
 #
 # **Exercise 03.1, 6 minutes, a few lines, 3 points.** Write `dead_parameters(model)`: a list with
-# the full name of every *trainable* parameter that holds an inf or a nan, in any order, each once.
-# It gets models whose names and formats you have not seen, and leaves them as they are. Later cells
-# call it after every step.
+# the full name of every *trainable* parameter that holds an inf or a nan, in any order, each name
+# once. A weight tied under two names may stand under either of them, or both. It gets models whose
+# names and formats you have not seen, and leaves them as they are. Later cells call it after every
+# step.
 
 
 # %%
@@ -483,9 +484,10 @@ plotting.show(
 # ## 7. Eliminate
 #
 # Each suspect that is a setting gets its run: three steps, then a look at every trained weight.
-# `dead` counts tensors with inf or nan; `moved` is the share of the head's weights that changed at
-# all; `largest move` is in learning rates: the rate decays over three AdamW steps, which should
-# make 1 + 2/3 + 1/3 = 2. `v = 0` asks whether AdamW's second moment was 0 anywhere after a step.
+# `dead tensors` counts those with inf or nan; `head moved` is the share of the head's weights that
+# changed at all; `largest move / lr` is in learning rates: the rate decays over three AdamW steps,
+# which should make 1 + 2/3 + 1/3 = 2. `v = 0` asks whether AdamW's second moment was 0 anywhere
+# after a step.
 
 # %% [markdown]
 # The last column sums up: dead; frozen (not trained); still (under half of it moved); too fast (over
@@ -692,10 +694,11 @@ seen.report
 # 1e-38. The fused optimizer computes inside its kernel in float32, and keeps m and v in float16.
 #
 # **Exercise 03.4, 6 minutes, one expression, 3 points.** Write `survives(dtype, optim, eps,
-# head_trains)`: is the head finite after one step at lr 1e-5, with gradients from 0 to 0.1? `dtype`
-# is torch's float32, bfloat16 or float16; `optim` is one of `"adamw_torch"`, `"adamw_torch_fused"`,
-# `"sgd"`; eps is between 1e-12 and 1e-3. Your `first_adamw_step` may decide: where its step, not
-# yet multiplied by lr, leaves float16 and torch's does not, either verdict passes, if you keep to it.
+# head_trains)`, True or False: is the head finite after one step at lr 1e-5, with gradients from 0
+# to 0.1? `dtype` is torch's float32, bfloat16 or float16; `optim` is one of `"adamw_torch"`,
+# `"adamw_torch_fused"`, `"sgd"`; eps is between 1e-12 and 1e-3. Your `first_adamw_step` may decide:
+# where its step, not yet multiplied by lr, leaves float16 and torch's does not, either verdict
+# passes, if it is the same for every eps that rounds to the same float16 number.
 
 
 # %%
@@ -879,11 +882,12 @@ verdicts.judge(
 # ## 11. A guard that stops at step 1
 #
 # **Exercise 03.6, 8 minutes, a small function, 3 points.** Write `alarm(log, dead)`: one sentence
-# that names what is broken and no field that is well, or `None`. `log` is one entry of any Trainer's
-# log: a dict that may be empty, may lack the loss, and holds floats, ints, texts and None. `dead` is
-# the list that `dead_parameters` gives.
+# that names all that is broken and no field that is well, or `None`; "at step 4" or "epoch 0.1" may
+# say where. `log` is one entry of any Trainer's log: a dict that may be empty, may lack the loss,
+# and holds floats, ints, texts and None. `dead` is the list that `dead_parameters` gives.
 #
-# Broken means nan or inf. Large is not broken. A loss of 0.0 is no proof of health, nor of disease.
+# Broken means nan or inf, as a number: a text never is. Large is not broken. A loss of 0.0 is no
+# proof of health, nor of disease.
 
 
 # %%
@@ -989,9 +993,10 @@ training.log_table(unseen)
 
 # %% [markdown]
 # **Exercise 03.8, 12 minutes, a diagnosis, 5 points.** Put into `diagnosis` three entries: `place`,
-# the name (or a part of it that fits nothing healthy) of what broke first; `cause`, the letter of
-# the ticket; `fix`, a dict of at most two settings, the rest as in the ticket. Use any instrument:
-# `training.train_and_compare(trainer)`, `diagnostics.watch`, `diagnostics.decode_logged_loss`.
+# the name of what broke first, or any piece of it, in any case, that stands in the name of no
+# healthy part; `cause`, the letter of the ticket; `fix`, a dict of at most two settings, the rest
+# as in the ticket. Use any instrument: `training.train_and_compare(trainer)`, `diagnostics.watch`,
+# `diagnostics.decode_logged_loss`.
 #
 # The check trains with your fix over three seeds, and asks what 03.5 asked: alive, moving, at a sane
 # pace, by an optimizer that remembers.

@@ -168,6 +168,20 @@ def test_ten_megabytes_of_prints_end_in_a_few_lines():
     assert time.process_time() - began < 10
 
 
+def test_the_warnings_of_libraries_are_not_counted_as_prints():
+    def warned():
+        print("peft warns: a layer is shared")
+        return 1 / 0
+
+    def warned_and_prints():
+        print("mine")
+        warned()
+
+    assert "printed" not in checking.check(DOUBLE, after(warned)).text()
+    text = checking.check(DOUBLE, after(warned_and_prints)).text()
+    assert "Your code printed 1 line:" in text and "mine" in text and "peft" not in text
+
+
 def test_one_line_without_an_end_is_cut():
     printed = Tail()
     for _ in range(50):

@@ -69,6 +69,17 @@ def step_in_float16(first_adamw_step) -> str | None:
     return _differs(first_adamw_step, FLOAT16, 1e-8)
 
 
+def step_of_broken_gradients(first_adamw_step) -> str | None:
+    inf = float("inf")
+    for dtype in ROUNDING:
+        grad = torch.tensor([[1.0, float("nan")], [inf, -inf]], dtype=dtype)
+        got, want = first_adamw_step(grad, 1e-8), step_by_torch(grad, 1e-8)
+        given = f"grad [[1, nan], [inf, -inf]] in {str(dtype).removeprefix('torch.')}, eps 1e-08"
+        if seen := tensor_differs(got, want, rtol=ROUNDING[dtype], given=given):
+            return seen
+    return None
+
+
 def step_with_larger_eps(first_adamw_step) -> str | None:
     for dtype, eps in ((FLOAT32, 1e-3), (FLOAT16, 1e-4), (FLOAT32, 0.1), (FLOAT16, 1e-2)):
         if seen := _differs(first_adamw_step, dtype, eps):
@@ -135,6 +146,15 @@ def step_without_nan(grad, eps):
     return step_by_operations(grad, eps).nan_to_num()
 
 
+def step_where_a_number(grad, eps):
+    step = step_by_operations(grad, eps)
+    return torch.where(grad.isnan(), torch.zeros_like(step), step)
+
+
+def step_where_finite(grad, eps):
+    return torch.where(grad.isinf(), grad.sign(), step_by_operations(grad, eps))
+
+
 def step_without_v(grad, eps):
     # mathematically the same: the two factors of 0.001 cancel
     return grad / (grad.abs() + eps)
@@ -194,10 +214,16 @@ STEP = Exercise(
             next="keep every intermediate result in grad.dtype, eps included",
         ),
         Criterion(
+            "A gradient that is nan or inf makes the step that torch's AdamW makes of it.",
+            step_of_broken_gradients,
+            why="a step that hides a broken gradient hides the failure",
+            next="let nan and inf go through the formula like any other number",
+        ),
+        Criterion(
             "A larger eps changes it as it changes torch's.",
             step_with_larger_eps,
             why="eps is what stands between an update and a division by zero",
-            next="add eps after the square root, as AdamW does",
+            next="the divisor is the square root of v / 0.001, plus the eps that is given",
         ),
     ),
     right=(step_by_operations, step_by_torch, step_with_square_first, step_with_roots_apart),
@@ -213,6 +239,8 @@ STEP = Exercise(
         Wrong(step_with_clamped_denominator, caught_by=step_in_float16),
         Wrong(step_without_nan, caught_by=step_in_float16),
         Wrong(step_without_v, caught_by=step_in_float16),
+        Wrong(step_where_a_number, caught_by=step_of_broken_gradients),
+        Wrong(step_where_finite, caught_by=step_of_broken_gradients),
         Wrong(step_with_fixed_eps, caught_by=step_with_larger_eps),
         Wrong(step_with_eps_in_the_root, caught_by=step_in_wide_formats),
         Wrong(step_as_list, caught_by=is_a_tensor),

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
@@ -17,7 +17,7 @@ REWARD_LOG = {
     "step": 4,
     "num_tokens": 1e9,
     "epoch": 0.1,
-    "stage": "train",
+    "split_name": "train",
 }
 # By what they are healthy in spite of.
 HEALTHY = {
@@ -26,18 +26,20 @@ HEALTHY = {
         "loss": 0.0,
         "grad_norm": 0.4,
         "kl": 0.0,
-        "reward": 0.5,
+        "reward_std": 0.5,
         "completions/clipped_ratio": 0.0,
         "step": 10,
     },
     "a loss of 25000, summed over tokens": {"loss": 25000.0, "grad_norm": 9000.0, "epoch": 1.0},
+    "a loss of 1.19e34 and an entropy of 1e39": {"loss": 1.19e34, "entropy": 1e39, "step": 25},
     "keys and texts with `inf` and `nan` in them": {
         "info_gain": 1.0,
         "inference_time": 0.2,
         "nan_count": 0,
         "finance/accuracy": 0.7,
-        "run": "inf-nan-hunt",
-        "note": None,
+        "run_name": "inf-nan-hunt",
+        "previous_loss": "nan",
+        "hub_url": None,
         "loss": 0.5,
     },
     "no loss at all": {"train_runtime": 12.5, "train_loss": 0.6, "epoch": 3.0},
@@ -45,7 +47,11 @@ HEALTHY = {
 }
 DEAD = ["base_model.model.score.modules_to_save.default.weight", "base_model.model.lora_A.weight"]
 FIELDS = ("margin", "loss", "mean_reward", "grad_norm", "kl", "eval_loss", "rewards/format/mean")
-NEUTRAL = ("loss", "step", "epoch", "learning_rate")  # a sentence may speak of these anyway
+# A sentence may say where it happened: "step 4", "epoch = 0.1", "at this step".
+PLACE = re.compile(
+    r"\b(step|epoch)\W{1,3}(\d|None)|\b(at|in|after|before|this|first|next|every) (step|epoch)\b",
+    re.IGNORECASE,
+)
 
 
 def is_a_sentence_or_none(alarm) -> str | None:
@@ -78,14 +84,18 @@ def _short(text: object) -> str:
     return repr(text) if len(repr(text)) <= 90 else f"{repr(text)[:87]}..."
 
 
-def _misses(got: object, wanted: list[str], healthy: object, *, given: str) -> str | None:
-    """What is wrong with an alarm: silent, without any of the wanted names, or with too many."""
+def _counted(dead: list[str]) -> str:
+    return "1 dead weight" if len(dead) == 1 else f"{len(dead)} dead weights"
+
+
+def _misses(got: object, wanted: list[str], healthy: Iterable[str], *, given: str) -> str | None:
+    """What is wrong with an alarm: silent, without one of the wanted names, or with too many."""
     if not isinstance(got, str):
         return f"for {given} it gives {got!r}, where a sentence that names {wanted[0]} is asked"
-    if not any(_names(got, name) for name in wanted):
-        return f"for {given} it says {_short(got)}, which does not name {wanted[0]}"
-    accused = [name for name in healthy if name not in NEUTRAL and _names(got, name)]
-    if accused:
+    if missing := [name for name in wanted if not _names(got, name)]:
+        return f"for {given} it says {_short(got)}, which does not name {missing[0]}"
+    said = PLACE.sub("", got)
+    if accused := [name for name in healthy if _names(said, name)]:
         return f"for {given} it says {_short(got)}, which names {accused[0]} too, and that is well"
     return None
 
@@ -93,7 +103,7 @@ def _misses(got: object, wanted: list[str], healthy: object, *, given: str) -> s
 def sees_dead_weights(alarm) -> str | None:
     for number, log in enumerate(HEALTHY.values()):
         dead = DEAD[: 1 + number % 2]
-        given = f"a healthy log of {len(log)} entries and {len(dead)} dead parameters"
+        given = f"a healthy log of {len(log)} entries and {_counted(dead)}"
         if seen := _misses(alarm(dict(log), dead), dead, log, given=given):
             return seen
     return None
@@ -101,7 +111,7 @@ def sees_dead_weights(alarm) -> str | None:
 
 def sees_through_zero_loss(alarm) -> str | None:
     log = REWARD_LOG | {"loss": 0.0, "grad_norm": NAN}
-    healthy = log.keys() - {"grad_norm"}
+    healthy = log.keys() - {"grad_norm", "loss"}  # a word on the loss of 0.0 is in its place
     return _misses(alarm(log, []), ["grad_norm"], healthy, given="loss 0.0 with grad_norm nan")
 
 
@@ -117,11 +127,42 @@ def names_every_field(alarm) -> str | None:
     return None
 
 
+def names_all_at_once(alarm) -> str | None:
+    for base in HEALTHY.values():
+        broken = {"margin": NAN, "kl": INF, "eval_loss": -INF}
+        log, wanted, healthy = base | broken, list(broken), base.keys() - broken.keys()
+        given = "margin nan, kl inf and eval_loss -inf"
+        if seen := _misses(alarm(dict(log), []), wanted, healthy, given=given):
+            return seen
+        given = f"{given}, and {_counted(DEAD[:1])}"
+        if seen := _misses(alarm(dict(log), DEAD[:1]), [*DEAD[:1], *wanted], healthy, given=given):
+            return seen
+    return None
+
+
 def alarm_by_isfinite(log, dead):
+    bad = [k for k, v in log.items() if isinstance(v, float) and not math.isfinite(v)]
+    return f"not finite: {', '.join([*dead, *bad])}" if dead or bad else None
+
+
+def alarm_by_comparing(log, dead):
+    bad = [f"{k} is {v}" for k, v in log.items() if v != v or v in (INF, -INF)]
+    named = "; ".join([f"{name} is dead" for name in dead] + bad)
+    return f"At this step {named}" if named else None
+
+
+def alarm_with_the_step(log, dead):
+    floats = {k: v for k, v in log.items() if isinstance(v, float)}
+    broken = {k: v for k, v in floats.items() if str(v) in ("nan", "inf", "-inf")}
+    named = ", ".join([*dead, *(f"{k} = {v}" for k, v in broken.items())])
+    where = f"step {log.get('step')}, epoch {log.get('epoch')}"
+    return f"Stop ({where}): {named}." if named else None
+
+
+def alarm_on_the_dead_first(log, dead):
     if dead:
         return f"dead weights in {', '.join(dead)}"
-    bad = [k for k, v in log.items() if isinstance(v, float) and not math.isfinite(v)]
-    return f"not finite in the log: {', '.join(bad)}" if bad else None
+    return alarm_by_isfinite(log, dead)
 
 
 def alarm_in_a_loop(log, dead):
@@ -133,11 +174,42 @@ def alarm_in_a_loop(log, dead):
     return None
 
 
-def alarm_with_the_step(log, dead):
-    broken = {k: v for k, v in log.items() if str(v) in ("nan", "inf", "-inf")}
-    named = ", ".join([*dead, *(f"{k} = {v}" for k, v in broken.items())])
-    where = f"step {log.get('step')}, loss {log.get('loss')}, epoch {log.get('epoch')}"
-    return f"Stop ({where}): {named}." if named else None
+def alarm_on_the_first_field(log, dead):
+    said = alarm_in_a_loop(log, [])
+    return ", ".join([*dead, *([said] if said else [])]) or None
+
+
+def alarm_that_blames_the_loss(log, dead):
+    if dead:
+        return f"loss is inf because of {', '.join(dead)}"
+    return alarm_by_isfinite(log, dead)
+
+
+def alarm_on_loss_and_more(log, dead):
+    said = alarm_by_isfinite(log, dead)
+    return f"loss is nan, and so are {said}" if said and not dead else said
+
+
+def alarm_on_step_and_epoch(log, dead):
+    said = alarm_by_isfinite(log, dead)
+    return said and f"epoch and step are nan: {said}"
+
+
+def alarm_below_1e30(log, dead):
+    bad = [k for k, v in log.items() if isinstance(v, float) and not abs(v) < 1e30]
+    return ", ".join([*dead, *bad]) or None
+
+
+def alarm_in_float32(log, dead):
+    import torch  # this module is read without it
+
+    values = {k: torch.tensor(v) for k, v in log.items() if isinstance(v, float)}
+    return ", ".join([*dead, *(k for k, v in values.items() if not v.isfinite())]) or None
+
+
+def alarm_on_texts(log, dead):
+    bad = [k for k, v in log.items() if str(v) in ("nan", "inf", "-inf")]
+    return ", ".join([*dead, *bad]) or None
 
 
 def alarm_on_loss_only(log, dead):
@@ -180,7 +252,7 @@ def alarm_on_known_fields(log, dead):
 
 
 def alarm_on_nan_only(log, dead):
-    return alarm_in_a_loop({k: v for k, v in log.items() if v not in (INF, -INF)}, dead)
+    return alarm_by_isfinite({k: v for k, v in log.items() if v not in (INF, -INF)}, dead)
 
 
 def alarm_without_a_name(log, dead):
@@ -251,14 +323,29 @@ ALARM = Exercise(
             why="margin and mean_reward pass the filter by and are often the first to tell",
             next="test all float values, and put the names of the broken ones into the sentence",
         ),
+        Criterion(
+            "All that is broken at once is named in one sentence.",
+            names_all_at_once,
+            why="what is broken together was broken by the same step; the whole list tells where",
+            next="go on after the first name, and do not let dead weights hide the log",
+        ),
     ),
-    right=(alarm_by_isfinite, alarm_in_a_loop, alarm_with_the_step),
+    right=(alarm_by_isfinite, alarm_by_comparing, alarm_with_the_step),
     wrong=(
         Wrong(alarm_on_loss_only, caught_by=sees_through_zero_loss),
         Wrong(alarm_on_log_only, caught_by=sees_dead_weights),
         Wrong(alarm_on_dead_without_a_name, caught_by=sees_dead_weights),
         Wrong(alarm_by_dumping, caught_by=sees_dead_weights),
         Wrong(alarm_by_dumping_the_names, caught_by=sees_dead_weights),
+        Wrong(alarm_in_a_loop, caught_by=sees_dead_weights),
+        Wrong(alarm_that_blames_the_loss, caught_by=sees_dead_weights),
+        Wrong(alarm_on_step_and_epoch, caught_by=sees_dead_weights),
+        Wrong(alarm_on_loss_and_more, caught_by=names_every_field),
+        Wrong(alarm_on_the_first_field, caught_by=names_all_at_once),
+        Wrong(alarm_on_the_dead_first, caught_by=names_all_at_once),
+        Wrong(alarm_below_1e30, caught_by=quiet_when_healthy),
+        Wrong(alarm_in_float32, caught_by=quiet_when_healthy),
+        Wrong(alarm_on_texts, caught_by=quiet_when_healthy),
         Wrong(alarm_on_large_norm, caught_by=quiet_when_healthy),
         Wrong(alarm_on_large_loss, caught_by=quiet_when_healthy),
         Wrong(alarm_on_zero_loss, caught_by=quiet_when_healthy),

@@ -10,20 +10,20 @@ from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 NAN, INF = float("nan"), float("inf")
-FORMATS = (torch.float16, torch.bfloat16, torch.float32)
+FORMATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 SEEDS = (3, 5, 8)
 WORDS = ("gate", "lora_A", "score", "tower", "blend", "mixer", "q_proj", "readout", "norm", "bias2")
 
 
 def _model(seed: int) -> nn.Module:
-    """Nested modules under drawn names, some frozen, in three formats, with a scalar and a tie."""
+    """Nested modules, some frozen, some in eval mode, in four formats, with a scalar and a tie."""
     rng = random.Random(seed)
     names = rng.sample(WORDS, 6)
     model = nn.Module()
     for number, name in enumerate(names):
-        part = nn.Linear(3, 4, bias=number % 2 == 0).to(FORMATS[number % 3])
+        part = nn.Linear(3, 4, bias=number % 2 == 0).to(FORMATS[number % 4])
         part.register_buffer("running", torch.zeros(2))
-        part.requires_grad_(number not in (1, 4))
+        part.requires_grad_(number not in (1, 4)).train(number % 3 != 0)
         setattr(model, name, nn.ModuleDict({rng.choice(WORDS[:3]): part}))
     model.scale = nn.Parameter(torch.tensor(1.0))
     getattr(model, names[5]).tied = next(getattr(model, names[0]).parameters())
@@ -177,6 +177,10 @@ def dead_when_large(model):
     return _names_where(model, lambda weight: not (weight.abs() < 1e4).all())
 
 
+def dead_in_float32(model):
+    return _names_where(model, lambda weight: not weight.float().isfinite().all())
+
+
 def dead_anywhere(model):
     return [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
 
@@ -245,6 +249,11 @@ def dead_and_mended(model):
     return found
 
 
+def dead_and_in_train_mode(model):
+    model.train()
+    return dead_by_isfinite(model)
+
+
 DEAD = Exercise(
     id="03.1",
     name="DEAD",
@@ -299,6 +308,7 @@ DEAD = Exercise(
         Wrong(dead_above_zero, caught_by=finds_inf),
         Wrong(dead_by_sum, caught_by=healthy_is_empty),
         Wrong(dead_when_large, caught_by=healthy_is_empty),
+        Wrong(dead_in_float32, caught_by=healthy_is_empty),
         Wrong(dead_gradients, caught_by=healthy_is_empty),
         Wrong(dead_anywhere, caught_by=skips_what_no_optimizer_touches),
         Wrong(dead_in_the_state, caught_by=skips_what_no_optimizer_touches),
@@ -313,6 +323,7 @@ DEAD = Exercise(
         Wrong(dead_or_none, caught_by=is_a_list_of_names),
         Wrong(dead_lazily, caught_by=is_a_list_of_names),
         Wrong(dead_as_text, caught_by=is_a_list_of_names),
+        Wrong(dead_and_in_train_mode, caught_by=checking.leaves_its_inputs_alone),
         Wrong(dead_and_mended, caught_by=checking.leaves_its_inputs_alone),
     ),
 )

@@ -6,15 +6,15 @@ from itertools import product
 import torch
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_03.adamw_step import GRADIENTS, step_by_torch
+from course_utils.exercises.lesson_03.adamw_step import GRADIENTS
 
 FLOAT16, BFLOAT16, FLOAT32 = torch.float16, torch.bfloat16, torch.float32
 ADAMW, FUSED, SGD = "adamw_torch", "adamw_torch_fused", "sgd"
 WIDE_EPS = (1e-12, 1e-8, 3e-7, 1e-6, 1e-3)
-CLEAR_EPS = (1e-3, 1e-4, 1e-6, 3e-7, 1e-7, 2.9e-8, 2e-8, 1e-8, 5e-9, 1e-12)
+CLEAR_EPS = (1e-3, 1e-4, 1e-6, 3e-7, 1e-7, 9.5e-8, 9e-8, 8.96e-8, 2.9e-8, 2e-8, 1e-8, 5e-9, 1e-12)
 # These eps round to float16's smallest number. A real step at lr 1e-5 is finite with them; the
 # same step in learning rates, as 03.3 has it, is not. Either is an answer, a mixture is not.
-BORDER_EPS = (8e-8, 6e-8, 5e-8, 4e-8, 3.1e-8)
+BORDER_EPS = (8.9e-8, 8e-8, 6e-8, 5e-8, 4e-8, 3.1e-8)
 
 
 def really_survives(dtype: torch.dtype, optim: str, eps: float, head_trains: bool) -> bool:
@@ -36,9 +36,9 @@ def really_survives(dtype: torch.dtype, optim: str, eps: float, head_trains: boo
     return bool(weight.isfinite().all())
 
 
-def _differs(survives, cases: Iterable[tuple], truth=really_survives) -> str | None:
+def _differs(survives, cases: Iterable[tuple]) -> str | None:
     for case in cases:
-        got, want = survives(*case), truth(*case)
+        got, want = survives(*case), really_survives(*case)
         if bool(got) != want:
             dtype, optim, eps, head = case
             named = f"{str(dtype).removeprefix('torch.')}, {optim}, eps {eps:g}"
@@ -49,11 +49,14 @@ def _differs(survives, cases: Iterable[tuple], truth=really_survives) -> str | N
 
 
 def is_true_or_false(survives) -> str | None:
-    got = survives(FLOAT32, ADAMW, 1e-8, True)
-    is_number = isinstance(got, (bool, int)) or getattr(got, "size", None) == 1
-    if is_number or (isinstance(got, torch.Tensor) and got.numel() == 1):
-        return None
-    return f"it gives {got!r}, a {type(got).__name__}, where True or False is asked"
+    for dtype in (FLOAT32, FLOAT16):
+        got = survives(dtype, ADAMW, 1e-8, True)
+        is_number = isinstance(got, (bool, int)) or getattr(got, "size", None) == 1
+        if not is_number and not (isinstance(got, torch.Tensor) and got.numel() == 1):
+            kind = type(got).__name__
+            given = f"{str(dtype).removeprefix('torch.')}, {ADAMW}, eps 1e-08, head trained"
+            return f"for {given}, it gives {got!r}, a {kind}, where True or False is asked"
+    return None
 
 
 def rule_wide_formats(survives) -> str | None:
@@ -66,18 +69,15 @@ def rule_optimizers(survives) -> str | None:
 
 
 def rule_eps(survives) -> str | None:
-    def cases(sizes):
-        return product((FLOAT16,), (ADAMW,), sizes, (True,))
-
-    if seen := _differs(survives, cases(CLEAR_EPS)):
+    if seen := _differs(survives, product((FLOAT16,), (ADAMW,), CLEAR_EPS, (True,))):
         return seen
-    seen = _differs(survives, cases(BORDER_EPS))
-    return seen if seen and _differs(survives, cases(BORDER_EPS), _in_learning_rates) else None
-
-
-def _in_learning_rates(dtype: torch.dtype, optim: str, eps: float, head_trains: bool) -> bool:
-    """Whether the step that 03.3 asks for is finite, which it is before it is made small by lr."""
-    return bool(step_by_torch(torch.tensor(GRADIENTS, dtype=dtype), eps).isfinite().all())
+    verdicts = {bool(survives(FLOAT16, ADAMW, eps, True)): eps for eps in BORDER_EPS}
+    if len(verdicts) == 1:
+        return None
+    return (
+        f"for float16, {ADAMW}, head trained, it says True for eps {verdicts[True]:g} and False "
+        f"for eps {verdicts[False]:g}, and both round to the same float16 number"
+    )
 
 
 def rule_frozen(survives) -> str | None:
@@ -130,6 +130,22 @@ def rule_default_eps(dtype, optim, eps, head_trains):
 
 def rule_large_eps(dtype, optim, eps, head_trains):
     return dtype != FLOAT16 or optim != ADAMW or not head_trains or eps >= 1e-6
+
+
+def rule_above_the_second(dtype, optim, eps, head_trains):
+    return dtype != FLOAT16 or optim != ADAMW or not head_trains or eps >= 9.5e-8
+
+
+def rule_from_1e_7(dtype, optim, eps, head_trains):
+    return dtype != FLOAT16 or optim != ADAMW or not head_trains or eps >= 1e-7
+
+
+def rule_within_the_border(dtype, optim, eps, head_trains):
+    return dtype != FLOAT16 or optim != ADAMW or not head_trains or eps > 7e-8
+
+
+def rule_or_none(dtype, optim, eps, head_trains):
+    return True if rule_by_rounding(dtype, optim, eps, head_trains) else None
 
 
 def rule_smallest_normal(dtype, optim, eps, head_trains):
@@ -219,11 +235,15 @@ RULE = Exercise(
         Wrong(rule_only_float32, caught_by=rule_wide_formats),
         Wrong(rule_reversed, caught_by=rule_wide_formats),
         Wrong(rule_smallest_subnormal, caught_by=rule_eps),
+        Wrong(rule_above_the_second, caught_by=rule_eps),
+        Wrong(rule_from_1e_7, caught_by=rule_eps),
+        Wrong(rule_within_the_border, caught_by=rule_eps),
         Wrong(rule_default_eps, caught_by=rule_eps),
         Wrong(rule_large_eps, caught_by=rule_eps),
         Wrong(rule_smallest_normal, caught_by=rule_eps),
         Wrong(rule_ignores_frozen, caught_by=rule_frozen),
         Wrong(rule_frozen_float16, caught_by=rule_frozen),
+        Wrong(rule_or_none, caught_by=is_true_or_false),
         Wrong(rule_in_words, caught_by=is_true_or_false),
         Wrong(rule_by_printing, caught_by=is_true_or_false),
     ),

@@ -1,5 +1,7 @@
 """Exercise 03.8: an unseen run of the same family, to be diagnosed and mended."""
 
+import functools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -36,7 +38,7 @@ class Case:
 
     patient: Patient
     broken: tuple[str, ...]  # full names of the tensors that broke first
-    parts: tuple[str, ...]  # in each of their names, and in no healthy tensor's
+    parts: tuple[str, ...]  # each stands in the name of a broken part, and in no healthy one's
     cause: str
     looks: tuple[Observe, ...]  # at the runs with a fix, each the first to reject some fix
 
@@ -77,19 +79,27 @@ def _letter(cause: str) -> str:
     return cause.strip().lower().rstrip(")")
 
 
-def _is_within(place: str, name: str) -> bool:
-    """Whether the parts of `place` stand in `name` in this order; some may be left out between."""
-    rest = iter(name.split("."))
-    return all(part in rest for part in place.split("."))
+@functools.cache
+def _weights(build: Callable) -> tuple[str, ...]:
+    """The names of all weights of a run, trained and frozen."""
+    return tuple(name for name, _ in build(device="cpu").model.named_parameters())
+
+
+def _fits(place: str, name: str) -> bool:
+    """Whether `place` stands in `name`, in any case; whole parts may be left out at a dot."""
+    pattern = r"\.(?:[^.]+\.)*".join(map(re.escape, place.split(".")))
+    return re.search(pattern, name, re.IGNORECASE) is not None
 
 
 def _names_the_place(case: Case) -> Observe:
     def names_the_place(examined: Examined) -> str | None:
         place = examined.place.strip()
-        if not any(_is_within(place, name) for name in case.broken):
+        if not any(_fits(place, name) for name in case.broken):
             return f"no tensor that broke first has {place!r} in its name"
-        if set(place.split(".")).isdisjoint(case.parts):
-            return f"{place!r} stands in the names of tensors that are well, too"
+        for name in _weights(case.patient.trainer):
+            # the frozen original of a broken copy is the same part of the model
+            if _fits(place, name) and not any(part in name for part in case.parts):
+                return f"{place!r} stands in {name} too, and that is well"
         return None
 
     return names_the_place
@@ -166,7 +176,7 @@ It logged: loss 11.23, grad_norm nan.
     broken=("base_model.model.lm_head.modules_to_save.default.weight",),
     parts=("lm_head", "modules_to_save"),
     cause="c",
-    looks=(all_finite, part_moves, steps_are_sane),
+    looks=(all_finite, part_moves, steps_are_sane, squares_are_kept),
 )
 NORMS = ("input_layernorm", "post_attention_layernorm", "norm")
 STILL = Case(
@@ -252,13 +262,14 @@ WRONG_FORMS = [
 _STILL = _with_answers(
     _exercise(STILL, "An unseen run: the fine-tuning that learns nothing"),
     (
-        {"place": "input_layernorm", "cause": "d", "fix": {"dtype": "float32"}},
+        {"place": "ln_tuning", "cause": "d", "fix": {"dtype": "float32"}},
         {"place": STILL.broken[-1], "cause": "D)", "fix": {"dtype": "float32", "optim": "adagrad"}},
-        {"place": "norm", "cause": "d", "fix": {"learning_rate": 5e-3}},
+        {"place": "LayerNorm", "cause": "d", "fix": {"learning_rate": 5e-3}},
     ),
     [
         ({"place": "q_proj"}, "place"),
         ({"place": "weight"}, "place"),
+        ({"place": ""}, "place"),
         ({"place": "lm_head"}, "place"),
         ({"cause": "f"}, "cause"),
         ({"cause": "c"}, "cause"),
@@ -277,7 +288,7 @@ UNSEEN = replace(
         (
             {"place": "lm_head", "cause": "c", "fix": {"dtype": "float32"}},
             {
-                "place": JUMPED.broken[0],
+                "place": "lm_hea",
                 "cause": "c",
                 "fix": {"dtype": "bfloat16", "learning_rate": 1e-2},
             },
@@ -290,6 +301,7 @@ UNSEEN = replace(
         [
             ({"place": "lora_A"}, "place"),
             ({"place": "base_model"}, "place"),
+            ({"place": "default.weight"}, "place"),
             ({"place": "score"}, "place"),
             ({"cause": "a"}, "cause"),
             ({"cause": "e"}, "cause"),
@@ -301,6 +313,7 @@ UNSEEN = replace(
             ({"fix": {"optim": "adamw_torch_fused"}}, part_moves),
             ({"fix": {"dtype": "float32", "learning_rate": 0.1}}, steps_are_sane),
             ({"fix": {"dtype": "bfloat16", "optim": "adamw_torch_fused"}}, part_moves),
+            ({"fix": {"dtype": "float64", "optim": "sgd"}}, squares_are_kept),
         ],
     ),
     also=(_STILL,),
