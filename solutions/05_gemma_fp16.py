@@ -695,7 +695,8 @@ ex.FIX.check(fix)
 #
 # **Exercise 05.4, 7 minutes, three lines, 4 points.** Write `keep_in_float32(model)`: make the few
 # modules that overflow return float32 under autocast, and leave all matrix products in float16.
-# Change the model in place. Logits and gradients are compared with those of float32.
+# Change this model alone, in place. Logits and gradients, those of the norms' weights too, are
+# compared with those of float32, also on a Gemma of other depth, weights and eps.
 
 
 # %%
@@ -999,9 +1000,10 @@ for name in ("gate_proj", "up_proj"):
 
 # %% [markdown]
 # Write `mend(trainer)`: it is given a Trainer that has just been built, and changes the model, or
-# how the trainer computes, in place. Arguments, data, scaler and trained weights stay. The check
-# trains over three seeds: the losses must be those of the float32 twin, and at least 85% of the
-# matrix products must stay in float16.
+# how the trainer computes, in place. Arguments, data, scaler and the choice of what is trained (the
+# adapters) stay. The check trains over three seeds: the losses and the first gradient of the
+# adapters must be those of the float32 twin, and at least 85% of the matrix products must stay in
+# float16.
 
 
 # %%
@@ -1019,7 +1021,7 @@ def mend(trainer):
 
 
 # %% [markdown]
-# `place` is a module's dotted name, as the instruments print it, or `"loss"`; `cause` is a letter of
+# `place` is a module's dotted name, as the instruments or section 6 print it, or `"loss"`; `cause` is a letter of
 # the ticket.
 
 # %%
