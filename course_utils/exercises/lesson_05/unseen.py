@@ -136,16 +136,16 @@ def _unseen(
                 next="print the log of patient.trainer(mend=mend), and that of its float32 twin",
             ),
             Criterion(
-                "In the first step the gradient of the adapters is the twin's, to 10%.",
-                LEARNS,
-                why="a loss that is right on the log teaches nothing through a wrong gradient",
-                next="what does your mend detach, and what does it let a gradient through?",
-            ),
-            Criterion(
                 "The report's settings stay: arguments, data, scaler, which weights are trained.",
                 HELD,
                 why="a run with other settings is another run, and may only avoid the place",
                 next="let mend change the model, or how the trainer computes, at the place alone",
+            ),
+            Criterion(
+                "In the first step the gradient of the adapters is the twin's, to 10%.",
+                LEARNS,
+                why="a loss that is right on the log teaches nothing through a wrong gradient",
+                next="what does your mend detach, and what does it let a gradient through?",
             ),
             Criterion(
                 "At least 85% of the matrix products are still computed in float16.",
