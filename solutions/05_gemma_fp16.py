@@ -298,8 +298,9 @@ print(f"became nan in {report.became_nan.module.split('model.model.')[-1]}")
 
 # %% [markdown]
 # **Exercise 05.1, 8 minutes, a few lines, 4 points.** Write `peaks(model, batch, names)`: a dict
-# from each module name to the largest magnitude of its output, as a number. `batch` is a dict for
-# `model(**batch)`. Leave the model as it was: no hook of yours, the same mode.
+# from each module name to the largest magnitude of its output, as a number. `model` is any torch
+# module (it need not have `device`, `config` or `logits`), `batch` a dict for `model(**batch)`.
+# Leave the model as it was: no hook of yours, every module in its mode.
 
 
 # %%
@@ -695,7 +696,8 @@ ex.FIX.check(fix)
 #
 # **Exercise 05.4, 7 minutes, three lines, 4 points.** Write `keep_in_float32(model)`: make the few
 # modules that overflow return float32 under autocast, and leave all matrix products in float16.
-# Change the model in place. Logits and gradients are compared with those of float32.
+# Change this model alone, in place. Logits and gradients, those of the norms' weights too, are
+# compared with those of float32, also on a Gemma of other depth, weights and eps.
 
 
 # %%
@@ -748,7 +750,8 @@ verdicts.cite("C5", "partly", nuance, "unsloth#4875")
 # `pre_feedforward_layernorm`, `post_feedforward_layernorm`, and `model.model.norm`. Each norm has
 # `weight` (that is w) and `eps`. The embedding's weight is **tied**: it is the output matrix too.
 #
-# Leave no hook. The check also makes `sick` smaller, runs it in float16, mixed and pure, and takes
+# Leave no hook, and mode and `requires_grad` as they were; a second call counts like the first. The
+# check also makes `sick` smaller, runs it in float16, mixed and pure, and takes
 # training steps with LoRA around it.
 
 
@@ -777,13 +780,14 @@ ex.RESCALE.check(rescale)
 # or any part of it.
 #
 # **Exercise 05.6, 5 minutes, one number, 3 points.** Choose `factor`, by which the sick model's
-# stream is multiplied, so that it trains in float16, with three seeds, and its largest number stays
-# within one eighth of the limit: other texts reach further. You have `largest["sick"]["stream"]`.
+# stream is multiplied: about as large as the room allows. In float16 the run is finite at every step,
+# from the first, with three seeds (far too small a stream loses steps to its gradients), and its
+# largest number stays within one eighth of the limit: other texts reach further. You have
+# `largest["sick"]["stream"]`.
 
 # %%
 ### BEGIN SOLUTION
-room = 65504 / 8 / max(largest["sick"]["stream"])
-factor = 2.0 ** (math.floor(math.log2(room)) - 1)
+factor = 2.0 ** -math.ceil(math.log2(max(largest["sick"]["stream"]) / 4094))
 ### END SOLUTION
 
 # %%
@@ -999,9 +1003,10 @@ for name in ("gate_proj", "up_proj"):
 
 # %% [markdown]
 # Write `mend(trainer)`: it is given a Trainer that has just been built, and changes the model, or
-# how the trainer computes, in place. Arguments, data, scaler and trained weights stay. The check
-# trains over three seeds: the losses must be those of the float32 twin, and at least 85% of the
-# matrix products must stay in float16.
+# how the trainer computes, in place. Arguments, data, scaler and the choice of what is trained (the
+# adapters) stay. The check trains over three seeds: the losses and the first gradient of the
+# adapters must be those of the float32 twin, and at least 85% of the matrix products must stay in
+# float16.
 
 
 # %%
@@ -1019,7 +1024,7 @@ def mend(trainer):
 
 
 # %% [markdown]
-# `place` is a module's dotted name, as the instruments print it, or `"loss"`; `cause` is a letter of
+# `place` is a module's dotted name, as the instruments or section 6 print it, or `"loss"`; `cause` is a letter of
 # the ticket.
 
 # %%

@@ -43,6 +43,8 @@ def _every_step_finite(outcome: Outcome) -> str | None:
 
 
 def is_a_number_above_0(factor) -> str | None:
+    if not isinstance(factor, Real | torch.Tensor):
+        return f"a number is asked, factor is {factor!r}"
     if getattr(factor, "numel", lambda: 1)() != 1:
         return f"one number is asked, this has {factor.numel()}"
     if isinstance(factor, bool) or not 0 < float(factor) < math.inf:
@@ -71,7 +73,7 @@ FACTOR = Exercise(
     difficulty="one number",
     points=3,
     reads="factor",
-    expects=(Real, torch.Tensor),
+    expects=(object,),
     hints=(
         "What was the largest number of the profile? How far is it from 65504?",
         "Leave a factor of 8 for texts that reach further than yours. Much smaller is no better: "
@@ -106,6 +108,8 @@ FACTOR = Exercise(
         Wrong(2.0**-25, caught_by=trains_in_float16),
         Wrong(0.1, caught_by=keeps_a_margin),
         Wrong(65504 / 8 / 316582, caught_by=keeps_a_margin),  # of the post-norms
+        Wrong(2.0**-22, caught_by=trains_in_float16),  # one step is lost
+        Wrong("1/32768", caught_by=is_a_number_above_0),
         Wrong(0, caught_by=is_a_number_above_0),
         Wrong(-0.01, caught_by=is_a_number_above_0),
         Wrong(float("nan"), caught_by=is_a_number_above_0),

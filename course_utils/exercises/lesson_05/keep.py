@@ -9,6 +9,12 @@ from torch import Tensor, nn
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_05 import keep_answers as given
+from course_utils.exercises.lesson_05.elsewhere import (
+    Elsewhere,
+    class_of_norms_restored,
+    look_elsewhere,
+    post_norms,
+)
 from course_utils.exercises.lesson_05.products import Products
 from course_utils.exercises.lesson_05.stand_in import BATCH, half_precision, plain, sick
 
@@ -26,19 +32,23 @@ class Kept:
     num_products: int  # matrix products of the forward pass in float16
     norms: frozenset[torch.dtype]  # of what the post-norms put out
     first_overflow: str  # the module that put out inf or nan before any other; "" if none did
+    elsewhere: Elsewhere  # another model, and one that was not given
 
 
+@class_of_norms_restored()
 def run_in_half(keep_in_float32) -> Kept:
+    elsewhere = look_elsewhere(keep_in_float32)
     model, overflows, norms = sick(), [], set()
     keep_in_float32(model)
     for name, module in model.named_modules():
         module.register_forward_hook(
             lambda _m, _i, out, name=name: overflows.append(name) if _overflows(out) else None
         )
-    for norm in _post_norms(model):
+    for norm in post_norms(model):
         norm.register_forward_hook(lambda _m, _i, out: norms.add(out.dtype))
     logits, gradient, products = _step(model)
-    return Kept(logits, gradient, products, frozenset(norms), next(iter(overflows), ""))
+    first = next(iter(overflows), "")
+    return Kept(logits, gradient, products, frozenset(norms), first, elsewhere)
 
 
 def _step(model: nn.Module, *, half: bool = True) -> tuple[Tensor, Tensor, int]:
@@ -48,11 +58,6 @@ def _step(model: nn.Module, *, half: bool = True) -> tuple[Tensor, Tensor, int]:
     (logits.logsumexp(-1).mean() * SCALE).backward()
     gradient = model.get_input_embeddings().weight.grad / SCALE
     return logits.detach(), gradient, products.count[torch.float16]
-
-
-def _post_norms(model: nn.Module) -> list[nn.Module]:
-    pairs = ((x.post_attention_layernorm, x.post_feedforward_layernorm) for x in model.model.layers)
-    return [norm for pair in pairs for norm in pair]
 
 
 def _overflows(output: object) -> bool:
@@ -74,7 +79,8 @@ def all_finite(kept: Kept) -> str | None:
     for name, tensor in (("logits", kept.logits), ("gradients", kept.gradient)):
         bad = int((~tensor.isfinite()).sum())
         if bad:
-            where = f"; the first module to put out inf or nan is {kept.first_overflow or 'none'}"
+            first = kept.first_overflow
+            where = f"; the first module to put out inf or nan is {first}" if first else ""
             return f"{bad} of {tensor.numel()} {name} are not finite{where}"
     return None
 
@@ -100,6 +106,14 @@ def products_in_half(kept: Kept) -> str | None:
         return None
     asked = f"{_num_products()} before your change"
     return f"{kept.num_products} matrix products of the forward pass are in float16, {asked}"
+
+
+def serves_other_models(kept: Kept) -> str | None:
+    return kept.elsewhere.other_model
+
+
+def leaves_others_alone(kept: Kept) -> str | None:
+    return kept.elsewhere.bystander
 
 
 KEEP = Exercise(
@@ -142,12 +156,26 @@ KEEP = Exercise(
             why="they are nearly all of the work; that is what mixed precision is for",
             next="touch only the modules that overflow",
         ),
+        Criterion(
+            "A Gemma of other depth, gains and eps computes what it did: logits and gradients.",
+            serves_other_models,
+            why="w and eps differ from norm to norm, and w is trained with the rest",
+            next="go through all layers, and let each norm compute with its own 1 + w and eps",
+        ),
+        Criterion(
+            "A model that the function was not given stays as it was.",
+            leaves_others_alone,
+            why="what is changed in a class is changed for every model in the process",
+            next="register hooks on the modules of this model, or replace them there",
+        ),
     ),
     right=(
         given.keep_by_hook,
         given.keep_by_new_forward,
         given.keep_by_wide_products,
         given.keep_under_autocast_only,
+        given.keep_by_wrapping,
+        given.keep_by_rms_norm,
     ),
     wrong=(
         Wrong(given.keep_nothing, caught_by=all_finite),
@@ -163,6 +191,14 @@ KEEP = Exercise(
         Wrong(given.keep_in_bfloat16, caught_by=norms_return_float32),
         Wrong(given.keep_everything, caught_by=products_in_half),
         Wrong(given.keep_the_mlp_too, caught_by=products_in_half),
+        Wrong(given.keep_hiding_inf, caught_by=all_finite),
+        Wrong(given.keep_without_the_one, caught_by=serves_other_models),
+        Wrong(given.keep_a_detached_weight, caught_by=serves_other_models),
+        Wrong(given.keep_a_copied_gain, caught_by=serves_other_models),
+        Wrong(given.keep_without_eps, caught_by=serves_other_models),
+        Wrong(given.keep_an_eps_of_its_own, caught_by=serves_other_models),
+        Wrong(given.keep_four_layers, caught_by=serves_other_models),
+        Wrong(given.keep_by_the_class, caught_by=leaves_others_alone),
     ),
     may_change=(0,),
     run=run_in_half,

@@ -4,6 +4,7 @@ import copy
 
 import torch
 from torch import nn
+from torch.nn.functional import rms_norm
 
 from course_utils.gemma3 import rescale_stream
 
@@ -117,3 +118,68 @@ def keep_the_first_layers(model):
 def keep_in_bfloat16(model):
     for norm in _post_norms(model):
         norm.register_forward_pre_hook(lambda _m, inputs: (inputs[0].bfloat16(),))
+
+
+class Widened(nn.Module):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x.float())
+
+
+def keep_by_wrapping(model):
+    for layer in model.model.layers:
+        for name in POST:
+            setattr(layer, name, Widened(getattr(layer, name)))
+
+
+def keep_by_rms_norm(model):
+    for norm in _post_norms(model):
+        norm.forward = lambda x, norm=norm: rms_norm(
+            x.float(), x.shape[-1:], 1 + norm.weight.float(), norm.eps
+        )
+
+
+def keep_hiding_inf(model):
+    for norm in _post_norms(model):
+        norm.register_forward_hook(lambda _m, _i, out: out.float().nan_to_num())
+
+
+def _keep_with(model, compute):
+    """Replace each post-norm's forward by `compute(norm, x)`, x in float32."""
+    for norm in _post_norms(model):
+        norm.forward = lambda x, norm=norm: compute(norm, x.float())
+
+
+def keep_without_the_one(model):
+    _keep_with(model, lambda norm, x: norm._norm(x) * norm.weight)
+
+
+def keep_a_detached_weight(model):
+    _keep_with(model, lambda norm, x: norm._norm(x) * (1 + norm.weight.detach()))
+
+
+def keep_a_copied_gain(model):
+    gains = {norm: 1 + norm.weight.detach().clone() for norm in _post_norms(model)}
+    _keep_with(model, lambda norm, x: norm._norm(x) * gains[norm])
+
+
+def keep_without_eps(model):
+    _keep_with(model, lambda norm, x: rms_norm(x, x.shape[-1:], 1 + norm.weight, 1e-30))
+
+
+def keep_an_eps_of_its_own(model):
+    _keep_with(model, lambda norm, x: rms_norm(x, x.shape[-1:], 1 + norm.weight, 1e-6))
+
+
+def keep_four_layers(model):
+    for norm in _post_norms(model)[:8]:
+        norm.register_forward_pre_hook(lambda _m, inputs: (inputs[0].float(),))
+
+
+def keep_by_the_class(model):
+    kind = type(_post_norms(model)[0])
+    forward = kind.forward
+    kind.forward = lambda self, x: forward(self, x.float())

@@ -2,6 +2,7 @@
 
 import torch
 from torch import nn
+from torch.nn.functional import cross_entropy
 
 PREFIX = "base_model.model."  # what PEFT puts before every name
 
@@ -64,6 +65,24 @@ def one_mlp_in_float32(trainer):
             return forward(x.float())
 
     mlp.forward = in_float32
+
+
+def scaled_in_the_forward(trainer):
+    mlp = _mlp(trainer)
+    mlp.forward = lambda x: mlp.down_proj(mlp.act_fn(mlp.gate_proj(x)) * (mlp.up_proj(x) / 16)) * 16
+
+
+def mlp_without_gradient(trainer):
+    """The numbers are right; no gradient comes back to what went into the MLP."""
+    scaled_in_the_forward(trainer)
+    mlp = _mlp(trainer)
+    mlp.forward = lambda x, forward=mlp.forward: forward(x.detach())
+
+
+def mlp_with_the_gradient_of_its_input(trainer):
+    scaled_in_the_forward(trainer)
+    mlp = _mlp(trainer)
+    mlp.forward = lambda x, forward=mlp.forward: forward(x).detach() + x - x.detach()
 
 
 def clamp_the_product(trainer):
@@ -132,3 +151,41 @@ def weights_right_and_all_in_float32(trainer):
 def weights_right_at_another_rate(trainer):
     weights_in_float32(trainer)
     trainer.args.learning_rate = 1.01e-3
+
+
+def _with_loss(trainer, loss_of):
+    """Let the trainer's loss be `loss_of` the tokens' losses, in float32 and with their graph."""
+
+    def compute_loss(model, inputs, return_outputs=False, **kwargs):
+        outputs = model(**inputs)
+        targets = inputs["labels"][:, 1:]
+        nll = cross_entropy(outputs.logits[:, :-1].mT.float(), targets, reduction="none")
+        loss = loss_of(nll[targets != -100])
+        return (loss, outputs) if return_outputs else loss
+
+    trainer.compute_loss = compute_loss
+
+
+def _weighted(nll_N):
+    hard_N = nll_N.detach() ** 3
+    return (hard_N / hard_N.sum() * nll_N).sum()
+
+
+def loss_of_its_own(trainer):
+    _with_loss(trainer, _weighted)
+
+
+def loss_without_gradient(trainer):
+    """Logs the right loss at step 1; nothing is ever trained."""
+    _with_loss(trainer, lambda nll_N: _weighted(nll_N).detach() + 0 * nll_N.mean())
+
+
+def loss_with_the_gradient_of_the_mean(trainer):
+    def loss_of(nll_N):
+        return nll_N.mean() + (_weighted(nll_N) - nll_N.mean()).detach()
+
+    _with_loss(trainer, loss_of)
+
+
+def loss_with_gradient_through_the_weights(trainer):
+    _with_loss(trainer, lambda nll_N: (nll_N**3 / (nll_N**3).sum() * nll_N).sum())

@@ -87,7 +87,8 @@ def gives_a_dict_by_name(peaks) -> str | None:
     if not isinstance(found, dict):
         return f"a dict from name to number is asked, it gives a {type(found).__name__}"
     if set(found) == set(names):
-        return None
+        texts = [name for name, value in found.items() if isinstance(value, str)]
+        return f"the value of {texts[0]!r} is a str, where a number is asked" if texts else None
     return f"asked for {sorted(names)}, the keys are {sorted(map(str, found))}"
 
 
@@ -125,6 +126,7 @@ def bad_numbers_show(peaks) -> str | None:
 
 def leaves_the_model_alone(peaks) -> str | None:
     net, ones = Net(FACTORS[0]), torch.ones(2, 2)
+    net.layers[1].eval()  # within a model in train mode, as a frozen part often is
     net.stem.register_forward_hook(lambda *_: None)  # somebody else's, and it stays
     before = fingerprint(net, "the model"), [set(vars(m)) for m in net.modules()]
     peaks(net, {"x": ones, "shift": ones}, ["stem", "layers.0.up"])
@@ -174,13 +176,19 @@ PEAKS = Exercise(
             next="torch's max lets nan through; do not filter",
         ),
         Criterion(
-            "The model is as it was: hooks, mode, weights.",
+            "The model is as it was: hooks, each module's mode, weights.",
             leaves_the_model_alone,
-            why="a hook that stays slows every later step and writes into an old dict",
-            next="register_forward_hook returns a handle: call remove() on each of yours",
+            why="what an instrument leaves behind changes the run that it looks at",
+            next="remove each hook by its handle; if you change modes, formats or requires_grad, "
+            "set each module back to what it was",
         ),
     ),
-    right=(given.peaks_with_hooks, given.peaks_one_by_one, given.peaks_by_extremes),
+    right=(
+        given.peaks_with_hooks,
+        given.peaks_one_by_one,
+        given.peaks_by_extremes,
+        given.peaks_with_modes_restored,
+    ),
     wrong=(
         Wrong(given.peaks_as_a_list, caught_by=gives_a_dict_by_name),
         Wrong(given.peaks_by_last_name, caught_by=gives_a_dict_by_name),
@@ -193,6 +201,9 @@ PEAKS = Exercise(
         Wrong(given.peaks_of_finite, caught_by=bad_numbers_show),
         Wrong(given.peaks_left_behind, caught_by=leaves_the_model_alone),
         Wrong(given.peaks_in_eval_mode, caught_by=leaves_the_model_alone),
+        Wrong(given.peaks_in_train_mode, caught_by=leaves_the_model_alone),
+        Wrong(given.peaks_with_the_roots_mode_restored, caught_by=leaves_the_model_alone),
+        Wrong(given.peaks_as_text, caught_by=gives_a_dict_by_name),
         Wrong(given.peaks_that_clear_all_hooks, caught_by=leaves_the_model_alone),
     ),
     form=gives_a_dict_by_name,

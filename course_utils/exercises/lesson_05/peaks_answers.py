@@ -164,3 +164,29 @@ def peaks_by_extremes(model, batch, names):
     for hook in hooks:
         hook.remove()
     return found
+
+
+def peaks_in_train_mode(model, batch, names):
+    found = peaks_with_hooks(model, batch, names)
+    model.train()
+    return found
+
+
+def peaks_with_the_roots_mode_restored(model, batch, names):
+    was = model.training
+    model.eval()
+    found = peaks_with_hooks(model, batch, names)
+    model.train(was)  # and with it every module
+    return found
+
+
+def peaks_with_modes_restored(model, batch, names):
+    modes = [(module, module.training) for module in model.modules()]
+    found = peaks_with_hooks(model.eval(), batch, names)
+    for module, was in modes:
+        module.training = was
+    return found
+
+
+def peaks_as_text(model, batch, names):
+    return {name: f"{value:g}" for name, value in peaks_with_hooks(model, batch, names).items()}

@@ -1,5 +1,6 @@
 """Exercise 05.5: the same function with a residual stream of another size."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -10,6 +11,7 @@ from course_utils.exercises.lesson_05 import rescale_answers as given
 from course_utils.exercises.lesson_05.stand_in import (
     BATCH,
     LARGEST_LOGIT,
+    another,
     furthest,
     logits_in_half,
     logits_of,
@@ -60,13 +62,25 @@ def _streams(model) -> list[torch.Tensor]:
     return list(model(**BATCH, output_hidden_states=True).hidden_states[:-1])
 
 
+STREAMS = (
+    *((plain, (k,)) for k in (64, 20000.0, 0.5, 0.1, 1e5)),
+    (sick, (BACK,)),
+    (another, (37.0,)),
+    (plain, (64, 2.0**-4)),  # a second call counts like the first
+)
+
+
 def stream_is_k_times(rescale) -> str | None:
-    for k, made in ((64, plain), (20000.0, plain), (0.5, plain), (BACK, sick)):
-        pairs = zip(_streams(_rescaled(rescale, k, made)), _streams(made()), strict=True)
+    for made, factors in STREAMS:
+        model = made()
+        for k in factors:
+            rescale(model, k)
+        pairs = zip(_streams(model), _streams(made()), strict=True)
+        said = f"after a call with k = {', and one with k = '.join(f'{k:g}' for k in factors)}"
         for layer, (after, before) in enumerate(pairs):
             ratio = (after.norm() / before.norm()).item()
-            if not abs(ratio / k - 1) < 1e-3:
-                return f"with k = {k:g} the stream into layer {layer} is {ratio:.4g} times as large"
+            if not abs(ratio / math.prod(factors) - 1) < 1e-4:
+                return f"{said}, the stream into layer {layer} is {ratio:.6g} times as large"
     return None
 
 
@@ -91,11 +105,28 @@ def survives_float16(rescale) -> str | None:
     return None
 
 
-def leaves_no_hook(rescale) -> str | None:
+def changes_nothing_else(rescale) -> str | None:
     hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks")
-    model = _rescaled(rescale, 0.5)
+    model = plain().train()
+    model.lm_head.eval()
+    trained, modes = _trained(model), [module.training for module in model.modules()]
+    rescale(model, 0.5)
     left = sum(len(getattr(module, kind)) for module in model.modules() for kind in hooks)
-    return f"{left} hooks are on the model after the call" if left else None
+    if left:
+        return f"{left} hooks are on the model after the call"
+    now = _trained(model)
+    for name in trained:
+        if name not in now:
+            return f"{name} is no parameter after the call"
+        if trained[name] != now[name]:
+            return f"{name}.requires_grad is {now[name]} after the call, it was {trained[name]}"
+    if modes != [module.training for module in model.modules()]:
+        return "after the call a module is in another mode, training or eval"
+    return None
+
+
+def _trained(model: nn.Module) -> dict[str, bool]:
+    return {name: weight.requires_grad for name, weight in model.named_parameters()}
 
 
 def trains_with_adapters(rescale) -> str | None:
@@ -145,10 +176,10 @@ RESCALE = Exercise(
             next="what must eps become when x**2 becomes k**2 x**2?",
         ),
         Criterion(
-            "The stream is k times as large, from the first layer to the last.",
+            "Every call makes the stream k times as large, from the first layer to the last.",
             stream_is_k_times,
             why="only a stream of another size helps a format with little range",
-            next="change the model that you are given, in place",
+            next="change the model that you are given, in place, all its layers, by k as it is",
         ),
         Criterion(
             "The sick model, made smaller, keeps its logits in float32 and in both float16 modes.",
@@ -157,9 +188,9 @@ RESCALE = Exercise(
             next="what is multiplied after the norm's last line has been float16 already",
         ),
         Criterion(
-            "No hook is left on the model.",
-            leaves_no_hook,
-            why="a hook is lost when the model is saved, and in the way when it is compiled",
+            "No hook is left; parameters stay parameters, trained or not, and modes stay.",
+            changes_nothing_else,
+            why="a hook is lost when the model is saved, a frozen weight is never trained",
             next="put the factor into the numbers that the model has: buffer, weights, eps",
         ),
         Criterion(
@@ -184,7 +215,15 @@ RESCALE = Exercise(
         Wrong(given.rescale_without_last_norm, caught_by=logits_stay_when_small),
         Wrong(given.rescale_by_hooks, caught_by=survives_float16),
         Wrong(given.rescale_untied, caught_by=survives_float16),
-        Wrong(given.rescale_and_keep_looking, caught_by=leaves_no_hook),
+        Wrong(given.rescale_and_keep_looking, caught_by=changes_nothing_else),
+        Wrong(given.rescale_and_freeze, caught_by=changes_nothing_else),
+        Wrong(given.rescale_frozen_copies, caught_by=changes_nothing_else),
+        Wrong(given.rescale_as_buffers, caught_by=changes_nothing_else),
+        Wrong(given.rescale_and_eval, caught_by=changes_nothing_else),
+        Wrong(given.rescale_by_rounded_k, caught_by=stream_is_k_times),
+        Wrong(given.rescale_by_clipped_k, caught_by=stream_is_k_times),
+        Wrong(given.rescale_once, caught_by=stream_is_k_times),
+        Wrong(given.rescale_four_layers, caught_by=stream_is_k_times),
         Wrong(given.rescale_with_gradients_off, caught_by=trains_with_adapters),
     ),
     may_change=(0,),

@@ -150,3 +150,48 @@ def rescale_untied(model, k):
     model.lm_head.weight = torch.nn.Parameter(tokens.weight.clone())
     tokens.embed_scale = tokens.embed_scale / k
     tokens.weight.mul_(k)
+
+
+def rescale_by_rounded_k(model, k):
+    rescale_by_layer(model, torch.tensor(k).half().item())
+
+
+def rescale_by_clipped_k(model, k):
+    rescale_by_layer(model, min(max(k, 2.0**-15), 2.0**15))
+
+
+def rescale_once(model, k):
+    if not getattr(model, "is_rescaled", False):
+        rescale_by_layer(model, k)
+        model.is_rescaled = True
+
+
+def rescale_four_layers(model, k):
+    layers = model.model.layers
+    model.model.layers = layers[:4]
+    rescale_by_layer(model, k)
+    model.model.layers = layers
+
+
+def rescale_and_freeze(model, k):
+    rescale_by_layer(model, k)
+    model.requires_grad_(False)
+
+
+def rescale_frozen_copies(model, k):
+    rescale_by_layer(model, k)
+    for norm in _post_norms(model):
+        norm.weight = torch.nn.Parameter(norm.weight.detach().clone(), requires_grad=False)
+
+
+def rescale_as_buffers(model, k):
+    rescale_by_layer(model, k)
+    for norm in _post_norms(model):
+        weight = norm.weight.detach().clone()
+        del norm.weight
+        norm.register_buffer("weight", weight)
+
+
+def rescale_and_eval(model, k):
+    rescale_by_layer(model, k)
+    model.eval()

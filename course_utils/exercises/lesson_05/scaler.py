@@ -79,10 +79,10 @@ SCALER = Exercise(
     ),
     criteria=(
         Criterion(
-            "Every step that is not finite halves the scale.",
+            "From the scale given, every step that is not finite halves it.",
             halves_on_each_bad_step,
-            why="the scaler takes every overflow for a scale that is too large",
-            next="start with the steps that are all bad",
+            why="a scale is the one before it, halved at every overflow",
+            next="start with no step at all: the scale is as given, exactly; then one bad step",
         ),
         Criterion(
             "It goes on halving below 1.",
@@ -112,6 +112,7 @@ SCALER = Exercise(
     right=(given.scale_in_a_loop, given.scale_by_torch, given.scale_by_runs_of_good_steps),
     wrong=(
         Wrong(given.scale_drops_to_a_tenth, caught_by=halves_on_each_bad_step),
+        Wrong(given.scale_from_65536, caught_by=halves_on_each_bad_step),
         Wrong(given.scale_stops_at_one, caught_by=halves_below_one),
         Wrong(given.scale_doubles_each_good_step, caught_by=doubles_after_the_interval),
         Wrong(given.scale_never_grows, caught_by=doubles_after_the_interval),

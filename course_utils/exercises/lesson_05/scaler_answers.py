@@ -148,3 +148,7 @@ def scale_capped(steps, scale, interval):
         elif in_a_row % interval == 0:
             scale = min(scale * 2, 2.0**16)
     return scale
+
+
+def scale_from_65536(steps, scale, interval):
+    return scale_in_a_loop(steps, 65536.0, interval)

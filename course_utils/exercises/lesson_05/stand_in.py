@@ -12,6 +12,10 @@ from course_utils.reproductions.gemma_dpo import load_gemma
 SUMS = torch.arange(60).remainder(47).reshape(3, 20) + 11  # token ids; any will do
 BATCH = {"input_ids": SUMS, "attention_mask": torch.ones_like(SUMS)}
 LARGEST_LOGIT = 28.0
+PADDED = {
+    "input_ids": SUMS[:2, :12],
+    "attention_mask": (torch.arange(12) >= torch.tensor([[0], [5]])).long(),  # on the left
+}
 
 
 @functools.cache
@@ -27,6 +31,25 @@ def plain() -> nn.Module:
 def sick() -> nn.Module:
     """A fresh copy of the stand-in for the large Gemma."""
     return copy.deepcopy(_loaded(None))
+
+
+def another() -> nn.Module:
+    """A fresh copy of an untrained Gemma of another depth, with random gains and a large eps."""
+    return copy.deepcopy(_untrained())
+
+
+@functools.cache
+def _untrained() -> nn.Module:
+    config = copy.deepcopy(_loaded(1).config)
+    config.layer_types = [*config.layer_types, *config.layer_types[:2]]
+    config.num_hidden_layers, config.rms_norm_eps = len(config.layer_types), 1e-2
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        model = type(_loaded(1))(config)
+        for name, weight in model.named_parameters():
+            if name.endswith("norm.weight"):
+                nn.init.normal_(weight, std=0.5)
+    return model.eval()
 
 
 @functools.cache

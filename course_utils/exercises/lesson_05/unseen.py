@@ -8,6 +8,7 @@ from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
 from course_utils.exercises.lesson_05 import mends as m
 from course_utils.exercises.lesson_05.mended_run import (
     follows_float32,
+    learns_as_float32,
     nothing_else_is_changed,
     products_stay_in_half,
     train,
@@ -37,14 +38,19 @@ def _look_at_runs(look: Observe) -> Observe:
     return observe
 
 
-FOLLOWS, HELD, IN_HALF = map(
-    _look_at_runs, (follows_float32, nothing_else_is_changed, products_stay_in_half)
+FOLLOWS, LEARNS, HELD, IN_HALF = map(
+    _look_at_runs,
+    (follows_float32, learns_as_float32, nothing_else_is_changed, products_stay_in_half),
 )
 
 
 def _plain_name(place: object) -> str:
+    """What the instruments print, the short form of section 6 and "Loss" are the same name."""
     words = str(place).strip().split()
-    return (words[-1] if words else "").removeprefix(m.PREFIX)
+    name = (words[-1] if words else "").removeprefix(m.PREFIX)
+    if name.lower() in LOSS:
+        return name.lower()
+    return f"model.{name}" if name.startswith("layers.") else name
 
 
 @cache
@@ -94,6 +100,7 @@ def _unseen(
         return Diagnosed(_plain_name(diagnosis["place"]), letter, runs)
 
     right_place = next(name for name in ("model.layers.2.mlp", "loss") if places(name))
+    short_place = {"loss": "Loss"}.get(right_place, right_place.removeprefix("model."))
     form = _has_three_parts(case)
 
     def answer(place=right_place, letter=cause, mend=mends[0]) -> dict:
@@ -129,10 +136,16 @@ def _unseen(
                 next="print the log of patient.trainer(mend=mend), and that of its float32 twin",
             ),
             Criterion(
-                "The report's settings stay: arguments, data, scaler, trained weights.",
+                "The report's settings stay: arguments, data, scaler, which weights are trained.",
                 HELD,
                 why="a run with other settings is another run, and may only avoid the place",
                 next="let mend change the model, or how the trainer computes, at the place alone",
+            ),
+            Criterion(
+                "In the first step the gradient of the adapters is the twin's, to 10%.",
+                LEARNS,
+                why="a loss that is right on the log teaches nothing through a wrong gradient",
+                next="what does your mend detach, and what does it let a gradient through?",
             ),
             Criterion(
                 "At least 85% of the matrix products are still computed in float16.",
@@ -143,6 +156,7 @@ def _unseen(
         ),
         right=(
             *(answer(mend=mend) for mend in mends[:-1]),
+            answer(short_place),
             answer(f"output of {m.PREFIX}{right_place}", f" {cause.upper()}", mends[-1]),
         ),
         wrong=(
@@ -173,7 +187,7 @@ CHANNEL = _unseen(
         "What a row of up_proj puts out is multiplied by silu(gate) and by one column of "
         "down_proj. A factor taken from the one and given to the other leaves the function alone.",
     ),
-    (m.quiet_the_channel, m.quiet_all_channels, m.one_mlp_in_float32),
+    (m.quiet_the_channel, m.quiet_all_channels, m.scaled_in_the_forward, m.one_mlp_in_float32),
     (
         (m.leave, FOLLOWS),
         (m.turn_the_rate_down, FOLLOWS),
@@ -183,6 +197,8 @@ CHANNEL = _unseen(
         (m.clamp_the_product, FOLLOWS),
         (m.replace_what_is_not_finite, FOLLOWS),
         (m.quiet_without_compensation, FOLLOWS),
+        (m.mlp_without_gradient, LEARNS),
+        (m.mlp_with_the_gradient_of_its_input, LEARNS),
         (m.turn_fp16_off, HELD),
         (m.without_autocast, IN_HALF),
     ),
@@ -202,7 +218,12 @@ WEIGHTS = _unseen(
         "Each weight is finite and only their common divisor is not. trainer.token_weights can be "
         "given another function; which step of it needs more range than float16 has?",
     ),
-    (m.weights_in_float32, m.weights_by_the_mean, m.weights_of_smaller_numbers),
+    (
+        m.weights_in_float32,
+        m.weights_by_the_mean,
+        m.loss_of_its_own,
+        m.weights_of_smaller_numbers,
+    ),
     (
         (m.leave, FOLLOWS),
         (m.turn_the_rate_down, FOLLOWS),
@@ -212,6 +233,9 @@ WEIGHTS = _unseen(
         (m.weights_by_squares, FOLLOWS),
         (m.sum_clamped, FOLLOWS),
         (m.cast_after_the_sum, FOLLOWS),
+        (m.loss_without_gradient, LEARNS),
+        (m.loss_with_the_gradient_of_the_mean, LEARNS),
+        (m.loss_with_gradient_through_the_weights, LEARNS),
         (m.weights_right_at_another_rate, HELD),
         (m.weights_right_and_all_in_float32, IN_HALF),
     ),
