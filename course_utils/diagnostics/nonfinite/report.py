@@ -112,7 +112,7 @@ class NonFiniteReport(Report):
         names = list(_facts(self.origin)) if self.origin else []
         rows = [(name, *(facts[name] for _, facts in events)) for name in names]
         rows = [row for row in rows if any(row[1:])]
-        columns = ["", *(title for title, _ in events)] if events else ["", "input"]
+        columns = ["what", *(title for title, _ in events)] if events else ["what", "input"]
         blank = [""] * (len(columns) - 2)
         rows += [(name, text, *blank) for name, text in self._which_input()]
         return Table(columns=tuple(columns), rows=rows)
