@@ -790,8 +790,9 @@ print("last grad_norm:", norms[-1])
 #
 # **Exercise 04.8, 6 minutes, one line, 3 points.** You cannot edit TRL's formula, but you can move
 # what goes in. Write `bounded_reference(ref_logps, logps, max_log_ratio)`: `ref_logps`, lowered to
-# `logps + max_log_ratio` where it is above that, and unchanged everywhere else, far below too. Within
-# the bound TRL's gradient must stay what it was. The subclass below calls it.
+# `logps + max_log_ratio` where it is above that, and unchanged everywhere else: far below, at -inf and
+# at nan too. Each token for itself. Within the bound TRL's gradient must stay what it was. The
+# subclass below calls it.
 
 
 # %%
