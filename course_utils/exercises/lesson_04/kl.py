@@ -8,6 +8,7 @@ from torch import Tensor
 from course_utils import diagnostics
 from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_04.hooks import hangs_a_hook
 from course_utils.exercises.lesson_04.kl_answers import (
     kl_as_a_number,
     kl_as_in_0_2,
@@ -19,6 +20,7 @@ from course_utils.exercises.lesson_04.kl_answers import (
     kl_detached,
     kl_folding_back,
     kl_going_on_straight,
+    kl_hiding_by_a_hook,
     kl_in_float32,
     kl_of_lesson_01,
     kl_of_no_row_with_a_far_one,
@@ -95,7 +97,7 @@ def gives_a_tensor_like_its_inputs(bounded_kl) -> str | None:
             return f"one value a token is asked: shape {shape}, and it gives {tuple(got.shape)}"
         if not got.is_floating_point():
             return f"floating numbers are asked, and it gives {got.dtype}"
-    return None
+    return hangs_a_hook(bounded_kl, (logprob, logprob - 0.5))
 
 
 def is_k3_nearby(bounded_kl) -> str | None:
@@ -243,6 +245,7 @@ KL = Exercise(
     ),
     wrong=(
         Wrong(kl_averaged, caught_by=gives_a_tensor_like_its_inputs),
+        Wrong(kl_hiding_by_a_hook, caught_by=gives_a_tensor_like_its_inputs),
         Wrong(kl_as_a_number, caught_by=gives_a_tensor_like_its_inputs),
         Wrong(kl_squared, caught_by=is_k3_nearby),
         Wrong(kl_of_the_other_way, caught_by=is_k3_nearby),
