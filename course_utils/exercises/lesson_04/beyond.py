@@ -92,6 +92,12 @@ def beyond_by_limit(log_ratio, mask):
     return is_over[mask.bool()].sum(), is_over[~mask.bool()].sum()
 
 
+def beyond_by_plain_limit(log_ratio, mask):
+    is_over = log_ratio > math.log(torch.finfo(log_ratio.dtype).max)
+    is_over &= ~log_ratio.isnan()
+    return (is_over & (mask == 1)).sum(), (is_over & (mask == 0)).sum()
+
+
 def beyond_as_tensor(log_ratio, mask):
     is_over = log_ratio.exp() == math.inf
     at_tokens = (is_over * (mask != 0)).sum()
@@ -121,12 +127,12 @@ def beyond_in_float32(log_ratio, mask):
 
 
 def beyond_fixed_number(log_ratio, mask):
-    is_over = log_ratio > 11.09
+    is_over = log_ratio > 11.089
     return int((is_over & (mask == 1)).sum()), int((is_over & (mask == 0)).sum())
 
 
 def beyond_two_numbers(log_ratio, mask):
-    limit = 11.09 if log_ratio.dtype == torch.float16 else 88.7
+    limit = 11.089 if log_ratio.dtype == torch.float16 else 88.7
     is_over = log_ratio > limit
     return int((is_over & (mask == 1)).sum()), int((is_over & (mask == 0)).sum())
 
@@ -204,7 +210,7 @@ BEYOND = Exercise(
             next="ask of exp(log_ratio) whether it is inf, not whether it is finite",
         ),
     ),
-    right=(beyond_by_exp, beyond_by_limit, beyond_as_tensor, beyond_as_list),
+    right=(beyond_by_exp, beyond_by_limit, beyond_by_plain_limit, beyond_as_tensor, beyond_as_list),
     wrong=(
         Wrong(beyond_one_count, caught_by=gives_two_counts),
         Wrong(beyond_masks, caught_by=gives_two_counts),

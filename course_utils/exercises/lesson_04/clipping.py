@@ -231,8 +231,8 @@ CLIP = Exercise(
             "Larger ones shrink together, by one factor, to max_norm.",
             scales_all_together,
             why="one factor for all keeps the direction of the step",
-            next="the factor is max_norm / norm, with the one norm of all numbers together; a square "
-            "of 300 is inf in float16",
+            next="the factor is max_norm / norm, with the one norm of all numbers together; the "
+            "square of 300 is inf in float16",
         ),
         Criterion(
             "One nan does to the other gradients what it does in torch.",

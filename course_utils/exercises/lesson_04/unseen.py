@@ -241,8 +241,8 @@ def variant(place: str, cause: str, sick: Callable, seed: int, answers: dict) ->
                 "Trained with the fix, on three seeds, no gradient is nan and the reward rises.",
                 lives,
                 why="as reported, the run dies on each of these seeds",
-                next="a nan: look at the fix's gradient where a reply has ended. No nan and no reward: "
-                "hold its value and gradient against the term's at ordinary tokens",
+                next="a nan: look at the fix's gradient where a reply has ended. No nan and no "
+                "reward: hold its value and gradient against the term's at ordinary tokens",
             ),
             Criterion(
                 "The term keeps the value it had.",
