@@ -174,7 +174,8 @@ verdicts.judge("C1", "true", "", "section 4", holds=sick.is_dead and nan_now)
 # largest quotient.
 #
 # **Exercise 04.1, 5 minutes, a few lines, 3 points.** Write `sample(logits, noise)`. Both have shape
-# (rows, tokens); `noise` is drawn from the exponential distribution. Give one token id for each row.
+# (rows, tokens); `noise` is drawn from the exponential distribution. Give a tensor of one token id for
+# each row; a row of nan gives 0, as in an engine, and is nothing to the other rows.
 
 
 # %%
@@ -325,7 +326,8 @@ expect_symptom("it names the same operation in the same line", holds=same)
 #
 # **Exercise 04.2, 5 minutes, a few lines, 3 points.** Write `beyond(log_ratio, mask)`: at how many
 # tokens (`mask` 1) and at how much padding (`mask` 0) is `exp(log_ratio)` inf, in the format that
-# `log_ratio` has? Give the two counts. A nan is no overflow and does not count.
+# `log_ratio` has? Give the two counts. A nan is no overflow and does not count. The mask may hold
+# integers, floats or bools.
 
 
 # %%
@@ -410,7 +412,8 @@ for dtype, distances in ((torch.float16, (11.0, 12.0)), (torch.float32, (88.0, 8
 # **Exercise 04.3, 8 minutes, one line moved, 4 points.** Write `bounded_kl(logprob, ref_logprob)`,
 # one value a token: k3, unchanged where |d| is at most 2. Its value, and the gradient that arrives
 # at `logprob`, are finite for every log-ratio in float32, bfloat16 and float16. However far away,
-# the gradient never pushes `logprob` further from `ref_logprob`.
+# the gradient never pushes `logprob` further from `ref_logprob`. No token depends on another, and no
+# hook mends the gradient on its way.
 
 
 # %%
@@ -487,15 +490,15 @@ ex.MEAN.check(masked_mean)
 # %% [markdown]
 # **Exercise 04.5, 6 minutes, two or three lines, 3 points.** The article says: check that gradients
 # are clipped. They were. Write `clip_gradients(grads, max_norm)`, doing to every number, nan and inf
-# included, what `torch.nn.utils.clip_grad_norm_` does: `grads` is a list of tensors, give the list
-# of clipped ones and leave the given ones alone.
+# included, what `torch.nn.utils.clip_grad_norm_` does: `grads` is a list of tensors of one format,
+# float16 too. Give a list of new tensors, also where nothing is clipped.
 
 
 # %%
 def clip_gradients(grads, max_norm):
     """Every gradient times one factor, so that their common norm is at most max_norm."""
     ### BEGIN SOLUTION
-    norm = torch.stack([grad.square().sum() for grad in grads]).sum().sqrt()
+    norm = torch.stack([grad.float().norm() for grad in grads]).norm()
     factor = torch.clamp(max_norm / (norm + 1e-6), max=1.0)
     return [factor * grad for grad in grads]
     ### END SOLUTION
@@ -522,7 +525,7 @@ verdicts.judge("C13", "false", spreads, "section 7", holds=spread)
 # 99 zeros: a step that trains nothing and kills one weight.
 #
 # **Exercise 04.6, 3 minutes, one line, 2 points.** Write `may_step(grad_norm)`: whether to take the
-# optimizer step. `grad_norm` is a tensor with one number.
+# optimizer step. `grad_norm` is a tensor with one number; every finite one steps, however large.
 
 
 # %%
@@ -678,7 +681,8 @@ verdicts.cite("C5", "true", "", threads)
 # **Exercise 04.7, 8 minutes, one setting, 5 points.** Put into `fix` what is to change in the broken
 # run: any of `logits_dtype`, `use_remove_padding`, `use_kl_loss`, `kl_loss_coef`, `kl_loss_type`,
 # `kl_penalty`, `masked_mean`, `may_step`, `grad_clip`. All else stays, data and learning rate too. A
-# `kl_penalty` takes `(logprob, ref_logprob, kind)`; where |d| is at most 2 it stays the KL it was.
+# `kl_penalty` takes `(logprob, ref_logprob, kind)`; where |d| is at most 2 it stays the KL it was, with
+# no hooks. Another `kl_loss_type` is allowed, too: any of verl's formulas counts as the KL.
 #
 # The check *trains* three seeds of its own: every update taken, the KL still in the loss with its
 # gradient, the reward rising. It takes about ten seconds.
@@ -790,8 +794,9 @@ print("last grad_norm:", norms[-1])
 #
 # **Exercise 04.8, 6 minutes, one line, 3 points.** You cannot edit TRL's formula, but you can move
 # what goes in. Write `bounded_reference(ref_logps, logps, max_log_ratio)`: `ref_logps`, lowered to
-# `logps + max_log_ratio` where it is above that, and unchanged everywhere else, far below too. Within
-# the bound TRL's gradient must stay what it was. The subclass below calls it.
+# `logps + max_log_ratio` where it is above that, and unchanged everywhere else: far below, at -inf and
+# at nan too. Each token for itself. Within the bound TRL's gradient must stay what it was. The
+# subclass below calls it.
 
 
 # %%
@@ -868,8 +873,9 @@ if num_healthy is not TODO:
 # %% [markdown]
 # **Exercise 04.10, 12 minutes, a diagnosis and a few lines, 6 points.** Put into `unseen` three
 # things: `place`, the name of the term in which the nan is made; `cause`, a letter of the ticket;
-# `fix`, a function with the arguments of that term. Its values, and its gradients where they were
-# finite, stay as they are. The check trains three seeds with it and changes nothing else.
+# `fix`, a function with the arguments of that term. Its values stay as they are; its gradients stay
+# where they were finite and are 0 where they were nan, without hooks. The check trains three seeds
+# with it and changes nothing else.
 
 
 # %%

@@ -12,6 +12,7 @@ FORMATS = (torch.float16, torch.bfloat16, torch.float32)
 SHAPES = ((6, 9), (1, 7), (4, 1), (64, 16))
 MASK_DTYPES = (torch.int64, torch.bool, torch.float32, torch.int32)
 SHARES = (-3.0, -1.05, -0.5, 0.0, 0.3, 0.9, 0.98, 1.02, 1.1, 2.0)
+CLOSE = (0.992, 0.9999, 1.0001)  # 88.01, 88.714, 88.732: 16 bits could not tell them apart
 
 
 def gives_two_counts(beyond) -> str | None:
@@ -29,16 +30,19 @@ def gives_two_counts(beyond) -> str | None:
 
 
 def _case(dtype: torch.dtype, number: int) -> tuple:
-    """Log-ratios at least 2 percent away from the limit, a mask, and the right counts."""
+    """Log-ratios around the limit of the format, a mask of lengths, and the right counts."""
     generator = torch.Generator().manual_seed(number)
     limit = math.log(torch.finfo(dtype).max)
     shape = SHAPES[number % len(SHAPES)]
-    shares = torch.tensor(SHARES, dtype=torch.float64)
+    close = CLOSE if dtype == torch.float32 else ()
+    shares = torch.tensor(SHARES + close, dtype=torch.float64)
     picked = shares[torch.randint(len(shares), shape, generator=generator)]
-    mask = torch.randint(2, shape, generator=generator)
-    over = picked > 1
+    log_ratio = (picked * limit).to(dtype)
+    length = torch.randint(shape[1] + 1, (shape[0], 1), generator=generator)
+    mask = (torch.arange(shape[1]) < length).long()
+    over = log_ratio.double() > limit
     counts = int((over & (mask == 1)).sum()), int((over & (mask == 0)).sum())
-    return (picked * limit).to(dtype), mask.to(MASK_DTYPES[number % len(MASK_DTYPES)]), counts
+    return log_ratio, mask.to(MASK_DTYPES[number % len(MASK_DTYPES)]), counts
 
 
 def _miscounts(beyond, dtypes, which: tuple[int, ...]) -> str | None:
@@ -72,8 +76,8 @@ def asks_the_format(beyond) -> str | None:
 
 def counts_inf_alone(beyond) -> str | None:
     for value, count in ((float("nan"), 0), (-math.inf, 0), (math.inf, 1)):
-        log_ratio = torch.tensor([[0.5, value], [value, 1.0]])
-        got = [float(one) for one in beyond(log_ratio, torch.tensor([[1, 1], [0, 1]]))]
+        log_ratio = torch.tensor([[value, 0.5], [1.0, value]])
+        got = [float(one) for one in beyond(log_ratio, torch.tensor([[1, 1], [1, 0]]))]
         if got != [count, count]:
             seen = f"{got[0]:g} at tokens and {got[1]:g} at padding; {count} and {count} are right"
             return f"for one log-ratio of {value} at each it counts {seen}"
@@ -88,6 +92,12 @@ def beyond_by_exp(log_ratio, mask):
 def beyond_by_limit(log_ratio, mask):
     is_over = log_ratio.double() > torch.tensor(torch.finfo(log_ratio.dtype).max).double().log()
     return is_over[mask.bool()].sum(), is_over[~mask.bool()].sum()
+
+
+def beyond_by_plain_limit(log_ratio, mask):
+    is_over = log_ratio > math.log(torch.finfo(log_ratio.dtype).max)
+    is_over &= ~log_ratio.isnan()
+    return (is_over & (mask == 1)).sum(), (is_over & (mask == 0)).sum()
 
 
 def beyond_as_tensor(log_ratio, mask):
@@ -120,6 +130,12 @@ def beyond_in_float32(log_ratio, mask):
 
 def beyond_fixed_number(log_ratio, mask):
     is_over = log_ratio > 11.09
+    return int((is_over & (mask == 1)).sum()), int((is_over & (mask == 0)).sum())
+
+
+def beyond_two_numbers(log_ratio, mask):
+    limit = 11.09 if log_ratio.dtype == torch.float16 else 88.7
+    is_over = log_ratio > limit
     return int((is_over & (mask == 1)).sum()), int((is_over & (mask == 0)).sum())
 
 
@@ -186,7 +202,7 @@ BEYOND = Exercise(
         Criterion(
             "It finds the limit of whatever format the log-ratio has.",
             asks_the_format,
-            why="the limit is 11.09 in float16, 88.7 in float32 and bfloat16",
+            why="every format has its own: the logarithm of its largest number, to the last digit",
             next="compute exp in the dtype that came in",
         ),
         Criterion(
@@ -196,7 +212,7 @@ BEYOND = Exercise(
             next="ask of exp(log_ratio) whether it is inf, not whether it is finite",
         ),
     ),
-    right=(beyond_by_exp, beyond_by_limit, beyond_as_tensor, beyond_as_list),
+    right=(beyond_by_exp, beyond_by_limit, beyond_by_plain_limit, beyond_as_tensor, beyond_as_list),
     wrong=(
         Wrong(beyond_one_count, caught_by=gives_two_counts),
         Wrong(beyond_masks, caught_by=gives_two_counts),
@@ -208,6 +224,7 @@ BEYOND = Exercise(
         Wrong(beyond_tokens_only, caught_by=counts_padding),
         Wrong(beyond_in_float16, caught_by=asks_the_format),
         Wrong(beyond_fixed_number, caught_by=asks_the_format),
+        Wrong(beyond_two_numbers, caught_by=asks_the_format),
         Wrong(beyond_counts_nan, caught_by=counts_inf_alone),
         Wrong(beyond_misses_inf, caught_by=counts_inf_alone),
     ),

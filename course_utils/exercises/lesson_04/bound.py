@@ -1,6 +1,8 @@
 """Exercise 04.8: a bound for a trainer whose formula cannot be edited."""
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -8,23 +10,37 @@ from torch import Tensor
 from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
-SHAPES = ((), (1,), (7,), (4, 6), (1, 5), (2, 3, 4))
+SHAPES = ((1,), (7,), (4, 6), (1, 5), (2, 3, 4), (16, 9))
 BOUNDS = (10.0, 1.0, 5.0, 20.0, 80.0)
+FAR_SHARES = (0.0, 1.0, 0.5, 0.1)  # of the tokens in one tensor
+NUM_CASES = 24
 
 
-def _case(number: int, *, far: bool) -> tuple[Tensor, Tensor, float]:
-    """(ref_logps, logps with a gradient, bound): log-ratios below the bound, or all beyond it."""
+@dataclass(frozen=True)
+class Case:
+    """Arguments of one call, and which of its tokens are beyond the bound."""
+
+    ref: Tensor
+    logps: Tensor  # with a gradient
+    bound: float
+    is_far: Tensor
+
+    @property
+    def given(self) -> str:
+        log_ratio = self.ref - self.logps.detach()
+        low, high = log_ratio.min().item(), log_ratio.max().item()
+        return f"log-ratios from {low:.4g} to {high:.4g} and a bound of {self.bound:g}"
+
+
+def _case(number: int) -> Case:
+    """Log-ratios below the bound, beyond it, or some of each in one tensor."""
     generator = torch.Generator().manual_seed(number)
     shape, bound = SHAPES[number % len(SHAPES)], BOUNDS[number % len(BOUNDS)]
-    draw = torch.rand(shape, generator=generator)
-    log_ratio = bound * (1.05 + 4 * draw) if far else bound * (0.95 - 4 * draw)
+    draw, which = torch.rand((2, *shape), generator=generator)
+    is_far = which < FAR_SHARES[number // len(SHAPES)]
+    log_ratio = bound * torch.where(is_far, 1.05 + 4 * draw, 0.95 - 4 * draw)
     logps = -bound - 20 * torch.rand(shape, generator=generator)
-    return logps + log_ratio, logps.requires_grad_(), bound
-
-
-def _given(log_ratio: Tensor, bound: float) -> str:
-    low, high = log_ratio.min().item(), log_ratio.max().item()
-    return f"log-ratios from {low:.4g} to {high:.4g} and a bound of {bound:g}"
+    return Case(logps + log_ratio, logps.requires_grad_(), bound, is_far)
 
 
 def gives_a_tensor_like_ref_logps(bounded_reference) -> str | None:
@@ -38,41 +54,35 @@ def gives_a_tensor_like_ref_logps(bounded_reference) -> str | None:
 
 
 def leaves_near_tokens(bounded_reference) -> str | None:
-    for number in range(12):
-        ref, logps, bound = _case(number, far=False)
-        given = _given(ref - logps.detach(), bound)
-        got = bounded_reference(ref, logps, bound)
-        if seen := tensor_differs(got, ref, rtol=1e-5, atol=1e-4, given=given):
+    for case in map(_case, range(NUM_CASES)):
+        got = bounded_reference(case.ref, case.logps, case.bound)
+        got = torch.where(case.is_far, case.ref, got)
+        if seen := tensor_differs(got, case.ref, rtol=1e-5, atol=1e-4, given=case.given):
             return seen
-    return None
+    ref = torch.tensor([-math.inf, -2.0, math.nan, -1.0])
+    got = bounded_reference(ref, torch.full((4,), -3.0), 10.0)
+    return tensor_differs(got, ref, rtol=1e-5, given=f"ref_logps {ref.tolist()}")
 
 
 def brings_far_tokens_to_the_bound(bounded_reference) -> str | None:
-    for number in range(12):
-        ref, logps, bound = _case(number, far=True)
-        got = (bounded_reference(ref, logps, bound) - logps).detach()
-        wrong = (got - bound).abs() > 1e-3
+    for case in map(_case, range(NUM_CASES)):
+        got = bounded_reference(case.ref, case.logps, case.bound)
+        got = (got - case.logps).detach()[case.is_far]
+        wrong = ~((got - case.bound).abs() <= 1e-3)
         if wrong.any():
-            seen = got[wrong].flatten()[0].item()
-            given = _given(ref - logps.detach(), bound)
-            return f"for {given} a log-ratio is {seen:g} afterwards"
+            seen = got[wrong][0].item()
+            return f"for {case.given} a log-ratio beyond it is {seen:g} afterwards"
     return None
 
 
-def _k3_gradient(bounded_reference, number: int, *, far: bool) -> tuple[Tensor, Tensor, str]:
-    """Gradient of TRL's formula at logps, the log-ratios, and how they are named."""
-    ref, logps, bound = _case(number, far=far)
-    d = bounded_reference(ref, logps, bound).double() - logps.double()
-    (torch.exp(d) - d - 1).sum().backward()
-    log_ratio = ref - logps.detach()
-    return logps.grad, log_ratio, _given(log_ratio, bound)
-
-
 def trains_near_tokens_as_before(bounded_reference) -> str | None:
-    for number in range(12):
-        got, log_ratio, given = _k3_gradient(bounded_reference, number, far=False)
-        want = (1 - log_ratio.double().exp()).float()
-        given = f"{given}, the gradient of exp(d) - d - 1 at logps"
+    for case in map(_case, range(NUM_CASES)):
+        moved = bounded_reference(case.ref, case.logps, case.bound)
+        d = moved.double() - case.logps.double()
+        (torch.exp(d) - d - 1).sum().backward()  # TRL's formula
+        want = 1 - (case.ref - case.logps.detach()).double().exp()
+        got, want = (one.float().masked_fill(case.is_far, 0.0) for one in (case.logps.grad, want))
+        given = f"{case.given}, the gradient of exp(d) - d - 1 at logps"
         if seen := tensor_differs(got, want, rtol=1e-3, atol=1e-4, given=given):
             return seen
     return None
@@ -136,6 +146,36 @@ def reference_that_follows(ref_logps, logps, max_log_ratio):
 def reference_pulled_with_it(ref_logps, logps, max_log_ratio):
     moved = torch.minimum(ref_logps, logps.detach() + max_log_ratio)
     return moved + 0.5 * (logps - logps.detach())
+
+
+def reference_unless_one_is_far(ref_logps, logps, max_log_ratio):
+    fixed = logps.detach()
+    return ref_logps if (ref_logps - fixed).max() <= max_log_ratio else fixed + max_log_ratio
+
+
+def reference_if_all_are_far(ref_logps, logps, max_log_ratio):
+    ceiling = logps.detach() + max_log_ratio
+    return ceiling if (ref_logps > ceiling).all() else ref_logps
+
+
+def reference_if_all_are_far_with_a_graph(ref_logps, logps, max_log_ratio):
+    ceiling = logps + max_log_ratio
+    return ceiling if (ref_logps > ceiling).all() else ref_logps
+
+
+def reference_row_by_row(ref_logps, logps, max_log_ratio):
+    ceiling = logps.detach() + max_log_ratio
+    is_far_row = (ref_logps > ceiling).any(-1, keepdim=True)
+    return torch.where(is_far_row, ceiling, ref_logps)
+
+
+def reference_with_a_graph_if_one_is_far(ref_logps, logps, max_log_ratio):
+    moved = torch.minimum(ref_logps, logps.detach() + max_log_ratio)
+    return moved + (logps - logps.detach()) if (moved < ref_logps).any() else moved
+
+
+def reference_without_inf(ref_logps, logps, max_log_ratio):
+    return torch.minimum(ref_logps, logps.detach() + max_log_ratio).nan_to_num()
 
 
 def reference_as_log_ratio(ref_logps, logps, max_log_ratio):
@@ -204,6 +244,12 @@ BOUND = Exercise(
         Wrong(reference_far_to_the_policy, caught_by=brings_far_tokens_to_the_bound),
         Wrong(reference_the_wrong_sign, caught_by=brings_far_tokens_to_the_bound),
         Wrong(reference_with_fixed_bound, caught_by=leaves_near_tokens),
+        Wrong(reference_unless_one_is_far, caught_by=leaves_near_tokens),
+        Wrong(reference_row_by_row, caught_by=leaves_near_tokens),
+        Wrong(reference_without_inf, caught_by=leaves_near_tokens),
+        Wrong(reference_if_all_are_far, caught_by=brings_far_tokens_to_the_bound),
+        Wrong(reference_if_all_are_far_with_a_graph, caught_by=brings_far_tokens_to_the_bound),
+        Wrong(reference_with_a_graph_if_one_is_far, caught_by=trains_near_tokens_as_before),
         Wrong(reference_that_follows, caught_by=trains_near_tokens_as_before),
         Wrong(reference_pulled_with_it, caught_by=trains_near_tokens_as_before),
     ),

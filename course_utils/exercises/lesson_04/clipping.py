@@ -22,29 +22,32 @@ def clip_by_torch(grads, max_norm):
 
 
 def _gradients(norm: float) -> Iterator[list[Tensor]]:
-    """Lists of gradients of several shapes and two formats whose common norm is `norm`."""
+    """Lists of gradients of several shapes and three formats whose common norm is `norm`."""
     for number, shapes in enumerate(SHAPES):
-        for dtype in (torch.float32, torch.float64):
+        for dtype in (torch.float32, torch.float64, torch.float16):
             generator = torch.Generator().manual_seed(number)
-            grads = [torch.randn(s, generator=generator, dtype=dtype) for s in shapes]
+            grads = [torch.randn(s, generator=generator, dtype=torch.float64) for s in shapes]
             length = torch.cat([grad.flatten() for grad in grads]).norm()
-            yield [grad * (norm / length) for grad in grads]
+            yield [(grad * (norm / length)).to(dtype) for grad in grads]
 
 
 def _differs(clip, grads: list[Tensor], max_norm: float) -> str | None:
     got, want = clip([grad.clone() for grad in grads], max_norm), clip_by_torch(grads, max_norm)
-    norm = torch.cat([grad.flatten() for grad in grads]).norm().item()
+    norm = torch.cat([grad.double().flatten() for grad in grads]).norm().item()
+    name = str(grads[0].dtype).removeprefix("torch.")
+    rtol = 1e-2 if name == "float16" else 1e-4
     for number, (mine, right) in enumerate(zip(got, want, strict=True)):
-        given = f"gradients of norm {norm:g} and max_norm {max_norm:g}, in gradient {number}"
+        given = f"{name} gradients of norm {norm:g}, max_norm {max_norm:g}, in gradient {number}"
         mine = mine.to(right.dtype) if isinstance(mine, Tensor) else mine
-        if seen := tensor_differs(mine, right, rtol=1e-4, atol=1e-7, given=given):
+        if seen := tensor_differs(mine, right, rtol=rtol, atol=1e-7, given=given):
             return seen
     return None
 
 
 def gives_as_many_gradients(clip) -> str | None:
     grads = next(_gradients(0.5))
-    got = clip([grad.clone() for grad in grads], 1.0)
+    grads = [grad.clone() for grad in grads]
+    got = clip(grads, 1.0)
     if isinstance(got, Tensor) or not isinstance(got, (list, tuple)):
         return f"a list of {len(grads)} gradients is asked, and it gives a {type(got).__name__}"
     if len(got) != len(grads):
@@ -53,6 +56,8 @@ def gives_as_many_gradients(clip) -> str | None:
         if not isinstance(mine, Tensor) or mine.shape != grad.shape:
             kind = tuple(mine.shape) if isinstance(mine, Tensor) else type(mine).__name__
             return f"for a gradient of shape {tuple(grad.shape)} it gives {kind}"
+        if mine.data_ptr() == grad.data_ptr():
+            return "new tensors are asked, and for a small norm it gives the very ones it was given"
     return None
 
 
@@ -65,7 +70,7 @@ def leaves_small_ones(clip) -> str | None:
 
 
 def scales_all_together(clip) -> str | None:
-    for norm, max_norm in ((5.0, 1.0), (50.0, 2.0), (0.3, 0.1), (1.5, 1.0)):
+    for norm, max_norm in ((5.0, 1.0), (50.0, 2.0), (0.3, 0.1), (1.5, 1.0), (500.0, 2.0)):
         for grads in _gradients(norm):
             if seen := _differs(clip, grads, max_norm):
                 return seen
@@ -86,7 +91,13 @@ def spreads_a_nan(clip) -> str | None:
 
 
 def turns_an_inf(clip) -> str | None:
-    return _with_one(clip, INF) or _with_one(clip, -INF)
+    if seen := _with_one(clip, INF) or _with_one(clip, -INF):
+        return seen
+    for grads in _gradients(5.0):
+        grads[0].view(-1)[0], grads[-1].view(-1)[-1] = INF, NAN
+        if seen := _differs(clip, grads, 1.0):
+            return f"with an inf and a nan together, {seen}"
+    return None
 
 
 def _norm(grads):
@@ -99,8 +110,9 @@ def clip_by_factor(grads, max_norm):
 
 
 def clip_unless_below(grads, max_norm):
-    norm = torch.sqrt(sum((grad**2).sum() for grad in grads))
-    return list(grads) if norm <= max_norm else [grad / norm * max_norm for grad in grads]
+    norm = torch.sqrt(sum((grad.double() ** 2).sum() for grad in grads)).item()
+    factor = 1.0 if norm <= max_norm else max_norm / norm
+    return [grad * factor for grad in grads]
 
 
 def clip_with_minimum(grads, max_norm):
@@ -111,7 +123,29 @@ def clip_with_minimum(grads, max_norm):
 
 def clip_with_if(grads, max_norm):
     norm = _norm(grads)
-    return [grad * (max_norm / norm) for grad in grads] if norm > max_norm else list(grads)
+    return [grad * (max_norm / norm if norm > max_norm else 1.0) for grad in grads]
+
+
+def clip_the_given_ones_unless_large(grads, max_norm):
+    return list(grads) if _norm(grads) <= max_norm else clip_by_factor(grads, max_norm)
+
+
+def clip_in_their_own_format(grads, max_norm):
+    norm = torch.sqrt(sum((grad**2).sum() for grad in grads))
+    return [grad * (max_norm / (norm + 1e-6)).clamp(max=1.0) for grad in grads]
+
+
+def clip_in_a_loop(grads, max_norm):
+    total = torch.zeros((), dtype=grads[0].dtype)
+    for grad in grads:
+        total = total + torch.sum(grad * grad)
+    return [grad * (max_norm / (total.sqrt() + 1e-6)).clamp(max=1.0) for grad in grads]
+
+
+def clip_inf_before_nan(grads, max_norm):
+    if any(grad.isinf().any() for grad in grads):
+        return [torch.where(grad.isinf(), NAN, 0.0 * grad.nan_to_num()) for grad in grads]
+    return clip_by_factor(grads, max_norm)
 
 
 def clip_with_python_min(grads, max_norm):
@@ -197,16 +231,17 @@ CLIP = Exercise(
             "Larger ones shrink together, by one factor, to max_norm.",
             scales_all_together,
             why="one factor for all keeps the direction of the step",
-            next="the factor is max_norm / norm, with the one norm of all numbers together",
+            next="the factor is max_norm / norm, with the one norm of all numbers together; the "
+            "square of 300 is inf in float16",
         ),
         Criterion(
             "One nan does to the other gradients what it does in torch.",
             spreads_a_nan,
             why="this is what happened to your policy between backward and step",
-            next="multiply every gradient by the factor, whatever the factor is",
+            next="multiply every gradient by the factor, nan or not; Python's min(1.0, nan) is 1.0",
         ),
         Criterion(
-            "One inf does to them what it does in torch.",
+            "An inf does to them what it does in torch, beside a nan too.",
             turns_an_inf,
             why="an inf and a nan look alike in the log, and leave different wrecks",
             next="what is max_norm / inf, and what is inf times that?",
@@ -216,6 +251,10 @@ CLIP = Exercise(
     wrong=(
         Wrong(clip_to_one_tensor, caught_by=gives_as_many_gradients),
         Wrong(clip_the_first, caught_by=gives_as_many_gradients),
+        Wrong(clip_the_given_ones_unless_large, caught_by=gives_as_many_gradients),
+        Wrong(clip_in_their_own_format, caught_by=scales_all_together),
+        Wrong(clip_in_a_loop, caught_by=scales_all_together),
+        Wrong(clip_inf_before_nan, caught_by=turns_an_inf),
         Wrong(clip_always, caught_by=leaves_small_ones),
         Wrong(clip_by_the_sum, caught_by=leaves_small_ones),
         Wrong(clip_by_the_sum_of_norms, caught_by=leaves_small_ones),

@@ -13,12 +13,15 @@ from course_utils.exercises.lesson_04.fix_answers import (
     bounded_if_k3,
     bounded_kl,
     detached_kl,
+    kl_with_a_hook,
     kl_without_nan,
     mean_of_nothing,
     tiny_kl,
+    zero_if_one_is_far,
     zero_kl,
 )
-from course_utils.exercises.lesson_04.guard import step_if_finite
+from course_utils.exercises.lesson_04.guard import step_if_finite, step_never
+from course_utils.exercises.lesson_04.hooks import hangs_a_hook
 from course_utils.exercises.lesson_04.mean import mean_by_where, mean_detached
 from course_utils.exercises.probes import gradient_of
 from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
@@ -90,6 +93,14 @@ def _near() -> tuple[Tensor, Tensor]:
     return logprob, logprob + 4 * torch.rand(4, 16, generator=generator) - 2
 
 
+def _near_and_far() -> tuple[Tensor, Tensor]:
+    """As `_near`, with tokens at +15 and -15 nats in every reply."""
+    logprob, ref_logprob = _near()
+    ref_logprob[:, 3] = logprob[:, 3] + 15
+    ref_logprob[:, 8] = logprob[:, 8] - 15
+    return logprob, ref_logprob
+
+
 def _kl_differs(settings: Settings) -> str | None:
     if not settings.use_kl_loss or not settings.kl_loss_coef >= 0.001:
         return f"use_kl_loss is {settings.use_kl_loss}, kl_loss_coef {settings.kl_loss_coef:g}"
@@ -108,18 +119,25 @@ def _formula_differs(kl_penalty, asked: str, kind: str) -> str | None:
     def verls(logprob: Tensor, ref_logprob: Tensor) -> Tensor:
         return verl_formulas.kl_penalty(logprob, ref_logprob, kind)
 
-    value, want = given_kl(*_near()), verls(*_near())
-    value = value.float() if isinstance(value, Tensor) else value
-    near = "log-ratios up to 2"
-    if seen := tensor_differs(value, want, rtol=0.02, atol=0.02, given=f"{near}, kl_penalty,"):
+    for args, others in ((_near(), ""), (_near_and_far(), " beside others of 15")):
+        near = f"log-ratios up to 2{others}"
+        if seen := _differs_nearby(given_kl, verls, args, near):
+            return seen
+    return hangs_a_hook(given_kl, _near())
+
+
+def _differs_nearby(kl, right, args: tuple[Tensor, Tensor], near: str) -> str | None:
+    is_far = (args[1] - args[0]).abs() > 2.01
+    value, want = kl(*args), right(*args).masked_fill(is_far, 0.0)
+    value = value.float().masked_fill(is_far, 0.0) if isinstance(value, Tensor) else value
+    loose = dict(rtol=0.02, atol=0.02)
+    if seen := tensor_differs(value, want, given=f"{near}, kl_penalty", **loose):
         return seen
-    got, problem = gradient_of(given_kl, _near())
+    got, problem = gradient_of(kl, args)
     if problem:
         return f"for {near}, kl_penalty: {problem}"
-    want, _ = gradient_of(verls, _near())
-    return tensor_differs(
-        got, want, rtol=0.02, atol=0.02, given=f"{near}, the gradient of kl_penalty,"
-    )
+    got, want = (one.masked_fill(is_far, 0.0) for one in (got, gradient_of(right, args)[0]))
+    return tensor_differs(got, want, given=f"{near}, the gradient of kl_penalty", **loose)
 
 
 def _mean_differs(settings: Settings) -> str | None:
@@ -129,7 +147,7 @@ def _mean_differs(settings: Settings) -> str | None:
     if problem:
         return f"masked_mean: {problem}"
     want, _ = gradient_of(verl_formulas.masked_mean, (values, mask))
-    given = "ordinary values, the gradient of masked_mean,"
+    given = "ordinary values, the gradient of masked_mean"
     return tensor_differs(got, want, rtol=0.02, atol=1e-4, given=given)
 
 
@@ -203,7 +221,8 @@ FIX = Exercise(
             "The KL is still in the loss: its coefficient, its value and its gradient.",
             kl_is_still_in_the_loss,
             why="without it nothing holds the policy near its reference",
-            next="mend the term instead of taking it out; at ordinary tokens nothing changes",
+            next="mend the term instead of taking it out; at ordinary tokens nothing changes, "
+            "whatever stands beside them",
         ),
         Criterion(
             "The mean of the tokens still has the gradient of a mean.",
@@ -215,7 +234,8 @@ FIX = Exercise(
             "In three runs every update has a finite gradient and is taken.",
             every_update_counts,
             why="a nan that is taken ends the policy; one that is skipped is training thrown away",
-            next="ask of each change: does it act before exp, or after it?",
+            next="with grad_norm nan: does the change act before exp, or after it? With a finite "
+            "one: what does may_step say to it?",
         ),
         Criterion(
             "The share of right held-out sums rises by 10 points.",
@@ -247,6 +267,8 @@ FIX = Exercise(
         Wrong({"kl_penalty": zero_kl}, caught_by=kl_is_still_in_the_loss),
         Wrong({"kl_penalty": detached_kl}, caught_by=kl_is_still_in_the_loss),
         Wrong({"kl_penalty": tiny_kl}, caught_by=kl_is_still_in_the_loss),
+        Wrong({"kl_penalty": zero_if_one_is_far}, caught_by=kl_is_still_in_the_loss),
+        Wrong({"kl_penalty": kl_with_a_hook}, caught_by=kl_is_still_in_the_loss),
         Wrong({"masked_mean": mean_detached}, caught_by=means_are_still_means),
         Wrong({"masked_mean": mean_of_nothing}, caught_by=means_are_still_means),
         Wrong({}, caught_by=every_update_counts),
@@ -255,6 +277,7 @@ FIX = Exercise(
         Wrong({"kl_penalty": kl_penalty_0_4_1}, caught_by=every_update_counts),
         Wrong({"kl_penalty": kl_without_nan}, caught_by=every_update_counts),
         Wrong({"may_step": step_if_finite}, caught_by=every_update_counts),
+        Wrong({"may_step": step_never, "logits_dtype": "float32"}, caught_by=every_update_counts),
         Wrong({"kl_loss_coef": 1e4, "logits_dtype": "float32"}, caught_by=the_reward_rises),
     ),
     run=train_with,

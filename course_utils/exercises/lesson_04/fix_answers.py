@@ -2,7 +2,11 @@
 
 import torch
 
-from course_utils.exercises.lesson_04.kl_answers import kl_bounded_before_exp
+from course_utils.exercises.lesson_04.kl_answers import (
+    kl_bounded_before_exp,
+    kl_hiding_by_a_hook,
+    kl_zero_if_one_is_far,
+)
 from course_utils.exercises.lesson_04.mean import mean_by_where
 from course_utils.reproductions import verl_formulas
 
@@ -37,3 +41,11 @@ def kl_without_nan(logprob, ref_logprob, kind):
 
 def mean_of_nothing(values, mask):
     return 0 * mean_by_where(values.clamp(-100, 100), mask)
+
+
+def zero_if_one_is_far(logprob, ref_logprob, kind):
+    return kl_zero_if_one_is_far(logprob.float(), ref_logprob.float())
+
+
+def kl_with_a_hook(logprob, ref_logprob, kind):
+    return kl_hiding_by_a_hook(logprob, ref_logprob)

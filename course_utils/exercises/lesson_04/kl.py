@@ -1,6 +1,6 @@
 """Exercise 04.3: k3 with a bound that also holds in the backward pass."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -8,6 +8,7 @@ from torch import Tensor
 from course_utils import diagnostics
 from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_04.hooks import hangs_a_hook
 from course_utils.exercises.lesson_04.kl_answers import (
     kl_as_a_number,
     kl_as_in_0_2,
@@ -19,26 +20,31 @@ from course_utils.exercises.lesson_04.kl_answers import (
     kl_detached,
     kl_folding_back,
     kl_going_on_straight,
+    kl_hiding_by_a_hook,
     kl_in_float32,
     kl_of_lesson_01,
+    kl_of_no_row_with_a_far_one,
     kl_of_the_other_way,
+    kl_plus_nothing,
     kl_pushing_away,
     kl_rounded_bound,
     kl_squared,
     kl_that_is_zero,
+    kl_tighter_if_one_is_far,
     kl_unbounded,
     kl_with_detached_ratio,
     kl_with_two_wheres,
     kl_with_where,
     kl_without_nan,
+    kl_zero_if_one_is_far,
 )
-from course_utils.exercises.probes import gradient_of, trials
+from course_utils.exercises.probes import Trial, gradient_of, trials
 
 NEAR = 2.0  # nats; the text asks that nothing changes up to here
 FORMATS = (torch.float32, torch.bfloat16, torch.float16)
 FAR = (0.0, 3.0, 5.0, 7.0, 9.0, 10.0, 11.0, 11.09, 11.2, 12.0, 15.0, 19.0, 25.0, 40.0)
 FAR += (88.0, 89.0, 200.0, 3000.0, 60000.0)
-DISTANCES = FAR + tuple(-d for d in FAR[1:])
+DISTANCES = FAR + tuple(-d for d in FAR[1:]) + (60000.0, 60000.0)  # their sum is no float16
 # What exp(d) - d - 1 loses to cancellation and to the rounding of d, in nats.
 ROUNDING = {torch.float32: 1e-5, torch.float16: 0.03, torch.bfloat16: 0.25, torch.float64: 1e-12}
 
@@ -55,6 +61,32 @@ def _near(generator: torch.Generator, shape: tuple[int, ...], dtype: torch.dtype
     return logprob.to(dtype), (logprob + d).to(dtype)
 
 
+def _near_and_far(generator: torch.Generator, shape: tuple[int, ...], dtype: torch.dtype) -> tuple:
+    """As `_near`, with every third token as far away as one of `DISTANCES`."""
+    logprob, ref_logprob = _near(generator, shape, dtype)
+    d = torch.tensor(DISTANCES)[torch.randint(len(DISTANCES), shape, generator=generator)]
+    is_far = torch.rand(shape, generator=generator) < 1 / 3
+    return logprob, torch.where(is_far, logprob + d.to(dtype), ref_logprob)
+
+
+def _at_near(args: tuple, numbers: Tensor) -> Tensor:
+    """`numbers` in float64, with 0 at the tokens that are further away than the text asks about."""
+    logprob, ref_logprob = (arg.double() for arg in args)
+    is_far = (ref_logprob - logprob).abs() > NEAR * 1.01
+    return numbers.double().masked_fill(is_far, 0.0)
+
+
+def _named(trial: Trial) -> str:
+    far = (trial.args[1].double() - trial.args[0].double()).abs().max().item()
+    others = f" (elsewhere up to {far:.5g})" if far > NEAR * 1.01 else ""
+    return f"{trial.given}, a token with |d| up to {NEAR:g}{others}"
+
+
+def _all_trials() -> Iterator[Trial]:
+    yield from trials(_near, dtypes=tuple(ROUNDING))
+    yield from trials(_near_and_far, dtypes=tuple(ROUNDING))
+
+
 def gives_a_tensor_like_its_inputs(bounded_kl) -> str | None:
     for shape in ((2, 3), (4,)):
         logprob = torch.full(shape, -1.0)
@@ -65,29 +97,29 @@ def gives_a_tensor_like_its_inputs(bounded_kl) -> str | None:
             return f"one value a token is asked: shape {shape}, and it gives {tuple(got.shape)}"
         if not got.is_floating_point():
             return f"floating numbers are asked, and it gives {got.dtype}"
-    return None
+    return hangs_a_hook(bounded_kl, (logprob, logprob - 0.5))
 
 
 def is_k3_nearby(bounded_kl) -> str | None:
-    for trial in trials(_near, dtypes=tuple(ROUNDING)):
-        want = k3(*(arg.double() for arg in trial.args))
+    for trial in _all_trials():
+        want = _at_near(trial.args, k3(*(arg.double() for arg in trial.args)))
         got = bounded_kl(*trial.args)
-        given = f"{trial.given}, |d| up to {NEAR:g}"
-        got = got.double() if isinstance(got, Tensor) else got
-        if seen := tensor_differs(got, want, rtol=1e-3, atol=ROUNDING[trial.dtype], given=given):
+        got = _at_near(trial.args, got) if isinstance(got, Tensor) else got
+        given, atol = _named(trial), ROUNDING[trial.dtype]
+        if seen := tensor_differs(got, want, rtol=1e-3, atol=atol, given=given):
             return seen
     return None
 
 
 def gradient_is_k3s_nearby(bounded_kl) -> str | None:
-    for trial in trials(_near, dtypes=tuple(ROUNDING)):
+    for trial in _all_trials():
         got, problem = gradient_of(bounded_kl, trial.args)
         if problem:
             return f"for {trial.given} {problem}"
         want, _ = gradient_of(k3, tuple(arg.double() for arg in trial.args))
-        given = f"{trial.given}, the gradient"
-        atol = ROUNDING[trial.dtype]
-        if seen := tensor_differs(got.double(), want, rtol=1e-2, atol=atol, given=given):
+        got, want = _at_near(trial.args, got), _at_near(trial.args, want)
+        given, atol = f"{_named(trial)}, the gradient", ROUNDING[trial.dtype]
+        if seen := tensor_differs(got, want, rtol=1e-2, atol=atol, given=given):
             return seen
     return None
 
@@ -213,11 +245,16 @@ KL = Exercise(
     ),
     wrong=(
         Wrong(kl_averaged, caught_by=gives_a_tensor_like_its_inputs),
+        Wrong(kl_hiding_by_a_hook, caught_by=gives_a_tensor_like_its_inputs),
         Wrong(kl_as_a_number, caught_by=gives_a_tensor_like_its_inputs),
         Wrong(kl_squared, caught_by=is_k3_nearby),
         Wrong(kl_of_the_other_way, caught_by=is_k3_nearby),
         Wrong(kl_bounded_tightly, caught_by=is_k3_nearby),
         Wrong(kl_that_is_zero, caught_by=is_k3_nearby),
+        Wrong(kl_zero_if_one_is_far, caught_by=is_k3_nearby),
+        Wrong(kl_tighter_if_one_is_far, caught_by=is_k3_nearby),
+        Wrong(kl_of_no_row_with_a_far_one, caught_by=is_k3_nearby),
+        Wrong(kl_plus_nothing, caught_by=value_is_finite),
         Wrong(kl_with_detached_ratio, caught_by=gradient_is_k3s_nearby),
         Wrong(kl_detached, caught_by=gradient_is_k3s_nearby),
         Wrong(kl_unbounded, caught_by=value_is_finite),

@@ -112,3 +112,33 @@ def kl_averaged(logprob, ref_logprob):
 
 def kl_as_a_number(logprob, ref_logprob):
     return kl_averaged(logprob, ref_logprob).item()
+
+
+def kl_zero_if_one_is_far(logprob, ref_logprob):
+    d = ref_logprob - logprob
+    if (d.abs() > 2).any():
+        d = d * 0
+    return torch.exp(d) - d - 1
+
+
+def kl_tighter_if_one_is_far(logprob, ref_logprob):
+    d = ref_logprob - logprob
+    d = d.clamp(-1, 1) if (d.abs() > 11).any() else d
+    return torch.exp(d) - d - 1
+
+
+def kl_of_no_row_with_a_far_one(logprob, ref_logprob):
+    d = ref_logprob - logprob
+    d = torch.where((d.abs() > 2.1).any(-1, keepdim=True), 0.0, d) if d.dim() else d.clamp(-8, 8)
+    return torch.exp(d) - d - 1
+
+
+def kl_plus_nothing(logprob, ref_logprob):
+    return kl_bounded_before_exp(logprob, ref_logprob) + 0 * logprob.sum()
+
+
+def kl_hiding_by_a_hook(logprob, ref_logprob):
+    d = ref_logprob - logprob
+    if d.requires_grad:
+        d.register_hook(lambda gradient: gradient.nan_to_num(0.0, 0.0, 0.0))
+    return torch.clamp(torch.exp(d) - d - 1, max=10)

@@ -27,7 +27,7 @@ def _draw(generator: torch.Generator, shape: tuple[int, ...], dtype: torch.dtype
     mask = torch.randint(2, shape, generator=generator)
     mask.view(-1)[0] = 1
     kind = MASK_DTYPES[int(mask.sum()) % len(MASK_DTYPES)]
-    return torch.randn(shape, generator=generator).add(3).to(dtype), mask.to(kind)
+    return torch.randn(shape, generator=generator).add(3).mul(100).to(dtype), mask.to(kind)
 
 
 def _with(value: float, *, at: tuple[int, int]) -> Tensor:
@@ -145,6 +145,10 @@ def mean_of_row_means(values, mask):
     return rows.mean()
 
 
+def mean_by_way_of_thousands(values, mask):
+    return (torch.where(mask.bool(), values, 0.0) * 1000).sum() / mask.sum().clamp(min=1) / 1000
+
+
 def mean_too_small(values, mask):
     return torch.where(mask.bool(), values, 0.0).sum() / (mask.sum() + 1)
 
@@ -232,6 +236,7 @@ MEAN = Exercise(
         Wrong(mean_by_row, caught_by=gives_one_number),
         Wrong(mean_over_everything, caught_by=is_the_mean_of_tokens),
         Wrong(mean_of_row_means, caught_by=is_the_mean_of_tokens),
+        Wrong(mean_by_way_of_thousands, caught_by=is_the_mean_of_tokens),
         Wrong(mean_too_small, caught_by=is_the_mean_of_tokens),
         Wrong(mean_detached, caught_by=gradient_reaches_the_tokens),
         Wrong(mean_with_detached_values, caught_by=gradient_reaches_the_tokens),

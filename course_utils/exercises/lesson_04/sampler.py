@@ -7,7 +7,7 @@ import torch
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 
 NAN = float("nan")
-SIZES = ((500, 40), (1, 40), (37, 5), (3, 1), (200, 320))  # (rows, tokens)
+SIZES = ((500, 40), (1, 40), (37, 5), (3, 1), (200, 320), (8, 50_000))  # (rows, tokens)
 
 
 def _draw(num_rows: int, num_tokens: int, dtype=torch.float64) -> tuple[torch.Tensor, torch.Tensor]:
@@ -49,12 +49,17 @@ def wins_the_race(sample) -> str | None:
 
 
 def wins_far_from_zero(sample) -> str | None:
-    for shift in (1000.0, -1000.0):
+    apart = torch.linspace(-1000, 1000, 50).view(-1, 1)
+    for shift, name in (
+        (1000.0, "+1000"),
+        (-1000.0, "-1000"),
+        (apart, "-1000 to 1000 by row"),
+    ):
         logits, noise = _draw(50, 40, torch.float32)
         got, want = sample(logits + shift, noise), (logits - noise.log()).argmax(dim=-1)
         agree = int((got == want).sum()) if got.shape == want.shape else 0
         if agree < 48:  # a near tie may fall the other way in float32
-            return f"with {shift:+g} on every logit {50 - agree} of 50 rows get another token"
+            return f"with {name} on every logit {50 - agree} of 50 rows get another token"
     return None
 
 
@@ -64,6 +69,18 @@ def nan_is_token_zero(sample) -> str | None:
         got = sample(torch.full_like(logits, NAN), noise)
         if not bool((got == 0).all()):
             return f"{num_rows} rows of nan give the tokens {sorted(set(got.tolist()))[:5]}, not 0"
+    return None
+
+
+def a_nan_stays_in_its_row(sample) -> str | None:
+    for size in SIZES:
+        logits, noise = _draw(*size)
+        is_dead = torch.arange(size[0]) % 3 == 0
+        want = (logits - noise.log()).argmax(dim=-1).masked_fill(is_dead, 0)
+        got = sample(logits.masked_fill(is_dead[:, None], NAN), noise)
+        wrong = int((got != want).sum())
+        if wrong:
+            return f"{int(is_dead.sum())} of {size[0]} rows are nan, and {wrong} tokens are wrong"
     return None
 
 
@@ -137,6 +154,24 @@ def sample_with_bounded_logits(logits, noise):
     return sample_by_division(logits.clamp(-50, 50), noise)
 
 
+def sample_below_one_maximum(logits, noise):
+    return ((logits - logits.max()).exp() / noise).argmax(dim=-1)
+
+
+def sample_below_one_mean(logits, noise):
+    return ((logits - logits.mean()).exp() / noise).argmax(dim=-1)
+
+
+def sample_small_vocabularies(logits, noise):
+    return sample_by_division(logits[:, :1000], noise[:, :1000])
+
+
+def sample_zeros_if_one_is_nan(logits, noise):
+    if logits.isnan().any():
+        return torch.zeros(len(logits), dtype=torch.int64)
+    return sample_by_division(logits, noise)
+
+
 SAMPLER = Exercise(
     id="04.1",
     name="SAMPLER",
@@ -167,7 +202,7 @@ SAMPLER = Exercise(
             next="divide the probabilities of each row by the noise, and take the largest",
         ),
         Criterion(
-            "A constant added to all logits changes nothing.",
+            "A constant added to all logits, or to those of one row, changes nothing.",
             wins_far_from_zero,
             why="probabilities depend on the differences of logits; exp(1000) is inf",
             next="torch.softmax subtracts the largest logit before exp",
@@ -177,6 +212,12 @@ SAMPLER = Exercise(
             nan_is_token_zero,
             why="argmax takes a nan for the largest value, and the first nan stands at index 0",
             next="leave nan alone: the engine does not look for it either",
+        ),
+        Criterion(
+            "A row of nan changes no token of another row.",
+            a_nan_stays_in_its_row,
+            why="rows are different replies; what one holds is nothing to the others",
+            next="keep every operation within its row: dim=-1, and no question about all rows",
         ),
     ),
     right=(sample_by_division, sample_by_logs, sample_with_gumbel_noise, sample_row_by_row),
@@ -193,6 +234,10 @@ SAMPLER = Exercise(
         Wrong(sample_by_its_own_noise, caught_by=wins_the_race),
         Wrong(sample_with_plain_exp, caught_by=wins_far_from_zero),
         Wrong(sample_with_bounded_logits, caught_by=wins_far_from_zero),
+        Wrong(sample_below_one_maximum, caught_by=wins_far_from_zero),
+        Wrong(sample_below_one_mean, caught_by=wins_far_from_zero),
+        Wrong(sample_small_vocabularies, caught_by=wins_the_race),
+        Wrong(sample_zeros_if_one_is_nan, caught_by=a_nan_stays_in_its_row),
         Wrong(sample_without_nan, caught_by=nan_is_token_zero),
     ),
 )

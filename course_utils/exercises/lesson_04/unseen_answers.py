@@ -40,6 +40,13 @@ def ratio_without_inf(logp, engine_logp, advantages, mask):
     return -ratio.clamp(max=2.0) * advantages * mask
 
 
+def ratio_with_a_hook(logp, engine_logp, advantages, mask):
+    log_ratio = logp - engine_logp
+    if log_ratio.requires_grad:
+        log_ratio.register_hook(lambda gradient: gradient.nan_to_num(0.0, 0.0, 0.0))
+    return -torch.exp(log_ratio).clamp(max=2.0) * advantages * mask
+
+
 def ratio_left_out(logp, engine_logp, advantages, mask):
     return torch.zeros_like(logp) * advantages
 
@@ -75,7 +82,7 @@ RATIO = {
         ratio_detached,
     ),
     "other_value": (ratio_bounded_on_both_sides, ratio_never_truncated),
-    "other_gradient": (ratio_with_a_gradient_beyond_two,),
+    "other_gradient": (ratio_with_a_gradient_beyond_two, ratio_with_a_hook),
 }
 
 # -------------------------------------------------------------------------------- the mean
@@ -167,6 +174,11 @@ def entropy_by_small_number(logits, allowed):
     return -(p * torch.log(p.clamp(min=1e-12))).sum(-1)
 
 
+def entropy_of_torch(logits, allowed):
+    masked = logits.masked_fill(~allowed, -math.inf)
+    return torch.distributions.Categorical(logits=masked, validate_args=False).entropy()
+
+
 def entropy_without_nan(logits, allowed):
     logp = torch.log_softmax(logits.masked_fill(~allowed, -math.inf), dim=-1)
     return -(logp.exp() * logp).nan_to_num(0.0).sum(-1)
@@ -210,6 +222,7 @@ ENTROPY = {
         entropy_of_positions,
         entropy_by_logsumexp,
         entropy_by_small_number,
+        entropy_of_torch,
     ),
     "still_dies": (entropy_without_nan, entropy_filled_afterwards, entropy_by_entr),
     "other_value": (entropy_left_out, entropy_of_all_tokens, entropy_masked_weakly),
