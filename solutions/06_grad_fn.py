@@ -1162,12 +1162,14 @@ patient.fresh().train()
 
 # %% [markdown]
 # Put into `unseen` the place (the name of a part), the cause (its letter) and the fix: a function that
-# takes the place of that part, with its arguments. Try it with
+# takes the place of that part, with its arguments. (The first line of the source imports what the
+# parts use.) Try it with
 # `patient.fresh(1, **{"the part's name": my_part}).train()`. The check trains three seeds, and holds
 # everything else to what it was.
 
 
 # %%
+# For example {"place": "prepare", "cause": "a", "fix": my_part}
 ### BEGIN SOLUTION
 def my_part(*given):
     policy, ids = given

@@ -33,7 +33,8 @@ def runs_backward(mean_loss, at: Situation) -> str | None:
 @in_every_situation
 def is_the_mean(mean_loss, at: Situation) -> str | None:
     want = cross_entropy(at.model()(at.x()), at.y())
-    return value_differs(mean_loss(at.model(), at.x(), at.y()), want, name="the mean")
+    got = mean_loss(at.model_with_gradients(), at.x(), at.y())
+    return value_differs(got, want, name="the mean")
 
 
 @in_every_situation
@@ -127,6 +128,11 @@ def mean_loss_and_backward(model, x, y):
     return loss
 
 
+def mean_loss_after_zero_grad(model, x, y):
+    model.zero_grad()
+    return mean_loss_at_once(model, x, y)
+
+
 MEAN = Exercise(
     id="06.7",
     name="MEAN",
@@ -182,6 +188,7 @@ MEAN = Exercise(
         Wrong(mean_loss_over_six, caught_by=is_the_mean),
         Wrong(mean_loss_of_the_last, caught_by=is_the_mean),
         Wrong(mean_loss_with_detached_total, caught_by=gradient_is_that_of_the_mean),
+        Wrong(mean_loss_after_zero_grad, caught_by=checking.leaves_its_inputs_alone),
         Wrong(mean_loss_and_backward, caught_by=checking.leaves_its_inputs_alone),
     ),
 )
