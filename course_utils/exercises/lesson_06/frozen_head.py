@@ -152,7 +152,7 @@ def head_loss_and_evaluates_the_body(model, x, y):
 
 def head_loss_by_freezing_two_levels(model, x, y):
     for part in model.body.children():
-        for weight in [*part.parameters(recurse=False)]:
+        for weight in part.parameters(recurse=False):
             weight.requires_grad_(False)
         for inner in part.children():
             for weight in inner.parameters(recurse=False):
