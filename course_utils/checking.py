@@ -242,7 +242,7 @@ def watched(function: Callable, may_change: tuple[int, ...] = ()) -> Callable:
         if _holds_todo(result):
             raise NotAttempted
         if place := changed(before, _look_at(args, kwargs, may_change)):
-            raise InputsChanged(f"{place} is not what it was before the call")
+            raise InputsChanged(f"the call changed {place}")
         return result
 
     return call

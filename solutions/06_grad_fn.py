@@ -193,7 +193,7 @@ with torch.no_grad():
 #
 # **Exercise 06.1, 4 minutes, one line, 3 points.** Write `checkpointed_loss(embedding, block, ids)`:
 # the sum of the checkpointed block's output, such that the block gets its gradient. The embedding
-# stays frozen and the block checkpointed. As in all exercises here, the checks bring other
+# stays frozen and the block checkpointed; it may have dropout. As in all exercises here, the checks bring other
 # shapes, sizes, seeds and float64, and what you are given stays as it was.
 
 
@@ -573,8 +573,8 @@ ex.LOG_TELLS.predict(my_guess)
 # %% [markdown]
 # Whatever you chose, look for yourself.
 #
-# **Exercise 06.2, 3 minutes, one line, 3 points.** Write `without_gradient(model)`: a list with the
-# full name of every trainable parameter that no gradient has reached. It is called after a
+# **Exercise 06.2, 3 minutes, one line, 3 points.** Write `without_gradient(model)`: a list (tuple,
+# set) of the full names of all trainable parameters that no gradient has reached. It is called after a
 # `backward()`, on any model. A gradient of zeros, or of nan, was computed, so it counts as reached.
 
 
@@ -791,8 +791,8 @@ expect_symptom("today's Trainer trains it in silence", holds=in_silence)
 # This is a plain `Trainer` on unchanged libraries (Transformers 5.23): `use_reentrant=True` is enough.
 #
 # **Exercise 06.3, 4 minutes, a few lines, 3 points.** Say it as a rule: `outcome(base_frozen,
-# reentrant, inputs_marked, head_trained)`, four booleans, returns `"trains"` when the adapters get
-# their gradient, else `"error"` or `"silent"`.
+# reentrant, inputs_marked, head_trained)`, four booleans, returns `"trains"` when the adapters of
+# a checkpointed LoRA run get their gradient, else `"error"` or `"silent"`.
 
 
 # %%
@@ -975,7 +975,7 @@ ex.REFERENCE.check(kl_loss)
 
 # %% [markdown]
 # **Exercise 06.7, 1 minute, two lines, 1 point.** Snippet 3: the mean cross entropy over the
-# examples, as a tensor that remembers the model.
+# examples, as a tensor of shape () in the model's dtype that remembers the model.
 
 
 # %%
@@ -994,8 +994,8 @@ ex.MEAN.check(mean_loss)
 
 # %% [markdown]
 # **Exercise 06.8, 2 minutes, one line, 1 point.** Snippet 4: a loss with a slope. Every weight of the
-# model gets a gradient, and a small step down makes the right answers `y` likelier, whichever of the
-# classes they are. Which loss, you choose.
+# model gets a gradient, every example counts, and a small step down raises the mean probability of the
+# right answers `y`, whichever of the classes they are. Which loss, you choose.
 
 
 # %%
@@ -1012,7 +1012,8 @@ ex.SMOOTH.check(error_loss)
 
 # %% [markdown]
 # **Exercise 06.9, 1 minute, one argument, 1 point.** Snippet 5: the saved adapter, whatever its rank
-# and layers, ready to be trained further; the base stays frozen and the folder as it is.
+# and layers, ready to be trained further; the base stays frozen and the folder as it is. The adapter's name is
+# free, and train() or eval() is left to the training loop.
 # (`help(PeftModel.from_pretrained)` knows the argument.)
 
 
@@ -1162,12 +1163,14 @@ patient.fresh().train()
 
 # %% [markdown]
 # Put into `unseen` the place (the name of a part), the cause (its letter) and the fix: a function that
-# takes the place of that part, with its arguments. Try it with
+# takes the place of that part, with its arguments. (The first line of the source imports what the
+# parts use.) Try it with
 # `patient.fresh(1, **{"the part's name": my_part}).train()`. The check trains three seeds, and holds
 # everything else to what it was.
 
 
 # %%
+# For example {"place": "prepare", "cause": "a", "fix": my_part}
 ### BEGIN SOLUTION
 def my_part(*given):
     policy, ids = given

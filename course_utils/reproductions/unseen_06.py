@@ -50,8 +50,11 @@ class Ticket:
         return Run(self, self.parts | changes, seed)
 
     def source(self) -> str:
-        """The code of every part."""
-        return "\n".join(inspect.getsource(part) for part in self.parts.values())
+        """The code of every part, after a line that imports what it uses."""
+        used = [inspect.getclosurevars(part).globals.items() for part in self.parts.values()]
+        names = sorted({name for each in used for name, it in each if not inspect.ismodule(it)})
+        imports = [f"from {__name__} import {', '.join(names)}\n"] if names else []
+        return "\n".join([*imports, *map(inspect.getsource, self.parts.values())])
 
     def __repr__(self) -> str:
         causes = "\n".join(f"  {letter}) {cause}" for letter, cause in CAUSES.items())

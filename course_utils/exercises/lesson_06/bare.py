@@ -1,6 +1,7 @@
 """Exercise 06.1: one frozen embedding, one checkpointed block, and a gradient that arrives."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -27,7 +28,8 @@ class _Block(nn.Sequential):
     """A block that counts how often it is computed."""
 
     def __init__(self) -> None:
-        super().__init__(nn.Linear(4, INSIDE), nn.Tanh(), nn.Linear(INSIDE, 2))
+        layers = nn.Linear(4, INSIDE), nn.Tanh(), nn.Dropout(0.5), nn.Linear(INSIDE, 2)
+        super().__init__(*layers)
         self.num_calls = 0
 
     def forward(self, hidden):
@@ -68,6 +70,21 @@ class _Step:
     num_kept: int  # activations of the block's inside that wait for backward
 
 
+@contextmanager
+def _same_dropout(given: _Given) -> Iterator[None]:
+    """One random state for the answer and for what it is compared with."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(100 + given.seed)
+        yield
+
+
+def _plain_sum(given: _Given) -> tuple[torch.Tensor, _Block]:
+    """The loss without a checkpoint, and its block."""
+    embedding, block = given.parts()
+    with _same_dropout(given):
+        return block(embedding(given.ids)).sum(), block
+
+
 def _step(checkpointed_loss, given: _Given) -> _Step:
     embedding, block = given.parts()
     kept = []
@@ -76,7 +93,7 @@ def _step(checkpointed_loss, given: _Given) -> _Step:
         kept.append(tuple(tensor.shape))
         return tensor
 
-    with known_warnings_ignored():
+    with known_warnings_ignored(), _same_dropout(given):
         with saved_tensors_hooks(pack, lambda tensor: tensor):
             loss = checkpointed_loss(embedding, block, given.ids)
         in_forward, num_kept = block.num_calls, sum(s[-1:] == (INSIDE,) for s in kept)
@@ -110,16 +127,15 @@ def runs_backward(step: _Step) -> str | None:
 
 @_look_at_each
 def is_the_sum(step: _Step) -> str | None:
-    embedding, block = step.given.parts()
-    return value_differs(step.loss, block(embedding(step.given.ids)).sum(), name="the sum")
+    return value_differs(step.loss, _plain_sum(step.given)[0], name="the sum")
 
 
 @_look_at_each
 def block_gets_its_gradient(step: _Step) -> str | None:
     if step.fails:
         return NOTHING_YET
-    same_embedding, same_block = step.given.parts()
-    same_block(same_embedding(step.given.ids)).sum().backward()
+    loss, same_block = _plain_sum(step.given)
+    loss.backward()
     return gradients_differ(step.block, same_block)
 
 
@@ -225,6 +241,17 @@ def loss_as_a_number(embedding, block, ids):
     return loss_without_reentering(embedding, block, ids).item()
 
 
+def loss_with_other_dropout_in_backward(embedding, block, ids):
+    hidden = embedding(ids)
+    output = checkpoint(block, hidden, use_reentrant=False, preserve_rng_state=False)
+    return output.sum()
+
+
+def loss_with_a_seed_of_its_own(embedding, block, ids):
+    torch.manual_seed(0)
+    return loss_without_reentering(embedding, block, ids)
+
+
 BARE = Exercise(
     id="06.1",
     name="BARE",
@@ -283,10 +310,12 @@ BARE = Exercise(
         Wrong(loss_as_a_mean, caught_by=is_the_sum),
         Wrong(loss_marked_itself, caught_by=block_gets_its_gradient),
         Wrong(loss_with_marked_output, caught_by=block_gets_its_gradient),
+        Wrong(loss_with_other_dropout_in_backward, caught_by=block_gets_its_gradient),
+        Wrong(loss_with_a_seed_of_its_own, caught_by=is_the_sum),
         Wrong(loss_with_trainable_embedding, caught_by=checking.leaves_its_inputs_alone),
         Wrong(loss_that_leaves_its_hook, caught_by=checking.leaves_its_inputs_alone),
         Wrong(loss_without_checkpoint, caught_by=block_is_recomputed),
-        Wrong(loss_with_discarded_checkpoint, caught_by=block_is_recomputed),
+        Wrong(loss_with_discarded_checkpoint, caught_by=is_the_sum),
         Wrong(loss_that_only_computes_twice, caught_by=block_is_recomputed),
     ),
 )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
+from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import known_warnings_ignored
 from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
@@ -24,6 +25,8 @@ KEYS = (
     "gradient_accumulation_steps",
 )
 OF_THE_CHECKPOINT = "gradient_checkpointing_kwargs"
+NOTHING = "nothing was trained"
+NOT_RUN = Outcome(raised=True, num_adapters=0, num_moved=0, others_moved=False)
 SWITCHES = ("enable_input_require_grads", "gradient_checkpointing", "bf16")
 
 
@@ -61,6 +64,7 @@ one_setting_of_the_run = both(
 class _Trained:
     outcome: Outcome
     is_checkpointed: bool
+    error: str = "the error of section 1"  # when the outcome is that it raised
 
 
 def train_with(fix: dict) -> OverSeeds:
@@ -68,9 +72,15 @@ def train_with(fix: dict) -> OverSeeds:
     settings = plain(fix)
 
     def train(seed: int) -> _Trained:
-        with known_warnings_ignored():
-            trainer = reward_run(**settings, seed=seed)
-            outcome = outcome_of(trainer)
+        try:
+            with known_warnings_ignored():
+                trainer = reward_run(**settings, seed=seed)
+                outcome = outcome_of(trainer)
+        except checking.PASS_ON:
+            raise
+        except Exception as error:  # whatever the libraries say to such a setting
+            said = (str(error).splitlines() or [""])[0]
+            return _Trained(NOT_RUN, False, f"{type(error).__name__}: {said}")
         return _Trained(outcome, trainer.model.is_activation_checkpointing)
 
     return OverSeeds(train, SEEDS)
@@ -78,19 +88,21 @@ def train_with(fix: dict) -> OverSeeds:
 
 @over_seeds
 def does_not_raise(trained: _Trained) -> str | None:
-    return "the run raises the error of section 1" if trained.outcome.raised else None
+    return f"the run raises {trained.error}" if trained.outcome.raised else None
 
 
 @over_seeds
 def head_is_trained(trained: _Trained) -> str | None:
     if trained.outcome.raised:
-        return "nothing was trained"
+        return NOTHING
     return None if trained.outcome.others_moved else "no weight of `score` moved"
 
 
 @over_seeds
 def adapters_move(trained: _Trained) -> str | None:
     outcome = trained.outcome
+    if outcome.raised:
+        return NOTHING
     if outcome.num_moved == outcome.num_adapters > 0:
         return None
     return f"{outcome.num_moved} of {outcome.num_adapters} lora_B matrices moved"
@@ -98,6 +110,8 @@ def adapters_move(trained: _Trained) -> str | None:
 
 @over_seeds
 def memory_is_still_saved(trained: _Trained) -> str | None:
+    if trained.outcome.raised:
+        return NOTHING
     return None if trained.is_checkpointed else "no layer is checkpointed in this run"
 
 
@@ -121,7 +135,7 @@ FIX = Exercise(
         Criterion(
             "The run does not raise.",
             does_not_raise,
-            why="the loss has no graph at all then: not even the head can learn",
+            why="a run that stops trains nothing, not even the head",
             next="if you changed task_type, put it back; change what cuts the graph",
         ),
         Criterion(
@@ -161,6 +175,7 @@ FIX = Exercise(
             {"enable_input_require_grads": True, "learning_rate": 1e-2},
             caught_by=one_setting_of_the_run,
         ),
+        Wrong({"task_type": "CAUSAL_LM"}, caught_by=does_not_raise),
         Wrong({"task_type": None}, caught_by=does_not_raise),
         Wrong({"learning_rate": 1e-20}, caught_by=head_is_trained),
         Wrong({}, caught_by=adapters_move),

@@ -1,8 +1,10 @@
 """Exercise 06.5: a loss with everything frozen, to be mended so that the head trains."""
 
+import copy
 from collections.abc import Callable
 
 import torch
+from torch import nn
 from torch.nn.functional import cross_entropy
 
 from course_utils import checking
@@ -15,10 +17,10 @@ from course_utils.exercises.lesson_06.gradients import (
     gradients_differ,
     in_every_situation,
     loss_form,
-    names_with_gradient,
     value_differs,
 )
 from course_utils.fingerprint import changed, fingerprint
+from course_utils.reproductions.small_models import Classifier
 
 
 def returns_a_loss(head_loss) -> str | None:
@@ -48,28 +50,36 @@ def head_gets_its_gradient(head_loss, at: Situation) -> str | None:
 
 @in_every_situation
 def body_gets_none(head_loss, at: Situation) -> str | None:
-    model = at.model()
-    if backward_fails(head_loss(model, at.x(), at.y())):
-        return NOTHING_YET
-    reached = names_with_gradient(model.body)
-    return f"body parameters with a gradient: {', '.join(reached)}" if reached else None
+    for model, given in ((at.model(), "the body"), (_nested(at.model()), "a body of Sequentials")):
+        if backward_fails(head_loss(model, at.x(), at.y())):
+            return NOTHING_YET
+        reached = [n for n, p in model.body.named_parameters() if p.grad is not None]
+        if reached:
+            return f"parameters of {given} with a gradient: {', '.join(reached)}"
+    return None
+
+
+def _nested(model: Classifier) -> Classifier:
+    """The same model, its body's layers three levels deep."""
+    model.body = nn.Sequential(nn.Sequential(model.body))
+    return model
 
 
 @in_every_situation
 def only_freezes(head_loss, at: Situation) -> str | None:
-    """Freezing, and a body in evaluation mode, are part of the task; nothing else is."""
-    model = at.model()
-    before = _apart_from_freezing(model)
+    """Freezing is the task; the model has gradients of an earlier batch, and keeps them."""
+    model = at.model_with_gradients()
+    before, weights = _apart_from_freezing(model), dict(model.named_parameters())
     head_loss(model, at.x(), at.y())
     if place := changed(before, _apart_from_freezing(model)):
-        return f"{place} is not what it was before the call"
-    return None
+        return f"the call changed {place}"
+    other = [name for name, weight in model.named_parameters() if weight is not weights[name]]
+    return f"the call put another tensor in the place of {other[0]}" if other else None
 
 
 def _apart_from_freezing(model) -> dict[str, object]:
     places = fingerprint(model, "the model").items()
-    allowed = ("requires_grad of", "the mode of `body")
-    return {place: seen for place, seen in places if not place.startswith(allowed)}
+    return {place: seen for place, seen in places if not place.startswith("requires_grad of")}
 
 
 def head_loss_with_frozen_body(model, x, y):
@@ -132,6 +142,38 @@ def head_loss_as_a_number(model, x, y):
 
 def head_loss_and_evaluates(model, x, y):
     model.eval()
+    return head_loss_with_frozen_body(model, x, y)
+
+
+def head_loss_and_evaluates_the_body(model, x, y):
+    model.body.eval()
+    return head_loss_with_frozen_body(model, x, y)
+
+
+def head_loss_by_freezing_two_levels(model, x, y):
+    for part in model.body.children():
+        for weight in part.parameters(recurse=False):
+            weight.requires_grad_(False)
+        for inner in part.children():
+            for weight in inner.parameters(recurse=False):
+                weight.requires_grad_(False)
+    return cross_entropy(model(x), y)
+
+
+def head_loss_with_zeroed_gradients(model, x, y):
+    for weight in model.body.parameters():
+        weight.register_hook(torch.zeros_like)
+    return cross_entropy(model(x), y)
+
+
+def head_loss_of_another_head(model, x, y):
+    model.body.requires_grad_(False)
+    model.head = copy.deepcopy(model.head)
+    return cross_entropy(model(x), y)
+
+
+def head_loss_after_zero_grad(model, x, y):
+    model.zero_grad()
     return head_loss_with_frozen_body(model, x, y)
 
 
@@ -208,6 +250,11 @@ HEAD = Exercise(
         Wrong(head_loss_by_freezing_the_first_layer, caught_by=body_gets_none),
         Wrong(head_loss_and_evaluates, caught_by=only_freezes),
         Wrong(head_loss_and_backward, caught_by=only_freezes),
+        Wrong(head_loss_and_evaluates_the_body, caught_by=only_freezes),
+        Wrong(head_loss_of_another_head, caught_by=only_freezes),
+        Wrong(head_loss_after_zero_grad, caught_by=only_freezes),
+        Wrong(head_loss_by_freezing_two_levels, caught_by=body_gets_none),
+        Wrong(head_loss_with_zeroed_gradients, caught_by=body_gets_none),
         Wrong(head_loss_as_it_was, caught_by=runs_backward),
         Wrong(head_loss_marked, caught_by=head_gets_its_gradient),
         Wrong(head_loss_with_marked_features, caught_by=checking.leaves_its_inputs_alone),

@@ -42,6 +42,13 @@ class Situation:
     def model(self) -> Classifier:
         return classifier(self.seed, self.depth).to(self.dtype)
 
+    def model_with_gradients(self) -> Classifier:
+        """The model as a loop with gradient accumulation hands it over."""
+        model = self.model()
+        for weight in model.parameters():
+            weight.grad = torch.ones_like(weight)
+        return model
+
     def x(self) -> Tensor:
         return examples(self.num, self.seed)[0].to(self.dtype)
 

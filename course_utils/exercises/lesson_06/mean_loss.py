@@ -22,7 +22,12 @@ from course_utils.exercises.lesson_06.gradients import (
 
 def returns_a_loss(mean_loss) -> str | None:
     at = SITUATIONS[0]
-    return loss_form(mean_loss(at.model(), at.x(), at.y()))
+    loss = mean_loss(at.model(), at.x(), at.y())
+    if seen := loss_form(loss):
+        return seen
+    if loss.shape == ():
+        return None
+    return f"the loss has shape {tuple(loss.shape)}, where a tensor of shape () is asked"
 
 
 @in_every_situation
@@ -33,7 +38,8 @@ def runs_backward(mean_loss, at: Situation) -> str | None:
 @in_every_situation
 def is_the_mean(mean_loss, at: Situation) -> str | None:
     want = cross_entropy(at.model()(at.x()), at.y())
-    return value_differs(mean_loss(at.model(), at.x(), at.y()), want, name="the mean")
+    got = mean_loss(at.model_with_gradients(), at.x(), at.y())
+    return value_differs(got, want, name="the mean")
 
 
 @in_every_situation
@@ -48,8 +54,11 @@ def all_weights_are_reached(mean_loss, at: Situation) -> str | None:
 @in_every_situation
 def gradient_is_that_of_the_mean(mean_loss, at: Situation) -> str | None:
     model, same_model = at.model(), at.model()
-    if backward_fails(mean_loss(model, at.x(), at.y())) or names_without_gradient(model):
+    loss = mean_loss(model, at.x(), at.y())
+    if backward_fails(loss) or names_without_gradient(model):
         return NOTHING_YET
+    if loss.dtype != at.dtype:
+        return f"the loss is {loss.dtype} and its model {at.dtype}, so the gradient is rounded"
     cross_entropy(same_model(at.x()), at.y()).backward()
     return gradients_differ(model, same_model)
 
@@ -127,6 +136,19 @@ def mean_loss_and_backward(model, x, y):
     return loss
 
 
+def mean_loss_after_zero_grad(model, x, y):
+    model.zero_grad()
+    return mean_loss_at_once(model, x, y)
+
+
+def mean_loss_in_a_vector(model, x, y):
+    return mean_loss_at_once(model, x, y)[None]
+
+
+def mean_loss_in_float32(model, x, y):
+    return mean_loss_at_once(model, x, y).float()
+
+
 MEAN = Exercise(
     id="06.7",
     name="MEAN",
@@ -165,13 +187,15 @@ MEAN = Exercise(
         Criterion(
             "The gradient is that of the mean.",
             gradient_is_that_of_the_mean,
-            why="the value can be that of the mean and the gradient that of one example",
-            next="detach nothing on the way, the running total neither",
+            why="the value can be that of the mean, and the gradient another",
+            next="detach nothing on the way, the running total neither, and keep the dtype",
         ),
     ),
     right=(mean_loss_of_tensors, mean_loss_at_once, mean_loss_running),
     wrong=(
         Wrong(mean_loss_as_a_number, caught_by=returns_a_loss),
+        Wrong(mean_loss_in_a_vector, caught_by=returns_a_loss),
+        Wrong(mean_loss_in_float32, caught_by=gradient_is_that_of_the_mean),
         Wrong(mean_loss_per_example, caught_by=returns_a_loss),
         Wrong(mean_loss_as_it_was, caught_by=runs_backward),
         Wrong(mean_loss_detached, caught_by=runs_backward),
@@ -182,6 +206,7 @@ MEAN = Exercise(
         Wrong(mean_loss_over_six, caught_by=is_the_mean),
         Wrong(mean_loss_of_the_last, caught_by=is_the_mean),
         Wrong(mean_loss_with_detached_total, caught_by=gradient_is_that_of_the_mean),
+        Wrong(mean_loss_after_zero_grad, caught_by=checking.leaves_its_inputs_alone),
         Wrong(mean_loss_and_backward, caught_by=checking.leaves_its_inputs_alone),
     ),
 )

@@ -24,6 +24,7 @@ def _policy_and_reference(at: Situation) -> tuple[Classifier, Classifier]:
     policy, reference = at.model(), at.model()
     with torch.no_grad():
         policy.head.weight.mul_(2.0)  # at the reference the divergence has no slope
+    reference.head.bias.requires_grad_(False)  # stays so: not all that was thawed is to be
     return policy, reference
 
 
@@ -148,6 +149,13 @@ def kl_loss_that_freezes_the_reference(policy, reference, x):
     return _divergence(policy, reference, x)
 
 
+def kl_loss_that_freezes_and_thaws(policy, reference, x):
+    reference.requires_grad_(False)
+    loss = _divergence(policy, reference, x)
+    reference.requires_grad_(True)
+    return loss
+
+
 def kl_loss_in_evaluation_mode(policy, reference, x):
     reference.eval()
     return kl_loss_with_narrow_no_grad(policy, reference, x)
@@ -205,6 +213,7 @@ REFERENCE = Exercise(
         Wrong(kl_loss_summed, caught_by=is_the_divergence),
         Wrong(kl_loss_with_weights_detached, caught_by=policy_gets_its_gradient),
         Wrong(kl_loss_that_freezes_the_reference, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(kl_loss_that_freezes_and_thaws, caught_by=checking.leaves_its_inputs_alone),
         Wrong(kl_loss_in_evaluation_mode, caught_by=checking.leaves_its_inputs_alone),
         Wrong(kl_loss_as_it_was, caught_by=runs_backward),
         Wrong(kl_loss_in_inference_mode, caught_by=runs_backward),

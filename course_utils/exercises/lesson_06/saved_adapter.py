@@ -97,10 +97,15 @@ def every_matrix_learns(load_adapter, at: Situation) -> str | None:
     loaded = _load(load_adapter, at)
     if backward_fails(_loss(loaded.model, at)):
         return NOTHING_YET
-    reached = names_with_gradient(loaded.model)
-    asked = [n for n, _ in loaded.saved.named_parameters() if "lora_" in n]
+    reached = set(map(_matrix, names_with_gradient(loaded.model)))
+    asked = [_matrix(n) for n, _ in loaded.saved.named_parameters() if "lora_" in n]
     missing = [name for name in asked if name not in reached]
     return f"no gradient reaches {', '.join(missing)}" if missing else None
+
+
+def _matrix(name: str) -> str:
+    """The name up to lora_A or lora_B, without that of the adapter, which is free."""
+    return name.rsplit(".", 2)[0] if "lora_" in name else name
 
 
 @in_every_situation
@@ -121,6 +126,14 @@ def load_and_thaw(base, folder):
     for name, weight in model.named_parameters():
         weight.requires_grad_("lora_" in name)
     return model
+
+
+def load_under_another_name(base, folder):
+    return PeftModel.from_pretrained(base, folder, adapter_name="mine", is_trainable=True)
+
+
+def load_in_evaluation_mode(base, folder):
+    return load_for_training(base, folder).eval()
 
 
 def load_as_it_was(base, folder):
@@ -227,7 +240,13 @@ ADAPTER = Exercise(
             next="loading needs to write nothing",
         ),
     ),
-    right=(load_for_training, load_and_thaw, load_and_activate),
+    right=(
+        load_for_training,
+        load_and_thaw,
+        load_and_activate,
+        load_under_another_name,
+        load_in_evaluation_mode,  # as PEFT itself leaves what is thawed by hand
+    ),
     wrong=(
         Wrong(load_and_return_its_name, caught_by=returns_a_model),
         Wrong(load_without_returning, caught_by=returns_a_model),

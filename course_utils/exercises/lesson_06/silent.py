@@ -43,7 +43,8 @@ def _after_backward(*, cut: str = "", lora_B: float = 0.5) -> nn.ModuleDict:
 def names_in_a_list(without_gradient) -> str | None:
     got = without_gradient(_after_backward(cut="score"))
     if not isinstance(got, (list, tuple, set, frozenset)):
-        return f"it returns a {type(got).__name__}, where a list of names is asked"
+        kind = type(got).__name__
+        return f"it returns a {kind}, where a list, tuple or set of names is asked"
     others = {type(item).__name__ for item in got if not isinstance(item, str)}
     if others:
         return f"the list holds items of type {', '.join(sorted(others))}, where names are asked"
@@ -81,8 +82,10 @@ def other_names_are_found(without_gradient) -> str | None:
     model.head(model.body(examples()[0]).detach()).sum().backward()
     model.body[0].weight.grad = torch.ones_like(model.body[0].weight)  # of before it was frozen
     model.head.bias.grad = None
+    model.temperature = nn.Parameter(torch.ones(1))  # of the model itself, in no part of it
     given = "a classifier whose first layer is frozen and whose body is cut off"
-    return _differs(without_gradient(model), ("body.2.weight", "head.bias"), given=given)
+    asked = ("body.2.weight", "head.bias", "temperature")
+    return _differs(without_gradient(model), asked, given=given)
 
 
 def healthy_first_step_is_empty(without_gradient) -> str | None:
@@ -179,6 +182,14 @@ def without_gradient_of_matrices(model):
     return _names(model, lambda n, p: p.requires_grad and p.grad is None and p.dim() == 2)
 
 
+def without_gradient_of_the_parts(model):
+    return [
+        f"{part}.{name}"
+        for part, module in model.named_children()
+        for name in without_gradient_by_none(module)
+    ]
+
+
 SILENT = Exercise(
     id="06.2",
     name="SILENT",
@@ -245,6 +256,7 @@ SILENT = Exercise(
         Wrong(without_gradient_all_or_nothing, caught_by=finds_part_of_them),
         Wrong(without_gradient_in_lora, caught_by=finds_unused_head),
         Wrong(without_gradient_of_matrices, caught_by=other_names_are_found),
+        Wrong(without_gradient_of_the_parts, caught_by=other_names_are_found),
         Wrong(without_gradient_by_zero, caught_by=healthy_first_step_is_empty),
         Wrong(without_gradient_by_finite_norm, caught_by=a_gradient_of_nan_is_one),
         Wrong(without_gradient_and_wipes, caught_by=checking.leaves_its_inputs_alone),

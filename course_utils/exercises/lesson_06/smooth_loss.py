@@ -17,7 +17,7 @@ from course_utils.exercises.lesson_06.gradients import (
     names_without_gradient,
 )
 
-STEP = 0.1  # small against the weights, which are about 0.5: the slope decides
+STEP = 0.05  # the length, small against that of the weights: the slope decides
 
 
 def returns_a_loss(error_loss) -> str | None:
@@ -53,13 +53,46 @@ def _one_step(error_loss, model, x, y) -> str | None:
     if backward_fails(error_loss(model, x, y)) or names_without_gradient(model):
         return NOTHING_YET
     before = _mean_probability(model, x, y)
-    torch.optim.SGD(model.parameters(), lr=STEP).step()
+    _step_down(model)
     after = _mean_probability(model, x, y)
     if after > before:
         return None
     return (
         f"one step takes the mean probability of the right answers from {before:.4f} to {after:.4f}"
     )
+
+
+def _step_down(model) -> None:
+    """A step of the length STEP, whatever the loss is multiplied by."""
+    slopes = [weight.grad.double() for weight in model.parameters()]
+    length = torch.stack([slope.square().sum() for slope in slopes]).sum().sqrt()
+    if length == 0:
+        return
+    with torch.no_grad():
+        for weight, slope in zip(model.parameters(), slopes, strict=True):
+            weight -= (STEP * slope / length).to(weight.dtype)
+
+
+@in_every_situation
+def every_example_counts(error_loss, at: Situation) -> str | None:
+    """The gradient is another one when a single example is given another class."""
+    as_given = _gradient(error_loss, at, at.y())
+    if as_given is None:
+        return NOTHING_YET
+    for number in range(at.num):
+        y = at.y()
+        y[number] = (y[number] + 1) % 3
+        other = _gradient(error_loss, at, y)
+        if other is None or (other - as_given).norm() <= 1e-4 * as_given.norm():
+            return f"another class for y[{number}] leaves the gradient as it is"
+    return None
+
+
+def _gradient(error_loss, at: Situation, y) -> torch.Tensor | None:
+    model = at.model()
+    if backward_fails(error_loss(model, at.x(), y)) or names_without_gradient(model):
+        return None
+    return torch.cat([weight.grad.double().flatten() for weight in model.parameters()])
 
 
 def _mean_probability(model, x, y) -> float:
@@ -155,6 +188,26 @@ def error_loss_with_frozen_body(model, x, y):
     return cross_entropy(model(x), y)
 
 
+def error_loss_a_billion_times(model, x, y):
+    return 1e9 * cross_entropy(model(x), y)
+
+
+def error_loss_a_billionth(model, x, y):
+    return 1e-9 * cross_entropy(model(x), y)
+
+
+def error_loss_of_the_first(model, x, y):
+    return cross_entropy(model(x[:1]), y[:1])
+
+
+def error_loss_of_the_first_three(model, x, y):
+    return cross_entropy(model(x[:3]), y[:3])
+
+
+def error_loss_of_every_second(model, x, y):
+    return cross_entropy(model(x[::2]), y[::2])
+
+
 SMOOTH = Exercise(
     id="06.8",
     name="SMOOTH",
@@ -185,10 +238,16 @@ SMOOTH = Exercise(
             next="print .grad of each weight; go on from what model(x) returns, unmarked and whole",
         ),
         Criterion(
-            "A small step down the loss makes right answers likelier.",
+            "A small step down the loss raises the mean probability of the right answers.",
             step_makes_right_answers_likelier,
             why="a smooth loss is of use only if it falls where errors fall",
             next="is it falling where the probability rises, has it a slope, and does it use `y`?",
+        ),
+        Criterion(
+            "Every example counts.",
+            every_example_counts,
+            why="what is left out of the loss is not learned",
+            next="use all rows of `x`, each with its own class",
         ),
     ),
     right=(
@@ -197,6 +256,8 @@ SMOOTH = Exercise(
         error_loss_as_squares,
         error_loss_as_a_hinge,
         error_loss_smoothed,
+        error_loss_a_billion_times,
+        error_loss_a_billionth,
     ),
     wrong=(
         Wrong(error_loss_as_a_number, caught_by=returns_a_loss),
@@ -210,6 +271,9 @@ SMOOTH = Exercise(
         Wrong(error_loss_marked, caught_by=all_weights_are_reached),
         Wrong(error_loss_with_marked_tokens, caught_by=all_weights_are_reached),
         Wrong(error_loss_of_the_head_only, caught_by=all_weights_are_reached),
+        Wrong(error_loss_of_the_first, caught_by=every_example_counts),
+        Wrong(error_loss_of_the_first_three, caught_by=every_example_counts),
+        Wrong(error_loss_of_every_second, caught_by=every_example_counts),
         Wrong(error_loss_upside_down, caught_by=step_makes_right_answers_likelier),
         Wrong(error_loss_without_minus, caught_by=step_makes_right_answers_likelier),
         Wrong(error_loss_of_one_class, caught_by=step_makes_right_answers_likelier),
