@@ -72,3 +72,9 @@ def test_the_readme_knows_every_symptom_and_every_lesson():
     for lesson in all_lessons():
         assert f"notebooks/{lesson.stem}.ipynb" in readme
         assert lesson.title in readme
+
+
+def test_the_readme_states_the_minutes_of_every_lesson():
+    readme = (ROOT / "README.md").read_text()
+    for lesson in all_lessons():
+        assert f"(notebooks/{lesson.stem}.ipynb) | {lesson.minutes} |" in readme
