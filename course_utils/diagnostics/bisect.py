@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from course_utils.diagnostics.autopsy import Autopsy, warm_children
 from course_utils.errors import BadRequest, DidNotFail
 from course_utils.report import Report, Table
+from course_utils.working import LINE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,6 +172,7 @@ def bisect_config(
 
         def outcome(settings: tuple[str, ...]) -> str:
             if settings not in tried:
+                LINE.show(f"bisecting: probe {len(tried) + 1}, with {len(settings)} settings")
                 mixed = _mix(works, dies, settings)
                 autopsy = run(partial(probe, mixed), timeout_s=timeout_s)
                 tried[settings] = autopsy.outcome
