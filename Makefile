@@ -28,6 +28,7 @@ test: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/course build --check
 	$(BIN)/pytest --numprocesses 2 --no-loadscope-reorder --nbval --nbval-cell-timeout=300 \
+	  --nbval-sanitize-with=tests/nbval.cfg \
 	  solutions/*.ipynb tests/test_lessons.py tests course_utils
 
 lab: $(INSTALLED)
