@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from nbformat import NotebookNode
 
 from course_utils.notebook.files import read_notebook
-from course_utils.notebook.scaffolding import is_scaffolding
 from tests.lab_pages import (
     CONTRAST,
     DARK,
@@ -31,6 +30,7 @@ from tests.lab_server import browser_page, lab_on
 
 ROOT = Path(__file__).parents[1]
 PLAIN = "plain"
+HARNESS = re.compile(r"\b(verdicts\.|expect_|plotting\.|plt\.)")
 TAG = re.compile(r"<[^>]+>")
 COLUMNS = (
     "lesson",
@@ -46,8 +46,8 @@ INTRO = """\
 
 Measured with `python -m benchmarks.pages FOLDER > docs/pages.md`: the solved notebooks, not
 trusted, in JupyterLab and Chromium, window 1180 x 900. Words are those of text cells. A harness
-cell judges, expects or draws and does nothing else; folded, one click opens it. A screen is the
-height of the notebook's panel."""
+cell judges, expects or draws; one that does nothing else is folded, and one click opens it. A
+screen is the height of the notebook's panel."""
 AXE = """\
 ## What axe-core objects to
 
@@ -89,7 +89,7 @@ def folds(notebook: NotebookNode) -> str:
     """How many code cells are folded, are harness, and are there at all."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     folded = [cell for cell in code if cell.metadata.get("jupyter", {}).get("source_hidden")]
-    harness = [cell for cell in code if is_scaffolding(cell.source)]
+    harness = [cell for cell in code if HARNESS.search(cell.source)]
     return f"{len(folded)} / {len(harness)} / {len(code)}"
 
 
