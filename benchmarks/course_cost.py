@@ -36,9 +36,10 @@ def check_cost() -> Table:
         began = time.perf_counter()
         checking.check(exercise, exercise.right[0])
         seconds = f"{time.perf_counter() - began:.2f}"
-        rows.append((exercise.id, exercise.title, seconds, "trains" if exercise.trains else ""))
-    columns = ("exercise", "title", "seconds", "")
-    return Table(columns=columns, rows=rows, title="Checks (limit 3 s, but for those that train)")
+        limit = f"{exercise.time_limit_s:.0f}"
+        rows.append((exercise.id, exercise.title, seconds, limit))
+    columns = ("exercise", "title", "seconds", "limit")
+    return Table(columns=columns, rows=rows, title="Checks, and the seconds after which each is stopped")
 
 
 def lesson_cost() -> Table:
