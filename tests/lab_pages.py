@@ -25,6 +25,13 @@ LOOK = """() => {
         blind: images.filter(i => !(i.alt || '').trim()).length,
     };
 }"""
+# A context is ready before its first kernel is: what runs in between runs nowhere.
+READY = """async () => {
+    const session = window.jupyterapp.shell.currentWidget.context.sessionContext;
+    await session.ready;
+    while (!session.session?.kernel?.info) await new Promise(done => setTimeout(done, 100));
+    await session.session.kernel.info;
+}"""
 SCREENS = """() => {
     const cells = [...document.querySelectorAll('.jp-Notebook .jp-Cell')];
     const height = cells.reduce((sum, cell) => sum + cell.getBoundingClientRect().height, 0);
@@ -109,15 +116,15 @@ def write_cell(page, marker: str, text: str) -> None:
 def activate_cell(page, marker: str) -> None:
     """Make the first code cell that holds `marker` the active one, in a kernel that is ready."""
     page.evaluate(
-        """async (marker) => {
+        """(marker) => {
             const panel = window.jupyterapp.shell.currentWidget;
             panel.content.activeCellIndex = panel.content.widgets.findIndex(w =>
                 w.model.type === 'code' && w.model.sharedModel.getSource().includes(marker));
             panel.content.deselectAll();
-            await panel.context.sessionContext.ready;
         }""",
         marker,
     )
+    page.evaluate(READY)
 
 
 def command(page, name: str, *, wait: bool = True) -> None:
@@ -143,6 +150,7 @@ def run_cell(page, marker: str) -> str:
 
 def run_all(page) -> list[dict]:
     """Run the whole notebook; number, error outputs and text on stderr of every code cell."""
+    page.evaluate(READY)
     command(page, "notebook:run-all-cells")
     return page.evaluate(
         """() => window.jupyterapp.shell.currentWidget.content.widgets

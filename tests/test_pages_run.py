@@ -63,7 +63,8 @@ def test_run_all_goes_through_an_unsolved_lesson_without_an_error(stem, lab_cour
 
 TRAIN = """\
 from course_utils.reproductions.reward_model import reward_trainer
-healthy = reward_trainer(model="tiny", dtype="float32", max_steps={steps})
+healthy = reward_trainer(model="tiny", dtype="float32")
+healthy.args.max_steps = {steps}
 healthy.train()
 print("trained")"""
 ANSWER = """\
@@ -74,7 +75,7 @@ def dead_parameters(model):
 
 @pytest.fixture(scope="module")
 def training(lab, browser):
-    """Lesson 03 with its first exercise passed, in the middle of a run of 4000 steps."""
+    """Lesson 03 with its first exercise passed, in the middle of a long run."""
     open_notebook(browser, lab, "notebooks/03_reward_nan.ipynb")
     run_cell(browser, "MODEL =")
     run_cell(browser, 'start("03"')
@@ -83,7 +84,7 @@ def training(lab, browser):
     assert "passed" in run_cell(browser, "ex.DEAD.check(")
 
     def train():
-        write_cell(browser, "healthy = reward_trainer", TRAIN.format(steps=4_000))
+        write_cell(browser, "healthy = reward_trainer", TRAIN.format(steps=1_000_000))
         activate_cell(browser, "healthy = reward_trainer")
         command(browser, "notebook:run-cell", wait=False)
         browser.wait_for_selector(
@@ -99,7 +100,7 @@ def test_a_stopped_run_says_so_shortly_and_the_cell_runs_again(training):
     command(page, "notebook:interrupt-kernel")
     page.wait_for_selector(".jp-Cell.jp-mod-active >> text=Stopped in line")
     said = output_of(page)
-    assert "Stopped in line 3 of this cell." in said
+    assert "Stopped in line 4 of this cell." in said
     assert len(said) < 400 and "Traceback" not in said
     write_cell(page, "healthy = reward_trainer", TRAIN.format(steps=1))
     assert run_cell(page, "healthy = reward_trainer").endswith("trained")
