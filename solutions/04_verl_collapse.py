@@ -40,7 +40,7 @@ import torch
 from IPython.display import display
 
 from course_utils import diagnostics, training, zoo
-from course_utils.concepts import lesson_04 as pictures
+from course_utils.concepts import lesson_04 as concepts
 from course_utils.failures import expect_failure, expect_symptom
 
 ex
@@ -100,7 +100,7 @@ ex.FIRST_NAN.predict(my_guess)
 # %%
 from course_utils.reproductions.verl_grpo import Settings, VerlGrpo
 
-pictures.one_step(Settings())
+concepts.one_step(Settings())
 
 # %%
 print(getsource(VerlGrpo.update))
@@ -170,7 +170,7 @@ verdicts.judge("C1", "true", "", "section 4", holds=sick.is_dead and nan_now)
 # At each link ask which number in verl's log could have warned you.
 
 # %%
-pictures.chain({"reply": "!!!!!!!!"})
+concepts.chain({"reply": "!!!!!!!!"})
 
 # %% [markdown]
 # ### From "!!!!" to the logits
@@ -365,7 +365,7 @@ print(f"padding beyond the limit: {'some' if at_padding else 'none'}")
 # Here is every reply of that mini-batch.
 
 # %% tags=["nbval-ignore-output"]
-pictures.log_ratios(log_ratio, mini.response_mask)
+concepts.log_ratios(log_ratio, mini.response_mask)
 
 # %% [markdown]
 # Padding earns nothing and costs nothing, so nothing holds the policy there, and the log-ratio
@@ -375,7 +375,7 @@ pictures.log_ratios(log_ratio, mini.response_mask)
 until = sick.updates[: first_bad + 1]
 far = until[-1]["largest at padding"]
 near = max(update["largest at tokens"] for update in until)
-pictures.drift(until, sick.settings.logits_dtype)
+concepts.drift(until, sick.settings.logits_dtype)
 expect_symptom("only padding is beyond 11.09", holds=far > 11.09 > near)
 
 # %% [markdown]
@@ -406,7 +406,7 @@ for dtype, d in tries:
 # gradient of one place of padding, step by step?
 
 # %%
-pictures.there_and_back(12.0, torch.float16)
+concepts.there_and_back(12.0, torch.float16)
 
 # %% [markdown]
 # The loss is fine, the gradient is nan. Clipping and the step write it into every weight; then come
@@ -576,7 +576,7 @@ each.runs["float32 logits"] = Outcome.of(healthy)
 each.runs["as reported"] = Outcome.of(sick)
 
 # %%
-pictures.what_each_fix_does(each)
+concepts.what_each_fix_does(each)
 cured = {name for name, run_ in each.runs.items() if run_.num_bad == 0}
 others = {"masked mean (04.4)", "step guard (04.6)", "grad_clip 0.1"}
 ex.CURES.recall("d", holds="bound (04.3)" in cured and not others & cured)
@@ -722,7 +722,7 @@ def held_out_curve(grpo):
 
 curves = {"mended": held_out_curve(VerlGrpo(**run | ex.FIX.answer))}
 curves["as reported"] = held_out_curve(VerlGrpo(**run))
-pictures.before_and_after(curves, x="rollouts", y="held-out sums right")
+concepts.before_and_after(curves, x="rollouts", y="held-out sums right")
 
 # %%
 (first, *_, last), end = curves["mended"], curves["as reported"][-1]
@@ -908,7 +908,7 @@ mended = patient.fresh(**{answer["place"]: answer["fix"]}).train(40)
 broken = patient.fresh().train(40)
 rewards = {"mended": mended.updates, "as it came": broken.updates}
 rewards = {who: [one["reward"] for one in ups] for who, ups in rewards.items()}
-pictures.before_and_after(rewards, x="updates", y="share of right digits")
+concepts.before_and_after(rewards, x="updates", y="share of right digits")
 
 # %% [markdown]
 # No line of the run was new to you: a value that is fine, and a backward pass that multiplies the 0

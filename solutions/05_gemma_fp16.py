@@ -42,7 +42,7 @@ from transformers import set_seed
 from trl import DPOConfig, DPOTrainer
 
 from course_utils import training, zoo
-from course_utils.concepts import lesson_05 as pictures
+from course_utils.concepts import lesson_05 as concepts
 from course_utils.failures import expect_symptom
 from course_utils.reproductions.gemma_dpo import load_gemma
 
@@ -94,7 +94,7 @@ ex.FIRST_BAD.predict(my_guess)
 # A tiny Gemma 3 stands in for the 12B model. This is one layer of either:
 
 # %%
-pictures.one_layer()
+concepts.one_layer()
 
 # %% [markdown]
 # The tiny one was trained to add small numbers, and one property of the large ones that small ones
@@ -359,7 +359,7 @@ for who, model in (("plain", plain), ("sick", sick)):
         names = [f"model.layers.{i}{part}" for i in layers]
         found = measure(model, batch, names)
         largest[who][place] = [float(found[name]) for name in names]
-pictures.against_the_limit(largest)
+concepts.against_the_limit(largest)
 
 # %% [markdown]
 # What the MLP computes is small, in both models. The norm multiplies by its gain, 1 + weight, and
@@ -403,7 +403,7 @@ verdicts.judge("C7", "true", nuance, "section 6", holds=holds)
 from course_utils.reproductions.gemma_layer import tensors_in_layer
 
 flowing = tensors_in_layer(sick, batch, half)
-pictures.one_layer(flowing)
+concepts.one_layer(flowing)
 
 # %% [markdown]
 # Who decides? **Autocast** has lists of operations. Here is what it does with some of them: run on
@@ -527,7 +527,7 @@ for name, size in (("plain", 1), ("sick", None), ("small stream", 1 / 128)):
     trainer.train()
 
 # %%
-pictures.scales(curves)
+concepts.scales(curves)
 formula = ex.SCALER.answer
 predicted = [formula([False] * n, 65536.0, 2000) for n in range(steps + 1)]
 agrees = predicted == curves["sick"]
@@ -869,7 +869,7 @@ full, off = margins["float32"], {}
 for name in list(ways)[1:]:
     pairs_of = zip(margins[name], full, strict=True)
     off[name] = [abs(a - b) for a, b in pairs_of][1:]
-pictures.off_float32(off)
+concepts.off_float32(off)
 rescaled = max(off.pop("rescaled float16"))
 closer = 3 * rescaled < min(map(max, off.values()))
 finite = not any(map(all_nan, margins.values()))

@@ -8,7 +8,7 @@ import re
 
 FOLDED = "hide-input"  # the tag that site builders fold by as well
 
-JUDGES = {"verdicts", "expect_symptom", "pictures", "plotting", "plt", "ax", "fig", "axes"}
+JUDGES = {"verdicts", "expect_symptom", "plotting", "plt", "ax", "fig", "axes"}
 EXERCISE = re.compile(r"^\*\*Exercise \d\d\.\d+", re.MULTILINE)
 
 # Inline, because JupyterLab strips style sheets and classes from notebooks that are not trusted.
