@@ -149,14 +149,13 @@ def log_ratios(log_ratio_BT: Tensor, mask_BT: Tensor) -> None:
     beyond, (num_rows, num_columns) = ratio > limit, ratio.shape
     fig, ax = plt.subplots(figsize=(7.6, 4.2), layout="constrained")
     _heat(ax, ratio, limit)
-    rows, columns = beyond.nonzero(as_tuple=True)
-    ax.plot(columns, rows, "x", color="white", markersize=5)
-    rims = torch.arange(num_rows + 1) - 0.5
+    for row, column in beyond.nonzero().tolist():
+        ax.plot(column, row, "x", color="white", markersize=5)
+    ends = (mask.sum(1) - 0.5).tolist()
+    rims = [row - 0.5 for row in range(num_rows + 1)]
     look = {"orientation": "horizontal", "baseline": None, "color": INK, "zorder": 3}
-    ax.stairs(mask.sum(1) - 0.5, rims, linewidth=1.5, **look)
-    note(ax, (mask[-1].sum() / 2 - 0.5, 0.7 * num_rows), "tokens", color=INK)
-    note(ax, (num_columns - 0.7, 0.7 * num_rows), "padding", color=INK, ha="right")
-    ax.set(xlabel="position in the reply, from 0", yticks=[])
+    ax.stairs(ends, rims, linewidth=1.5, **look)
+    ax.set(xlabel="position; left of the line tokens, right of it padding", yticks=[])
     ax.set_ylabel(f"{num_rows} replies, the shortest on top")
     ax.set_title("The log-ratio runs away behind the end of a reply")
     counts = f"{int(beyond.sum())} places beyond {limit:.2f}, {int((beyond & ~mask).sum())} of them"
@@ -223,10 +222,11 @@ def _heat(ax: Axes, ratio_BT: Tensor, limit: float) -> None:
     steps = torch.tensor([1.0, 2.0, 4.0, 8.0, limit])
     shades = [pale(plotting.COLOURS["suspicious"], share) for share in (0, 0.14, 0.28, 0.46, 0.68)]
     colours = ListedColormap([*shades, plotting.COLOURS["dead"]])
-    bins = torch.bucketize(ratio_BT, steps)
+    bins = torch.bucketize(ratio_BT, steps).numpy()
     image = ax.imshow(bins, cmap=colours, vmin=-0.5, vmax=5.5, aspect="auto")
     num_rows, num_columns = ratio_BT.shape
-    ax.hlines(torch.arange(num_rows - 1) + 0.5, -0.5, num_columns - 0.5, color="white", lw=0.6)
+    rows = [row + 0.5 for row in range(num_rows - 1)]
+    ax.hlines(rows, -0.5, num_columns - 0.5, color="white", linewidth=0.6)
     bar = ax.figure.colorbar(image, ticks=range(6))
     bar.ax.set_yticklabels([f"up to {step:.4g}" for step in steps] + ["beyond: exp is inf"])
     bar.ax.set_title("log-ratio, nats", fontsize=SIZE - 1, loc="left")

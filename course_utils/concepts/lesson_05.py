@@ -104,7 +104,7 @@ def against_the_limit(largest: dict[str, dict[str, list[float]]]) -> None:
     places = list(largest["plain"])
     fig, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
     ax.set(xscale="log", xlim=(1, 1e8), ylim=(len(places) - 0.5, -0.7))
-    ax.axvspan(LIMIT, 1e8, color=pale(plotting.COLOURS["dead"]), linewidth=0)
+    ax.axvspan(LIMIT, 1e8, color=pale(plotting.COLOURS["dead"], 0.05), linewidth=0)
     ax.axvline(LIMIT, color=plotting.COLOURS["dead"], linewidth=1.2)
     note(ax, (LIMIT * 1.2, -0.5), f"beyond {LIMIT:.0f}: inf in float16", ha="left", meaning="dead")
     for row, place in enumerate(places):
@@ -121,8 +121,8 @@ def against_the_limit(largest: dict[str, dict[str, list[float]]]) -> None:
     }
     plotting.show(
         fig,
-        f"In the sick model {' and '.join(beyond) or 'nothing'} reach beyond float16's limit; "
-        f"{' and '.join(within) or 'nothing'} stays far below, as in the plain one.",
+        f"Beyond float16's limit in the sick model: {' and '.join(beyond) or 'nothing'}. "
+        f"Within it, as in the plain one: {' and '.join(within) or 'nothing'}.",
         alt="Marks on a logarithmic axis with float16's limit, 65504, as a line. "
         + " ".join(f"The {who} model: {said}." for who, said in spans.items()),
     )
