@@ -359,6 +359,8 @@ for who, model in (("plain", plain), ("sick", sick)):
         names = [f"model.layers.{i}{part}" for i in layers]
         found = measure(model, batch, names)
         largest[who][place] = [float(found[name]) for name in names]
+
+# %%
 concepts.against_the_limit(largest)
 
 # %% [markdown]
@@ -727,14 +729,14 @@ verdicts.cite("C5", "partly", nuance, "unsloth#4875")
 # Whatever *reads* the stream does so through such a norm.
 
 # %% [markdown]
-# **Exercise 05.5, 12 minutes, a small function, 5 points.** Write `rescale(model, k)`: the residual
+# **Exercise 05.5, 12 minutes, a small function, 5 points.** Write `rescale(model, k)`: the
 # stream becomes k times as large, in place; the logits stay, for large k and small. In `model.model`
 # are `embed_tokens` (it multiplies by its buffer `embed_scale`; its weight is **tied**: the output
 # matrix too), `norm`, and `layers`, each with `input_layernorm`, `post_attention_layernorm`,
 # `pre_feedforward_layernorm`, `post_feedforward_layernorm`. A norm has `weight` (w) and `eps`.
 #
 # No hook stays, nor another mode or `requires_grad`; a second call counts like the first. The check
-# also runs `sick` in float16, mixed and pure, and with LoRA.
+# runs `sick` in float16, mixed and pure, and with LoRA.
 
 
 # %%
@@ -960,19 +962,16 @@ training.log_table(ill)
 # not looked. Add cells as you need them.
 
 # %% tags=["solution"]
-fresh = patient.trainer()
+fresh, twin = patient.trainer(), patient.trainer(fp16=False)
 report = trace_step(fresh, patient.batch(fresh))
 print(report.operation, "in", report.module)
-print(report.line)
-twin = patient.trainer(fp16=False)
-print(profile_ranges(twin, patient.batch(twin)).headline)
-
-# %% tags=["solution"]
+print(report.line.partition(" = ")[2])
+print(profile_ranges(twin, patient.batch(twin)).survives("float16"))
 mlp = twin.model.get_submodule(report.module)
 for name in ("gate_proj", "up_proj"):
     rows = getattr(mlp, name).weight.detach().abs().amax(dim=1)
-    loud, typical = rows.max().item(), rows.median().item()
-    print(f"{name}: largest row {loud / typical:.0f} times the typical one")
+    times = rows.max().item() / rows.median().item()
+    print(f"{name}: largest row {times:.0f} times the typical one")
 
 # %% [markdown]
 # Write `mend(trainer)`: it is given a Trainer that has just been built, and changes the model, or

@@ -212,7 +212,7 @@ def before_and_after(curves: dict[str, list[float]], *, x: str, y: str) -> None:
     start, *_, end = rising
     plotting.show(
         fig,
-        f"{y.capitalize()}: {mended} from {start:.0%} to {end:.0%}; {broken} it ends at "
+        f"{y.capitalize()}: {mended} from {start:.0%} to {end:.0%}; {broken}, it ends at "
         f"{falling[-1]:.0%}.",
     )
 
