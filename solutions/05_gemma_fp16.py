@@ -34,11 +34,9 @@ from course_utils.lesson import TODO, start
 
 ex = start("05", strict=STRICT)
 
-import math
-
 import torch
 from peft import LoraConfig
-from transformers import set_seed
+from transformers import TrainerCallback, set_seed
 from trl import DPOConfig, DPOTrainer
 
 from course_utils import training, zoo
@@ -511,10 +509,8 @@ ex.SCALER.check(scale_after)
 # one, and one whose stream was made very small instead, so that its *gradients* are large. Which of
 # them recovers?
 
+
 # %%
-from transformers import TrainerCallback
-
-
 class ReadScale(TrainerCallback):
     def on_step_end(self, args, state, control, **kwargs):
         curves[name].append(trainer.accelerator.scaler.get_scale())
@@ -770,7 +766,7 @@ ex.RESCALE.check(rescale)
 # %%
 ### BEGIN SOLUTION
 reach = max(largest["sick"]["stream"])
-factor = 2.0 ** -math.ceil(math.log2(reach / 4094))
+factor = 2.0 ** -torch.tensor(reach / 4094).log2().ceil().item()
 ### END SOLUTION
 
 # %%
@@ -966,7 +962,7 @@ fresh, twin = patient.trainer(), patient.trainer(fp16=False)
 report = trace_step(fresh, patient.batch(fresh))
 print(report.operation, "in", report.module)
 print(report.line.partition(" = ")[2])
-print(profile_ranges(twin, patient.batch(twin)).survives("float16"))
+print(profile_ranges(twin, patient.batch(twin)).headline.partition(": ")[2])
 mlp = twin.model.get_submodule(report.module)
 for name in ("gate_proj", "up_proj"):
     rows = getattr(mlp, name).weight.detach().abs().amax(dim=1)

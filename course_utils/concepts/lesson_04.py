@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from course_utils import plotting
-from course_utils.concepts.diagram import INK, SIZE, Box, arrow, box, note, pale, path, sheet
+from course_utils.concepts.diagram import SIZE, Box, arrow, box, note, path, sheet
 from course_utils.numerics import float_format
 from course_utils.reproductions.verl_grpo import Settings
 from course_utils.reproductions.verl_outcomes import COLUMNS, MEANINGS, Outcomes
@@ -98,7 +98,7 @@ def there_and_back(d: float, dtype: torch.dtype) -> None:
     values = _row(ax, 1.4, "value", [step for step in steps.values()])
     gradients = _row(ax, 0.6, "gradient", [step.grad for step in steps.values()])
     for at, name in zip(values, steps, strict=True):
-        note(ax, (at.x, 1.95), name, color=INK, family=MONO)
+        note(ax, (at.x, 1.95), name, color=plotting.INK, family=MONO)
     for here, further in pairwise(values):
         arrow(ax, here.right, further.left)
     for here, further in pairwise(gradients):
@@ -153,7 +153,7 @@ def log_ratios(log_ratio_BT: Tensor, mask_BT: Tensor) -> None:
         ax.plot(column, row, "x", color="white", markersize=5)
     ends = (mask.sum(1) - 0.5).tolist()
     rims = [row - 0.5 for row in range(num_rows + 1)]
-    look = {"orientation": "horizontal", "baseline": None, "color": INK, "zorder": 3}
+    look = {"orientation": "horizontal", "baseline": None, "color": plotting.INK, "zorder": 3}
     ax.stairs(ends, rims, linewidth=1.5, **look)
     ax.set(xlabel="position; left of the line tokens, right of it padding", yticks=[])
     ax.set_ylabel(f"{num_rows} replies, the shortest on top")
@@ -220,7 +220,7 @@ def before_and_after(curves: dict[str, list[float]], *, x: str, y: str) -> None:
 def _heat(ax: Axes, ratio_BT: Tensor, limit: float) -> None:
     """Shades for up to 1, 2, 4, 8 nats and `limit`, the colour of what is dead beyond it."""
     steps = torch.tensor([1.0, 2.0, 4.0, 8.0, limit])
-    shades = [pale(plotting.COLOURS["suspicious"], share) for share in (0, 0.14, 0.28, 0.46, 0.68)]
+    shades = [plotting.tint("suspicious", share) for share in (0, 0.14, 0.28, 0.46, 0.68)]
     colours = ListedColormap([*shades, plotting.COLOURS["dead"]])
     bins = torch.bucketize(ratio_BT, steps).numpy()
     image = ax.imshow(bins, cmap=colours, vmin=-0.5, vmax=5.5, aspect="auto")

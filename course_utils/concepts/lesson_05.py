@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from course_utils import plotting
-from course_utils.concepts.diagram import INK, Point, box, note, pale, path, sheet
+from course_utils.concepts.diagram import Point, box, note, path, sheet
 from course_utils.numerics import float_format
 
 STREAM = 1.2  # where the residual stream runs down, in inches
@@ -27,8 +27,8 @@ def one_layer(tensors: dict[str, Tensor] | None = None) -> None:
     """
     known = tensors or {}
     ax = sheet(8.6, 4.2)
-    note(ax, (STREAM, 4.07), "from the layer before", color=INK)
-    note(ax, (STREAM, 0.13), "to the next layer", color=INK)
+    note(ax, (STREAM, 4.07), "from the layer before", color=plotting.INK)
+    note(ax, (STREAM, 0.13), "to the next layer", color=plotting.INK)
     note(ax, (STREAM + 0.14, 3.83), "residual stream", ha="left", weight="bold")
     parts = {"stream in": (3.95, 2.7, 3.05), "stream between": (2.4, 1.0, 1.35)}
     for (name, (start, end, label)), block in zip(parts.items(), ("attention", "MLP"), strict=True):
@@ -50,8 +50,8 @@ def _branch(ax: Axes, y: float, name: str, stream: Tensor | None, known: dict) -
     _flow(ax, [block.right, after.left], known.get(name), at=(6.07, y))
     back = [after.right, (8.0, y), (8.0, plus), (STREAM + 0.15, plus)]
     _flow(ax, back, known.get(f"added by {name}"), at=(5.0, plus))
-    ax.plot(STREAM, plus, "o", markersize=17, markerfacecolor="white", color=INK)
-    ax.text(STREAM, plus - 0.01, "+", ha="center", va="center", fontsize=13, color=INK)
+    ax.plot(STREAM, plus, "o", markersize=17, markerfacecolor="white", color=plotting.INK)
+    ax.text(STREAM, plus - 0.01, "+", ha="center", va="center", fontsize=13, color=plotting.INK)
 
 
 def _flow(ax: Axes, points: list[Point], tensor: Tensor | None, *, at: Point | None = None) -> None:
@@ -104,7 +104,7 @@ def against_the_limit(largest: dict[str, dict[str, list[float]]]) -> None:
     places = list(largest["plain"])
     fig, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
     ax.set(xscale="log", xlim=(1, 1e8), ylim=(len(places) - 0.5, -0.7))
-    ax.axvspan(LIMIT, 1e8, color=pale(plotting.COLOURS["dead"], 0.05), linewidth=0)
+    ax.axvspan(LIMIT, 1e8, color=plotting.tint("dead", 0.05), linewidth=0)
     ax.axvline(LIMIT, color=plotting.COLOURS["dead"], linewidth=1.2)
     note(ax, (LIMIT * 1.2, -0.5), f"beyond {LIMIT:.0f}: inf in float16", ha="left", meaning="dead")
     for row, place in enumerate(places):
