@@ -86,7 +86,7 @@ def _layer_in_words(known: dict[str, Tensor]) -> tuple[str, str]:
     )
     if not known:
         reads = "Attention and MLP read the residual stream and add to it, each between two norms."
-        return f"{reads} With fp16=True, which of these arrows carry float16?", shape
+        return f"{reads} Which arrows carry float16 with fp16=True is open.", shape
     bad = [name for name, tensor in known.items() if not tensor.isfinite().all()]
     first = f"{bad[0]}, {_words(known[bad[0]])[1]}" if bad else "none"
     said = "; ".join(f"{name}: {', '.join(_words(tensor))}" for name, tensor in known.items())
