@@ -958,10 +958,11 @@ training.log_table(ill)
 # not looked. Add cells as you need them.
 
 # %% tags=["solution"]
-fresh, twin = patient.trainer(), patient.trainer(fp16=False)
+fresh = patient.trainer()
 report = trace_step(fresh, patient.batch(fresh))
 print(report.operation, "in", report.module)
 print(report.line.partition(" = ")[2])
+twin = patient.trainer(fp16=False)
 print(profile_ranges(twin, patient.batch(twin)).headline.partition(": ")[2])
 mlp = twin.model.get_submodule(report.module)
 for name in ("gate_proj", "up_proj"):
