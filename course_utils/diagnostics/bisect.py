@@ -8,15 +8,14 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
 
 from course_utils.diagnostics.autopsy import Autopsy, warm_children
+from course_utils.diagnostics.bisect_tree import draw_tree
 from course_utils.errors import BadRequest, DidNotFail
 from course_utils.report import Report, Table
 from course_utils.working import LINE
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 LIVED = "lived"
 
@@ -103,18 +102,9 @@ class Bisection(Report):
         values = {name: repr(value) for name, value in self.values.items()}
         return {**asdict(self), "values": values}
 
-    def draw(self, ax: "Axes") -> None:
-        """One row per probe, one column per setting; a square where the dying value was on."""
-        names = list(self.values)
-        for row, probe in enumerate(self.probes):
-            died = probe.outcome == self.failure
-            columns = [names.index(name) for name in probe.settings]
-            face = {"facecolor": "#D55E00" if died else "none", "edgecolor": "#0072B2"}
-            ax.scatter(columns, [row] * len(columns), marker="s", s=60, **face)
-            ax.annotate(probe.outcome, (len(names) - 0.4, row), va="center", annotation_clip=False)
-        ax.set_xticks(range(len(names)), names, rotation=40, ha="right")
-        ax.set_yticks(range(len(self.probes)), range(1, len(self.probes) + 1))
-        ax.set(xlim=(-0.6, len(names) - 0.5), ylim=(len(self.probes) - 0.4, -0.6), ylabel="probe")
+    def draw(self, ax: Axes) -> None:
+        """Draw the probes as a tree: each hangs on the set that it cuts down."""
+        draw_tree(ax, list(self.values), self.probes, self.failure)
 
     def _name(self, cause: tuple[str, ...]) -> str:
         return ", ".join(f"{name}={self.values[name]!r}" for name in cause)
