@@ -373,16 +373,11 @@ probes = bisection.probes
 died_with = [set(p.settings) for p in probes if p.outcome == bisection.failure]
 lived_with = [set(p.settings) for p in probes if p.outcome == "lived"]
 common = set.intersection(*died_with).difference(*lived_with)
-rows = [f"{n}: {what}, {ended}" for n, what, ended in bisection.table().rows]
 
 fig, ax = plt.subplots(figsize=(8.6, 4), layout="constrained")
 bisection.draw(ax)
 caption = f"{len(died_with)} of {len(probes)} probes died. All of them have "
-plotting.show(
-    fig,
-    f"{caption}{', '.join(common)}, and none that lived has.",
-    alt=f"Each probe hangs on the set that it cuts down. {'; '.join(rows)}.",
-)
+plotting.show(fig, f"{caption}{', '.join(common)}, and none that lived has.")
 
 # %%
 ex.WHICH_SETTING.recall("d", holds=bisection.causes == (("bf16",),))

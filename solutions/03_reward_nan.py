@@ -44,6 +44,7 @@ from course_utils import diagnostics, plotting, training, zoo
 from course_utils.concepts import lesson_03 as concepts
 from course_utils.errors import TrainingStopped
 from course_utils.failures import expect_failure, expect_symptom
+from course_utils.wrap import say
 
 ex
 
@@ -928,8 +929,8 @@ reported = reward_trainer(
 diagnostics.NonFiniteGuard().attach(reported)
 with expect_failure(TrainingStopped, saying="score") as caught:
     reported.train()
-print("why:", caught.error.why)
-print("fix:", caught.error.fix)
+say(f"why: {caught.error.why}")
+say(f"fix: {caught.error.fix}")
 
 # %% [markdown]
 # ## 12. The verdicts

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyBboxPatch
 
-from course_utils.plotting import COLOURS
+from course_utils.plotting import COLOURS, INK, tint
 
-INK, SIZE = "#222222", 10
+SIZE = 10
 Point = tuple[float, float]
 
 
@@ -68,12 +67,11 @@ def box(
         at: its centre.
         filled: on a pale ground of that colour: something that acts, not a tensor that flows.
     """
-    (x, y), edge = at, COLOURS[meaning]
+    x, y = at
     corner = x - width / 2, y - height / 2
     style = "round,pad=0,rounding_size=0.06"
-    ground = pale(edge) if filled else "white"
-    shape = {"boxstyle": style, "facecolor": ground, "edgecolor": edge, "linewidth": 1.2}
-    ax.add_patch(FancyBboxPatch(corner, width, height, **shape))
+    look = {"facecolor": tint(meaning) if filled else "white", "edgecolor": COLOURS[meaning]}
+    ax.add_patch(FancyBboxPatch(corner, width, height, boxstyle=style, linewidth=1.2, **look))
     ax.text(x, y, text, ha="center", va="center", color=INK, fontsize=SIZE, family=font)
     return Box(x, y, width, height)
 
@@ -85,11 +83,13 @@ def arrow(ax: Axes, start: Point, end: Point, *, meaning: str = "neutral", **sty
     ax.annotate("", end, start, arrowprops=look)
 
 
-def path(ax: Axes, points: list[Point], *, meaning: str = "neutral") -> None:
+def path(
+    ax: Axes, points: list[Point], *, meaning: str = "neutral", linewidth: float = 1.3
+) -> None:
     """A line around corners through all `points`, with an arrow's head at the last."""
     xs, ys = zip(*points[:-1], strict=True)
-    ax.plot(xs, ys, color=COLOURS[meaning], linewidth=1.3, solid_joinstyle="round")
-    arrow(ax, points[-2], points[-1], meaning=meaning, shrinkA=0)
+    ax.plot(xs, ys, color=COLOURS[meaning], linewidth=linewidth, solid_joinstyle="miter")
+    arrow(ax, points[-2], points[-1], meaning=meaning, shrinkA=0, linewidth=linewidth)
 
 
 def note(
@@ -98,8 +98,3 @@ def note(
     """Words beside what they are about, in the colour of `meaning`."""
     look = {"ha": ha, "va": "center", "fontsize": SIZE - 1, "color": COLOURS[meaning]}
     ax.text(*at, text, **look | style)
-
-
-def pale(colour: str, share: float = 0.12) -> tuple[float, ...]:
-    """`colour` thinned with white, for a ground on which dark words can be read."""
-    return tuple(1 - share * (1 - part) for part in to_rgb(colour))

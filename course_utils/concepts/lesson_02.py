@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from course_utils import plotting
-from course_utils.concepts.diagram import INK, Box, arrow, box, note, sheet
-from course_utils.plotting import COLOURS
+from course_utils.concepts.diagram import Box, arrow, box, note, sheet
+from course_utils.plotting import COLOURS, INK
 
 
 def who_ends_it() -> None:

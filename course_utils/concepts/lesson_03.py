@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Polygon, Rectangle
 
 from course_utils import plotting
-from course_utils.concepts.diagram import INK, arrow, note, pale, sheet
-from course_utils.plotting import COLOURS
+from course_utils.concepts.diagram import arrow, note, sheet
+from course_utils.plotting import COLOURS, INK, tint
 
 LEFT, RIGHT = 1.6, 8.4  # where the time line begins and ends, in inches
 DECADES = (-10.4, -4.3)  # of the number line, from left to right
@@ -54,13 +54,13 @@ def _strip(ax: Axes, bottom: float, num: int, *, until: float) -> None:
     width, look = (until - LEFT) / num, {"edgecolor": COLOURS["neutral"], "linewidth": 0.8}
     for place in range(num):
         corner = LEFT + place * width, bottom
-        ax.add_patch(Rectangle(corner, width, 0.26, facecolor=pale(COLOURS["neutral"]), **look))
+        ax.add_patch(Rectangle(corner, width, 0.26, facecolor=tint("neutral"), **look))
 
 
 def _window(ax: Axes, start: float, end: float, steps: int, reported: str) -> None:
     """The sum of a healthy run up to one log line, and what is logged there."""
     base, top, healthy = 1.25, 2.1, math.log(2)
-    look = {"facecolor": pale(COLOURS["alive"], 0.25), "edgecolor": COLOURS["alive"]}
+    look = {"facecolor": tint("alive", 0.25), "edgecolor": COLOURS["alive"]}
     ax.add_patch(Polygon([(start, base), (end, base), (end, top)], **look))
     note(ax, (end - 0.1, base + 0.17), f"{steps * healthy:.1f}", ha="right", color=INK)
     arrow(ax, (end - 0.25, base), (end - 0.25, 0.85), meaning="alive")
@@ -119,7 +119,7 @@ def _format(ax: Axes, name: str, y: float, numbers: dict[str, float]) -> list[st
     dtype = getattr(torch, name)
     smallest, lost = _smallest(dtype), []
     begins = max(LEFT, _at(smallest))
-    look = {"facecolor": pale(COLOURS["alive"], 0.25), "edgecolor": "none"}
+    look = {"facecolor": tint("alive", 0.25), "edgecolor": "none"}
     ax.add_patch(Rectangle((begins, y - 0.13), RIGHT - begins, 0.26, **look))
     note(ax, (0.1, y), name, ha="left", color=INK)
     if begins == LEFT:

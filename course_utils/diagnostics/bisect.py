@@ -105,6 +105,8 @@ class Bisection(Report):
     def draw(self, ax: Axes) -> None:
         """Draw the probes as a tree: each hangs on the set that it cuts down."""
         draw_tree(ax, list(self.values), self.probes, self.failure)
+        told = [f"{number}, {what}: {ended}" for number, what, ended in self.table().rows]
+        ax.set_label(f"Each probe hangs on the set that it cuts down. {'; '.join(told)}.")
 
     def _name(self, cause: tuple[str, ...]) -> str:
         return ", ".join(f"{name}={self.values[name]!r}" for name in cause)
