@@ -1,6 +1,7 @@
 """Lesson 03 in pictures: what a log line adds up, and where formats end at their small side."""
 
 import math
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import torch
@@ -16,7 +17,7 @@ DECADES = (-10.4, -4.3)  # of the number line, from left to right
 REPORTED = ("loss 1.19e+34, grad_norm nan", "loss 0, grad_norm nan")  # trl#2367
 
 
-def log_lines(*, logging_steps: int, accumulation_steps: int) -> None:
+def log_lines(*, logging_steps: int = 25, accumulation_steps: int = 32) -> None:
     """What two log lines are made of: micro-batches, optimizer steps, and a sum of losses."""
     ax = sheet(8.6, 3.6)
     step = (RIGHT - LEFT) / (2 * logging_steps)
@@ -90,7 +91,7 @@ def compound_interest(curves: dict[str, list[float]]) -> None:
     )
 
 
-def small_side(gradients: list[float], eps: float) -> None:
+def small_side(gradients: Sequence[float] = (0.1, 0.01, 0.004), *, eps: float = 1e-8) -> None:
     """A number line in decades: AdamW's first v for each gradient, and eps, in three formats."""
     ax = sheet(8.6, 2.9)
     v = {f"v of g = {g:g}": 0.001 * g * g for g in gradients}

@@ -8,14 +8,15 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from course_utils.diagnostics.autopsy import Autopsy, warm_children
-from course_utils.diagnostics.bisect_tree import draw_tree
 from course_utils.errors import BadRequest, DidNotFail
 from course_utils.report import Report, Table
 from course_utils.working import LINE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LIVED = "lived"
 
@@ -102,8 +103,11 @@ class Bisection(Report):
         values = {name: repr(value) for name, value in self.values.items()}
         return {**asdict(self), "values": values}
 
-    def draw(self, ax: Axes) -> None:
+    def draw(self, ax: "Axes") -> None:
         """Draw the probes as a tree: each hangs on the set that it cuts down."""
+        # matplotlib, which bisecting does not need
+        from course_utils.diagnostics.bisect_tree import draw_tree
+
         draw_tree(ax, list(self.values), self.probes, self.failure)
         told = [f"{number}, {what}: {ended}" for number, what, ended in self.table().rows]
         ax.set_label(f"Each probe hangs on the set that it cuts down. {'; '.join(told)}.")
