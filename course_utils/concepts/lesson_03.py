@@ -42,7 +42,7 @@ def log_lines(*, logging_steps: int = 25, accumulation_steps: int = 32) -> None:
         ax.figure,
         f"A log line is a sum: {logging_steps} losses near ln 2 make "
         f"{logging_steps * healthy:.1f}, and divided by {logging_steps} again {healthy:.2f}. "
-        "What was in the sum when the reported lines were written?",
+        "Then it begins at 0 anew.",
         alt=f"A time line of two log lines. {accumulation_steps} micro-batches are one optimizer "
         f"step, {logging_steps} steps one log line. The sum of the losses rises evenly to "
         f"{logging_steps * healthy:.1f}, is logged as {healthy:.2f}, falls to 0 and rises again. "
@@ -108,7 +108,7 @@ def small_side(gradients: Sequence[float] = (0.1, 0.01, 0.004), *, eps: float = 
     plotting.show(
         ax.figure,
         f"The smallest number of float16 is {smallest:.0e}. There, and in neither other format, "
-        f"{' and '.join(lost)} round to 0.",
+        f"{', '.join(lost[:-1])} and {lost[-1]} round to 0.",
         alt="A number line in decades with a bar for each format. The bars of float32 and bfloat16 "
         f"go on to the left; that of float16 begins at {smallest:.0e}. Crosses left of it: "
         f"{', '.join(lost)}. Points on all three bars: {', '.join(kept)}.",
