@@ -290,9 +290,9 @@ from course_utils.reproductions.stages import follow_stages, show_stages
 plain = lora_policy(use_reentrant=True, hook=False)
 plain.activation_checkpointing_disable()
 models = {
-    "no checkpoints": plain,
+    "without checkpoints": plain,
     "reentrant": sick,
-    "reentrant, hook": healthy,
+    "reentrant with hook": healthy,
     "not reentrant": lora_policy(use_reentrant=False, hook=False),
 }
 stages = {run: follow_stages(model, batch) for run, model in models.items()}
@@ -470,11 +470,11 @@ from course_utils.step_cost import step_cost
 
 ids = torch.randint(0, 256, (8, 64), device=device)
 costs, rows = {}, []
-for name in ("no checkpoints", "reentrant, hook", "not reentrant"):
+for name in ("without checkpoints", "reentrant with hook", "not reentrant"):
     model = models[name]
     cost = step_cost(model, lambda: model(input_ids=ids, labels=ids).loss)
     costs[name] = cost
-    work = f"{cost.gflop / costs['no checkpoints'].gflop:.2f}"
+    work = f"{cost.gflop / costs['without checkpoints'].gflop:.2f}"
     rows.append((name, f"{cost.kept_mib:.1f}", f"{cost.peak_mib:.1f}", work))
 Table(("option", "kept, MiB", "peak, MiB", "operations, relative"), rows)
 
@@ -483,7 +483,8 @@ Table(("option", "kept, MiB", "peak, MiB", "operations, relative"), rows)
 # the other stops as soon as it has what it lost.
 
 # %%
-kept = [costs[run].kept_mib for run in ("no checkpoints", "not reentrant")]
+runs = ("without checkpoints", "not reentrant")
+kept = [costs[run].kept_mib for run in runs]
 off, other = word["gradient_checkpointing=False"], word["use_reentrant=False"]
 verdicts.judge(
     "C8",
@@ -506,7 +507,7 @@ verdicts.judge(
 joined = {}
 for name, seen in stages.items():
     joined[name] = any(stage.in_graph for stage in seen)
-is_cut = joined["no checkpoints"] and not joined["reentrant"]
+is_cut = joined["without checkpoints"] and not joined["reentrant"]
 ex.WHICH_ELEMENT.recall("c", holds=is_cut)
 
 # %% [markdown]
@@ -773,8 +774,9 @@ plotting.draw_grid(
 )
 ax.set_title("One fact more, and the error falls silent")
 count = Counter(word for row in by_run.values() for word in row)
-said = ", ".join(f"{count[word]} {word}" for word in sorted(count))
-plotting.show(fig, f"Of {count.total()} runs with a frozen base: {said}.")
+said = f"{count['trains']} train, {count['error']} raises an error"
+said = f"{said} and {count['silent']} trains its head alone, in silence"
+plotting.show(fig, f"Of {count.total()} runs with a frozen base {said}.")
 
 # %% [markdown]
 # ## 12. The same words, five other causes

@@ -5,15 +5,15 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from course_command import COURSE
-
 from course_utils.commands.lab import SETTINGS
 
+COURSE = Path(sys.executable).with_name("course")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 WAIT_S = 60
 OPTIONS = (

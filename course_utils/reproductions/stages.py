@@ -60,8 +60,8 @@ def show_stages(runs: dict[str, list[Stage]], title: str, *, figsize: tuple[floa
     )
     ax.set_title(title)
     starved = {run: sum(s.weights == "no gradient" for s in seen) for run, seen in runs.items()}
-    said = "; ".join(f"{run}: {number}" for run, number in starved.items())
-    plotting.show(fig, f"Layers whose LoRA gets no gradient. {said}.")
+    said = ", ".join(f"{number} {run}" for run, number in starved.items())
+    plotting.show(fig, f"The number of layers whose LoRA gets no gradient is {said}.")
 
 
 def _stages(base: nn.Module) -> dict[str, nn.Module]:
