@@ -41,6 +41,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from course_utils import plotting, zoo
+from course_utils.concepts import lesson_01 as concepts
 from course_utils.failures import expect_failure, expect_symptom
 from course_utils.numerics import draw_number_line, draw_numbers, float_format, format_table
 
@@ -71,21 +72,33 @@ ex.HOLDS.recall("b", holds=first_leaves and second_is_lost)
 
 # %% [markdown]
 # A float is a sign, an **exponent** (which power of two) and a **mantissa** (how far on to the next
-# power). Exponent bits buy **range**, mantissa bits buy **precision**. Which column do float32 and
-# bfloat16 nearly share, and which do they not?
+# power).
+
+# %%
+concepts.bit_fields()
+
+# %% [markdown]
+# Below are the bits of float16's largest number. On a live page, run the cell and click a bit to flip
+# it. What is one flip beyond 65504? What do the same bits mean in bfloat16?
+
+# %%
+concepts.flip_bits()
+
+# %% [markdown]
+# Which column do float32 and bfloat16 nearly share, and which do they not?
 
 # %%
 format_table("fp32", "bf16", "fp16")
 
 # %% [markdown]
-# bfloat16 reaches as far as float32 and resolves far less; float16 is the opposite bargain. The last
-# column is the largest x for which exp(x) is finite. How do the ranges look side by side?
+# The last column is the largest x for which exp(x) is finite. How do the ranges look side by side?
 
 # %%
 fig, ax = plt.subplots(figsize=(6, 2.2), layout="constrained")
 draw_number_line(ax, ("fp32", "bf16", "fp16"))
 reach = {name: float_format(name).max for name in ("bf16", "fp16")}
-plotting.show(fig, f"bf16 ends at {reach['bf16']:.3g}, fp16 at {reach['fp16']:.5g}.")
+ends = f"bfloat16 ends at {reach['bf16']:.3g}, float16 at {reach['fp16']:.5g}"
+plotting.show(fig, f"{ends}. The thin ends hold the subnormal numbers.")
 
 # %% [markdown]
 # Now the precision. Here is every number that the two formats have between 1000 and 1020.
@@ -93,8 +106,9 @@ plotting.show(fig, f"bf16 ends at {reach['bf16']:.3g}, fp16 at {reach['fp16']:.5
 # %%
 fig, ax = plt.subplots(figsize=(6, 2.2), layout="constrained")
 draw_numbers(ax, ("bf16", "fp16"), low=1000, high=1020)
-gaps = [f"{float_format(name).ulp(1000):g} in {name}" for name in ("bf16", "fp16")]
-plotting.show(fig, f"At 1000 the gap to the next number is {', '.join(gaps)}.")
+gaps = {name: float_format(name).ulp(1000) for name in ("bf16", "fp16")}
+gap = "At 1000 the gap to the next number is"
+plotting.show(fig, f"{gap} {gaps['bf16']:g} in bfloat16, {gaps['fp16']:g} in float16.")
 
 # %% [markdown]
 # What falls between two ticks is rounded to one of them. The gap grows with the number: it doubles
@@ -163,8 +177,11 @@ for n in (10_000, 70_000):
     print(f"mean {ones.mean().item():g}")
 ex.TOTAL.recall("b", holds=total.item() == 2048)
 
+# %%
+concepts.gap_at_2048()
+
 # %% [markdown]
-# At 2048 float16's gap becomes 2, and adding 1 changes nothing. `torch.sum` keeps its running total in
+# `torch.sum` keeps its running total in
 # float32 and is right, until the *result* is cast: 70000 is above 65504, so it is inf, though the mean
 # is 1. That is a matter of range again. What else leaves the range?
 
@@ -301,10 +318,15 @@ print(f"every value is finite: {value.isfinite().all().item()}")
 print(f"the gradient is 0 from d = {flat:.1f} on and nan from d = {gone:.1f} on")
 ex.CLAMPED.recall("d", holds=clamped_after[d >= 100].isnan().all().item())
 
+# %%
+concepts.zero_times_inf()
+
 # %% [markdown]
-# The loss never shows it. On the way back the clamp sends 0, and exp multiplies it by its own value,
-# inf: 0 times inf again, as under the mask. Where exp is finite the clamp sends 0 alone: a token that
-# is far from the reference is no longer pulled back.
+# 0 times inf again, as under the mask. Where exp is finite the clamp sends 0 alone: a token that is far
+# from the reference is no longer pulled back. On a live page, move d: when does each format give up?
+
+# %%
+concepts.where_exp_overflows()
 
 # %% [markdown]
 # **Exercise 01.3, 5 minutes, two lines, 4 points.** Write `k3(logp, ref_logp)`, one penalty for each
@@ -334,18 +356,22 @@ ex.K3.check(k3)
 
 # %%
 logp = (-d.detach()).requires_grad_()
-(yours,) = torch.autograd.grad(ex.K3.answer(logp, torch.zeros(len(d))).sum(), logp)
+penalty = ex.K3.answer(logp, torch.zeros(len(d)))
+(bounded,) = torch.autograd.grad(penalty.sum(), logp)
 
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-curves = {"clamped after exp": -clamped_after, "yours": yours}
-plotting.draw_curves(ax, d.detach(), curves)
-ax.set_yscale("symlog")
+curves = {"clamped after exp": -clamped_after, "bounded before": bounded}
+meanings = {"clamped after exp": "dead", "bounded before": "alive"}
+plotting.draw_curves(ax, d.detach(), curves, meanings=meanings)
+ax.set_yscale("symlog", linthresh=1)
+ax.set_yticks([0, -1e2, -1e4, -1e6, -1e8])
 ax.set(xlabel="log-ratio d (nats)", ylabel="gradient for logp")
 ax.set_title("Bounded before exp, the gradient is always a number")
 lost = [int((~g.isfinite()).sum()) for g in curves.values()]
-pull = (yours[d == 19] / yours[d == 3]).item()
-told = f"Of {len(d)} gradients {lost[0]} were not finite before, {lost[1]} are now"
-plotting.show(fig, f"{told}; a token at d = 19 pulls {pull:.0e} times as hard as at 3.")
+pull = (bounded[d == 19] / bounded[d == 3]).item()
+told = f"Of {len(d)} gradients {lost[0]} were not finite, and now {lost[1]} are"
+price = f"a token at d = 19 pulls {pull:.0e} times as hard as one at 3"
+plotting.show(fig, f"{told}; {price}.")
 
 # %% [markdown]
 # The price: one token that drifted far outweighs all others. Finite is not yet harmless, so trainers

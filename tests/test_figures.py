@@ -385,7 +385,10 @@ def concept_pictures():
     for info in lessons:
         module = importlib.import_module(f"{package.__name__}.{info.name}")
         for name, function in inspect.getmembers(module, inspect.isfunction):
-            if function.__module__ == module.__name__ and not name.startswith("_"):
+            parameters = inspect.signature(function).parameters.values()
+            is_free = all(p.default is not p.empty for p in parameters)
+            is_public = function.__module__ == module.__name__ and not name.startswith("_")
+            if is_public and is_free:  # what needs a lesson's data is looked at in the lesson
                 yield pytest.param(function, id=f"{info.name}.{name}")
 
 

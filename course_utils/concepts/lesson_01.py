@@ -1,0 +1,250 @@
+"""Lesson 01 in pictures: the bits of a float, the gap at 2048, and what 0 times inf does.
+
+Each function shows one picture that says one thing; two of them can be played with.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from course_utils import plotting
+from course_utils.colours import COLOURS, INK, tint
+from course_utils.concepts.diagram import arrow, box, note, sheet
+from course_utils.numerics import FloatFormat, float_format
+from course_utils.picture import Picture
+from course_utils.playable import Bit, Choice, Slider, play
+
+SIGN, EXPONENT, MANTISSA = "sign", "exponent", "mantissa"
+FILLS = {SIGN: "#d0d0d0", EXPONENT: tint("alive", 0.3), MANTISSA: "#f0f0f0"}
+MIXED = ("float16", "bfloat16", "float32")
+NEAR = 2048  # where float16's gap becomes 2
+BOUND = 10.0  # what the published loss clamps k3 to
+
+
+def bit_fields() -> None:
+    """Sign, exponent and mantissa of three formats, bit for bit under each other."""
+    formats = [float_format(name) for name in ("float32", "bfloat16", "float16")]
+    ax, left, size = sheet(8.8, 2.45), 1.0, 0.24
+    for row, fmt in enumerate(formats):
+        y = 1.55 - 0.62 * row
+        note(ax, (left - 0.12, y + 0.2), fmt.name, ha="right", color=INK, fontsize=10)
+        for start, num_bits, field in _fields(fmt):
+            for bit in range(start, start + num_bits):
+                _cell(ax, (left + size * bit, y), (size, 0.4), FILLS[field])
+            if field != SIGN:
+                middle = left + size * (start + num_bits // 2 + 0.5)  # of a bit, not between two
+                note(ax, (middle, y + 0.2), f"{num_bits}", color=INK, fontsize=11, weight="bold")
+    note(ax, (left + size / 2, 2.2), "sign", color=INK)
+    note(ax, (left + 5 * size, 2.2), "exponent: range", meaning="alive", fontsize=10)
+    note(ax, (left + 20 * size, 2.2), "mantissa: precision", color=INK, fontsize=10)
+    told = [f"{f.name}: {f.exponent_bits} and {f.mantissa_bits}" for f in formats]
+    plotting.show(
+        ax.figure,
+        "Exponent bits buy range, mantissa bits buy precision. bfloat16 is float32 without its "
+        f"last {formats[0].mantissa_bits - formats[1].mantissa_bits} bits; float16 divides its "
+        "bits in another way.",
+        alt="A row of bits for each format, first one for the sign, then those of the exponent and "
+        f"of the mantissa. {'; '.join(told)}.",
+    )
+
+
+def flip_bits() -> None:
+    """The bits of a 16-bit float, which a reader can flip, and the number they stand for."""
+    start = f"{int(torch.tensor(65504.0, dtype=torch.float16).view(torch.int16)):016b}"
+    bits = {f"bit{15 - place}": Bit(digit == "1") for place, digit in enumerate(start)}
+    play(_draw_bits, {"format": Choice("float16", MIXED[:2]), **bits})
+
+
+def _draw_bits(format: str, **bits: bool) -> Picture:
+    """The picture of 16 bits read as `format`; `bits` are named bit15 (the sign) to bit0."""
+    fmt, digits = float_format(format), [bits[f"bit{n}"] for n in range(15, -1, -1)]
+    pattern = int("".join(str(int(digit)) for digit in digits), 2)
+    reading = read_bits(fmt, pattern)
+    ax, left, size = sheet(8.8, 1.75), 0.75, 0.46
+    for start, num_bits, field in _fields(fmt):
+        for bit in range(start, start + num_bits):
+            _cell(ax, (left + size * bit, 0.75), (size, 0.46), FILLS[field])
+            middle = (left + size * (bit + 0.5), 0.97)
+            note(ax, middle, str(int(digits[bit])), color=INK, fontsize=12, family="monospace")
+        middle = left + size * (start + num_bits / 2)
+        note(ax, (middle, 1.4), field, color=INK)
+        note(ax, (middle, 0.5), reading.parts[field], color=INK, fontsize=11)
+    look = {"color": COLOURS[reading.meaning], "fontsize": 14, "weight": "bold"}
+    note(ax, (left + 8 * size, 0.16), f"= {reading.number}", **look)
+    return plotting.picture_of(
+        ax.figure,
+        f"As {fmt.name} these bits are {reading.number}: {reading.why}.",
+        alt=f"Sixteen bits, {pattern:016b}, in three fields, sign, exponent and mantissa; "
+        f"read as {fmt.name}: {', '.join(reading.parts.values())}, {reading.number}.",
+    )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a pattern of bits stands for: each field, the number, and why it is that."""
+
+    parts: dict[str, str]
+    number: str
+    why: str
+    meaning: str  # a key of COLOURS
+
+
+def read_bits(fmt: FloatFormat, pattern: int) -> Reading:
+    """Read `pattern`, an integer of `fmt.bits` bits, field by field.
+
+    >>> read_bits(float_format("fp16"), 0x7BFF).parts
+    {'sign': '+', 'exponent': '30: times 2**15', 'mantissa': '1.9990'}
+    """
+    number = fmt.number_of(pattern)
+    stored = (pattern >> fmt.mantissa_bits) % 2**fmt.exponent_bits
+    power = max(stored, 1) + fmt.min_exponent - 1
+    share = pattern % 2**fmt.mantissa_bits / 2**fmt.mantissa_bits
+    parts = {SIGN: "-" if pattern >> (fmt.bits - 1) else "+"}
+    if math.isfinite(number):
+        parts |= {EXPONENT: f"{stored}: times 2**{power}", MANTISSA: f"{bool(stored) + share:.4f}"}
+        why, meaning = "sign, power of two and mantissa multiplied", "alive"
+        if not stored:
+            why, meaning = "a subnormal number, whose mantissa has lost its leading 1", "suspicious"
+        if number == 0:
+            why = "all bits but the sign are 0"
+    else:
+        parts |= {EXPONENT: f"{stored}: all ones", MANTISSA: "not 0" if share else "0"}
+        why, meaning = "no number has an exponent of ones alone", "dead"
+    return Reading(parts, f"{number:.6g}", why, meaning)
+
+
+def gap_at_2048() -> None:
+    """float16's numbers around 2048, and where 2048 + 1 ends."""
+    fmt = float_format("float16")
+    below, above = fmt.ulp(NEAR - 1), fmt.ulp(NEAR)
+    num_below = 5
+    numbers = [NEAR - below * n for n in range(num_below, 0, -1)]
+    numbers += [NEAR + above * n for n in range(5)]
+    ax = sheet(8.8, 2.1)
+    place = {number: 0.6 + 0.58 * (number - numbers[0]) for number in numbers}
+    ax.plot([0.3, 8.55], [0.7, 0.7], color=COLOURS["neutral"], linewidth=1)
+    for number, x in place.items():
+        ax.plot([x, x], [0.58, 0.82], color=INK, linewidth=1.6)
+        note(ax, (x, 0.36), f"{number:g}", color=INK, fontsize=10)
+    start, target = place[NEAR], place[NEAR] + 0.58
+    ended = fmt.round(NEAR + 1.0)
+    ax.plot([target], [0.7], "x", color=COLOURS["dead"], markersize=9, markeredgewidth=2)
+    bow = {"connectionstyle": "arc3,rad=-0.7", "shrinkB": 6}
+    arrow(ax, (start, 0.86), (target, 0.8), meaning="alive", **bow)
+    note(ax, (start + 0.27, 1.32), "+ 1", meaning="alive", fontsize=10)
+    note(ax, (target + 0.12, 1.05), f"no such number: back to {ended:g}", meaning="dead", ha="left")
+    note(ax, ((place[numbers[0]] + start) / 2, 1.75), f"gap {below:g}", color=INK, fontsize=11)
+    note(ax, ((start + place[numbers[-1]]) / 2, 1.75), f"gap {above:g}", color=INK, fontsize=11)
+    ax.plot([start, start], [0.95, 1.9], color=COLOURS["neutral"], linewidth=1, linestyle=":")
+    plotting.show(
+        ax.figure,
+        f"From {NEAR} on float16's next number is {above:g} away. {NEAR} + 1 lies half-way "
+        f"between two numbers and is rounded to {ended:g}: a running total of ones stops there.",
+        alt=f"A number line of float16. Up to {NEAR} its numbers are {below:g} apart, from there "
+        f"on {above:g}. An arrow from {NEAR} by 1 ends between two numbers, at a cross.",
+    )
+
+
+def zero_times_inf() -> None:
+    """A clamp after exp, forwards and backwards: the values torch computes at every step."""
+    d = torch.tensor(100.0, requires_grad=True)
+    grown = d.exp()
+    grown.retain_grad()
+    bounded = grown.clamp(max=BOUND)
+    bounded.retain_grad()
+    bounded.backward()
+    ax, xs = sheet(8.8, 2.0), (0.75, 3.1, 5.45, 7.8)
+    names = ("log-ratio d", "exp(d)", f"clamp at {BOUND:g}", "loss")
+    boxes = [box(ax, (x, 1.0), name, width=1.35) for x, name in zip(xs, names, strict=True)]
+    there = [f"{value.item():g}" for value in (d.detach(), grown.detach(), bounded.detach())]
+    back = [f"{value.grad.item():g}" for value in (d, grown, bounded)]
+    steps = (f"{back[1]} times {there[1]} = {back[0]}", f"{back[2]} times 0 = {back[1]}", back[2])
+    for one, other, value, step in zip(boxes[:-1], boxes[1:], there, steps, strict=True):
+        forwards, backwards = "dead" if value == "inf" else "neutral", "neutral"
+        backwards = "dead" if "nan" in step else "neutral"
+        arrow(ax, (one.right[0], 1.12), (other.left[0], 1.12), meaning=forwards)
+        arrow(ax, (other.left[0], 0.88), (one.right[0], 0.88), meaning=backwards)
+        middle = (one.x + other.x) / 2
+        note(ax, (middle, 1.5), value, meaning=forwards, fontsize=11)
+        note(ax, (middle, 0.42), step, meaning=backwards, fontsize=11)
+    note(ax, (0.1, 1.85), "forwards: values", color=INK, ha="left")
+    note(ax, (0.1, 0.12), "backwards: gradients", color=INK, ha="left")
+    plotting.show(
+        ax.figure,
+        f"The clamp makes {there[1]} a finite {there[2]}, so the loss shows nothing. Backwards it "
+        f"sends {back[1]}, exp multiplies that by its own value, {there[1]}, and the gradient of "
+        f"d is {back[0]}.",
+        alt=f"From the log-ratio d through exp and a clamp to the loss. Forwards the values are "
+        f"{', '.join(there)}. Backwards the gradients are {', '.join(reversed(back))}.",
+    )
+
+
+def where_exp_overflows() -> None:
+    """What a clamp after exp does to the gradient, by format; a reader moves the log-ratio."""
+    play(_draw_overflow, {"d": Slider(start=12, low=0, high=100, step=0.5)})
+
+
+def _draw_overflow(d: float) -> Picture:
+    """Bands over the log-ratio for each format: the gradient lives, is 0, is nan."""
+    fig, ax = plotting.plt.subplots(figsize=(8.8, 2.9), layout="constrained")
+    grid = torch.arange(0, 100.5, 0.5, dtype=torch.float64)
+    said = []
+    for row, name in enumerate(MIXED):
+        _draw_bands(ax, row, grid, clamped_gradient(grid, name)[1], d)
+        value, gradient = clamped_gradient(torch.tensor([d], dtype=torch.float64), name)
+        exp = torch.tensor(d, dtype=getattr(torch, name)).exp().item()
+        said.append(f"{name}: exp {exp:.3g}, loss {value.item():g}, gradient {gradient.item():.3g}")
+        ax.text(103, row, said[-1].partition(": ")[2].replace(", l", "\nl"), va="center", color=INK)
+    ax.axvline(d, color=INK, linewidth=1.5)
+    ax.set_yticks(range(len(MIXED)), MIXED)
+    ax.set(ylim=(len(MIXED) - 0.5, -0.9), xlim=(0, 150), xticks=range(0, 101, 20))
+    ax.set_xlabel("log-ratio d (nats)", loc="left")
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    ax.text(d, -0.65, f"  d = {d:g}  ", ha="left" if d < 50 else "right", color=INK)
+    return plotting.picture_of(
+        fig,
+        f"min(exp(d) - d - 1, {BOUND:g}) and its gradient at d = {d:g}. {'; '.join(said)}. "
+        "In the short parts at the left the gradient is exp(d) - 1.",
+        alt="A band for each format over d from 0 to 100, in up to three parts: where the gradient "
+        f"follows exp, where it is 0, and, once exp overflows, nan. At d = {d:g}: "
+        f"{'; '.join(said)}.",
+    )
+
+
+def clamped_gradient(d: torch.Tensor, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Value and gradient of k3 clamped after its exp, at each d (N), computed in `dtype`."""
+    d = d.to(getattr(torch, dtype)).requires_grad_()
+    value = (d.exp() - d - 1).clamp(max=BOUND)
+    (gradient,) = torch.autograd.grad(value.sum(), d)
+    return value.detach(), gradient
+
+
+def _draw_bands(ax: Axes, row: int, grid: torch.Tensor, gradient: torch.Tensor, d: float) -> None:
+    """Parts of one band, by what the gradient is there; their words keep away from `d`."""
+    kinds = {
+        "alive": ("", (gradient != 0) & gradient.isfinite() | (grid == 0)),
+        "suspicious": ("gradient 0", (gradient == 0) & (grid > 0)),
+        "dead": ("gradient nan", gradient.isnan()),
+    }
+    step = (grid[1] - grid[0]).item()
+    for meaning, (word, is_kind) in kinds.items():
+        there = grid[is_kind]
+        low, width = there.min().item(), there.max().item() - there.min().item() + step
+        ax.barh(row, width, 0.5, left=low, color=tint(meaning, 0.3))
+        if word and width > 30:
+            share = 0.25 if d > low + width / 2 else 0.75
+            ax.text(low + share * width, row, word, ha="center", va="center", color=INK)
+
+
+def _fields(fmt: FloatFormat) -> tuple[tuple[int, int, str], ...]:
+    """For each field its first bit, counted from the left, its number of bits, and its name."""
+    exponent = fmt.exponent_bits
+    return (0, 1, SIGN), (1, exponent, EXPONENT), (1 + exponent, fmt.mantissa_bits, MANTISSA)
+
+
+def _cell(ax: Axes, corner: tuple[float, float], size: tuple[float, float], fill: str) -> None:
+    ax.add_patch(Rectangle(corner, *size, facecolor=fill, edgecolor="white", linewidth=1.5))
