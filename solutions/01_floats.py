@@ -19,9 +19,8 @@
 # * **follow** one nan to the row and the operation that made it,
 # * **write** a loss whose gradient stays finite, and scale it.
 #
-# The exercises come in the order 01.2 to 01.5, 01.8, 01.7. Section 9, on formats and their bits, has
-# 01.1 and 01.6; it takes ten minutes more and can wait. Everything runs on
-# a CPU in seconds; a GPU changes nothing here.
+# The exercises come in the order 01.2 to 01.5, 01.8, 01.7. Section 9 has 01.1 and 01.6; it takes ten
+# minutes more and can wait. Everything runs on a CPU in seconds.
 
 # %% tags=["parameters"]
 MODEL = "tiny"
@@ -34,7 +33,9 @@ STRICT = False
 from course_utils.lesson import TODO, start
 
 ex = start("01", strict=STRICT)
+ex
 
+# %%
 import math
 
 import matplotlib.pyplot as plt
@@ -43,10 +44,10 @@ import torch
 from course_utils import plotting, zoo
 from course_utils.concepts import lesson_01 as concepts
 from course_utils.failures import expect_failure, expect_symptom
-from course_utils.numerics import draw_number_line, draw_numbers, float_format, format_table
+from course_utils.numerics import draw_number_line, draw_numbers
+from course_utils.numerics import float_format, format_table
 
 device = zoo.pick_device(DEVICE)
-ex
 
 # %% [markdown]
 # ## 1. What 16 bits buy
@@ -61,9 +62,8 @@ my_guess = "b"
 ex.HOLDS.predict(my_guess)
 
 # %%
-in_fp16, in_bf16 = (
-    torch.tensor([70000.0, 1.001]).to(dtype) for dtype in (torch.float16, torch.bfloat16)
-)
+numbers = torch.tensor([70000.0, 1.001])
+in_fp16, in_bf16 = numbers.half(), numbers.bfloat16()
 print("float16 ", [f"{value:.6g}" for value in in_fp16.tolist()])
 print("bfloat16", [f"{value:.6g}" for value in in_bf16.tolist()])
 first_leaves = in_fp16.isinf().tolist() == [True, False]
@@ -106,9 +106,9 @@ plotting.show(fig, f"{ends}. The thin ends hold the subnormal numbers.")
 # %%
 fig, ax = plt.subplots(figsize=(6, 2.2), layout="constrained")
 draw_numbers(ax, ("bf16", "fp16"), low=1000, high=1020)
-gaps = {name: float_format(name).ulp(1000) for name in ("bf16", "fp16")}
-gap = "At 1000 the gap to the next number is"
-plotting.show(fig, f"{gap} {gaps['bf16']:g} in bfloat16, {gaps['fp16']:g} in float16.")
+wide, narrow = (float_format(name).ulp(1000) for name in ("bf16", "fp16"))
+gaps = f"{wide:g} in bfloat16, {narrow:g} in float16"
+plotting.show(fig, f"At 1000 the gap to the next number is {gaps}.")
 
 # %% [markdown]
 # What falls between two ticks is rounded to one of them. The gap grows with the number: it doubles
@@ -142,9 +142,8 @@ for dtype in dtypes:
 ex.STILL.recall("b", holds=moved[torch.bfloat16] == 0)
 
 # %% [markdown]
-# In 16 bits every one of the 1000 updates is lost, and nothing complains: loss and gradients are
-# finite. An update arrives only if it is larger than half a gap. In a real model small weights have
-# small gaps; how many of them move?
+# In 16 bits every one of the 1000 updates is lost, and nothing complains. An update arrives only if it
+# is larger than half a gap. In a real model small weights have small gaps; how many of them move?
 
 # %%
 policy = zoo.load_policy(MODEL, device=DEVICE, dtype="bfloat16")
@@ -191,7 +190,9 @@ for dtype in dtypes:
     values = [f"{value:.3g}" for value in below_and_above.exp().tolist()]
     print(f"{dtype!s:15} exp of 11, 12, 88, 89:", ", ".join(values))
 eps = torch.tensor(1e-8, dtype=torch.float16)
-print("1e-8 in float16:", eps.item(), "| 0 / (0 + 1e-8):", (0 * eps / (0 * eps + eps)).item())
+zero = 0 * eps
+print("1e-8 in float16:", eps.item(), end=" | ")
+print("0 / (0 + 1e-8):", (zero / (zero + eps)).item())
 
 # %% [markdown]
 # exp(12) is enough to leave float16; bfloat16 lasts as long as float32. At the other end small numbers
@@ -204,13 +205,15 @@ print("1e-8 in float16:", eps.item(), "| 0 / (0 + 1e-8):", (0 * eps / (0 * eps +
 
 # %%
 inf, nan = torch.tensor(math.inf), torch.tensor(math.nan)
-print("born:     inf - inf", (inf - inf).item(), "| 0 * inf", (0 * inf).item(), end=" | ")
-print("0 / 0", (torch.zeros(()) / 0).item())
+print("born:     inf - inf", (inf - inf).item(), end=" | ")
+print("0 * inf", (0 * inf).item(), "| 0 / 0", (torch.zeros(()) / 0).item())
 print("masked:   nan * 0", (nan * 0).item())
 print("bounded:  clamp", nan.clamp(-1, 1).item(), "| relu", nan.relu().item())
-print("compared: nan > 0", (nan > 0).item(), "| nan == nan", (nan == nan).item())
+is_more, is_same = (nan > 0).item(), (nan == nan).item()
+print("compared: nan > 0", is_more, "| nan == nan", is_same)
 row = torch.tensor([1.0, math.nan, 3.0])
-print("reduced:  mean", row.mean().item(), "| norm", row.norm().item(), end=" | ")
+print("reduced:  mean", row.mean().item(), end=" | ")
+print("norm", row.norm().item(), end=" | ")
 print("max", row.max().item(), "| argmax", row.argmax().item())
 
 # %% [markdown]
@@ -229,7 +232,8 @@ ex.CLIPPED.predict(my_guess)
 # %%
 for bad in (math.nan, math.inf):
     pair = [torch.nn.Parameter(torch.ones(2)) for _ in range(2)]
-    pair[0].grad, pair[1].grad = torch.tensor([1.0, 2.0]), torch.tensor([3.0, bad])
+    pair[0].grad = torch.tensor([1.0, 2.0])
+    pair[1].grad = torch.tensor([3.0, bad])
     norm = torch.nn.utils.clip_grad_norm_(pair, max_norm=1.0)
     clipped = [weight.grad.tolist() for weight in pair]
     print(f"one {bad}: grad_norm {norm.item()}, gradients {clipped}")
@@ -249,7 +253,8 @@ mask = torch.tensor([True, True, False])
 mean = torch.where(mask, p.log(), 0.0).sum() / mask.sum()
 mean.backward()
 print(f"value {mean.item():.3f}, gradient {p.grad.tolist()}")
-expect_symptom("the value is finite and its gradient is not", holds=p.grad.isnan().any().item())
+has_nan = p.grad.isnan().any().item()
+expect_symptom("the value is finite and its gradient is not", holds=has_nan)
 
 # %% [markdown]
 # `p.grad` names the **element**: the third. Which **operation** made the nan? torch can say so: in
@@ -265,9 +270,8 @@ with (
     mean.backward()
 
 # %% [markdown]
-# The log, on its way back (the warning's traceback goes on to name the line). `where` hides the -inf
-# on the way forward. On the way back the masked element gets a gradient of 0, and log multiplies it by
-# its derivative there, 1 / 0: 0 times inf.
+# The log, on its way back. `where` hides the -inf on the way forward. On the way back the masked
+# element gets a gradient of 0, and log multiplies it by its derivative there, 1 / 0: 0 times inf.
 #
 # Two limits: anomaly mode is slow, and it sees the way back alone. A nan that was made on the way
 # *forward* and then hidden is blamed on what touches it last.
@@ -315,7 +319,7 @@ value = (d.exp() - d - 1).clamp(max=10)
 flat = d[(clamped_after == 0) & (d > 0)][0].item()
 gone = d[clamped_after.isnan()][0].item()
 print(f"every value is finite: {value.isfinite().all().item()}")
-print(f"the gradient is 0 from d = {flat:.1f} on and nan from d = {gone:.1f} on")
+print(f"the gradient is 0 from d = {flat:.1f} on, nan from d = {gone:.1f} on")
 ex.CLAMPED.recall("d", holds=clamped_after[d >= 100].isnan().all().item())
 
 # %%
@@ -341,7 +345,7 @@ concepts.where_exp_overflows()
 
 # %%
 def k3(logp, ref_logp):
-    """exp(d) - d - 1 with d = ref_logp - logp, in float32, finite in value and gradient."""
+    """exp(d) - d - 1 with d = ref_logp - logp, finite in value and gradient."""
     ### BEGIN SOLUTION
     log_ratio = torch.clamp(ref_logp.float() - logp.float(), min=-20, max=20)
     return torch.expm1(log_ratio) - log_ratio
@@ -358,9 +362,10 @@ ex.K3.check(k3)
 logp = (-d.detach()).requires_grad_()
 penalty = ex.K3.answer(logp, torch.zeros(len(d)))
 (bounded,) = torch.autograd.grad(penalty.sum(), logp)
-
-fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 curves = {"clamped after exp": -clamped_after, "bounded before": bounded}
+
+# %%
+fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 meanings = {"clamped after exp": "dead", "bounded before": "alive"}
 plotting.draw_curves(ax, d.detach(), curves, meanings=meanings)
 ax.set_yscale("symlog", linthresh=1)
@@ -471,7 +476,7 @@ ex.SKIPPED.predict(my_guess)
 
 # %%
 def scaler_step(grads, scale, good_steps, interval):
-    """Unscaled gradients or None, the new scale, the new count of good steps in a row."""
+    """Unscaled gradients or None, new scale, new count of good steps."""
     ### BEGIN SOLUTION
     healthy = min(bool(torch.isfinite(g).all()) for g in grads)
     if not healthy:
@@ -491,17 +496,17 @@ ex.SCALER.check(scaler_step)
 # is 30, so scale 2048 fits (61440) and 4096 does not. Do the two agree at every step?
 
 # %%
-my_step, interval, num_steps = ex.SCALER.answer, 10, 20 if FAST else 50
+step, every, num_steps = ex.SCALER.answer, 10, 20 if FAST else 50
 layer = torch.nn.Linear(1, 1, bias=False, device=device)
 optimizer = torch.optim.SGD(layer.parameters(), lr=1e-4)
-scaler = torch.amp.GradScaler(device.type, growth_interval=interval)
+scaler = torch.amp.GradScaler(device.type, growth_interval=every)
 x, torchs = torch.full((1, 1), 30.0, device=device), []
 mine, skipped, good = [65536.0], [], 0
 for _ in range(num_steps):
     with torch.autocast(device.type, dtype=torch.float16):
         scaler.scale(layer(x).float().sum()).backward()
     torchs.append(scaler.get_scale())
-    grads, scale, good = my_step([layer.weight.grad.half()], mine[-1], good, interval)
+    grads, scale, good = step([layer.weight.grad.half()], mine[-1], good, every)
     mine, skipped = [*mine, scale], [*skipped, grads is None]
     scaler.step(optimizer)
     scaler.update()
@@ -510,8 +515,9 @@ for _ in range(num_steps):
 # %%
 for step in range(7):
     fate = "skipped" if skipped[step] else "taken"
-    scaled = 30 * torchs[step]
-    print(f"step {step}: scale {torchs[step]:<6g} scaled gradient {scaled:<8g} {fate}")
+    scale = torchs[step]
+    scaled = f"scaled gradient {30 * scale:<8g}"
+    print(f"step {step}: scale {scale:<6g} {scaled} {fate}")
 later = sum(skipped[7:])
 print(f"of the {num_steps - 7} steps that follow, {later} are skipped")
 agree = torchs == [float(scale) for scale in mine[:-1]]
@@ -547,7 +553,10 @@ outputs = patient.outputs()
 patient.loss(outputs, *patient.batch).backward()
 print("size of each row's gradient:", [f"{g.norm():.2g}" for g in outputs.grad])
 print("outputs of row 5:", outputs[5].tolist())
-with torch.autograd.set_detect_anomaly(True), expect_failure(RuntimeError, saying="Sqrt"):
+with (
+    torch.autograd.set_detect_anomaly(True),
+    expect_failure(RuntimeError, saying="Sqrt"),
+):
     patient.loss(patient.outputs(), *patient.batch).backward()
 
 # %% [markdown]
@@ -591,7 +600,8 @@ ex.UNSEEN.check(unseen)
 mend = ex.UNSEEN.answer["mend"]
 log = patient.train(mend)
 for step in (0, 1, 10, len(log) - 1):
-    print(f"step {step:<3} loss {log[step].loss:.2f}, grad_norm {log[step].grad_norm:.2f}")
+    loss, norm = log[step].loss, log[step].grad_norm
+    print(f"step {step:<3} loss {loss:.2f}, grad_norm {norm:.2f}")
 expect_symptom("the mended run learns", holds=log[-1].loss < 0.5 * log[0].loss)
 
 # %% [markdown]
@@ -654,7 +664,7 @@ ex.QUIZ.check(quiz)
 
 # %%
 def limits(exponent_bits, mantissa_bits):
-    """The largest number, the smallest positive one, and the last x with a finite exp(x)."""
+    """Largest number, smallest above 0, last x with a finite exp(x)."""
     ### BEGIN SOLUTION
     emax = 2 ** (exponent_bits - 1) - 1
     gap_at_one = 2.0**-mantissa_bits
@@ -676,7 +686,8 @@ for name in ("fp32", "bf16", "fp16", "e5m2", "e4m3"):
     by_rule = rule(fmt.exponent_bits, fmt.mantissa_bits)[0]
     by_torch = torch.finfo(getattr(torch, fmt.name)).max
     same = "the same" if math.isclose(by_rule, by_torch) else "NOT the same"
-    print(f"{fmt.name:13} by the rule {by_rule:.6g}, by torch {by_torch:.6g}: {same}")
+    both = f"by the rule {by_rule:.6g}, by torch {by_torch:.6g}"
+    print(f"{fmt.name:13} {both}: {same}")
 
 # %% [markdown]
 # One does not follow the rule: `float8_e4m3fn`, where **fn** says "finite, and one nan". It keeps no
@@ -701,7 +712,7 @@ for name in ("fp32", "bf16", "fp16", "e5m2", "e4m3"):
 
 # %%
 fp32, bf16, fp16 = torch.float32, torch.bfloat16, torch.float16
-# A dict of pairs, for example {"a": (fp16, "range"), "b": (fp16, "both")}, to "f"
+# A dict of pairs, to "f": {"a": (fp16, "range"), "b": (fp16, "both")}, say
 ### BEGIN SOLUTION
 choices = {
     "a": (fp32, "precision"),
