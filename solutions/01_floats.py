@@ -44,8 +44,7 @@ import torch
 from course_utils import plotting, zoo
 from course_utils.concepts import lesson_01 as concepts
 from course_utils.failures import expect_failure, expect_symptom
-from course_utils.numerics import draw_number_line, draw_numbers
-from course_utils.numerics import float_format, format_table
+from course_utils.numerics import draw_number_line, draw_numbers, float_format
 
 device = zoo.pick_device(DEVICE)
 
@@ -88,6 +87,8 @@ concepts.flip_bits()
 # Which column do float32 and bfloat16 nearly share, and which do they not?
 
 # %%
+from course_utils.numerics import format_table
+
 format_table("fp32", "bf16", "fp16")
 
 # %% [markdown]
