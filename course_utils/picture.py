@@ -11,6 +11,7 @@ from html import escape
 from matplotlib.figure import Figure
 
 from course_utils.report import Shown
+from course_utils.wrap import wrapped
 
 
 class Picture(Shown):
@@ -25,7 +26,7 @@ class Picture(Shown):
         self._caption, self._alt = caption, alt
 
     def text(self) -> str:
-        return f"Figure: {self._caption}"
+        return wrapped(f"Figure: {self._caption}")
 
     def html(self) -> str:
         source = f"data:image/png;base64,{self._png}"
