@@ -13,6 +13,8 @@ from nbformat import v4
 
 from course_utils import playable, plotting, strict_figures
 from course_utils.concepts import lesson_01
+from course_utils.concepts.float_bits import read_bits
+from course_utils.concepts.overflow import draw_overflow
 from course_utils.numerics import float_format
 from course_utils.playable import Bit, Choice, Slider, panel, play
 
@@ -69,7 +71,7 @@ def test_every_pattern_of_8_bits_is_the_number_that_torch_reads(name):
 
 def test_a_reading_says_why_bits_are_no_ordinary_number():
     fp16 = float_format("float16")
-    readings = {bits: lesson_01.read_bits(fp16, bits) for bits in PATTERNS}
+    readings = {bits: read_bits(fp16, bits) for bits in PATTERNS}
     meanings = {bits: reading.meaning for bits, reading in readings.items()}
     assert meanings[0x3C00] == "alive" and meanings[0x0001] == "suspicious"
     assert meanings[0x7C00] == meanings[0x7E01] == "dead"
@@ -146,7 +148,7 @@ def test_a_flipped_bit_changes_its_digit_and_the_number(shown, widgets, monkeypa
 
 @pytest.mark.parametrize("d", [0.0, 2.0, 11.0, 11.5, 40.0, 75.0, 88.0, 89.0, 100.0])
 def test_the_picture_of_the_overflow_says_what_torch_computes(d, shown, monkeypatch):
-    picture = lesson_01._draw_overflow(d)  # raises for a figure with a fault
+    picture = draw_overflow(d)  # raises for a figure with a fault
     x = torch.tensor(d, dtype=torch.float16, requires_grad=True)
     value = (x.exp() - x - 1).clamp(max=10)
     value.backward()

@@ -3,25 +3,17 @@
 Each function shows one picture that says one thing; two of them can be played with.
 """
 
-import math
-from dataclasses import dataclass
-
 import torch
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from course_utils import plotting
-from course_utils.colours import COLOURS, INK, tint
+from course_utils.colours import COLOURS, INK
 from course_utils.concepts.diagram import arrow, box, note, sheet
-from course_utils.numerics import FloatFormat, float_format
-from course_utils.picture import Picture
+from course_utils.concepts.float_bits import FILLS, SIGN, draw_bits, draw_cell, fields_of
+from course_utils.concepts.overflow import BOUND, draw_overflow
+from course_utils.numerics import float_format
 from course_utils.playable import Bit, Choice, Slider, play
 
-SIGN, EXPONENT, MANTISSA = "sign", "exponent", "mantissa"
-FILLS = {SIGN: "#d0d0d0", EXPONENT: tint("alive", 0.3), MANTISSA: "#f0f0f0"}
-MIXED = ("float16", "bfloat16", "float32")
 NEAR = 2048  # where float16's gap becomes 2
-BOUND = 10.0  # what the published loss clamps k3 to
 
 
 def bit_fields() -> None:
@@ -31,9 +23,9 @@ def bit_fields() -> None:
     for row, fmt in enumerate(formats):
         y = 1.55 - 0.62 * row
         note(ax, (left - 0.12, y + 0.2), fmt.name, ha="right", color=INK, fontsize=10)
-        for start, num_bits, field in _fields(fmt):
+        for start, num_bits, field in fields_of(fmt):
             for bit in range(start, start + num_bits):
-                _cell(ax, (left + size * bit, y), (size, 0.4), FILLS[field])
+                draw_cell(ax, (left + size * bit, y), (size, 0.4), FILLS[field])
             if field != SIGN:
                 middle = left + size * (start + num_bits // 2 + 0.5)  # of a bit, not between two
                 note(ax, (middle, y + 0.2), f"{num_bits}", color=INK, fontsize=11, weight="bold")
@@ -55,65 +47,7 @@ def flip_bits() -> None:
     """The bits of a 16-bit float, which a reader can flip, and the number they stand for."""
     start = f"{int(torch.tensor(65504.0, dtype=torch.float16).view(torch.int16)):016b}"
     bits = {f"bit{15 - place}": Bit(digit == "1") for place, digit in enumerate(start)}
-    play(_draw_bits, {"format": Choice("float16", MIXED[:2]), **bits})
-
-
-def _draw_bits(format: str, **bits: bool) -> Picture:
-    """The picture of 16 bits read as `format`; `bits` are named bit15 (the sign) to bit0."""
-    fmt, digits = float_format(format), [bits[f"bit{n}"] for n in range(15, -1, -1)]
-    pattern = int("".join(str(int(digit)) for digit in digits), 2)
-    reading = read_bits(fmt, pattern)
-    ax, left, size = sheet(8.8, 1.75), 0.75, 0.46
-    for start, num_bits, field in _fields(fmt):
-        for bit in range(start, start + num_bits):
-            _cell(ax, (left + size * bit, 0.75), (size, 0.46), FILLS[field])
-            middle = (left + size * (bit + 0.5), 0.97)
-            note(ax, middle, str(int(digits[bit])), color=INK, fontsize=12, family="monospace")
-        middle = left + size * (start + num_bits / 2)
-        note(ax, (middle, 1.4), field, color=INK)
-        note(ax, (middle, 0.5), reading.parts[field], color=INK, fontsize=11)
-    look = {"color": COLOURS[reading.meaning], "fontsize": 14, "weight": "bold"}
-    note(ax, (left + 8 * size, 0.16), f"= {reading.number}", **look)
-    return plotting.picture_of(
-        ax.figure,
-        f"As {fmt.name} these bits are {reading.number}: {reading.why}.",
-        alt=f"Sixteen bits, {pattern:016b}, in three fields, sign, exponent and mantissa; "
-        f"read as {fmt.name}: {', '.join(reading.parts.values())}, {reading.number}.",
-    )
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a pattern of bits stands for: each field, the number, and why it is that."""
-
-    parts: dict[str, str]
-    number: str
-    why: str
-    meaning: str  # a key of COLOURS
-
-
-def read_bits(fmt: FloatFormat, pattern: int) -> Reading:
-    """Read `pattern`, an integer of `fmt.bits` bits, field by field.
-
-    >>> read_bits(float_format("fp16"), 0x7BFF).parts
-    {'sign': '+', 'exponent': '30: times 2**15', 'mantissa': '1.9990'}
-    """
-    number = fmt.number_of(pattern)
-    stored = (pattern >> fmt.mantissa_bits) % 2**fmt.exponent_bits
-    power = max(stored, 1) + fmt.min_exponent - 1
-    share = pattern % 2**fmt.mantissa_bits / 2**fmt.mantissa_bits
-    parts = {SIGN: "-" if pattern >> (fmt.bits - 1) else "+"}
-    if math.isfinite(number):
-        parts |= {EXPONENT: f"{stored}: times 2**{power}", MANTISSA: f"{bool(stored) + share:.4f}"}
-        why, meaning = "sign, power of two and mantissa multiplied", "alive"
-        if not stored:
-            why, meaning = "a subnormal number, whose mantissa has lost its leading 1", "suspicious"
-        if number == 0:
-            why = "all bits but the sign are 0"
-    else:
-        parts |= {EXPONENT: f"{stored}: all ones", MANTISSA: "not 0" if share else "0"}
-        why, meaning = "no number has an exponent of ones alone", "dead"
-    return Reading(parts, f"{number:.6g}", why, meaning)
+    play(draw_bits, {"format": Choice("float16", ("float16", "bfloat16")), **bits})
 
 
 def gap_at_2048() -> None:
@@ -184,67 +118,4 @@ def zero_times_inf() -> None:
 
 def where_exp_overflows() -> None:
     """What a clamp after exp does to the gradient, by format; a reader moves the log-ratio."""
-    play(_draw_overflow, {"d": Slider(start=12, low=0, high=100, step=0.5)})
-
-
-def _draw_overflow(d: float) -> Picture:
-    """Bands over the log-ratio for each format: the gradient lives, is 0, is nan."""
-    fig, ax = plotting.plt.subplots(figsize=(8.8, 2.9), layout="constrained")
-    grid = torch.arange(0, 100.5, 0.5, dtype=torch.float64)
-    said = []
-    for row, name in enumerate(MIXED):
-        _draw_bands(ax, row, grid, clamped_gradient(grid, name)[1], d)
-        value, gradient = clamped_gradient(torch.tensor([d], dtype=torch.float64), name)
-        exp = torch.tensor(d, dtype=getattr(torch, name)).exp().item()
-        said.append(f"{name}: exp {exp:.3g}, loss {value.item():g}, gradient {gradient.item():.3g}")
-        ax.text(103, row, said[-1].partition(": ")[2].replace(", l", "\nl"), va="center", color=INK)
-    ax.axvline(d, color=INK, linewidth=1.5)
-    ax.set_yticks(range(len(MIXED)), MIXED)
-    ax.set(ylim=(len(MIXED) - 0.5, -0.9), xlim=(0, 150), xticks=range(0, 101, 20))
-    ax.set_xlabel("log-ratio d (nats)", loc="left")
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
-    ax.text(d, -0.65, f"  d = {d:g}  ", ha="left" if d < 50 else "right", color=INK)
-    return plotting.picture_of(
-        fig,
-        f"min(exp(d) - d - 1, {BOUND:g}) and its gradient at d = {d:g}. {'; '.join(said)}. "
-        "In the short parts at the left the gradient is exp(d) - 1.",
-        alt="A band for each format over d from 0 to 100, in up to three parts: where the gradient "
-        f"follows exp, where it is 0, and, once exp overflows, nan. At d = {d:g}: "
-        f"{'; '.join(said)}.",
-    )
-
-
-def clamped_gradient(d: torch.Tensor, dtype: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Value and gradient of k3 clamped after its exp, at each d (N), computed in `dtype`."""
-    d = d.to(getattr(torch, dtype)).requires_grad_()
-    value = (d.exp() - d - 1).clamp(max=BOUND)
-    (gradient,) = torch.autograd.grad(value.sum(), d)
-    return value.detach(), gradient
-
-
-def _draw_bands(ax: Axes, row: int, grid: torch.Tensor, gradient: torch.Tensor, d: float) -> None:
-    """Parts of one band, by what the gradient is there; their words keep away from `d`."""
-    kinds = {
-        "alive": ("", (gradient != 0) & gradient.isfinite() | (grid == 0)),
-        "suspicious": ("gradient 0", (gradient == 0) & (grid > 0)),
-        "dead": ("gradient nan", gradient.isnan()),
-    }
-    step = (grid[1] - grid[0]).item()
-    for meaning, (word, is_kind) in kinds.items():
-        there = grid[is_kind]
-        low, width = there.min().item(), there.max().item() - there.min().item() + step
-        ax.barh(row, width, 0.5, left=low, color=tint(meaning, 0.3))
-        if word and width > 30:
-            share = 0.25 if d > low + width / 2 else 0.75
-            ax.text(low + share * width, row, word, ha="center", va="center", color=INK)
-
-
-def _fields(fmt: FloatFormat) -> tuple[tuple[int, int, str], ...]:
-    """For each field its first bit, counted from the left, its number of bits, and its name."""
-    exponent = fmt.exponent_bits
-    return (0, 1, SIGN), (1, exponent, EXPONENT), (1 + exponent, fmt.mantissa_bits, MANTISSA)
-
-
-def _cell(ax: Axes, corner: tuple[float, float], size: tuple[float, float], fill: str) -> None:
-    ax.add_patch(Rectangle(corner, *size, facecolor=fill, edgecolor="white", linewidth=1.5))
+    play(draw_overflow, {"d": Slider(start=12, low=0, high=100, step=0.5)})
