@@ -10,20 +10,27 @@ import inspect
 import math
 import pkgutil
 import random
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from nbformat import v4
 
 from course_utils import plotting, strict_figures
 from course_utils.alt_text import describe
 from course_utils.colours import COLOURS, INK, SHADES, contrast, tint
+from course_utils.commands import build
 from course_utils.errors import FigureFault
 from course_utils.figure_faults import faults
 from course_utils.figure_finish import CURVE_NAME, finish
 from course_utils.figure_geometry import spread
+
+ROOT = Path(__file__).parents[1]
 
 # Linear RGB as people without one kind of cones see it: Machado, Oliveira and Fernandes (2009),
 # "A physiologically-based model for simulation of color vision deficiency", severity 1.0.
@@ -248,6 +255,28 @@ def test_a_reader_sees_a_figure_in_spite_of_its_faults(shown, monkeypatch):
     small_words(ax)
     plotting.show(fig, "A caption.")
     assert "A caption." in shown[0].html()
+
+
+def test_solved_notebooks_are_tested_where_no_fault_is_let_through(monkeypatch):
+    monkeypatch.delenv(strict_figures.ENV_NAME, raising=False)
+    spec = spec_from_file_location("nbval_conftest", ROOT / "solutions" / "conftest.py")
+    conftest = module_from_spec(spec)
+    spec.loader.exec_module(conftest)
+    setup = conftest.pytest_runtest_setup(SimpleNamespace(path=ROOT / "01_floats.ipynb"))
+    next(setup)  # here nbval starts the kernel
+    assert strict_figures.is_strict()
+    setup.close()
+    conftest.SCRATCH.cleanup()
+    assert not strict_figures.is_strict()
+
+
+def test_notebooks_are_built_where_no_fault_is_let_through(monkeypatch, tmp_path):
+    jobs = []
+    monkeypatch.setattr(build, "derive_solved", lambda source: v4.new_notebook())
+    monkeypatch.setattr(build, "execute", lambda given, *_: jobs.extend(given))
+    with pytest.raises(TypeError):  # nothing was executed
+        build.solve(SimpleNamespace(solutions=tmp_path), SimpleNamespace(stem="01_floats"))
+    assert jobs[0].env[strict_figures.ENV_NAME]
 
 
 # Each draws a figure without a fault, and returns words that its description must hold.
