@@ -72,8 +72,9 @@ def play(draw: Callable[..., Picture], controls: dict[str, Control]) -> None:
 def has_page() -> bool:
     """Whether somebody runs this cell on a page that can show controls.
 
-    JupyterLab and VS Code say which cell they run; nbclient, papermill and nbval, which store
-    outputs for pages without a kernel, do not.
+    JupyterLab 4.6 says which cell it asks a kernel to run; nbclient, papermill and nbval, which
+    store outputs for pages without a kernel, do not. A page that does not say so gets the
+    still picture.
     """
     shell = get_ipython()
     request = shell.get_parent() if hasattr(shell, "get_parent") else {}
