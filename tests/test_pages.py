@@ -109,9 +109,9 @@ def every_block() -> str:
     details = (("saw", "nan"), ("try next", "a smaller step"))
     boxes = [blocks.box(state, f"{state} box", blocks.lines(("loss nan",))) for state in State]
     cards = [blocks.card(state, "C1", "it", found="inf", details=details) for state in State]
-    named = tuple(f"actor/some_quantity_of_number_{number}" for number in range(9))
+    named = tuple(f"actor/some_quantity_of_number_{number}" for number in range(6))
     rest = [blocks.line(State.BAD, "it", details), blocks.preformatted(("loss inf",))]
-    return "".join([*boxes, *cards, *rest, blocks.table(named, [("nan",) * 9])])
+    return "".join([*boxes, *cards, *rest, blocks.table(named, [("nan",) * 6])])
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
