@@ -72,6 +72,7 @@ healthy = reward_trainer(model="tiny", dtype="float32", callbacks=[Tell()])
 healthy.args.max_steps = {steps}
 healthy.train()
 print("trained")"""
+IDLE = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
 ANSWER = """\
 def dead_parameters(model):
     trained = [(n, w) for n, w in model.named_parameters() if w.requires_grad]
@@ -106,6 +107,7 @@ def test_a_stopped_run_says_so_shortly_and_the_cell_runs_again(training):
     said = output_of(page)
     assert "Stopped in line 9 of this cell." in said
     assert len(said) < 400 and "Traceback" not in said
+    page.wait_for_function(IDLE)  # what is asked for before is aborted with the stopped cell
     write_cell(page, "healthy = reward_trainer", TRAIN.format(steps=1))
     assert run_cell(page, "healthy = reward_trainer").endswith("trained")
 
