@@ -109,7 +109,7 @@ def test_a_stopped_run_says_so_shortly_and_the_cell_runs_again(training):
     assert len(said) < 400 and "Traceback" not in said
     page.wait_for_function(IDLE)  # what is asked for before is aborted with the stopped cell
     write_cell(page, "healthy = reward_trainer", TRAIN.format(steps=1))
-    assert run_cell(page, "healthy = reward_trainer").endswith("trained")
+    assert run_cell(page, "healthy = reward_trainer").strip().endswith("trained")
 
 
 def test_a_kernel_restarted_in_a_run_takes_passed_answers_up_again(training):
