@@ -6,6 +6,7 @@ an older checkout, such as `git worktree add FOLDER COMMIT` makes.
 
 import re
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -148,9 +149,16 @@ def objections(states: dict[str, dict[str, Page]]) -> str:
     return markdown_table(("rule", *sums), rows)
 
 
+def named(name: str, course: Path) -> str:
+    """A name with the commit that was measured."""
+    command = ("git", "-C", str(course), "rev-parse", "--short", "HEAD")
+    commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    return f"{name} ({commit or 'no commit'})"
+
+
 def main(older: Path | None) -> None:
-    states = {"before": pages(older)} if older else {}
-    states["now"] = pages(ROOT)
+    courses = ({"before": older} if older else {}) | {"now": ROOT}
+    states = {named(name, course): pages(course) for name, course in courses.items()}
     print(INTRO)
     for name, found in states.items():
         print(f"\n## {name.capitalize()}\n\n{lessons(found)}")
