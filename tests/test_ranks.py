@@ -93,7 +93,7 @@ def test_watching_changes_no_bit_of_the_weights(runs, kind):
         assert watched["weights"] == bare["weights"]
     report = read_ranks(runs / f"{kind}healthy")
     assert not report.found and f"{loops.STEPS} steps on 2 of 2 ranks" in report.headline
-    assert "Not looked at: the weights" in report.text()
+    assert "Not looked at: the weights" in " ".join(report.text().split())
 
 
 @pytest.mark.parametrize("name", ["backward", "hook taken", "sharded backward"])
