@@ -11,7 +11,6 @@ CourseError          base class: what was seen, why it matters, what to do
   IndexUnreachable   old versions are needed, and no package index answers
   Unsupported        something this machine or platform cannot do
   TrainingStopped    the guard ended a run that had become non-finite
-  CannotBeGraded     a submission that cannot be judged, whatever the grader does
   GraderFailed       the grader broke, not the submission; another try may succeed
 """
 
@@ -68,10 +67,6 @@ class Unsupported(CourseError):
 
 class TrainingStopped(CourseError):
     """The guard ended a run that had become non-finite."""
-
-
-class CannotBeGraded(CourseError):
-    """A submission that cannot be judged, whatever the grader does."""
 
 
 class GraderFailed(CourseError):
