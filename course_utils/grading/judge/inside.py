@@ -20,6 +20,7 @@ from course_utils.grading.box import confine
 from course_utils.grading.box.kind import PACKAGE
 from course_utils.grading.box.lines import Ended, hear, tell
 from course_utils.grading.judge import lesson_inside
+from course_utils.grading.judge.student import make_shell
 
 MORE_S = 30.0  # beyond the limits that hold inside
 
@@ -69,8 +70,6 @@ def _inside(theirs, ours, exercise, cells, cell_s, has_walls) -> None:
 
 
 def _score(exercise: Exercise, cells: list[tuple[bool, str]], cell_s: float) -> dict:
-    from course_utils.grading.judge.student import make_shell
-
     shell = make_shell()
     start = time.monotonic()
     with contextlib.redirect_stdout(Tail()), contextlib.redirect_stderr(Tail()):

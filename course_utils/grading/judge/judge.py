@@ -80,9 +80,9 @@ class Judge:
         names = needed.identifiers(self._cells, exercise.id, exercise.reads)
         with self._worker(names) as worker:
             try:
+                if problem := self._run(worker, exercise, units):
+                    return _said(Outcome.RAISED, problem)
                 with time_limit(self._cell_s):
-                    if problem := self._run(worker, exercise, units):
-                        return _said(Outcome.RAISED, problem)
                     is_there, answer = worker.answer(exercise.reads)
             except TimeLimitReached:
                 limit = f"did not finish within {self._cell_s:g} s"
@@ -99,8 +99,9 @@ class Judge:
 
     def _run(self, worker: Worker, exercise: Exercise, units: list[needed.Unit]) -> str | None:
         """Run the cells; the problem of the answer's own, if there is one."""
-        errors = worker.run([unit.source for unit in units])
-        for unit, error in zip(units, errors, strict=True):
+        for unit in units:
+            with time_limit(self._cell_s):
+                [error] = worker.run([unit.source])
             if error and needed._is_answer(self._cells[unit.cell], exercise.id):
                 return f"its answer cell: {error['type']}: {error['text']}"[:300]
         return None

@@ -5,6 +5,7 @@ every cell above the check is run.
 """
 
 import ast
+import symtable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 ANSWER, CHECK, LESSON, PREDICTION = "answer", "check", "lesson", "prediction"
 IMPORTS = (ast.Import, ast.ImportFrom)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -31,13 +33,14 @@ class Unit:
 
     @cached_property
     def binds(self) -> frozenset[str]:
-        """Names it gives a value, or whose value it may change."""
-        return frozenset(name for node in self.tree.body for name in _binds(node))
+        """Names it gives a value; in a student's cell, also those whose value it may change."""
+        names = {name for node in self.tree.body for name in _binds(node)}
+        changed = {name for node in self.tree.body for name in _changes(node)}
+        return frozenset(names if self.is_own else names | changed)
 
     @cached_property
     def uses(self) -> frozenset[str]:
-        names = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)}
-        return frozenset(names | set(_asked_answers(self.tree)))
+        return frozenset(_free_names(self.tree) | set(_asked_answers(self.tree)))
 
 
 def units_of(cell: int, source: str, *, is_own: bool) -> list[Unit]:
@@ -165,19 +168,54 @@ def _binders(units: list[Unit], name: str, answers: list[Unit]) -> list[Unit]:
 def _binds(node: ast.stmt) -> set[str]:
     if isinstance(node, IMPORTS):
         return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    if isinstance(node, DEFINITIONS):
+        return {node.name}
     names = set()
-    for part in ast.walk(node):
-        if isinstance(part, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
-            names.add(part.name)
-        elif isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
-            names.add(part.id)
-        elif isinstance(part, (ast.Attribute, ast.Subscript)):
-            names |= {_base(part)} if isinstance(part.ctx, ast.Store) else set()
-        elif isinstance(part, IMPORTS):
-            names |= _binds(part) if part is not node else set()
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        names.add(_base(node.value.func))
-    return names - {""}
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.stmt):
+            names |= _binds(part)
+        for inner in () if isinstance(part, ast.stmt) else ast.walk(part):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                names.add(inner.id)
+    return names
+
+
+def _changes(node: ast.stmt) -> set[str]:
+    """Names of what is changed in place: `a.b = c`, `a[b] = c`, `a.append(b)` on a line of its own."""
+    if isinstance(node, DEFINITIONS):
+        return set()
+    stored = {
+        _base(part)
+        for part in ast.walk(node)
+        if isinstance(part, (ast.Attribute, ast.Subscript)) and not isinstance(part.ctx, ast.Load)
+    }
+    calls = {
+        _base(part.value.func)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Expr)
+        and isinstance(part.value, ast.Call)
+        and isinstance(part.value.func, ast.Attribute)
+    }
+    return (stored | calls) - {"", "ex"}
+
+
+def _free_names(tree: ast.Module) -> set[str]:
+    """Names that the code takes from the notebook: used at the top, or global in a function."""
+    try:
+        tables = [symtable.symtable(ast.unparse(tree), "a cell", "exec")]
+    except (SyntaxError, ValueError, RecursionError):
+        return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    names = set()
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        is_top = table.get_type() == "module"
+        names |= {
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_referenced() and (is_top or symbol.is_global())
+        }
+    return names
 
 
 def _base(node: ast.expr) -> str:
