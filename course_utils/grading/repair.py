@@ -4,7 +4,6 @@ An answer is recognised by what speaks for it: its cell's id, its role, its firs
 defines; where nothing does, by its place between cells that are known. Executes nothing.
 """
 
-import ast
 import re
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -88,7 +87,11 @@ def _weight(said: dict[str, set[str]], exercise: str) -> int:
     for kind, exercises in said.items():
         for one in exercises:
             weights[one] = weights.get(one, 0) + WEIGHTS[kind]
-    return weights.get(exercise, 0) if weights.get(exercise, 0) == max(weights.values(), default=0) else 0
+    return (
+        weights.get(exercise, 0)
+        if weights.get(exercise, 0) == max(weights.values(), default=0)
+        else 0
+    )
 
 
 def _names(source: str) -> set[str]:
@@ -143,9 +146,7 @@ def _is_answer(cell: NotebookNode) -> bool:
 
 def _named(cell: SubmittedCell, lesson_cell: NotebookNode) -> SubmittedCell:
     named = course_metadata(lesson_cell)
-    return replace(
-        cell, id=lesson_cell.id, role=named["role"], exercise=named.get("exercise", "")
-    )
+    return replace(cell, id=lesson_cell.id, role=named["role"], exercise=named.get("exercise", ""))
 
 
 def _note(exercise: str | None, by: str) -> list[str]:

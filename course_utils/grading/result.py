@@ -110,7 +110,9 @@ def to_dict(result: Result) -> dict:
             "points": scores.points,
             "of": scores.of,
             "notes": _texts(scores.notes),
-            "exercises": [asdict(score) | {"details": _texts(score.details)} for score in scores.scores],
+            "exercises": [
+                asdict(score) | {"details": _texts(score.details)} for score in scores.scores
+            ],
         }
     reason = printable(result.reason, max_chars=2000, keep="\n")
     attempts = {"attempts": result.attempts} if isinstance(result, GraderFailed) else {}

@@ -41,36 +41,37 @@ class Submission:
     notes: tuple[str, ...] = ()
 
 
-def read_submission(path: Path, student: str = "") -> Submission:
-    """The notebook at `path`.
+def read_submission(path: Path, where: str = "", student: str = "") -> Submission:
+    """The notebook at `path`; messages call it `where`.
 
     Raises:
         BadNotebook: it is no regular file, too large, cut off, or no notebook.
     """
-    return parse(read_bytes(path), str(path), student)
+    return parse(read_bytes(path, where), where or str(path), student)
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, where: str = "") -> bytes:
     """What the regular file at `path` holds, up to MAX_BYTES; links, pipes, devices are refused.
 
     Raises:
         BadNotebook: it is something else, too large, or cannot be read.
     """
+    where = where or str(path)
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with open(os.open(path, flags), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise _bad(path, "is no regular file", "only plain files are read")
-            if status.st_size > MAX_BYTES:
-                raise _too_large(path, status.st_size)
-            data = file.read(MAX_BYTES + 1)
+                raise _bad(where, "is no regular file", "only plain files are read")
+            data = file.read(MAX_BYTES + 1) if status.st_size <= MAX_BYTES else b""
+            size = max(status.st_size, len(data))
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable(where, error) from error
     except ValueError as error:  # a NUL in the name
-        raise _bad(path, "cannot be read", str(error)) from error
-    if len(data) > MAX_BYTES:  # it grew
-        raise _too_large(path, len(data))
+        raise _bad(where, "cannot be read", str(error)) from error
+    if size > MAX_BYTES:
+        why = f"it has {size / MIB:.0f} MiB, and {MAX_BYTES // MIB} are read"
+        raise _bad(where, "is too large", why)
     return data
 
 
@@ -225,10 +226,6 @@ def _not_one(where: object, why: str, fix: str = HAND_IN_AGAIN) -> BadNotebook:
 
 def _invalid(where: object, why: str) -> BadNotebook:
     return _bad(where, "is not a valid notebook", why)
-
-
-def _too_large(where: object, size: int) -> BadNotebook:
-    return _bad(where, "is too large", f"it has {size / MIB:.0f} MiB, and {MAX_BYTES // MIB} are read")
 
 
 def _unreadable(where: object, error: OSError) -> BadNotebook:

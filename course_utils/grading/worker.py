@@ -47,6 +47,7 @@ class Request:
     """What a worker is told about one submission."""
 
     path: str
+    below: str  # the path as it is shown
     student: str
     lesson: str  # for a notebook that names none; "" when nothing is known
     cell_s: float
@@ -59,21 +60,22 @@ class Grader:
     def __init__(self) -> None:
         self._process: subprocess.Popen | None = None
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the worker
-        self._is_closed = False
+        self.is_closed = False
 
     def result(self, request: Request) -> Result:
         """What came of one submission, after up to MAX_ATTEMPTS where the grader failed."""
-        for attempt in range(1, MAX_ATTEMPTS + 1):
+        for _ in range(MAX_ATTEMPTS):
             result = self._attempt(request)
-            if not isinstance(result, GraderFailed) or self._is_closed:
+            if not isinstance(result, GraderFailed) or self.is_closed:
                 return result
             self._end()
-        return replace(result, attempts=attempt)
+        return replace(result, attempts=MAX_ATTEMPTS)
 
     def close(self) -> None:
         """End the worker, from any thread; a submission in work comes to no result."""
-        self._is_closed = True
+        self.is_closed = True
         self._end()
+        self._log.close()
 
     def _attempt(self, request: Request) -> Result:
         timer = None
@@ -93,7 +95,7 @@ class Grader:
                 timer.cancel()
 
     def _running(self) -> subprocess.Popen:
-        if self._is_closed:
+        if self.is_closed:
             raise OSError("the grading was stopped")
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
@@ -116,7 +118,7 @@ class Grader:
 
     def _end(self) -> None:
         process = self._process
-        if process is None or process.poll() is not None:
+        if process is None:
             return
         with suppress(OSError, ValueError):
             process.stdin.close()
@@ -127,12 +129,14 @@ class Grader:
                 for child in psutil.Process(process.pid).children(recursive=True):
                     child.kill()
             process.kill()
+            process.wait()
+        process.stdout.close()
 
 
 def grade(repository: Repository, request: Request, grade_one: GradeOne) -> Result:
     """One submission, one result, whatever it holds and whatever happens here."""
     try:
-        submission = read_submission(Path(request.path), request.student)
+        submission = read_submission(Path(request.path), request.below, request.student)
         lesson = _lesson_of(submission, request, repository)
         limits = Limits(request.cell_s, request.notebook_s)
         return Grade(grade_one(repository, replace(submission, lesson=lesson), limits))
@@ -148,7 +152,7 @@ def _lesson_of(submission: Submission, request: Request, repository: Repository)
         return stem
     saw = f"is of another course: {stem!r}" if stem else "is no notebook of this course"
     raise BadNotebook(
-        f"{printable(request.path)} {printable(saw)}",
+        f"{request.below} {printable(saw)}",
         why="only a notebook that `course build` or `course reset` made says which lesson it is",
         fix="name the lesson with --lesson when a tool has stripped the notebook's metadata",
     )
