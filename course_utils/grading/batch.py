@@ -17,7 +17,16 @@ from filelock import FileLock, Timeout
 import course_utils
 from course_utils.errors import BadNotebook, BadRequest
 from course_utils.grading.intake import Handin
-from course_utils.grading.result import CannotBeGraded, GraderFailed, Record, Result, load
+from course_utils.grading.printable import printable
+from course_utils.grading.result import (
+    CannotBeGraded,
+    GraderFailed,
+    Record,
+    Result,
+    from_dict,
+    load,
+    to_dict,
+)
 from course_utils.grading.submission import read_bytes
 from course_utils.grading.worker import Grader, Request
 from course_utils.notebook.execute import Limits
@@ -179,6 +188,8 @@ def _request(handin: Handin, settings: Settings) -> Request:
 
 
 def _save(store: Store, handin: Handin, digest: str, settings: Settings, result: Result) -> Record:
-    record = Record(handin.below, handin.student, handin.name, digest, settings.course, result)
+    # As it is read again: nothing below here meets a character that is not seen.
+    who, result = (printable(handin.student), printable(handin.name)), from_dict(to_dict(result))
+    record = Record(handin.below, *who, digest, settings.course, result)
     record.save(store.path(handin))
     return record

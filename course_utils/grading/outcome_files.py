@@ -153,13 +153,13 @@ def feedback(records: list[Record]) -> str:
 def _box(record: Record) -> str:
     result, path = record.result, printable(record.path)
     if isinstance(result, CannotBeGraded):
-        lines = tuple(result.reason.split("\n"))
+        lines = tuple(map(printable, result.reason.split("\n")))
         return page.box(State.ALARM, f"{path}: cannot be graded", page.preformatted(lines))
     if isinstance(result, GraderFailed):
         said = page.line(State.PLAIN, "The fault is not yours; it will be graded again.")
         return page.box(State.ALARM, f"{path}: not graded yet", said)
     scores = result.scores
-    notes = "".join(f"<div>{page.marked(note)}</div>" for note in scores.notes)
+    notes = "".join(f"<div>{page.marked(printable(note))}</div>" for note in scores.notes)
     title = f"{path}: {scores.points} of {scores.of} points"
     state = State.GOOD if scores.points == scores.of else State.BAD
     return page.box(state, title, notes + "".join(map(_exercise, scores.scores)))
@@ -168,7 +168,8 @@ def _box(record: Record) -> str:
 def _exercise(score: Score) -> str:
     state = _state(score)
     text = f"{score.exercise} {score.title}: {score.outcome}, {score.points} of {score.of} points"
-    details = page.preformatted(score.details) if score.details else ""
+    lines = tuple(printable(detail, keep="\n") for detail in score.details)
+    details = page.preformatted(lines) if lines else ""
     return page.line(state, text) + details
 
 

@@ -86,8 +86,7 @@ class Record:
     result: Result
 
     def to_dict(self) -> dict:
-        plain = {name: getattr(self, name) for name in ("path", "student", "name")}
-        plain = {name: printable(text) for name, text in plain.items()}
+        plain = {name: printable(getattr(self, name)) for name in ("path", "student", "name")}
         versions = {"digest": self.digest, "course": self.course}
         return plain | versions | {"result": to_dict(self.result)}
 

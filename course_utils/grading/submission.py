@@ -59,7 +59,7 @@ def read_bytes(path: Path, where: str = "") -> bytes:
     where = where or str(path)
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        with open(os.open(path, flags), "rb") as file:
+        with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise _bad(where, "is no regular file", "only plain files are read")
