@@ -4,9 +4,12 @@ Each thread of a Dask worker has a grading process of its own. What a Dask worke
 it died is graded by another one.
 """
 
+import asyncio
+import itertools
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from course_utils.errors import Unsupported
@@ -16,6 +19,7 @@ from course_utils.grading.submission import read_bytes
 from course_utils.grading.worker import Grader, Request
 
 CONNECT_S = 30
+MAX_AHEAD = 100  # files that the scheduler holds at once
 _own = threading.local()
 
 
@@ -25,35 +29,35 @@ def on_dask(address: str):
     Raises:
         Unsupported: `distributed` is missing, or no scheduler answers.
     """
-    client = _connected(address)
+    client, as_completed = _connected(address)
 
     def run(pending: list[tuple[Handin, Request]]) -> Iterator[tuple[Handin, Result]]:
-        from distributed import as_completed
-
-        # The file travels with the task, so that the machines need not share a disk.
-        handins = {
-            client.submit(
-                grade_bytes,
-                read_bytes(handin.path, handin.below),
-                request,
-                pure=False,
-                key=f"grade-{handin.key}",
-            ): handin
-            for handin, request in pending
-        }
+        left, handins, running = iter(pending), {}, as_completed()
         try:
-            for future in as_completed(handins):
-                yield handins[future], _result(future)
+            for handin, request in itertools.islice(left, MAX_AHEAD):
+                running.add(_submitted(client, handins, handin, request))
+            for future in running:
+                for handin, request in itertools.islice(left, 1):
+                    running.add(_submitted(client, handins, handin, request))
+                yield handins.pop(future), _result(future)
         finally:
-            client.cancel(list(handins))
-            client.close()
+            with suppress(Exception):  # the cluster may be gone
+                client.cancel(list(handins))
+                client.close()
 
     return run
 
 
+def _submitted(client, handins: dict, handin: Handin, request: Request):
+    # The file travels with the task, so that the machines need not share a disk.
+    data = read_bytes(handin.path, handin.below)
+    future = client.submit(grade_bytes, data, request, key=f"grade-{handin.key}", pure=False)
+    handins[future] = handin
+    return future
+
+
 def grade_bytes(data: bytes, request: Request) -> dict:
-    """What a Dask worker does for one submission; the result as data, so that nothing is unpickled
-    that an answer could have made."""
+    """What a Dask worker does for one submission; the result as plain data."""
     if not hasattr(_own, "grader"):
         _own.grader = Grader()
     with tempfile.NamedTemporaryFile(suffix=".ipynb") as file:
@@ -65,13 +69,13 @@ def grade_bytes(data: bytes, request: Request) -> dict:
 def _result(future) -> Result:
     try:
         return from_dict(future.result())
-    except Exception as error:  # the cluster lost it too often, or went away
+    except (Exception, asyncio.CancelledError) as error:  # lost too often, or the cluster ended
         return GraderFailed(f"the Dask cluster: {type(error).__name__}: {error}")
 
 
 def _connected(address: str):
     try:
-        from distributed import Client
+        from distributed import Client, as_completed
     except ImportError as error:
         raise Unsupported(
             "--dask needs the package distributed, which is not installed here",
@@ -79,7 +83,7 @@ def _connected(address: str):
             fix="pip install 'course-utils[scale]', or use --jobs or --shard",
         ) from error
     try:
-        return Client(address, timeout=CONNECT_S)
+        return Client(address, timeout=CONNECT_S), as_completed
     except (OSError, ValueError) as error:
         raise Unsupported(
             f"no Dask scheduler answers at {address}",
