@@ -8,11 +8,10 @@ import os
 from xml.etree import ElementTree
 
 import pytest
-from fake_course import FIXTURES, answer, cell_of, cli, edit
+from fake_course import FAKE_GRADER, FIXTURES, answer, cell_of, cli, edit
 from nbformat import v4
 
-from course_utils.commands import grade
-from course_utils.errors import BadNotebook
+from course_utils.grading import worker
 from course_utils.notebook.files import read_notebook
 from course_utils.progress import Progress
 
@@ -88,7 +87,7 @@ def test_the_students_own_cells_and_moved_answers_count(course, path, tmp_path):
     assert result.exit_code == 1 and "2 of 4 points" in result.stdout
     suite = ElementTree.parse(tmp_path / "grades.xml").getroot()[0]
     assert suite.attrib["failures"] == "1" and suite.attrib["errors"] == "0"
-    assert suite[1][0].text == "its answer cell: ValueError: [31mred"
+    assert suite[1][0].text == "its answer cell: ValueError: \\x1b[31mred"
 
 
 def test_an_answer_that_raises_costs_only_its_own_points(course, path):
@@ -134,15 +133,10 @@ def test_other_notebooks_are_graded_when_one_cannot_be(course, path, tmp_path):
 
 
 def test_all_of_the_students_notebooks_are_graded_by_default(course, monkeypatch):
-    asked = []
-
-    def refuse(_repository, path, *_):
-        asked.append(path)
-        raise BadNotebook("seen", why="a test", fix="none")
-
-    monkeypatch.setattr(grade, "grade_notebook", refuse)
-    assert cli("grade").exit_code == 2
-    assert asked == [course.student_path("90_fake"), course.student_path("91_other")]
+    monkeypatch.setattr(worker, "COMMAND", FAKE_GRADER)
+    result = cli("grade")
+    assert result.exit_code == 1 and "90_fake.ipynb: 0 of 4 points" in result.stdout
+    assert "91_other.ipynb: 0 of 2 points" in result.stdout
 
 
 def not_json(path):

@@ -1,1 +1,1 @@
-"""Submissions in, results out: what is graded runs in a box, and what decides stands outside it."""
+"""Grades what others hand in: submissions in, exactly one result out for each."""
