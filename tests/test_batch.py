@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import psutil
 import pytest
@@ -46,7 +47,7 @@ def kinds(out) -> dict[str, str]:
 
 
 def test_a_random_class_with_faults_gets_one_right_result_each(course, tmp_path):
-    wanted = random_class(course, tmp_path / "class", size=60, seed=0)
+    wanted = random_class(tmp_path / "class", partial(notebook, course), size=60, seed=0)
     result = cli("grade", tmp_path / "class", "--out", tmp_path / "out", "--jobs", 2)
     assert kinds(tmp_path / "out") == wanted
     assert set(wanted.values()) == {"grade", "cannot be graded", "the grader failed"}
@@ -178,7 +179,7 @@ def test_a_full_disk_ends_the_batch_and_says_what_is_kept(course, folder, tmp_pa
 
 
 def test_shards_into_one_folder_make_the_same_files_as_one_call(course, tmp_path):
-    random_class(course, tmp_path / "class", size=20, seed=1)
+    random_class(tmp_path / "class", partial(notebook, course), size=20, seed=1)
     for part in range(1, 4):
         cli("grade", tmp_path / "class", "--out", tmp_path / "shards", "--shard", f"{part}/3")
     assert not (tmp_path / "shards" / "grades.csv").exists()

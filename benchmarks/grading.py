@@ -1,0 +1,191 @@
+"""1,000 submissions with faults get 1,000 results; three ways to grade 200 give one CSV.
+
+`python -m benchmarks.grading [SIZE]`. Graders are killed at random while it runs, and the whole
+command twice; each time it is called again, and goes on. Submissions are of lesson 00.
+"""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+
+from course_utils.report import Table
+
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tests"))
+
+from classes import random_class  # noqa: E402  the class that the tests draw, too
+
+COMMAND = (sys.executable, "-c", "from course_utils.commands import main; main()", "grade")
+STUB, RIGHT = "return TODO  # your code instead of this line", "return a / 2 + b / 2"
+# What stands in a cell of its own: each costs that student alone.
+FAULTS = dict.fromkeys(
+    (
+        "raise SystemExit",
+        "import os; os.abort()",
+        "1 / 0",
+        "def broken(:",
+        "print('x' * 10_000_000)",
+        "import sys; sys.modules.clear()",
+        "raise KeyboardInterrupt",
+        "import os; os.environ.clear(); os.chdir('/')",
+    ),
+    "grade",
+)
+
+
+def lesson_00(*, right: int = 1, added: str = "") -> dict:
+    """A student's notebook of lesson 00."""
+    data = json.loads((ROOT / "notebooks" / "00_start_here.ipynb").read_text())
+    for cell in data["cells"]:
+        cell["source"] = "".join(cell["source"])
+        if right:
+            cell["source"] = cell["source"].replace(STUB, RIGHT)
+    if added:
+        extra = {"cell_type": "code", "id": "added", "metadata": {}, "outputs": []}
+        data["cells"].append(extra | {"source": added, "execution_count": None})
+    return data
+
+
+def faulty(size: int, jobs: int = 2) -> Table:
+    """Grade `size` submissions while graders and the whole command are killed."""
+    with TemporaryDirectory() as scratch:
+        folder, out = Path(scratch) / "class", Path(scratch) / "out"
+        settings = {"size": size, "seed": 0, "faults": FAULTS, "max_right": 1}
+        wanted = random_class(folder, lesson_00, **settings)
+        began, kills = time.perf_counter(), Counter()
+        for stop_at in (size // 3, 2 * size // 3, size + 1):
+            _grade_with_kills(folder, out, jobs, stop_at, kills)
+        seconds = time.perf_counter() - began
+        kinds = _kinds(out)
+    wrong = [student for student, kind in wanted.items() if kinds.get(student) != kind]
+    rows = [(kind, str(count)) for kind, count in Counter(kinds.values()).items()]
+    rows += [(f"killed: {what}", str(count)) for what, count in kills.items()]
+    rows += [("another result than it must have", str(len(wrong))), ("seconds", f"{seconds:.0f}")]
+    title = f"{size} submissions, {len(kinds)} results"
+    if len(kinds) != size or wrong:
+        raise AssertionError(f"{title}; wrong: {[(s, wanted[s], kinds.get(s)) for s in wrong[:5]]}")
+    return Table(columns=("what", "count"), rows=rows, title=title)
+
+
+def _grade_with_kills(folder: Path, out: Path, jobs: int, stop_at: int, kills: Counter) -> None:
+    draw, results = random.Random(stop_at), out / "results"
+    command = [*COMMAND, str(folder), "--out", str(out), "--jobs", str(jobs), "--cell-limit", "20"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None:
+        time.sleep(draw.uniform(2, 6))
+        if results.exists() and len(os.listdir(results)) >= stop_at:
+            process.kill()
+            kills["course grade"] += 1
+        elif graders := _children(process):
+            draw.choice(graders).kill()
+            kills["grader"] += 1
+    process.wait()
+
+
+def _children(process: subprocess.Popen) -> list[psutil.Process]:
+    try:
+        return psutil.Process(process.pid).children()
+    except psutil.Error:
+        return []
+
+
+def _kinds(out: Path) -> dict[str, str]:
+    records = [json.loads(path.read_text()) for path in (out / "results").glob("*.json")]
+    return {record["student"]: record["result"]["kind"] for record in records}
+
+
+def three_ways(size: int) -> Table:
+    """The same class by --jobs 2, by four shards, and on a Dask cluster that loses a worker."""
+    with TemporaryDirectory() as scratch:
+        folder, csvs, rows = Path(scratch) / "class", {}, []
+        settings = {"size": size, "seed": 1, "faults": FAULTS, "max_right": 1}
+        random_class(folder, lesson_00, **settings)
+        for name, way in WAYS.items():
+            began = time.perf_counter()
+            way(folder, Path(scratch) / name)
+            csvs[name] = (Path(scratch) / name / "grades.csv").read_text()
+            seconds = f"{time.perf_counter() - began:.0f}"
+            rows.append((name, str(len(csvs[name].splitlines()) - 1), seconds))
+    if len(set(csvs.values())) != 1 or len(csvs["jobs"].splitlines()) != size + 1:
+        raise AssertionError("the CSV files differ")
+    columns = ("way", "rows, the same in each", "seconds")
+    return Table(columns=columns, rows=rows, title=f"{size} submissions, three ways")
+
+
+def _grade(folder: Path, out: Path, *options: str) -> None:
+    command = [*COMMAND, str(folder), "--out", str(out), *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode not in (0, 1, 2):
+        raise AssertionError(done.stderr[-2000:])
+
+
+def _by_jobs(folder: Path, out: Path) -> None:
+    _grade(folder, out, "--jobs", "2")
+
+
+def _by_shards(folder: Path, out: Path) -> None:
+    for part in range(1, 5):
+        _grade(folder, out, "--shard", f"{part}/4")
+    _grade(folder, out)  # nothing is left to grade: it merges
+
+
+def _by_dask(folder: Path, out: Path) -> None:
+    with _cluster(out.with_name("dask-files")) as (address, victim):
+        command = [*COMMAND, str(folder), "--out", str(out), "--dask", address]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        while process.poll() is None:
+            time.sleep(0.5)
+            results = out / "results"
+            if results.exists() and len(os.listdir(results)) > len(os.listdir(folder)) // 2:
+                victim.kill()
+        if process.returncode not in (0, 1, 2) or victim.poll() is None:
+            raise AssertionError(f"Dask ended with {process.returncode}")
+
+
+@contextmanager
+def _cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen]]:
+    """A scheduler and two workers; gives its address and one of the workers."""
+    folder.mkdir()
+    known, dask = folder / "scheduler.json", [sys.executable, "-m", "dask"]
+    node = [*dask, "worker", "--scheduler-file", str(known), "--no-nanny", "--nthreads", "1"]
+    start = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    start["env"] = os.environ | {"PYTHONPATH": str(ROOT)}
+    scheduler = [*dask, "scheduler", "--port", "0", "--scheduler-file", str(known)]
+    processes = [
+        subprocess.Popen([*one, "--no-dashboard"], **start) for one in (scheduler, node, node)
+    ]
+    try:
+        while not known.exists():
+            time.sleep(0.2)
+        yield json.loads(known.read_text())["address"], processes[-1]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+WAYS = {"jobs": _by_jobs, "shards": _by_shards}
+try:
+    import distributed  # noqa: F401
+
+    WAYS["dask"] = _by_dask
+except ImportError:
+    print("distributed is not installed: no Dask here (pip install 'course-utils[scale]')")
+
+
+if __name__ == "__main__":
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    print(faulty(size), end="\n\n", flush=True)
+    print(three_ways(size // 5))
