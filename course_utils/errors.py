@@ -11,6 +11,7 @@ CourseError          base class: what was seen, why it matters, what to do
   IndexUnreachable   old versions are needed, and no package index answers
   Unsupported        something this machine or platform cannot do
   TrainingStopped    the guard ended a run that had become non-finite
+  GraderFailed       the grader broke, not the submission; another try may succeed
 """
 
 
@@ -66,3 +67,7 @@ class Unsupported(CourseError):
 
 class TrainingStopped(CourseError):
     """The guard ended a run that had become non-finite."""
+
+
+class GraderFailed(CourseError):
+    """The grader broke, not the submission; another try may succeed."""

@@ -1,41 +1,34 @@
-"""One submission, one set of scores, from the lesson's own checks in a fresh kernel.
+"""One submission, one set of scores: its code runs in a box, and what decides stands outside.
 
-Fair play is assumed of answers: they run in the same kernel as the checks, so this is no
-sandbox. What counts is only what the lesson's own check cells report with this run's secret.
+Holds one pair of warm processes, those of the lesson that was graded last.
 """
 
-import secrets
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
+import atexit
+import os
 
-from nbformat import NotebookNode
-
-from course_utils.checking import Outcome
-from course_utils.errors import CourseError
-from course_utils.exercises.declare import Exercise
+from course_utils.errors import Unsupported
+from course_utils.exercises.declare import Exercise, Lesson
+from course_utils.grading.box.kind import OPEN, Kind, find_kind
+from course_utils.grading.judge.ask import Box
 from course_utils.grading.merge import Merged, merge
 from course_utils.grading.repair import repaired
 from course_utils.grading.result import Score, Scores
 from course_utils.grading.submission import Submission
-from course_utils.lesson import GRADING_ENV, GRADING_MIME
 from course_utils.notebook.derive import course_metadata
-from course_utils.notebook.execute import Execution, Job, Limits, execute
-from course_utils.notebook.files import read_notebook, write_notebook
-from course_utils.notebook.lesson_source import ANSWER, CHECK, LessonSource, load_source
+from course_utils.notebook.execute import Limits
+from course_utils.notebook.lesson_source import load_source
 from course_utils.notebook.repository import Repository
-from course_utils.progress import ENV_NAME
 
 NOT_GRADED = "not graded"
+NO_SANDBOX_ENV = "COURSE_NO_SANDBOX"  # set by `course grade --no-sandbox`, for its workers
+_WARM: dict[tuple[str, Kind], Box] = {}
 
 
 def grade_one(repository: Repository, submission: Submission, limits: Limits) -> Scores:
     """Grade `submission`, whose `lesson` is one of the repository's. Changes no file.
 
-    It is called many times in one process (course_utils.grading.worker), in its main thread, one
-    submission after the other. What it keeps between calls must not depend on a submission. It
-    runs in an empty folder and with an empty progress file. A lesson's cells that were edited,
-    moved or deleted are taken from the lesson's source.
+    A lesson's cells that were edited, moved or deleted are taken from the lesson's source, and only
+    those that an answer needs are run.
 
     Raises:
         BadNotebook: the submission is at fault, and the text says how.
@@ -43,99 +36,79 @@ def grade_one(repository: Repository, submission: Submission, limits: Limits) ->
     """
     source = load_source(repository.source_path(submission.lesson))
     submission = repaired(source, submission)
-    merged, secret = merge(source, submission), secrets.token_hex()
-    with tempfile.TemporaryDirectory() as scratch:
-        executed, execution = _execute(merged.notebook, Path(scratch), secret, limits)
-    scores = tuple(_scores(source, merged, executed, execution, secret))
-    notes = (*submission.notes, *merged.notes, *_end_note(merged.notebook, execution))
-    return Scores(source.stem, scores, notes)
+    merged = merge(source, submission)
+    box = _box(source.lesson, _kind())
+    wanted = [e.id for e in source.lesson.exercises if e.id not in merged.missing]
+    try:
+        found = {told["exercise"]: told for told in box.scores(_cells(merged), wanted, limits)}
+    except Exception:
+        close()
+        raise
+    scores = tuple(_score(e, merged, found, limits) for e in source.lesson.exercises)
+    return Scores(source.stem, scores, (*submission.notes, *merged.notes))
 
 
-def _execute(notebook: NotebookNode, scratch: Path, secret: str, limits: Limits):
-    """Run `notebook` in an empty folder below `scratch`.
+def close() -> None:
+    """End the warm processes."""
+    while _WARM:
+        _WARM.popitem()[1].close()
+
+
+atexit.register(close)
+
+
+def _kind() -> Kind:
+    """The box of this machine.
 
     Raises:
-        RuntimeError: it broke before its first cell, which no submission can bring about.
+        Unsupported: it can make none, and nobody said that it may do without.
     """
-    folder = scratch / "folder"
-    folder.mkdir()
-    job = Job(
-        name="submission",
-        source=scratch / "merged.ipynb",
-        target=scratch / "graded.ipynb",
-        folder=folder,
-        num_cells=len(notebook.cells),
-        env={ENV_NAME: str(scratch / "progress.json"), GRADING_ENV: secret},
-        allow_errors=True,
+    if os.environ.get(NO_SANDBOX_ENV):
+        return OPEN
+    kind = find_kind()
+    if not kind.has_walls:
+        raise no_box(kind)
+    return kind
+
+
+def no_box(kind: Kind) -> Unsupported:
+    """What is said where a stranger's code would have to run in the open."""
+    return Unsupported(
+        f"this machine can make no box: {kind.saw}",
+        why="a notebook is a program, and without a box it can do here whatever you can do: read "
+        "your files, change the course, use the network",
+        fix="install bubblewrap, grade on a machine that has it, or give --no-sandbox for "
+        "notebooks whose authors you trust with this account",
     )
-    write_notebook(job.source, notebook)
-    [execution] = execute([job], limits, lambda *_: None)
-    if execution.problems and execution.problems[0].cell == 0:
-        raise RuntimeError(execution.problems[0].message)
-    try:
-        return read_notebook(job.target), execution
-    except CourseError:  # an answer got at it; execution.problems says how the run ended
-        return notebook, execution
 
 
-def _scores(
-    source: LessonSource, merged: Merged, executed: NotebookNode, execution: Execution, secret: str
-) -> Iterator[Score]:
-    problems = _problems_by_role(merged.notebook, execution)
-    reports = _reports(executed, secret)
-    for exercise in source.lesson.exercises:
-        answer_problem = problems.get((exercise.id, ANSWER))
-        check_problem = problems.get((exercise.id, CHECK))
-        if exercise.id in merged.missing:
-            yield _score(exercise, NOT_GRADED, "its answer cell is missing")
-        elif exercise.id in reports and not check_problem:
-            report = reports[exercise.id]
-            unmet = (f"not met: {says}" for says in report["unmet"])
-            yield _score(exercise, report["outcome"], *unmet, *report["details"])
-        elif answer_problem:
-            yield _score(exercise, Outcome.RAISED, f"its answer cell: {answer_problem}")
-        elif check_problem:
-            yield _score(exercise, NOT_GRADED, f"its check cell: {check_problem}")
-        else:
-            why = "said nothing" if execution.is_complete else "was not reached"
-            yield _score(exercise, NOT_GRADED, f"its check {why}")
+def _box(lesson: Lesson, kind: Kind) -> Box:
+    if (lesson.number, kind) not in _WARM:
+        close()
+        reads = {exercise.name: exercise.reads for exercise in lesson.exercises}
+        _WARM[lesson.number, kind] = Box(lesson.number, reads, kind)
+    return _WARM[lesson.number, kind]
 
 
-def _score(exercise: Exercise, outcome: str, *details: str) -> Score:
-    points = exercise.points if outcome == Outcome.PASSED else 0
-    return Score(exercise.id, exercise.title, str(outcome), points, exercise.points, details)
-
-
-def _problems_by_role(notebook: NotebookNode, execution: Execution) -> dict:
-    """What failed in answer and check cells, by exercise and role."""
-    problems = {problem.cell: problem.message for problem in execution.problems}
-    roles = [course_metadata(cell) for cell in notebook.cells]
-    return {
-        (role["exercise"], role["role"]): problems[number]
-        for number, role in enumerate(roles, start=1)
-        if number in problems and role.get("role") in (ANSWER, CHECK)
-    }
-
-
-def _reports(executed: NotebookNode, secret: str) -> dict[str, dict]:
-    """What the lesson's own check cells reported, by exercise."""
-    reports = {}
-    for cell in executed.cells:
+def _cells(merged: Merged) -> list[dict]:
+    cells = []
+    for cell in merged.notebook.cells:
         role = course_metadata(cell)
-        if role.get("role") != CHECK:
-            continue
-        for output in cell.outputs:
-            report = output.get("data", {}).get(GRADING_MIME)
-            if not isinstance(report, dict) or report.get("secret") != secret:
-                continue
-            if report["exercise"] == role["exercise"]:
-                reports[role["exercise"]] = report
-    return reports
+        if cell.cell_type == "code":
+            role = {"role": role.get("role", ""), "exercise": role.get("exercise", "")}
+            cells.append({"source": cell.source} | role)
+    return cells
 
 
-def _end_note(notebook: NotebookNode, execution: Execution) -> list[str]:
-    if execution.is_complete:
-        return []
-    problem = execution.problems[-1]
-    line = notebook.cells[problem.cell - 1].source.strip().partition("\n")[0]
-    return [f"The grading ended early, in the cell that begins {line!r}: {problem.message}"]
+def _score(exercise: Exercise, merged: Merged, found: dict[str, dict], limits: Limits) -> Score:
+    told = found.get(exercise.id)
+    if exercise.id in merged.missing:
+        outcome, details = NOT_GRADED, ("its answer cell is missing",)
+    elif told is None:
+        limit = f"the notebook did not finish within {limits.notebook_s:g} s"
+        outcome, details = NOT_GRADED, (f"its check was not reached: {limit}",)
+    else:
+        unmet = (f"not met: {says}" for says in told["unmet"])
+        outcome, details = told["outcome"], (*unmet, *told["details"])
+    points = exercise.points if outcome == "passed" else 0
+    return Score(exercise.id, exercise.title, outcome, points, exercise.points, details)
