@@ -65,11 +65,11 @@ ex.LIMIT = Fake()
 """
 
 
-def test_a_report_without_the_secret_of_this_grading_is_not_counted(course, path):
+def test_an_ex_of_ones_own_that_reports_success_is_not_heard(course, path):
     edit(path, lambda notebook: answer(notebook, "90.2", f"{FAKE_EX}\nlimit = 1"))
     result = cli("grade", path)
     assert result.exit_code == 1 and "Total: 0 of 4 points" in result.stdout
-    assert "its check said nothing" in result.stdout
+    assert "not met: It is right." in result.stdout  # the judge looked at `limit` itself
 
 
 def test_the_students_own_cells_and_moved_answers_count(course, path, tmp_path):
@@ -112,7 +112,7 @@ def test_an_endless_answer_cell_is_stopped_and_the_rest_is_graded(course, path):
     assert "its answer cell: did not finish within 5 s" in result.stdout
 
 
-def test_a_kernel_that_dies_leaves_later_exercises_not_graded(course, path):
+def test_an_answer_that_ends_its_process_costs_only_its_own_points(course, path):
     def change(notebook):
         answer(notebook, "90.1", RIGHT)
         answer(notebook, "90.2", "import os\nos.abort()")
@@ -120,8 +120,7 @@ def test_a_kernel_that_dies_leaves_later_exercises_not_graded(course, path):
     edit(path, change)
     result = cli("grade", path)
     assert result.exit_code == 1 and "2 of 4 points" in result.stdout
-    assert "The grading ended early, in the cell that begins 'import os'" in result.stdout
-    assert "the kernel died here" in result.stdout and "not graded" not in result.stderr
+    assert "its answer cell: your code ended its process" in result.stdout
 
 
 def test_other_notebooks_are_graded_when_one_cannot_be(course, path, tmp_path):

@@ -1,5 +1,6 @@
 """`course grade`: points for notebooks, your own or those of a class."""
 
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -11,6 +12,7 @@ from course_utils.commands.progress_line import ProgressLine
 from course_utils.errors import BadRequest, NotSaved
 from course_utils.grading import batch, intake, outcome_files
 from course_utils.grading.batch import Settings, Store
+from course_utils.grading.box.kind import NO_SANDBOX_ENV, find_kind, no_box
 from course_utils.grading.intake import PRESETS, Handin
 from course_utils.grading.printable import printable
 from course_utils.grading.result import CannotBeGraded, Grade, GraderFailed, Record
@@ -58,10 +60,11 @@ class Shard(click.ParamType):
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="Write the grades as JSON.")
 @click.option("--junit", "junit_path", type=FILE, metavar="FILE", help="The same as JUnit XML.")
 @click.option("--csv", "csv_path", type=FILE, metavar="FILE", help="The same for Moodle.")
+@click.option("--no-sandbox", is_flag=True, help="Run strangers' code with your own rights.")
 @options.limits(cell_s=120.0, notebook_s=900.0)
 @click.pass_context
 def grade(
-    ctx, paths, lesson, pattern, out, jobs, shard, dask, cell_limit, limit, **targets
+    ctx, paths, lesson, pattern, out, jobs, shard, dask, no_sandbox, cell_limit, limit, **targets
 ) -> None:
     """Grade notebooks (by default all in notebooks/), or a folder of what a class handed in.
 
@@ -73,6 +76,8 @@ def grade(
     settings = Settings(Limits(cell_limit, limit), batch.course_version(repository), stem)
     handins, is_class = _handins(repository, paths, pattern)
     part, handins = _part(handins, shard)
+    if not dask:
+        _choose_box(repository, handins, no_sandbox=no_sandbox)
     runner = _runner(dask, jobs)
     with tempfile.TemporaryDirectory() as scratch:
         out = out or (new_folder(repository.runs) if is_class else Path(scratch))
@@ -95,6 +100,22 @@ WRITERS = {
     "junit_path": outcome_files.as_junit,
     "csv_path": outcome_files.as_csv,
 }
+
+
+def _choose_box(repository: Repository, handins: list[Handin], *, no_sandbox: bool) -> None:
+    """Decide for all workers whether student code runs in a box.
+
+    Raises:
+        Unsupported: this machine can make none, and a notebook is not one's own.
+    """
+    os.environ.pop(NO_SANDBOX_ENV, None)
+    kind = find_kind()
+    own = (repository.notebooks.resolve(), repository.solutions.resolve())
+    are_own = all(handin.path.resolve().parent in own for handin in handins)
+    if no_sandbox or (are_own and not kind.has_walls):
+        os.environ[NO_SANDBOX_ENV] = "1"
+    elif not kind.has_walls:
+        raise no_box(kind)
 
 
 def _handins(

@@ -6,9 +6,8 @@ Holds one pair of warm processes, those of the lesson that was graded last.
 import atexit
 import os
 
-from course_utils.errors import Unsupported
 from course_utils.exercises.declare import Exercise, Lesson
-from course_utils.grading.box.kind import OPEN, Kind, find_kind
+from course_utils.grading.box.kind import NO_SANDBOX_ENV, OPEN, Kind, find_kind, no_box
 from course_utils.grading.judge.ask import Box
 from course_utils.grading.merge import Merged, merge
 from course_utils.grading.repair import repaired
@@ -20,7 +19,6 @@ from course_utils.notebook.lesson_source import load_source
 from course_utils.notebook.repository import Repository
 
 NOT_GRADED = "not graded"
-NO_SANDBOX_ENV = "COURSE_NO_SANDBOX"  # set by `course grade --no-sandbox`, for its workers
 _WARM: dict[tuple[str, Kind], Box] = {}
 
 
@@ -69,17 +67,6 @@ def _kind() -> Kind:
     if not kind.has_walls:
         raise no_box(kind)
     return kind
-
-
-def no_box(kind: Kind) -> Unsupported:
-    """What is said where a stranger's code would have to run in the open."""
-    return Unsupported(
-        f"this machine can make no box: {kind.saw}",
-        why="a notebook is a program, and without a box it can do here whatever you can do: read "
-        "your files, change the course, use the network",
-        fix="install bubblewrap, grade on a machine that has it, or give --no-sandbox for "
-        "notebooks whose authors you trust with this account",
-    )
 
 
 def _box(lesson: Lesson, kind: Kind) -> Box:

@@ -9,6 +9,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from course_utils.errors import Unsupported
 from course_utils.notebook.repository import INSTALLED
 from course_utils.quiet import SILENCE, THREADS
 
@@ -31,6 +32,7 @@ class Kind:
 
 
 NO_BOX = "none"
+NO_SANDBOX_ENV = "COURSE_NO_SANDBOX"  # set by `course grade --no-sandbox`, for its workers
 OPEN = Kind(NO_BOX, "no box was asked for")
 
 
@@ -51,6 +53,17 @@ def find_kind() -> Kind:
         return Kind("bubblewrap", "bubblewrap, and inside it namespaces and a system-call filter")
     last = (tried.stderr.strip().splitlines() or ["it said nothing"])[-1]
     return Kind(NO_BOX, f"bubblewrap is there, but cannot make a box: {last}")
+
+
+def no_box(kind: Kind) -> Unsupported:
+    """What is said where a stranger's code would have to run in the open."""
+    return Unsupported(
+        f"this machine can make no box: {kind.saw}",
+        why="a notebook is a program, and without a box it can do here whatever you can do: read "
+        "your files, change the course, use the network",
+        fix="install bubblewrap, grade on a machine that has it, or give --no-sandbox for "
+        "notebooks whose authors you trust with this account",
+    )
 
 
 def walls(readable: dict[Path, Path], *, scratch_mib: int = 64) -> list[str]:
