@@ -86,6 +86,21 @@ def test_a_hanging_grader_is_a_failure_of_the_grader_and_the_others_go_on(
     assert result.exit_code == 3 and "20 of 20 points; 1 failed here" in result.stdout
 
 
+def test_a_notebook_that_names_no_lesson_is_graded_as_the_one_that_is_given(
+    course, folder, tmp_path
+):
+    stripped = notebook(course)
+    del stripped["metadata"]["course"]
+    hand_in(folder / "s5" / "n.ipynb", stripped)
+    command = ("grade", folder, "--out", tmp_path / "out")
+    result = cli(*command)
+    assert result.exit_code == 2 and "name the lesson with --lesson" in str(kept(tmp_path / "out"))
+    assert "Total: 20 of 20 points; 1 cannot be graded" in result.stdout
+    again = cli(*command, "--lesson", "90")
+    assert again.exit_code == 0 and "Total: 24 of 24 points" in again.stdout
+    assert cli(*command, "--lesson", "92").exit_code == 2
+
+
 def test_a_file_that_changed_is_graded_again_and_nothing_else(course, folder, tmp_path):
     command = ("grade", folder, "--out", tmp_path / "out")
     assert cli(*command).exit_code == 0
