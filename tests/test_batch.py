@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import psutil
@@ -15,6 +16,7 @@ from fake_course import FAKE_GRADER, FIXTURES, cli
 
 from course_utils.grading import batch, worker
 from course_utils.grading.result import GraderFailed, load
+from course_utils.saving import new_folder
 
 lessons_90_and_91, unbuilt, course = FIXTURES
 WAIT_S = 30
@@ -210,6 +212,21 @@ def test_shards_into_one_folder_make_the_same_files_as_one_call(course, tmp_path
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "-1/2", "1/99999999"])
 def test_a_shard_that_is_none_is_refused(shard, folder):
     assert cli("grade", folder, "--shard", shard).exit_code == 2
+
+
+@pytest.mark.parametrize("options", [(), ("--student", "moodle")])
+def test_a_folder_without_a_submission_is_no_success(tmp_path, course, options):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "README.md").touch()
+    result = cli("grade", tmp_path / "class", *options)
+    assert result.exit_code == 2 and "holds no submission" in result.stderr
+    assert not (course.root / "runs").exists()
+
+
+def test_no_two_calls_get_the_same_folder(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: new_folder(tmp_path / "runs"), range(40)))
+    assert sorted(path.name for path in made) == [f"{number:03d}" for number in range(1, 41)]
 
 
 def test_results_go_to_a_new_folder_that_nobody_else_got(course, folder, monkeypatch):

@@ -123,7 +123,7 @@ def _handins(
 ) -> tuple[list[Handin], bool]:
     """What is to be graded, and whether a folder was named."""
     paths = paths or tuple(repository.student_path(stem) for stem in repository.stems())
-    folders = [path for path in paths if path.is_dir() and not path.is_symlink()]
+    folders = [path for path in paths if path.is_dir()]
     if not folders:
         return intake.of_files(list(paths)), False
     if len(paths) > 1:
@@ -135,6 +135,12 @@ def _handins(
     found = intake.of_folder(folders[0], pattern)
     for note in found.notes:
         click.echo(note, err=True)
+    if not found.handins:
+        raise BadRequest(
+            f"{printable(str(folders[0]))} holds no submission by --student {found.pattern!r}",
+            why="nothing was graded, which must not look like full marks",
+            fix="name the folder that holds the students' folders, or another --student",
+        )
     students = len({handin.student for handin in found.handins})
     saw = f"{len(found.handins)} submissions of {students} students, told apart by"
     click.echo(f"{saw} --student {printable(found.pattern)!r}", err=True)
