@@ -86,14 +86,17 @@ def _grade_with_kills(folder: Path, out: Path, jobs: int, stop_at: int, kills: C
     draw, results = random.Random(stop_at), out / "results"
     command = [*COMMAND, str(folder), "--out", str(out), "--jobs", str(jobs), "--cell-limit", "20"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    next_kill = 0
     while process.poll() is None:
-        time.sleep(draw.uniform(0.3, 1) if IS_STAND_IN else draw.uniform(10, 30))
-        if results.exists() and len(os.listdir(results)) >= stop_at:
+        time.sleep(0.2)
+        num_results = len(os.listdir(results)) if results.exists() else 0
+        if num_results >= stop_at:
             process.kill()
             kills["course grade"] += 1
-        elif graders := _children(process):
+        elif num_results > next_kill and (graders := _children(process)):
             draw.choice(graders).kill()
             kills["grader"] += 1
+            next_kill = num_results + draw.randint(5, 40)
     process.wait()
 
 

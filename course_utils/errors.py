@@ -10,6 +10,7 @@ CourseError          base class: what was seen, why it matters, what to do
   ShapeMismatch      tensors whose shapes do not belong together
   IndexUnreachable   old versions are needed, and no package index answers
   Unsupported        something this machine or platform cannot do
+  FigureFault        a figure in which something cannot be read
   TrainingStopped    the guard ended a run that had become non-finite
   GraderFailed       the grader broke, not the submission; another try may succeed
 """
@@ -71,3 +72,7 @@ class TrainingStopped(CourseError):
 
 class GraderFailed(CourseError):
     """The grader broke, not the submission; another try may succeed."""
+
+
+class FigureFault(CourseError):
+    """A figure in which something cannot be read."""

@@ -6,8 +6,10 @@ from pathlib import Path
 import click
 import nbformat
 
+from course_utils import strict_figures
 from course_utils.commands.progress_line import ProgressLine
 from course_utils.errors import BadNotebook
+from course_utils.notebook.address import with_badges
 from course_utils.notebook.derive import is_same_lesson, is_untouched
 from course_utils.notebook.derive import solved_notebook as derive_solved
 from course_utils.notebook.derive import student_notebook as derive_student
@@ -58,6 +60,7 @@ def build(
         problems += found
         if check and not found and is_in_work(repository, stem):
             click.echo(f"notebooks/{stem}.ipynb is in work; the lesson's own cells are current")
+    problems += refresh_readme(repository, check=check)
     for problem in dict.fromkeys(problems):
         click.echo(problem, err=True)
     if problems:
@@ -78,6 +81,25 @@ def build_for_nbgrader(repository: Repository, lessons: tuple[str, ...], out: Pa
         notebook = nbgrader_notebook(load_source(repository.source_path(stem)))
         save(path := out / "source" / stem / f"{stem}.ipynb", f"{nbformat.writes(notebook)}\n")
         click.echo(path)
+
+
+def refresh_readme(repository: Repository, *, check: bool) -> list[str]:
+    """Put the badges that derive from the project's address into the README, or say it lacks them.
+
+    Raises:
+        NotSaved: the README could not be written.
+    """
+    path = repository.root / "README.md"
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    wanted = with_badges(text, repository.stems()[0])
+    if wanted == text:
+        return []
+    if not check:
+        save(path, wanted)
+        return []
+    return ["README.md is stale: run `course build`"]
 
 
 def build_lesson(repository: Repository, stem: str) -> list[str]:
@@ -125,7 +147,7 @@ def solve(repository: Repository, source: LessonSource):
             target=Path(scratch) / "target.ipynb",
             folder=repository.solutions,
             num_cells=len(notebook.cells),
-            env={ENV_NAME: str(Path(scratch) / "progress.json")},
+            env={ENV_NAME: str(Path(scratch) / "progress.json"), strict_figures.ENV_NAME: "1"},
         )
         write_notebook(job.source, notebook)
         [execution] = execute([job], LIMITS, progress.on_cell)
