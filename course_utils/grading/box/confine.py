@@ -84,9 +84,11 @@ def confine(bounds: Bounds, *, walls: bool, hidden: tuple[str, ...] = ()) -> Non
     Raises:
         OSError: the kernel refuses; the caller must not go on.
     """
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if walls:
         _own_namespaces()
+    os.setsid()  # kill(0) reaches a whole group, also across namespaces
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if walls:
         _own_files(bounds, hidden)
     _set_limits(bounds)
     if walls:
@@ -110,11 +112,11 @@ def _own_namespaces() -> None:
     first = os.fork()
     if first:
         _wait_for(first)
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _wait_for(first: int) -> None:
     """Stay outside as the one that can end it: with the first process all others end."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(first, signal.SIGKILL))
     for descriptor in range(3, 256):
         with contextlib.suppress(OSError):

@@ -33,7 +33,7 @@ class Warm:
     ) -> None:
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair()
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         descriptor = str(theirs.fileno())
         command = [
             *(walls(readable, scratch_mib=512) if kind.has_walls else ()),
@@ -91,9 +91,10 @@ class Warm:
         return line
 
     def _failed(self, why: str) -> GraderFailed:
-        self.close()
+        self._end()
         self._log.seek(0)
         said = self._log.read()[-2000:].decode(errors="replace").strip().splitlines()
+        self._log.close()
         return GraderFailed(
             f"a warm process of the grader does not answer: {why}",
             why="; ".join(said[-3:]) or "it said nothing",
@@ -102,6 +103,10 @@ class Warm:
 
     def close(self) -> None:
         """End it, and with it every worker that is left."""
+        self._end()
+        self._log.close()
+
+    def _end(self) -> None:
         self._control.close()  # it reads the end and returns
         try:
             self._process.wait(END_S)
@@ -114,4 +119,3 @@ class Warm:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-        self._log.close()

@@ -100,18 +100,19 @@ def _bytes(path: Path) -> Tensor:
 class _Results(Decoder):
     """What a call gave back, with its tensors in the judge's graph."""
 
-    def __init__(self, tensors: list[Tensor], worker: "Worker", sent: _Arguments, graph) -> None:
+    def __init__(self, tensors: list, worker: "Worker", known: list, modules: list, graph) -> None:
         super().__init__(tensors)
-        self._worker, self._sent, self._graph = worker, sent, graph
+        self._worker, self._known, self._modules = worker, known, modules
+        self._graph = graph
 
     def special(self, kind: str, data: dict) -> object:
         if kind == "argument":
-            return self._sent.known[int_of(data, "at", len(self._sent.known))]
+            return self._known[int_of(data, "at", len(self._known))]
         if kind == "alias":
-            known = self._sent.known[int_of(data, "at", len(self._sent.known))]
+            known = self._known[int_of(data, "at", len(self._known))]
             return known.detach().view_as(known)
         if kind == "module":
-            return self._sent.modules[int_of(data, "at", len(self._sent.modules))]
+            return self._modules[int_of(data, "at", len(self._modules))]
         if kind == "tensor":
             return self._tensor_of(data)
         if kind == "function":
@@ -184,7 +185,7 @@ class Worker:
         data, tensors = self._ask({"do": "answer", "name": name})
         if data.get("missing") is True:
             return False, None
-        return True, _Results(tensors, self, _Arguments(), ()).decode(data.get("value"))
+        return True, _Results(tensors, self, [], [], ()).decode(data.get("value"))
 
     def function(self, number: int, name: str) -> Callable:
         """A function that calls the student's."""
@@ -231,7 +232,8 @@ class Worker:
             mode.names.update(self.identifiers, map(str, _list_of(data, "operations")))
         if "error" in data:
             raise _exception(_checked_error(data["error"]))
-        results = _Results(tensors, self, sent, self._graph(data, tensors, known))
+        graph = self._graph(data, tensors, known)
+        results = _Results(tensors, self, known.tensors, sent.modules, graph)
         if "args" in data:
             _refill((args, kwargs), results.decode(data["args"]))
         return results.decode(data.get("value"))

@@ -1,9 +1,10 @@
 """Values as JSON and tensors, and back: plain ones here, all others by what each side adds.
 
-Only exact builtin types travel as such; what merely claims to be one travels as its name.
+What is derived from a builtin type travels as that; what merely claims to be one, as its name.
 """
 
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 
 import torch
@@ -31,7 +32,7 @@ class Opaque:
 
 def opaque(type_name: str, text: str) -> Opaque:
     """A stand-in whose type has the name of the original's."""
-    return type(type_name, (Opaque,), {})(text)
+    return type(type_name.replace("\0", ""), (Opaque,), {})(text)
 
 
 class Encoder:
@@ -50,21 +51,24 @@ class Encoder:
         if depth > MAX_DEPTH:
             return self.other(value)
         for name, sequence in SEQUENCES.items():
-            if kind is sequence or (sequence is tuple and kind is torch.Size):
-                return {"is": name, "of": [self.encode(item, depth + 1) for item in value]}
-        if kind is dict:
-            pairs = [
-                [self.encode(k, depth + 1), self.encode(v, depth + 1)] for k, v in value.items()
-            ]
-            return {"is": "dict", "of": pairs}
+            if isinstance(value, sequence):
+                items = list(sequence.__iter__(value))
+                return {"is": name, "of": [self.encode(item, depth + 1) for item in items]}
+        if isinstance(value, dict):
+            pairs = dict.items(value)
+            return {
+                "is": "dict",
+                "of": [[self.encode(k, depth + 1), self.encode(v, depth + 1)] for k, v in pairs],
+            }
         if kind is torch.dtype:
             return {"is": "dtype", "name": str(value).removeprefix("torch.")}
         if kind in NUMBERS.values():
             return {"is": kind.__name__, "text": str(value)}
         if value is TODO:
             return {"is": "todo"}
-        if isinstance(value, (float, int)) and not isinstance(value, bool):
-            return kind.__mro__[-2](value)  # numpy's float64 is a float
+        for plain in (str, float, int):
+            if isinstance(value, plain) and not isinstance(value, Enum):
+                return self.encode(plain(value), depth + 1)  # numpy's float64 is a float
         return self.tensor(value) if isinstance(value, torch.Tensor) else self.other(value)
 
     def add(self, tensor: torch.Tensor) -> int:
@@ -142,7 +146,7 @@ class Decoder:
 
 
 def _number(kind: type, text: str) -> object:
-    if len(text) > 200:
+    if len(text) > 10_000:
         raise BadMessage("a number that is too long")
     try:
         return kind(text)
