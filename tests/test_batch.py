@@ -195,6 +195,19 @@ def test_a_full_disk_ends_the_batch_and_says_what_is_kept(course, folder, tmp_pa
     assert cli("grade", folder, "--out", out).exit_code == 0
 
 
+def test_a_folder_that_cannot_be_written_to_is_said_before_anything_is_graded(folder, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    result = cli("grade", folder, "--out", tmp_path / "file")
+    assert result.exit_code == 2 and "nothing can be written into" in result.stderr
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_files_that_cannot_be_written_are_no_fault_of_a_student(folder, tmp_path):
+    (tmp_path / "out" / "grades.csv").mkdir(parents=True)
+    result = cli("grade", folder, "--out", tmp_path / "out")
+    assert result.exit_code == 3 and "6 of 6 results are kept" in result.stderr
+
+
 def test_shards_into_one_folder_make_the_same_files_as_one_call(course, tmp_path):
     random_class(tmp_path / "class", partial(notebook, course), size=20, seed=1)
     for part in range(1, 4):

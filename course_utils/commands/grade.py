@@ -85,9 +85,7 @@ def grade(
             click.echo(f"Results are kept in {out}", err=True)
         shown = _Shown(len(handins), is_class=is_class)
         with batch.locked(out, part):
-            records = _grade(handins, out, settings, runner, shown)
-            if is_class and not part:
-                outcome_files.save_all(records, out)
+            records = _grade(handins, out, settings, runner, shown, is_whole=is_class and not part)
     click.echo(_total(records))
     for name, write in WRITERS.items():
         if targets[name]:
@@ -161,14 +159,17 @@ def _runner(dask: str | None, jobs: int) -> batch.Runner:
     return on_dask(dask)
 
 
-def _grade(handins, out, settings, runner, shown) -> list[Record]:
-    """All results.
+def _grade(handins, out, settings, runner, shown, *, is_whole: bool) -> list[Record]:
+    """All results; those of a whole class are written for Moodle, programs and students, too.
 
     Raises:
         click.exceptions.Exit: it was stopped, or the disk is full; what was finished is kept.
     """
     try:
-        return batch.grade_all(handins, Store(out), settings, runner, shown)
+        records = batch.grade_all(handins, Store(out), settings, runner, shown)
+        if is_whole:
+            outcome_files.save_all(records, out)
+        return records
     except (NotSaved, KeyboardInterrupt) as error:
         shown.clear()
         if isinstance(error, NotSaved):

@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 import course_utils
-from course_utils.errors import BadNotebook, BadRequest
+from course_utils.errors import BadNotebook, BadRequest, NotSaved
 from course_utils.grading.intake import Handin
 from course_utils.grading.printable import printable
 from course_utils.grading.result import (
@@ -147,16 +147,23 @@ def locked(out: Path, part: str) -> FileLock:
 
     Raises:
         BadRequest: another one is at it.
+        NotSaved: nothing can be written there.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(out / f".grading{part}.lock")
     try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(out / f".grading{part}.lock")
         lock.acquire(timeout=0)
     except Timeout as error:
         raise BadRequest(
             f"another `course grade` is writing into {out}",
             why="two at once would do the same work twice",
             fix="wait for its end, or name another --out",
+        ) from error
+    except OSError as error:
+        raise NotSaved(
+            f"nothing can be written into {out}: {error.strerror or error}",
+            why="the results are kept there",
+            fix="name a folder of yours with --out",
         ) from error
     return lock
 
