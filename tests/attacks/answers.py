@@ -181,12 +181,14 @@ worked = any(n.startswith("course_utils.exercises.lesson") for n in sys.modules)
     ),
     returns(
         "a tuple that equals everything",
-        "class Same(tuple):\n    def __eq__(self, other): return True\n    __hash__ = tuple.__hash__",
+        "class Same(tuple):\n    def __eq__(self, other): return True\n"
+        "    __hash__ = tuple.__hash__",
         "Same()",
     ),
     returns(
         "an object that unpickles itself",
-        "import os\nclass Bomb:\n    def __reduce__(self): return os.system, ('touch {canary}/bomb',)",
+        "import os\nclass Bomb:\n"
+        "    def __reduce__(self): return os.system, ('touch {canary}/bomb',)",
         "Bomb()",
     ),
     Attack(
@@ -256,7 +258,8 @@ worked = any(n.startswith("course_utils.exercises.lesson") for n in sys.modules)
     found("a file in memory", "import os\nos.memfd_create('x')\nworked = True"),
     found(
         "a disk full",
-        "with open('/tmp/large', 'wb') as f:\n    for _ in range(300): f.write(bytes(2**20))\nworked = True",
+        "with open('/tmp/large', 'wb') as f:\n"
+        "    for _ in range(300): f.write(bytes(2**20))\nworked = True",
     ),
     Attack(
         "prints without end",
@@ -280,11 +283,13 @@ worked = any(n.startswith("course_utils.exercises.lesson") for n in sys.modules)
     found("shared memory by name", "open('/dev/shm/mine', 'w').close()\nworked = True"),
     found(
         "something for the next student",
-        "import pathlib\nold = pathlib.Path('/tmp/from-before')\nworked = old.exists()\nold.touch()",
+        "import pathlib\nold = pathlib.Path('/tmp/from-before')\nworked = old.exists()\n"
+        "old.touch()",
     ),
     found(
         "what the one before has left",
-        "import pathlib\nold = pathlib.Path('/tmp/from-before')\nworked = old.exists()\nold.touch()",
+        "import pathlib\nold = pathlib.Path('/tmp/from-before')\nworked = old.exists()\n"
+        "old.touch()",
     ),
     found("the grader's environment", "import os\nworked = 'GRADER_SECRET' in os.environ"),
     found(

@@ -92,7 +92,7 @@ def python(module: str, *arguments: str) -> list[str]:
 
 
 def environment(*path: Path) -> dict[str, str]:
-    """Nothing of the grader's own: where modules are, one thread, no downloads, a home in memory."""
+    """Nothing of the grader's own: where modules are, one thread, no downloads, a scratch home."""
     return {
         "PATH": "/usr/bin:/bin",
         "HOME": "/tmp",

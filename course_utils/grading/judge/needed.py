@@ -1,7 +1,7 @@
 """Which cells an answer needs, by the names they bind and use. Runs nothing.
 
-A guess that is wrong costs time or a second try, never points: where a name turns out to be missing,
-every cell above the check is run.
+A guess that is wrong costs time or a second try, never points: where a name turns out to be
+missing, every cell above the check is run.
 """
 
 import ast
@@ -181,7 +181,7 @@ def _binds(node: ast.stmt) -> set[str]:
 
 
 def _changes(node: ast.stmt) -> set[str]:
-    """Names of what is changed in place: `a.b = c`, `a[b] = c`, `a.append(b)` on a line of its own."""
+    """Names changed in place: `a.b = c`, `a[b] = c`, `a.append(b)` on a line of its own."""
     if isinstance(node, DEFINITIONS):
         return set()
     stored = {

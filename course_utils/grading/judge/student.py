@@ -3,7 +3,6 @@
 Holds no right answer and decides nothing; whatever it says is checked on the other side.
 """
 
-import builtins
 import contextlib
 import gc
 import io
@@ -11,18 +10,25 @@ import os
 import socket
 import sys
 import tempfile
-import warnings
 from collections import OrderedDict
-from pathlib import Path
 
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 from torch import Tensor
 
-from course_utils.exercises import calls
 from course_utils.fingerprint import fingerprint
 from course_utils.grading.box import confine, zygote
 from course_utils.grading.judge import mirror
+from course_utils.grading.judge.call import (
+    Call,
+    error_as_data,
+    exception_of,
+    modes_of,
+    saving,
+    watched,
+    without_leaves,
+)
+from course_utils.grading.judge.given import Arguments, OfModule, Results, folders
 from course_utils.grading.judge.values import Decoder, Encoder
 from course_utils.grading.judge.wire import BadMessage, Gone, receive, send
 from course_utils.quiet import quiet_libraries
@@ -48,174 +54,6 @@ class Printed(io.TextIOBase):
 
     def writable(self) -> bool:
         return True
-
-
-class _Arguments(Decoder):
-    """The judge's values: tensors with their graph's kind, callbacks, modules, folders."""
-
-    def __init__(self, tensors: list[Tensor], worker: "Student", modules: list) -> None:
-        super().__init__(tensors)
-        self._worker, self._modules = worker, modules
-        self.known: list[Tensor] = []  # in the order of the judge
-        self.folders: dict[str, Path] = {}
-        self._leaves: dict[int, Tensor] = {}
-
-    def special(self, kind: str, data: dict) -> object:
-        if kind == "argument":
-            return self.known[data["at"]]
-        if kind == "tensor":
-            return self._tensor_of(data)
-        if kind == "module":
-            return self._modules[data["at"]]
-        if kind == "callback":
-            return self._worker.callback(data["id"])
-        if kind == "folder":
-            return str(self._folder(data))
-        return super().special(kind, data)
-
-    def _tensor_of(self, data: dict) -> Tensor:
-        value = self.tensor(data["at"]).clone()
-        if data["param"]:
-            value = torch.nn.Parameter(value, requires_grad=data["grad"])
-        elif data["grad"]:
-            value.requires_grad_()
-        if data["of_grad"] is not None:
-            value.grad = self.tensor(data["of_grad"]).clone()
-        self.known.append(value)
-        return value
-
-    def _folder(self, data: dict) -> Path:
-        folder = Path(tempfile.mkdtemp())
-        self.folders[data["name"]] = folder
-        for name, at in data["files"].items():
-            (folder / name).write_bytes(self.tensor(at).numpy().tobytes())
-        return folder
-
-
-class _Results(Encoder):
-    """The student's values; functions and modules are kept here and go by number."""
-
-    def __init__(self, worker: "Student", call: "Call | None" = None) -> None:
-        super().__init__()
-        self._worker, self._call = worker, call
-        self.outputs: list[int] = []  # numbers of the tensors that have a graph
-
-    def tensor(self, value: Tensor) -> object:
-        if type(value) not in (Tensor, torch.nn.Parameter):
-            return super().other(value)
-        for at, known in enumerate(self._call.known if self._call else ()):
-            if value is known:
-                return {"is": "argument", "at": at}
-            same = value.numel() and value.data_ptr() == known.data_ptr()
-            if same and not value.requires_grad and value.shape == known.shape:
-                return {"is": "alias", "at": at}
-        at, out = self.add(value), None
-        if value.requires_grad and not value.is_leaf and self._call:
-            out = self._call.add_output(value)
-            self.outputs.append(at)
-        return {
-            "is": "tensor",
-            "at": at,
-            "grad": bool(value.requires_grad),
-            "out": out,
-            "param": isinstance(value, torch.nn.Parameter),
-        }
-
-    def other(self, value: object) -> object:
-        if isinstance(value, torch.nn.Module):
-            for at, module in enumerate(self._call.modules if self._call else ()):
-                if value is module:
-                    return {"is": "module", "at": at}
-            if self._call:
-                return self._module(value)
-        if callable(value):
-            name = str(getattr(value, "__name__", type(value).__name__))[:100]
-            return {"is": "function", "id": self._worker.keep(value), "name": name}
-        return super().other(value)
-
-    def _module(self, value: torch.nn.Module) -> dict:
-        """A module that the student made: its weights travel, its forward stays here."""
-        names = {name: weight for name, weight in value.named_parameters()}
-        weights = [
-            {"name": name, "at": self.add(weight), "grad": weight.requires_grad}
-            for name, weight in names.items()
-        ]
-        number = self._worker.keep(_OfModule(value, list(names.values())))
-        return {
-            "is": "new module",
-            "id": number,
-            "type": type(value).__name__,
-            "training": value.training,
-            "weights": weights,
-        }
-
-
-class _OfModule:
-    """A student's module as a function whose further inputs are its weights."""
-
-    def __init__(self, module: torch.nn.Module, weights: list[Tensor]) -> None:
-        self.module, self.weights = module, weights
-
-    def __call__(self, *args, **kwargs):
-        return self.module(*args, **kwargs)
-
-
-class Call:
-    """One call: what it was given, what it looked like before, and its graph."""
-
-    def __init__(self, args: tuple, kwargs: dict, modules: list, known: list[Tensor]) -> None:
-        self.args, self.kwargs, self.modules = args, kwargs, modules
-        self.known, self.outputs = known, []
-        self._look()
-
-    def add_output(self, value: Tensor) -> int:
-        self.outputs.append(value)
-        return len(self.outputs) - 1
-
-    def _look(self) -> None:
-        self._bytes = [tensor.detach().clone() for tensor in self.known]
-        self._grads = [None if t.grad is None else t.grad.clone() for t in map(_leaf, self.known)]
-        self._state = mirror.describe(self.modules, self.known, lambda tensor: 0)
-
-    def changes(self, encoder: Encoder) -> dict:
-        """What is different from the last look, for the judge."""
-        new: list[Tensor] = []
-
-        def add(tensor: Tensor) -> int:
-            new.append(tensor)
-            return encoder.add(tensor)
-
-        state = mirror.describe(self.modules, self.known, add)
-        changed = [
-            [at, encoder.add(tensor)]
-            for at, (tensor, before) in enumerate(zip(self.known, self._bytes, strict=True))
-            if not _same(tensor, before)
-        ]
-        grads = [
-            [at, None if tensor.grad is None else encoder.add(tensor.grad)]
-            for at, (tensor, before) in enumerate(zip(self.known, self._grads, strict=True))
-            if tensor.is_leaf and not _same(tensor.grad, before)
-        ]
-        answer = {"changed": changed, "grads": grads}
-        if new or state != self._state:
-            answer["state"] = state
-        self.known += new
-        self._look()
-        return answer
-
-
-def _leaf(tensor: Tensor) -> Tensor:
-    return tensor if tensor.is_leaf else tensor.detach()
-
-
-def _same(one: Tensor | None, other: Tensor | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    kinds = [torch.empty(t.shape, dtype=t.dtype).copy_(t.detach()) for t in (one, other)]
-    one, other = (t.reshape(-1).view(torch.uint8) if t.numel() else t for t in kinds)
-    return torch.equal(one, other)
 
 
 class Student:
@@ -250,24 +88,24 @@ class Student:
         for cell in request["cells"]:
             done = self._shell.run_cell(cell, store_history=False)
             error = done.error_before_exec or done.error_in_exec
-            errors.append(None if error is None else _error(error))
+            errors.append(None if error is None else error_as_data(error))
         return {"errors": errors}, Encoder()
 
     def _answer(self, request: dict, _tensors: list) -> tuple[dict, Encoder]:
-        encoder, names = _Results(self), self._shell.user_ns
+        encoder, names = Results(self), self._shell.user_ns
         if request["name"] not in names:
             return {"missing": True}, encoder
         return {"value": encoder.encode(names[request["name"]])}, encoder
 
     def _call(self, request: dict, tensors: list[Tensor]) -> tuple[dict, Encoder]:
         modules = mirror.unpickled(tensors[request["modules"]]) if "modules" in request else []
-        decoder = _Arguments(tensors, self, modules)
+        decoder = Arguments(tensors, self, modules)
         args, kwargs = decoder.decode(request["args"]), decoder.decode(request["kwargs"])
         of_modules = mirror.tensors_of(modules)
         for at, number in request.get("grads", ()):
             of_modules[at].grad = tensors[number].clone()
         function = self._kept[request["function"]]
-        own = function.weights if isinstance(function, _OfModule) else []
+        own = function.weights if isinstance(function, OfModule) else []
         call = Call(args, kwargs, modules, [*decoder.known, *of_modules, *own])
         before = self._as_json(call)
         if "rng" in request:
@@ -275,30 +113,30 @@ class Student:
         saved: list[tuple[int, ...]] = []
         data: dict = {}
         try:
-            with _modes(request["modes"]), _saving(saved, request.get("saved", False)):
-                given = _without_leaves(args, request["not_leaves"], decoder.known)
+            with modes_of(request["modes"]), saving(saved, request.get("saved", False)):
+                given = without_leaves(args, request["not_leaves"], decoder.known)
                 if request.get("watch"):
-                    result, data["operations"] = _watched(function, given, kwargs)
+                    result, data["operations"] = watched(function, given, kwargs)
                 else:
                     result = function(*given, **kwargs)
-            encoder = _Results(self, call)
+            encoder = Results(self, call.known, call.modules)
             data["value"] = encoder.encode(result)
-            data["outputs"] = encoder.outputs
+            data["outputs"], call.outputs = encoder.numbers, encoder.outputs
         except (Gone, BadMessage):
             raise
         except BaseException as error:
-            encoder = _Results(self, call)
-            data["error"] = _error(error)
+            encoder = Results(self, call.known, call.modules)
+            data["error"] = error_as_data(error)
         gc.collect(0)
         data |= call.changes(encoder) | {"saved": saved[:MAX_SAVED]}
         if self._as_json(call) != before:
-            after = _Results(self, call)
+            after = Results(self, call.known, call.modules)
             after.tensors = encoder.tensors
             data["args"] = after.encode((args, kwargs))
         if "rng" in request and not torch.equal(torch.get_rng_state(), tensors[request["rng"]]):
             data["rng"] = encoder.add(torch.get_rng_state())
         if decoder.folders:
-            data["folders"] = _folders(decoder, encoder)
+            data["folders"] = folders(decoder, encoder)
         data["call"] = self._remember(call)
         return data, encoder
 
@@ -312,10 +150,8 @@ class Student:
 
     def _as_json(self, call: Call) -> object:
         """The arguments' containers, with tensors by their place."""
-        fake = Call.__new__(Call)
-        fake.known, fake.modules, fake.outputs = call.known, call.modules, []
-        fake.add_output = lambda value: None
-        return _Results(self, fake).encode((call.args, call.kwargs))
+        encoder = Results(self, call.known, call.modules)
+        return encoder.encode((call.args, call.kwargs))
 
     def _vjp(self, request: dict, tensors: list[Tensor]) -> tuple[dict, Encoder]:
         encoder = Encoder()
@@ -333,98 +169,23 @@ class Student:
         except (Gone, BadMessage):
             raise
         except BaseException as error:
-            data = {"error": _error(error)}
+            data = {"error": error_as_data(error)}
         for leaf, grad in zip(leaves, before, strict=True):
             leaf.grad = grad
         return data | call.changes(encoder), encoder
 
     def callback(self, number: int):
         def ask(*args):
-            encoder = _Results(self)
+            encoder = Results(self)
             send(self._judge, {"callback": number, "args": encoder.encode(args)}, encoder.tensors)
             reply, tensors = receive(self._judge)
             if "abort" in reply:
                 raise Aborted
             if "error" in reply:
-                raise _exception(reply["error"])
+                raise exception_of(reply["error"])
             return Decoder(tensors).decode(reply["value"])
 
         return ask
-
-
-def _without_leaves(args: tuple, numbers: list[int], known: list[Tensor]) -> tuple:
-    """The arguments, in which what is no leaf at the judge's is none here."""
-    inner = {id(known[n]): known[n].clone() for n in numbers}
-    return tuple(inner.get(id(value), value) for value in args) if inner else args
-
-
-def _folders(decoder: _Arguments, encoder: Encoder) -> dict:
-    return {
-        name: {
-            path.name: encoder.add(_bytes(path.read_bytes()))
-            for path in sorted(folder.iterdir())
-            if path.is_file()
-        }
-        for name, folder in decoder.folders.items()
-    }
-
-
-def _bytes(data: bytes) -> Tensor:
-    return torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[: len(data)]
-
-
-@contextlib.contextmanager
-def _modes(modes: dict):
-    dtype = getattr(torch, modes["autocast"]) if modes["autocast"] else torch.bfloat16
-    with (
-        torch.set_grad_enabled(modes["grad"]),
-        torch.autocast("cpu", dtype=dtype, enabled=bool(modes["autocast"])),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        yield
-
-
-def _saving(saved: list, is_asked: bool):
-    if not is_asked:
-        return contextlib.nullcontext()
-
-    def pack(tensor: Tensor) -> Tensor:
-        saved.append(tuple(tensor.shape))
-        return tensor
-
-    return torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
-
-
-def _watched(function, args: tuple, kwargs: dict) -> tuple[object, list[str]]:
-    """The result, and the names of what was run for it."""
-    results = []
-    with calls.python_calls() as called:
-        names = calls.operations(lambda: results.append(function(*args, **kwargs)))
-    return results[0], sorted(names | called)
-
-
-def _error(error: BaseException) -> dict:
-    args = [a for a in error.args if type(a) in (str, int, float, bool, type(None))]
-    try:
-        text = str(error)[:2000]
-    except BaseException:
-        text = "an error that cannot show itself"
-    line, walk = 0, error.__traceback__
-    while walk is not None:
-        if "<ipython-input" in walk.tb_frame.f_code.co_filename or "ipykernel" in (
-            walk.tb_frame.f_code.co_filename
-        ):
-            line = walk.tb_lineno
-        walk = walk.tb_next
-    plain = args if len(args) == len(error.args) else None
-    return {"type": type(error).__name__[:100], "text": text, "args": plain, "line": line}
-
-
-def _exception(data: dict) -> BaseException:
-    kind = getattr(builtins, data["type"], None)
-    is_one = isinstance(kind, type) and issubclass(kind, Exception)
-    return kind(data["text"]) if is_one else Exception(data["text"])
 
 
 def make_shell() -> InteractiveShell:
