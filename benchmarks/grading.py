@@ -30,7 +30,9 @@ import classes  # noqa: E402  the class that the tests draw, too
 IS_STAND_IN = "--stand-in" in sys.argv
 REAL = (sys.executable, "-c", "from course_utils.commands import main; main()")
 COMMAND = (*(classes.COURSE if IS_STAND_IN else REAL), "grade")
-STUB, RIGHT = "return TODO  # your code instead of this line", "return a / 2 + b / 2"
+STUB = "return TODO  # your code instead of this line"
+RIGHT = "return ((a.float() + b.float()) / 2).to(a.dtype)"
+GRADER = ("course_utils.grading.worker", classes.FAKE_GRADER[1])  # in its command line
 # What stands in a cell of its own: each costs that student alone.
 REAL_FAULTS = dict.fromkeys(
     (
@@ -85,7 +87,8 @@ def faulty(size: int, jobs: int = 2) -> Table:
 def _grade_with_kills(folder: Path, out: Path, jobs: int, stop_at: int, kills: Counter) -> None:
     draw, results = random.Random(stop_at), out / "results"
     command = [*COMMAND, str(folder), "--out", str(out), "--jobs", str(jobs), "--cell-limit", "20"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    log = (out.with_name("log")).open("w")
+    process = subprocess.Popen(command, stdout=log, stderr=log)
     next_kill = 0
     while process.poll() is None:
         time.sleep(0.2)
@@ -93,16 +96,19 @@ def _grade_with_kills(folder: Path, out: Path, jobs: int, stop_at: int, kills: C
         if num_results >= stop_at:
             process.kill()
             kills["course grade"] += 1
-        elif num_results > next_kill and (graders := _children(process)):
+            break
+        elif num_results > next_kill and (graders := _graders(process)):
             draw.choice(graders).kill()
             kills["grader"] += 1
             next_kill = num_results + draw.randint(5, 40)
-    process.wait()
+    if process.wait() not in (-9, 0, 1, 2, 3):
+        raise AssertionError(out.with_name("log").read_text()[-2000:])
 
 
-def _children(process: subprocess.Popen) -> list[psutil.Process]:
+def _graders(process: subprocess.Popen) -> list[psutil.Process]:
     try:
-        return psutil.Process(process.pid).children()
+        children = psutil.Process(process.pid).children()
+        return [child for child in children if set(GRADER) & set(child.cmdline())]
     except psutil.Error:
         return []
 
