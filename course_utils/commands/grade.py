@@ -219,11 +219,9 @@ def full(record: Record) -> str:
         points = f"{score.points} of {score.of}"
         rows.append((score.exercise, score.title, score.outcome, points))
         rows += [("", detail, "", "") for detail in score.details]
-    columns, headline = (
-        ("exercise", "title", "outcome", "points"),
-        f"{record.path}: {_brief(record)}",
-    )
-    return Table(columns=columns, rows=rows, title=headline, notes=scores.notes).text()
+    columns = ("exercise", "title", "outcome", "points")
+    table = Table(columns=columns, rows=rows, notes=scores.notes).text()
+    return f"{record.path}: {_brief(record)}\n{table}"
 
 
 def _total(records: list[Record]) -> str:
