@@ -87,10 +87,11 @@ def confine(bounds: Bounds, *, walls: bool, hidden: tuple[str, ...] = ()) -> Non
     if walls:
         _own_namespaces()
     os.setsid()  # kill(0) reaches a whole group, also across namespaces
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if sys.platform == "linux":
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if walls:
         _own_files(bounds, hidden)
-    _set_limits(bounds)
+    set_limits(bounds)
     if walls:
         _give_up_rights()
         _filter_system_calls()
@@ -137,12 +138,13 @@ def _own_files(bounds: Bounds, hidden: tuple[str, ...]) -> None:
     os.chdir(SCRATCH)
 
 
-def _set_limits(bounds: Bounds) -> None:
-    data, mapped = _in_use()
-    room = bounds.memory_mib * MIB
-    limits = {
-        resource.RLIMIT_DATA: data + room,
-        resource.RLIMIT_AS: mapped + 2 * room,
+def set_limits(bounds: Bounds) -> None:
+    """Bound this process, and what it starts, by the kernel's own counters."""
+    room, of_memory = bounds.memory_mib * MIB, {}
+    if IN_USE is not None:
+        data, mapped = IN_USE
+        of_memory = {resource.RLIMIT_DATA: data + room, resource.RLIMIT_AS: mapped + 2 * room}
+    limits = of_memory | {
         resource.RLIMIT_CPU: bounds.cpu_s,
         resource.RLIMIT_FSIZE: bounds.disk_mib * MIB,
         resource.RLIMIT_NOFILE: bounds.num_files,
@@ -153,17 +155,15 @@ def _set_limits(bounds: Bounds) -> None:
         resource.setrlimit(kind, (limit, limit))
 
 
-def _in_use() -> tuple[int, int]:
-    """Bytes of data and of address space that this process holds, read when it was warm."""
-    return IN_USE
-
-
-IN_USE = (0, 0)
+# Bytes of data and of address space that this process held when it was warm.
+IN_USE: tuple[int, int] | None = None
 
 
 def remember_use() -> None:
-    """Note what this process holds; asked before /proc is hidden."""
+    """Note what this process holds, where the system tells; asked before /proc is hidden."""
     global IN_USE
+    if sys.platform != "linux":
+        return
     status = Path("/proc/self/status").read_text()
     sizes = dict(line.split(":", 1) for line in status.splitlines())
     IN_USE = tuple(1024 * int(sizes[name].split()[0]) for name in ("VmData", "VmSize"))

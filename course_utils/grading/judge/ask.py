@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from course_utils.errors import GraderFailed
+from course_utils.errors import GraderFailed, Unsupported
 from course_utils.grading.box.kind import PACKAGE, Kind
 from course_utils.grading.box.lines import Ended, hear, tell
 from course_utils.grading.box.stripped import strip
@@ -32,6 +32,12 @@ class Box:
     """
 
     def __init__(self, number: str, reads: dict[str, str], kind: Kind) -> None:
+        if not hasattr(socket, "send_fds"):
+            raise Unsupported(
+                "this system cannot hand sockets from one process to another",
+                why="the judge and the student's code are processes of their own",
+                fix="grade on Linux or macOS; on Windows, in WSL",
+            )
         self._kind = kind
         self._folder = tempfile.TemporaryDirectory(prefix="course-box-")
         stripped = strip(Path(self._folder.name))

@@ -17,7 +17,7 @@ from course_utils.checking import Outcome
 from course_utils.contained import AnswerEnded
 from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson
-from course_utils.grading.box import zygote
+from course_utils.grading.box import confine, zygote
 from course_utils.grading.box.lines import hear, tell
 from course_utils.grading.judge import inside, needed
 from course_utils.grading.judge.how import DATA, INSIDE, how
@@ -27,6 +27,8 @@ from course_utils.quiet import quiet_libraries
 from course_utils.time_limit import TimeLimitReached, time_limit
 
 NOT_GRADED = "not graded"
+# It trains with an answer's settings, so it is bounded, too.
+BOUNDS = confine.Bounds(memory_mib=3072, cpu_s=1800, disk_mib=512, num_files=512)
 
 
 class Judge:
@@ -147,6 +149,8 @@ def main() -> None:
 
     def child(request: dict, sockets: list[socket.socket]) -> None:
         [grader] = sockets
+        confine.remember_use()
+        confine.set_limits(BOUNDS)
         job, _ = hear(grader)
         Judge(grader, lesson, job).go_through(job["exercises"])
 

@@ -194,7 +194,7 @@ def make_shell() -> InteractiveShell:
 
     config = Config()
     config.HistoryManager.enabled = False
-    config.InteractiveShell.colors = "NoColor"
+    config.InteractiveShell.colors = "nocolor"
     shell = InteractiveShell.instance(config=config)
     shell.display_formatter.active_types = ["text/plain"]
     return shell
