@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import struct
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
