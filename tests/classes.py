@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from attacks import notebooks
@@ -40,22 +41,35 @@ def hand_in(path: Path, data: dict) -> None:
     path.write_text(json.dumps(data))
 
 
-def random_class(course, folder: Path, *, size: int, seed: int) -> dict[str, str]:
-    """`size` students, a third of them with a fault; returns the kind of result each must get."""
+def random_class(
+    folder: Path,
+    make: Callable[..., dict],
+    *,
+    size: int,
+    seed: int,
+    faults: dict[str, str] = FAULTS,
+    max_right: int = 2,
+) -> dict[str, str]:
+    """`size` students, a third of them with a fault; returns the kind of result each must get.
+
+    Args:
+        make: makes a notebook with `right` right answers and the cell `added`.
+        faults: cells that a submission may have, with the kind of result each leads to.
+    """
     draw, wanted = random.Random(seed), {}
     for number in range(size):
         student, kind = f"s{number:04d}", draw.random()
-        path = folder / student / "90_fake.ipynb"
+        path = folder / student / "n.ipynb"
         if kind < 0.1:
-            fault = draw.choice(list(FAULTS))
-            hand_in(path, notebook(course, added=fault))
-            wanted[student] = FAULTS[fault]
+            fault = draw.choice(list(faults))
+            hand_in(path, make(added=fault))
+            wanted[student] = faults[fault]
         elif kind < 0.33:
             attack = draw.choice(ATTACKS)
             path.parent.mkdir(parents=True)
-            attack.write(path, notebook(course))
+            attack.write(path, make())
             wanted[student] = notebooks.CANNOT if attack.points is None else "grade"
         else:
-            hand_in(path, notebook(course, right=draw.randrange(3)))
+            hand_in(path, make(right=draw.randint(0, max_right)))
             wanted[student] = "grade"
     return wanted

@@ -4,4 +4,7 @@ from fake_course import FAKE_GRADER
 
 from course_utils.grading import worker
 
-worker.COMMAND = FAKE_GRADER
+
+def dask_setup(_dask_worker) -> None:
+    """Called by `dask worker --preload fake_on_dask`."""
+    worker.COMMAND = FAKE_GRADER

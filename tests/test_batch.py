@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import psutil
 import pytest
@@ -14,6 +16,7 @@ from fake_course import FAKE_GRADER, FIXTURES, cli
 
 from course_utils.grading import batch, worker
 from course_utils.grading.result import GraderFailed, load
+from course_utils.saving import new_folder
 
 lessons_90_and_91, unbuilt, course = FIXTURES
 WAIT_S = 30
@@ -46,7 +49,7 @@ def kinds(out) -> dict[str, str]:
 
 
 def test_a_random_class_with_faults_gets_one_right_result_each(course, tmp_path):
-    wanted = random_class(course, tmp_path / "class", size=60, seed=0)
+    wanted = random_class(tmp_path / "class", partial(notebook, course), size=60, seed=0)
     result = cli("grade", tmp_path / "class", "--out", tmp_path / "out", "--jobs", 2)
     assert kinds(tmp_path / "out") == wanted
     assert set(wanted.values()) == {"grade", "cannot be graded", "the grader failed"}
@@ -83,6 +86,21 @@ def test_a_hanging_grader_is_a_failure_of_the_grader_and_the_others_go_on(
     hand_in(folder / "s0" / "n.ipynb", notebook(course, added="# HANG"))
     result = cli("grade", folder, "--out", tmp_path / "out", "--limit", 1)
     assert result.exit_code == 3 and "20 of 20 points; 1 failed here" in result.stdout
+
+
+def test_a_notebook_that_names_no_lesson_is_graded_as_the_one_that_is_given(
+    course, folder, tmp_path
+):
+    stripped = notebook(course)
+    del stripped["metadata"]["course"]
+    hand_in(folder / "s5" / "n.ipynb", stripped)
+    command = ("grade", folder, "--out", tmp_path / "out")
+    result = cli(*command)
+    assert result.exit_code == 2 and "name the lesson with --lesson" in str(kept(tmp_path / "out"))
+    assert "Total: 20 of 20 points; 1 cannot be graded" in result.stdout
+    again = cli(*command, "--lesson", "90")
+    assert again.exit_code == 0 and "Total: 24 of 24 points" in again.stdout
+    assert cli(*command, "--lesson", "92").exit_code == 2
 
 
 def test_a_file_that_changed_is_graded_again_and_nothing_else(course, folder, tmp_path):
@@ -177,8 +195,21 @@ def test_a_full_disk_ends_the_batch_and_says_what_is_kept(course, folder, tmp_pa
     assert cli("grade", folder, "--out", out).exit_code == 0
 
 
+def test_a_folder_that_cannot_be_written_to_is_said_before_anything_is_graded(folder, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    result = cli("grade", folder, "--out", tmp_path / "file")
+    assert result.exit_code == 2 and "nothing can be written into" in result.stderr
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_files_that_cannot_be_written_are_no_fault_of_a_student(folder, tmp_path):
+    (tmp_path / "out" / "grades.csv").mkdir(parents=True)
+    result = cli("grade", folder, "--out", tmp_path / "out")
+    assert result.exit_code == 3 and "6 of 6 results are kept" in result.stderr
+
+
 def test_shards_into_one_folder_make_the_same_files_as_one_call(course, tmp_path):
-    random_class(course, tmp_path / "class", size=20, seed=1)
+    random_class(tmp_path / "class", partial(notebook, course), size=20, seed=1)
     for part in range(1, 4):
         cli("grade", tmp_path / "class", "--out", tmp_path / "shards", "--shard", f"{part}/3")
     assert not (tmp_path / "shards" / "grades.csv").exists()
@@ -194,6 +225,21 @@ def test_shards_into_one_folder_make_the_same_files_as_one_call(course, tmp_path
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "-1/2", "1/99999999"])
 def test_a_shard_that_is_none_is_refused(shard, folder):
     assert cli("grade", folder, "--shard", shard).exit_code == 2
+
+
+@pytest.mark.parametrize("options", [(), ("--student", "moodle")])
+def test_a_folder_without_a_submission_is_no_success(tmp_path, course, options):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "README.md").touch()
+    result = cli("grade", tmp_path / "class", *options)
+    assert result.exit_code == 2 and "holds no submission" in result.stderr
+    assert not (course.root / "runs").exists()
+
+
+def test_no_two_calls_get_the_same_folder(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: new_folder(tmp_path / "runs"), range(40)))
+    assert sorted(path.name for path in made) == [f"{number:03d}" for number in range(1, 41)]
 
 
 def test_results_go_to_a_new_folder_that_nobody_else_got(course, folder, monkeypatch):

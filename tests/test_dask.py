@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from functools import partial
 
 import pytest
 from classes import hand_in, notebook, random_class
@@ -53,7 +55,7 @@ def cluster(course, tmp_path, monkeypatch):
 
 def test_a_worker_that_is_killed_in_the_middle_costs_no_result(course, tmp_path, cluster):
     address, (_, victim, _) = cluster
-    random_class(course, tmp_path / "class", size=14, seed=2)
+    random_class(tmp_path / "class", partial(notebook, course), size=14, seed=2)
     for number in range(10):
         data = notebook(course, added="# SLOW")
         hand_in(tmp_path / "class" / f"slow{number}" / "n.ipynb", data)
@@ -75,8 +77,6 @@ def test_a_worker_that_is_killed_in_the_middle_costs_no_result(course, tmp_path,
 
 
 def _when(is_time, act):
-    import threading
-
     def watch():
         deadline = time.monotonic() + WAIT_S
         while not is_time() and time.monotonic() < deadline:

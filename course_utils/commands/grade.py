@@ -85,9 +85,7 @@ def grade(
             click.echo(f"Results are kept in {out}", err=True)
         shown = _Shown(len(handins), is_class=is_class)
         with batch.locked(out, part):
-            records = _grade(handins, out, settings, runner, shown)
-            if is_class and not part:
-                outcome_files.save_all(records, out)
+            records = _grade(handins, out, settings, runner, shown, is_whole=is_class and not part)
     click.echo(_total(records))
     for name, write in WRITERS.items():
         if targets[name]:
@@ -123,7 +121,7 @@ def _handins(
 ) -> tuple[list[Handin], bool]:
     """What is to be graded, and whether a folder was named."""
     paths = paths or tuple(repository.student_path(stem) for stem in repository.stems())
-    folders = [path for path in paths if path.is_dir() and not path.is_symlink()]
+    folders = [path for path in paths if path.is_dir()]
     if not folders:
         return intake.of_files(list(paths)), False
     if len(paths) > 1:
@@ -135,6 +133,12 @@ def _handins(
     found = intake.of_folder(folders[0], pattern)
     for note in found.notes:
         click.echo(note, err=True)
+    if not found.handins:
+        raise BadRequest(
+            f"{printable(str(folders[0]))} holds no submission by --student {found.pattern!r}",
+            why="nothing was graded, which must not look like full marks",
+            fix="name the folder that holds the students' folders, or another --student",
+        )
     students = len({handin.student for handin in found.handins})
     saw = f"{len(found.handins)} submissions of {students} students, told apart by"
     click.echo(f"{saw} --student {printable(found.pattern)!r}", err=True)
@@ -155,14 +159,17 @@ def _runner(dask: str | None, jobs: int) -> batch.Runner:
     return on_dask(dask)
 
 
-def _grade(handins, out, settings, runner, shown) -> list[Record]:
-    """All results.
+def _grade(handins, out, settings, runner, shown, *, is_whole: bool) -> list[Record]:
+    """All results; those of a whole class are written for Moodle, programs and students, too.
 
     Raises:
         click.exceptions.Exit: it was stopped, or the disk is full; what was finished is kept.
     """
     try:
-        return batch.grade_all(handins, Store(out), settings, runner, shown)
+        records = batch.grade_all(handins, Store(out), settings, runner, shown)
+        if is_whole:
+            outcome_files.save_all(records, out)
+        return records
     except (NotSaved, KeyboardInterrupt) as error:
         shown.clear()
         if isinstance(error, NotSaved):
@@ -212,11 +219,9 @@ def full(record: Record) -> str:
         points = f"{score.points} of {score.of}"
         rows.append((score.exercise, score.title, score.outcome, points))
         rows += [("", detail, "", "") for detail in score.details]
-    columns, headline = (
-        ("exercise", "title", "outcome", "points"),
-        f"{record.path}: {_brief(record)}",
-    )
-    return Table(columns=columns, rows=rows, title=headline, notes=scores.notes).text()
+    columns = ("exercise", "title", "outcome", "points")
+    table = Table(columns=columns, rows=rows, notes=scores.notes).text()
+    return f"{record.path}: {_brief(record)}\n{table}"
 
 
 def _total(records: list[Record]) -> str:

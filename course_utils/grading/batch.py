@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 import course_utils
-from course_utils.errors import BadNotebook, BadRequest
+from course_utils.errors import BadNotebook, BadRequest, NotSaved
 from course_utils.grading.intake import Handin
 from course_utils.grading.printable import printable
 from course_utils.grading.result import (
@@ -47,6 +47,11 @@ class Settings:
     course: str  # the version of the course
     lesson: str = ""  # for notebooks that name none
 
+    def version(self, result: Result) -> str:
+        """What a result depends on besides the submission; a refusal also on --lesson."""
+        is_refused = isinstance(result, CannotBeGraded)
+        return f"{self.course}-{self.lesson}" if is_refused and self.lesson else self.course
+
 
 class Store:
     """The folder in which each result has a file of its own."""
@@ -57,12 +62,13 @@ class Store:
     def path(self, handin: Handin) -> Path:
         return self.results / f"{handin.key}.json"
 
-    def done(self, handin: Handin, digest: str, course: str) -> Record | None:
+    def done(self, handin: Handin, digest: str, settings: Settings) -> Record | None:
         """The result of an earlier call that still holds: same file, same course."""
         record = load(self.path(handin))
         if record is None or isinstance(record.result, GraderFailed):
             return None
-        return record if (record.digest, record.course) == (digest, course) else None
+        wanted = (digest, settings.version(record.result))
+        return record if (record.digest, record.course) == wanted else None
 
 
 def course_version(repository: Repository) -> str:
@@ -87,7 +93,7 @@ def grade_all(
     records, pending, digests = {}, [], {}
     for handin in handins:
         digest, problem = _digest(handin)
-        known = store.done(handin, digest, settings.course)
+        known = store.done(handin, digest, settings)
         if known is None and problem:
             known = _save(store, handin, digest, settings, CannotBeGraded(problem))
             on_record(known, False)
@@ -141,16 +147,23 @@ def locked(out: Path, part: str) -> FileLock:
 
     Raises:
         BadRequest: another one is at it.
+        NotSaved: nothing can be written there.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(out / f".grading{part}.lock")
     try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(out / f".grading{part}.lock")
         lock.acquire(timeout=0)
     except Timeout as error:
         raise BadRequest(
             f"another `course grade` is writing into {out}",
             why="two at once would do the same work twice",
             fix="wait for its end, or name another --out",
+        ) from error
+    except OSError as error:
+        raise NotSaved(
+            f"nothing can be written into {out}: {error.strerror or error}",
+            why="the results are kept there",
+            fix="name a folder of yours with --out",
         ) from error
     return lock
 
@@ -190,6 +203,6 @@ def _request(handin: Handin, settings: Settings) -> Request:
 def _save(store: Store, handin: Handin, digest: str, settings: Settings, result: Result) -> Record:
     # As it is read again: nothing below here meets a character that is not seen.
     who, result = (printable(handin.student), printable(handin.name)), from_dict(to_dict(result))
-    record = Record(handin.below, *who, digest, settings.course, result)
+    record = Record(handin.below, *who, digest, settings.version(result), result)
     record.save(store.path(handin))
     return record

@@ -144,10 +144,13 @@ def _units(folder: Path, name: str, regex: re.Pattern) -> list[str]:
 
 
 def _subfolders(folder: Path) -> list[str]:
-    if folder.is_symlink() or not folder.is_dir():
+    try:
+        if folder.is_symlink() or not folder.is_dir():
+            return []
+        with os.scandir(folder) as entries:
+            return sorted(e.name for e in entries if e.is_dir() and not IGNORED.fullmatch(e.name))
+    except OSError:  # it is met again, and then said, when its notebooks are looked for
         return []
-    with os.scandir(folder) as entries:
-        return sorted(e.name for e in entries if e.is_dir() and not IGNORED.fullmatch(e.name))
 
 
 def _of_unit(folder: Path, unit: str, regex: re.Pattern):

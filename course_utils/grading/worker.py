@@ -143,7 +143,7 @@ def grade(repository: Repository, request: Request, grade_one: GradeOne) -> Resu
     except BadNotebook as error:
         return CannotBeGraded(str(error))
     except Exception as error:  # whatever it is, it is no verdict on the submission
-        return GraderFailed(printable(f"{type(error).__name__}: {error}"))
+        return GraderFailed(printable(f"{type(error).__name__}: {error}", keep="\n"))
 
 
 def _lesson_of(submission: Submission, request: Request, repository: Repository) -> str:
