@@ -80,6 +80,8 @@ class Worker:
 
         def remote(*args, **kwargs):
             watching = _watching()
+            if not watching:
+                return self._call(number, args, kwargs, remote.weights, watching)
             with _disable_current_modes(), torch._C.DisableTorchFunction():
                 return self._call(number, args, kwargs, remote.weights, watching)
 

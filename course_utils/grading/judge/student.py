@@ -16,6 +16,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from torch import Tensor
 
+from course_utils.exercises import calls
 from course_utils.fingerprint import fingerprint
 from course_utils.grading.box import confine, zygote
 from course_utils.grading.judge import mirror
@@ -234,6 +235,7 @@ def warm_up() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         (leaf * 2).sum().backward()
     fingerprint(leaf, "a tensor")
+    calls.operations(torch.exp, leaf)  # the first one imports 800 modules
 
 
 if __name__ == "__main__":
