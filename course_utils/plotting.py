@@ -23,6 +23,7 @@ __all__ = [
     "draw_curves",
     "draw_grid",
     "draw_limit",
+    "picture_of",
     "shading",
     "show",
     "tint",
@@ -200,8 +201,14 @@ def show(fig: Figure, caption: str, *, alt: str = "") -> None:
     Raises:
         FigureFault: something in it cannot be read, where the course itself is built or tested.
     """
+    display(picture_of(fig, caption, alt=alt))
+
+
+def picture_of(fig: Figure, caption: str, *, alt: str = "") -> Picture:
+    """What `show` displays."""
     finish(fig)
     if is_strict():
         refuse_faults(fig)
-    display(Picture(fig, caption=caption, alt=alt or describe(fig)))
+    picture = Picture(fig, caption=caption, alt=alt or describe(fig))
     plt.close(fig)
+    return picture

@@ -295,7 +295,8 @@ worked = any(n.startswith("course_utils.exercises.lesson") for n in sys.modules)
     found(
         "the environment of others",
         "import pathlib\n"
-        "worked = any(b'GRADER_SECRET' in p.read_bytes() for p in pathlib.Path('/proc').glob('[0-9]*/environ'))",
+        "found = pathlib.Path('/proc').glob('[0-9]*/environ')\n"
+        "worked = any(b'GRADER_SECRET' in path.read_bytes() for path in found)",
     ),
     found(
         "processes of others", "import pathlib\nworked = any(pathlib.Path('/proc').glob('[0-9]*'))"
