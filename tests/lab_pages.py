@@ -1,4 +1,4 @@
-"""What a browser shows of one notebook in JupyterLab, as numbers."""
+"""One notebook in JupyterLab: what a browser shows of it, as numbers, and how its cells run."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +24,13 @@ LOOK = """() => {
         images: images.length,
         blind: images.filter(i => !(i.alt || '').trim()).length,
     };
+}"""
+# A context is ready before its first kernel is: what runs in between runs nowhere.
+READY = """async () => {
+    const session = window.jupyterapp.shell.currentWidget.context.sessionContext;
+    await session.ready;
+    while (!session.session?.kernel?.info) await new Promise(done => setTimeout(done, 100));
+    await session.session.kernel.info;
 }"""
 SCREENS = """() => {
     const cells = [...document.querySelectorAll('.jp-Notebook .jp-Cell')];
@@ -58,8 +65,10 @@ def open_notebook(page, address: str, path: str) -> None:
 
 
 def look(page, *, width: int) -> Seen:
-    """What stands in the open notebook in a window of `width` pixels."""
+    """What stands in the open notebook in a window of `width` pixels; side bar in a large one."""
     page.set_viewport_size({"width": width, "height": 900})
+    side = "expandLeft" if width > 1000 else "collapseLeft"
+    page.evaluate(f"window.jupyterapp.shell.{side}()")
     page.wait_for_timeout(300)
     return Seen(**page.evaluate(LOOK))
 
@@ -89,3 +98,67 @@ def axe_findings(page, **options) -> dict[str, int]:
     options = VIOLATIONS | options
     found = _axe().run(page, context=".jp-Notebook", options=options).response["violations"]
     return {violation["id"]: len(violation["nodes"]) for violation in found}
+
+
+def write_cell(page, marker: str, text: str) -> None:
+    """Replace the source of the first code cell that holds `marker`."""
+    page.evaluate(
+        """([marker, text]) => {
+            const notebook = window.jupyterapp.shell.currentWidget.content;
+            const cell = notebook.widgets.find(w => w.model.type === 'code'
+                && w.model.sharedModel.getSource().includes(marker));
+            cell.model.sharedModel.setSource(text);
+        }""",
+        [marker, text],
+    )
+
+
+def activate_cell(page, marker: str) -> None:
+    """Make the first code cell that holds `marker` the active one, in a kernel that is ready."""
+    page.evaluate(
+        """(marker) => {
+            const panel = window.jupyterapp.shell.currentWidget;
+            panel.content.activeCellIndex = panel.content.widgets.findIndex(w =>
+                w.model.type === 'code' && w.model.sharedModel.getSource().includes(marker));
+            panel.content.deselectAll();
+        }""",
+        marker,
+    )
+    page.evaluate(READY)
+
+
+def command(page, name: str, *, wait: bool = True) -> None:
+    """Execute one of JupyterLab's commands; if `wait`, until it is done."""
+    then = "" if wait else "; null"
+    page.evaluate(f"window.jupyterapp.commands.execute({name!r}){then}")
+
+
+def output_of(page) -> str:
+    """What the active cell shows below itself."""
+    return page.evaluate(
+        "window.jupyterapp.shell.currentWidget.content.activeCell.node"
+        ".querySelector('.jp-OutputArea')?.innerText"
+    )
+
+
+def run_cell(page, marker: str) -> str:
+    """Run the first code cell that holds `marker`; returns the text of its outputs."""
+    activate_cell(page, marker)
+    command(page, "notebook:run-cell")
+    return output_of(page)
+
+
+def run_all(page) -> list[dict]:
+    """Run the whole notebook; number, error outputs and text on stderr of every code cell."""
+    page.evaluate(READY)
+    command(page, "notebook:run-all-cells")
+    return page.evaluate(
+        """() => window.jupyterapp.shell.currentWidget.content.widgets
+            .filter(w => w.model.type === 'code')
+            .map(w => [w.model.executionCount, w.model.outputs.toJSON()])
+            .map(([count, outputs]) => ({
+                count,
+                errors: outputs.filter(o => o.output_type === 'error').map(o => o.evalue),
+                stderr: outputs.filter(o => o.name === 'stderr').map(o => o.text),
+            }))"""
+    )

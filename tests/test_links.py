@@ -109,6 +109,12 @@ def test_a_link_that_leads_nowhere_is_found(link, wrong, tmp_path):
     assert (wrong in found[0]) if wrong else not found
 
 
+def test_the_readme_leads_to_every_paper():
+    found = links(html_of(ROOT / "README.md"))
+    names = {str(page.relative_to(ROOT)) for page in DOCUMENTS[1:]}
+    assert names <= set(found)
+
+
 @pytest.fixture(scope="module")
 def started(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("started") / "course"

@@ -51,11 +51,15 @@ def with_address(url: str, folder: Path) -> Path:
     urls = f'[project.urls]\nRepository = "{url}"\n\n[project.scripts]'
     project.write_text(project.read_text().replace("[project.scripts]", urls))
     code = (
-        "from course_utils.commands import build\n"
+        "from course_utils.commands.build import refresh_readme\n"
+        "from course_utils.notebook.derive import student_notebook\n"
+        "from course_utils.notebook.files import write_notebook\n"
         "from course_utils.notebook.lesson_source import load_source\n"
-        "here = build.find_repository()\n"
-        "build.refresh_readme(here, check=False)\n"
-        "build._write_student(here, load_source(here.source_path('00_start_here')))"
+        "from course_utils.notebook.repository import find_repository\n"
+        "here = find_repository()\n"
+        "refresh_readme(here, check=False)\n"
+        "start = load_source(here.source_path('00_start_here'))\n"
+        "write_notebook(here.student_path('00_start_here'), student_notebook(start))"
     )
     done = run(sys.executable, "-c", code, cwd=source, PYTHONPATH=str(source))
     assert done.returncode == 0, done.stderr
