@@ -16,6 +16,7 @@ COURSE = (
     f"from course_utils.grading import worker; worker.COMMAND = {FAKE_GRADER!r}; "
     "from course_utils.commands import main; main()",
 )
+GRADE = ("grade", "--no-sandbox")  # nothing is executed, so the tests need no box
 RIGHT = (("return TODO", "return x + x  #"), ("limit = TODO", "limit = 65504"))
 ATTACKS = [one for one in notebooks.ALL if one.is_small and not one.is_repaired]
 # What else may stand in a submission; see fake_grader.

@@ -11,10 +11,11 @@ from functools import partial
 
 import psutil
 import pytest
-from classes import COURSE, hand_in, notebook, random_class
+from classes import COURSE, GRADE, hand_in, notebook, random_class
 from fake_course import FAKE_GRADER, FIXTURES, cli
 
 from course_utils.grading import batch, worker
+from course_utils.grading.box.kind import NO_SANDBOX_ENV
 from course_utils.grading.result import GraderFailed, load
 from course_utils.saving import new_folder
 
@@ -28,6 +29,7 @@ def fake_grader(monkeypatch, tmp_path):
     monkeypatch.setattr(worker, "START_S", 10.0)
     monkeypatch.setattr(worker, "GRACE_S", 2.0)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv(NO_SANDBOX_ENV, "1")  # so that it is taken back afterwards
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ def kinds(out) -> dict[str, str]:
 
 def test_a_random_class_with_faults_gets_one_right_result_each(course, tmp_path):
     wanted = random_class(tmp_path / "class", partial(notebook, course), size=60, seed=0)
-    result = cli("grade", tmp_path / "class", "--out", tmp_path / "out", "--jobs", 2)
+    result = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "out", "--jobs", 2)
     assert kinds(tmp_path / "out") == wanted
     assert set(wanted.values()) == {"grade", "cannot be graded", "the grader failed"}
     assert result.exit_code == 3
@@ -66,7 +68,7 @@ def test_the_grader_that_failed_is_tried_three_times_and_again_by_the_next_call(
     hand_in(folder / "s1" / "n.ipynb", notebook(course, added="# DIE"))
     hand_in(folder / "s2" / "n.ipynb", notebook(course, added="# DIE ONCE"))
     hand_in(folder / "s3" / "n.ipynb", notebook(course, added="# RAISE"))
-    command = ("grade", folder, "--out", tmp_path / "out")
+    command = (*GRADE, folder, "--out", tmp_path / "out")
     result = cli(*command)
     assert result.exit_code == 3 and "Total: 16 of 16 points; 2 failed here" in result.stdout
     failed = kept(tmp_path / "out")["s1"]["result"]
@@ -84,7 +86,7 @@ def test_a_hanging_grader_is_a_failure_of_the_grader_and_the_others_go_on(
 ):
     monkeypatch.setattr(worker, "MAX_ATTEMPTS", 1)
     hand_in(folder / "s0" / "n.ipynb", notebook(course, added="# HANG"))
-    result = cli("grade", folder, "--out", tmp_path / "out", "--limit", 1)
+    result = cli(*GRADE, folder, "--out", tmp_path / "out", "--limit", 1)
     assert result.exit_code == 3 and "20 of 20 points; 1 failed here" in result.stdout
 
 
@@ -94,7 +96,7 @@ def test_a_notebook_that_names_no_lesson_is_graded_as_the_one_that_is_given(
     stripped = notebook(course)
     del stripped["metadata"]["course"]
     hand_in(folder / "s5" / "n.ipynb", stripped)
-    command = ("grade", folder, "--out", tmp_path / "out")
+    command = (*GRADE, folder, "--out", tmp_path / "out")
     result = cli(*command)
     assert result.exit_code == 2 and "name the lesson with --lesson" in str(kept(tmp_path / "out"))
     assert "Total: 20 of 20 points; 1 cannot be graded" in result.stdout
@@ -104,7 +106,7 @@ def test_a_notebook_that_names_no_lesson_is_graded_as_the_one_that_is_given(
 
 
 def test_a_file_that_changed_is_graded_again_and_nothing_else(course, folder, tmp_path):
-    command = ("grade", folder, "--out", tmp_path / "out")
+    command = (*GRADE, folder, "--out", tmp_path / "out")
     assert cli(*command).exit_code == 0
     hand_in(folder / "s4" / "n.ipynb", notebook(course, right=0))
     again = cli(*command)
@@ -114,7 +116,7 @@ def test_a_file_that_changed_is_graded_again_and_nothing_else(course, folder, tm
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"path": 3}', '{"path": "s4/n.ipynb"}'])
 def test_a_damaged_result_counts_as_none(folder, tmp_path, damage):
-    command = ("grade", folder, "--out", tmp_path / "out")
+    command = (*GRADE, folder, "--out", tmp_path / "out")
     cli(*command)
     [path] = (tmp_path / "out" / "results").glob("s4-*.json")
     path.write_text(damage)
@@ -124,7 +126,7 @@ def test_a_damaged_result_counts_as_none(folder, tmp_path, damage):
 
 
 def test_points_that_cannot_be_are_no_result(folder, tmp_path):
-    command = ("grade", folder, "--out", tmp_path / "out")
+    command = (*GRADE, folder, "--out", tmp_path / "out")
     cli(*command)
     [path] = (tmp_path / "out" / "results").glob("s4-*.json")
     path.write_text(path.read_text().replace('"points": 2', '"points": 200'))
@@ -133,7 +135,7 @@ def test_points_that_cannot_be_are_no_result(folder, tmp_path):
 
 def started(folder, out, *options) -> subprocess.Popen:
     """`course grade` in a process of its own, once its first result is there."""
-    command = [*COURSE, "grade", str(folder), "--out", str(out), *options]
+    command = [*COURSE, *GRADE, str(folder), "--out", str(out), *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     deadline = time.monotonic() + WAIT_S
     while not list(out.glob("results/*.json")):
@@ -164,14 +166,14 @@ def test_what_was_finished_survives_a_sudden_end_and_no_process_is_left(slow, tm
     if how == signal.SIGINT:
         assert process.returncode == 130
         assert f"Stopped: {len(done)} of 12 results are kept in {tmp_path / 'out'}" in said
-    again = cli("grade", slow, "--out", tmp_path / "out")
+    again = cli(*GRADE, slow, "--out", tmp_path / "out")
     assert again.exit_code == 0 and "Total: 48 of 48 points" in again.stdout
     assert again.stderr.count("kept from before") == len(done)
 
 
 def test_two_calls_do_not_write_into_one_folder(slow, tmp_path):
     process = started(slow, tmp_path / "out")
-    result = cli("grade", slow, "--out", tmp_path / "out")
+    result = cli(*GRADE, slow, "--out", tmp_path / "out")
     process.kill()
     process.communicate()
     assert result.exit_code == 2 and "another `course grade` is writing" in result.stderr
@@ -180,7 +182,7 @@ def test_two_calls_do_not_write_into_one_folder(slow, tmp_path):
 def test_a_full_disk_ends_the_batch_and_says_what_is_kept(course, folder, tmp_path):
     # No file may grow beyond 8 KiB, which only the third result does.
     hand_in(folder / "s2" / "n.ipynb", notebook(course, added="# LONG"))
-    command, out = [*COURSE, "grade", str(folder), "--out"], tmp_path / "out"
+    command, out = [*COURSE, *GRADE, str(folder), "--out"], tmp_path / "out"
     result = subprocess.run(
         [*command, str(out)],
         capture_output=True,
@@ -192,29 +194,29 @@ def test_a_full_disk_ends_the_batch_and_says_what_is_kept(course, folder, tmp_pa
     assert "could not be written: File too large" in result.stderr
     assert sorted(kinds(out)) == ["s0", "s1"]
     assert not list(out.rglob("*.tmp"))
-    assert cli("grade", folder, "--out", out).exit_code == 0
+    assert cli(*GRADE, folder, "--out", out).exit_code == 0
 
 
 def test_a_folder_that_cannot_be_written_to_is_said_before_anything_is_graded(folder, tmp_path):
     (tmp_path / "file").write_text("mine")
-    result = cli("grade", folder, "--out", tmp_path / "file")
+    result = cli(*GRADE, folder, "--out", tmp_path / "file")
     assert result.exit_code == 2 and "nothing can be written into" in result.stderr
     assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_files_that_cannot_be_written_are_no_fault_of_a_student(folder, tmp_path):
     (tmp_path / "out" / "grades.csv").mkdir(parents=True)
-    result = cli("grade", folder, "--out", tmp_path / "out")
+    result = cli(*GRADE, folder, "--out", tmp_path / "out")
     assert result.exit_code == 3 and "6 of 6 results are kept" in result.stderr
 
 
 def test_shards_into_one_folder_make_the_same_files_as_one_call(course, tmp_path):
     random_class(tmp_path / "class", partial(notebook, course), size=20, seed=1)
     for part in range(1, 4):
-        cli("grade", tmp_path / "class", "--out", tmp_path / "shards", "--shard", f"{part}/3")
+        cli(*GRADE, tmp_path / "class", "--out", tmp_path / "shards", "--shard", f"{part}/3")
     assert not (tmp_path / "shards" / "grades.csv").exists()
-    merged = cli("grade", tmp_path / "class", "--out", tmp_path / "shards")
-    cli("grade", tmp_path / "class", "--out", tmp_path / "one", "--jobs", 2)
+    merged = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "shards")
+    cli(*GRADE, tmp_path / "class", "--out", tmp_path / "one", "--jobs", 2)
     for name in ("grades.csv", "grades.json", "grades.xml"):
         one, shards = ((tmp_path / out / name).read_bytes() for out in ("one", "shards"))
         assert one == shards
@@ -224,14 +226,14 @@ def test_shards_into_one_folder_make_the_same_files_as_one_call(course, tmp_path
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "-1/2", "1/99999999"])
 def test_a_shard_that_is_none_is_refused(shard, folder):
-    assert cli("grade", folder, "--shard", shard).exit_code == 2
+    assert cli(*GRADE, folder, "--shard", shard).exit_code == 2
 
 
 @pytest.mark.parametrize("options", [(), ("--student", "moodle")])
 def test_a_folder_without_a_submission_is_no_success(tmp_path, course, options):
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "README.md").touch()
-    result = cli("grade", tmp_path / "class", *options)
+    result = cli(*GRADE, tmp_path / "class", *options)
     assert result.exit_code == 2 and "holds no submission" in result.stderr
     assert not (course.root / "runs").exists()
 
@@ -244,14 +246,14 @@ def test_no_two_calls_get_the_same_folder(tmp_path):
 
 def test_results_go_to_a_new_folder_that_nobody_else_got(course, folder, monkeypatch):
     for number in ("001", "002"):
-        result = cli("grade", folder)
+        result = cli(*GRADE, folder)
         assert f"Results are kept in {course.root / 'runs' / number}" in result.stderr
         assert (course.root / "runs" / number / "grades.csv").exists()
 
 
 def test_dask_that_is_not_installed_is_said(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    result = cli("grade", folder, "--out", tmp_path / "out", "--dask", "tcp://127.0.0.1:1")
+    result = cli(*GRADE, folder, "--out", tmp_path / "out", "--dask", "tcp://127.0.0.1:1")
     assert result.exit_code == 2 and "course-utils[scale]" in result.stderr
 
 
@@ -260,6 +262,6 @@ def test_a_fault_of_the_batch_itself_does_not_leave_it_waiting(folder, tmp_path,
         raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr(batch.Grader, "result", broken)
-    result = cli("grade", folder, "--out", tmp_path / "out")
+    result = cli(*GRADE, folder, "--out", tmp_path / "out")
     assert isinstance(result.exception, RuntimeError)
     assert not (tmp_path / "out" / "results").exists()

@@ -10,10 +10,11 @@ import time
 from functools import partial
 
 import pytest
-from classes import hand_in, notebook, random_class
+from classes import GRADE, hand_in, notebook, random_class
 from fake_course import FAKE_GRADER, FIXTURES, ROOT, cli
 
 from course_utils.grading import worker
+from course_utils.grading.box.kind import NO_SANDBOX_ENV
 
 lessons_90_and_91, unbuilt, course = FIXTURES
 WAIT_S = 60
@@ -31,6 +32,7 @@ def cluster(course, tmp_path, monkeypatch):
     """The scheduler's address and the processes: scheduler, worker, worker."""
     monkeypatch.setattr(worker, "COMMAND", FAKE_GRADER)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv(NO_SANDBOX_ENV, "1")  # so that it is taken back afterwards
     path = f"{os.environ['PYTHONPATH']}{os.pathsep}{ROOT / 'tests'}"
     monkeypatch.setenv("PYTHONPATH", path)
     known = tmp_path / "scheduler.json"
@@ -67,11 +69,11 @@ def test_a_worker_that_is_killed_in_the_middle_costs_no_result(course, tmp_path,
 
     timer_out = tmp_path / "dask" / "results"
     watcher = _when(lambda: timer_out.exists() and len(list(timer_out.iterdir())) > 8, kill_one)
-    result = cli("grade", tmp_path / "class", "--out", tmp_path / "dask", "--dask", address)
+    result = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "dask", "--dask", address)
     watcher.join()
     assert result.exit_code in (2, 3), result.output
     assert killed and 8 < killed[0] < 24
-    cli("grade", tmp_path / "class", "--out", tmp_path / "here", "--jobs", 2)
+    cli(*GRADE, tmp_path / "class", "--out", tmp_path / "here", "--jobs", 2)
     dask, here = ((tmp_path / out / "grades.csv").read_text() for out in ("dask", "here"))
     assert dask == here
 
@@ -100,16 +102,16 @@ def test_a_cluster_that_ends_leaves_what_was_finished(course, tmp_path, cluster)
             process.kill()
 
     watcher = _when(lambda: results.exists() and any(results.iterdir()), end)
-    result = cli("grade", tmp_path / "class", "--out", tmp_path / "out", "--dask", address)
+    result = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "out", "--dask", address)
     watcher.join()
     assert result.exit_code == 3, result.output
-    again = cli("grade", tmp_path / "class", "--out", tmp_path / "out")
+    again = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "out")
     assert again.exit_code == 0 and "Total: 32 of 32 points" in again.stdout
 
 
 def test_an_address_where_nobody_answers_is_said(course, tmp_path, monkeypatch):
     monkeypatch.setattr("course_utils.grading.on_dask.CONNECT_S", 1)
     hand_in(tmp_path / "class" / "s" / "n.ipynb", notebook(course))
-    result = cli("grade", tmp_path / "class", "--dask", "tcp://127.0.0.1:9")
+    result = cli(*GRADE, tmp_path / "class", "--dask", "tcp://127.0.0.1:9")
     assert result.exit_code == 2
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in result.stderr

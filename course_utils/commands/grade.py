@@ -107,13 +107,13 @@ def _choose_box(repository: Repository, handins: list[Handin], *, no_sandbox: bo
         Unsupported: this machine can make none, and a notebook is not one's own.
     """
     os.environ.pop(NO_SANDBOX_ENV, None)
-    kind = find_kind()
-    own = (repository.notebooks.resolve(), repository.solutions.resolve())
-    are_own = all(handin.path.resolve().parent in own for handin in handins)
-    if no_sandbox or (are_own and not kind.has_walls):
+    if no_sandbox:
         os.environ[NO_SANDBOX_ENV] = "1"
-    elif not kind.has_walls:
-        raise no_box(kind)
+    elif not (kind := find_kind()).has_walls:
+        own = (repository.notebooks.resolve(), repository.solutions.resolve())
+        if not all(handin.path.resolve().parent in own for handin in handins):
+            raise no_box(kind)
+        os.environ[NO_SANDBOX_ENV] = "1"
 
 
 def _handins(

@@ -5,6 +5,7 @@ defines; where nothing does, by its place between cells that are known. Executes
 """
 
 import re
+from collections import Counter
 from dataclasses import replace
 from difflib import SequenceMatcher
 
@@ -17,7 +18,8 @@ from course_utils.notebook.lesson_source import ANSWER, LessonSource
 from course_utils.notebook.regions import defined_names
 
 HEAD = re.compile(r"\s*# Exercise (\d\d\.\d+): your answer")
-WEIGHTS = {"id": 2, "name": 2, "role": 1, "first line": 1}
+# Each outweighs all after it together, but for an id: all the others together outweigh that.
+WEIGHTS = {"id": 6, "role": 4, "first line": 2, "name": 1}
 PLACE = "place"
 
 
@@ -52,20 +54,28 @@ def _answers(source: LessonSource, lesson: list[NotebookNode], submission: Submi
     spoken = [_what_speaks(cell, ids, reads) for cell in submission.cells]
     found, notes = {}, []
     for exercise, place in places.items():
-        votes = {n: _weight(said, exercise) for n, said in enumerate(spoken)}
-        votes = {n: weight for n, weight in votes.items() if weight}
-        best = [n for n, weight in votes.items() if weight == max(votes.values())]
-        if len(best) > 1:
-            raise BadNotebook(
-                f"the notebook has {len(best)} answer cells of exercise {exercise}",
-                why="the original is gone, and nobody can tell which copy is meant",
-                fix="delete all but one of them",
-            )
-        if best:
+        weights = {n: _weight(said, exercise) for n, said in enumerate(spoken)}
+        heaviest = max((w for n, w in weights.items() if n not in found.values()), default=0)
+        best = [n for n, w in weights.items() if w == heaviest and n not in found.values()]
+        if not heaviest:
+            continue
+        if len(best) == 1:
             found[place] = best[0]
             said = [kind for kind, of in spoken[best[0]].items() if exercise in of]
             notes += [] if "id" in said else _note(exercise, " and ".join(said))
+        elif heaviest == WEIGHTS["name"]:
+            notes.append(f"{len(best)} cells may be the answer of exercise {exercise}: none is")
+        else:
+            raise _copies(len(best), exercise)
     return found, notes
+
+
+def _copies(count: int, exercise: str) -> BadNotebook:
+    return BadNotebook(
+        f"the notebook has {count} answer cells of exercise {exercise}",
+        why="the original is gone, and nobody can tell which copy is meant",
+        fix="delete all but one of them",
+    )
 
 
 def _what_speaks(cell: SubmittedCell, ids: dict, reads: dict) -> dict[str, set[str]]:
@@ -83,15 +93,10 @@ def _what_speaks(cell: SubmittedCell, ids: dict, reads: dict) -> dict[str, set[s
 
 def _weight(said: dict[str, set[str]], exercise: str) -> int:
     """What speaks for `exercise`; nothing when more speaks for another one."""
-    weights = {}
+    weights = Counter()
     for kind, exercises in said.items():
-        for one in exercises:
-            weights[one] = weights.get(one, 0) + WEIGHTS[kind]
-    return (
-        weights.get(exercise, 0)
-        if weights.get(exercise, 0) == max(weights.values(), default=0)
-        else 0
-    )
+        weights.update(dict.fromkeys(exercises, WEIGHTS[kind]))
+    return weights[exercise] if weights[exercise] == max(weights.values(), default=0) else 0
 
 
 def _names(source: str) -> set[str]:
