@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from IPython import get_ipython
 
 from course_utils import plotting
-from course_utils.picture import Picture
+from course_utils.figures.picture import Picture
 
 
 @dataclass(frozen=True)

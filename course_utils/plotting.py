@@ -8,12 +8,12 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_utils.alt_text import describe
-from course_utils.colours import COLOURS, INK, SHADES, shading, tint
-from course_utils.figure_faults import refuse_faults
-from course_utils.figure_finish import CURVE_NAME, LIMIT_NAME, finish
-from course_utils.picture import Picture
-from course_utils.strict_figures import is_strict
+from course_utils.figures.alt_text import describe
+from course_utils.figures.colours import COLOURS, INK, SHADES, shading, tint
+from course_utils.figures.faults import refuse_faults
+from course_utils.figures.finish import CURVE_NAME, LIMIT_NAME, finish
+from course_utils.figures.picture import Picture
+from course_utils.figures.strict import is_strict
 
 __all__ = [
     "COLOURS",

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from course_utils import plotting, strict_figures, zoo
+from course_utils import plotting, zoo
 from course_utils.concepts import lesson_04, lesson_05
-from course_utils.figure_faults import refuse_faults
+from course_utils.figures import strict
+from course_utils.figures.faults import refuse_faults
 from course_utils.reproductions.gemma_layer import tensors_in_layer
 from course_utils.reproductions.verl_grpo import Settings
 from course_utils.reproductions.verl_outcomes import Outcome, Outcomes
@@ -23,7 +24,7 @@ def shown(monkeypatch):
     def display(picture):
         seen.append((words[-1], picture._caption, picture._alt))
 
-    monkeypatch.setenv(strict_figures.ENV_NAME, "1")
+    monkeypatch.setenv(strict.ENV_NAME, "1")
     monkeypatch.setattr(plotting, "refuse_faults", refuse)
     monkeypatch.setattr(plotting, "display", display)
     return seen

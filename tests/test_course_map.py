@@ -2,16 +2,17 @@
 
 import pytest
 
-from course_utils import plotting, strict_figures
+from course_utils import plotting
 from course_utils.concepts import lesson_00
 from course_utils.exercises.outline import Entry, outline
+from course_utils.figures import strict
 
 
 @pytest.fixture
 def shown(monkeypatch):
     pictures = []
     monkeypatch.setattr(plotting, "display", pictures.append)
-    monkeypatch.setenv(strict_figures.ENV_NAME, "1")
+    monkeypatch.setenv(strict.ENV_NAME, "1")
     return pictures
 
 

@@ -21,14 +21,15 @@ import pytest
 from matplotlib.colors import to_rgb
 from nbformat import v4
 
-from course_utils import plotting, strict_figures
-from course_utils.alt_text import describe
-from course_utils.colours import COLOURS, INK, SHADES, contrast, tint
+from course_utils import plotting
 from course_utils.commands import build
 from course_utils.errors import FigureFault
-from course_utils.figure_faults import faults
-from course_utils.figure_finish import CURVE_NAME, finish
-from course_utils.figure_geometry import spread
+from course_utils.figures import strict
+from course_utils.figures.alt_text import describe
+from course_utils.figures.colours import COLOURS, INK, SHADES, contrast, tint
+from course_utils.figures.faults import faults
+from course_utils.figures.finish import CURVE_NAME, finish
+from course_utils.figures.geometry import spread
 
 ROOT = Path(__file__).parents[1]
 
@@ -75,7 +76,7 @@ def shown(monkeypatch):
     """What `plotting.show` displays; a figure with a fault raises."""
     pictures = []
     monkeypatch.setattr(plotting, "display", pictures.append)
-    monkeypatch.setenv(strict_figures.ENV_NAME, "1")
+    monkeypatch.setenv(strict.ENV_NAME, "1")
     return pictures
 
 
@@ -250,7 +251,7 @@ def test_no_faulty_figure_is_shown_where_the_course_is_tested(draw, shown):
 
 
 def test_a_reader_sees_a_figure_in_spite_of_its_faults(shown, monkeypatch):
-    monkeypatch.delenv(strict_figures.ENV_NAME)
+    monkeypatch.delenv(strict.ENV_NAME)
     fig, ax = axes()
     small_words(ax)
     plotting.show(fig, "A caption.")
@@ -258,16 +259,16 @@ def test_a_reader_sees_a_figure_in_spite_of_its_faults(shown, monkeypatch):
 
 
 def test_solved_notebooks_are_tested_where_no_fault_is_let_through(monkeypatch):
-    monkeypatch.delenv(strict_figures.ENV_NAME, raising=False)
+    monkeypatch.delenv(strict.ENV_NAME, raising=False)
     spec = spec_from_file_location("nbval_conftest", ROOT / "solutions" / "conftest.py")
     conftest = module_from_spec(spec)
     spec.loader.exec_module(conftest)
     setup = conftest.pytest_runtest_setup(SimpleNamespace(path=ROOT / "01_floats.ipynb"))
     next(setup)  # here nbval starts the kernel
-    assert strict_figures.is_strict()
+    assert strict.is_strict()
     setup.close()
     conftest.SCRATCH.cleanup()
-    assert not strict_figures.is_strict()
+    assert not strict.is_strict()
 
 
 def test_notebooks_are_built_where_no_fault_is_let_through(monkeypatch, tmp_path):
@@ -276,7 +277,7 @@ def test_notebooks_are_built_where_no_fault_is_let_through(monkeypatch, tmp_path
     monkeypatch.setattr(build, "execute", lambda given, *_: jobs.extend(given))
     with pytest.raises(TypeError):  # nothing was executed
         build.solve(SimpleNamespace(solutions=tmp_path), SimpleNamespace(stem="01_floats"))
-    assert jobs[0].env[strict_figures.ENV_NAME]
+    assert jobs[0].env[strict.ENV_NAME]
 
 
 # Each draws a figure without a fault, and returns words that its description must hold.

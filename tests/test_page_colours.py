@@ -6,7 +6,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from course_utils import page
-from course_utils.colours import contrast
+from course_utils.figures.colours import contrast
 from course_utils.notebook.scaffolding import FRAME
 from course_utils.page import LOOKS, State
 

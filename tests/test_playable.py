@@ -11,10 +11,11 @@ import torch
 from nbclient import NotebookClient
 from nbformat import v4
 
-from course_utils import playable, plotting, strict_figures
+from course_utils import playable, plotting
 from course_utils.concepts import lesson_01
 from course_utils.concepts.float_bits import read_bits
 from course_utils.concepts.overflow import draw_overflow
+from course_utils.figures import strict
 from course_utils.numerics import float_format
 from course_utils.playable import Bit, Choice, Slider, panel, play
 
@@ -40,7 +41,7 @@ class Still:
 def shown(monkeypatch):
     shown = []
     monkeypatch.setattr(plotting, "display", shown.append)
-    monkeypatch.setenv(strict_figures.ENV_NAME, "1")
+    monkeypatch.setenv(strict.ENV_NAME, "1")
     return shown
 
 

@@ -7,9 +7,9 @@ import textwrap
 from functools import cache
 
 from course_utils import plotting
-from course_utils.colours import INK
 from course_utils.concepts.diagram import Box, arrow, box, note, sheet
 from course_utils.exercises.outline import Entry, outline
+from course_utils.figures.colours import INK
 from course_utils.symptoms import SYMPTOMS
 
 WIDTH, BOX, GAP, LINE = 9.0, 1.86, 0.22, 0.17  # inches

@@ -9,7 +9,7 @@ import math
 import torch
 from matplotlib.axes import Axes
 
-from course_utils.colours import COLOURS
+from course_utils.figures.colours import COLOURS
 from course_utils.numerics.formats import FloatFormat, float_format
 
 Named = str | torch.dtype | FloatFormat
