@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.errors import Unsupported
+from course_utils.grading.box.confine import SCRATCH
 from course_utils.notebook.repository import INSTALLED
 from course_utils.quiet import SILENCE, THREADS
 
@@ -69,6 +70,9 @@ def no_box(kind: Kind) -> Unsupported:
 def walls(readable: dict[Path, Path], *, scratch_mib: int = 64) -> list[str]:
     """The bubblewrap command up to the program: Python and `readable` (from: to), nothing else."""
     command = [shutil.which("bwrap"), "--unshare-all", "--die-with-parent", "--new-session"]
+    command += ["--size", str(scratch_mib * MIB), "--tmpfs", SCRATCH, "--chdir", SCRATCH]
+    if not Path(sys.prefix).resolve().is_relative_to("/tmp"):  # Python itself may lie there
+        command += ["--symlink", SCRATCH, "/tmp"]
     for path in map(Path, SYSTEM):
         if path.is_symlink():
             command += ["--symlink", os.readlink(path), str(path)]
@@ -81,7 +85,6 @@ def walls(readable: dict[Path, Path], *, scratch_mib: int = 64) -> list[str]:
         if hidden.is_dir():  # the installed course, with its answers
             command += ["--tmpfs", str(hidden)]
     command += ["--proc", "/proc", "--dev", "/dev"]
-    command += ["--size", str(scratch_mib * MIB), "--tmpfs", "/tmp", "--chdir", "/tmp"]
     for source, target in readable.items():
         command += ["--ro-bind", str(source.resolve()), str(target)]
     return [*command, "--remount-ro", "/dev", "--remount-ro", "/"]
@@ -95,7 +98,8 @@ def environment(*path: Path) -> dict[str, str]:
     """Nothing of the grader's own: where modules are, one thread, no downloads, a scratch home."""
     return {
         "PATH": "/usr/bin:/bin",
-        "HOME": "/tmp",
+        "HOME": SCRATCH,
+        "TMPDIR": SCRATCH,
         "LANG": "C.UTF-8",
         "PYTHONPATH": os.pathsep.join(map(str, path)),
         "PYTHONDONTWRITEBYTECODE": "1",

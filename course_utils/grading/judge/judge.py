@@ -160,5 +160,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("COURSE_PROGRESS", "/tmp/progress.json")
+    os.environ.setdefault("COURSE_PROGRESS", f"{confine.SCRATCH}/progress.json")
     main()
