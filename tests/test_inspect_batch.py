@@ -17,7 +17,7 @@ FAULTS = {
     "end missing, too": (batches.never_appended, "nothing appends it"),
     "end masked, too": (batches.end_outside, "stops before its end"),
     "no labels": (batches.marker_not_found, "response marker"),
-    "no labels, too": (batches.prompt_fills_it, "before the reply begins"),
+    "no labels, too": (batches.prompt_fills_it, "before the reply"),
     "two BOS": (batches.begins_twice, "renders one"),
     "template differs": (batches.another_template, "not the one"),
     "padding side": (lambda seed: batches.prompts(seed, side="right"), "on the right"),

@@ -4,6 +4,7 @@ The base is a tiny chat model whose end token is noise again, as a base checkpoi
 are: it adds, and has never learnt to stop. Nothing here is judged. Shape letters: B row, T token.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,7 +51,7 @@ def sft_trainer(
     callbacks: tuple[TrainerCallback, ...] = (),
     **settings: object,
 ) -> SFTTrainer:
-    """SFTTrainer on `chats`, in float32; `settings` are SFTConfig's and replace what stands here."""
+    """SFTTrainer on `chats`, in float32; `settings` are SFTConfig's and go before these."""
     set_seed(seed)
     known = dict(
         max_steps=NUM_STEPS,
@@ -174,3 +175,57 @@ def evaluating(model: PreTrainedModel) -> Iterator[None]:
 def losses(trainer: SFTTrainer) -> list[float]:
     """The logged losses of a run, in order."""
     return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+
+
+# --- runs whose outcome is wanted, and not their trainer ------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one run of `NUM_STEPS` steps."""
+
+    losses: tuple[float, ...]
+    logp_before: float  # of the end after the answer, in nats
+    logp_after: float
+    behaviour: Behaviour
+
+
+def outcome(
+    collate: Callable[[list[dict], int], dict[str, torch.Tensor]], *, pad: str, seed: int
+) -> Outcome:
+    """Train a base model with a collator and a pad token of its name.
+
+    The same batches on the same seed are trained once: what stands in padding does not count.
+    """
+    tokenizer = zoo.load_tokenizer("tiny")
+    tokenizer.pad_token = pad
+    watcher, model = EndWatcher(every=NUM_STEPS), base_model(seed=seed)
+    trainer = sft_trainer(
+        model,
+        tokenizer,
+        collate=lambda rows: collate(rows, tokenizer.pad_token_id),
+        seed=seed,
+        callbacks=(watcher,),
+    )
+    key = _fingerprint(trainer, seed)
+    if key not in _OUTCOMES:
+        set_seed(seed)
+        trainer.train()
+        logged = tuple(losses(trainer))
+        _OUTCOMES[key] = Outcome(logged, watcher.logps[0], watcher.logps[-1], behaviour(model))
+    return _OUTCOMES[key]
+
+
+_OUTCOMES: dict[str, Outcome] = {}
+
+
+def _fingerprint(trainer: SFTTrainer, seed: int) -> str:
+    digest, rows = hashlib.sha256(str(seed).encode()), list(trainer.train_dataset)
+    for start in range(0, len(rows), BATCH_SIZE):
+        batch = trainer.data_collator(rows[start : start + BATCH_SIZE])
+        is_text = batch["attention_mask"] != 0
+        for key in ("input_ids", "labels", "attention_mask"):
+            value = batch[key].masked_fill(~is_text, 0) if key == "input_ids" else batch[key]
+            digest.update(f"{key} {tuple(value.shape)} {value.dtype}".encode())
+            digest.update(value.numpy().tobytes())
+    return digest.hexdigest()

@@ -4,7 +4,7 @@ from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, of, r
 
 
 def nothing_is_learnt(case: Case) -> Finding | None:
-    """Rows without one label: they add nothing to the loss, and a batch of them makes it 0 or nan."""
+    """Rows without one label: a batch of them has the loss 0 or nan."""
     if not case.learns_tokens:
         return None
     empty = [(row, None) for row in case.view.rows if not row.learnt]
@@ -21,7 +21,7 @@ def _why_empty(case: Case, rows: list) -> tuple[str, str]:
         longest = max(len(row.ids) for row in case.view.rows)
         if all(len(row.ids) == (case.max_length or longest) for row in rows):
             return (
-                f"the rows end at {len(rows[0].ids)} tokens, before the reply begins: they were cut",
+                f"the rows end at {len(rows[0].ids)} tokens, before the reply: they were cut",
                 "raise max_length, or shorten or drop the prompts that fill it",
             )
         return (
@@ -82,7 +82,12 @@ def end_is_missing(case: Case) -> Finding | None:
         cause = f"they were cut at {longest} tokens"
         fix = "raise max_length, or drop the rows that do not fit"
     else:
-        cause = "the data has none: nothing appends it to these rows"
+        sizes = {len(reply.tokens) - reply.start for _, reply in missing}
+        alike = len(sizes) == 1 and len(missing) > 2
+        cut = (
+            f"; or each was cut at {min(sizes)} tokens, as long as all of them are" if alike else ""
+        )
+        cause = f"the data has none: nothing appends it to these rows{cut}"
         fix = "append the tokenizer's eos_token, or render the reply with the chat template"
     return Finding("end missing", rows_of(missing), saw, cause, fix)
 

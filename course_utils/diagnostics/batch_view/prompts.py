@@ -22,7 +22,8 @@ def template_differs(case: Case) -> Finding | None:
     found = [(row, None) for row in case.view.rows if look and look(row, template)]
     if not found:
         return _serving_differs(case)
-    saw = f"in {of(len(found), len(case.view.rows), 'rows')} no reply begins after {template.header_text!r}"
+    where = of(len(found), len(case.view.rows), "rows")
+    saw = f"in {where} no reply begins after {template.header_text!r}"
     cause = "the template of these tokens is not the one of the tokenizer at serving"
     fix = (
         "render both with one tokenizer's apply_chat_template (add_generation_prompt=True to serve)"
