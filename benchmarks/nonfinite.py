@@ -1,7 +1,7 @@
 """Who names the culprit of a non-finite number, forward and backward, and what each tool costs.
 
 Every tool is run on the planted faults of tests/faults and judged by what it printed or raised;
-then each takes turns with the bare step on the same model. Run from the top of the repository:
+then each takes turns with the bare step, on models that are alike. From the repository's top:
 
     python -m benchmarks.nonfinite
 """
@@ -15,6 +15,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -27,7 +28,7 @@ from course_utils.report import Table
 from tests.faults import healthy, losses, models, modules
 from tests.faults.planted import Fault, Step, take_step
 
-ROUNDS = 15
+ROUNDS = 25
 WARM_UP = 24  # rounds in which the scaler finds its scale, and the watch looks at its overflows
 LIMIT = 1.05  # what the watch may cost
 
@@ -202,17 +203,32 @@ def seconds(tool: Callable, planted: Step) -> float:
     return took
 
 
-def cost(planted: Step) -> dict[str, float]:
-    """Median over the rounds of tool / bare; in a round every tool has one step, in turn."""
-    rounds = []
-    of_the_run = watch(planted.model, planted.loss_of)  # one watch sees all steps, as in a run
-    tools = TOOLS | {OURS: lambda _planted: of_the_run}
-    with warnings.catch_warnings():
+def in_turn(plants: dict[str, Step], num_rounds: int) -> Iterator[dict[str, float]]:
+    """The seconds of each round, in which every tool has one step of its own model, in turn.
+
+    The watch is entered once, as around a run. A tool that ends the run, as at an overflow that a
+    scaler would have skipped, takes infinitely long from then on.
+    """
+    ours = plants[OURS]
+    with watch(ours.model, ours.loss_of, scaler=ours.scaler) as entered, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # detect_anomaly says that it is for debugging
-        for _ in range(ROUNDS + 1):
-            rounds.append({name: seconds(tool, planted) for name, tool in tools.items()})
-    rounds = rounds[1:]  # the first one warms up
-    ratios = {n: [times[n] / times["bare step"] for times in rounds] for n in TOOLS}
+        tools = TOOLS | {OURS: lambda _planted: contextlib.nullcontext(entered)}
+        ended: set[str] = set()
+        for number in range(num_rounds):
+            took = dict.fromkeys(ended, math.inf)
+            names = [name for name in tools if name not in ended]
+            first = number % len(names)
+            for name in names[first:] + names[:first]:  # nobody always follows the slowest
+                took[name] = _seconds_or_end(tools[name], plants[name])
+            ended = {name for name, taken in took.items() if taken == math.inf}
+            yield took
+
+
+def cost(dtype: torch.dtype, **config) -> dict[str, float]:
+    """Median over the rounds of tool / bare."""
+    plants = {name: make_step(dtype, **config) for name in TOOLS}
+    rounds = list(in_turn(plants, ROUNDS + 2))[2:]  # the first ones warm up
+    ratios = {n: [took[n] / took["bare step"] for took in rounds] for n in TOOLS}
     return {name: statistics.median(values) for name, values in ratios.items()}
 
 
@@ -235,22 +251,15 @@ def half_step() -> Step:
 def cost_with_scaler() -> tuple[dict[str, float], int]:
     """Sum over the rounds of tool / bare, and how many rounds overflowed.
 
-    Each tool trains a model of its own, all alike, so that all overflow in the same round. A tool
-    that ends such a run, as at an overflow that a scaler would have skipped, costs infinity.
+    All models are alike, so that all overflow in the same rounds.
     """
     plants = {name: half_step() for name in TOOLS}
-    of_the_run = watch(plants[OURS].model, plants[OURS].loss_of, scaler=plants[OURS].scaler)
-    tools = TOOLS | {OURS: lambda _planted: of_the_run}
-    sums, num_overflows = dict.fromkeys(TOOLS, 0.0), 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for number in range(WARM_UP + ROUNDS):
-            before = plants[OURS].scaler.get_scale()
-            took = {name: _seconds_or_end(tools[name], plants[name]) for name in plants}
-            plants = {name: planted for name, planted in plants.items() if took[name] < math.inf}
-            if number >= WARM_UP:
-                num_overflows += plants[OURS].scaler.get_scale() < before
-                sums = {name: sums[name] + took.get(name, math.inf) for name in TOOLS}
+    sums, scales = dict.fromkeys(TOOLS, 0.0), [plants[OURS].scaler.get_scale()]
+    for number, took in enumerate(in_turn(plants, WARM_UP + ROUNDS)):
+        scales.append(plants[OURS].scaler.get_scale())
+        if number >= WARM_UP:
+            sums = {name: sums[name] + took[name] for name in TOOLS}
+    num_overflows = sum(after < before for before, after in pairwise(scales[WARM_UP:]))
     return {name: sums[name] / sums["bare step"] for name in TOOLS}, num_overflows
 
 
@@ -265,9 +274,8 @@ def compare() -> Table:
     """Run everything and lay it out side by side."""
     costs = {}
     for dtype, config in SIZES:
-        planted = make_step(dtype, **config)
-        size = sum(p.numel() for p in planted.model.parameters()) / 1e6
-        costs[f"cost, {size:.0f} M, {str(dtype).removeprefix('torch.')}"] = cost(planted)
+        size = sum(p.numel() for p in make_step(dtype, **config).model.parameters()) / 1e6
+        costs[f"cost, {size:.0f} M, {str(dtype).removeprefix('torch.')}"] = cost(dtype, **config)
     costs["cost, float16, scaler"], num_overflows = cost_with_scaler()
     verdicts = {name: judge(tool) for name, tool in TOOLS.items() if tool is not bare}
     verdicts["bare step"] = dict.fromkeys(next(iter(verdicts.values())), "-")

@@ -11,8 +11,7 @@ from html import escape
 from matplotlib.figure import Figure
 
 from course_utils.report import Shown
-
-MAX_NAMED = 6
+from course_utils.wrap import wrapped
 
 
 class Picture(Shown):
@@ -27,41 +26,9 @@ class Picture(Shown):
         self._caption, self._alt = caption, alt
 
     def text(self) -> str:
-        return f"Figure: {self._caption}"
+        return wrapped(f"Figure: {self._caption}")
 
     def html(self) -> str:
         source = f"data:image/png;base64,{self._png}"
         image = f'<img alt="{escape(self._alt)}" width="{self._width}" src="{source}">'
         return f"<figure>{image}<figcaption>{escape(self._caption)}</figcaption></figure>"
-
-
-def describe(fig: Figure) -> str:
-    """What is seen in `fig`, axes by axes: title, axes with their ranges, and the words in it.
-
-    >>> fig = Figure()
-    >>> ax = fig.subplots()
-    >>> _ = ax.plot([0, 1], [2, 3], label="loss")
-    >>> _ = ax.set(xlabel="step", ylabel="nats", title="It rises")
-    >>> describe(fig)
-    'It rises. x: step, 0 to 1; y: nats, 2 to 3. Shown: loss.'
-    """
-    return " ".join(_axes(ax) for ax in fig.axes if ax.get_visible())
-
-
-def _axes(ax) -> str:
-    lines = [line for line in ax.lines if len(line.get_xdata()) > 1]
-    spans = []
-    for name, label, data in (
-        ("x", ax.get_xlabel(), [x for line in lines for x in line.get_xdata()]),
-        ("y", ax.get_ylabel(), [y for line in lines for y in line.get_ydata()]),
-    ):
-        numbers = [float(n) for n in data if n == n and abs(float(n)) != float("inf")]
-        span = f", {min(numbers):.3g} to {max(numbers):.3g}" if numbers else ""
-        if label or span:
-            spans.append(f"{name}: {label}{span}".replace(": ,", ":"))
-    names = [line.get_label() for line in lines if not line.get_label().startswith("_")]
-    words = dict.fromkeys(names + [t.get_text().replace("\n", " ") for t in ax.texts])
-    said = [word for word in words if word.strip()][:MAX_NAMED]
-    title = f"{ax.get_title()}." if ax.get_title() else ""
-    parts = [title, f"{'; '.join(spans)}." if spans else "", f"Shown: {', '.join(said)}."]
-    return " ".join(part for part in (parts if said else parts[:2]) if part)

@@ -80,7 +80,8 @@ group = {'"42"': 1.0, '"17 + 25"': 0.0, '"It is 42."': 1.0, '"41"': 0.0, '"?"': 
 rewards = torch.tensor(list(group.values()))
 advantages = (rewards - rewards.mean()) / rewards.std()
 fig, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
-colors = ["#0072B2" if advantage > 0 else "#D55E00" for advantage in advantages]
+meant = ["alive" if advantage > 0 else "neutral" for advantage in advantages]
+colors = [plotting.COLOURS[meaning] for meaning in meant]
 ax.barh(list(group), advantages, color=colors)
 ax.axvline(0, color="black", linewidth=0.8)
 for row, (reward, advantage) in enumerate(zip(rewards, advantages, strict=True)):
@@ -606,7 +607,9 @@ float_faults.results_table()
 fates = float_faults.fates()
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 columns = ["as usual", "float traps unmasked"]
-plotting.draw_grid(ax, rows=list(fates.as_usual), columns=columns, texts=fates.grid, good="lives")
+grid = dict(rows=list(fates.as_usual), columns=columns, texts=fates.grid)
+meanings = {"lives": "alive", "SIGFPE": "dead", "exception": "suspicious"}
+plotting.draw_grid(ax, **grid, meanings=meanings)
 ax.set_title("As usual, only a native integer division kills")
 killed = [fault for fault, fate in fates.as_usual.items() if fate == "SIGFPE"]
 words = [fates.unmasked[fault] for fault in float_faults.FLOAT_FAULTS]

@@ -733,7 +733,9 @@ grid = {dtype: heads_after(optimizers, dtype=dtype, **run) for dtype in formats}
 fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 texts = [[grid[d].in_words(name) for d in formats] for name in optimizers]
 names = dict(rows=list(optimizers), columns=list(formats))
-plotting.draw_grid(ax, **names, texts=texts)
+meanings = dict.fromkeys(("still", "too fast", "forgetful"), "suspicious")
+meanings |= {"healthy": "alive", "dead": "dead", "frozen": "neutral"}
+plotting.draw_grid(ax, **names, texts=texts, meanings=meanings)
 ax.set_title("Few fields are finite, moving, and moving by the right amount")
 words = [text for row in texts for text in row]
 counts = [f"{words.count(w)} {w}" for w in dict.fromkeys(words)]

@@ -689,9 +689,8 @@ runs = {"adapters cut off": silent, "whole": whole}
 curves = {name: losses(trainer) for name, trainer in runs.items()}
 steps = [e["step"] for e in silent.state.log_history if "loss" in e]
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
-for style, (name, curve) in zip(plotting.STYLES, curves.items()):
-    ax.plot(steps, curve, label=name, **style)
-ax.legend(frameon=False)
+meanings = {"adapters cut off": "suspicious", "whole": "alive"}
+plotting.draw_curves(ax, steps, curves, meanings=meanings)
 ax.set(xlabel="optimizer step", ylabel="loss", title="Both losses fall")
 ends = [f"{n} from {c[0]:.2f} to {c[-1]:.2f}" for n, c in curves.items()]
 plotting.show(fig, f"Loss, {'; '.join(ends)}.")
@@ -841,7 +840,7 @@ plotting.draw_grid(
     rows=list(by_run),
     columns=["only adapters train", "a head trains, too"],
     texts=list(by_run.values()),
-    good="trains",
+    meanings={"trains": "alive", "error": "dead", "silent": "suspicious"},
 )
 ax.set_title("One fact more, and the error falls silent")
 count = Counter(word for row in by_run.values() for word in row)
@@ -1081,9 +1080,9 @@ if not FAST:
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 2.5), layout="constrained")
-colours = [style["color"] for style in plotting.STYLES[:2]]
-ax.barh(list(unseen_loss), list(unseen_loss.values()), color=colours)
-ax.axvline(0.693, color=plotting.GREY, linewidth=1)
+meanings = {"silent": "suspicious", "with your fix": "alive"}
+plotting.draw_bars(ax, unseen_loss, meanings=meanings)
+plotting.draw_limit(ax, 0.693, "chance, ln 2", axis="x")
 ax.set_xlabel("loss on held-out pairs, nats")
 ax.set_title("With its adapters the model learns much more")
 said = ", ".join(f"{n}: {loss:.2f}" for n, loss in unseen_loss.items())

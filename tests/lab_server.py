@@ -30,7 +30,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def lab_on(folder: Path):
+def lab_on(folder: Path, *, theme: str = "JupyterLab Light"):
     """Start `course lab` on the course in `folder`; yields its address."""
     port, scratch = free_port(), folder.parent
     env = os.environ | {
@@ -39,7 +39,7 @@ def lab_on(folder: Path):
         "JUPYTER_DATA_DIR": str(scratch / "data"),
         "IPYTHONDIR": str(scratch / "ipython"),
     }
-    whole = f"--LabApp.app_settings_dir={_unwindowed(scratch)}"
+    whole = f"--LabApp.app_settings_dir={_settings(scratch, theme)}"
     command = [str(COURSE), "lab", f"--port={port}", whole, *OPTIONS]
     with (scratch / "lab.log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
@@ -52,10 +52,11 @@ def lab_on(folder: Path):
         process.wait(30)
 
 
-def _unwindowed(scratch: Path) -> Path:
-    """The course's own settings, and every cell in the page: Lab keeps only those in sight."""
+def _settings(scratch: Path, theme: str) -> Path:
+    """The course's own, a theme, and every cell in the page: Lab keeps only those in sight."""
     settings = json.loads((SETTINGS / "overrides.json").read_text())
     settings["@jupyterlab/notebook-extension:tracker"] = {"windowingMode": "none"}
+    settings["@jupyterlab/apputils-extension:themes"] = {"theme": theme}
     (scratch / "settings").mkdir(exist_ok=True)
     (scratch / "settings" / "overrides.json").write_text(json.dumps(settings))
     return scratch / "settings"
@@ -71,7 +72,7 @@ def _wait_for(url: str, process: subprocess.Popen, log: Path) -> None:
 
 
 @contextmanager
-def browser_page(*, width: int = 1180, height: int = 900, dark: bool = False):
+def browser_page(*, width: int = 1180, height: int = 900):
     """A page of a headless Chromium, as Debian ships it."""
     from playwright.sync_api import sync_playwright
 
@@ -79,10 +80,7 @@ def browser_page(*, width: int = 1180, height: int = 900, dark: bool = False):
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", *SILENT]
         )
-        page = browser.new_page(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-        )
+        page = browser.new_page(viewport={"width": width, "height": height})
         page.set_default_timeout(WAIT_S * 1000)
         yield page
         browser.close()

@@ -11,8 +11,10 @@ from course_command import ROOT
 from lab_server import CHROMIUM, browser_page, fresh_course, lab_on
 from nbformat import v4
 
+from course_utils import page as blocks
 from course_utils.exercises.outline import outline
 from course_utils.notebook.files import read_notebook, write_notebook
+from course_utils.page import State
 
 pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: pages are not looked at"),
@@ -21,7 +23,7 @@ pytestmark = [
 ]
 STEMS = [entry.stem for entry in outline()]
 
-# Known and open: lines and one table of lesson 04 that are wider than a page, which scroll.
+# Known and open: code lines of 95 characters or more, and one table of lesson 04; these scroll.
 SCROLLS = "scrollable-region-focusable"
 WIDE_TABLES = {"04_verl_collapse": 1}
 
@@ -162,3 +164,29 @@ def test_axe_finds_nothing_that_is_ours(stem, solved, address, browser, labs_own
     open_notebook(browser, address, f"solutions/{stem}.ipynb")
     found = axe_findings(browser)
     assert set(found) - labs_own <= {SCROLLS}
+
+
+def every_block() -> str:
+    """Every building block of a page, with a name that is too long for its table."""
+    details = (("saw", "nan"), ("try next", "a smaller step"))
+    boxes = [blocks.box(state, f"{state} box", blocks.lines(("loss nan",))) for state in State]
+    cards = [blocks.card(state, "C1", "it", found="inf", details=details) for state in State]
+    named = tuple(f"actor/some_quantity_of_number_{number}" for number in range(9))
+    rest = [blocks.line(State.BAD, "it", details), blocks.preformatted(("loss inf",))]
+    return "".join([*boxes, *cards, *rest, blocks.table(named, [("nan",) * 9])])
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_every_block_fits_its_cell_and_can_be_read_in_both_themes(theme, tmp_path, browser):
+    course, html = fresh_course(tmp_path), every_block()
+    output = v4.new_output("display_data", {"text/html": html, "text/plain": "blocks"})
+    cells = [v4.new_markdown_cell("# Title"), v4.new_code_cell("1 + 1", outputs=[output])]
+    write_notebook(course / "notebooks" / "blocks.ipynb", v4.new_notebook(cells=cells))
+    with lab_on(course, theme=theme) as address:
+        open_notebook(browser, address, "notebooks/blocks.ipynb")
+        shown = browser.locator(".jp-RenderedHTML.jp-OutputArea-output")
+        dark = browser.evaluate("document.body.dataset.jpThemeLight") == "false"
+        assert dark == theme.endswith("Dark")
+        assert shown.evaluate("e => e.scrollWidth <= e.clientWidth + 2")
+        assert shown.locator("[style*=border-left]").count() == 2 * len(State)
+        assert "color-contrast" not in axe_findings(browser)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from course_utils import strict_figures
 from course_utils.commands.progress_line import ProgressLine
 from course_utils.errors import BadNotebook
 from course_utils.notebook.derive import is_same_lesson, is_untouched
@@ -93,7 +94,7 @@ def solve(repository: Repository, source: LessonSource):
             target=Path(scratch) / "target.ipynb",
             folder=repository.solutions,
             num_cells=len(notebook.cells),
-            env={ENV_NAME: str(Path(scratch) / "progress.json")},
+            env={ENV_NAME: str(Path(scratch) / "progress.json"), strict_figures.ENV_NAME: "1"},
         )
         write_notebook(job.source, notebook)
         [execution] = execute([job], LIMITS, progress.on_cell)

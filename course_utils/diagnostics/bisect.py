@@ -105,16 +105,23 @@ class Bisection(Report):
 
     def draw(self, ax: "Axes") -> None:
         """One row per probe, one column per setting; a square where the dying value was on."""
+        from course_utils.colours import COLOURS  # matplotlib, which bisecting does not need
+
         names = list(self.values)
         for row, probe in enumerate(self.probes):
             died = probe.outcome == self.failure
             columns = [names.index(name) for name in probe.settings]
-            face = {"facecolor": "#D55E00" if died else "none", "edgecolor": "#0072B2"}
-            ax.scatter(columns, [row] * len(columns), marker="s", s=60, **face)
+            edge = COLOURS["dead" if died else "alive"]
+            face = {"facecolor": edge if died else "none"}
+            ax.scatter(columns, [row] * len(columns), marker="s", s=60, edgecolor=edge, **face)
             ax.annotate(probe.outcome, (len(names) - 0.4, row), va="center", annotation_clip=False)
         ax.set_xticks(range(len(names)), names, rotation=40, ha="right")
         ax.set_yticks(range(len(self.probes)), range(1, len(self.probes) + 1))
         ax.set(xlim=(-0.6, len(names) - 0.5), ylim=(len(self.probes) - 0.4, -0.6), ylabel="probe")
+        told = [
+            f"{n}, {self._describe(p.settings)}: {p.outcome}" for n, p in enumerate(self.probes, 1)
+        ]
+        ax.set_label(f"Probes and what they had changed: {'; '.join(told)}.")  # read as alt text
 
     def _name(self, cause: tuple[str, ...]) -> str:
         return ", ".join(f"{name}={self.values[name]!r}" for name in cause)

@@ -8,8 +8,8 @@ import math
 import torch
 from matplotlib.axes import Axes
 
+from course_utils.colours import COLOURS
 from course_utils.numerics.formats import FloatFormat, float_format
-from course_utils.plotting import GREY, STYLES
 
 Named = str | torch.dtype | FloatFormat
 
@@ -25,7 +25,7 @@ def draw_number_line(ax: Axes, formats: tuple[Named, ...]) -> None:
     """
     rows = [float_format(name) for name in formats]
     for row, fmt in enumerate(rows):
-        blue = STYLES[0]["color"]
+        blue = COLOURS["alive"]
         start, normal, end = (
             math.log10(x) for x in (fmt.smallest_subnormal, fmt.smallest_normal, fmt.max)
         )
@@ -33,13 +33,18 @@ def draw_number_line(ax: Axes, formats: tuple[Named, ...]) -> None:
         ax.barh(row, normal - start, left=start, height=0.15, color=blue)
         largest = f"{fmt.max:.5g}"
         ax.annotate(
-            largest, (end, row), (6, 0), textcoords="offset points", va="center", color=GREY
+            largest,
+            (end, row),
+            (6, 0),
+            textcoords="offset points",
+            va="center",
+            color=COLOURS["neutral"],
         )
     left = min(math.log10(fmt.smallest_subnormal) for fmt in rows)
     right = max(math.log10(fmt.max) for fmt in rows)
     decades = {fmt.name: math.log10(fmt.max / fmt.smallest_normal) for fmt in rows}
     widest, narrowest = max(decades, key=decades.get), min(decades, key=decades.get)
-    ax.axvline(0, color=GREY, linewidth=1)
+    ax.axvline(0, color=COLOURS["neutral"], linewidth=1)
     ax.set(
         xlabel="power of ten (thick: normal, thin: subnormal)",
         yticks=range(len(rows)),
@@ -61,8 +66,7 @@ def draw_numbers(ax: Axes, formats: tuple[Named, ...], *, low: float, high: floa
     """
     rows = [float_format(name) for name in formats]
     ticks = [_numbers(fmt, low, high) for fmt in rows]
-    colors = [style["color"] for style in STYLES[: len(rows)]]
-    ax.eventplot(ticks, colors=colors, linelengths=0.6, linewidths=1.2)
+    ax.eventplot(ticks, colors=COLOURS["alive"], linelengths=0.6, linewidths=1.2)
     counts = {fmt.name: len(numbers) for fmt, numbers in zip(rows, ticks, strict=True)}
     most, fewest = max(counts, key=counts.get), min(counts, key=counts.get)
     ax.set(
