@@ -39,7 +39,7 @@ from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
 from course_utils import plotting, zoo
 from course_utils.diagnostics import inspect_batch
-from course_utils.failures import expect_failure, expect_symptom
+from course_utils.failures import expect_symptom
 from course_utils.report import Table
 from course_utils.reproductions import batches, never_stops
 from course_utils.reproductions.never_stops import behaviour
@@ -62,14 +62,14 @@ ex
 # %%
 batch, tokenizer = batches.replies_learnt(SEED)
 names = ("input_ids", "attention_mask", "labels")
-texts = [[str(n) for n in batch[name][0, -9:].tolist()] for name in names]
-pieces = [repr(tokenizer.decode(i))[1:-1] for i in batch["input_ids"][0, -9:]]
+last = {name: batch[name][0, -9:].tolist() for name in names}
+texts = [[str(n) for n in last[name]] for name in names]
+pieces = [repr(tokenizer.decode([i]))[1:-1] for i in last["input_ids"]]
 learnt = {text: "alive" for text in texts[2] if text != "-100"}
 
 fig, ax = plt.subplots(figsize=(9, 2.2), layout="constrained")
-plotting.draw_grid(
-    ax, rows=list(names), columns=pieces, texts=texts, meanings=learnt
-)
+rows = list(names)
+plotting.draw_grid(ax, rows=rows, columns=pieces, texts=texts, meanings=learnt)
 ax.tick_params(axis="x", rotation=30)
 ax.set_title("A label of -100 is not learnt; mask 0 is not read")
 count = int((batch["labels"][0] != -100).sum())
@@ -83,10 +83,7 @@ plotting.show(fig, f"The end of row 0: {count} of its tokens are learnt.")
 
 # %%
 verdicts = ex.verdicts
-verdicts.suspects("C1", "C2", "C3", "C8", "C10", "C11", "C12", "C13")
-
-# %%
-verdicts.suspects("C4", "C5", "C6", "C7", "C9", "C14", "C15", "C16")
+verdicts.suspects()
 
 # %% [markdown]
 # Commit before the evidence: one mark a claim, C1 to C16 in order: `t` true, `p` partly, `f` false, `!`
@@ -175,9 +172,6 @@ for name, did in after.items():
     share = f"stops {did.stops:4.0%}, right {did.right:4.0%}"
     print(f"{name}: {share}, e.g. {did.replies[0]!r}")
 never = after["run B"].stops < 0.05 and after["run A"].stops > 0.8
-expect_symptom("run B never stops, and adds all the same", holds=never)
-
-# %%
 mean = {name: sum(log) / len(log) for name, log in logs.items()}
 lower = mean["run B"] < mean["run A"]
 ex.WHICH_LOSS.recall("b", holds=lower)
@@ -193,7 +187,8 @@ verdicts.judge(
 # ## 5. Read the batch
 #
 # Neither log nor replies say why. The batch does. `inspect_batch` shows its tokens; its `.tokens` shows
-# them without a word. Double brackets (colours on a page) are what is learnt. First run A, then run B.
+# them without a word. Double brackets (colours on a page) are what is learnt. First run A, then run B,
+# then what the instrument says of run B.
 
 # %%
 inspect_batch(runs["run A"], num_rows=2).tokens
@@ -201,83 +196,48 @@ inspect_batch(runs["run A"], num_rows=2).tokens
 # %%
 inspect_batch(runs["run B"], num_rows=2).tokens
 
-# %% [markdown]
-# What does the instrument say of run B?
-
 # %%
 found = inspect_batch(runs["run B"], num_rows=2)
-print(found.headline)
-print("cause:", found.cause)
+print(f"{found.headline}\ncause: {found.cause}")
 masked = found.faults[0].name == "end masked"
 expect_symptom("the ends have no label", holds=masked)
 
 # %% [markdown]
 # The line compares **ids**, and the end has the id of the padding. So the hardest token left the average,
-# which is why the loss is *lower*. Take the end out of run A's loss as well: what remains of the
-# difference?
+# which is why the loss is *lower*. See it before any training: one base model, one batch, with its ends in
+# the average and without.
 
 # %%
-from torch.nn.functional import cross_entropy
-
 end_id = tokenizer.eos_token_id
-learner = runs["run A"].model.eval()
-base_batch, _ = batches.replies_learnt(SEED)
-base_batch = {k: v.to(device) for k, v in base_batch.items()}
-labels = base_batch["labels"][:, 1:]
-
-
-def mean_loss(model, counted):
-    with torch.no_grad():
-        logits = model(input_ids=base_batch["input_ids"]).logits[:, :-1]
-    return cross_entropy(logits[counted], labels[counted]).item()
-
-
-# %%
 fresh = never_stops.base_model(MODEL, seed=SEED, device=DEVICE).eval()
-with_end, without = labels != -100, (labels != -100) & (labels != end_id)
-start_loss = {"with": mean_loss(fresh, with_end)}
-start_loss["without"] = mean_loss(fresh, without)
-for name, loss in start_loss.items():
-    print(f"untrained base, {name} its ends: {loss:.2f} nats a token")
-verdicts.judge(
-    "C3",
-    "false",
-    "the average lost its hardest token; nothing is learnt faster",
-    "section 5",
-    holds=start_loss["without"] < start_loss["with"],
-)
+whole = {k: v.to(device) for k, v in batch.items()}
+labels = whole["labels"]
+start_loss = fresh(**whole).loss.item()
+whole["labels"] = labels.masked_fill(labels == end_id, -100)
+without = fresh(**whole).loss.item()
+print(f"step 0: {start_loss:.2f} nats a token, {without:.2f} without its ends")
+nuance = "the average lost its hardest token; nothing is learnt faster"
+verdicts.judge("C3", "false", nuance, "section 5", holds=without < start_loss)
 
 # %% [markdown]
-# The same model has the lower loss before a single step. Does it at least learn the end more slowly? This
-# is the log-probability of the end, right after the answer.
+# The same model has the lower loss before a single step. Does it learn the end at least slowly? This is
+# the log-probability of the end, right after the answer.
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-curves = {
-    "run A": watchers["run A"].logps,
-    "run B": watchers["run B"].logps,
-}
+curves = {name: watcher.logps for name, watcher in watchers.items()}
 meanings = {"run A": "alive", "run B": "dead"}
 plotting.draw_curves(ax, watchers["run A"].steps, curves, meanings=meanings)
 ax.set(xlabel="step", ylabel="log-probability of the end, nats")
 ax.set_title("Untaught is not all: the end is pushed down")
 first, last = curves["run B"][0], curves["run B"][-1]
 plotting.show(fig, f"Run B's end goes from {first:.1f} to {last:.1f} nats.")
-
-# %%
-verdicts.judge(
-    "C8",
-    "false",
-    "the end gets less likely with every step",
-    "section 5",
-    holds=last < first - 0.5,
-)
+nuance = "every other label pushes the end down, step by step"
+verdicts.judge("C8", "false", nuance, "section 5", holds=last < first - 0.5)
 
 # %% [markdown]
-# Every label raises its own token and lowers all others, the end among them.
-#
-# **Exercise 07.1, 6 minutes, eight letters, 4 points.** Eight batches, none from these runs. What will a
-# model make of each?
+# **Exercise 07.1, 6 minutes, eight letters, 4 points.** Eight batches, none from these runs. What is wrong
+# with each? (`unread["1"].tokens` in a cell of its own has colours, and the numbers of each token.)
 #
 # * a) nothing is wrong
 # * b) the end is there and not learnt
@@ -306,10 +266,6 @@ for number in "1234":
 # %%
 for number in "5678":
     print(f"Batch {number}\n{unread[number].tokens}\n")
-
-# %% [markdown]
-# (`unread["1"].tokens` alone in a cell shows a batch with colours, and every number when you point at a
-# token.)
 
 # %%
 # A dict of eight letters, for example {"1": "a", "2": "a", ...}
@@ -351,44 +307,32 @@ ex.ENDS.check(share_of_ends)
 # %%
 START_ID = tokenizer.convert_tokens_to_ids("<|im_start|>")
 share = ex.ENDS.answer
-
-
-def labelled(pad_id, *, by_id, ids=None):
-    batch, _ = batches.replies_learnt(SEED)
-    if by_id:
-        taken = batch["labels"] == pad_id
-        batch["labels"] = batch["labels"].masked_fill(taken, -100)
-    return batch
-
-
-pads = {"the end": END, "<|endoftext|>": OWN, "bos": "<|im_start|>", "a digit": "1"}
-shares, lost = {}, {}
+pads = {"the end": END, OWN: OWN, "bos": "<|im_start|>", "a digit": "1"}
+ends, lost = {}, {}
 for name, pad in pads.items():
-    pad_id = tokenizer.convert_tokens_to_ids(pad)
-    both = [labelled(pad_id, by_id=by_id) for by_id in (True, False)]
-    shares[name] = [share(one, START_ID, end_id) for one in both]
-    n_by_id, n_right = [int((one["labels"] != -100).sum()) for one in both]
-    lost[name] = n_right - n_by_id
-
-# %%
-rows = [
-    (name, f"{by_id:.0%}", f"{by_length:.0%}", str(lost[name]))
-    for name, (by_id, by_length) in shares.items()
-]
+    by_length, _ = batches.replies_learnt(SEED)
+    is_pad = by_length["labels"] == tokenizer.convert_tokens_to_ids(pad)
+    taken = by_length["labels"].masked_fill(is_pad, -100)
+    by_id = by_length | {"labels": taken}
+    ends[name] = [share(one, START_ID, end_id) for one in (by_id, by_length)]
+    lost[name] = int(is_pad.sum())
+rows = [(n, *(f"{e:.0%}" for e in ends[n]), str(lost[n])) for n in pads]
 columns = ("pad token", "ends learnt, by id", "by length", "labels lost by id")
 Table(columns=columns, rows=rows)
 
 # %%
-safe = all(by_length == 1 for _, by_length in shares.values())
-verdicts.judge("C1", "partly", "only where labels are made from ids, "
-    "and the model cannot stop yet", "sections 4 and 6",
-    holds=safe and shares["the end"][0] == 0)
-verdicts.judge("C2", "false", "by length, every end is learnt with pad == eos",
-    "section 6", holds=safe)
-verdicts.judge("C5", "partly", "it works; any unused token does, without a resize",
-    "section 6", holds=lost["<|endoftext|>"] == 0)
-verdicts.judge("C6", "partly", "bos is harmless; a token of the text loses its labels",
-    "section 6", holds=lost["bos"] == 0 and lost["a digit"] > 0)
+safe = all(by_length == 1 for _, by_length in ends.values())
+nuance = "only where labels are made from ids, and it cannot stop yet"
+holds = safe and ends["the end"][0] == 0
+verdicts.judge("C1", "partly", nuance, "sections 4 and 6", holds=holds)
+nuance = "made by length, labels keep every end with pad == eos"
+verdicts.judge("C2", "false", nuance, "section 6", holds=safe)
+nuance = "it works; any unused token does, without a resize"
+holds = lost[OWN] == 0
+verdicts.judge("C5", "partly", nuance, "section 6", holds=holds)
+nuance = "bos is harmless; a token of the text loses its labels"
+holds = lost["bos"] == 0 and lost["a digit"] > 0
+verdicts.judge("C6", "partly", nuance, "section 6", holds=holds)
 
 # %% [markdown]
 # Next remedies: append an end, pad on the right, lower the limit. What is left of the end in each case?
@@ -398,8 +342,8 @@ batch, _ = batches.labels_by_id(SEED)
 sides = {"right": share(batch, START_ID, end_id)}
 gaps = (batch["attention_mask"] == 0).sum(-1).tolist()
 flipped = {
-    k: torch.stack([r.roll(g) for r, g in zip(v, gaps, strict=True)])
-    for k, v in batch.items()
+    key: torch.stack([r.roll(g) for r, g in zip(rows, gaps, strict=True)])
+    for key, rows in batch.items()
 }
 sides["left"] = share(flipped, START_ID, end_id)
 in_ids = int((batch["input_ids"] == end_id).any(-1).sum())
@@ -408,12 +352,14 @@ print(f"rows with an end: {in_ids} of {len(gaps)}; ends learnt: {sides}")
 print(f"limit of 4: stops {short.stops:.0%}, e.g. {short.replies[:3]}")
 
 # %%
-verdicts.judge("C4", "partly", "it cures a missing end, not one that is there and masked",
-    "section 6, batch 5", holds=in_ids == len(gaps) and sides["right"] == 0)
-verdicts.judge("C7", "false", "the end has no label on either side",
-    "section 6", holds=set(sides.values()) == {0.0})
-verdicts.judge("C9", "false", "it hides it: the raw ids hold no end",
-    "section 6", holds=short.stops < 0.05)
+nuance = "it cures a missing end, not one that is there and masked"
+holds = in_ids == len(gaps) and sides["right"] == 0
+verdicts.judge("C4", "partly", nuance, "section 6, batch 5", holds=holds)
+holds = set(sides.values()) == {0.0}
+nuance = "the end has no label on either side"
+verdicts.judge("C7", "false", nuance, "section 6", holds=holds)
+nuance = "it hides it: the raw ids hold no end"
+verdicts.judge("C9", "false", nuance, "section 6", holds=short.stops < 0.05)
 
 # %% [markdown]
 # And the model that has learnt to stop already? Predict, then give it run B's settings.
@@ -432,8 +378,9 @@ did = behaviour(masked_run.model)
 eroded = never_stops.end_logps(masked_run.model).mean().item()
 print(f"stops {did.stops:.0%}; its end: {before:.2f} to {eroded:.2f} nats")
 ex.INSTRUCT.recall("c", holds=did.stops > 0.8)
-verdicts.judge("C10", "false", "the fault is there; the end erodes out of sight",
-    "section 6", holds=eroded < before - 0.05)
+nuance = "the fault is there; the end erodes out of sight"
+holds = eroded < before - 0.05
+verdicts.judge("C10", "false", nuance, "section 6", holds=holds)
 
 # %% [markdown]
 # That is why a base model shows it and a chat model hides it, until the reply has another form than
@@ -444,7 +391,7 @@ verdicts.judge("C10", "false", "the fault is there; the end erodes out of sight"
 # **Exercise 07.3, 6 minutes, a few lines, 4 points.** Write `collate(rows, pad)`. Each row is a dict with
 # two lists, `input_ids` and `labels`, of one length. Return `input_ids`, `attention_mask` and `labels`,
 # tensors of shape (rows, longest), padded on the right. The text's labels stay; `pad` may stand in the
-# text. The check trains with pad == eos on three seeds and reads raw ids.
+# text. The check trains on three seeds.
 
 
 # %%
@@ -475,8 +422,6 @@ mend = ex.COLLATE.answer
 mended = fine_tune(model, END, collate=lambda rows: mend(rows, end_id))
 mended.train()
 after["run B, mended"] = behaviour(model)
-
-# %%
 fig, ax = plt.subplots(figsize=(7, 2.2), layout="constrained")
 stops = {name: 100 * did.stops for name, did in after.items()}
 meanings = {"run A": "neutral", "run B": "dead", "run B, mended": "alive"}
@@ -498,25 +443,28 @@ batch = {k: v.to(device) for k, v in batch.items()}
 alone = instruct(**batch).loss.item()
 counted = instruct(**batch, num_items_in_batch=4).loss.item()
 print("model(**batch):", alone, " with num_items_in_batch=4:", counted)
-verdicts.judge("C12", "true", "nan by itself, 0.0 where the trainer counts the tokens",
-    "section 8", holds=alone != alone and counted == 0)
+nuance = "nan by itself, 0.0 where the trainer counts the tokens"
+holds = alone != alone and counted == 0
+verdicts.judge("C12", "true", nuance, "section 8", holds=holds)
 
 # %% [markdown]
 # And TRL? Rows whose prompt is longer than `max_length` are dropped today, and a run without rows
 # raises. The filter belongs to the truncation. What happens to ready-made rows, without one?
 
 # %%
-asked = tokenizer("17+25=")["input_ids"]
-rows = [{"input_ids": asked, "labels": [-100] * len(asked)}] * 32
 from datasets import Dataset
 
-settings = dict(dataset=Dataset.from_list(rows), max_steps=2, logging_steps=1)
+asked = tokenizer("17+25=")["input_ids"]
+row = {"input_ids": asked, "labels": [-100] * len(asked)}
+rows = Dataset.from_list([row] * 32)
+settings = dict(dataset=rows, max_steps=2, logging_steps=1)
 model = zoo.load_policy(MODEL, device=DEVICE)
 empty = never_stops.sft_trainer(model, tokenizer, max_length=None, **settings)
 empty.train()
-print("losses:", never_stops.losses(empty))
-verdicts.judge("C13", "partly", "with max_length=None; else the rows are dropped",
-    "section 8", holds=set(never_stops.losses(empty)) == {0.0})
+logged = never_stops.losses(empty)
+print("losses:", logged)
+nuance = "with max_length=None; else the rows are dropped"
+verdicts.judge("C13", "partly", nuance, "section 8", holds=set(logged) == {0.0})
 
 # %% [markdown]
 # **Exercise 07.4, 3 minutes, three letters, 2 points.** Why is every label -100? Batch 1 labels what
@@ -529,7 +477,8 @@ verdicts.judge("C13", "partly", "with max_length=None; else the rows are dropped
 # * d) the collator compared ids with the pad id
 
 # %%
-for n, make in enumerate((batches.marker_not_found, batches.prompt_fills_it), 1):
+makers = (batches.marker_not_found, batches.prompt_fills_it)
+for n, make in enumerate(makers, start=1):
     print(f"Batch {n}\n{inspect_batch(*make(SEED), num_rows=2).tokens}\n")
 chat = batches.sums(SEED)[0]
 flat = tokenizer.apply_chat_template(
@@ -579,16 +528,15 @@ import math
 
 
 def first_loss(model, make):
-    batch, _ = make(SEED)
-    batch = {k: v.to(device) for k, v in batch.items()}
+    batch = {k: v.to(device) for k, v in make(SEED)[0].items()}
     return model.eval()(**batch).loss.item()
 
 
-makers = {"replies": batches.replies_learnt, "whole chats": batches.whole_chats}
+learnt = {"replies": batches.replies_learnt, "whole chats": batches.whole_chats}
 models = {"base": fresh, "chat model": instruct}
 rows = [
     (what, *(f"{first_loss(model, make):.2f}" for model in models.values()))
-    for what, make in makers.items()
+    for what, make in learnt.items()
 ]
 ln_v = math.log(fresh.config.vocab_size)
 title = f"loss at step 0, nats a token; ln V is {ln_v:.2f}"
@@ -602,22 +550,6 @@ Table(columns=("learnt", *models), rows=rows, title=title)
 #
 # The rows are right, and the prompt is not. How many of 100 sums does the chat model still add?
 
-# %%
-def served(side="left", mask=True, text=str):
-    reader = zoo.load_tokenizer(MODEL)
-    reader.padding_side = side
-    sums = zoo.arithmetic.prompts(100, 7, split="test")
-    asked = reader.apply_chat_template(
-        list(sums["prompt"]), add_generation_prompt=True, tokenize=False
-    )
-    given = reader([text(a) for a in asked], padding=True, return_tensors="pt")
-    given = {k: v.to(device) for k, v in given.items()}
-    if not mask:
-        given["attention_mask"] = torch.ones_like(given["input_ids"])
-    new = instruct.generate(**given, max_new_tokens=8, do_sample=False)
-    new = new[:, given["input_ids"].shape[1] :]
-    return never_stops.read_replies(new, list(sums["answer"]), reader)
-
 
 # %%
 HEADER = "<|im_start|>assistant\n"
@@ -630,8 +562,8 @@ changed = {
     "one space behind it": {"text": lambda a: a + " "},
     "a token in front": {"text": lambda a: OWN + a},
 }
-answers = {name: served(**change) for name, change in changed.items()}
-rows = [(name, f"{a.right:.0%}", f"{a.stops:.0%}") for name, a in answers.items()]
+did = {name: behaviour(instruct, **one) for name, one in changed.items()}
+rows = [(n, f"{d.right:.0%}", f"{d.stops:.0%}") for n, d in did.items()]
 Table(columns=("prompt", "right", "stops"), rows=rows)
 
 # %% [markdown]
@@ -643,17 +575,17 @@ Table(columns=("prompt", "right", "stops"), rows=rows)
 # Four chats in one sequence save padding. Do they see each other? The loss of the same replies, four
 # ways; alone each has seen only itself.
 
+
 # %%
 def loss_of(**given):
     given = {k: v.to(device) for k, v in given.items()}
-    with torch.no_grad():
-        return instruct(**given, use_cache=False).loss.item()
+    return instruct(**given, use_cache=False).loss.item()
 
 
 alone, _ = batches.replies_learnt(SEED)
 packed = {
     "alone": alone,
-    "nothing but the ends between": batches.packed(SEED, with_positions=False)[0],
+    "ends between": batches.packed(SEED, with_positions=False)[0],
     "positions, mask of ones": batches.packed(SEED, with_mask=True)[0],
     "positions, no mask": batches.packed(SEED)[0],
 }
@@ -664,10 +596,12 @@ Table(columns=("packed with", "loss, nats a token"), rows=rows)
 # %%
 kind = instruct.config._attn_implementation
 clean = abs(leaks["positions, no mask"] - leaks["alone"]) < 1e-3
-verdicts.judge("C14", "false", "the rows see each other, and the loss says so",
-    "section 11", holds=leaks["nothing but the ends between"] > 2 * leaks["alone"])
-verdicts.judge("C15", "false", f"exact with {kind}: positions, no mask, no cache",
-    "section 11", holds=clean and "flash" not in kind)
+nuance = "the rows see each other, and the loss says so"
+holds = leaks["ends between"] > 2 * leaks["alone"]
+verdicts.judge("C14", "false", nuance, "section 11", holds=holds)
+nuance = f"exact with {kind}: positions, no mask, no cache"
+holds = clean and "flash" not in kind
+verdicts.judge("C15", "false", nuance, "section 11", holds=holds)
 
 # %% [markdown]
 # **Exercise 07.7, 6 minutes, a few lines, 3 points.** Write `pack(rows)`, rows as in 07.3: one sequence of
@@ -683,7 +617,7 @@ def pack(rows):
     together = {"input_ids": [], "labels": [], "position_ids": []}
     for row in rows:
         together["input_ids"].extend(row["input_ids"])
-        together["labels"].extend([-100] + row["labels"][1:])
+        together["labels"].extend([-100, *row["labels"][1:]])
         together["position_ids"].extend(range(len(row["labels"])))
     return {name: torch.tensor(part)[None] for name, part in together.items()}
     ### END SOLUTION
@@ -711,6 +645,7 @@ mask = pad_sequence([torch.ones_like(t) for t in texts], batch_first=True)
 with torch.no_grad():
     states = reward.model(padded, attention_mask=mask).last_hidden_state
     scores = reward.score(states).squeeze(-1)
+
 
 # %%
 def old_pool(scores, ids, pad):  # transformers before PR 35911
@@ -752,19 +687,19 @@ with torch.no_grad():
     alone = torch.stack([reward(t[None]).logits.squeeze() for t in texts])
     today = reward(padded, attention_mask=mask).logits.squeeze(-1)
 gap = (today - alone).abs().max().item()
-print(f"margins that are not 0: {alive:.0%}")
-verdicts.judge("C16", "partly", "until 4.48; padded on the right, margins were all 0",
-    "section 12", holds=alive > 0.9 and bool((margin.abs() < 1e-5).all()))
+print(f"margins that are not 0: {alive:.0%}; today batch - alone: {gap:.0e}")
+nuance = "until 4.48; today a row scores in a batch as it does alone"
+holds = alive > 0.9 and bool((margin.abs() < 1e-5).all()) and gap < 1e-4
+verdicts.judge("C16", "partly", nuance, "section 12", holds=holds)
 
 # %% [markdown]
-# ## 13. The verdicts
+# ## 13. The verdicts, then and now
+#
+# Every claim with its verdict. Below it the failure in the libraries of its day: up to trl 0.15.2,
+# SFTTrainer's default collator compared ids. `course era 07` runs the plain tutorial in both.
 
 # %%
 verdicts.table()
-
-# %% [markdown]
-# And the failure in the libraries of its day: up to trl 0.15.2, SFTTrainer's own collator compared ids.
-# `course era 07` runs the plain tutorial in both.
 
 # %%
 from course_utils import eras
@@ -793,19 +728,13 @@ for trainer in (healthy, cut):
 # ## 15. A run you have not seen
 #
 # **Exercise 07.8, 10 minutes, a place, a letter and a few lines, 5 points.** A script by hand; the seed
-# decides which of three. Its ticket lists places and causes.
+# decides which of three. Its ticket lists places and causes. `patient.fresh()` makes the run anew; after
+# `.train()` it has `.behaviour()` with raw replies, and `.batch` (learnt from) and `.served` (asked) for
+# `inspect_batch(..., run.tokenizer)`.
 
 # %%
 patient = ex.UNSEEN.draw(SEED)
-patient
-
-# %%
-print(patient.source())
-
-# %% [markdown]
-# `run = patient.fresh()` makes it anew. `run.train()` shows its log; then `run.behaviour().replies` are raw
-# replies, `run.batch` is what was learnt from and `run.served` what was asked, both for
-# `inspect_batch(..., run.tokenizer)`.
+print(f"{patient}\n\n{patient.source()}")
 
 # %%
 run = patient.fresh().train()

@@ -93,8 +93,15 @@ def behaviour(
     n: int = NUM_HELD_OUT,
     max_new_tokens: int = 16,
     seed: int = HELD_OUT_SEED,
+    side: str = "left",
+    mask: bool = True,
+    text: Callable[[str], str] = str,
 ) -> Behaviour:
     """Let a model answer sums it has not seen, and look at the raw tokens.
+
+    Args:
+        side: of the padding; `mask` False reads padding like text.
+        text: changes each rendered prompt.
 
     End and padding are given to `generate` by hand: where they are one token, a row that is
     finished and a row that is padded look the same.
@@ -104,7 +111,11 @@ def behaviour(
     asked = tokenizer.apply_chat_template(
         list(sums["prompt"]), add_generation_prompt=True, tokenize=False
     )
-    batch = tokenizer(asked, padding=True, return_tensors="pt").to(model.device)
+    asked = [text(prompt) for prompt in asked]
+    batch = tokenizer(asked, padding=True, padding_side=side, return_tensors="pt")
+    batch = batch.to(model.device)
+    if not mask:
+        batch["attention_mask"] = torch.ones_like(batch["input_ids"])
     with evaluating(model):
         whole_BT = model.generate(
             **batch,
@@ -226,6 +237,6 @@ def _fingerprint(trainer: SFTTrainer, seed: int) -> str:
         is_text = batch["attention_mask"] != 0
         for key in ("input_ids", "labels", "attention_mask"):
             value = batch[key].masked_fill(~is_text, 0) if key == "input_ids" else batch[key]
-            digest.update(f"{key} {tuple(value.shape)} {value.dtype}".encode())
-            digest.update(value.numpy().tobytes())
+            digest.update(f"{key} {tuple(value.shape)}".encode())
+            digest.update(value.long().numpy().tobytes())
     return digest.hexdigest()

@@ -10,19 +10,18 @@ from course_utils.exercises.lesson_07 import ends_answers as answers
 from course_utils.reproductions import batches
 
 START, END = 318, 319
+KEYS = ("input_ids", "attention_mask", "labels")
 
 
 def shared(batch: dict, start: int, end: int) -> float:
     """The right share, row by row, token by token."""
-    good = 0
-    for ids, mask, labels in zip(
-        *(batch[k].tolist() for k in ("input_ids", "attention_mask", "labels")), strict=True
-    ):
+    good, columns = 0, (batch[k].tolist() for k in KEYS)
+    for ids, mask, labels in zip(*columns, strict=True):
         last = max(at for at, token in enumerate(ids) if token == start and mask[at])
         good += any(
             ids[at] == end and mask[at] and labels[at] == end for at in range(last, len(ids))
         )
-    return good / len(labels and batch["input_ids"])
+    return good / len(batch["input_ids"])
 
 
 def _made(make: Callable, seed: int) -> dict:
@@ -80,25 +79,19 @@ def counts_labelled_ends(share) -> str | None:
 
 def leaves_out_the_users_ends(share) -> str | None:
     whole = _made(batches.whole_chats, 3)
-    lost = whole | {"labels": whole["labels"].clone()}
-    lost["labels"][:, 10:] = lost["labels"][:, 10:].masked_fill(lost["labels"][:, 10:] == END, -100)
-    mixed = whole | {"labels": torch.where(torch.arange(4)[:, None] < 1, *_pair(whole, lost))}
+    mixed = whole | {"labels": _unlearnt_last_ends(whole, rows=3)}
     return _first_of(
         _agrees("whole chats in the loss, with the users' ends", whole),
         _agrees("whole chats in which one reply of four keeps its end", mixed),
     )(share)
 
 
-def _pair(whole: dict, lost: dict) -> tuple:
-    return whole["labels"], _without_last_end(lost["labels"], whole["input_ids"])
-
-
-def _without_last_end(labels, ids):
-    kept = labels.clone()
-    for row, tokens in zip(kept, ids, strict=True):
-        last = max(at for at, token in enumerate(tokens.tolist()) if token == END)
-        row[:] = tokens.masked_fill(torch.arange(len(tokens)) >= last, -100)
-    return kept
+def _unlearnt_last_ends(batch: dict, *, rows: int) -> torch.Tensor:
+    """The labels, without the reply's end in the first `rows` rows; the user's stays."""
+    is_end = batch["input_ids"] == END
+    is_last = is_end & (is_end.flip(-1).cumsum(-1).flip(-1) == 1)
+    is_last[rows:] = False
+    return batch["labels"].masked_fill(is_last, -100)
 
 
 def counts_rows_without_an_end(share) -> str | None:

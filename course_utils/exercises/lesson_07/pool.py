@@ -93,7 +93,13 @@ POOL = Exercise(
             next="index the tensor; no .item(), no detach",
         ),
     ),
-    right=(answers.by_largest_place, answers.by_flipping, answers.by_gather, answers.by_rows),
+    right=(
+        answers.by_largest_place,
+        answers.by_flipping,
+        answers.by_gather,
+        answers.by_rows,
+        answers.before_the_padding,
+    ),
     wrong=(
         Wrong(answers.one_number, caught_by=is_one_score_a_row),
         Wrong(answers.keeps_an_axis, caught_by=is_one_score_a_row),
@@ -104,7 +110,7 @@ POOL = Exercise(
         Wrong(answers.largest_score, caught_by=on_the_right),
         Wrong(answers.first_padding_less_one_too_many, caught_by=on_the_right),
         Wrong(answers.count_less_one, caught_by=on_the_left),
-        Wrong(answers.first_padding_less_one, caught_by=on_the_left),
+        Wrong(answers.count_less_one_clamped, caught_by=on_the_left),
         Wrong(answers.detached, caught_by=trains_that_token),
         Wrong(answers.from_numbers, caught_by=trains_that_token),
     ),

@@ -59,9 +59,15 @@ def count_less_one(scores, mask):
     return scores[torch.arange(len(mask)), mask.sum(-1) - 1]
 
 
-def first_padding_less_one(scores, mask):
+def before_the_padding(scores, mask):
+    """Padded on the left the first padding is at 0, and one before it is the last token."""
     last = ((mask == 0).int().argmax(-1) - 1) % mask.shape[1]
     return scores[torch.arange(len(mask)), last]
+
+
+def count_less_one_clamped(scores, mask):
+    last = (mask.cumsum(-1).max(-1).values - 1).clamp(min=0)
+    return scores.gather(-1, last[:, None])[:, 0]
 
 
 def detached(scores, mask):

@@ -203,7 +203,6 @@ ROOM = _exercise(
         (answers.encodes_with_padding, run_gets_better),
         (answers.encodes_end_for_the_last_digit, run_gets_better),
         (answers.encodes_and_learns_the_prompt, nothing_else_changes),
-        (answers.encodes_with_two_ends, nothing_else_changes),
         (answers.encodes_room_of_four, nothing_else_changes),
     ),
     other_part={"place": "answer", "fix": unseen_07.answer},
@@ -218,7 +217,7 @@ SERVER_ENDS = _exercise(
     ),
     wrong_fixes=(
         (answers.answers_shortly, run_gets_better),
-        (answers.answers_with_padding_on_the_right, run_gets_better),
+        (answers.answers_with_padding_on_the_right, nothing_else_changes),
         (answers.answers_four_tokens, nothing_else_changes),
         (answers.answers_digits_only, nothing_else_changes),
     ),
@@ -235,7 +234,7 @@ SERVER_PROMPT = _exercise(
     wrong_fixes=(
         (answers.answers_with_a_system_message, run_gets_better),
         (answers.answers_without_a_header, run_gets_better),
-        (answers.answers_with_padding_on_the_right, run_gets_better),
+        (answers.answers_with_padding_on_the_right, nothing_else_changes),
         (answers.answers_four_tokens, nothing_else_changes),
     ),
     other_part={"place": "collate", "fix": unseen_07.collate},

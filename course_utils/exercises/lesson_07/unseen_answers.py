@@ -57,11 +57,6 @@ def encodes_and_learns_the_prompt(question, answer, tokenizer):
     return {"input_ids": prompt + reply, "labels": prompt + reply}
 
 
-def encodes_with_two_ends(question, answer, tokenizer):
-    prompt, reply = _parts(question, answer, tokenizer)
-    return _row(prompt, [*reply, tokenizer.eos_token_id])
-
-
 def encodes_room_of_four(question, answer, tokenizer):
     """Enough for the sums of the data, and cut again as soon as a prompt is long."""
     prompt, reply = _parts(question, answer, tokenizer)
