@@ -468,7 +468,7 @@ verdicts.judge("C13", "partly", nuance, "section 8", holds=set(logged) == {0.0})
 
 # %% [markdown]
 # **Exercise 07.4, 3 minutes, three letters, 2 points.** Why is every label -100? Batch 1 labels what
-# stands behind the marker `"assistant "`. Batch 2 was cut at `max_length`. Batch 3 takes the mask of a
+# stands behind the marker `"Answer: "`. Batch 2 was cut at `max_length`. Batch 3 takes the mask of a
 # template as printed.
 #
 # * a) the row ends before the reply
@@ -604,7 +604,7 @@ holds = clean and "flash" not in kind
 verdicts.judge("C15", "false", nuance, "section 11", holds=holds)
 
 # %% [markdown]
-# **Exercise 07.7, 6 minutes, a few lines, 3 points.** Write `pack(rows)`, rows as in 07.3: one sequence of
+# **Exercise 07.6, 6 minutes, a few lines, 3 points.** Write `pack(rows)`, rows as in 07.3: one sequence of
 # shape (1, all tokens), as a dict for `model(**pack(rows), use_cache=False)`. Every token gets the logits
 # that it gets alone, and the loss is the mean over all labels of the rows alone. The labels may begin with
 # a row's first token.
@@ -662,7 +662,7 @@ print(f"loss {loss:.4f}, ln 2 is {math.log(2):.4f}")
 # %% [markdown]
 # The first end closes the *question*. Both replies are read there, so the loss is ln 2 for ever.
 #
-# **Exercise 07.6, 5 minutes, a few lines, 3 points.** Write `pool(scores, mask)`: scores of shape (rows,
+# **Exercise 07.7, 5 minutes, a few lines, 3 points.** Write `pool(scores, mask)`: scores of shape (rows,
 # tokens), the attention mask as integers; for each row the score of its last token that is attended to,
 # padded on either side, shape (rows,), in the scores' dtype, with its gradient.
 

@@ -16,6 +16,7 @@ Batch = dict[str, Tensor]
 Made = tuple[Batch, PreTrainedTokenizerBase]
 
 N = 4
+MARKER = "Answer: "
 MARKED = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' }}"
     "{% if message['role'] == 'assistant' %}"
@@ -105,12 +106,14 @@ def end_outside(seed: int = 0) -> Made:
 
 
 def marker_not_found(seed: int = 0) -> Made:
-    """Labels begin behind a response marker; its last line end has another id in the rows."""
+    """Labels begin behind a response marker; its space belongs to the next word in the rows."""
     tokenizer = zoo.load_tokenizer("tiny")
-    marker = tokenizer("assistant ", add_special_tokens=False)["input_ids"]
+    marker = tokenizer(MARKER, add_special_tokens=False)["input_ids"]
     rows = []
-    for asked, said in (prompt_and_reply(chat, tokenizer) for chat in sums(seed)):
-        ids, size = asked + said, len(marker)
+    for *asked, said in sums(seed):
+        told = [*asked, said | {"content": f"{MARKER}the sum is {said['content']}"}]
+        prompt, reply = prompt_and_reply(told, tokenizer)
+        ids, size = prompt + reply, len(marker)
         ends = [at + size for at in range(len(ids)) if ids[at : at + size] == marker]
         start = ends[-1] if ends else len(ids)
         rows.append((ids, [-100] * start + ids[start:]))

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from course_utils.diagnostics.batch_view.tokens import BatchView, Row, Token
 
-WIDTH = 96
+WIDTH = 86
 LEGEND = "[[learnt]]  read only  .N. = N hidden places (mask 0)  || = positions start again"
 # Inline, because JupyterLab strips style sheets; the words are readable without colours.
 LEARNT = "background: rgba(0, 114, 178, 0.22); border-bottom: 2px solid #0072B2"
@@ -26,7 +26,8 @@ def as_text(view: BatchView, num_rows: int) -> list[str]:
         wrapped = textwrap.wrap(
             "".join(_pieces(row)), WIDTH, drop_whitespace=False, break_on_hyphens=False
         )
-        lines += [f"{label if at == 0 else ' ' * 12}{line}" for at, line in enumerate(wrapped)]
+        named = (f"{label if at == 0 else ' ' * 12}{line}" for at, line in enumerate(wrapped))
+        lines += [line.rstrip() for line in named if line.strip()]
     return lines
 
 

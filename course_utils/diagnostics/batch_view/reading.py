@@ -51,7 +51,7 @@ def inspect_batch(
             collated as it does it itself; or a batch, a mapping with `input_ids` (B, T).
         tokenizer: of the batch; a Trainer's own is taken where none is given.
         serving: the tokenizer that will serve the model, if it is another one.
-        num_rows: how many of a Trainer's rows are read.
+        num_rows: how many rows are shown; of a Trainer, how many are read.
 
     The trainer, its model, its data and the random state stay as they are. Only these rows are
     looked at; no text is judged.
@@ -70,7 +70,7 @@ def inspect_batch(
     case = _of_trainer(source, tokenizer, num_rows) if is_trainer else _of_batch(source, tokenizer)
     case = _with_serving(case, serving)
     found = [finding for look in LOOKS if (finding := look(case))]
-    return BatchReport(case, _faults_first(found))
+    return BatchReport(case, _faults_first(found), num_shown=num_rows)
 
 
 def _faults_first(found: list[Finding]) -> tuple[Finding, ...]:

@@ -9,8 +9,9 @@ from course_utils.diagnostics.batch_view.case import PAIRS, SCORES, TRAINING, Ca
 from course_utils.diagnostics.batch_view.tokens import BY_NONE, BatchView
 from course_utils.page import State
 from course_utils.report import Report, Shown, Table
+from course_utils.wrap import wrapped
 
-SHOWN = 4
+SHOWN = 8
 LOOKED_FOR = {
     TRAINING: "missing, masked and cut-off ends, empty rows, BOS, padding, packing, the header",
     PAIRS: "missing, masked and cut-off ends, empty rows, BOS, padding",
@@ -94,13 +95,13 @@ class BatchReport(Report):
         return Table(columns=("", "found", "what was seen", "rows"), rows=rows)
 
     def text(self) -> str:
-        lines = [self.headline, self._sums]
+        lines = [wrapped(self.headline), self._sums]
         lines += [self.table().text()] if self.findings else []
-        return "\n".join([*lines, self.tokens.text(), *self._advice()])
+        return "\n".join([*lines, self.tokens.text(), *map(wrapped, self._advice())])
 
     def html(self) -> str:
         table = self.table().html() if self.findings else ""
-        advice = "".join(f"<div>{page.marked(line)}</div>" for line in self._advice())
+        advice = page.lines(tuple(self._advice()))
         body = f"<div>{escape(self._sums)}</div>{table}{self.tokens.html()}{advice}"
         return page.box(self.state, self.headline, body)
 

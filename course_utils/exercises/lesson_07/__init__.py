@@ -36,7 +36,7 @@ LESSON = Lesson(
     stem="07_never_stops",
     title="It generates until max_new_tokens",
     minutes=75,
-    exercises=(READ, ENDS, COLLATE, EMPTY, TEMPLATE, POOL, PACK, UNSEEN, QUIZ),
+    exercises=(READ, ENDS, COLLATE, EMPTY, TEMPLATE, PACK, POOL, UNSEEN, QUIZ),
     predictions=(WHICH_LOSS, INSTRUCT),
     topic="stop",
 )

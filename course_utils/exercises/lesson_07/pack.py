@@ -1,4 +1,4 @@
-"""Exercise 07.7: rows in one sequence that do not see each other."""
+"""Exercise 07.6: rows in one sequence that do not see each other."""
 
 from collections.abc import Callable
 from functools import cache
@@ -105,7 +105,7 @@ def has_the_same_loss(batch, case: str) -> str | None:
 
 
 PACK = Exercise(
-    id="07.7",
+    id="07.6",
     name="PACK",
     title="Packed rows that do not see each other",
     minutes=6,

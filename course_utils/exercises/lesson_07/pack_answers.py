@@ -1,4 +1,4 @@
-"""Answers to exercise 07.7, right and wrong."""
+"""Answers to exercise 07.6, right and wrong."""
 
 import torch
 

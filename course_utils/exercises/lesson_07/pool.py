@@ -1,4 +1,4 @@
-"""Exercise 07.6: the score of a row, whatever stands beside it in the batch."""
+"""Exercise 07.7: the score of a row, whatever stands beside it in the batch."""
 
 from collections.abc import Callable
 
@@ -58,7 +58,7 @@ def trains_that_token(pool) -> str | None:
 
 
 POOL = Exercise(
-    id="07.6",
+    id="07.7",
     name="POOL",
     title="A score that does not depend on the batch",
     minutes=5,
