@@ -121,7 +121,7 @@ def same_replies(answer: Callable) -> str | None:
 def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, other_part) -> Exercise:
     """The exercise on one variant; what it lists are mends, put into whole answers here."""
     diagnosis = {"place": variant.place, "cause": variant.cause}
-    letters = [letter for letter in CAUSES if letter != variant.cause]
+    tempting = [letter for letter in CAUSES if letter != variant.cause][:3]
 
     def fits_the_ticket(unseen: dict) -> str | None:
         return _form(variant, unseen)
@@ -134,7 +134,7 @@ def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, other_part) 
         Wrong(good | {"cause": "z"}, caught_by=fits_the_ticket),
         Wrong(good | {"fix": "append the end"}, caught_by=fits_the_ticket),
         Wrong(good | other_part, caught_by=names_the_place),
-        *(Wrong(broken | {"cause": letter}, caught_by=names_the_cause) for letter in letters),
+        *(Wrong(broken | {"cause": letter}, caught_by=names_the_cause) for letter in tempting),
         Wrong(broken, caught_by=run_gets_better),
         *(Wrong(diagnosis | {"fix": fix}, caught_by=look) for fix, look in wrong_fixes),
     ]
@@ -200,9 +200,7 @@ ROOM = _exercise(
     ),
     wrong_fixes=(
         (answers.encodes_unlearnt_end, run_gets_better),
-        (answers.encodes_with_padding, run_gets_better),
         (answers.encodes_end_for_the_last_digit, run_gets_better),
-        (answers.encodes_and_learns_the_prompt, nothing_else_changes),
         (answers.encodes_room_of_four, nothing_else_changes),
     ),
     other_part={"place": "answer", "fix": unseen_07.answer},

@@ -42,19 +42,9 @@ def encodes_unlearnt_end(question, answer, tokenizer):
     return _row(prompt, reply, [*reply[:-1], -100])
 
 
-def encodes_with_padding(question, answer, tokenizer):
-    prompt, reply = _parts(question, answer, tokenizer)
-    return _row(prompt, [*reply[:-1], tokenizer.pad_token_id])
-
-
 def encodes_end_for_the_last_digit(question, answer, tokenizer):
     prompt, reply = _parts(question, answer, tokenizer)
     return _row(prompt, [*reply[:2], tokenizer.eos_token_id])
-
-
-def encodes_and_learns_the_prompt(question, answer, tokenizer):
-    prompt, reply = _parts(question, answer, tokenizer)
-    return {"input_ids": prompt + reply, "labels": prompt + reply}
 
 
 def encodes_room_of_four(question, answer, tokenizer):
