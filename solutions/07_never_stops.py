@@ -210,7 +210,8 @@ expect_symptom("the ends have no label", holds=masked)
 # %%
 end_id = tokenizer.eos_token_id
 fresh = never_stops.base_model(MODEL, seed=SEED, device=DEVICE).eval()
-whole = {k: v.to(device) for k, v in batch.items()}
+taught, _ = batches.replies_learnt(SEED)
+whole = {k: v.to(device) for k, v in taught.items()}
 labels = whole["labels"]
 start_loss = fresh(**whole).loss.item()
 whole["labels"] = labels.masked_fill(labels == end_id, -100)
@@ -560,7 +561,7 @@ changed = {
     "no generation prompt": {"text": lambda a: a.removesuffix(HEADER)},
     "without its line end": {"text": lambda a: a.removesuffix("\n")},
     "one space behind it": {"text": lambda a: a + " "},
-    "a token in front": {"text": lambda a: OWN + a},
+    "a token in front, as a second BOS": {"text": lambda a: OWN + a},
 }
 did = {name: behaviour(instruct, **one) for name, one in changed.items()}
 rows = [(n, f"{d.right:.0%}", f"{d.stops:.0%}") for n, d in did.items()]
@@ -688,7 +689,7 @@ with torch.no_grad():
     today = reward(padded, attention_mask=mask).logits.squeeze(-1)
 gap = (today - alone).abs().max().item()
 print(f"margins that are not 0: {alive:.0%}; today batch - alone: {gap:.0e}")
-nuance = "until 4.48; today a row scores in a batch as it does alone"
+nuance = "until 4.48 it was read in the question; today batch = alone"
 holds = alive > 0.9 and bool((margin.abs() < 1e-5).all()) and gap < 1e-4
 verdicts.judge("C16", "partly", nuance, "section 12", holds=holds)
 
