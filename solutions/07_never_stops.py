@@ -637,6 +637,7 @@ ex.PACK.check(pack)
 from torch.nn.utils.rnn import pad_sequence
 
 reward = zoo.load_reward_model(MODEL, device="cpu")
+reward.config.pad_token_id = end_id
 pairs = zoo.arithmetic.preferences(16, SEED)
 chats = [p["prompt"] + p[k] for k in ("chosen", "rejected") for p in pairs]
 said = tokenizer.apply_chat_template(chats, tokenize=True)["input_ids"]
@@ -688,9 +689,10 @@ with torch.no_grad():
     alone = torch.stack([reward(t[None]).logits.squeeze() for t in texts])
     today = reward(padded, attention_mask=mask).logits.squeeze(-1)
 gap = (today - alone).abs().max().item()
-print(f"margins that are not 0: {alive:.0%}; today batch - alone: {gap:.0e}")
+same = gap < 1e-4
+print(f"margins that are not 0: {alive:.0%}; today batch = alone: {same}")
 nuance = "until 4.48 it was read in the question; today batch = alone"
-holds = alive > 0.9 and bool((margin.abs() < 1e-5).all()) and gap < 1e-4
+holds = alive > 0.9 and bool((margin.abs() < 1e-5).all()) and same
 verdicts.judge("C16", "partly", nuance, "section 12", holds=holds)
 
 # %% [markdown]
