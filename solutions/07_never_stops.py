@@ -754,11 +754,9 @@ run
 # For example {"place": "collate", "cause": "a", "fix": my_part}
 ### BEGIN SOLUTION
 def my_part(question, answer, tokenizer):
-    asked = tokenizer.apply_chat_template(
-        [{"role": "user", "content": question}],
-        add_generation_prompt=True,
-        tokenize=True,
-    )["input_ids"]
+    said_to_it = [{"role": "user", "content": question}]
+    asked = tokenizer.apply_chat_template(said_to_it, add_generation_prompt=True)
+    asked = list(asked["input_ids"])
     said = tokenizer(f"{answer}{tokenizer.eos_token}")["input_ids"]
     return {"input_ids": asked + said, "labels": [-100 for _ in asked] + said}
 
