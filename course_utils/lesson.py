@@ -17,6 +17,7 @@ from course_utils.passed_answers import PassedAnswers
 from course_utils.progress import Progress, default_path
 from course_utils.quiet import quiet_libraries
 from course_utils.report import Note, Table
+from course_utils.stopped import stop_briefly
 from course_utils.verdicts import Verdicts
 from course_utils.wrap import say, wrapped
 
@@ -27,13 +28,14 @@ GRADING_MIME = "application/vnd.course.check+json"
 
 
 def start(name: str, *, strict: bool = False) -> "LessonHandle":
-    """Begin a lesson: quiet libraries, one thread, and its exercises as attributes.
+    """Begin a lesson: quiet libraries, one thread, short stops, its exercises as attributes.
 
     Args:
         name: number or file stem of the lesson.
         strict: raise NotPassed at any check that is not passed, for papermill and CI.
     """
     quiet_libraries()
+    stop_briefly()
     return LessonHandle(find_lesson(name), strict=strict)
 
 

@@ -8,12 +8,12 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_utils.alt_text import describe
-from course_utils.colours import COLOURS, INK, SHADES, shading, tint
-from course_utils.figure_faults import refuse_faults
-from course_utils.figure_finish import CURVE_NAME, LIMIT_NAME, finish
-from course_utils.picture import Picture
-from course_utils.strict_figures import is_strict
+from course_utils.figures.alt_text import describe
+from course_utils.figures.colours import COLOURS, INK, SHADES, shading, tint
+from course_utils.figures.faults import refuse_faults
+from course_utils.figures.finish import CURVE_NAME, LIMIT_NAME, finish
+from course_utils.figures.picture import Picture
+from course_utils.figures.strict import is_strict
 
 __all__ = [
     "COLOURS",
@@ -23,6 +23,7 @@ __all__ = [
     "draw_curves",
     "draw_grid",
     "draw_limit",
+    "picture_of",
     "shading",
     "show",
     "tint",
@@ -200,8 +201,14 @@ def show(fig: Figure, caption: str, *, alt: str = "") -> None:
     Raises:
         FigureFault: something in it cannot be read, where the course itself is built or tested.
     """
+    display(picture_of(fig, caption, alt=alt))
+
+
+def picture_of(fig: Figure, caption: str, *, alt: str = "") -> Picture:
+    """What `show` displays."""
     finish(fig)
     if is_strict():
         refuse_faults(fig)
-    display(Picture(fig, caption=caption, alt=alt or describe(fig)))
+    picture = Picture(fig, caption=caption, alt=alt or describe(fig))
     plt.close(fig)
+    return picture

@@ -24,7 +24,7 @@ WATCH = f"{FROM}\n\nwith diagnostics.watch(trainer):\n    trainer.train()"
 RANGES = f"{FROM}\n\nprint(diagnostics.profile_ranges(model, batch))"
 AUDIT = f"{FROM}\n\nprint(diagnostics.audit_gradients(model, batch))"
 BATCH = f"{FROM}\n\nprint(diagnostics.inspect_batch(trainer))"
-FORMAT = 'from course_utils.numerics import float_format\n\nprint(float_format("bfloat16"))'
+TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
 SYMPTOMS = (
     Symptom(
@@ -39,7 +39,7 @@ SYMPTOMS = (
     Symptom(
         "loss 0.0, grad_norm 0.0 from the first step", "07_never_stops", "inspect_batch", BATCH
     ),
-    Symptom("inf or nan, and no idea from where", "01_floats", "float_format", FORMAT),
+    Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
 )
 
 
@@ -47,10 +47,10 @@ def symptom_map() -> Table:
     """Every symptom with a link to its lesson; one that is not written yet says so.
 
     >>> symptom_map().columns
-    ('what you see', 'lesson', 'instrument in course_utils.diagnostics or numerics')
+    ('what you see', 'lesson', 'instrument in course_utils.diagnostics')
     """
     rows = [(s.seen, _link(s.lesson), s.instrument) for s in SYMPTOMS]
-    columns = ("what you see", "lesson", "instrument in course_utils.diagnostics or numerics")
+    columns = ("what you see", "lesson", "instrument in course_utils.diagnostics")
     return Table(columns=columns, rows=rows)
 
 

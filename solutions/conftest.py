@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from course_utils import strict_figures
 from course_utils.exercises import find_lesson
+from course_utils.figures import strict
 from course_utils.progress import ENV_NAME, Progress
 
 SCRATCH = tempfile.TemporaryDirectory(prefix="course-points-")
@@ -21,7 +21,7 @@ def pytest_runtest_setup(item):
     """The kernel starts in the setup of its first cell, and takes the environment of then."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ENV_NAME, str(progress_path(item)))
-        patch.setenv(strict_figures.ENV_NAME, "1")
+        patch.setenv(strict.ENV_NAME, "1")
         return (yield)
 
 

@@ -5,15 +5,15 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from course_command import COURSE
-
 from course_utils.commands.lab import SETTINGS
 
+COURSE = Path(sys.executable).with_name("course")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 WAIT_S = 60
 OPTIONS = (
@@ -30,7 +30,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def lab_on(folder: Path, *, theme: str = "JupyterLab Light"):
+def lab_on(folder: Path):
     """Start `course lab` on the course in `folder`; yields its address."""
     port, scratch = free_port(), folder.parent
     env = os.environ | {
@@ -39,7 +39,7 @@ def lab_on(folder: Path, *, theme: str = "JupyterLab Light"):
         "JUPYTER_DATA_DIR": str(scratch / "data"),
         "IPYTHONDIR": str(scratch / "ipython"),
     }
-    whole = f"--LabApp.app_settings_dir={_settings(scratch, theme)}"
+    whole = f"--LabApp.app_settings_dir={_settings(scratch)}"
     command = [str(COURSE), "lab", f"--port={port}", whole, *OPTIONS]
     with (scratch / "lab.log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
@@ -52,11 +52,10 @@ def lab_on(folder: Path, *, theme: str = "JupyterLab Light"):
         process.wait(30)
 
 
-def _settings(scratch: Path, theme: str) -> Path:
-    """The course's own, a theme, and every cell in the page: Lab keeps only those in sight."""
+def _settings(scratch: Path) -> Path:
+    """The course's own, and every cell in the page: Lab keeps only those in sight."""
     settings = json.loads((SETTINGS / "overrides.json").read_text())
     settings["@jupyterlab/notebook-extension:tracker"] = {"windowingMode": "none"}
-    settings["@jupyterlab/apputils-extension:themes"] = {"theme": theme}
     (scratch / "settings").mkdir(exist_ok=True)
     (scratch / "settings" / "overrides.json").write_text(json.dumps(settings))
     return scratch / "settings"

@@ -10,20 +10,28 @@ import inspect
 import math
 import pkgutil
 import random
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from nbformat import v4
 
-from course_utils import plotting, strict_figures
-from course_utils.alt_text import describe
-from course_utils.colours import COLOURS, INK, SHADES, contrast, tint
+from course_utils import plotting
+from course_utils.commands import build
 from course_utils.errors import FigureFault
-from course_utils.figure_faults import faults
-from course_utils.figure_finish import CURVE_NAME, finish
-from course_utils.figure_geometry import spread
+from course_utils.figures import strict
+from course_utils.figures.alt_text import describe
+from course_utils.figures.colours import COLOURS, INK, SHADES, contrast, tint
+from course_utils.figures.faults import faults
+from course_utils.figures.finish import CURVE_NAME, finish
+from course_utils.figures.geometry import spread
+
+ROOT = Path(__file__).parents[1]
 
 # Linear RGB as people without one kind of cones see it: Machado, Oliveira and Fernandes (2009),
 # "A physiologically-based model for simulation of color vision deficiency", severity 1.0.
@@ -68,7 +76,7 @@ def shown(monkeypatch):
     """What `plotting.show` displays; a figure with a fault raises."""
     pictures = []
     monkeypatch.setattr(plotting, "display", pictures.append)
-    monkeypatch.setenv(strict_figures.ENV_NAME, "1")
+    monkeypatch.setenv(strict.ENV_NAME, "1")
     return pictures
 
 
@@ -243,11 +251,33 @@ def test_no_faulty_figure_is_shown_where_the_course_is_tested(draw, shown):
 
 
 def test_a_reader_sees_a_figure_in_spite_of_its_faults(shown, monkeypatch):
-    monkeypatch.delenv(strict_figures.ENV_NAME)
+    monkeypatch.delenv(strict.ENV_NAME)
     fig, ax = axes()
     small_words(ax)
     plotting.show(fig, "A caption.")
     assert "A caption." in shown[0].html()
+
+
+def test_solved_notebooks_are_tested_where_no_fault_is_let_through(monkeypatch):
+    monkeypatch.delenv(strict.ENV_NAME, raising=False)
+    spec = spec_from_file_location("nbval_conftest", ROOT / "solutions" / "conftest.py")
+    conftest = module_from_spec(spec)
+    spec.loader.exec_module(conftest)
+    setup = conftest.pytest_runtest_setup(SimpleNamespace(path=ROOT / "01_floats.ipynb"))
+    next(setup)  # here nbval starts the kernel
+    assert strict.is_strict()
+    setup.close()
+    conftest.SCRATCH.cleanup()
+    assert not strict.is_strict()
+
+
+def test_notebooks_are_built_where_no_fault_is_let_through(monkeypatch, tmp_path):
+    jobs = []
+    monkeypatch.setattr(build, "derive_solved", lambda source: v4.new_notebook())
+    monkeypatch.setattr(build, "execute", lambda given, *_: jobs.extend(given))
+    with pytest.raises(TypeError):  # nothing was executed
+        build.solve(SimpleNamespace(solutions=tmp_path), SimpleNamespace(stem="01_floats"))
+    assert jobs[0].env[strict.ENV_NAME]
 
 
 # Each draws a figure without a fault, and returns words that its description must hold.
@@ -376,7 +406,7 @@ def test_a_description_takes_no_limit_for_data_and_reads_two_axes():
 
 
 def concept_pictures():
-    """Every function of every lesson's module of concept pictures."""
+    """Every concept picture that needs no data; those that do are drawn with theirs elsewhere."""
     try:
         package = importlib.import_module("course_utils.concepts")
     except ModuleNotFoundError:
@@ -385,7 +415,10 @@ def concept_pictures():
     for info in lessons:
         module = importlib.import_module(f"{package.__name__}.{info.name}")
         for name, function in inspect.getmembers(module, inspect.isfunction):
-            if function.__module__ == module.__name__ and not name.startswith("_"):
+            parameters = inspect.signature(function).parameters.values()
+            is_free = all(p.default is not p.empty for p in parameters)
+            is_public = function.__module__ == module.__name__ and not name.startswith("_")
+            if is_public and is_free:  # what needs a lesson's data is looked at in the lesson
                 yield pytest.param(function, id=f"{info.name}.{name}")
 
 

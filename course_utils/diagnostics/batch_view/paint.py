@@ -1,9 +1,8 @@
 """Draws rows of tokens, for a page and for a terminal. Finds nothing."""
 
-import textwrap
 from collections.abc import Iterator
 from html import escape
-from itertools import groupby
+from itertools import chain, groupby, repeat
 
 from course_utils.diagnostics.batch_view.tokens import BatchView, Row, Token
 
@@ -19,27 +18,39 @@ NUMBER = "font-size: 70%; color: #595959"
 
 
 def as_text(view: BatchView, num_rows: int) -> list[str]:
-    """Each row with its name, wrapped; what is learnt stands in double brackets."""
+    """Each row with its name, broken between tokens; what is learnt stands in double brackets."""
     lines = []
     for row in view.rows[:num_rows]:
-        label = f"{row.name:12}"
-        wrapped = textwrap.wrap(
-            "".join(_pieces(row)), WIDTH, drop_whitespace=False, break_on_hyphens=False
-        )
-        named = (f"{label if at == 0 else ' ' * 12}{line}" for at, line in enumerate(wrapped))
-        lines += [line.rstrip() for line in named if line.strip()]
+        names = chain([f"{row.name:12}"], repeat(" " * 12))
+        lines += [f"{name}{line}".rstrip() for name, line in zip(names, _filled(row), strict=False)]
     return lines
 
 
+def _filled(row: Row) -> Iterator[str]:
+    """The row's tokens in lines of at most `WIDTH` characters."""
+    line = ""
+    for piece in _pieces(row):
+        if line and len(line) + len(piece) > WIDTH:
+            yield line
+            line = ""
+        line += piece
+    yield line
+
+
 def _pieces(row: Row) -> Iterator[str]:
+    """One piece a token; the marks stand with the first and the last token that they are about."""
     segment = 0
     for (state, which), group in groupby(row.tokens, key=lambda t: (_state(t), t.segment)):
         if which > segment:
             segment = which
             yield " || "
-        tokens = list(group)
-        text = "".join(map(visible, tokens))
-        yield {"hidden": f" .{len(tokens)}. ", "learnt": f"[[{text}]]"}.get(state, text)
+        pieces = list(map(visible, group))
+        if state == "hidden":
+            pieces = [f" .{len(pieces)}. "]
+        if state == "learnt":
+            pieces[0] = f"[[{pieces[0]}"
+            pieces[-1] = f"{pieces[-1]}]]"
+        yield from pieces
 
 
 def _state(token: Token) -> str:

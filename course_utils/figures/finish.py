@@ -9,8 +9,8 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogFormatter, LogFormatterMathtext, NullFormatter
 
-from course_utils.colours import INK
-from course_utils.figure_geometry import Place, end_of, free_place, leader, spread, text_box
+from course_utils.figures.colours import INK
+from course_utils.figures.geometry import Place, end_of, free_place, leader, spread, text_box
 
 CURVE_NAME, LIMIT_NAME = "curve name", "limit name"  # what draw_curves and draw_limit mark
 TEXT_PT, TITLE_PT = 10, 11

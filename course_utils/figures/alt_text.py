@@ -51,7 +51,7 @@ def _curves(ax: Axes):
 
 
 def _curve(name: str, line: Line2D) -> str:
-    points = [(float(x), float(y)) for x, y in zip(*line.get_data(), strict=True)]
+    points = [(float(x), float(y) + 0.0) for x, y in zip(*line.get_data(), strict=True)]  # no -0
     there = [(x, y) for x, y in points if math.isfinite(y)]
     lost = len(points) - len(there)
     ending = f"; {lost} of {len(points)} not finite" if lost else ""

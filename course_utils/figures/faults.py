@@ -18,9 +18,9 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, Bbox
 
-from course_utils.colours import COLOURS, contrast
 from course_utils.errors import FigureFault
-from course_utils.figure_geometry import drawn_path, text_box
+from course_utils.figures.colours import COLOURS, contrast
+from course_utils.figures.geometry import drawn_path, text_box
 
 PAGE_PX = 900  # as wide as a page shows a figure; a wider one is shrunk, and its words with it
 MIN_PT, MIN_CONTRAST = 9, 4.5
