@@ -128,7 +128,7 @@ class Ticket:
 class Served:
     """What came out of the part `answer`; shares from 0 to 1."""
 
-    ends: float  # the end is the last token, and no other follows
+    ends: float  # the first end is the last token: nothing follows it
     right: float  # the number that the reply begins with is the sum
     replies: tuple[str, ...]
 
@@ -183,7 +183,7 @@ class Run:
             self.tokenizer.eos_token,
         )
         said = [self.tokenizer.decode(without_padding(ids, pad)) for ids in new]
-        ends = sum(text.endswith(end) for text in said) / len(said)
+        ends = sum(text.partition(end)[1:] == (end, "") for text in said) / len(said)
         right = sum(re.match(r"\d*", t)[0] == a for t, a in zip(said, answers, strict=True))
         return Served(ends, right / len(said), tuple(said))
 
