@@ -38,6 +38,7 @@ import torch
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
 from course_utils import plotting, zoo
+from course_utils.concepts import lesson_07 as concepts
 from course_utils.diagnostics import inspect_batch
 from course_utils.failures import expect_symptom
 from course_utils.report import Table
@@ -61,19 +62,7 @@ ex
 
 # %%
 batch, tokenizer = batches.replies_learnt(SEED)
-names = ("input_ids", "attention_mask", "labels")
-last = {name: batch[name][0, -9:].tolist() for name in names}
-texts = [[str(n) for n in last[name]] for name in names]
-pieces = [repr(tokenizer.decode([i]))[1:-1] for i in last["input_ids"]]
-learnt = {text: "alive" for text in texts[2] if text != "-100"}
-
-fig, ax = plt.subplots(figsize=(9, 2.2), layout="constrained")
-rows = list(names)
-plotting.draw_grid(ax, rows=rows, columns=pieces, texts=texts, meanings=learnt)
-ax.tick_params(axis="x", rotation=30)
-ax.set_title("A label of -100 is not learnt; mask 0 is not read")
-count = int((batch["labels"][0] != -100).sum())
-plotting.show(fig, f"The end of row 0: {count} of its tokens are learnt.")
+concepts.one_row(batch, tokenizer)
 
 # %% [markdown]
 # ## 2. The suspects
