@@ -1,0 +1,66 @@
+"""The names that trainers give to the same quantity, and the one used here."""
+
+import re
+
+# First match wins; matched against the lower-cased name, spaces around "/" removed.
+_PATTERNS = tuple(
+    (name, re.compile(pattern))
+    for name, pattern in (
+        ("step", r"(training/)?(global_)?steps?|current_steps|iter(ation)?|global_step/max_steps"),
+        ("epoch", r"(training/)?epochs?"),
+        ("eval_loss", r"(eval|val|validation|test)[_/ ]loss|validation loss"),
+        (
+            "eval_accuracy",
+            r"(eval|val|test|held_out|val-core)[_/].*(acc|accuracy|score|mean@\d+).*",
+        ),
+        ("run_loss", r"train_loss"),  # the mean over the run that HF prints at its end
+        ("chosen_reward", r"(train/)?rewards/chosen"),
+        ("rejected_reward", r"(train/)?rewards/rejected"),
+        ("margin", r"(train/)?rewards/margins?|margin"),
+        ("accuracy", r"(train/)?rewards/accurac(y|ies)"),
+        ("chosen_logp", r"(train/)?logps/chosen"),
+        ("rejected_logp", r"(train/)?logps/rejected"),
+        ("critic_loss", r"critic/vf_loss|vf_loss|value_loss|critic_loss"),
+        ("critic_grad_norm", r"critic/grad_norm"),
+        ("policy_loss", r"actor/(pg|policy)_loss|pg_loss|policy_loss|actor_loss|pg"),
+        ("kl_loss", r"(actor/)?kl_loss"),
+        ("old_kl", r"(actor/)?ppo_kl"),
+        ("kl", r"(train/)?(actor/|critic/|objective/)?(ref_|rollout_)?kl|(train/)?mean_kl"),
+        ("entropy", r"(train/)?(actor/)?(policy/)?entropy(_loss|_avg)?"),
+        ("clip_ratio", r"(actor/)?pg_clipfrac|clip_ratio(/region_mean)?|clipfrac|ppo_clip_ratio"),
+        ("reward_std", r"(train/)?(reward_std|rewards?/std|grouped_reward_std|critic/score/std)"),
+        ("zero_std_share", r"(train/)?frac_reward_zero_std"),
+        ("reward", r"(train/)?(reward|rewards?/mean|mean_reward|critic/score/mean|reward_mean)"),
+        ("advantage_max", r"critic/advantages/max|advantages?/max"),
+        ("importance_ratio", r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean"),
+        ("logp_difference", r"(train/)?sampling/sampling_logp_difference/mean"),
+        ("truncated_share", r"(train/)?completions/clipped_ratio|response_length/clip_ratio"),
+        (
+            "length",
+            r"(train/)?completions?/mean_length|completion_length|response_length(/mean)?|"
+            r"response_len",
+        ),
+        ("grad_norm", r"(train/)?(actor/)?(policy_)?grad(ient)?[_ ]?norm|gnorm"),
+        ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|actor_lr"),
+        ("loss_scale", r"(loss_)?scale|loss_scaler?"),
+        ("loss", r"(train/|actor/|training[ _])?loss|train loss|objective/loss"),
+    )
+)
+_PART = re.compile(r"(train/)?rewards?/(?P<part>[^/]+)(/mean)?")
+_NOT_PARTS = {"std", "mean", "max", "min"}
+
+
+def canonical(name: str) -> str | None:
+    """The name used here for a field of a log; None for one that no rule reads.
+
+    >>> canonical("actor/grad_norm"), canonical("Training Loss"), canonical("timing_s/gen")
+    ('grad_norm', 'loss', None)
+    >>> canonical("rewards/format_reward")
+    'part:format_reward'
+    """
+    plain = re.sub(r"\s*/\s*", "/", name.strip().lower())
+    for known, pattern in _PATTERNS:
+        if pattern.fullmatch(plain):
+            return known
+    part = _PART.fullmatch(plain)
+    return f"part:{part['part']}" if part and part["part"] not in _NOT_PARTS else None
