@@ -1,14 +1,15 @@
 """Reads a log and says what it points to: the line that turned, then causes with their evidence."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from textwrap import fill
 from typing import SupportsInt
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
+from course_utils.explain.log import Log, state_of
+from course_utils.explain.numbers import said
 from course_utils.explain.reading import Entry, Line, read, read_document
 from course_utils.explain.rules import RULES
 from course_utils.explain.words import finding_of_code, findings_in
@@ -23,7 +24,9 @@ class Answer:
     findings: tuple[Finding, ...]
     num_entries: int
     num_lines: int
-    fields: tuple[str, ...]
+    fields: tuple[str, ...]  # the log's own names
+    known: frozenset[str] = frozenset()  # the names here of the fields it has
+    odd: tuple[str, ...] = ()  # fields that are 0, nan or inf somewhere
 
     @property
     def causes(self) -> tuple[Finding, ...]:
@@ -58,14 +61,18 @@ class Answer:
         return f"{fill(read_ + names, WIDTH)}\n{line}"
 
     def _cannot_tell(self) -> str:
-        missing = [n for n in ("loss", "grad_norm", "learning_rate") if n not in self.fields]
-        why = f"It has no {', no '.join(missing)}. " if missing else ""
-        return fill(
-            f"The log cannot tell. {why}Nothing in it turned to nan, inf or 0, climbed, or stood "
-            "still. Look next at what no log shows: one batch token by token, and the share of "
-            "weights that change in a step.",
-            WIDTH,
+        wanted = ("loss", "grad_norm", "learning_rate")
+        missing = [n for n in wanted if n not in self.known]
+        parts = ["The log cannot tell: what is known to this command is not in it."]
+        if missing:
+            parts.append(f"It has no {', no '.join(missing)}.")
+        if self.odd:
+            parts.append(f"Worth a look: {'; '.join(self.odd)}.")
+        parts.append(
+            "Look next at what no log shows: one batch token by token, and the share of weights "
+            "that change in a step."
         )
+        return fill(" ".join(parts), WIDTH)
 
     def to_dict(self) -> dict:
         return {
@@ -159,4 +166,20 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     if any(not one.cause.healthy for one in best.values()):
         best.pop("improves", None)
     names = sorted({name for entry in log.entries for name in entry.names.values()})
-    return Answer(tuple(best.values()), log.num_entries, int(num_lines), tuple(names[:12]))
+    return Answer(
+        findings=tuple(best.values()),
+        num_entries=log.num_entries,
+        num_lines=int(num_lines),
+        fields=tuple(names[:12]),
+        known=frozenset(log.fields),
+        odd=tuple(_odd(log)),
+    )
+
+
+def _odd(log: Log) -> Iterator[str]:
+    """What turned in a field that training rests on, without a rule that knows why."""
+    for name in ("loss", "policy_loss", "grad_norm", "reward", "kl"):
+        for state in ("nan", "inf", "0"):
+            entry = log.first(name, lambda value, state=state: state_of(value) == state)
+            if entry is not None:
+                yield f"{said(entry, name)} at {entry.where}"

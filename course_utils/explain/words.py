@@ -52,8 +52,8 @@ def findings_in(line: Line | Entry) -> list[Finding]:
     ['sigfpe']
     """
     for key, pattern in _KNOWN:
-        if pattern.search(line.text):
-            return [Finding(key, CERTAIN, line, for_it=("the message says it",))]
+        if matched := pattern.search(line.text):
+            return [Finding(key, CERTAIN, line, for_it=(f"{line.where} says: {matched[0]}",))]
     return []
 
 

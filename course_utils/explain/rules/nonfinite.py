@@ -111,18 +111,25 @@ def critic(log: Log) -> Finding | None:
 
 
 def overflowing_steps(log: Log) -> Finding | None:
-    """grad_norm inf or nan now and then, beside a finite loss that is not 0."""
+    """grad_norm inf or nan beside a finite loss that is not 0: now and then, or always."""
     series = [(e, v) for e, v in log.series("grad_norm") if e.numbers.get("loss", 1.0) != 0]
     bad = [entry for entry, value in series if not math.isfinite(value)]
-    if not bad or _first_lasting(log) or shown_as_zero(log):
+    if not bad or shown_as_zero(log) or not all(_has_finite_loss(entry) for entry in bad):
         return None
     counted = f"{len(bad)} of {len(series)} entries have a grad_norm that is not finite"
     first = f"the first is {bad[0].where}: {said(bad[0], 'grad_norm')}"
-    if len(bad) == len(series) and len(series) > 2:
-        return Finding("fp16_overflow", 7.0, bad[0], (counted, first))
-    after = f"the run goes on: {said(series[-1][0], 'loss', 'grad_norm')} at {series[-1][0].where}"
-    is_rare = share(bad, series) <= 0.2
-    return Finding("scaler_search" if is_rare else "fp16_overflow", 5.0, bad[0], (counted, after))
+    if len(bad) == len(series):
+        weight = 7.0 if len(bad) > 2 else 3.0
+        return Finding("fp16_overflow", weight, bad[0], (counted, first))
+    after = f"the run goes on: {said(series[-1][0], 'grad_norm')} at {series[-1][0].where}"
+    is_rare = share(bad, series) <= 0.2 and math.isfinite(series[-1][1])
+    return Finding(
+        "scaler_search" if is_rare else "nan_now_and_then", 5.0, bad[0], (counted, after)
+    )
+
+
+def _has_finite_loss(entry: Entry) -> bool:
+    return all(math.isfinite(entry.numbers.get(n, 0.0)) for n in ("loss", "policy_loss"))
 
 
 RULES = (

@@ -138,6 +138,10 @@ def cheated(log: Log) -> Finding | None:
 
 
 def replies_cut(log: Log) -> Finding | None:
+    ends = log.series("num_eos")
+    if ends and all(number == 0 for _, number in ends):
+        proof = f"{said(ends[0][0], 'num_eos')} in all {len(ends)} entries: no reply ends by itself"
+        return Finding("replies_cut", 4.5, ends[0][0], (proof,))
     series = [(e, v) for e, v in log.series("truncated_share") if math.isfinite(v)]
     high = [(entry, value) for entry, value in series if value >= 0.4]
     if not high or share(high, series) < 0.3:

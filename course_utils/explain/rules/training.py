@@ -26,6 +26,21 @@ def labels_masked(log: Log) -> Finding | None:
     return Finding("labels_masked", 6.5 if not norm else 4.0, dead[0], tuple(proof), tuple(against))
 
 
+def turned_to_zero(log: Log) -> Finding | None:
+    """A supervised loss that becomes exactly 0 on the way, and stays there."""
+    series = log.series("loss")
+    alive = [number for number, (_, loss) in enumerate(series) if loss != 0]
+    if log.kind() != "supervised" or not alive or len(series) - alive[-1] < 3:
+        return None
+    before, turned = series[alive[-1]][0], series[alive[-1] + 1][0]
+    if not math.isfinite(turned.numbers.get("grad_norm", 0.0)):
+        return None
+    shown = [name for name in ("loss", "grad_norm") if name in turned.numbers]
+    proof = f"{turned.where}: {said(turned, *shown)}, and 0 to the end"
+    against = f"the labels were there before: {before.where}: {said(before, 'loss')}"
+    return Finding("labels_masked", 4.0, turned, (proof,), (against,))
+
+
 def climbing(log: Log) -> Finding | None:
     """A finite loss that ends far above its start or its best."""
     series = [(e, v) for e, v in log.series("loss") if math.isfinite(v)]
@@ -97,4 +112,4 @@ def loss_falls(log: Log) -> Finding | None:
     return Finding("improves", 2.0, log.series("loss")[-1][0], (proof,))
 
 
-RULES = (labels_masked, climbing, off_by_a_factor, flat, no_rate, loss_falls)
+RULES = (labels_masked, turned_to_zero, climbing, off_by_a_factor, flat, no_rate, loss_falls)
