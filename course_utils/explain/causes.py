@@ -61,8 +61,8 @@ _ALL = (
     ),
     Cause(
         "nan_now_and_then",
-        "some steps are not finite, and the weights survive them: a scaler or a guard skipped these "
-        "updates, or a metric alone is nan",
+        "some steps are not finite, and the weights survive them: a scaler or a guard skipped "
+        "these updates, or a metric alone is nan",
         "find the row of data: an empty reply, a label outside, a length of 0",
         "keep the failing batch and replay it",
         "01_floats",
