@@ -8,6 +8,7 @@ Importing it is cheap and imports no torch. Its parts, in the order a lesson mee
     numerics     what a float format can hold
     diagnostics  the first bad number, the cut graph, the dead process, the guard
     plotting     figures that refuse to hide a NaN
+    concepts     pictures of ideas, a module for each lesson
     exercises    what each exercise asks, and what it must reject
     commands     the `course` command
 """

@@ -15,6 +15,7 @@ from course_utils.page import State
 from course_utils.quiet import is_a_warning
 from course_utils.report import Report, Table
 from course_utils.time_limit import TimeLimitReached, time_limit
+from course_utils.wrap import wrapped
 
 MAX_PRINTED_LINES, MAX_PRINTED_WIDTH = 5, 100
 
@@ -98,7 +99,7 @@ class CheckReport(Report):
         return Table(columns=("result", "what a right answer does"), rows=rows)
 
     def text(self) -> str:
-        return "\n".join([super().text(), *(f"  {line}" for line in self.details)])
+        return "\n".join([super().text(), *(wrapped(f"  {line}") for line in self.details)])
 
     def html(self) -> str:
         first = self._first_unmet

@@ -10,6 +10,7 @@ CourseError          base class: what was seen, why it matters, what to do
   ShapeMismatch      tensors whose shapes do not belong together
   IndexUnreachable   old versions are needed, and no package index answers
   Unsupported        something this machine or platform cannot do
+  FigureFault        a figure in which something cannot be read
   TrainingStopped    the guard ended a run that had become non-finite
 """
 
@@ -66,3 +67,7 @@ class Unsupported(CourseError):
 
 class TrainingStopped(CourseError):
     """The guard ended a run that had become non-finite."""
+
+
+class FigureFault(CourseError):
+    """A figure in which something cannot be read."""

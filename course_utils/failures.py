@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from course_utils.errors import DidNotFail
+from course_utils.wrap import say
 
 MAX_LINE = 100
 
@@ -45,7 +46,7 @@ def expect_failure(kind: type[BaseException], *, saying: str) -> Iterator[Caught
         )
     line = next(line for line in str(caught.error).splitlines() if saying in line or not saying)
     shown = line.strip() if len(line) <= MAX_LINE else f"{line.strip()[: MAX_LINE - 3]}..."
-    print(f"As expected, {type(caught.error).__name__}: {shown}")
+    say(f"As expected, {type(caught.error).__name__}: {shown}")
 
 
 def expect_symptom(name: str, *, holds: bool) -> None:

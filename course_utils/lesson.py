@@ -17,7 +17,9 @@ from course_utils.passed_answers import PassedAnswers
 from course_utils.progress import Progress, default_path
 from course_utils.quiet import quiet_libraries
 from course_utils.report import Note, Table
+from course_utils.stopped import stop_briefly
 from course_utils.verdicts import Verdicts
+from course_utils.wrap import say, wrapped
 
 __all__ = ["TODO", "start"]
 
@@ -26,13 +28,14 @@ GRADING_MIME = "application/vnd.course.check+json"
 
 
 def start(name: str, *, strict: bool = False) -> "LessonHandle":
-    """Begin a lesson: quiet libraries, one thread, and its exercises as attributes.
+    """Begin a lesson: quiet libraries, one thread, short stops, its exercises as attributes.
 
     Args:
         name: number or file stem of the lesson.
         strict: raise NotPassed at any check that is not passed, for papermill and CI.
     """
     quiet_libraries()
+    stop_briefly()
     return LessonHandle(find_lesson(name), strict=strict)
 
 
@@ -66,7 +69,7 @@ class LessonHandle(_Frozen):
     def __repr__(self) -> str:
         lesson = self._lesson
         names = ", ".join(exercise.name for exercise in lesson.exercises)
-        return f"Lesson {lesson.number}, {lesson.points} points in {names}"
+        return wrapped(f"Lesson {lesson.number}, {lesson.points} points in {names}")
 
     def progress(self) -> Table:
         """Where you stand, as a table."""
@@ -79,9 +82,9 @@ class LessonHandle(_Frozen):
         left = [handle.title for handle in handles if not handle.is_passed]
         if not left:
             again = f"run the cells of {', '.join(missing)} again" if missing else "that is all"
-            print(f"All of lesson {self._lesson.number} is passed; {again}.")
+            say(f"All of lesson {self._lesson.number} is passed; {again}.")
             return
-        print(
+        say(
             f"Go on at exercise {left[0]}. Click in its answer cell and choose Run > Run All Above "
             "Selected Cell: it needs what these cells define. A TODO above takes nothing away."
         )
@@ -153,7 +156,7 @@ class ExerciseHandle(_Frozen):
         hints, known = self._exercise.hints, self._progress.exercise(self._exercise.id)
         is_left = known["hints"] < len(hints)
         number = self._progress.take_hint(self._exercise.id) if is_left else len(hints)
-        print(f"Hint {number} of {len(hints)}: {hints[number - 1]}")
+        say(f"Hint {number} of {len(hints)}: {hints[number - 1]}")
         if number == len(hints):
             print(f"That was the last one; ex.{self._exercise.name}.solution() is open now.")
 

@@ -8,6 +8,7 @@ from IPython import get_ipython
 from course_utils import checking, kept_source
 from course_utils.exercises.declare import TODO, Exercise
 from course_utils.progress import Progress
+from course_utils.wrap import say
 
 
 class PassedAnswers:
@@ -31,12 +32,12 @@ class PassedAnswers:
         is_here, is_passed = _key(exercise) in self._here, self.is_passed(exercise)
         called = f"{exercise.id} {exercise.title}"
         if is_here and not is_passed:
-            print(
+            say(
                 f"{called}: this kernel has an answer of yours that passed, and the progress file "
                 "does not know of it. It is used; check it again to get its points."
             )
         elif not is_here and not is_passed:
-            print(f"{called}: not passed yet, so the course's answer is used from here on.")
+            say(f"{called}: not passed yet, so the course's answer is used from here on.")
         elif not is_here:
             self.restore(exercise)
         return self._here.get(_key(exercise), exercise.right[0])
@@ -49,12 +50,12 @@ class PassedAnswers:
             return False
         called = f"{exercise.id} {exercise.title}"
         if why := self._fails_to_restore(exercise):
-            print(
+            say(
                 f"{called}: {why}. The course's answer is used until you run your cell and its "
                 "check again; your points stay."
             )
             return False
-        print(f"{called}: your answer was made again from its source, and passes.")
+        say(f"{called}: your answer was made again from its source, and passes.")
         return True
 
     def _fails_to_restore(self, exercise: Exercise) -> str | None:

@@ -6,69 +6,117 @@ Draws on axes it is given; never trains, never saves, never shows a figure twice
 import matplotlib.pyplot as plt
 from IPython.display import display
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from course_utils.picture import Picture, describe
+from course_utils.figures.alt_text import describe
+from course_utils.figures.colours import COLOURS, INK, SHADES, shading, tint
+from course_utils.figures.faults import refuse_faults
+from course_utils.figures.finish import CURVE_NAME, LIMIT_NAME, finish
+from course_utils.figures.picture import Picture
+from course_utils.figures.strict import is_strict
 
-# The Okabe-Ito colours with contrast of at least 3:1 on white. Colour is never the only cue.
-STYLES = (
-    {"color": "#0072B2", "linestyle": "-"},  # blue
-    {"color": "#D55E00", "linestyle": "--"},  # vermillion
-    {"color": "#009E73", "linestyle": "-."},  # green
-    {"color": "#CC79A7", "linestyle": ":"},  # purple
-)
-GREY = "#666666"
-# What a word in a grid means; pale, so that the word on it can be read.
-MEANINGS = {"alive": "#a6cfe6", "dead": "#f2bf99", "suspicious": "#ecd1e0"}
+__all__ = [
+    "COLOURS",
+    "INK",
+    "draw_bars",
+    "draw_chains",
+    "draw_curves",
+    "draw_grid",
+    "draw_limit",
+    "picture_of",
+    "shading",
+    "show",
+    "tint",
+]
+
+LINES = ("-", "--", "-.", ":")
 
 
-def draw_curves(ax: Axes, x, curves: dict[str, object]) -> None:
-    """Draw up to four curves over `x` (N numbers), each named to the right of its end.
+def draw_curves(
+    ax: Axes, x, curves: dict[str, object], *, meanings: dict[str, str] | None = None
+) -> None:
+    """Draw up to four curves over `x` (N numbers), each named at its end.
 
-    A name never covers a curve: that of a curve which reaches the last x stands outside the axes.
-    A curve stops with a cross at its last finite value, and its name says how many values were
-    lost, so that a broken curve looks broken. matplotlib alone leaves a silent gap.
+    Every curve has a line style of its own. A cross stands wherever the next value is not finite,
+    and the name says how many were lost, so that a broken curve looks broken. matplotlib alone
+    leaves a silent gap. `show` finds a place for each name that covers nothing.
+
+    Args:
+        meanings: for the name of a curve a key of `COLOURS`; a curve without one is grey.
 
     Raises:
-        ValueError: more curves than styles, or a curve with no finite value.
+        ValueError: more curves than line styles, or a curve with no finite value.
     """
-    import numpy as np  # heavy, and only needed once something is drawn
-
-    x = np.asarray(x, dtype=float)
-    for style, (name, values) in zip(STYLES[: len(curves)], curves.items(), strict=True):
-        y = np.asarray(values, dtype=float)
-        finite = np.isfinite(y)
-        num_lost = int((~finite).sum())
-        if num_lost == len(y):
-            raise ValueError(f"curve {name!r} has no finite value to draw; print it instead")
-        last = (x[finite][-1], y[finite][-1])
-        ax.plot(x[finite], y[finite], **style)
-        ax.plot(*last, marker="x" if num_lost else "", color=style["color"])
-        label = f"{name} ({num_lost} of {len(y)} not finite)" if num_lost else name
-        ax.annotate(
-            label,
-            last,
-            (6, 0),
-            textcoords="offset points",
-            va="center",
-            color=style["color"],
-            annotation_clip=False,
-        )
+    meanings, shades = meanings or {}, iter(SHADES)
+    if len(curves) > len(LINES):
+        raise ValueError(f"{len(curves)} curves in one figure; draw at most {len(LINES)}")
+    for line, (name, values) in zip(LINES, curves.items(), strict=False):
+        colour = COLOURS[meanings[name]] if name in meanings else next(shades)
+        _draw_curve(ax, x, values, name=name, color=colour, linestyle=line)
     ax.margins(x=0.01, y=0.15)
 
 
-def draw_limit(ax: Axes, value: float, label: str) -> None:
-    """Draw a horizontal grey line at a format's limit, named at its left end."""
-    ax.axhline(value, color=GREY, linewidth=1)
+def _draw_curve(ax: Axes, x, values, *, name: str, color: str, linestyle: str) -> None:
+    import numpy as np  # heavy, and only needed once something is drawn
+
+    x, y = np.asarray(x, dtype=float), np.asarray(values, dtype=float)
+    finite = np.isfinite(y)
+    num_lost = int((~finite).sum())
+    if num_lost == len(y):
+        raise ValueError(f"curve {name!r} has no finite value to draw; print it instead")
+    ax.plot(x, np.where(finite, y, np.nan), color=color, linestyle=linestyle, label=name)
+    breaks = finite & ~np.append(finite[1:], True)
+    ax.plot(x[breaks], y[breaks], "x", color=color, label="_breaks")
+    ax.annotate(
+        f"{name}\n{num_lost} of {len(y)} not finite" if num_lost else name,
+        (x[finite][-1], y[finite][-1]),
+        (8, 0),
+        textcoords="offset points",
+        va="center",
+        color=color,
+        annotation_clip=False,
+        gid=CURVE_NAME,
+    )
+
+
+def draw_limit(ax: Axes, value: float, label: str, *, axis: str = "y") -> None:
+    """Draw a grey line at a limit on the y axis (or the x axis), named where there is room."""
+    draw = ax.axhline if axis == "y" else ax.axvline
+    draw(value, color=COLOURS["neutral"], linewidth=1, label=label)
+    at, coords = ((0.01, value), ("axes fraction", "data"))
+    if axis == "x":
+        at, coords = (value, 0.98), ("data", "axes fraction")
     ax.annotate(
         label,
-        (0.01, value),
-        (0, 3),
-        xycoords=("axes fraction", "data"),
+        at,
+        (4, 4),
+        xycoords=coords,
         textcoords="offset points",
-        color=GREY,
+        color=COLOURS["neutral"],
+        gid=LIMIT_NAME,
     )
+
+
+def draw_bars(ax: Axes, bars: dict[str, float], *, meanings: dict[str, str] | None = None) -> None:
+    """Draw a horizontal bar for each named number, with the number at its end.
+
+    A number that is not finite has no bar: it is written where the bars begin.
+
+    Args:
+        meanings: for a name a key of `COLOURS`; a bar without one is neutral.
+    """
+    import math
+
+    colours = [COLOURS[(meanings or {}).get(name, "neutral")] for name in bars]
+    lengths = [float(number) for number in bars.values()]
+    drawn = ax.barh(
+        range(len(bars)), [n if math.isfinite(n) else 0 for n in lengths], 0.6, color=colours
+    )
+    drawn.datavalues = lengths  # for the description, which reads the numbers there
+    ax.bar_label(drawn, [f"{number:.3g}" for number in lengths], padding=4, color=INK)
+    ax.set_yticks(range(len(bars)), list(bars))
+    ax.invert_yaxis()
+    ax.margins(x=0.15)
 
 
 def draw_grid(
@@ -77,25 +125,30 @@ def draw_grid(
     rows: list[str],
     columns: list[str],
     texts: list[list[str]],
-    good: str = "healthy",
-    meanings: dict[str, str] | None = None,
+    meanings: dict[str, str],
 ) -> None:
-    """Draw a table of words, one colour for each different word; the `good` one is green.
+    """Draw a table of words, each on a ground of the colour of what it means.
 
     Args:
-        meanings: for each word a key of `MEANINGS`; words of one meaning then share its colour.
+        meanings: for each word a key of `COLOURS`; a word without one is neutral.
     """
-    red, blue, green, *others = plt.get_cmap("Pastel1").colors
-    words = sorted({word for row in texts for word in row} - {good})
-    colours = dict(zip(words, (red, blue, *others), strict=False)) | {good: green}
-    if meanings:
-        colours = {word: to_rgb(MEANINGS[meaning]) for word, meaning in meanings.items()}
-    ax.imshow([[colours[word] for word in row] for row in texts], aspect="auto")
+    from matplotlib.colors import to_rgb
+
+    grounds = [[to_rgb(tint(meanings.get(word, "neutral"))) for word in row] for row in texts]
+    ax.imshow(grounds, aspect="auto")
     for y, row in enumerate(texts):
         for x, word in enumerate(row):
-            ax.text(x, y, word, ha="center", va="center")
+            ax.text(x, y, word, ha="center", va="center", color=INK)
     ax.set_xticks(range(len(columns)), columns)
     ax.set_yticks(range(len(rows)), rows)
+    ax.set_xticks([x + 0.5 for x in range(len(columns) - 1)], minor=True)
+    ax.set_yticks([y + 0.5 for y in range(len(rows) - 1)], minor=True)
+    ax.grid(which="minor", color="white", linewidth=3)
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+
+
+CHAIN_MEANINGS = {"gradient": "alive", "no gradient": "dead", "frozen": "neutral"}
 
 
 def draw_chains(ax: Axes, chains: dict[str, list[tuple[str, str, bool]]]) -> None:
@@ -105,21 +158,37 @@ def draw_chains(ax: Axes, chains: dict[str, list[tuple[str, str, bool]]]) -> Non
         chains: for each title, stages as (name, what its weights get, joined): a stage that is
             joined has a solid arrow from the next one down to it, any other a cross.
     """
-    fills = {"gradient": "#cfe8dd", "no gradient": "#f7d3bd", "frozen": "#eeeeee"}
     for x, (title, stages) in enumerate(chains.items()):
-        for y, (name, weights, joined) in enumerate(stages):
-            box = {"facecolor": fills[weights], "edgecolor": GREY, "boxstyle": "round"}
-            ax.text(x, y, f"{name}\n{weights}", ha="center", va="center", bbox=box, fontsize=10)
-            if joined:
-                arrow = {"arrowstyle": "->", "color": STYLES[0]["color"], "linewidth": 1.5}
-                ax.annotate("", (x, y + 0.33), (x, y + 0.7), arrowprops=arrow)
-            else:
-                ax.text(x, y + 0.5, "x", ha="center", va="center", color=STYLES[1]["color"])
-        ax.text(x, len(stages), "loss", ha="center", va="center", fontsize=10)
-        ax.text(x, len(stages) + 0.6, title, ha="center", va="center", weight="bold", fontsize=11)
+        for y, stage in enumerate(stages):
+            _draw_stage(ax, x, y, *stage)
+        ax.text(x, len(stages), "loss", ha="center", va="center", color=INK)
+        ax.text(x, len(stages) + 0.6, title, ha="center", va="center", weight="bold", color=INK)
     ax.set_xlim(-0.6, len(chains) - 0.4)
     ax.set_ylim(-0.6, max(map(len, chains.values())) + 1)
     ax.set_axis_off()
+    ax.set_label(" ".join(_say_chain(title, stages) for title, stages in chains.items()))
+
+
+def _draw_stage(ax: Axes, x: int, y: int, name: str, weights: str, joined: bool) -> None:
+    meaning = CHAIN_MEANINGS[weights]
+    box = {"facecolor": tint(meaning), "edgecolor": COLOURS[meaning], "boxstyle": "round"}
+    ax.text(x, y, f"{name}\n{weights}", ha="center", va="center", bbox=box, color=INK)
+    if joined:
+        arrow = {"arrowstyle": "->", "color": COLOURS["alive"], "linewidth": 1.5}
+        ax.annotate("", (x, y + 0.33), (x, y + 0.7), arrowprops=arrow)
+    else:
+        ax.text(x, y + 0.5, "x", ha="center", va="center", color=COLOURS["dead"], weight="bold")
+
+
+def _say_chain(title: str, stages: list[tuple[str, str, bool]]) -> str:
+    backwards = stages[::-1]
+    num_reached = [joined for _, _, joined in [*backwards, ("", "", False)]].index(False)
+    names = [name for name, _, _ in backwards]
+    reached = ", ".join(names[:num_reached]) or "nothing"
+    rest = ", ".join(names[num_reached:]) or "nothing"
+    starved = ", ".join(name for name, weights, _ in backwards if weights == "no gradient")
+    without = f"; weights without a gradient: {starved}" if starved else ""
+    return f"{title}: backwards from the loss {reached}; then cut off: {rest}{without}."
 
 
 def show(fig: Figure, caption: str, *, alt: str = "") -> None:
@@ -128,6 +197,18 @@ def show(fig: Figure, caption: str, *, alt: str = "") -> None:
     Args:
         caption: one or two sentences that say what it means, with numbers taken from the data.
         alt: what is seen, for those who cannot see it; by default read off the axes.
+
+    Raises:
+        FigureFault: something in it cannot be read, where the course itself is built or tested.
     """
-    display(Picture(fig, caption=caption, alt=alt or describe(fig)))
+    display(picture_of(fig, caption, alt=alt))
+
+
+def picture_of(fig: Figure, caption: str, *, alt: str = "") -> Picture:
+    """What `show` displays."""
+    finish(fig)
+    if is_strict():
+        refuse_faults(fig)
+    picture = Picture(fig, caption=caption, alt=alt or describe(fig))
     plt.close(fig)
+    return picture

@@ -11,6 +11,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from course_utils.saving import write_atomically
+from course_utils.wrap import say
 
 FILE_NAME = ".progress.json"
 KINDS = ("exercises", "predictions", "votes", "sources", "draws")  # what the file holds, by id
@@ -125,7 +126,7 @@ class Progress:
                 change(data)
                 write_atomically(self.path, json.dumps(data, indent=1))
         except OSError as error:
-            print(
+            say(
                 f"Progress could not be saved in {self.path.name}: {error.strerror or error}. "
                 "Nothing saved before is lost; free some space or make the folder writable."
             )

@@ -1,4 +1,4 @@
-"""Makes a kernel repeatable: one thread, no progress bars, and warnings as single stable lines.
+"""Makes a kernel repeatable: one thread, no progress bars, and warnings as stable lines.
 
 The one place where transformers, trl, peft, datasets and tqdm are turned down. What is proven to
 be noise is silenced by name, with the reason; every other warning is shown, because in a course
@@ -9,6 +9,8 @@ import logging
 import os
 import sys
 import warnings
+
+from course_utils.wrap import wrapped
 
 # One OpenMP thread: on a busy two-core machine two threads made tiny steps up to 70 times slower.
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
@@ -24,6 +26,7 @@ SILENCE = {
 }
 
 LIBRARIES = ("transformers", "trl", "peft", "accelerate", "datasets", "torch")
+CONTINUED = "  | "  # a warning's further lines
 
 # (what the message holds, why it is noise)
 NOISE = (
@@ -73,16 +76,16 @@ def is_noise(message: str) -> bool:
 
 
 def is_a_warning(line: str) -> bool:
-    """Whether a printed line is a warning of a library, as it is shown here.
+    """Whether a printed line is, or goes on with, a warning of a library as it is shown here.
 
     >>> is_a_warning("peft warns: no such layer"), is_a_warning("it warns: no")
     (True, False)
     """
-    return line.startswith(tuple(f"{name} warns: " for name in LIBRARIES))
+    return line.startswith((*(f"{name} warns: " for name in LIBRARIES), CONTINUED))
 
 
 class _OneLine(logging.Handler):
-    """Prints a library's warning once a kernel, as one line without times and paths."""
+    """Prints a library's warning once a kernel: its words alone, without times and paths."""
 
     def emit(self, record: logging.LogRecord) -> None:
         _print_once(record.name.partition(".")[0], record.getMessage())
@@ -98,7 +101,7 @@ def _print_once(library: str, message: str) -> None:
     if is_noise(message) or (library, first) in _SEEN:
         return
     _SEEN.add((library, first))
-    print(f"{library} warns: {first}", file=sys.stdout)
+    print(wrapped(f"{library} warns: {first}", hang=CONTINUED), file=sys.stdout)
 
 
 _SEEN: set[tuple[str, str]] = set()

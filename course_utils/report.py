@@ -9,6 +9,7 @@ from html import escape
 
 from course_utils import page
 from course_utils.page import State
+from course_utils.wrap import WIDTH, columns, wrapped
 
 
 class Shown(ABC):
@@ -38,12 +39,10 @@ class Note(Shown):
     lines: tuple[str, ...] = ()
 
     def text(self) -> str:
-        return "\n".join([self.sentence, *(f"  {line}" for line in self.lines)])
+        return wrapped("\n".join([self.sentence, *(f"  {line}" for line in self.lines)]))
 
     def html(self) -> str:
-        return page.box(
-            self.state, self.sentence, "".join(f"<div>{page.marked(x)}</div>" for x in self.lines)
-        )
+        return page.box(self.state, self.sentence, page.lines(self.lines))
 
 
 @dataclass(frozen=True)
@@ -62,13 +61,9 @@ class Table(Shown):
     notes: tuple[str, ...] = ()
 
     def text(self) -> str:
-        rows = [self.columns, *self.rows]
-        widths = [max(len(str(row[i])) for row in rows) for i in range(len(self.columns))]
-        lines = [self.title] if self.title else []
-        for row in rows:
-            cells = (str(cell).ljust(width) for cell, width in zip(row, widths, strict=True))
-            lines.append(("  " + "  ".join(cells)).rstrip())
-        return "\n".join([*lines, *self.notes])
+        lines = columns([self.columns, *self.rows], width=WIDTH - 2)
+        title = [wrapped(self.title)] if self.title else []
+        return "\n".join([*title, *(f"  {line}" for line in lines), *map(wrapped, self.notes)])
 
     def html(self) -> str:
         title = f"<p><b>{escape(self.title)}</b></p>" if self.title else ""
@@ -111,7 +106,11 @@ class Report(Shown):
 
     def text(self) -> str:
         table = [self.table().text()] if self.table().rows else []
-        return "\n".join([self.headline, *table, *self._advice()])
+        return "\n".join([wrapped(self.headline), *table, *map(wrapped, self._advice())])
+
+    def brief(self) -> Note:
+        """The finding alone, without its table."""
+        return Note(self.state, self.headline)
 
     def _advice(self) -> list[str]:
         said = (("cause", self.cause), ("fix", self.fix))
@@ -119,5 +118,4 @@ class Report(Shown):
 
     def html(self) -> str:
         table = self.table().html() if self.table().rows else ""
-        advice = "".join(f"<div>{page.marked(line)}</div>" for line in self._advice())
-        return page.box(self.state, self.headline, table + advice)
+        return page.box(self.state, self.headline, table + page.lines(tuple(self._advice())))

@@ -23,7 +23,7 @@ CHILD = f'{FROM}\n\nprint(diagnostics.run_in_child("train.py", timeout_s=600))'
 WATCH = f"{FROM}\n\nwith diagnostics.watch(trainer):\n    trainer.train()"
 RANGES = f"{FROM}\n\nprint(diagnostics.profile_ranges(model, batch))"
 AUDIT = f"{FROM}\n\nprint(diagnostics.audit_gradients(model, batch))"
-FORMAT = 'from course_utils.numerics import float_format\n\nprint(float_format("bfloat16"))'
+TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
 SYMPTOMS = (
     Symptom(
@@ -34,7 +34,7 @@ SYMPTOMS = (
     Symptom("Gemma 3 in fp16: loss 0, reward nan", "05_gemma_fp16", "profile_ranges", RANGES),
     Symptom("element 0 of tensors does not require grad", "06_grad_fn", "audit_gradients", AUDIT),
     Symptom("the loss falls, the adapter never moves", "06_grad_fn", "audit_gradients", AUDIT),
-    Symptom("inf or nan, and no idea from where", "01_floats", "float_format", FORMAT),
+    Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
 )
 
 
@@ -42,10 +42,10 @@ def symptom_map() -> Table:
     """Every symptom with a link to its lesson; one that is not written yet says so.
 
     >>> symptom_map().columns
-    ('what you see', 'lesson', 'instrument in course_utils.diagnostics or numerics')
+    ('what you see', 'lesson', 'instrument in course_utils.diagnostics')
     """
     rows = [(s.seen, _link(s.lesson), s.instrument) for s in SYMPTOMS]
-    columns = ("what you see", "lesson", "instrument in course_utils.diagnostics or numerics")
+    columns = ("what you see", "lesson", "instrument in course_utils.diagnostics")
     return Table(columns=columns, rows=rows)
 
 

@@ -131,6 +131,11 @@ def _watch_squares(trainer, trainable: dict) -> dict[str, float]:
     return most
 
 
+def logged(trainer, field: str) -> list[float]:
+    """Every value of `field` in the Trainer's own log, in order, such as its losses."""
+    return [entry[field] for entry in trainer.state.log_history if field in entry]
+
+
 def log_table(trainer, fields: tuple[str, ...] = ("step", "loss", "grad_norm")) -> Table:
     """The Trainer's own log, three digits, only the named fields, no timings.
 

@@ -3,54 +3,19 @@
 Claims are data (`course_utils.claims`); verdicts come from the lesson, votes from the reader.
 """
 
-from dataclasses import dataclass
-
 from IPython.display import display
 
+from course_utils.claim_card import LETTERS, OPEN, Ballot, ClaimCard, Claims, Verdict, Vote
 from course_utils.claims import CLAIMS
 from course_utils.errors import BadRequest, DidNotFail
 from course_utils.exercises.declare import TODO
-from course_utils.page import State
 from course_utils.progress import Progress
-from course_utils.report import Note, Table
+from course_utils.wrap import say
 
-LETTERS = {"t": "true", "p": "partly", "f": "false"}
-STATES = {"true": State.GOOD, "partly": State.ALARM, "false": State.BAD, "open": State.OPEN}
-OPEN = "open"  # what no evidence within reach decides; no vote is counted on it
 HOW_TO = (
     "One mark for each claim, in order: t true, p partly, f false; add ! where you are sure; "
     "- leaves one out."
 )
-
-
-@dataclass(frozen=True)
-class Vote:
-    """What the reader thinks of one claim, before the evidence."""
-
-    mark: str  # "t", "p" or "f", with "!" when she is sure
-
-    @property
-    def word(self) -> str:
-        return LETTERS[self.mark[0]]
-
-    @property
-    def is_sure(self) -> bool:
-        return self.mark.endswith("!")
-
-    def __str__(self) -> str:
-        return f"{self.word}, sure" if self.is_sure else self.word
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the evidence says of one claim."""
-
-    word: str  # "true", "partly", "false" or "open"
-    nuance: str
-    shown_by: str
-
-    def __str__(self) -> str:
-        return f"{self.word.upper()}: {self.nuance}" if self.nuance else self.word.upper()
 
 
 class Verdicts:
@@ -70,10 +35,11 @@ class Verdicts:
         self._claims = {f"C{n}": text for n, text in enumerate(CLAIMS[topic], start=1)}
         self._verdicts: dict[str, Verdict] = {}
 
-    def suspects(self, *claims: str) -> Table:
+    def suspects(self, *claims: str) -> Claims:
         """The named claims (all of them when none is named) as they were made."""
-        rows = [(f"{self.topic}/{claim}", self._claims[claim]) for claim in claims or self._claims]
-        return Table(columns=("claim", "what the article says"), rows=rows)
+        cards = tuple(self._card(claim, judged=False) for claim in claims or self._claims)
+        rows = [(card.id, card.says) for card in cards]
+        return Claims(columns=("claim", "what the article says"), rows=rows, cards=cards)
 
     def vote(self, votes: object) -> None:
         """Store one vote for each claim, such as "t! f p - f!", before the evidence.
@@ -84,7 +50,7 @@ class Verdicts:
             BadRequest: a mark that does not exist, or not one mark for each claim.
         """
         if votes is TODO:
-            print(f"You have not voted on {len(self._claims)} claims. {HOW_TO}")
+            say(f"You have not voted on {len(self._claims)} claims. {HOW_TO}")
             return
         marks = str(votes).lower().replace(",", " ").split()
         known = {*LETTERS, *(f"{letter}!" for letter in LETTERS), "-"}
@@ -98,8 +64,7 @@ class Verdicts:
             )
         given = {c: mark for c, mark in zip(self._claims, marks, strict=True) if mark != "-"}
         self._progress.record_votes(self.topic, given)
-        sure = sum(mark.endswith("!") for mark in given.values())
-        print(f"{len(given)} of {len(self._claims)} claims voted on, {sure} of them for sure.")
+        display(Ballot(tuple(self._card(claim, judged=False) for claim in self._claims)))
 
     def judge(self, claim: str, word: str, nuance: str, shown_by: str, *, holds: bool) -> None:
         """Record a verdict that rests on something the lesson has just computed.
@@ -137,31 +102,25 @@ class Verdicts:
                 fix=f"use one of {', '.join((*self._claims, *LETTERS.values(), OPEN))}",
             )
         self._verdicts[claim] = verdict
-        vote = self._vote(claim)
-        voted = (f"your vote: {vote}{self._mark(verdict, vote)}",) if vote else ()
-        said = f"{self.topic}/{claim}, {self._claims[claim]!r}"
-        display(Note(STATES[verdict.word], said, (str(verdict), *voted)))
+        display(self._card(claim))
+
+    def _card(self, claim: str, *, judged: bool = True) -> ClaimCard:
+        verdict = self._verdicts.get(claim) if judged else None
+        said = self._claims[claim]
+        return ClaimCard(f"{self.topic}/{claim}", said, self._vote(claim), verdict)
 
     def _vote(self, claim: str) -> Vote | None:
         mark = self._progress.votes(self.topic).get(claim)
         return Vote(mark) if mark else None
 
-    @staticmethod
-    def _mark(verdict: Verdict, vote: Vote | None) -> str:
-        if vote is None or verdict.word == OPEN:
-            return ""
-        return " ✓" if vote.word == verdict.word else " ✗"
-
-    def table(self) -> Table:
+    def table(self) -> Claims:
         """Every claim with its verdict and your vote, and your score below."""
-        rows = []
-        for claim, text in self._claims.items():
-            verdict = self._verdicts.get(claim, Verdict("not judged yet", "", ""))
-            vote = self._vote(claim)
-            voted = f"{vote or '-'}{self._mark(verdict, vote)}"
-            rows.append((f"{self.topic}/{claim}", text, str(verdict), verdict.shown_by, voted))
+        cards, rows = tuple(map(self._card, self._claims)), []
+        for card in cards:
+            verdict = card.verdict or Verdict("not judged yet", "", "")
+            rows.append((card.id, card.says, str(verdict), verdict.shown_by, card.voted or "-"))
         columns = ("claim", "what the article says", "verdict", "shown by", "your vote")
-        return Table(columns=columns, rows=rows, notes=self._score())
+        return Claims(columns=columns, rows=rows, notes=self._score(), cards=cards)
 
     def _score(self) -> tuple[str, ...]:
         decided = {c: v for c, v in self._verdicts.items() if v.word != OPEN}

@@ -32,7 +32,7 @@ class Line:
             get_ipython().events.register("post_run_cell", self.clear)
         if time.monotonic() - self._shown_at > EVERY_S:
             self._shown_at = time.monotonic()
-            html = f'<span style="color: #767676">{text}</span>'
+            html = f'<span style="opacity: 0.75">{text}</span>'
             self._handle.update({"text/plain": text, "text/html": html}, raw=True)
 
     def clear(self, _result: object = None) -> None:

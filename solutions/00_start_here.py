@@ -35,10 +35,14 @@ STRICT = False  # raise at any check that is not passed
 # and press Tab: everything you need starts there.
 
 # %%
+from course_utils.concepts import lesson_00 as concepts
 from course_utils.lesson import TODO, start
 
 ex = start("00", strict=STRICT)
 ex
+
+# %%
+concepts.course_map()
 
 # %% [markdown]
 # ## 1. What this machine can do
@@ -136,8 +140,8 @@ ex.progress()
 # %% [markdown]
 # ## 5. From your symptom to the lesson
 #
-# Lessons can be taken in any order. If something of yours is broken right now, start at its line.
-# The instrument in the last column works on your own model as it is, without the lesson.
+# If something of yours is broken right now, start at its line. The instrument in the last column
+# works on your own model as it is, without the lesson.
 
 # %%
 from course_utils.symptoms import symptom_map

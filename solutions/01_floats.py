@@ -19,9 +19,8 @@
 # * **follow** one nan to the row and the operation that made it,
 # * **write** a loss whose gradient stays finite, and scale it.
 #
-# The exercises come in the order 01.2 to 01.5, 01.8, 01.7. Section 9, on formats and their bits, has
-# 01.1 and 01.6; it takes ten minutes more and can wait. Everything runs on
-# a CPU in seconds; a GPU changes nothing here.
+# The exercises come in the order 01.2 to 01.5, 01.8, 01.7. Section 9 has 01.1 and 01.6; it takes ten
+# minutes more and can wait. Everything runs on a CPU in seconds.
 
 # %% tags=["parameters"]
 MODEL = "tiny"
@@ -34,18 +33,20 @@ STRICT = False
 from course_utils.lesson import TODO, start
 
 ex = start("01", strict=STRICT)
+ex
 
+# %%
 import math
 
 import matplotlib.pyplot as plt
 import torch
 
 from course_utils import plotting, zoo
+from course_utils.concepts import lesson_01 as concepts
 from course_utils.failures import expect_failure, expect_symptom
-from course_utils.numerics import draw_number_line, draw_numbers, float_format, format_table
+from course_utils.numerics import draw_number_line, draw_numbers, float_format
 
 device = zoo.pick_device(DEVICE)
-ex
 
 # %% [markdown]
 # ## 1. What 16 bits buy
@@ -60,9 +61,8 @@ my_guess = "b"
 ex.HOLDS.predict(my_guess)
 
 # %%
-in_fp16, in_bf16 = (
-    torch.tensor([70000.0, 1.001]).to(dtype) for dtype in (torch.float16, torch.bfloat16)
-)
+numbers = torch.tensor([70000.0, 1.001])
+in_fp16, in_bf16 = numbers.half(), numbers.bfloat16()
 print("float16 ", [f"{value:.6g}" for value in in_fp16.tolist()])
 print("bfloat16", [f"{value:.6g}" for value in in_bf16.tolist()])
 first_leaves = in_fp16.isinf().tolist() == [True, False]
@@ -71,21 +71,35 @@ ex.HOLDS.recall("b", holds=first_leaves and second_is_lost)
 
 # %% [markdown]
 # A float is a sign, an **exponent** (which power of two) and a **mantissa** (how far on to the next
-# power). Exponent bits buy **range**, mantissa bits buy **precision**. Which column do float32 and
-# bfloat16 nearly share, and which do they not?
+# power).
 
 # %%
+concepts.bit_fields()
+
+# %% [markdown]
+# Below are the bits of float16's largest number. On a live page, run the cell and click a bit to flip
+# it. What is one flip beyond 65504? What do the same bits mean in bfloat16?
+
+# %%
+concepts.flip_bits()
+
+# %% [markdown]
+# Which column do float32 and bfloat16 nearly share, and which do they not?
+
+# %%
+from course_utils.numerics import format_table
+
 format_table("fp32", "bf16", "fp16")
 
 # %% [markdown]
-# bfloat16 reaches as far as float32 and resolves far less; float16 is the opposite bargain. The last
-# column is the largest x for which exp(x) is finite. How do the ranges look side by side?
+# The last column is the largest x for which exp(x) is finite. How do the ranges look side by side?
 
 # %%
 fig, ax = plt.subplots(figsize=(6, 2.2), layout="constrained")
 draw_number_line(ax, ("fp32", "bf16", "fp16"))
 reach = {name: float_format(name).max for name in ("bf16", "fp16")}
-plotting.show(fig, f"bf16 ends at {reach['bf16']:.3g}, fp16 at {reach['fp16']:.5g}.")
+ends = f"bfloat16 ends at {reach['bf16']:.3g}, float16 at {reach['fp16']:.5g}"
+plotting.show(fig, f"{ends}. The thin ends hold the subnormal numbers.")
 
 # %% [markdown]
 # Now the precision. Here is every number that the two formats have between 1000 and 1020.
@@ -93,8 +107,9 @@ plotting.show(fig, f"bf16 ends at {reach['bf16']:.3g}, fp16 at {reach['fp16']:.5
 # %%
 fig, ax = plt.subplots(figsize=(6, 2.2), layout="constrained")
 draw_numbers(ax, ("bf16", "fp16"), low=1000, high=1020)
-gaps = [f"{float_format(name).ulp(1000):g} in {name}" for name in ("bf16", "fp16")]
-plotting.show(fig, f"At 1000 the gap to the next number is {', '.join(gaps)}.")
+wide, narrow = (float_format(name).ulp(1000) for name in ("bf16", "fp16"))
+gaps = f"{wide:g} in bfloat16, {narrow:g} in float16"
+plotting.show(fig, f"At 1000 the gap to the next number is {gaps}.")
 
 # %% [markdown]
 # What falls between two ticks is rounded to one of them. The gap grows with the number: it doubles
@@ -128,9 +143,8 @@ for dtype in dtypes:
 ex.STILL.recall("b", holds=moved[torch.bfloat16] == 0)
 
 # %% [markdown]
-# In 16 bits every one of the 1000 updates is lost, and nothing complains: loss and gradients are
-# finite. An update arrives only if it is larger than half a gap. In a real model small weights have
-# small gaps; how many of them move?
+# In 16 bits every one of the 1000 updates is lost, and nothing complains. An update arrives only if it
+# is larger than half a gap. In a real model small weights have small gaps; how many of them move?
 
 # %%
 policy = zoo.load_policy(MODEL, device=DEVICE, dtype="bfloat16")
@@ -163,8 +177,11 @@ for n in (10_000, 70_000):
     print(f"mean {ones.mean().item():g}")
 ex.TOTAL.recall("b", holds=total.item() == 2048)
 
+# %%
+concepts.gap_at_2048()
+
 # %% [markdown]
-# At 2048 float16's gap becomes 2, and adding 1 changes nothing. `torch.sum` keeps its running total in
+# `torch.sum` keeps its running total in
 # float32 and is right, until the *result* is cast: 70000 is above 65504, so it is inf, though the mean
 # is 1. That is a matter of range again. What else leaves the range?
 
@@ -174,7 +191,9 @@ for dtype in dtypes:
     values = [f"{value:.3g}" for value in below_and_above.exp().tolist()]
     print(f"{dtype!s:15} exp of 11, 12, 88, 89:", ", ".join(values))
 eps = torch.tensor(1e-8, dtype=torch.float16)
-print("1e-8 in float16:", eps.item(), "| 0 / (0 + 1e-8):", (0 * eps / (0 * eps + eps)).item())
+zero = 0 * eps
+print("1e-8 in float16:", eps.item(), end=" | ")
+print("0 / (0 + 1e-8):", (zero / (zero + eps)).item())
 
 # %% [markdown]
 # exp(12) is enough to leave float16; bfloat16 lasts as long as float32. At the other end small numbers
@@ -187,13 +206,15 @@ print("1e-8 in float16:", eps.item(), "| 0 / (0 + 1e-8):", (0 * eps / (0 * eps +
 
 # %%
 inf, nan = torch.tensor(math.inf), torch.tensor(math.nan)
-print("born:     inf - inf", (inf - inf).item(), "| 0 * inf", (0 * inf).item(), end=" | ")
-print("0 / 0", (torch.zeros(()) / 0).item())
+print("born:     inf - inf", (inf - inf).item(), end=" | ")
+print("0 * inf", (0 * inf).item(), "| 0 / 0", (torch.zeros(()) / 0).item())
 print("masked:   nan * 0", (nan * 0).item())
 print("bounded:  clamp", nan.clamp(-1, 1).item(), "| relu", nan.relu().item())
-print("compared: nan > 0", (nan > 0).item(), "| nan == nan", (nan == nan).item())
+is_more, is_same = (nan > 0).item(), (nan == nan).item()
+print("compared: nan > 0", is_more, "| nan == nan", is_same)
 row = torch.tensor([1.0, math.nan, 3.0])
-print("reduced:  mean", row.mean().item(), "| norm", row.norm().item(), end=" | ")
+print("reduced:  mean", row.mean().item(), end=" | ")
+print("norm", row.norm().item(), end=" | ")
 print("max", row.max().item(), "| argmax", row.argmax().item())
 
 # %% [markdown]
@@ -212,7 +233,8 @@ ex.CLIPPED.predict(my_guess)
 # %%
 for bad in (math.nan, math.inf):
     pair = [torch.nn.Parameter(torch.ones(2)) for _ in range(2)]
-    pair[0].grad, pair[1].grad = torch.tensor([1.0, 2.0]), torch.tensor([3.0, bad])
+    pair[0].grad = torch.tensor([1.0, 2.0])
+    pair[1].grad = torch.tensor([3.0, bad])
     norm = torch.nn.utils.clip_grad_norm_(pair, max_norm=1.0)
     clipped = [weight.grad.tolist() for weight in pair]
     print(f"one {bad}: grad_norm {norm.item()}, gradients {clipped}")
@@ -232,7 +254,8 @@ mask = torch.tensor([True, True, False])
 mean = torch.where(mask, p.log(), 0.0).sum() / mask.sum()
 mean.backward()
 print(f"value {mean.item():.3f}, gradient {p.grad.tolist()}")
-expect_symptom("the value is finite and its gradient is not", holds=p.grad.isnan().any().item())
+has_nan = p.grad.isnan().any().item()
+expect_symptom("the value is finite and its gradient is not", holds=has_nan)
 
 # %% [markdown]
 # `p.grad` names the **element**: the third. Which **operation** made the nan? torch can say so: in
@@ -248,9 +271,8 @@ with (
     mean.backward()
 
 # %% [markdown]
-# The log, on its way back (the warning's traceback goes on to name the line). `where` hides the -inf
-# on the way forward. On the way back the masked element gets a gradient of 0, and log multiplies it by
-# its derivative there, 1 / 0: 0 times inf.
+# The log, on its way back. `where` hides the -inf on the way forward. On the way back the masked
+# element gets a gradient of 0, and log multiplies it by its derivative there, 1 / 0: 0 times inf.
 #
 # Two limits: anomaly mode is slow, and it sees the way back alone. A nan that was made on the way
 # *forward* and then hidden is blamed on what touches it last.
@@ -298,13 +320,18 @@ value = (d.exp() - d - 1).clamp(max=10)
 flat = d[(clamped_after == 0) & (d > 0)][0].item()
 gone = d[clamped_after.isnan()][0].item()
 print(f"every value is finite: {value.isfinite().all().item()}")
-print(f"the gradient is 0 from d = {flat:.1f} on and nan from d = {gone:.1f} on")
+print(f"the gradient is 0 from d = {flat:.1f} on, nan from d = {gone:.1f} on")
 ex.CLAMPED.recall("d", holds=clamped_after[d >= 100].isnan().all().item())
 
+# %%
+concepts.zero_times_inf()
+
 # %% [markdown]
-# The loss never shows it. On the way back the clamp sends 0, and exp multiplies it by its own value,
-# inf: 0 times inf again, as under the mask. Where exp is finite the clamp sends 0 alone: a token that
-# is far from the reference is no longer pulled back.
+# 0 times inf again, as under the mask. Where exp is finite the clamp sends 0 alone: a token that is far
+# from the reference is no longer pulled back. On a live page, move d: when does each format give up?
+
+# %%
+concepts.where_exp_overflows()
 
 # %% [markdown]
 # **Exercise 01.3, 5 minutes, two lines, 4 points.** Write `k3(logp, ref_logp)`, one penalty for each
@@ -319,7 +346,7 @@ ex.CLAMPED.recall("d", holds=clamped_after[d >= 100].isnan().all().item())
 
 # %%
 def k3(logp, ref_logp):
-    """exp(d) - d - 1 with d = ref_logp - logp, in float32, finite in value and gradient."""
+    """exp(d) - d - 1 with d = ref_logp - logp, finite in value and gradient."""
     ### BEGIN SOLUTION
     log_ratio = torch.clamp(ref_logp.float() - logp.float(), min=-20, max=20)
     return torch.expm1(log_ratio) - log_ratio
@@ -334,18 +361,23 @@ ex.K3.check(k3)
 
 # %%
 logp = (-d.detach()).requires_grad_()
-(yours,) = torch.autograd.grad(ex.K3.answer(logp, torch.zeros(len(d))).sum(), logp)
+penalty = ex.K3.answer(logp, torch.zeros(len(d)))
+(bounded,) = torch.autograd.grad(penalty.sum(), logp)
+curves = {"clamped after exp": -clamped_after, "bounded before": bounded}
 
+# %%
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-curves = {"clamped after exp": -clamped_after, "yours": yours}
-plotting.draw_curves(ax, d.detach(), curves)
-ax.set_yscale("symlog")
+meanings = {"clamped after exp": "dead", "bounded before": "alive"}
+plotting.draw_curves(ax, d.detach(), curves, meanings=meanings)
+ax.set_yscale("symlog", linthresh=1)
+ax.set_yticks([0, -1e2, -1e4, -1e6, -1e8])
 ax.set(xlabel="log-ratio d (nats)", ylabel="gradient for logp")
 ax.set_title("Bounded before exp, the gradient is always a number")
 lost = [int((~g.isfinite()).sum()) for g in curves.values()]
-pull = (yours[d == 19] / yours[d == 3]).item()
-told = f"Of {len(d)} gradients {lost[0]} were not finite before, {lost[1]} are now"
-plotting.show(fig, f"{told}; a token at d = 19 pulls {pull:.0e} times as hard as at 3.")
+pull = (bounded[d == 19] / bounded[d == 3]).item()
+told = f"Of {len(d)} gradients {lost[0]} were not finite, and now {lost[1]} are"
+price = f"a token at d = 19 pulls {pull:.0e} times as hard as one at 3"
+plotting.show(fig, f"{told}; {price}.")
 
 # %% [markdown]
 # The price: one token that drifted far outweighs all others. Finite is not yet harmless, so trainers
@@ -445,7 +477,7 @@ ex.SKIPPED.predict(my_guess)
 
 # %%
 def scaler_step(grads, scale, good_steps, interval):
-    """Unscaled gradients or None, the new scale, the new count of good steps in a row."""
+    """Unscaled gradients or None, new scale, new count of good steps."""
     ### BEGIN SOLUTION
     healthy = min(bool(torch.isfinite(g).all()) for g in grads)
     if not healthy:
@@ -465,17 +497,17 @@ ex.SCALER.check(scaler_step)
 # is 30, so scale 2048 fits (61440) and 4096 does not. Do the two agree at every step?
 
 # %%
-my_step, interval, num_steps = ex.SCALER.answer, 10, 20 if FAST else 50
+step, every, num_steps = ex.SCALER.answer, 10, 20 if FAST else 50
 layer = torch.nn.Linear(1, 1, bias=False, device=device)
 optimizer = torch.optim.SGD(layer.parameters(), lr=1e-4)
-scaler = torch.amp.GradScaler(device.type, growth_interval=interval)
+scaler = torch.amp.GradScaler(device.type, growth_interval=every)
 x, torchs = torch.full((1, 1), 30.0, device=device), []
 mine, skipped, good = [65536.0], [], 0
 for _ in range(num_steps):
     with torch.autocast(device.type, dtype=torch.float16):
         scaler.scale(layer(x).float().sum()).backward()
     torchs.append(scaler.get_scale())
-    grads, scale, good = my_step([layer.weight.grad.half()], mine[-1], good, interval)
+    grads, scale, good = step([layer.weight.grad.half()], mine[-1], good, every)
     mine, skipped = [*mine, scale], [*skipped, grads is None]
     scaler.step(optimizer)
     scaler.update()
@@ -484,8 +516,9 @@ for _ in range(num_steps):
 # %%
 for step in range(7):
     fate = "skipped" if skipped[step] else "taken"
-    scaled = 30 * torchs[step]
-    print(f"step {step}: scale {torchs[step]:<6g} scaled gradient {scaled:<8g} {fate}")
+    scale = torchs[step]
+    scaled = f"scaled gradient {30 * scale:<8g}"
+    print(f"step {step}: scale {scale:<6g} {scaled} {fate}")
 later = sum(skipped[7:])
 print(f"of the {num_steps - 7} steps that follow, {later} are skipped")
 agree = torchs == [float(scale) for scale in mine[:-1]]
@@ -521,7 +554,10 @@ outputs = patient.outputs()
 patient.loss(outputs, *patient.batch).backward()
 print("size of each row's gradient:", [f"{g.norm():.2g}" for g in outputs.grad])
 print("outputs of row 5:", outputs[5].tolist())
-with torch.autograd.set_detect_anomaly(True), expect_failure(RuntimeError, saying="Sqrt"):
+with (
+    torch.autograd.set_detect_anomaly(True),
+    expect_failure(RuntimeError, saying="Sqrt"),
+):
     patient.loss(patient.outputs(), *patient.batch).backward()
 
 # %% [markdown]
@@ -565,7 +601,8 @@ ex.UNSEEN.check(unseen)
 mend = ex.UNSEEN.answer["mend"]
 log = patient.train(mend)
 for step in (0, 1, 10, len(log) - 1):
-    print(f"step {step:<3} loss {log[step].loss:.2f}, grad_norm {log[step].grad_norm:.2f}")
+    loss, norm = log[step].loss, log[step].grad_norm
+    print(f"step {step:<3} loss {loss:.2f}, grad_norm {norm:.2f}")
 expect_symptom("the mended run learns", holds=log[-1].loss < 0.5 * log[0].loss)
 
 # %% [markdown]
@@ -628,7 +665,7 @@ ex.QUIZ.check(quiz)
 
 # %%
 def limits(exponent_bits, mantissa_bits):
-    """The largest number, the smallest positive one, and the last x with a finite exp(x)."""
+    """Largest number, smallest above 0, last x with a finite exp(x)."""
     ### BEGIN SOLUTION
     emax = 2 ** (exponent_bits - 1) - 1
     gap_at_one = 2.0**-mantissa_bits
@@ -650,7 +687,8 @@ for name in ("fp32", "bf16", "fp16", "e5m2", "e4m3"):
     by_rule = rule(fmt.exponent_bits, fmt.mantissa_bits)[0]
     by_torch = torch.finfo(getattr(torch, fmt.name)).max
     same = "the same" if math.isclose(by_rule, by_torch) else "NOT the same"
-    print(f"{fmt.name:13} by the rule {by_rule:.6g}, by torch {by_torch:.6g}: {same}")
+    both = f"by the rule {by_rule:.6g}, by torch {by_torch:.6g}"
+    print(f"{fmt.name:13} {both}: {same}")
 
 # %% [markdown]
 # One does not follow the rule: `float8_e4m3fn`, where **fn** says "finite, and one nan". It keeps no
@@ -675,7 +713,7 @@ for name in ("fp32", "bf16", "fp16", "e5m2", "e4m3"):
 
 # %%
 fp32, bf16, fp16 = torch.float32, torch.bfloat16, torch.float16
-# A dict of pairs, for example {"a": (fp16, "range"), "b": (fp16, "both")}, to "f"
+# A dict of pairs, to "f": {"a": (fp16, "range"), "b": (fp16, "both")}, say
 ### BEGIN SOLUTION
 choices = {
     "a": (fp32, "precision"),

@@ -23,13 +23,13 @@
 # (`DEVICE="auto"`) nothing changes.
 
 # %% [markdown]
-# **The cause was put in.** The reporter's machine cannot be had, so from section 4 on one native
-# routine is played by a stand-in, in the children only. It dies by construction, on one condition
-# that section 7 has you find and section 9 shows line by line. The trainer, the model, both
-# configurations, the signal and the stack are real.
+# **The cause was put in.** The reporter's machine cannot be had, so from section 4 on a stand-in
+# plays one native routine, in the children only. It dies by construction, on one condition that
+# section 7 has you find and section 9 shows. Trainer, model, both configurations, signal and stack
+# are real.
 #
-# Why look for something that was put there? Because the search does not know that. You practise
-# it where the answer can be checked, and use it in section 14 on a job in which nothing was put.
+# The search does not know that. You practise it where the answer can be checked, and use it in
+# section 14 on a job in which nothing was put.
 
 # %% tags=["parameters"]
 MODEL = "tiny"
@@ -46,10 +46,16 @@ ex = start("02", strict=STRICT)
 import torch
 
 from course_utils import diagnostics, plotting, zoo
+from course_utils.concepts import lesson_02 as concepts
 from course_utils.failures import expect_failure, expect_symptom
 from course_utils.report import Table
 from course_utils.reproductions import float_faults, grpo_sigfpe
-from course_utils.reproductions.grpo_sigfpe import REPORTED, SHORT, endings_of, is_sigfpe
+from course_utils.reproductions.grpo_sigfpe import (
+    REPORTED,
+    SHORT,
+    endings_of,
+    is_sigfpe,
+)
 
 ex
 
@@ -62,6 +68,12 @@ ex
 #
 # `Floating point exception (core dumped)`
 #
+# No Python exception has such words. Who ends the process, and what can be known afterwards?
+
+# %%
+concepts.who_ends_it()
+
+# %% [markdown]
 # With `GRPOConfig(output_dir=..., logging_steps=10)` it trains. This is the detailed one:
 
 # %%
@@ -76,18 +88,18 @@ for name, value in grpo_sigfpe.AS_POSTED.items():
 # %%
 import matplotlib.pyplot as plt
 
-group = {'"42"': 1.0, '"17 + 25"': 0.0, '"It is 42."': 1.0, '"41"': 0.0, '"?"': 0.0}
-rewards = torch.tensor(list(group.values()))
+replies = ["42", "17 + 25", "It is 42.", "41", "?"]
+rewards = torch.tensor([1.0, 0.0, 1.0, 0.0, 0.0])
 advantages = (rewards - rewards.mean()) / rewards.std()
-fig, ax = plt.subplots(figsize=(6, 2.6), layout="constrained")
-colors = ["#0072B2" if advantage > 0 else "#D55E00" for advantage in advantages]
-ax.barh(list(group), advantages, color=colors)
-ax.axvline(0, color="black", linewidth=0.8)
-for row, (reward, advantage) in enumerate(zip(rewards, advantages, strict=True)):
-    ax.text(0, row, f" reward {reward:g} ", ha="right" if advantage > 0 else "left", va="center")
-ax.set(xlabel="advantage (standard deviations)", title='Five replies to "17 + 25 ="')
-up = int((advantages > 0).sum())
-what = f"{up} replies become more likely, {len(group) - up} less"
+named = zip(replies, rewards, advantages, strict=True)
+bars = {f'"{text}", reward {r:g}': a.item() for text, r, a in named}
+up = [name for name, advantage in bars.items() if advantage > 0]
+
+fig, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
+plotting.draw_bars(ax, bars, meanings=dict.fromkeys(up, "alive"))
+ax.set(xlabel="advantage (standard deviations)")
+ax.set_title('Five replies to "17 + 25 ="')
+what = f"{len(up)} replies become more likely, {len(bars) - len(up)} less"
 plotting.show(fig, f"The mean reward is {rewards.mean():.1f}: {what}.")
 
 # %% [markdown]
@@ -139,7 +151,8 @@ from trl import GRPOConfig
 with expect_failure(TypeError, saying="unexpected keyword argument"):
     GRPOConfig(output_dir="unused", **grpo_sigfpe.AS_POSTED)
 gone = ("warmup_ratio", "max_prompt_length")
-rest = {name: value for name, value in grpo_sigfpe.AS_POSTED.items() if name not in gone}
+posted = grpo_sigfpe.AS_POSTED.items()
+rest = {name: value for name, value in posted if name not in gone}
 with expect_failure(ValueError, saying="divisible"):
     GRPOConfig(output_dir="unused", use_cpu=True, **rest)
 
@@ -147,7 +160,8 @@ with expect_failure(ValueError, saying="divisible"):
 # So it is translated. What had another name, or meant something else, in trl 0.14:
 
 # %%
-Table(columns=("in the report", "here", "why"), rows=list(grpo_sigfpe.TRANSLATION))
+columns = ("in the report", "here", "why")
+Table(columns=columns, rows=list(grpo_sigfpe.TRANSLATION))
 
 # %% [markdown]
 # What remains are eleven settings in which the two runs differ. Each has a value in both.
@@ -178,10 +192,9 @@ expect_symptom("the short run lives", holds=first["short"].outcome == "lived")
 #
 # ## 5. Read the dead
 #
-# No Python exception was raised, so there is nothing to catch. What a process leaves is a number.
-# `subprocess` and `torchrun` report a signal as minus its number (`exitcode: -8`), a shell as 128
-# plus its number (`echo $?`). The words of the title are the shell's, too. What does a shell say of
-# a process that is sent signal 8?
+# First, the number. `subprocess` and `torchrun` report a signal as minus its number (`exitcode: -8`),
+# a shell as 128 plus its number (`echo $?`). The words of the title are the shell's, too. What does a
+# shell say of a process that is sent signal 8?
 
 # %%
 import os
@@ -189,7 +202,8 @@ import os
 print("the detailed run: return code", died.exit_code)
 print("its signal was raised by", grpo_sigfpe.raised_by(died))
 if os.name == "posix":
-    shell = diagnostics.run_in_child(["sh", "-c", "sh -c 'kill -8 $$'; echo status $?"])
+    kill = "sh -c 'kill -8 $$'; echo status $?"
+    shell = diagnostics.run_in_child(["sh", "-c", kill])
     print("a shell, of another process:", shell.last_line)
 
 # %% [markdown]
@@ -205,7 +219,7 @@ import signal
 
 
 def ended_by(status):
-    """The name of the signal that a return code or a shell's status stands for, or None."""
+    """The signal's name for a return code or a shell's status, or None."""
     ### BEGIN SOLUTION
     for sign in signal.Signals:
         if status in (-sign, 128 + sign):
@@ -218,22 +232,21 @@ def ended_by(status):
 ex.ENDING.check(ended_by)
 
 # %% [markdown]
-# The second thing a process may leave is its Python stack, if the fault handler was on
-# (`python -X faulthandler`). `run_in_child` switches it on, and reads what it wrote. Innermost
-# first; which files do you know?
+# Second, the Python stack, if the fault handler was on (`python -X faulthandler`; `run_in_child`
+# switches it on). Innermost first; which files do you know?
 
 # %%
 print(died.headline)
 print("fault handler:", died.fault)
-shown = ("traps.py", "grpo_sigfpe.py", "linear.py", "modeling_qwen2.py", "grpo_trainer.py")
-for file in shown:
+inner = ("traps.py", "grpo_sigfpe.py", "linear.py")
+for file in (*inner, "modeling_qwen2.py", "grpo_trainer.py"):
     frame = next((frame for frame in died.stack if frame.file == file), None)
     print(f"  {file:20} in {frame.function if frame else '(not in the dump)'}")
 
 # %% [markdown]
-# From inside out: the stand-in (the first two files), a linear layer, the model, and the trainer where it
-# **generates** replies. There is no loss yet, no gradient and no step: keep that in mind when you meet the
-# suspects. A dump holds Python frames only; the native ones below need a debugger.
+# From inside out: the stand-in (the first two files), a linear layer, the model, and the trainer
+# where it **generates** replies. There is no loss yet, no gradient and no step: keep that in mind
+# when you meet the suspects. The native frames below need a debugger.
 #
 # Third, what is **not** there. Which of these would you have expected?
 
@@ -254,14 +267,14 @@ verdicts.judge("C12", "false", before_any, "section 5", holds=no_line)
 # * [LlamaFactory#6741](https://github.com/hiyouga/LlamaFactory/issues/6741): the same two
 #   functions, below a matrix product with bias.
 #
-# Compare with your dump: the linear layer is there. Note that vLLM trains nothing.
+# Your dump has the linear layer as well. And vLLM trains nothing.
 
 # %% [markdown]
 # ## 6. Read the stuck
 #
 # A process may also leave nothing at all, because it does not end. Below, as in many GRPO jobs, a
 # worker scores the replies. A long reply takes too much memory, and the kernel kills the worker
-# (the line with `os.kill` does as the kernel would). What does the job do?
+# (here, the line with `os.kill`). What does the job do?
 
 # %%
 from multiprocessing import get_context
@@ -336,13 +349,12 @@ my_guess = "e"
 ex.WHICH_SETTING.predict(my_guess)
 
 # %% [markdown]
-# The article advises to simplify, and to add settings one at a time. That takes up to eleven runs
-# here, and never finds two settings that kill only together. **Delta debugging** (ddmin) works on
-# sets instead:
+# The article adds settings one at a time. That takes up to eleven runs here, and never finds two
+# settings that kill only together. **Delta debugging** (ddmin) works on sets instead:
 #
 # 1. Switch on one half of the settings, then the other. Go on inside a half that dies.
-# 2. If neither dies, cut into smaller parts; try each part, then everything but that part.
-# 3. Stop when no single setting can be left out.
+# 2. If neither dies, cut finer; try each part, then all but that part.
+# 3. Stop when no setting can be left out.
 #
 # Each probe is a real run. The first two are controls: none of the settings, and all.
 
@@ -357,14 +369,15 @@ bisection = diagnostics.bisect_config(
 bisection
 
 # %%
-fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-bisection.draw(ax)
-ax.set_title("Every probe that dies has one setting in common")
-died_with = [set(p.settings) for p in bisection.probes if p.outcome == bisection.failure]
-lived_with = [set(p.settings) for p in bisection.probes if p.outcome == "lived"]
+probes = bisection.probes
+died_with = [set(p.settings) for p in probes if p.outcome == bisection.failure]
+lived_with = [set(p.settings) for p in probes if p.outcome == "lived"]
 common = set.intersection(*died_with).difference(*lived_with)
-caption = f"{len(died_with)} of {len(bisection.probes)} probes died (filled squares)."
-plotting.show(fig, f"{caption} All of them have {', '.join(common)}, and none that lived has.")
+
+fig, ax = plt.subplots(figsize=(8.6, 4), layout="constrained")
+bisection.draw(ax)
+caption = f"{len(died_with)} of {len(probes)} probes died. All of them have "
+plotting.show(fig, f"{caption}{', '.join(common)}, and none that lived has.")
 
 # %%
 ex.WHICH_SETTING.recall("d", holds=bisection.causes == (("bf16",),))
@@ -377,17 +390,22 @@ verdicts.judge(
 )
 
 # %% [markdown]
-# The last line of the table matters as much: the ten other settings together live. Is the converse
-# true as well? The reporter tried it, in the thread's last comment, which the article leaves out.
-# And what would today's defaults do to the *short* run on such a machine?
+# Probe 9 matters as much: the ten other settings together live. Is the converse true as well? The
+# reporter tried it, in the thread's last comment, which the article leaves out. And what would
+# today's defaults do to the *short* run on such a machine?
 
 # %%
 today = {name: value for name, value in SHORT.items() if name != "bf16"}
-one_changed = endings_of(
-    {"detailed, bf16=False": REPORTED | {"bf16": False}, "short, today's defaults": today}, **run
-)
-print(one_changed)
+changes = {
+    "detailed, bf16=False": REPORTED | {"bf16": False},
+    "short, today's defaults": today,
+}
+one_changed = endings_of(changes, **run)
+one_changed
+
+# %%
 without = one_changed["detailed, bf16=False"].outcome
+dies_today = is_sigfpe(one_changed["short, today's defaults"])
 verdicts.judge(
     "C1",
     "true",
@@ -395,21 +413,20 @@ verdicts.judge(
     "sections 4 and 7",
     holds=is_sigfpe(died) and without == first["short"].outcome == "lived",
 )
-expect_symptom("today the short run dies", holds=is_sigfpe(one_changed["short, today's defaults"]))
+expect_symptom("today the short run dies", holds=dies_today)
 
 # %% [markdown]
-# In trl 0.14 `bf16` was off unless you asked for it: the short run lived because it never multiplied in
-# bf16. Now it is on by default.
+# In trl 0.14 `bf16` was off by default: the short run lived because it never multiplied in bf16. Now
+# it is on.
 
 # %% [markdown]
-# **Exercise 02.2, 12 minutes, a small function, 5 points.** Write the core yourself:
-# `find_cause(settings, dies)`. `settings` is a tuple of names. `dies(some)` takes a tuple, list or set of
-# them, makes a run (here a made-up one) and says whether it died. All of them together die, none of
-# them lives, and more settings never bring a dead run back to life. Return a smallest set that dies,
-# as a tuple, list or set: without any one of its members, it lives.
+# **Exercise 02.2, 12 minutes, a small function, 5 points.** Write `find_cause(settings, dies)`.
+# `settings` is a tuple of names; `dies(some)` takes a tuple, list or set of them, makes a (made-up)
+# run and says whether it died. All together die, none lives, more never revive a dead run. Return
+# (tuple, list or set) a smallest set that dies: without any member, it lives.
 #
-# Runs are dear, so ask seldom: 24 runs are plenty for one cause among 64 settings. A cause may have any
-# number of settings; a search that asks more than 300 times is stopped.
+# 24 runs are plenty for one cause among 64 settings. A cause may have any number of settings; a
+# search that asks more than 300 times is stopped.
 
 
 # %%
@@ -418,7 +435,7 @@ def find_cause(settings, dies):
     ### BEGIN SOLUTION
     cause, rest = [], list(settings)
     while not dies(cause):
-        lives, kills = 0, len(rest)  # the prefix of this length lives; of that one, it dies
+        lives, kills = 0, len(rest)  # lengths of prefixes: one lives, one dies
         while kills - lives > 1:
             middle = (lives + kills) // 2
             if dies(cause + rest[:middle]):
@@ -464,16 +481,19 @@ SUSPECTS = {
     "betas": ["adam_beta2"],
     "all but bf16": [name for name in SHORT if name != "bf16"],
 }
-out = {("out", n): REPORTED | {s: SHORT[s] for s in SUSPECTS[n]} for n in SUSPECTS}
 few = {"max_steps": 1 if FAST else 2}  # a warmup's first step has a rate of 0
-into = {("in", n): SHORT | few | {s: REPORTED[s] for s in SUSPECTS[n]} for n in SUSPECTS}
+configs = {}
+for name, settings in SUSPECTS.items():
+    configs["out", name] = REPORTED | {s: SHORT[s] for s in settings}
+    configs["in", name] = SHORT | few | {s: REPORTED[s] for s in settings}
 
 # %%
-outcomes = endings_of(out | into, **run).outcomes
+outcomes = endings_of(configs, **run).outcomes
 without = {name: outcomes["out", name] for name in SUSPECTS}
 within = {name: outcomes["in", name] for name in SUSPECTS}
 rows = [(name, without[name], within[name]) for name in SUSPECTS]
-Table(columns=("suspect", "detailed run without it", "short run with it"), rows=rows)
+columns = ("suspect", "detailed run without it", "short run with it")
+Table(columns=columns, rows=rows)
 
 # %% [markdown]
 # None is needed, none is enough. But that is on a machine with our stand-in. Suppose the article were
@@ -482,50 +502,55 @@ Table(columns=("suspect", "detailed run without it", "short run with it"), rows=
 
 # %%
 sound = REPORTED | {"sound": True}
-beyond = endings_of(
-    {
-        "detailed, sound machine": sound | few,
-        "one gradient of 2e38": sound | {"fill_gradients": 2e38, "gradient_accumulation_steps": 1},
-        "four of 2e38, added up": sound | {"fill_gradients": 2e38},
-        "learning rate 1e38": sound | {"learning_rate": 1e38, "warmup_steps": 0, "max_steps": 2},
-        "max_grad_norm 1e-30": sound | {"max_grad_norm": 1e-30},
-        "clipping a gradient of 0": sound | {"fill_gradients": 0.0},
-    },
-    **run,
-)
+four = sound | {"fill_gradients": 2e38}
+fast = {"learning_rate": 1e38, "warmup_steps": 0, "max_steps": 2}
+extremes = {
+    "detailed, sound machine": sound | few,
+    "one gradient of 2e38": four | {"gradient_accumulation_steps": 1},
+    "four of 2e38, added up": four,
+    "learning rate 1e38": sound | fast,
+    "max_grad_norm 1e-30": sound | {"max_grad_norm": 1e-30},
+    "clipping a gradient of 0": sound | {"fill_gradients": 0.0},
+}
+beyond = endings_of(extremes, **run)
 beyond
 
 # %% [markdown]
-# Four gradients of 2e38 add up to inf, as the article feared: the weights are destroyed, which one such
-# gradient does not do, and the process lives. A senseless learning rate ends in a **Python** error, with
-# a traceback:
+# Four gradients of 2e38 add up to inf, as the article feared: the weights are destroyed, which one
+# such gradient does not do, and the process lives. A senseless learning rate ends in a **Python**
+# error, with a traceback:
 
 # %%
 print(beyond["learning rate 1e38"].exception)
 alive = all(not is_sigfpe(found) for found in beyond.autopsies.values())
-overflow, control = beyond["four of 2e38, added up"], beyond["one gradient of 2e38"]
+destroyed = [
+    beyond[name].last_line.endswith("not finite")
+    for name in ("four of 2e38, added up", "one gradient of 2e38")
+]
+dies_without = {name: ended != "lived" for name, ended in without.items()}
+no_signal = alive and destroyed == [True, False]
 verdicts.judge(
     "C4",
     "false",
     "with or without, nothing changes; an overflow gives inf, no signal",
     "section 8",
-    holds=alive
-    and without["accumulation"] != "lived"
-    and [found.last_line.endswith("not finite") for found in (overflow, control)] == [True, False],
+    holds=no_signal and dies_without["accumulation"],
 )
 
 # %%
-clipping_lives = alive and within["clipping"] == "lived"
-verdicts.judge("C6", "false", "neither 0.1 nor 1e-30 kills", "section 8", holds=clipping_lives)
-both_live = beyond["detailed, sound machine"].outcome == within["all but bf16"] == "lived"
-verdicts.judge(
-    "C3", "false", "on a sound machine all eleven live in bf16", "section 8", holds=both_live
-)
+clipped = alive and within["clipping"] == "lived"
+sound_run = beyond["detailed, sound machine"].outcome
+both = sound_run == within["all but bf16"] == "lived"
 still = "no cure: without it the run still dies"
-for claim, suspect in {"C11": "accumulation", "C13": "clipping"}.items():
-    verdicts.judge(claim, "false", still, "section 8", holds=without[suspect] != "lived")
 harmless = "they do no harm, and the run dies with them all the same"
-verdicts.judge("C14", "partly", harmless, "section 8", holds=without["betas"] != "lived")
+for claim, verdict, why, holds in (
+    ("C6", "false", "neither 0.1 nor 1e-30 kills", clipped),
+    ("C3", "false", "on a sound machine all eleven live in bf16", both),
+    ("C11", "false", still, dies_without["accumulation"]),
+    ("C13", "false", still, dies_without["clipping"]),
+    ("C14", "partly", harmless, dies_without["betas"]),
+):
+    verdicts.judge(claim, verdict, why, "section 8", holds=holds)
 
 # %% [markdown]
 # The schedule is computed in Python, not in bf16. What does it give for the ten steps of a run,
@@ -536,7 +561,8 @@ from transformers import get_scheduler
 
 weight = torch.nn.Parameter(torch.zeros(1))
 optimizer = torch.optim.AdamW([weight], lr=REPORTED["learning_rate"])
-schedule = get_scheduler("cosine", optimizer, num_warmup_steps=1, num_training_steps=10)
+steps = dict(num_warmup_steps=1, num_training_steps=10)
+schedule = get_scheduler("cosine", optimizer, **steps)
 rates = []
 for _ in range(10):
     rates.append(schedule.get_last_lr()[0])
@@ -545,39 +571,31 @@ for _ in range(10):
 print(" ".join(f"{rate:.1e}" for rate in rates))
 with expect_failure(ZeroDivisionError, saying="zero"):
     rates[0] / 0.0
-
-# %%
-plain = all(type(rate) is float and 0 <= rate <= REPORTED["learning_rate"] for rate in rates)
-verdicts.judge(
-    "C5",
-    "false",
-    "Python floats, all in order; Python would raise",
-    "section 8",
-    holds=plain and within["learning rate"] == "lived",
-)
 default = GRPOConfig.__dataclass_fields__["learning_rate"].default
 print(f"TRL's own default for GRPO: {default:g}")
-verdicts.judge(
-    "C10",
-    "false",
-    "no cure, and TRL's default is smaller still",
-    "section 8",
-    holds=default < REPORTED["learning_rate"] and without["learning rate"] != "lived",
-)
-
-# %% [markdown]
-# **Exercise 02.3, 5 minutes, the settings of one cause, 3 points.** The table gave each cause the
-# reported values. Refute one with harsher ones: accumulation (C4), the learning rate (C5) or clipping
-# (C6). `control` holds **every** setting that the article names for the one cause you choose, and no
-# other: a number beyond the reported one; for a schedule, the reported one; for a warmup, the reported
-# share or a longer one that is over before the last step.
-#
-# The check puts `control` into the short run, changes nothing else, and trains three steps in a child,
-# on the machine with the stand-in. The child has to live: one that ends otherwise, be it with a Python
-# error, refutes nothing. If the article were right, how would it end?
 
 # %%
-# A dict of settings, for example {"adam_beta2": 0.9} for the betas, which nobody accuses
+highest = REPORTED["learning_rate"]
+plain = all(type(rate) is float and 0 <= rate <= highest for rate in rates)
+in_order = plain and within["learning rate"] == "lived"
+why = "Python floats, all in order; Python would raise"
+verdicts.judge("C5", "false", why, "section 8", holds=in_order)
+
+no_cure = default < highest and dies_without["learning rate"]
+why = "no cure, and TRL's default is smaller still"
+verdicts.judge("C10", "false", why, "section 8", holds=no_cure)
+
+# %% [markdown]
+# **Exercise 02.3, 5 minutes, the settings of one cause, 3 points.** Refute one cause with values
+# harsher than the reported: accumulation (C4), the learning rate (C5) or clipping (C6). `control`
+# holds **every** setting that the article names for it, and no other: a number beyond the reported;
+# the reported schedule; the reported share of warmup, or a longer one, over before the last step.
+#
+# The check trains the short run with `control` for three steps, with the stand-in. It has to live:
+# any other end refutes nothing.
+
+# %%
+# A dict, for example {"adam_beta2": 0.9} for the betas, which nobody accuses
 ### BEGIN SOLUTION
 control = {"max_grad_norm": 0.01}
 ### END SOLUTION
@@ -604,13 +622,16 @@ float_faults.results_table()
 
 # %%
 fates = float_faults.fates()
-fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-columns = ["as usual", "float traps unmasked"]
-plotting.draw_grid(ax, rows=list(fates.as_usual), columns=columns, texts=fates.grid, good="lives")
-ax.set_title("As usual, only a native integer division kills")
 killed = [fault for fault, fate in fates.as_usual.items() if fate == "SIGFPE"]
 words = [fates.unmasked[fault] for fault in float_faults.FLOAT_FAULTS]
 counts = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
+grid = dict(rows=list(fates.as_usual), texts=fates.grid)
+meanings = {"lives": "alive", "SIGFPE": "dead", "exception": "suspicious"}
+
+fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+columns = ["as usual", "float traps unmasked"]
+plotting.draw_grid(ax, columns=columns, meanings=meanings, **grid)
+ax.set_title("As usual, only a native integer division kills")
 caption = f'As usual "{", ".join(killed)}" alone dies.'
 plotting.show(fig, f"{caption} The float faults with traps unmasked: {counts}.")
 
@@ -644,9 +665,9 @@ def kills(a, b):
 ex.DIVISION.check(kills)
 
 # %% [markdown]
-# Back to the H20. Before a matrix product starts there, cuBLASLt chooses how to compute it. That
-# happens on the CPU, and looks at two things: the format and the **shape** of the matrices. Their
-# numbers have not been read yet. In this choice two integers were divided.
+# Back to the H20. Before a matrix product starts there, cuBLASLt chooses how to compute it, on the
+# CPU, by the format and the **shape** of the matrices. Their numbers have not been read yet. In this
+# choice two integers were divided.
 #
 # Our stand-in makes a choice as well, by a rule that we made up: 512 columns are one tile, and the rows
 # are shared out over the tiles.
@@ -675,14 +696,14 @@ def multiply(dtype, make, columns):
 
 
 # %%
-ends = {
-    name: grpo_sigfpe.in_child(multiply, *product).outcome for name, product in products.items()
-}
+ends = {}
+for name, product in products.items():
+    ends[name] = grpo_sigfpe.in_child(multiply, *product).outcome
 Table(columns=("product", "with the stand-in"), rows=list(ends.items()))
 
 # %% [markdown]
-# That is how the stand-in was built, and it is the condition that was promised at the start: bf16, and
-# fewer than 512 columns. That the real routine is so, the threads say, all from H20s:
+# That is the condition that was promised: bf16, and fewer than 512 columns. That the real routine
+# is so, the threads say, all from H20s:
 #
 # * [pytorch#152017](https://github.com/pytorch/pytorch/issues/152017): matrices of **zeros**, of one
 #   exact size (torch 2.1.0+cu121),
@@ -690,9 +711,9 @@ Table(columns=("product", "with the stand-in"), rows=list(ends.items()))
 #   bfloat16, on a batch of 2,
 # * [Paddle#66921](https://github.com/PaddlePaddle/Paddle/issues/66921): bf16 dies; fp16 and fp32 do not.
 #
-# Do not take bf16 for the culprit, though. The zeros above were **float16**, and so were the models of
-# vllm#2798 and [vllm#4392](https://github.com/vllm-project/vllm/issues/4392). The setting only
-# decides which products are made; the shape decides the rest.
+# bf16 is not the culprit, though. The zeros above were **float16**, and so were the models of
+# vllm#2798 and [vllm#4392](https://github.com/vllm-project/vllm/issues/4392). The setting decides
+# which products are made; their shape decides.
 
 # %%
 verdicts.judge(
@@ -720,7 +741,8 @@ verdicts.judge(
 
 # %%
 def training_step(rewards, bonus, dtype):
-    model, tokenizer = zoo.load_policy(MODEL, device="cpu"), zoo.load_tokenizer(MODEL)
+    model = zoo.load_policy(MODEL, device="cpu")
+    tokenizer = zoo.load_tokenizer(MODEL)
     ids = tokenizer(["17+25=42"] * 4, return_tensors="pt").input_ids
     model(ids).logits.logsumexp(-1).sum().backward()
     with diagnostics.unmask_float_traps():
@@ -739,21 +761,27 @@ steps = {
     "large, in float16": ([6e4, 1.0, 1.0, 0.0], 3e4, torch.float16),
 }
 scalar = {"ATEN_CPU_CAPABILITY": "default"}
-with diagnostics.warm_children(preload=grpo_sigfpe.MODEL_PARTS, env=scalar) as in_child:
-    trapped = {name: in_child(training_step, *step) for name, step in steps.items()}
+parts = grpo_sigfpe.MODEL_PARTS
+trapped = {}
+with diagnostics.warm_children(preload=parts, env=scalar) as in_child:
+    for name, step in steps.items():
+        trapped[name] = in_child(training_step, *step)
+
+# %%
 source = inspect.getsource(training_step).splitlines()
 first_line = training_step.__code__.co_firstlineno
 for name, found in trapped.items():
     own = [frame for frame in found.stack if frame.file == "notebook cell"]
-    print(f"{name:18} {found.outcome}", *(source[f.line - first_line].strip() for f in own[:1]))
+    lines = [source[frame.line - first_line].strip() for frame in own[:1]]
+    print(f"{name:18} {found.outcome}", *lines)
 
 # %% [markdown]
 # Without traps the same steps would have gone on with nan gradients. (If the outcome above is
 # `Unsupported`: the traps are glibc's on x86-64; elsewhere use `watch`.)
 #
-# Mind its limits. Blind to what raised no flag above: `exp`, `log`, casts; and to every GPU. False alarms:
-# torch's `log_softmax` raises one on good numbers, hence `logsumexp` here, and vector softmax on masks,
-# hence `scalar`: it switches torch's vector kernels off.
+# Mind its limits. It is blind to what raised no flag above (`exp`, `log`, casts) and to every GPU.
+# False alarms: torch's `log_softmax` raises one on good numbers, hence `logsumexp` here, and vector
+# softmax on masks, hence `scalar`, which switches torch's vector kernels off.
 
 # %%
 expect_symptom(
@@ -780,14 +808,16 @@ expect_symptom(
 # %%
 from course_utils.diagnostics import cublas
 
-reporter = cublas.CublasEnvironment("2.5.1+cu121", "12.1", wheel="12.1.3.1", gpus=("NVIDIA H20",))
+h20 = dict(cuda="12.1", wheel="12.1.3.1", gpus=("NVIDIA H20",))
+reporter = cublas.CublasEnvironment("2.5.1+cu121", **h20)
 found = cublas.diagnose_cublas(reporter)
 print(found)
-is_affected = found.verdict == "affected"
-verdicts.judge("C2", "true", "and the first clue: cu121 and H20", "section 11", holds=is_affected)
+affected = found.verdict == "affected"
+clue = "and the first clue: cu121 and H20"
+verdicts.judge("C2", "true", clue, "section 11", holds=affected)
 
 # %% [markdown]
-# Two cuBLAS may lie on one machine. The loader takes the first that has the name it is asked for,
+# Two cuBLAS may lie on one machine. The loader takes the first that has the right name,
 # `libcublas.so.12` (`.so.11` for CUDA 11), in this order
 # ([ld.so(8)](https://man7.org/linux/man-pages/man8/ld.so.8.html)):
 #
@@ -795,25 +825,26 @@ verdicts.judge("C2", "true", "and the first clue: cu121 and H20", "section 11", 
 # 2. `LD_LIBRARY_PATH`,
 # 3. the folders that it names as **DT_RUNPATH**.
 #
-# torch's CUDA wheels name the folder of the cuBLAS wheel, as DT_RPATH and on purpose
-# ([builder#1150](https://github.com/pytorch/builder/pull/1150); read in 2.1.2, 2.4.1, 2.5.1, 2.13.0). Other
-# builds use DT_RUNPATH, or have no such folder: torch 1.12
-# ([pytorch#80637](https://github.com/pytorch/pytorch/issues/80637)), builds from source. (conda's packages
-# of today were not read.) Does an `export LD_LIBRARY_PATH` help?
+# torch's CUDA wheels name the folder of the cuBLAS wheel as DT_RPATH, on purpose
+# ([builder#1150](https://github.com/pytorch/builder/pull/1150); read in 2.1.2, 2.4.1, 2.5.1,
+# 2.13.0). Others use DT_RUNPATH, or name none: torch 1.12
+# ([pytorch#80637](https://github.com/pytorch/pytorch/issues/80637)), builds from source. (conda's of
+# today were not read.) Does an `export LD_LIBRARY_PATH` help?
 
 # %%
-for search, build in {"RPATH": "torch's wheel", "RUNPATH": "from source"}.items():
-    machine = cublas.CublasEnvironment(
-        "2.1.2", "12.1", "12.1.3.1", on_library_path="12.3.4.1", gpus=("NVIDIA H20",), search=search
-    )
+builds = {"RPATH": "torch's wheel", "RUNPATH": "from source"}
+for search, build in builds.items():
+    paths = dict(on_library_path="12.3.4.1", search=search)
+    machine = cublas.CublasEnvironment("2.1.2", **h20, **paths)
     found = cublas.diagnose_cublas(machine)
-    print(f"{build:14} loads {found.version} ({found.loaded_from}): {found.verdict}")
+    loads = f"{found.version} ({found.loaded_from})"
+    print(f"{build:14} loads {loads}: {found.verdict}")
 
 # %% [markdown]
-# **Exercise 02.5, 5 minutes, six words, 4 points.** Six machines, all with torch's own wheels. What does
-# each need? `"nothing"` (it is not affected), `"wheel"` (affected; install another nvidia-cublas), `"path"`
-# (affected; take the folder off `LD_LIBRARY_PATH`), or `"unknown"` (no report says, either way)? A word
-# may be needed more than once, or never.
+# **Exercise 02.5, 5 minutes, six words, 4 points.** Six machines, all with torch's own wheels. What
+# does each need? `"nothing"` (it is not affected), `"wheel"` (affected; install another
+# nvidia-cublas), `"path"` (affected; take the folder off `LD_LIBRARY_PATH`), or `"unknown"` (no
+# report says, either way)? A word may be needed more than once, or never.
 
 # %%
 from course_utils.exercises.lesson_02.machines import listings_table
@@ -821,9 +852,10 @@ from course_utils.exercises.lesson_02.machines import listings_table
 listings_table()
 
 # %%
-# A dict of six words, for example {"A": "nothing", "B": "nothing"}, and so on to "F"
+# A dict of six words: {"A": "nothing", "B": "nothing"}, and so on to "F"
 ### BEGIN SOLUTION
-needs = dict(A="wheel", B="nothing", C="nothing", D="wheel", E="unknown", F="nothing")
+words = ("wheel", "nothing", "nothing", "wheel", "unknown", "nothing")
+needs = dict(zip("ABCDEF", words, strict=True))
 ### END SOLUTION
 
 # %%
@@ -849,9 +881,14 @@ proof = {
     "defective, bf16=False": one_changed["detailed, bf16=False"].outcome,
     "sound cuBLAS": beyond["detailed, sound machine"].outcome,
 }
-costs = ("the run", "what bf16 is for: memory and speed", "one pip install")
-rows = [(name, outcome, cost) for (name, outcome), cost in zip(proof.items(), costs, strict=True)]
-expect_symptom("the detailed run lives on sound ground", holds=proof["sound cuBLAS"] == "lived")
+costs = {
+    "defective": "the run",
+    "defective, bf16=False": "what bf16 is for: memory and speed",
+    "sound cuBLAS": "one pip install",
+}
+rows = [(name, proof[name], price) for name, price in costs.items()]
+sound_lives = proof["sound cuBLAS"] == "lived"
+expect_symptom("the detailed run lives on sound ground", holds=sound_lives)
 Table(columns=("matrix product", "detailed run", "price"), rows=rows)
 
 # %% [markdown]
@@ -861,11 +898,9 @@ Table(columns=("matrix product", "detailed run", "price"), rows=rows)
 import psutil
 
 grpo_sigfpe.end_children()  # it was kept, so that TRL is imported once
-left = [
-    child
-    for child in psutil.Process().children(recursive=True)
-    if child.status() != psutil.STATUS_ZOMBIE and "course_utils" in " ".join(child.cmdline())
-]
+children = psutil.Process().children(recursive=True)
+running = [c for c in children if c.status() != psutil.STATUS_ZOMBIE]
+left = [c for c in running if "course_utils" in " ".join(c.cmdline())]
 expect_symptom("no child is left running", holds=not left)
 
 # %% [markdown]

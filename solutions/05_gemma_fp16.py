@@ -36,10 +36,11 @@ ex = start("05", strict=STRICT)
 
 import torch
 from peft import LoraConfig
-from transformers import set_seed
+from transformers import TrainerCallback, set_seed
 from trl import DPOConfig, DPOTrainer
 
-from course_utils import plotting, training, zoo
+from course_utils import training, zoo
+from course_utils.concepts import lesson_05 as concepts
 from course_utils.failures import expect_symptom
 from course_utils.reproductions.gemma_dpo import load_gemma
 
@@ -88,22 +89,28 @@ ex.FIRST_BAD.predict(my_guess)
 # %% [markdown]
 # ## 4. Break it
 #
-# A tiny Gemma 3 stands in for the 12B model. It was trained to add small numbers, and one property
-# of the large ones that small ones lack was put into it. `stretch` says how much of it: 1 is none,
-# and makes `plain`, the control; section 6 finds out what is stretched. What the model computes
-# stayed the same. You need not believe that: how far apart are the logits of `plain` and `sick`?
+# A tiny Gemma 3 stands in for the 12B model. This is one layer of either:
 
 # %%
-plain, sick = load_gemma(MODEL, stretch=1, device=DEVICE), load_gemma(MODEL, device=DEVICE)
+concepts.one_layer()
+
+# %% [markdown]
+# The tiny one was trained to add small numbers, and one property of the large ones that small ones
+# lack was put into it. `stretch` says how much of it: 1 is none, and makes `plain`, the control;
+# section 6 finds out what is stretched. Do the two compute the same? How far apart are their logits?
+
+# %%
+plain = load_gemma(MODEL, stretch=1, device=DEVICE)
+sick = load_gemma(MODEL, device=DEVICE)
 tokenizer = zoo.load_tokenizer("tiny-gemma3" if MODEL == "tiny" else MODEL)
 pairs = zoo.arithmetic.preferences(16, SEED, split="test")
-texts = [
-    tokenizer.apply_chat_template(pair["prompt"] + pair["chosen"], tokenize=False) for pair in pairs
-]
+chats = [pair["prompt"] + pair["chosen"] for pair in pairs]
+texts = tokenizer.apply_chat_template(chats, tokenize=False)
 batch = tokenizer(texts, padding=True, return_tensors="pt").to(sick.device)
 
 with torch.no_grad():
-    difference = (plain(**batch).logits - sick(**batch).logits).abs().max().item()
+    difference = plain(**batch).logits - sick(**batch).logits
+difference = difference.abs().max().item()
 print(texts[0])
 print(f"largest difference of a float32 logit: {difference:.0e}")
 expect_symptom("the logits agree to 1e-5", holds=difference < 1e-5)
@@ -160,11 +167,12 @@ training.log_table(flagged, FIELDS)
 # this run *like* the float32 run, or is it the float32 run?
 
 # %%
-losses = [[e.get("loss") for e in t.state.log_history] for t in (healthy, flagged)]
-scaler = flagged.accelerator.scaler
-print(f"every digit equal: {losses[0] == losses[1]}; gradient scaler: {scaler is not None}")
+logs = [run.state.log_history for run in (healthy, flagged)]
+losses = [[entry.get("loss") for entry in log] for log in logs]
+same, scaler = losses[0] == losses[1], flagged.accelerator.scaler
+print(f"every digit equal: {same}; gradient scaler: {scaler is not None}")
 if sick.device.type == "cpu":
-    expect_symptom("fp16=True is ignored on a CPU, without a word", holds=losses[0] == losses[1])
+    expect_symptom("fp16=True is ignored on a CPU, without a word", holds=same)
 
 # %% [markdown]
 # A trap: accelerate makes autocast and a gradient scaler for every device but a CPU, and says
@@ -195,18 +203,23 @@ training.log_table(in_bfloat16, FIELDS)
 
 # %%
 def logged(trainer, field):
-    return [entry[field] for entry in trainer.state.log_history if field in entry]
+    log = trainer.state.log_history
+    return [entry[field] for entry in log if field in entry]
 
 
 def all_nan(values):
     return all(value != value for value in values)
 
 
-expect_symptom("the loss is 0 at every step", holds=set(logged(broken, "loss")) == {0.0})
-expect_symptom("every reward is nan", holds=all_nan(logged(broken, "rewards/chosen")))
-finite = [x == x for t in (healthy, in_bfloat16) for x in logged(t, "grad_norm")]
-expect_symptom("float32 and bfloat16 have a grad_norm at every step", holds=all(finite))
-shown = all_nan(logged(broken, "grad_norm")) and all(finite)
+# %%
+zero = set(logged(broken, "loss")) == {0.0}
+expect_symptom("the loss is 0 at every step", holds=zero)
+dead = all_nan(logged(broken, "rewards/chosen"))
+expect_symptom("every reward is nan", holds=dead)
+norms = logged(healthy, "grad_norm") + logged(in_bfloat16, "grad_norm")
+finite = all(x == x for x in norms)
+expect_symptom("float32 and bfloat16 have a grad_norm each step", holds=finite)
+shown = all_nan(logged(broken, "grad_norm")) and finite
 nuance = "grad_norm is nan here; the report's 0 is open"
 verdicts.judge("C1", "true", nuance, "section 4", holds=shown)
 
@@ -225,7 +238,7 @@ from course_utils.reproductions.gemma_dpo import dpo_trainer
 run = dict(model=MODEL, device=DEVICE, seed=SEED)
 unfiltered = dpo_trainer(**run, logging_nan_inf_filter=False, max_steps=2)
 unfiltered.train()
-training.log_table(unfiltered, ("step", "loss", "grad_norm", "rewards/chosen", "logps/chosen"))
+training.log_table(unfiltered, (*FIELDS[:4], "logps/chosen"))
 
 # %% [markdown]
 # `dpo_trainer` is section 4 as a function, three steps; its arguments are the settings to change.
@@ -236,9 +249,10 @@ training.log_table(unfiltered, ("step", "loss", "grad_norm", "rewards/chosen", "
 # a step that DeepSpeed's own fp16 skips might log it. Nobody has shown it.
 
 # %%
-no_head = not any("score" in name for name, _ in broken.model.named_modules())
-print(f"a reward model: {not no_head}; log-probabilities in the first step:", end=" ")
-print(logged(broken, "logps/chosen")[0])
+modules = [name for name, _ in broken.model.named_modules()]
+no_head = not any("score" in name for name in modules)
+first = logged(broken, "logps/chosen")[0]
+print(f"a reward model: {not no_head}; log-probabilities at first: {first}")
 dead = no_head and all_nan(logged(broken, "logps/chosen"))
 nuance = "DPO has no reward model; its rewards are log-probabilities"
 verdicts.judge("C13", "false", nuance, "section 5", holds=dead)
@@ -250,16 +264,19 @@ verdicts.judge("C13", "false", nuance, "section 5", holds=dead)
 # `plain` is the control.
 
 # %%
-formats = {"float32": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
+half, wide = torch.float16, torch.bfloat16
+formats = {"float32": None, "bfloat16": wide, "float16": half}
 
 
+@torch.no_grad()
 def logits_in(model, dtype):
-    with torch.no_grad(), torch.autocast(model.device.type, dtype, enabled=dtype is not None):
+    with torch.autocast(model.device.type, dtype, enabled=bool(dtype)):
         return model(**batch).logits.float()
 
 
 for name, dtype in formats.items():
-    share = [logits_in(m, dtype).isfinite().float().mean().item() for m in (plain, sick)]
+    logits = [logits_in(model, dtype) for model in (plain, sick)]
+    share = [one.isfinite().float().mean().item() for one in logits]
     print(f"{name:9} finite logits: plain {share[0]:.0%}, sick {share[1]:.0%}")
 dead_at_once = logits_in(sick, torch.float16).isnan().all().item()
 
@@ -286,7 +303,8 @@ fresh = dpo_trainer(**run, max_steps=1)
 report = trace_step(fresh, next(iter(fresh.get_train_dataloader())))
 where = report.module.split("model.model.")[-1]
 print(f"{report.phase}, in {where}, dtype {report.dtype}")
-print(f"limit {report.limit:g}; its input is larger: {report.largest_input > report.limit}")
+larger = report.largest_input > report.limit
+print(f"limit {report.limit:g}; its input is larger: {larger}")
 print(report.line)
 print(f"became nan in {report.became_nan.module.split('model.model.')[-1]}")
 
@@ -329,30 +347,19 @@ ex.PEAKS.check(peaks)
 # the **residual stream**, to which every layer adds what such norms return. Which reach 65504?
 
 # %%
-import matplotlib.pyplot as plt
-
 measure = ex.PEAKS.answer
 layers = range(len(sick.model.layers)) if MODEL == "tiny" else range(4)
-places = {"MLP": "mlp.down_proj", "norm": "post_attention_layernorm", "stream": ""}
-names = {p: [f"model.layers.{i}.{m}".rstrip(".") for i in layers] for p, m in places.items()}
+places = {"MLP": ".mlp.down_proj", "norm": ".post_attention_layernorm"}
+places["stream"] = ""
 largest = {"plain": {}, "sick": {}}
 for who, model in (("plain", plain), ("sick", sick)):
-    for place, modules in names.items():
-        found = measure(model, batch, modules)
-        largest[who][place] = [float(found[module]) for module in modules]
+    for place, part in places.items():
+        names = [f"model.layers.{i}{part}" for i in layers]
+        found = measure(model, batch, names)
+        largest[who][place] = [float(found[name]) for name in names]
 
 # %%
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained", sharey=True)
-for ax, (who, curves) in zip(axes, largest.items(), strict=True):
-    plotting.draw_curves(ax, [i + 1 for i in layers], curves)
-    plotting.draw_limit(ax, 65504, "65504")
-    ax.set(yscale="log", ylim=(1, 9e6), xlim=(0.4, len(layers) + 0.2))
-    ax.set(xlabel="layer", xticks=[i + 1 for i in layers], title=who)
-axes[0].set(ylabel="largest |output|")
-fig.suptitle("The MLP fits into float16; the norm and the stream do not")
-beyond = [place for place, values in largest["sick"].items() if max(values) > 65504]
-beyond = " and ".join(beyond)
-plotting.show(fig, f"In the sick model, beyond float16's limit: {beyond}.")
+concepts.against_the_limit(largest)
 
 # %% [markdown]
 # What the MLP computes is small, in both models. The norm multiplies by its gain, 1 + weight, and
@@ -360,13 +367,13 @@ plotting.show(fig, f"In the sick model, beyond float16's limit: {beyond}.")
 # become, which the article suspects?
 
 # %%
-gain = (1 + sick.model.layers[0].post_attention_layernorm.weight).abs().max().item()
-heads = [f"model.layers.{i}.self_attn.{n}" for i in layers for n in ("q_norm", "k_norm")]
-peak = {name: float(x) for name, x in measure(sick, batch, heads).items()}
-dim = sick.config.head_dim
-bound = dim * max(peak[n] for n in heads[::2]) * max(peak[n] for n in heads[1::2])
+norm = sick.model.layers[0].post_attention_layernorm
+gain, bound = (1 + norm.weight).abs().max().item(), sick.config.head_dim
+for part in ("q_norm", "k_norm"):
+    names = [f"model.layers.{i}.self_attn.{part}" for i in layers]
+    bound *= max(map(float, measure(sick, batch, names).values()))
 print(f"gain of the norm: about {gain:.0e}")
-print(f"no dot product of attention can exceed {bound:.0e}: q and k are normalised")
+print(f"no dot product of attention can exceed {bound:.0e}")
 nuance = "q and k are normalised, which bounds their products"
 verdicts.judge("C11", "false", nuance, "section 6", holds=bound < 65504)
 nuance = "not the normalising: the gain of the norm after each block"
@@ -390,27 +397,13 @@ verdicts.judge("C7", "true", nuance, "section 6", holds=holds)
 
 # %% [markdown]
 # One thing does not fit yet. The stream is far beyond 65504, and yet the instrument named the norm,
-# not the addition to the stream. In which format does each flow?
+# not the addition to the stream. In which format does each flow, under autocast in the first layer?
 
 # %%
-seen = {}
-watched = {
-    "embedding": "embed_tokens",
-    "attention": "layers.0.self_attn.o_proj",
-    "norm behind it": "layers.0.post_attention_layernorm",
-    "stream": "layers.0",
-}
-hooks = [
-    sick.model.get_submodule(name).register_forward_hook(
-        lambda m, args, out, place=place: seen.update({place: out})
-    )
-    for place, name in watched.items()
-]
-logits_in(sick, torch.float16)
-[hook.remove() for hook in hooks]
-for place, out in seen.items():
-    share = 1 - out.isfinite().float().mean().item()
-    print(f"{place:15} {out.dtype!s:14} not finite: {share:.0%}")
+from course_utils.reproductions.gemma_layer import tensors_in_layer
+
+flowing = tensors_in_layer(sick, batch, half)
+concepts.one_layer(flowing)
 
 # %% [markdown]
 # Who decides? **Autocast** has lists of operations. Here is what it does with some of them: run on
@@ -447,10 +440,12 @@ for size in sizes:
 # Pure float16 dies at about half the size. Where, when the norm is still within its range?
 
 # %%
-trace = trace_step(load_gemma(MODEL, stretch=5500, device=DEVICE).half(), dict(batch))
+louder = load_gemma(MODEL, stretch=5500, device=DEVICE).half()
+trace = trace_step(louder, dict(batch))
 print(f"{trace.operation} in {trace.module}, dtype {trace.dtype}")
 print(trace.line)
-expect_symptom("the addition to the stream overflows", holds=trace.operation.startswith("add"))
+added = trace.operation.startswith("add")
+expect_symptom("the addition to the stream overflows", holds=added)
 
 # %% [markdown]
 # The same model, two modes, two places. A fix that helps one mode need not help the other.
@@ -459,20 +454,16 @@ expect_symptom("the addition to the stream overflows", holds=trace.operation.sta
 # reaches the limit. What does the first norm that overflows put out?
 
 # %%
-edge, put_out = load_gemma(MODEL, stretch=2**14, device=DEVICE), {}
-for name, module in edge.named_modules():
-    if "post_" in name:
-        module.register_forward_hook(lambda m, args, out, name=name: put_out.update({name: out}))
-logits = logits_in(edge, torch.float16)
-where, first_out = next((name, out) for name, out in put_out.items() if out.isinf().any())
-infs, nans = first_out.isinf().float().mean().item(), logits.isnan().float().mean().item()
-print(f"{where}: under 0.1% of its output is inf: {infs < 0.001}")
+edge = load_gemma(MODEL, stretch=2**14, device=DEVICE)
+flowing = tensors_in_layer(edge, batch, half)
+where = next(name for name, x in flowing.items() if x.isinf().any())
+infs = flowing[where].isinf().float().mean().item()
+nans = logits_in(edge, half).isnan().float().mean().item()
+print(f"{where}: under 0.1% of it is inf: {infs < 0.001}")
 print(f"over a tenth of all logits is nan: {nans > 0.1}")
-in_bf16 = logits_in(edge, torch.bfloat16).isfinite().all().item()
+in_bf16 = logits_in(edge, wide).isfinite().all().item()
 holds = infs < 0.001 < 0.1 < nans and in_bf16
 verdicts.judge("C15", "true", "few inf, many nan", "section 6", holds=holds)
-
-# %%
 holds = report.phase == "forward" and "norm" in report.module
 ex.FIRST_BAD.recall("d", holds=holds)
 
@@ -518,12 +509,8 @@ ex.SCALER.check(scale_after)
 # one, and one whose stream was made very small instead, so that its *gradients* are large. Which of
 # them recovers?
 
+
 # %%
-import math
-
-from transformers import TrainerCallback
-
-
 class ReadScale(TrainerCallback):
     def on_step_end(self, args, state, control, **kwargs):
         curves[name].append(trainer.accelerator.scaler.get_scale())
@@ -531,26 +518,20 @@ class ReadScale(TrainerCallback):
 
 steps, curves = (6 if FAST else 10), {}
 single = dict(max_steps=steps, gradient_accumulation_steps=1)
-for name, size in (("plain", 1), ("sick", None), ("small stream", 2.0**-7)):
+single |= run | dict(callbacks=[ReadScale()])
+for name, size in (("plain", 1), ("sick", None), ("small stream", 1 / 128)):
     curves[name] = [65536.0]
-    trainer = dpo_trainer(**run, **single, stretch=size, callbacks=[ReadScale()])
+    trainer = dpo_trainer(**single, stretch=size)
     trainer.train()
 
 # %%
-fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-plotting.draw_curves(ax, range(steps + 1), curves)
-ax.set(yscale="log", xlabel="optimizer step", ylabel="scale of the loss", ylim=(10, 5e5))
-ax.set_title("The scaler heals an overflow in the backward pass only")
+concepts.scales(curves)
 formula = ex.SCALER.answer
 predicted = [formula([False] * n, 65536.0, 2000) for n in range(steps + 1)]
 agrees = predicted == curves["sick"]
-falls = "follows" if agrees else "does not follow"
-falls = f"{falls} the rule of exercise 05.2"
-late = {name: len(set(curve[steps // 2 :])) - 1 for name, curve in curves.items()}
+expect_symptom("the sick run follows the rule of exercise 05.2", holds=agrees)
+late = {n: len(set(curve[steps // 2 :])) for n, curve in curves.items()}
 healed = max(late["plain"], late["small stream"]) < late["sick"]
-halved = {n: math.log2(c[0] / c[-1]) for n, c in curves.items()}
-counts = ", ".join(f"{name} {times:.0f}" for name, times in halved.items())
-plotting.show(fig, f"Halvings in {steps} steps: {counts}. The sick run {falls}.")
 expect_symptom("only the sick run goes on halving", holds=healed)
 
 # %% [markdown]
@@ -562,8 +543,8 @@ expect_symptom("only the sick run goes on halving", holds=healed)
 
 # %%
 weight = torch.nn.Parameter(torch.ones(2, device=sick.device))
-optimizer, scaler = torch.optim.AdamW([weight]), torch.amp.GradScaler(sick.device.type)
-scales = []
+optimizer, scales = torch.optim.AdamW([weight]), []
+scaler = torch.amp.GradScaler(sick.device.type)
 for step in range(201):
     loss = weight.sum() * (float("nan") if step < 200 else 1.0)
     scaler.scale(loss).backward()
@@ -572,7 +553,8 @@ for step in range(201):
     optimizer.zero_grad()
     scales.append(scaler.get_scale())
     if step == 199:
-        print(f"the scale is 0 after {scales.index(0.0) + 1} bad steps; weight {weight.tolist()}")
+        print(f"the scale is 0 after {scales.index(0.0) + 1} bad steps")
+        print(f"the weight is still {weight.tolist()}")
 print(f"after one healthy step: {weight.tolist()}")
 
 # %% [markdown]
@@ -619,14 +601,16 @@ suspects
 ### BEGIN SOLUTION
 my_suspect = {"learning_rate": 1e-6}
 ### END SOLUTION
-mine = {f"mine: {my_suspect}": my_suspect} if isinstance(my_suspect, dict) else {}
+mine = {f"mine: {my_suspect}": my_suspect}
+mine = mine if isinstance(my_suspect, dict) else {}
 outcomes_of({"as reported": {}} | mine, **run)
 
 # %%
 words = {name: outcome.in_a_word for name, outcome in suspects.runs.items()}
 print({name: word for name, word in words.items() if word != "dead"})
-only_bf16 = [name for name, word in words.items() if word == "trains"] == ["bf16"]
-verdicts.judge("C6", "partly", "bf16 alone matters", "section 8", holds=only_bf16)
+only_bf16 = {name for name in words if words[name] == "trains"} == {"bf16"}
+nuance = "bf16 alone matters"
+verdicts.judge("C6", "partly", nuance, "section 8", holds=only_bf16)
 first_b = next(w for n, w in fresh.model.named_parameters() if "lora_B" in n)
 dead = words["lora_alpha 64"] == "dead" and not first_b.any().item()
 nuance = "B is 0 at the start, and the overflow is in the frozen base"
@@ -638,14 +622,13 @@ verdicts.judge("C8", "false", nuance, "section 8", holds=still)
 # %% [markdown]
 # ## 9. Explain
 #
-# 1. Gemma adds to its stream what a norm returns, times a gain (1 + w) that training made large.
+# 1. Gemma adds to its stream what a norm returns, times a gain (1 + w) that training made large
+#    ([transformers#36822](https://github.com/huggingface/transformers/issues/36822)).
 # 2. The norm computes in float32 and casts at its end to its input's format: float16.
 # 3. Beyond 65504 that is inf; the next norm makes nan of it, and so on to the loss.
 # 4. The filter turns nan into 0. The scaler skips the step and halves its scale.
 #
-# For Gemma 3 itself: [transformers#36822](https://github.com/huggingface/transformers/issues/36822).
-#
-# It is **range**. Section 10 will bring the model back into float16's. Predict first.
+# It is **range**. Section 10 brings the model back into float16's. Predict first.
 
 # %%
 ### BEGIN SOLUTION
@@ -664,17 +647,16 @@ format_table()
 # %%
 from course_utils.numerics import float_format
 
-half, brain = float_format("float16"), float_format("bfloat16")
-print(f"a step near 1: float16 {half.eps:.1e}, bfloat16 {brain.eps:.1e}")
-exponents = brain.exponent_bits, half.exponent_bits
-digits = brain.mantissa_bits, half.mantissa_bits
+ieee, brain = float_format("float16"), float_format("bfloat16")
+print(f"a step near 1: float16 {ieee.eps:.1e}, bfloat16 {brain.eps:.1e}")
+exponents = brain.exponent_bits, ieee.exponent_bits
+digits = brain.mantissa_bits, ieee.mantissa_bits
 holds = exponents == (8, 5) and f"{brain.max:.2e}" == "3.39e+38"
 verdicts.judge("C3", "true", "", "section 9", holds=holds)
 
 # %% [markdown]
 # bfloat16 buys its range with digits: its numbers lie eight times further apart.
-
-# %% [markdown]
+#
 # ## 10. Fix it
 #
 # **Exercise 05.3, 4 minutes, two settings, 3 points.** Put into `fix` what has to change of `fp16`,
@@ -690,9 +672,8 @@ fix = {"bf16": True, "fp16": False}
 ex.FIX.check(fix)
 
 # %% [markdown]
-# That ends it for everyone whose device has bfloat16. A T4 has none
-# ([unsloth#4875](https://github.com/unslothai/unsloth/pull/4875)), nor have V100 and RTX 20: the
-# very users who turn on fp16. What can they do?
+# That ends it for everyone whose device has bfloat16. T4, V100 and RTX 20 have none
+# ([unsloth#4875](https://github.com/unslothai/unsloth/pull/4875)): the users who turn on fp16.
 #
 # **Exercise 05.4, 7 minutes, three lines, 4 points.** Write `keep_in_float32(model)`: make the few
 # modules that overflow return float32 under autocast, and leave all matrix products in float16.
@@ -705,8 +686,9 @@ def keep_in_float32(model):
     """Let the modules that overflow under float16 autocast return float32."""
     ### BEGIN SOLUTION
     for layer in model.model.layers:
-        for norm in (layer.post_attention_layernorm, layer.post_feedforward_layernorm):
-            norm.register_forward_pre_hook(lambda norm, args: (args[0].to(torch.float32),))
+        post = layer.post_attention_layernorm, layer.post_feedforward_layernorm
+        for norm in post:
+            norm.register_forward_pre_hook(lambda _, args: (args[0].float(),))
     ### END SOLUTION
 
 
@@ -721,7 +703,7 @@ import copy
 
 kept = copy.deepcopy(sick)
 ex.KEEP.answer(kept)
-finite = logits_in(kept, torch.float16).isfinite().all().item()
+finite = logits_in(kept, half).isfinite().all().item()
 print("mixed precision: finite", finite)
 try:
     finite = logits_in(kept.half(), None).isfinite().all().item()
@@ -743,16 +725,14 @@ verdicts.cite("C5", "partly", nuance, "unsloth#4875")
 # Whatever *reads* the stream does so through such a norm.
 
 # %% [markdown]
-# **Exercise 05.5, 12 minutes, a small function, 5 points.** Write `rescale(model, k)`: the residual
-# stream becomes k times as large, in place, and the logits stay what they were, for large k and
-# for small. The parts: `model.model.embed_tokens` (it multiplies by its buffer `embed_scale`),
-# `model.model.layers`, each with `input_layernorm`, `post_attention_layernorm`,
-# `pre_feedforward_layernorm`, `post_feedforward_layernorm`, and `model.model.norm`. Each norm has
-# `weight` (that is w) and `eps`. The embedding's weight is **tied**: it is the output matrix too.
+# **Exercise 05.5, 12 minutes, a small function, 5 points.** Write `rescale(model, k)`: the
+# stream becomes k times as large, in place; the logits stay, for large k and small. In `model.model`
+# are `embed_tokens` (it multiplies by its buffer `embed_scale`; its weight is **tied**: the output
+# matrix too), `norm`, and `layers`, each with `input_layernorm`, `post_attention_layernorm`,
+# `pre_feedforward_layernorm`, `post_feedforward_layernorm`. A norm has `weight` (w) and `eps`.
 #
-# Leave no hook, and mode and `requires_grad` as they were; a second call counts like the first. The
-# check also makes `sick` smaller, runs it in float16, mixed and pure, and takes
-# training steps with LoRA around it.
+# No hook stays, nor another mode or `requires_grad`; a second call counts like the first. The check
+# runs `sick` in float16, mixed and pure, and with LoRA.
 
 
 # %%
@@ -776,18 +756,17 @@ def rescale(model, k):
 ex.RESCALE.check(rescale)
 
 # %% [markdown]
-# Now you know what was put into the stand-in: its k is 32768. Your function can take it out again,
-# or any part of it.
+# Now you know what was put into the stand-in: a k of 32768. `rescale` can take it out again.
 #
 # **Exercise 05.6, 5 minutes, one number, 3 points.** Choose `factor`, by which the sick model's
 # stream is multiplied: about as large as the room allows. In float16 the run is finite at every step,
-# from the first, with three seeds (far too small a stream loses steps to its gradients), and its
-# largest number stays within one eighth of the limit: other texts reach further. You have
-# `largest["sick"]["stream"]`.
+# with three seeds (far too small a stream loses steps to its gradients), and its largest number stays
+# within one eighth of the limit: other texts reach further. You have `largest["sick"]["stream"]`.
 
 # %%
 ### BEGIN SOLUTION
-factor = 2.0 ** -math.ceil(math.log2(max(largest["sick"]["stream"]) / 4094))
+reach = max(largest["sick"]["stream"])
+factor = 2.0 ** -torch.tensor(reach / 4094).log2().ceil().item()
 ### END SOLUTION
 
 # %%
@@ -802,7 +781,8 @@ ex.FACTOR.check(factor)
 # %%
 def clamp(model):
     for layer in model.model.layers:
-        for norm in (layer.post_attention_layernorm, layer.post_feedforward_layernorm):
+        post = layer.post_attention_layernorm, layer.post_feedforward_layernorm
+        for norm in post:
 
             def forward(x, norm=norm):
                 out = norm._norm(x.float()) * (1 + norm.weight.float())
@@ -813,7 +793,6 @@ def clamp(model):
 
 # %%
 rescale_it, by = ex.RESCALE.answer, float(ex.FACTOR.answer)
-half, wide = torch.float16, torch.bfloat16
 remedies = {
     "bfloat16": ("sick", lambda model: None, wide),
     "float32 for the norms": ("sick", ex.KEEP.answer, half),
@@ -888,17 +867,9 @@ full, off = margins["float32"], {}
 for name in list(ways)[1:]:
     pairs_of = zip(margins[name], full, strict=True)
     off[name] = [abs(a - b) for a, b in pairs_of][1:]
-fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-steps = range(2, longer["max_steps"] + 1)
-plotting.draw_curves(ax, steps, off)
-ax.set(yscale="log", xlabel="optimizer step", ylabel="margin: off float32 by")
-ax.set_title("Rescaled float16 comes closest to float32")
-largest_off = {name: max(values) for name, values in off.items()}
-rescaled = largest_off["rescaled float16"]
-others = largest_off["bfloat16"], largest_off["clamped float16"]
-closer = 3 * rescaled < min(others)
-said = ", ".join(f"{n} {x:.1g}" for n, x in largest_off.items())
-plotting.show(fig, f"Largest distance: {said}.")
+concepts.off_float32(off)
+rescaled = max(off.pop("rescaled float16"))
+closer = 3 * rescaled < min(map(max, off.values()))
 finite = not any(map(all_nan, margins.values()))
 expect_symptom("all of them are finite", holds=finite)
 expect_symptom("the rescaled run is three times closer", holds=closer)
@@ -934,8 +905,8 @@ from course_utils.gemma3 import check_range, load_for_float16
 
 for who, model in (("plain", plain), ("sick", sick)):
     found = check_range(model, batch)
-    print(who, "| mixed:", found.survives_autocast, "| pure:", found.survives_half, end=" ")
-    print(f"| rescale by {found.factor:g}")
+    print(who, "| mixed:", found.survives_autocast, end=" ")
+    print(f"| pure: {found.survives_half} | rescale by {found.factor:g}")
 ready = load_for_float16("tiny-gemma3", dtype="float16", device=DEVICE)
 print("load_for_float16 gives", ready.dtype)
 
@@ -990,16 +961,14 @@ training.log_table(ill)
 fresh = patient.trainer()
 report = trace_step(fresh, patient.batch(fresh))
 print(report.operation, "in", report.module)
-print(report.line)
+print(report.line.partition(" = ")[2])
 twin = patient.trainer(fp16=False)
-print(profile_ranges(twin, patient.batch(twin)).headline)
-
-# %% tags=["solution"]
+print(profile_ranges(twin, patient.batch(twin)).headline.partition(": ")[2])
 mlp = twin.model.get_submodule(report.module)
 for name in ("gate_proj", "up_proj"):
     rows = getattr(mlp, name).weight.detach().abs().amax(dim=1)
-    loud, typical = rows.max().item(), rows.median().item()
-    print(f"{name}: largest row {loud / typical:.0f} times the typical one")
+    times = rows.max().item() / rows.median().item()
+    print(f"{name}: largest row {times:.0f} times the typical one")
 
 # %% [markdown]
 # Write `mend(trainer)`: it is given a Trainer that has just been built, and changes the model, or

@@ -56,24 +56,29 @@ ex
 # Settings: bf16, LoRA r = 16, lr 1e-5, batch 16, 8 generations, DeepSpeed ZeRO-0,
 # `gradient_checkpointing=True` with `use_reentrant=True`. With checkpointing off it works. In
 # [trl#3089](https://github.com/huggingface/trl/issues/3089) (trl 0.15.2) it works without LoRA.
+#
+# What does the message mean?
+
+# %%
+from course_utils.concepts import lesson_06
+
+lesson_06.walk_back()
 
 # %% [markdown]
+# What happened on the way to that loss is the question of this lesson.
+#
 # ## 2. The suspects
 #
-# An article explained the failure. First what it says about the cause, then its remedies. Some of it
-# is right. You will test it; nothing is marked yet. The last line is not from the article.
+# An article explained the failure. Some of it is right. You will test it; nothing is marked yet. C14 is
+# not from the article.
+#
+# Commit before the evidence: what do you think of each? One mark a claim, in order: `t` true, `p`
+# partly, `f` false, `!` behind it where you are sure, `-` to leave one out. For example
+# `"t! p f - ..."`. Each verdict will stand beside your vote.
 
 # %%
 verdicts = ex.verdicts
-verdicts.suspects("C1", "C2", "C3", "C4", "C5", "C6", "C13")
-
-# %%
-verdicts.suspects("C7", "C8", "C9", "C10", "C11", "C12", "C14")
-
-# %% [markdown]
-# Commit before the evidence: what do you think of each? One mark a claim, C1 to C14 in order: `t` true,
-# `p` partly, `f` false, `!` behind it where you are sure, `-` to leave one out. For example
-# `"t! p f - ..."`. Each verdict will stand beside your vote.
+verdicts.suspects()
 
 # %%
 ### BEGIN SOLUTION
@@ -84,8 +89,7 @@ verdicts.vote(my_votes)
 # %% [markdown]
 # ## 3. Predict
 #
-# "Element 0" is the first tensor that was given to `backward()`: the loss. Put a letter in place of
-# `TODO`.
+# Which of these broke the chain? Put a letter in place of `TODO`.
 
 # %%
 ### BEGIN SOLUTION
@@ -121,8 +125,8 @@ with expect_failure(RuntimeError, saying="does not have a grad_fn"):
 #
 # ## 5. Which tensor lost its graph?
 #
-# A tensor that belongs to a graph has `requires_grad`, and a `grad_fn` if it was computed. A healthy
-# chain has both from the block on. Where does the sick chain lose them?
+# A healthy chain has `requires_grad` and `grad_fn` from the block on. Where does the sick one lose
+# them?
 
 # %%
 hidden = embedding(ids)
@@ -218,14 +222,6 @@ ex.BARE.check(checkpointed_loss)
 # libraries of the report did not, so the hook can be taken off. What do the two models say?
 
 # %%
-tokenizer = zoo.load_tokenizer(MODEL)
-sums = zoo.arithmetic.prompts(16, SEED)
-texts = [row["prompt"][0]["content"] + row["answer"] for row in sums]
-device = zoo.pick_device(DEVICE)
-batch = tokenizer(texts, padding=True, return_tensors="pt").to(device)
-batch["labels"] = batch["input_ids"]
-
-# %%
 lora = dict(r=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
 
 
@@ -239,6 +235,13 @@ def lora_policy(*, use_reentrant, hook, **changes):
 
 
 # %%
+tokenizer = zoo.load_tokenizer(MODEL)
+sums = zoo.arithmetic.prompts(16, SEED)
+texts = [row["prompt"][0]["content"] + row["answer"] for row in sums]
+device = zoo.pick_device(DEVICE)
+batch = tokenizer(texts, padding=True, return_tensors="pt").to(device)
+batch["labels"] = batch["input_ids"]
+
 healthy = lora_policy(use_reentrant=True, hook=True)
 sick = lora_policy(use_reentrant=True, hook=False)
 healthy(**batch).loss.backward()
@@ -267,10 +270,8 @@ verdicts.judge("C4", "true", "", "section 6", holds=is_lora)
 # %%
 from course_utils.diagnostics import audit_gradients
 
-print(audit_gradients(healthy, batch).headline)
-print()
 found = audit_gradients(sick, batch)
-print(found.headline)
+display(audit_gradients(healthy, batch).brief(), found.brief())
 at_first = "layers.0" in found.cuts[0].modules[0]
 nuance = "here every checkpoint cuts it"
 verdicts.judge("C5", "true", nuance, "section 6", holds=at_first)
@@ -284,49 +285,30 @@ verdicts.judge("C5", "true", nuance, "section 6", holds=at_first)
 # change?
 
 # %%
-import matplotlib.pyplot as plt
-
-from course_utils.reproductions.stages import follow_stages
+from course_utils.reproductions.stages import follow_stages, show_stages
 
 plain = lora_policy(use_reentrant=True, hook=False)
 plain.activation_checkpointing_disable()
 models = {
-    "no checkpoints": plain,
+    "without checkpoints": plain,
     "reentrant": sick,
-    "reentrant, hook": healthy,
+    "reentrant with hook": healthy,
     "not reentrant": lora_policy(use_reentrant=False, hook=False),
 }
 stages = {run: follow_stages(model, batch) for run, model in models.items()}
 
-
-# %%
-def draw_stages(stages, title, **figure):
-    fig, ax = plt.subplots(layout="constrained", **figure)
-    chains, starved = {}, []
-    for run, seen in stages.items():
-        chains[run] = [(s.name, s.weights, s.in_graph) for s in seen]
-        number = sum(s.weights == "no gradient" for s in seen)
-        starved.append(f"{run}: {number}")
-    plotting.draw_chains(ax, chains)
-    ax.set_title(title)
-    said = "; ".join(starved)
-    plotting.show(fig, f"Layers whose LoRA gets no gradient. {said}.")
-
-
 title = "A reentrant checkpoint on an input without grad is cut off"
-draw_stages(stages, title, figsize=(8, 6))
+show_stages(stages, title, figsize=(8, 6))
 
 # %% [markdown]
 # Look at the lowest arrow. The hook makes the embeddings' **output** part of the graph, so that the
 # checkpoints have an input that requires grad; the embedding's weight stays frozen. A non-reentrant
 # checkpoint records its own graph and needs no such mark.
-
-# %% [markdown]
+#
 # ## 7. As reported, with GRPO
 #
-# The reported settings, two steps, short replies. The reporter wrapped the model with
-# `get_peft_model`, so you do, too. The reward is the reply's length: replies of one group then seldom
-# tie, and a group that ties gives no gradient.
+# The reported settings, two steps, short replies. The reward is the reply's length: replies of one
+# group then seldom tie, and a group that ties gives no gradient.
 
 # %%
 settings = dict(
@@ -484,27 +466,15 @@ verdicts.judge("C14", "true", nuance, "section 8", holds=trains)
 # peak, and the operations. Which option saves memory for the fewest operations?
 
 # %%
-from functools import partial
-
 from course_utils.step_cost import step_cost
 
-long_ids = torch.randint(0, 256, (8, 64), device=device)
-
-
-def step_loss(name):
-    return models[name](input_ids=long_ids, labels=long_ids).loss
-
-
-measured = ("no checkpoints", "reentrant, hook", "not reentrant")
-costs = {}
-for name in measured:
-    costs[name] = step_cost(models[name], partial(step_loss, name))
-
-# %%
-whole_work = costs["no checkpoints"].gflop
-rows = []
-for name, cost in costs.items():
-    work = f"{cost.gflop / whole_work:.2f}"
+ids = torch.randint(0, 256, (8, 64), device=device)
+costs, rows = {}, []
+for name in ("without checkpoints", "reentrant with hook", "not reentrant"):
+    model = models[name]
+    cost = step_cost(model, lambda: model(input_ids=ids, labels=ids).loss)
+    costs[name] = cost
+    work = f"{cost.gflop / costs['without checkpoints'].gflop:.2f}"
     rows.append((name, f"{cost.kept_mib:.1f}", f"{cost.peak_mib:.1f}", work))
 Table(("option", "kept, MiB", "peak, MiB", "operations, relative"), rows)
 
@@ -513,7 +483,8 @@ Table(("option", "kept, MiB", "peak, MiB", "operations, relative"), rows)
 # the other stops as soon as it has what it lost.
 
 # %%
-kept = [costs[run].kept_mib for run in ("no checkpoints", "not reentrant")]
+runs = ("without checkpoints", "not reentrant")
+kept = [costs[run].kept_mib for run in runs]
 off, other = word["gradient_checkpointing=False"], word["use_reentrant=False"]
 verdicts.judge(
     "C8",
@@ -536,7 +507,7 @@ verdicts.judge(
 joined = {}
 for name, seen in stages.items():
     joined[name] = any(stage.in_graph for stage in seen)
-is_cut = joined["no checkpoints"] and not joined["reentrant"]
+is_cut = joined["without checkpoints"] and not joined["reentrant"]
 ex.WHICH_ELEMENT.recall("c", holds=is_cut)
 
 # %% [markdown]
@@ -620,18 +591,16 @@ for hook in (True, False):
 # %%
 first = next(iter(silent.get_train_dataloader()))
 headlined = audit_gradients(silent, first)
-print(headlined.headline)
+display(headlined.brief())
 labelled = batch | {"labels": torch.ones(len(texts), 1, device=device)}
 loss = silent.model(**labelled).loss
 print("the loss requires grad:", loss.requires_grad)
 adapters = [w for name, w in silent.model.named_parameters() if "lora_" in name]
 all_trainable = all(w.requires_grad for w in adapters)
 print("every LoRA matrix is trainable:", all_trainable)
-
-# %%
 of_head = follow_stages(silent.model, labelled)
 title = "The head saves the loss, not the adapters"
-draw_stages({"with a head": of_head}, title, figsize=(4, 6))
+show_stages({"with a head": of_head}, title, figsize=(4, 6))
 
 # %%
 is_silent = not headlined.is_healthy and headlined.loss_has_graph
@@ -654,28 +623,18 @@ verdicts.judge(
 # The loss has its grad_fn from the head alone. So the run should be, number for number, a run
 # that trains a linear head on a frozen body, without checkpoints and adapters. Is it?
 
-
-# %%
-def losses(trainer):
-    log = trainer.state.log_history
-    return [entry["loss"] for entry in log if "loss" in entry]
-
-
-def falls(trainer):
-    return losses(trainer)[-1] < losses(trainer)[0]
-
-
 # %%
 head_only = reward_run(**longer, gradient_checkpointing=False)
 for name, weight in head_only.model.named_parameters():
     is_head = weight.requires_grad and "lora_" not in name
     weight.requires_grad_(is_head)
 head_only.train()
-pairs = zip(losses(silent), losses(head_only), strict=True)
-gap = max(abs(a - b) for a, b in pairs)
+losses = [training.logged(run, "loss") for run in (silent, head_only)]
+gap = max(abs(a - b) for a, b in zip(*losses, strict=True))
 print(f"largest difference of the logged losses: {gap:.4f}")
 expect_symptom("it is a run without adapters", holds=gap < 1e-4)
-ex.WITH_HEAD.recall("d", holds=is_silent and falls(silent))
+falls = losses[0][-1] < losses[0][0]
+ex.WITH_HEAD.recall("d", holds=is_silent and falls)
 
 # %% [markdown]
 # ### How would you have noticed?
@@ -686,16 +645,21 @@ ex.WITH_HEAD.recall("d", holds=is_silent and falls(silent))
 whole = reward_run(**longer, enable_input_require_grads=True)
 whole.train()
 runs = {"adapters cut off": silent, "whole": whole}
-curves = {name: losses(trainer) for name, trainer in runs.items()}
-steps = [e["step"] for e in silent.state.log_history if "loss" in e]
+curves = {n: training.logged(run, "loss") for n, run in runs.items()}
+
+# %%
+import matplotlib.pyplot as plt
+
+every = longer["logging_steps"]
+steps = [every * number for number in range(1, len(losses[0]) + 1)]
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
-for style, (name, curve) in zip(plotting.STYLES, curves.items()):
-    ax.plot(steps, curve, label=name, **style)
-ax.legend(frameon=False)
+meanings = {"adapters cut off": "suspicious", "whole": "alive"}
+plotting.draw_curves(ax, steps, curves, meanings=meanings)
 ax.set(xlabel="optimizer step", ylabel="loss", title="Both losses fall")
 ends = [f"{n} from {c[0]:.2f} to {c[-1]:.2f}" for n, c in curves.items()]
-plotting.show(fig, f"Loss, {'; '.join(ends)}.")
-expect_symptom("the loss of both falls", holds=all(map(falls, runs.values())))
+plotting.show(fig, f"The loss falls in both runs: {'; '.join(ends)}.")
+both = all(curve[-1] < curve[0] for curve in curves.values())
+expect_symptom("the loss of both falls", holds=both)
 
 # %% [markdown]
 # Side by side you see it; alone, each is an ordinary loss curve. Compare what one log can tell.
@@ -703,16 +667,13 @@ expect_symptom("the loss of both falls", holds=all(map(falls, runs.values())))
 # %%
 rows = []
 for name, trainer in runs.items():
-    log = trainer.state.log_history
-    norms = [entry["grad_norm"] for entry in log if "grad_norm" in entry]
+    norms = training.logged(trainer, "grad_norm")
     weights = trainer.model.named_parameters()
     moved = [bool(w.any()) for n, w in weights if "lora_B" in n]
-    loss = "falls" if falls(trainer) else "does not fall"
+    loss = "falls" if curves[name][-1] < curves[name][0] else "does not fall"
     is_zero = "0 at times" if min(norms) == 0 else "never 0"
     rows.append((name, loss, is_zero, f"{sum(moved)} of {len(moved)}"))
-Table(("run", "loss", "grad_norm", "lora_B that are not 0"), rows)
-
-# %%
+display(Table(("run", "loss", "grad_norm", "lora_B that are not 0"), rows))
 [(_, *cut_log, cut_moved), (_, *whole_log, whole_moved)] = rows
 is_alike = cut_log == whole_log
 ex.LOG_TELLS.recall("c", holds=is_alike and cut_moved != whole_moved)
@@ -743,47 +704,15 @@ for flow, number in Counter(str(p.flow) for p in found.parameters).items():
 # place**, what does a vision model with LoRA do?
 
 # %%
-from transformers import (
-    Trainer,
-    TrainingArguments,
-    ViTConfig,
-    ViTForImageClassification,
-)
+from course_utils.reproductions.vision import vision_adapters_moved
 
-shape = ViTConfig(
-    hidden_size=32,
-    intermediate_size=64,
-    num_hidden_layers=3,
-    num_attention_heads=2,
-    image_size=16,
-    patch_size=8,
-    num_labels=3,
-)
-
-# %%
-names = {"target_modules": ["q_proj", "v_proj"]}
-vit_lora = LoraConfig(**names, modules_to_save=["classifier"])
-pixels = torch.randn(16, 3, 16, 16)
-images = [{"pixel_values": p, "labels": i % 3} for i, p in enumerate(pixels)]
-keys = ("gradient_checkpointing", "max_steps", "use_cpu")
-arguments = {key: settings[key] for key in keys} | training.quiet_config()
-
-
-def adapters_moved(**kwargs):
-    set_seed(SEED)
-    vit = get_peft_model(ViTForImageClassification(shape), vit_lora)
-    args = TrainingArguments(**arguments, gradient_checkpointing_kwargs=kwargs)
-    Trainer(model=vit, args=args, train_dataset=images).train()
-    weights = vit.named_parameters()
-    return [bool(w.any()) for name, w in weights if "lora_B" in name]
-
-
-# %%
-kinds = (True, False)
-of_kind = {kind: adapters_moved(use_reentrant=kind) for kind in kinds}
-for kind, moved in of_kind.items():
+of_kind = {}
+for kind in (True, False):
+    where = {"use_cpu": device.type == "cpu", "seed": SEED}
+    moved = vision_adapters_moved(use_reentrant=kind, **where)
     number = f"{sum(moved)} of {len(moved)} lora_B matrices moved"
     print(f"use_reentrant={kind}: no error, {number}")
+    of_kind[kind] = moved
 in_silence = all(of_kind[False]) and not any(of_kind[True])
 expect_symptom("today's Trainer trains it in silence", holds=in_silence)
 
@@ -841,12 +770,13 @@ plotting.draw_grid(
     rows=list(by_run),
     columns=["only adapters train", "a head trains, too"],
     texts=list(by_run.values()),
-    good="trains",
+    meanings={"trains": "alive", "error": "dead", "silent": "suspicious"},
 )
 ax.set_title("One fact more, and the error falls silent")
 count = Counter(word for row in by_run.values() for word in row)
-said = ", ".join(f"{count[word]} {word}" for word in sorted(count))
-plotting.show(fig, f"Of {count.total()} runs with a frozen base: {said}.")
+said = f"{count['trains']} train, {count['error']} raises an error"
+said = f"{said} and {count['silent']} trains its head alone, in silence"
+plotting.show(fig, f"Of {count.total()} runs with a frozen base {said}.")
 
 # %% [markdown]
 # ## 12. The same words, five other causes
@@ -890,23 +820,17 @@ def broken_5(base, folder):  # go on with a saved adapter
 # Run all five. Can you tell them apart by the message?
 
 # %%
-import tempfile
+from course_utils.reproductions import small_models
+from course_utils.reproductions.small_models import classifier
 
-from course_utils.reproductions.small_models import classifier, examples
-
-x, y = examples()
-small = LoraConfig(r=2, target_modules=["body.0"])
-with tempfile.TemporaryDirectory() as folder:
-    get_peft_model(classifier(), small).save_pretrained(folder)
-    loaded = broken_5(classifier(), folder)
-
-# %%
+x, y = small_models.examples()
+folder = small_models.saved_adapter()
 made = [
     broken_1(classifier(), x, y),
     broken_2(classifier(), classifier(), x),
     broken_3(classifier(), x, y),
     broken_4(classifier(), x, y),
-    loaded(x).sum(),
+    broken_5(classifier(), folder.name)(x).sum(),
 ]
 for loss in made:
     with expect_failure(RuntimeError, saying="does not require grad"):
@@ -1051,7 +975,7 @@ ex.FIX.check(fix)
 # %% [markdown]
 # ## 14. Prove it
 #
-# The silent run again, with your fix and nothing else. The pairs that count now are held out: the
+# The silent run again, with the fix and nothing else. The pairs that count now are held out: the
 # right sum against a guess, never trained on. Which loss does each model have on them?
 
 # %%
@@ -1071,23 +995,26 @@ def scores(model, replies):
 
 # %%
 unseen_loss = {}
-for name, trainer in {"silent": silent, "with your fix": mended}.items():
+for name, trainer in {"silent": silent, "with the fix": mended}.items():
     chosen, other = (scores(trainer.model, r) for r in ("chosen", "rejected"))
     each = -torch.nn.functional.logsigmoid(chosen - other)
     unseen_loss[name] = each.mean().item()
-pays = unseen_loss["with your fix"] < 0.75 * unseen_loss["silent"]
+pays = unseen_loss["with the fix"] < 0.75 * unseen_loss["silent"]
 if not FAST:
     expect_symptom("the fix pays", holds=pays)
 
 # %%
+import math
+
 fig, ax = plt.subplots(figsize=(7, 2.5), layout="constrained")
-colours = [style["color"] for style in plotting.STYLES[:2]]
-ax.barh(list(unseen_loss), list(unseen_loss.values()), color=colours)
-ax.axvline(0.693, color=plotting.GREY, linewidth=1)
+meanings = {"silent": "suspicious", "with the fix": "alive"}
+plotting.draw_bars(ax, unseen_loss, meanings=meanings)
+plotting.draw_limit(ax, math.log(2), "chance, ln 2", axis="x")
 ax.set_xlabel("loss on held-out pairs, nats")
 ax.set_title("With its adapters the model learns much more")
-said = ", ".join(f"{n}: {loss:.2f}" for n, loss in unseen_loss.items())
-plotting.show(fig, f"{said}; the grey line, ln 2, is chance.")
+before, after = unseen_loss.values()
+said = f"from {before:.2f} to {after:.2f} nats"
+plotting.show(fig, f"The fix takes the held-out loss {said}.")
 
 # %% [markdown]
 # What the fix costs you saw in section 9: `use_reentrant=False` costs less than the reentrant kind that
@@ -1104,7 +1031,7 @@ class StopWhenStarved(TrainerCallback):
             control.should_training_stop = True
 
 
-for name, change in {"silent": {}, "with your fix": ex.FIX.answer}.items():
+for name, change in {"silent": {}, "with the fix": ex.FIX.answer}.items():
     guard = {"max_steps": 3, "callbacks": [StopWhenStarved()]}
     watched = reward_run(**run | change | guard)
     watched.train()
@@ -1147,10 +1074,8 @@ eras.row("06")
 
 # %%
 patient = ex.UNSEEN.draw(SEED)
-patient
-
-# %%
 print(patient.source())
+patient
 
 # %% [markdown]
 # `patient.fresh()` makes the run anew; it has `.train()`, which shows its log, and `.model`,

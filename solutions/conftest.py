@@ -1,6 +1,7 @@
 """Grades what nbval executes: the points that a solved notebook leaves behind must be all of them.
 
-So no lesson has to be executed a second time to be graded.
+So no lesson has to be executed a second time to be graded, nor to look at its figures: each one
+that is shown is looked at where it is drawn.
 """
 
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from course_utils.exercises import find_lesson
+from course_utils.figures import strict
 from course_utils.progress import ENV_NAME, Progress
 
 SCRATCH = tempfile.TemporaryDirectory(prefix="course-points-")
@@ -19,6 +21,7 @@ def pytest_runtest_setup(item):
     """The kernel starts in the setup of its first cell, and takes the environment of then."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ENV_NAME, str(progress_path(item)))
+        patch.setenv(strict.ENV_NAME, "1")
         return (yield)
 
 

@@ -1,8 +1,10 @@
-"""Pins one thread, quiets the libraries, and shares the tests out to the workers."""
+"""Pins one thread, quiets the libraries, shares the tests out, and offers JupyterLab to them."""
 
 import re
 import signal
 
+import pytest
+from lab_server import browser_page, fresh_course, lab_on
 from xdist.scheduler import LoadFileScheduling
 
 from course_utils.quiet import quiet_libraries
@@ -27,3 +29,22 @@ class FilesAndLessons(LoadFileScheduling):
 
 def pytest_xdist_make_scheduler(config, log):
     return FilesAndLessons(config, log)
+
+
+@pytest.fixture(scope="module")
+def lab_course(tmp_path_factory):
+    """A reader's copy of the course; it is not trusted, as nothing that was downloaded is."""
+    return fresh_course(tmp_path_factory.mktemp("lab"))
+
+
+@pytest.fixture(scope="module")
+def lab(lab_course):
+    """The address of JupyterLab on that copy."""
+    with lab_on(lab_course) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browser_page() as page:
+        yield page

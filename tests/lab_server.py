@@ -5,15 +5,15 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from course_command import COURSE
-
 from course_utils.commands.lab import SETTINGS
 
+COURSE = Path(sys.executable).with_name("course")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 WAIT_S = 60
 OPTIONS = (
@@ -39,7 +39,7 @@ def lab_on(folder: Path):
         "JUPYTER_DATA_DIR": str(scratch / "data"),
         "IPYTHONDIR": str(scratch / "ipython"),
     }
-    whole = f"--LabApp.app_settings_dir={_unwindowed(scratch)}"
+    whole = f"--LabApp.app_settings_dir={_settings(scratch)}"
     command = [str(COURSE), "lab", f"--port={port}", whole, *OPTIONS]
     with (scratch / "lab.log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
@@ -52,8 +52,8 @@ def lab_on(folder: Path):
         process.wait(30)
 
 
-def _unwindowed(scratch: Path) -> Path:
-    """The course's own settings, and every cell in the page: Lab keeps only those in sight."""
+def _settings(scratch: Path) -> Path:
+    """The course's own, and every cell in the page: Lab keeps only those in sight."""
     settings = json.loads((SETTINGS / "overrides.json").read_text())
     settings["@jupyterlab/notebook-extension:tracker"] = {"windowingMode": "none"}
     (scratch / "settings").mkdir(exist_ok=True)
@@ -71,7 +71,7 @@ def _wait_for(url: str, process: subprocess.Popen, log: Path) -> None:
 
 
 @contextmanager
-def browser_page(*, width: int = 1180, height: int = 900, dark: bool = False):
+def browser_page(*, width: int = 1180, height: int = 900):
     """A page of a headless Chromium, as Debian ships it."""
     from playwright.sync_api import sync_playwright
 
@@ -79,10 +79,7 @@ def browser_page(*, width: int = 1180, height: int = 900, dark: bool = False):
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", *SILENT]
         )
-        page = browser.new_page(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-        )
+        page = browser.new_page(viewport={"width": width, "height": height})
         page.set_default_timeout(WAIT_S * 1000)
         yield page
         browser.close()

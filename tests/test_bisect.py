@@ -7,7 +7,8 @@ import time
 import matplotlib.pyplot as plt
 import pytest
 
-from course_utils.diagnostics.bisect import bisect_config, ddmin
+from course_utils.diagnostics.bisect import Probe, bisect_config, ddmin
+from course_utils.diagnostics.bisect_tree import parents
 from course_utils.diagnostics.traps import divide_integers_by_zero
 from course_utils.errors import BadRequest, DidNotFail
 
@@ -139,10 +140,20 @@ def test_the_table_and_the_figure_show_every_probe():
     found = bisect_config(WORKS, DIES, train)
     fig, ax = plt.subplots()
     found.draw(ax)
-    outcomes = [text.get_text() for text in ax.texts]
-    assert outcomes == [probe.outcome for probe in found.probes]
+    words = [text.get_text() for text in ax.texts]
+    assert words[1::2] == [probe.outcome for probe in found.probes]
+    num = len(found.probes)
+    assert [word.split(":")[0] for word in words[::2]] == [str(n + 1) for n in range(num)]
+    assert len(ax.patches) == num * 11 and len(ax.lines) == num - 1  # fields, and branches
     assert len(found.table().rows) == len(found.probes) and "all 11" in found.text()
     plt.close(fig)
+
+
+def test_a_probe_hangs_on_the_smallest_set_that_died_and_holds_it():
+    sets = ["", "abcd", "ab", "cd", "c", "d", "bcd"]
+    outcomes = ["lived", "SIGFPE", "lived", "SIGFPE", "ValueError", "lived", "lived"]
+    probes = [Probe(tuple(names), ended) for names, ended in zip(sets, outcomes, strict=True)]
+    assert parents(probes, "SIGFPE") == [1, None, 1, 1, 3, 3, 1]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from torch.utils.checkpoint import checkpoint
 
 from course_utils.diagnostics import audit_gradients
 from course_utils.diagnostics.gradient_flow import Cause, Flow
+from course_utils.wrap import wrapped
 
 # The very failure: torch warns where the graph is cut, and the audit has to say more.
 pytestmark = pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
@@ -99,7 +100,8 @@ def test_a_cut_is_named_by_cause_module_and_the_parameters_it_starves(way, cause
 
 def test_the_report_shows_the_source_line_of_the_cut():
     flow = audit_gradients(Net(no_grad_in_the_middle), torch.randn(3, 4))
-    assert "test_gradient_flow_cuts.py" in flow.cuts[0].place and "h = net.block(h)" in flow.text()
+    assert "test_gradient_flow_cuts.py" in flow.cuts[0].place
+    assert "h = net.block(h)" in " ".join(flow.text().split())
 
 
 def looks_at_a_detached_copy(net, h):
@@ -182,4 +184,4 @@ def test_a_cut_is_seen_through_a_function_whose_inside_is_not_visible():
 def test_the_report_reads_as_text_page_and_data():
     flow = audit_gradients(Net(lambda net, h: net.head(h.detach())), torch.randn(3, 4))
     assert flow.to_dict()["cuts"][0]["cause"] == Cause.DETACH
-    assert "<table>" in flow.html() and flow.headline in flow.text()
+    assert "<table>" in flow.html() and wrapped(flow.headline) in flow.text()

@@ -9,11 +9,10 @@ from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArgumen
 from course_utils.diagnostics import audit_gradients
 from course_utils.diagnostics.gradient_flow import Cause, Flow
 from course_utils.errors import BadRequest
+from course_utils.wrap import wrapped
 
 IDS = torch.arange(1, 13).view(2, 6)
 TEXT = {"input_ids": IDS, "labels": IDS}
-# Ours are the last two lines of every report with something to say.
-ENDING = ("cause: ", "fix: ")
 
 
 def llama(**settings):
@@ -28,10 +27,8 @@ def with_lora(model, **settings):
 
 
 def ends_with_advice(flow):
-    return all(
-        line.startswith(word)
-        for line, word in zip(flow.text().splitlines()[-2:], ENDING, strict=True)
-    )
+    """Every report with something to say ends with what the cause is, and what to do."""
+    return flow.text().endswith(wrapped(f"cause: {flow.cause}\nfix: {flow.fix}"))
 
 
 class Quantised(nn.Module):

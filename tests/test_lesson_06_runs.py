@@ -10,6 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from course_utils.reproductions.frozen_inputs import GUARDS, grpo_trainer, outcome_of, reward_run
 from course_utils.reproductions.stages import follow_stages
+from course_utils.reproductions.vision import vision_adapters_moved
 from course_utils.step_cost import step_cost
 
 pytestmark = [
@@ -103,3 +104,9 @@ def test_step_cost_leaves_no_gradient_and_repeats_itself():
     first = step_cost(model, model.loss)
     assert all(p.grad is None for p in model.parameters())
     assert step_cost(model, model.loss) == first
+
+
+def test_a_vision_model_on_todays_libraries_is_cut_off_in_silence_and_only_when_reentrant():
+    cut, whole = (vision_adapters_moved(use_reentrant=kind, use_cpu=True) for kind in (True, False))
+    assert len(cut) == len(whole) > 0
+    assert not any(cut) and all(whole)

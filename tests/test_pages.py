@@ -1,18 +1,29 @@
-"""What a reader sees in JupyterLab, in a real browser; skipped where there is none.
-
-Every copy is untrusted, as a downloaded notebook is.
-"""
+"""What a reader sees in JupyterLab, in a real browser; skipped where there is none."""
 
 import json
 import shutil
 
 import pytest
 from course_command import ROOT
-from lab_server import CHROMIUM, browser_page, fresh_course, lab_on
+from lab_pages import (
+    CONTRAST,
+    DARK,
+    LIGHT,
+    activate_cell,
+    axe_findings,
+    look,
+    open_notebook,
+    run_cell,
+    set_theme,
+    write_plain,
+)
+from lab_server import CHROMIUM
 from nbformat import v4
 
+from course_utils import page as blocks
 from course_utils.exercises.outline import outline
 from course_utils.notebook.files import read_notebook, write_notebook
+from course_utils.page import State
 
 pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: pages are not looked at"),
@@ -21,38 +32,9 @@ pytestmark = [
 ]
 STEMS = [entry.stem for entry in outline()]
 
-# Known and open: lines and one table of lesson 04 that are wider than a page, which scroll.
-SCROLLS = "scrollable-region-focusable"
-WIDE_TABLES = {"04_verl_collapse": 1}
 
-
-@pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    return fresh_course(tmp_path_factory.mktemp("pages"))
-
-
-@pytest.fixture(scope="module")
-def address(course):
-    with lab_on(course) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with browser_page() as page:
-        yield page
-
-
-def open_notebook(page, address: str, path: str) -> None:
-    """Open a notebook in a workspace of its own and wait for its first heading."""
-    name = path.replace("/", "-").removesuffix(".ipynb")
-    page.goto(f"{address}/lab/workspaces/{name}/tree/{path}?reset")
-    page.wait_for_selector(".jp-Notebook .jp-MarkdownOutput h1")
-    page.wait_for_function("window.jupyterapp !== undefined")
-
-
-def test_the_landing_page_is_lesson_00_without_launcher_or_news(address, browser):
-    browser.goto(address)
+def test_the_landing_page_is_lesson_00_without_launcher_or_news(lab, browser):
+    browser.goto(lab)
     browser.wait_for_selector(".jp-Notebook .jp-MarkdownOutput h1")
     assert "notebooks/00_start_here.ipynb" in browser.url
     assert browser.locator(".jp-Launcher").count() == 0
@@ -61,104 +43,88 @@ def test_the_landing_page_is_lesson_00_without_launcher_or_news(address, browser
     assert "notebooks" in folders  # and one level up are solutions and README
 
 
-def write_cell(page, marker: str, text: str) -> None:
-    """Replace the source of the one code cell that holds `marker`."""
-    page.evaluate(
-        """([marker, text]) => {
-            const notebook = window.jupyterapp.shell.currentWidget.content;
-            const cell = notebook.widgets.find(w => w.model.type === 'code'
-                && w.model.sharedModel.getSource().includes(marker));
-            cell.model.sharedModel.setSource(text);
-        }""",
-        [marker, text],
-    )
-
-
-def run_cell(page, marker: str) -> str:
-    """Run the code cell that holds `marker`; returns the text of its outputs."""
-    return page.evaluate(
-        """async (marker) => {
-            const panel = window.jupyterapp.shell.currentWidget;
-            const index = panel.content.widgets.findIndex(w => w.model.type === 'code'
-                && w.model.sharedModel.getSource().includes(marker));
-            panel.content.activeCellIndex = index;
-            panel.content.deselectAll();
-            await panel.context.sessionContext.ready;
-            await window.jupyterapp.commands.execute('notebook:run-cell');
-            return panel.content.widgets[index].node.querySelector('.jp-OutputArea')?.innerText;
-        }""",
-        marker,
-    )
-
-
-def test_lesson_00_is_solved_through_a_wrong_answer_a_hint_and_a_pass(address, browser):
-    open_notebook(browser, address, "notebooks/00_start_here.ipynb")
-    run_cell(browser, "MODEL =")
-    run_cell(browser, 'start("00"')
-    stub = "def mean_of"
-    write_cell(browser, stub, "def mean_of(a, b):\n    return (a + b) / 2")
-    run_cell(browser, stub)
-    wrong = run_cell(browser, "ex.MEAN.check(")
-    assert "✗" in wrong and "why it matters" in wrong
-    write_cell(browser, "MODEL =", "ex.MEAN.hint()")
-    assert "Hint 1 of" in run_cell(browser, "ex.MEAN.hint()")
-    right = "def mean_of(a, b):\n    return ((a.double() + b.double()) / 2).to(a.dtype)"
-    write_cell(browser, stub, right)
-    run_cell(browser, stub)
-    passed = run_cell(browser, "ex.MEAN.check(")
-    assert "passed" in passed and "✗" not in passed
+def test_the_map_and_the_way_on_open_the_lesson_they_name(lab, browser):
+    open_notebook(browser, lab, "notebooks/00_start_here.ipynb")
+    run_cell(browser, "symptom_map()")
+    for link, stem in (("03_reward_nan", "03_reward_nan"), ("01 inf or nan", "01_floats")):
+        browser.locator(".jp-Notebook:visible").get_by_role("link", name=link).first.click()
+        browser.wait_for_selector(f".lm-TabBar-tab.jp-mod-current >> text={stem}.ipynb")
+        browser.locator(".lm-TabBar-tabLabel >> text=00_start_here.ipynb").click()
 
 
 @pytest.fixture(scope="module")
-def solved(course):
-    """The solved notebooks, as they are read online."""
-    for stem in STEMS:
-        shutil.copy2(ROOT / "solutions" / f"{stem}.ipynb", course / "solutions")
-    return course / "solutions"
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_a_solved_page_shows_alt_texts_and_no_further_output_wider_than_itself(
-    stem, solved, address, browser
-):
-    open_notebook(browser, address, f"solutions/{stem}.ipynb")
-    browser.wait_for_timeout(500)
-    seen = browser.evaluate(
-        """() => {
-            const outputs = [...document.querySelectorAll('.jp-OutputArea-output')];
-            const images = [...document.querySelectorAll('.jp-Notebook img')];
-            return {
-                wide: outputs.filter(o => o.scrollWidth > o.clientWidth + 2)
-                             .map(o => o.innerText.slice(0, 80)),
-                blind: images.filter(i => !(i.alt || '').trim()).length,
-                images: images.length,
-            };
-        }"""
-    )
-    num_figures = json.dumps(read_notebook(solved / f"{stem}.ipynb")).count("<figure>")
-    assert seen["images"] >= num_figures
-    assert seen["blind"] == 0
-    assert len(seen["wide"]) <= WIDE_TABLES.get(stem, 0), seen["wide"]
-
-
-def axe_findings(page) -> dict[str, int]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page, context=".jp-Notebook").response["violations"]
-    return {violation["id"]: len(violation["nodes"]) for violation in found}
-
-
-@pytest.fixture(scope="module")
-def labs_own(course, address, browser) -> set[str]:
+def labs_own(lab_course, lab, browser) -> set[str]:
     """What axe finds in a notebook that holds nothing of ours: JupyterLab's own."""
-    cells = [v4.new_markdown_cell("# Title"), v4.new_code_cell("1 + 1"), v4.new_code_cell("2")]
-    write_notebook(course / "notebooks" / "plain.ipynb", v4.new_notebook(cells=cells))
-    open_notebook(browser, address, "notebooks/plain.ipynb")
+    write_plain(lab_course / "notebooks" / "plain.ipynb")
+    open_notebook(browser, lab, "notebooks/plain.ipynb")
     return set(axe_findings(browser))
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_axe_finds_nothing_that_is_ours(stem, solved, address, browser, labs_own):
-    open_notebook(browser, address, f"solutions/{stem}.ipynb")
-    found = axe_findings(browser)
-    assert set(found) - labs_own <= {SCROLLS}
+@pytest.fixture(scope="module", params=STEMS)
+def solved(request, lab_course, lab, browser, labs_own):
+    """A solved notebook, as it is read online, opened once for all that is looked at in it."""
+    source = ROOT / "solutions" / f"{request.param}.ipynb"
+    shutil.copy2(source, lab_course / "solutions")
+    open_notebook(browser, lab, f"solutions/{source.name}")
+    look(browser, width=1180)
+    yield read_notebook(source)
+    look(browser, width=1180)
+
+
+def test_every_image_is_shown_and_says_what_is_seen(solved, browser):
+    seen = look(browser, width=1180)
+    assert seen.images >= json.dumps(solved).count("<figure")
+    assert seen.blind == 0
+
+
+def test_nothing_is_wider_than_its_cell_in_a_large_window_and_a_small_one(solved, browser):
+    large, small = look(browser, width=1180), look(browser, width=900)
+    assert (large.outputs, small.outputs) == ([], [])
+    assert (large.code, small.code) == ([], [])
+
+
+def test_axe_finds_nothing_that_is_ours_in_either_theme(solved, browser, labs_own):
+    look(browser, width=1180)
+    light = axe_findings(browser)
+    set_theme(browser, DARK)
+    dark = axe_findings(browser, **CONTRAST)
+    set_theme(browser, LIGHT)
+    assert set(light) <= labs_own
+    assert dark == {}
+
+
+def test_folded_cells_are_folded_and_the_enter_key_opens_one(solved, browser):
+    cells = [c for c in solved.cells if c.metadata.get("jupyter", {}).get("source_hidden")]
+    shut = browser.locator(".jp-Notebook .jp-InputPlaceholder")
+    assert shut.count() == len(cells)
+    if cells:
+        activate_cell(browser, cells[0].source)
+        browser.keyboard.press("Enter")
+        browser.wait_for_selector(".jp-Cell.jp-mod-active .cm-content:visible", timeout=10_000)
+        assert shut.count() == len(cells) - 1
+
+
+def every_block() -> str:
+    """Every building block of a page, with a name that is too long for its table."""
+    details = (("saw", "nan"), ("try next", "a smaller step"))
+    boxes = [blocks.box(state, f"{state} box", blocks.lines(("loss nan",))) for state in State]
+    cards = [blocks.card(state, "C1", "it", found="inf", details=details) for state in State]
+    named = tuple(f"actor/some_quantity_of_number_{number}" for number in range(6))
+    rest = [blocks.line(State.BAD, "it", details), blocks.preformatted(("loss inf",))]
+    return "".join([*boxes, *cards, *rest, blocks.table(named, [("nan",) * 6])])
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_every_block_fits_its_cell_and_can_be_read_in_both_themes(theme, lab_course, lab, browser):
+    html = every_block()
+    output = v4.new_output("display_data", {"text/html": html, "text/plain": "blocks"})
+    cells = [v4.new_markdown_cell("# Title"), v4.new_code_cell("1 + 1", outputs=[output])]
+    write_notebook(lab_course / "notebooks" / "blocks.ipynb", v4.new_notebook(cells=cells))
+    open_notebook(browser, lab, "notebooks/blocks.ipynb")
+    set_theme(browser, theme)
+    shown = browser.locator(".jp-RenderedHTML.jp-OutputArea-output")
+    found = axe_findings(browser, **CONTRAST)
+    set_theme(browser, LIGHT)
+    assert shown.evaluate("e => e.scrollWidth <= e.clientWidth + 2")
+    assert shown.locator("[style*=border-left]").count() == 2 * len(State)
+    assert found == {}

@@ -183,7 +183,7 @@ def test_an_answer_without_a_source_is_said_to_have_none(notebook):
     assert "used 8" in notebook.run(USE)
     notebook.restart()
     said = notebook.run(USE)
-    assert "its source was not kept" in said and "course's answer is used" in said
+    assert "its source was not kept" in said and "answer is used until you run" in said
     assert "table passed" in notebook.run(IS_PASSED)
 
 
@@ -234,3 +234,13 @@ def test_a_wrong_answer_in_one_notebook_takes_nothing_from_the_other(notebook, o
     other.run("def double(x):\n    return x", CHECK)
     assert "used 8" in other.run(USE)
     assert "table passed" in other.run(IS_PASSED)
+
+
+def test_a_stopped_cell_says_so_in_a_few_lines_and_keeps_what_was_passed(notebook):
+    notebook.run(DOUBLE, CHECK)
+    stop = "import _thread, time\n_thread.interrupt_main()\ntime.sleep(30)"
+    said = notebook.run(stop)
+    assert said.startswith("Stopped in line ") and "of this cell." in said
+    assert "Traceback" not in said and "KeyboardInterrupt" not in said and len(said) < 300
+    assert notebook.run(USE) == "used 8\n"
+    assert "ZeroDivisionError" in notebook.run("1 / 0"), "other errors are shown as ever"

@@ -92,3 +92,15 @@ def test_papermill_leaves_votes_and_score_in_the_notebook_and_in_the_progress(co
     assert "your vote: false ✗" in last.outputs[1].data["text/plain"]
     assert "Your score: 0 of 1 votes agree" in last.outputs[-1].data["text/plain"]
     assert Progress(tmp_path / "out" / "progress.json").votes("reward")["C1"] == "t!"
+
+
+def test_a_card_shows_what_was_voted_and_found_and_says_no_more_before(verdicts):
+    said = verdicts.suspects("C1").html()
+    assert "reward/" in said and "your vote" not in said and "TRUE" not in said
+    verdicts.vote(MARKS)
+    verdicts.judge("C1", "true", "as reported", "section 4", holds=True)
+    before, after = verdicts.suspects("C1").html(), verdicts.table().html()
+    assert "true, sure" in before and "section 4" not in before
+    assert "TRUE: as reported" in after and "section 4" in after and "true, sure ✓" in after
+    assert "Your score: 1 of 1" in after
+    assert "<style" not in after and "var(" not in after and "class=" not in after

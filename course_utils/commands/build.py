@@ -7,6 +7,8 @@ import click
 
 from course_utils.commands.progress_line import ProgressLine
 from course_utils.errors import BadNotebook
+from course_utils.figures import strict
+from course_utils.notebook.address import with_badges
 from course_utils.notebook.derive import is_same_lesson, is_untouched
 from course_utils.notebook.derive import solved_notebook as derive_solved
 from course_utils.notebook.derive import student_notebook as derive_student
@@ -16,6 +18,7 @@ from course_utils.notebook.findings import findings, is_in_work, source_findings
 from course_utils.notebook.lesson_source import LessonSource, load_source
 from course_utils.notebook.repository import Repository, find_repository
 from course_utils.progress import ENV_NAME
+from course_utils.saving import save
 
 LIMITS = Limits(cell_s=300, notebook_s=900)
 
@@ -41,11 +44,31 @@ def build(ctx: click.Context, lessons: tuple[str, ...], check: bool) -> None:
         problems += found
         if check and not found and is_in_work(repository, stem):
             click.echo(f"notebooks/{stem}.ipynb is in work; the lesson's own cells are current")
+    problems += refresh_readme(repository, check=check)
     for problem in dict.fromkeys(problems):
         click.echo(problem, err=True)
     if problems:
         ctx.exit(1)
     click.echo("All generated notebooks are current.")
+
+
+def refresh_readme(repository: Repository, *, check: bool) -> list[str]:
+    """Put the badges that derive from the project's address into the README, or say it lacks them.
+
+    Raises:
+        NotSaved: the README could not be written.
+    """
+    path = repository.root / "README.md"
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    wanted = with_badges(text, repository.stems()[0])
+    if wanted == text:
+        return []
+    if not check:
+        save(path, wanted)
+        return []
+    return ["README.md is stale: run `course build`"]
 
 
 def build_lesson(repository: Repository, stem: str) -> list[str]:
@@ -93,7 +116,7 @@ def solve(repository: Repository, source: LessonSource):
             target=Path(scratch) / "target.ipynb",
             folder=repository.solutions,
             num_cells=len(notebook.cells),
-            env={ENV_NAME: str(Path(scratch) / "progress.json")},
+            env={ENV_NAME: str(Path(scratch) / "progress.json"), strict.ENV_NAME: "1"},
         )
         write_notebook(job.source, notebook)
         [execution] = execute([job], LIMITS, progress.on_cell)

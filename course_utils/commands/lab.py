@@ -11,7 +11,8 @@ from course_utils.errors import BadRequest, NotSaved
 from course_utils.exercises.outline import outline
 from course_utils.notebook.repository import find_repository
 
-COPIED = ("notebooks", "solutions")
+COPIED = ("notebooks", "solutions", "docs")
+PAPERS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")  # linked to
 SETTINGS = Path(__file__).with_name("lab_settings")  # no launcher, no news, no update toast
 
 
@@ -30,7 +31,8 @@ def start(folder: Path) -> None:
         for name in COPIED:
             ignore = shutil.ignore_patterns(".*", "__pycache__", "conftest.py", "*.before-*")
             shutil.copytree(source / name, folder / name, ignore=ignore)
-        shutil.copy2(source / "README.md", folder / "README.md")
+        for name in PAPERS:
+            shutil.copy2(source / name, folder / name)
     except OSError as error:
         raise NotSaved(
             f"the lessons could not be copied into {folder}: {error.strerror or error}",

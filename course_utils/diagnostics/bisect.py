@@ -104,17 +104,13 @@ class Bisection(Report):
         return {**asdict(self), "values": values}
 
     def draw(self, ax: "Axes") -> None:
-        """One row per probe, one column per setting; a square where the dying value was on."""
-        names = list(self.values)
-        for row, probe in enumerate(self.probes):
-            died = probe.outcome == self.failure
-            columns = [names.index(name) for name in probe.settings]
-            face = {"facecolor": "#D55E00" if died else "none", "edgecolor": "#0072B2"}
-            ax.scatter(columns, [row] * len(columns), marker="s", s=60, **face)
-            ax.annotate(probe.outcome, (len(names) - 0.4, row), va="center", annotation_clip=False)
-        ax.set_xticks(range(len(names)), names, rotation=40, ha="right")
-        ax.set_yticks(range(len(self.probes)), range(1, len(self.probes) + 1))
-        ax.set(xlim=(-0.6, len(names) - 0.5), ylim=(len(self.probes) - 0.4, -0.6), ylabel="probe")
+        """Draw the probes as a tree: each hangs on the set that it cuts down."""
+        # matplotlib, which bisecting does not need
+        from course_utils.diagnostics.bisect_tree import draw_tree
+
+        draw_tree(ax, list(self.values), self.probes, self.failure)
+        told = [f"{number}, {what}: {ended}" for number, what, ended in self.table().rows]
+        ax.set_label(f"Each probe hangs on the set that it cuts down. {'; '.join(told)}.")
 
     def _name(self, cause: tuple[str, ...]) -> str:
         return ", ".join(f"{name}={self.values[name]!r}" for name in cause)

@@ -18,6 +18,7 @@ from course_utils.diagnostics import guard_values
 from course_utils.diagnostics.guard_report import NonFinite
 from course_utils.diagnostics.guard_values import BadValue, harmless
 from course_utils.errors import BadRequest
+from course_utils.wrap import say
 
 # torch.amp.GradScaler starts at 65536 = 2**16 and halves after every skipped step; one more skip
 # than 16 means that the gradients are not finite even without any scaling.
@@ -235,7 +236,7 @@ class NonFiniteGuard(TrainerCallback):
     def _mention(self, name: str, value: float, step: int) -> None:
         if name not in self.mentioned:
             self.mentioned.add(name)
-            print(
+            say(
                 f"step {step}: metric {name} is {value}. A logged number changes no weight, so the "
                 f"run goes on; NonFiniteGuard(stop_on=[{name!r}]) ends it there."
             )

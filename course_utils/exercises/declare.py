@@ -112,7 +112,8 @@ class Prediction:
 class Lesson:
     """One lesson: its file stem, its title, and what it asks.
 
-    `topic` names the claims that it judges, a key of `course_utils.claims.CLAIMS`.
+    `topic` names the claims that it judges, a key of `course_utils.claims.CLAIMS`; `builds_on` the
+    numbers of the lessons whose ideas it uses, for the map of the course.
     """
 
     stem: str
@@ -121,6 +122,7 @@ class Lesson:
     exercises: tuple[Exercise, ...]
     predictions: tuple[Prediction, ...] = field(default=())
     topic: str = ""
+    builds_on: tuple[str, ...] = ()
 
     @property
     def number(self) -> str:

@@ -1,9 +1,10 @@
-"""Stem, title and minutes of every lesson, read off its declaration without importing it.
+"""Stem, title, minutes and place of every lesson, read off its declaration without importing it.
 
 Importing all declarations takes seconds, since they hold models and trainers.
 """
 
 import ast
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ class Entry:
     stem: str
     title: str
     minutes: int
+    builds_on: tuple[str, ...] = ()  # numbers of lessons
 
     @property
     def number(self) -> str:
@@ -45,5 +47,9 @@ def _entry(module: Path) -> Entry:
         for node in ast.parse(module.read_text(encoding="utf-8")).body
         if isinstance(node, ast.Assign) and node.targets[0].id == "LESSON"
     ]
-    plain = {k.arg: k.value for k in calls[0].keywords if isinstance(k.value, ast.Constant)}
-    return Entry(*(ast.literal_eval(plain[name]) for name in ("stem", "title", "minutes")))
+    plain = {}
+    for keyword in calls[0].keywords:
+        with suppress(ValueError):  # what is no constant is not on the map
+            plain[keyword.arg] = ast.literal_eval(keyword.value)
+    known = {name: plain[name] for name in Entry.__dataclass_fields__ if name in plain}
+    return Entry(**known)

@@ -5,10 +5,12 @@ A cell is scaffolding when all it does is judge, expect or draw: the reader want
 
 import ast
 import re
+from collections.abc import Iterator
 
 FOLDED = "hide-input"  # the tag that site builders fold by as well
 
-JUDGES = {"verdicts", "expect_symptom", "plotting", "plt", "ax", "fig", "axes"}
+DRAWN_ON = {"ax", "axes", "fig"}
+JUDGES = {"verdicts", "expect_symptom", "plotting", "plt", "concepts"} | DRAWN_ON
 EXERCISE = re.compile(r"^\*\*Exercise \d\d\.\d+", re.MULTILINE)
 
 # Inline, because JupyterLab strips style sheets and classes from notebooks that are not trusted.
@@ -16,21 +18,23 @@ FRAME = '<div style="border-left: 4px solid #0072B2; padding-left: 12px">'
 
 
 def is_scaffolding(source: str) -> bool:
-    """Whether every call that stands alone in the cell judges, expects or draws.
+    """Whether every call that stands alone in the cell, or in its loops, judges, expects or draws.
 
     >>> is_scaffolding('late = a > b\\nverdicts.judge("C2", "false", "late", "5", holds=late)')
+    True
+    >>> is_scaffolding("for name in found:\\n    ax.plot(found[name])\\nfound.draw(ax)")
     True
     >>> is_scaffolding("trainer.train()\\nplotting.show(fig, 'x')")
     False
     """
     try:
-        body = ast.parse(source).body
+        body = list(_unrolled(ast.parse(source).body))
     except SyntaxError:  # a magic
         return False
     alone = [node.value for node in body if isinstance(node, ast.Expr)]
     others = [node for node in body if not isinstance(node, (ast.Expr, ast.Assign, ast.Import))]
-    judged = [isinstance(call, ast.Call) and _root(call.func) in JUDGES for call in alone]
-    return bool(judged) and all(judged) and not others and not _trains(body)
+    judged = map(_judges_or_draws, alone)
+    return bool(alone) and all(judged) and not others and not _trains(body)
 
 
 def in_a_frame(text: str) -> str:
@@ -40,6 +44,18 @@ def in_a_frame(text: str) -> str:
         return text
     before, exercise = text[: found.start()], text[found.start() :]
     return f"{before}{FRAME}\n\n{exercise}\n\n</div>"
+
+
+def _unrolled(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        yield from _unrolled(node.body) if isinstance(node, ast.For) else (node,)
+
+
+def _judges_or_draws(call: ast.expr) -> bool:
+    if not isinstance(call, ast.Call):
+        return False
+    given = {arg.id for arg in call.args if isinstance(arg, ast.Name)}
+    return _root(call.func) in JUDGES or bool(given & DRAWN_ON)
 
 
 def _root(node: ast.expr) -> str:

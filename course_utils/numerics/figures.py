@@ -1,6 +1,7 @@
 """Float formats as pictures: which numbers they reach, and how far apart those are.
 
-Draws on axes it is given; the numbers come from the formats.
+Draws on axes it is given; the numbers come from the formats. What it draws is told in words as the
+axes' label, which `describe` reads.
 """
 
 import math
@@ -8,8 +9,8 @@ import math
 import torch
 from matplotlib.axes import Axes
 
+from course_utils.figures.colours import COLOURS
 from course_utils.numerics.formats import FloatFormat, float_format
-from course_utils.plotting import GREY, STYLES
 
 Named = str | torch.dtype | FloatFormat
 
@@ -25,21 +26,12 @@ def draw_number_line(ax: Axes, formats: tuple[Named, ...]) -> None:
     """
     rows = [float_format(name) for name in formats]
     for row, fmt in enumerate(rows):
-        blue = STYLES[0]["color"]
-        start, normal, end = (
-            math.log10(x) for x in (fmt.smallest_subnormal, fmt.smallest_normal, fmt.max)
-        )
-        ax.barh(row, end - normal, left=normal, height=0.5, color=blue)
-        ax.barh(row, normal - start, left=start, height=0.15, color=blue)
-        largest = f"{fmt.max:.5g}"
-        ax.annotate(
-            largest, (end, row), (6, 0), textcoords="offset points", va="center", color=GREY
-        )
+        _draw_reach(ax, row, fmt)
     left = min(math.log10(fmt.smallest_subnormal) for fmt in rows)
     right = max(math.log10(fmt.max) for fmt in rows)
     decades = {fmt.name: math.log10(fmt.max / fmt.smallest_normal) for fmt in rows}
     widest, narrowest = max(decades, key=decades.get), min(decades, key=decades.get)
-    ax.axvline(0, color=GREY, linewidth=1)
+    ax.axvline(0, color=COLOURS["neutral"], linewidth=1)
     ax.set(
         xlabel="power of ten (thick: normal, thin: subnormal)",
         yticks=range(len(rows)),
@@ -49,6 +41,20 @@ def draw_number_line(ax: Axes, formats: tuple[Named, ...]) -> None:
         title=f"{widest} spans {decades[widest]:.0f} decades, {narrowest} {decades[narrowest]:.0f}",
     )
     ax.xaxis.set_major_formatter(lambda power, _: f"1e{power:.0f}")
+    ax.set_label(f"A bar for each format's normal numbers: {'; '.join(map(_say_reach, rows))}.")
+
+
+def _draw_reach(ax: Axes, row: int, fmt: FloatFormat) -> None:
+    start, normal, end = map(math.log10, (fmt.smallest_subnormal, fmt.smallest_normal, fmt.max))
+    ax.barh(row, end - normal, left=normal, height=0.5, color=COLOURS["alive"])
+    ax.barh(row, normal - start, left=start, height=0.15, color=COLOURS["alive"])
+    look = {"textcoords": "offset points", "va": "center", "color": COLOURS["neutral"]}
+    ax.annotate(f"{fmt.max:.5g}", (end, row), (6, 0), **look)
+
+
+def _say_reach(fmt: FloatFormat) -> str:
+    normal = f"{fmt.name} from {fmt.smallest_normal:.3g} to {fmt.max:.5g}"
+    return f"{normal}, subnormal numbers down to {fmt.smallest_subnormal:.3g}"
 
 
 def draw_numbers(ax: Axes, formats: tuple[Named, ...], *, low: float, high: float) -> None:
@@ -61,8 +67,7 @@ def draw_numbers(ax: Axes, formats: tuple[Named, ...], *, low: float, high: floa
     """
     rows = [float_format(name) for name in formats]
     ticks = [_numbers(fmt, low, high) for fmt in rows]
-    colors = [style["color"] for style in STYLES[: len(rows)]]
-    ax.eventplot(ticks, colors=colors, linelengths=0.6, linewidths=1.2)
+    ax.eventplot(ticks, colors=COLOURS["alive"], linelengths=0.6, linewidths=1.2)
     counts = {fmt.name: len(numbers) for fmt, numbers in zip(rows, ticks, strict=True)}
     most, fewest = max(counts, key=counts.get), min(counts, key=counts.get)
     ax.set(
@@ -73,6 +78,8 @@ def draw_numbers(ax: Axes, formats: tuple[Named, ...], *, low: float, high: floa
         title=f"From {low:g} to {high:g}: {counts[most]} numbers in {most}, "
         f"{counts[fewest]} in {fewest}",
     )
+    steps = [f"{fmt.name} every {fmt.ulp(low):g}" for fmt in rows]
+    ax.set_label(f"A tick for each number: {', '.join(steps)}.")
 
 
 def _numbers(fmt: FloatFormat, low: float, high: float) -> list[float]:

@@ -98,6 +98,22 @@ class FloatFormat:
         exponent = math.frexp(x)[1] - 1 if x else self.min_exponent
         return 2.0 ** (max(exponent, self.min_exponent) - self.mantissa_bits)
 
+    def number_of(self, bits: int) -> float:
+        """The number that these bits stand for: sign, exponent, mantissa, from the highest bit on.
+
+        >>> [float_format("fp16").number_of(bits) for bits in (0x3C00, 0x7BFF, 0x8001, 0x7C00)]
+        [1.0, 65504.0, -5.960464477539063e-08, inf]
+        """
+        stored, mantissa = divmod(bits % 2 ** (self.bits - 1), 2**self.mantissa_bits)
+        sign = -1.0 if bits >> (self.bits - 1) else 1.0
+        is_last = stored == 2**self.exponent_bits - 1
+        if is_last and self.has_inf:
+            return sign * math.inf if mantissa == 0 else math.nan
+        if is_last and mantissa == 2**self.mantissa_bits - 1:
+            return math.nan
+        share = mantissa / 2**self.mantissa_bits + (1 if stored else 0)
+        return sign * share * 2.0 ** (self.min_exponent + max(stored, 1) - 1)
+
     def round(self, x: float | Tensor) -> float | Tensor:
         """Round to the nearest number of this format, ties to the even mantissa.
 

@@ -1,4 +1,6 @@
-"""The small classifier of lesson 06's snippets, and data for it. Never trains anything."""
+"""The small classifier of lesson 06's snippets, data and an adapter for it. Never trains."""
+
+import tempfile
 
 import torch
 from torch import Tensor, nn
@@ -41,3 +43,13 @@ def examples(num: int = 6, seed: int = 0) -> tuple[Tensor, Tensor]:
     """
     x = seeded(lambda: torch.randn(num, 4), seed)
     return x, (torch.arange(num) + seed) % 3
+
+
+def saved_adapter() -> tempfile.TemporaryDirectory:
+    """A folder, kept as long as what is returned, with a LoRA adapter of the classifier's body."""
+    from peft import LoraConfig, get_peft_model  # takes seconds, and only one snippet loads it
+
+    folder = tempfile.TemporaryDirectory(prefix="course-adapter-")
+    lora = LoraConfig(r=2, target_modules=["body.0"])
+    get_peft_model(classifier(), lora).save_pretrained(folder.name)
+    return folder

@@ -1,11 +1,14 @@
 """The stages of a language model in the order of execution, and what one backward pass brings them.
 
-One forward and one backward pass; never steps an optimizer.
+One forward and one backward pass, and a picture of what they showed; never steps an optimizer.
 """
 
 from dataclasses import dataclass
 
+import matplotlib.pyplot as plt
 from torch import Tensor, nn
+
+from course_utils import plotting
 
 MAX_LAYERS = 4  # of a deeper model the first two and the last two are looked at
 
@@ -47,6 +50,18 @@ def follow_stages(model: nn.Module, batch: dict[str, Tensor]) -> list[Stage]:
     stages = [Stage(name, in_graph[name], _weights(m)) for name, m in modules.items()]
     model.zero_grad()
     return stages
+
+
+def show_stages(runs: dict[str, list[Stage]], title: str, *, figsize: tuple[float, float]) -> None:
+    """Show the stages of each named run side by side, and say how many layers learn nothing."""
+    fig, ax = plt.subplots(figsize=figsize, layout="constrained")
+    plotting.draw_chains(
+        ax, {run: [(s.name, s.weights, s.in_graph) for s in seen] for run, seen in runs.items()}
+    )
+    ax.set_title(title)
+    starved = {run: sum(s.weights == "no gradient" for s in seen) for run, seen in runs.items()}
+    said = ", ".join(f"{number} {run}" for run, number in starved.items())
+    plotting.show(fig, f"The number of layers whose LoRA gets no gradient is {said}.")
 
 
 def _stages(base: nn.Module) -> dict[str, nn.Module]:

@@ -203,14 +203,14 @@ class VerlGrpo:
         return Table(columns=columns, rows=[_row(step, columns) for step in self.steps])
 
     def update_table(self, *, last: int) -> Table:
-        """The last updates, with the metrics that verl logs for them."""
-        columns = ("step", "loss", *(f"actor/{name}" for name in LOGGED))
+        """The last updates, with the metrics that verl logs for them, without their `actor/`."""
+        fields = ("step", "loss", *(f"actor/{name}" for name in LOGGED))
         first = len(self.updates) - last + 1
         rows = [
-            (str(number), *_row(update, columns))
+            (str(number), *_row(update, fields))
             for number, update in enumerate(self.updates[-last:], start=first)
         ]
-        return Table(columns=("update", *columns), rows=rows)
+        return Table(columns=("update", "step", "loss", *LOGGED), rows=rows)
 
 
 def _row(entry: dict, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from course_utils.diagnostics.gradient_flow.advice import advise
 from course_utils.diagnostics.gradient_flow.crossings import Cause, Flat
+from course_utils.page import State
 from course_utils.report import Report, Table
 
 NOT_LOOKED_AT = "One step on one batch; not looked at: what the optimizer holds (optimizer=)."
@@ -89,6 +90,10 @@ class GradientFlow(Report):
         holds = self.optimizer is None or self.optimizer.holds_all
         bad = self.cuts or self.stuck or self.not_finite
         return self.count(Flow.RECEIVED) > 0 and not bad and holds
+
+    @property
+    def state(self) -> State:
+        return State.GOOD if self.is_healthy else State.BAD
 
     @property
     def stuck(self) -> list[str]:

@@ -41,6 +41,7 @@ LESSON = Lesson(
     stem="03_reward_nan",
     title="Loss 1.19e+34, grad_norm nan, then loss 0",
     minutes=90,
+    builds_on=("01",),
     exercises=(DEAD, LOGGED, STEP, RULE, FIX, ALARM, UNSEEN, QUIZ),
     predictions=(FIRST_DEATH, SMALL_WINDOW),
     topic="reward",

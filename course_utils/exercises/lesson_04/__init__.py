@@ -43,6 +43,7 @@ LESSON = Lesson(
     stem="04_verl_collapse",
     title="The policy that says !!!!!!!!",
     minutes=90,
+    builds_on=("01",),
     exercises=(SAMPLER, BEYOND, KL, MEAN, CLIP, STEP, FIX, BOUND, UNSEEN, QUIZ),
     predictions=(FIRST_NAN, CURES),
     topic="verl",

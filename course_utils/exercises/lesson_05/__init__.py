@@ -48,6 +48,7 @@ LESSON = Lesson(
     stem="05_gemma_fp16",
     title="Loss 0, grad_norm 0, reward nan",
     minutes=90,
+    builds_on=("01", "03"),
     exercises=(PEAKS, SCALER, FIX, KEEP, RESCALE, FACTOR, UNSEEN, QUIZ),
     predictions=(FIRST_BAD, SCALE_END, CLOSER),
     topic="gemma",

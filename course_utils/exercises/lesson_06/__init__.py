@@ -57,6 +57,7 @@ LESSON = Lesson(
     stem="06_grad_fn",
     title="Element 0 of tensors does not require grad and does not have a grad_fn",
     minutes=80,
+    builds_on=("03",),
     exercises=(
         BARE,
         SILENT,

@@ -1,0 +1,1 @@
+"""How figures are finished, checked, described and shown; lessons draw with `plotting`."""

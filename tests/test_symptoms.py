@@ -1,0 +1,66 @@
+"""What a lesson's end offers for one's own run works as it is copied, on a well and a sick run."""
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from course_utils import zoo
+from course_utils.errors import TrainingStopped
+from course_utils.exercises.outline import outline
+from course_utils.reproductions.reward_model import reward_trainer
+from course_utils.symptoms import SYMPTOMS
+
+CALLS = {symptom.instrument: symptom.call for symptom in SYMPTOMS}
+# How what each says begins: of a run that is well, and of one that is not.
+SAYS = {
+    "NonFiniteGuard": ("", ""),
+    "run_in_child": ("the child ended with exit code 0", "the child ended with exit code 3"),
+    "watch": ("", "Step 1, optimizer on base_model.model.score"),
+    "profile_ranges": ("float16 holds every number", "This step left float32 itself"),
+    "audit_gradients": ("50 of 50 trainable parameters", "Every gradient holds nan or inf"),
+    "trace_step": ("Loss, gradients and weights are finite.", "Inf was already in the weights"),
+}
+
+
+def names_of(dtype: str) -> dict[str, object]:
+    """A reader's own trainer, and a model with a batch that has labels."""
+    batch = dict(zoo.load_tokenizer("tiny")(["1+1=2", "2+3=5"], return_tensors="pt"))
+    trainer = reward_trainer(model="tiny", device="cpu", dtype=dtype, max_steps=2)
+    model = zoo.load_policy("tiny", device="cpu")
+    return dict(model=model, batch=batch | {"labels": batch["input_ids"]}, trainer=trainer)
+
+
+def say(instrument: str, names: dict[str, object], script: str) -> None:
+    """What a reader does: copy the call into a folder with a script called train.py."""
+    Path("train.py").write_text(script)
+    exec(CALLS[instrument], names)
+    if instrument == "NonFiniteGuard":
+        names["trainer"].train()
+
+
+@pytest.mark.parametrize("instrument", CALLS)
+def test_the_call_at_a_lessons_end_has_no_fault_to_find_in_a_sound_run(
+    instrument, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    say(instrument, names_of("float32"), "print('training')")
+    said, expected = capsys.readouterr().out, SAYS[instrument][0]
+    assert said.startswith(expected) if expected else said == ""
+
+
+@pytest.mark.parametrize("instrument", CALLS)
+def test_the_call_at_a_lessons_end_finds_the_fault_of_a_sick_run(
+    instrument, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    names = names_of("float16")
+    names["model"].model.norm.weight.data[0] = float("inf")
+    stops = pytest.raises(TrainingStopped) if instrument == "NonFiniteGuard" else nullcontext()
+    with stops:
+        say(instrument, names, "raise SystemExit(3)")
+    assert capsys.readouterr().out.startswith(SAYS[instrument][1])
+
+
+def test_every_lesson_about_a_failure_has_a_symptom():
+    assert {symptom.lesson for symptom in SYMPTOMS} == {entry.stem for entry in outline()[1:]}
