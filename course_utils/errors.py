@@ -12,6 +12,7 @@ CourseError          base class: what was seen, why it matters, what to do
   Unsupported        something this machine or platform cannot do
   FigureFault        a figure in which something cannot be read
   TrainingStopped    the guard ended a run that had become non-finite
+  GraderFailed       the grader broke, not the submission; another try may succeed
 """
 
 
@@ -67,6 +68,10 @@ class Unsupported(CourseError):
 
 class TrainingStopped(CourseError):
     """The guard ended a run that had become non-finite."""
+
+
+class GraderFailed(CourseError):
+    """The grader broke, not the submission; another try may succeed."""
 
 
 class FigureFault(CourseError):

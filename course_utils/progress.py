@@ -96,18 +96,25 @@ class Progress:
         self._update(lambda data: [known.pop(item_id, None) for known in data.values()])
 
     def read(self) -> dict:
-        """The whole file as data; an empty one when there is none yet."""
+        """The whole file as data, entry by entry as far as each is sound; empty when there is none.
+
+        What is not sound is kept beside it and left out, and a sentence says so.
+        """
+        empty = {kind: {} for kind in KINDS}
         try:
             data = json.loads(self.path.read_text(encoding="utf-8"))
-            data = {kind: {} for kind in KINDS} | data  # files of earlier versions lack some
-            if all(isinstance(data[kind], dict) for kind in KINDS):
-                return data
-            raise ValueError("not a progress file")
         except FileNotFoundError:
-            pass
-        except (ValueError, KeyError, TypeError):
-            self._set_aside()
-        return {kind: {} for kind in KINDS}
+            return empty
+        except (ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict):
+            self._set_aside(empty)
+            return empty
+        found = {kind: data.get(kind, {}) for kind in KINDS}  # files of earlier versions lack some
+        sound = {kind: _sound(kind, entries) for kind, entries in found.items()}
+        if sound != found:
+            self._set_aside(sound)
+        return sound
 
     def _change_exercise(self, exercise_id: str, change: Callable[[dict], None]) -> None:
         def apply(data: dict) -> None:
@@ -131,12 +138,54 @@ class Progress:
                 "Nothing saved before is lost; free some space or make the folder writable."
             )
 
-    def _set_aside(self) -> None:
+    def _set_aside(self, sound: dict) -> None:
+        """Keep the file under another name, and go on with what is sound of it."""
         number = 1
         while (kept := self.path.with_name(f"{self.path.stem}.damaged-{number}.json")).exists():
             number += 1
+        num_sound = sum(map(len, sound.values()))
         try:
             self.path.rename(kept)
+            if num_sound:
+                write_atomically(self.path, json.dumps(sound, indent=1))
         except FileNotFoundError:  # another notebook has just set it aside
             return
-        print(f"The progress file was damaged. It is kept as {kept.name}; a new one is started.")
+        except OSError as error:
+            print(f"The progress file is damaged, and cannot be replaced: {error.strerror}.")
+            return
+        rest = (
+            f"its {num_sound} sound entries are taken over" if num_sound else "a new one is started"
+        )
+        print(f"The progress file was damaged. It is kept as {kept.name}; {rest}.")
+
+
+def _sound(kind: str, entries: object) -> dict:
+    """The entries of one kind that are of the form this module writes."""
+    if not isinstance(entries, dict):
+        return {}
+    return {name: entry for name, entry in entries.items() if IS_SOUND[kind](entry)}
+
+
+def _is_exercise(entry: object) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    counts = [entry.get(name, 0) for name in ("best", "attempts", "hints")]
+    is_text = _is_text(entry.get("outcome", ""))
+    return is_text and all(type(count) is int and count >= 0 for count in counts)
+
+
+def _is_text(entry: object) -> bool:
+    return isinstance(entry, str)
+
+
+def _is_texts(entry: object) -> bool:
+    return isinstance(entry, dict) and all(map(_is_text, entry.values()))
+
+
+IS_SOUND = {
+    "exercises": _is_exercise,
+    "predictions": _is_text,
+    "votes": _is_texts,
+    "sources": _is_texts,
+    "draws": lambda entry: type(entry) is int,
+}

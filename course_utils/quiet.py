@@ -66,8 +66,8 @@ def quiet_trainers() -> None:
 
     from course_utils.working import steps_callback  # needs transformers as well
 
-    trainer.DEFAULT_PROGRESS_CALLBACK = steps_callback()
-    trainer.PrinterCallback = trainer.TrainerCallback
+    # A Trainer takes the second one where its settings say disable_tqdm, as the course's do.
+    trainer.DEFAULT_PROGRESS_CALLBACK = trainer.PrinterCallback = steps_callback()
 
 
 def is_noise(message: str) -> bool:

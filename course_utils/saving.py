@@ -1,5 +1,7 @@
 """Writes files whole or not at all, so that a full disk never costs what was there before."""
 
+import contextlib
+import itertools
 import os
 import threading
 from pathlib import Path
@@ -46,4 +48,24 @@ def save(path: Path, text: str) -> None:
             f"{path} could not be written: {error.strerror or error}",
             why="nothing was replaced: what was there before is still there",
             fix="free some space, or make the folder writable, then run the same command again",
+        ) from error
+
+
+def new_folder(parent: Path) -> Path:
+    """Make the first of parent/001, parent/002, ... that is nobody's yet.
+
+    Raises:
+        NotSaved: it cannot be made.
+    """
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        for number in itertools.count(1):
+            with contextlib.suppress(FileExistsError):  # another call may have just made it
+                (made := parent / f"{number:03d}").mkdir()
+                return made
+    except OSError as error:
+        raise NotSaved(
+            f"no folder could be made in {parent}: {error.strerror or error}",
+            why="the results of this call belong into one of their own",
+            fix="free some space, make the folder writable, or name another one with --out",
         ) from error

@@ -23,6 +23,7 @@ CHILD = f'{FROM}\n\nprint(diagnostics.run_in_child("train.py", timeout_s=600))'
 WATCH = f"{FROM}\n\nwith diagnostics.watch(trainer):\n    trainer.train()"
 RANGES = f"{FROM}\n\nprint(diagnostics.profile_ranges(model, batch))"
 AUDIT = f"{FROM}\n\nprint(diagnostics.audit_gradients(model, batch))"
+BATCH = f"{FROM}\n\nprint(diagnostics.inspect_batch(trainer))"
 TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
 SYMPTOMS = (
@@ -34,6 +35,10 @@ SYMPTOMS = (
     Symptom("Gemma 3 in fp16: loss 0, reward nan", "05_gemma_fp16", "profile_ranges", RANGES),
     Symptom("element 0 of tensors does not require grad", "06_grad_fn", "audit_gradients", AUDIT),
     Symptom("the loss falls, the adapter never moves", "06_grad_fn", "audit_gradients", AUDIT),
+    Symptom("it generates until max_new_tokens", "07_never_stops", "inspect_batch", BATCH),
+    Symptom(
+        "loss 0.0, grad_norm 0.0 from the first step", "07_never_stops", "inspect_batch", BATCH
+    ),
     Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
 )
 

@@ -1,6 +1,9 @@
 """A course of two small lessons without torch, built once, and a fresh copy for every test."""
 
+import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -113,12 +116,18 @@ LESSON_91 = Lesson(
 )
 """
 
+ROOT = Path(__file__).parents[1]
+
 # Python imports this when a kernel starts, if it is on PYTHONPATH: kernels know the lessons too.
 SITECUSTOMIZE = """\
 from course_utils import exercises
 
 exercises.__path__.append({folder!r})
 """
+
+
+# A worker that runs no kernel, to be set as course_utils.grading.worker.COMMAND.
+FAKE_GRADER = (sys.executable, str(Path(__file__).with_name("fake_grader.py")))
 
 
 def cli(*arguments: object) -> Result:
@@ -160,7 +169,8 @@ def lessons_90_and_91(tmp_path_factory):
 def unbuilt(tmp_path, monkeypatch, lessons_90_and_91) -> Repository:
     """The sources only."""
     monkeypatch.setattr(exercises, "__path__", [*exercises.__path__, str(lessons_90_and_91)])
-    monkeypatch.setenv("PYTHONPATH", str(lessons_90_and_91))
+    # This checkout's package in child processes too, whichever one is installed.
+    monkeypatch.setenv("PYTHONPATH", f"{lessons_90_and_91}{os.pathsep}{ROOT}")
     monkeypatch.setenv("COURSE_ROOT", str(tmp_path / "course"))
     repository = Repository(tmp_path / "course")
     repository.solutions.mkdir(parents=True)

@@ -3,10 +3,11 @@
 import pytest
 from fake_course import FIXTURES, answer, cell_of, edit
 
+from course_utils.grading.merge import merge
+from course_utils.grading.repair import repaired
+from course_utils.grading.submission import read_submission
 from course_utils.notebook.derive import course_metadata
-from course_utils.notebook.files import read_notebook
 from course_utils.notebook.lesson_source import load_source
-from course_utils.notebook.merge import merge
 
 lessons_90_and_91, unbuilt, course = FIXTURES
 
@@ -19,7 +20,8 @@ def path(course):
 
 
 def merged(course, path):
-    return merge(load_source(course.source_path("90_fake")), read_notebook(path), path.name)
+    source = load_source(course.source_path("90_fake"))
+    return merge(source, repaired(source, read_submission(path)))
 
 
 def sources(notebook):
@@ -34,7 +36,7 @@ def test_a_deleted_answer_cell_costs_only_its_own_points(course, path):
     edit(path, change)
     result = merged(course, path)
     assert result.missing == ("90.1",)
-    assert result.notes == ("90_fake.ipynb has no answer cell of exercise 90.1",)
+    assert result.notes == ("there is no answer cell of exercise 90.1",)
     assert cell_of(result.notebook, "check", "90.2").source == "ex.LIMIT.check(limit)"
 
 
@@ -60,7 +62,7 @@ def test_a_notebook_of_an_older_version_is_graded_by_its_answers(course, path):
     )
     result = merged(course, path)
     assert result.notes == (
-        "90_fake.ipynb was made from another version of the lesson than this one",
+        "the notebook was made from another version of the lesson than this one",
     )
     assert cell_of(result.notebook, "answer", "90.1").source == RIGHT
     assert 'print("seed", SEED)' not in sources(result.notebook)  # the old lesson's own cell

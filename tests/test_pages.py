@@ -99,6 +99,7 @@ def test_folded_cells_are_folded_and_the_enter_key_opens_one(solved, browser):
     assert shut.count() == len(cells)
     if cells:
         activate_cell(browser, cells[0].source)
+        browser.evaluate("window.jupyterapp.shell.currentWidget.content.node.focus()")
         browser.keyboard.press("Enter")
         browser.wait_for_selector(".jp-Cell.jp-mod-active .cm-content:visible", timeout=10_000)
         assert shut.count() == len(cells) - 1

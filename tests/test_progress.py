@@ -37,6 +37,31 @@ def test_a_damaged_file_is_set_aside_and_said_so(store, damage, capsys):
     assert "kept as .progress.damaged-1.json" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("kind", "entry"),
+    [
+        ("exercises", 5),
+        ("exercises", {"best": "4"}),
+        ("exercises", {"best": -1}),
+        ("exercises", {"attempts": True}),
+        ("exercises", {"outcome": ["passed"]}),
+        ("predictions", ["a"]),
+        ("votes", {"C1": 1}),
+        ("sources", "def f(): ..."),
+        ("draws", 1.5),
+    ],
+)
+def test_one_damaged_entry_costs_no_other(store, capsys, kind, entry):
+    store.record_check("03.1", outcome="passed", points=4)
+    data = store.read()
+    data[kind]["bad"] = entry
+    store.path.write_text(json.dumps(data))
+    assert store.exercise("03.1")["best"] == 4 and "bad" not in store.read()[kind]
+    assert "its 1 sound entries are taken over" in capsys.readouterr().out
+    kept = json.loads(store.path.with_name(".progress.damaged-1.json").read_text())
+    assert kept[kind]["bad"] == entry
+
+
 def test_many_writers_lose_nothing(store):
     def write(number):
         Progress(store.path).record_check(f"03.{number}", outcome="passed", points=1)

@@ -18,6 +18,7 @@ from course_utils.commands import progress_line, run
 from course_utils.errors import NotSaved
 from course_utils.notebook.execute import Job
 from course_utils.notebook.files import read_notebook
+from course_utils.saving import new_folder
 
 lessons_90_and_91, unbuilt, course = FIXTURES
 
@@ -49,7 +50,7 @@ def test_unsolved_notebooks_run_to_their_end_with_their_parameters(course):
     out = course.root / "runs" / "001"
     assert read_notebook(out / "90_fake.ipynb").cells[-1].outputs[0].text == "seed 7\n"
     assert summary_of(out)["parameters"] == {"SEED": "7", "FAST": "yes"}
-    assert run._next_free(course.root / "runs").name == "002"
+    assert new_folder(course.root / "runs").name == "002"
 
 
 def test_an_endless_cell_and_a_dead_kernel_fail_their_own_notebook_only(course, tmp_path):

@@ -12,7 +12,7 @@ COMMANDS = {
     "lab": ("lab", "Open JupyterLab at the first lesson."),
     "start": ("lab", "Copy the lessons into a folder of your own."),
     "run": ("run", "Execute lessons with papermill and print the score sheet."),
-    "grade": ("grade", "Grade notebooks in a fresh kernel, with the lesson's own checks."),
+    "grade": ("grade", "Grade notebooks, yours or those of a class, with the lesson's own checks."),
     "status": ("status", "Show your progress in all lessons."),
     "reset": ("status", "Start a lesson or one exercise afresh; your copy is kept."),
     "explain": ("explain", "Say what a pasted log or an exit code points to."),

@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import click
+import nbformat
 
 from course_utils.commands.progress_line import ProgressLine
 from course_utils.errors import BadNotebook
@@ -16,6 +17,7 @@ from course_utils.notebook.execute import Job, Limits, execute
 from course_utils.notebook.files import read_notebook, write_notebook
 from course_utils.notebook.findings import findings, is_in_work, source_findings
 from course_utils.notebook.lesson_source import LessonSource, load_source
+from course_utils.notebook.nbgrader_format import CONFIG, nbgrader_notebook
 from course_utils.notebook.repository import Repository, find_repository
 from course_utils.progress import ENV_NAME
 from course_utils.saving import save
@@ -26,13 +28,27 @@ LIMITS = Limits(cell_s=300, notebook_s=900)
 @click.command()
 @click.argument("lessons", nargs=-1, metavar="[LESSON]...")
 @click.option("--check", is_flag=True, help="Change nothing; fail when anything is stale.")
+@click.option("--nbgrader", is_flag=True, help="Make nbgrader's source notebooks, nothing else.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("nbgrader"),
+    show_default=True,
+    metavar="DIR",
+    help="nbgrader's course folder.",
+)
 @click.pass_context
-def build(ctx: click.Context, lessons: tuple[str, ...], check: bool) -> None:
+def build(
+    ctx: click.Context, lessons: tuple[str, ...], check: bool, nbgrader: bool, out: Path
+) -> None:
     """Make notebooks/NN_name.ipynb and solutions/NN_name.ipynb from solutions/NN_name.py.
 
     The solved notebook is executed. A student's copy that holds work is left alone.
     """
     repository = find_repository()
+    if nbgrader:
+        build_for_nbgrader(repository, lessons, out)
+        return
     problems = []
     for stem in repository.find(lessons):
         if not check:
@@ -50,6 +66,21 @@ def build(ctx: click.Context, lessons: tuple[str, ...], check: bool) -> None:
     if problems:
         ctx.exit(1)
     click.echo("All generated notebooks are current.")
+
+
+def build_for_nbgrader(repository: Repository, lessons: tuple[str, ...], out: Path) -> None:
+    """Write nbgrader's source notebook of each lesson, and its configuration where it has none.
+
+    Raises:
+        BadNotebook: a source is malformed.
+        NotSaved: a file could not be written.
+    """
+    if not (config := out / "nbgrader_config.py").exists():
+        save(config, CONFIG)
+    for stem in repository.find(lessons):
+        notebook = nbgrader_notebook(load_source(repository.source_path(stem)))
+        save(path := out / "source" / stem / f"{stem}.ipynb", f"{nbformat.writes(notebook)}\n")
+        click.echo(path)
 
 
 def refresh_readme(repository: Repository, *, check: bool) -> list[str]:

@@ -20,6 +20,7 @@ from course_utils.diagnostics.cublas import (
     diagnose_cublas,
     read_cublas_environment,
 )
+from course_utils.grading.box.kind import Kind, find_kind, no_box
 from course_utils.notebook.repository import find_repository
 from course_utils.report import Table
 
@@ -70,6 +71,7 @@ def examine(root: Path) -> Iterator[Item]:
     yield packages
     yield memory_item(psutil.virtual_memory().available / GIB)
     yield disk_item(shutil.disk_usage(root).free / GIB)
+    yield box_item(find_kind())
     if packages.state != PROBLEM:
         yield cublas_item(diagnose_cublas(read_cublas_environment()))  # it starts no CUDA
         yield from _torch_items()
@@ -131,6 +133,18 @@ def memory_item(free_gib: float) -> Item:
 
 def disk_item(free_gib: float) -> Item:
     return _amount_item("free disk", free_gib, MIN_DISK_GIB, "delete something, such as runs/")
+
+
+def box_item(kind: Kind) -> Item:
+    """Where `course grade` runs what others have written; one's own notebooks need no box.
+
+    >>> box_item(Kind("none", "bubblewrap is not installed")).state
+    'note'
+    """
+    if kind.has_walls:
+        return Item("box", kind.saw, OK)
+    to_do = "only to grade others' notebooks: " + no_box(kind).fix
+    return Item("box", kind.saw, NOTE, to_do)
 
 
 def _amount_item(name: str, free_gib: float, least_gib: float, to_do: str) -> Item:

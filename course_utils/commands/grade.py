@@ -1,99 +1,244 @@
-"""`course grade`: points for notebooks, on the screen, as JSON and as JUnit XML."""
+"""`course grade`: points for notebooks, your own or those of a class."""
 
-import json
+import os
 import re
+import tempfile
 from pathlib import Path
-from xml.etree import ElementTree
 
 import click
 
-from course_utils.commands import BAD_INPUT
+from course_utils.commands import BAD_INPUT, INTERRUPTED, options
 from course_utils.commands.progress_line import ProgressLine
-from course_utils.errors import CourseError
+from course_utils.errors import BadRequest, NotSaved
+from course_utils.grading import batch, intake, outcome_files
+from course_utils.grading.batch import Settings, Store
+from course_utils.grading.box.kind import NO_SANDBOX_ENV, find_kind, no_box
+from course_utils.grading.intake import PRESETS, Handin
+from course_utils.grading.printable import printable
+from course_utils.grading.result import CannotBeGraded, Grade, GraderFailed, Record
 from course_utils.notebook.execute import Limits
-from course_utils.notebook.grading import NOT_GRADED, Grade, grade_notebook
-from course_utils.notebook.repository import find_repository
-from course_utils.saving import save
+from course_utils.notebook.repository import Repository, find_repository
+from course_utils.report import Table
+from course_utils.saving import new_folder, save
 
-NOT_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # colours in a traceback, say
+GRADER_FAILED = 3
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
+class Shard(click.ParamType):
+    """Part i of n, written i/n and counted from 1."""
+
+    name = "I/N"
+
+    def convert(self, value, param, ctx):
+        match = re.fullmatch(r"([1-9]\d{0,4})/([1-9]\d{0,4})", value)
+        if not match or int(match[1]) > int(match[2]):
+            self.fail("give such as 2/8, the second of eight parts")
+        return int(match[1]), int(match[2])
+
+
 @click.command()
-@click.argument("notebooks", nargs=-1, type=FILE, metavar="[NOTEBOOK]...")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[NOTEBOOK|FOLDER]...")
+@click.option("--lesson", metavar="LESSON", help="Of notebooks that do not say it themselves.")
+@click.option(
+    "--student",
+    "pattern",
+    metavar="PATTERN",
+    help=f"How a folder's names tell students: {', '.join(PRESETS)}, or a regular expression with "
+    "(?P<id>...).  [default: what the names speak for]",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where results are "
+    "kept; named again, a call goes on there.  [default of a folder: runs/001 and so on]",
+)
+@options.jobs
+@click.option("--shard", type=Shard(), help="Only part I of N, for many machines with one --out.")
+@click.option("--dask", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler.")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="Write the grades as JSON.")
 @click.option("--junit", "junit_path", type=FILE, metavar="FILE", help="The same as JUnit XML.")
-@click.option(
-    "--cell-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    default=120.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="What one cell may take.",
-)
-@click.option(
-    "--limit",
-    type=click.FloatRange(min=0, min_open=True),
-    default=900.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="What one notebook may take.",
-)
+@click.option("--csv", "csv_path", type=FILE, metavar="FILE", help="The same for Moodle.")
+@click.option("--no-sandbox", is_flag=True, help="Run strangers' code with your own rights.")
+@options.limits(cell_s=120.0, notebook_s=900.0)
 @click.pass_context
-def grade(ctx, notebooks, json_path, junit_path, cell_limit, limit) -> None:
-    """Grade notebooks (by default all in notebooks/) in a fresh kernel.
+def grade(
+    ctx, paths, lesson, pattern, out, jobs, shard, dask, no_sandbox, cell_limit, limit, **targets
+) -> None:
+    """Grade notebooks (by default all in notebooks/), or a folder of what a class handed in.
 
-    Every cell but your answers is the lesson's own, whatever the notebook holds. Ends with 0 for
-    full marks, 1 for less, 2 for a notebook that cannot be graded.
+    Every cell but the answers is the lesson's own, whatever the notebook holds. Ends with 0 for
+    full marks, 1 for less, 2 for a notebook that cannot be graded, 3 when the grader failed.
     """
-    repository, progress = find_repository(), ProgressLine()
-    paths = notebooks or [repository.student_path(stem) for stem in repository.stems()]
-    grades, refused = [], []
-    for path in paths:
-        try:
-            grades.append(
-                grade_notebook(repository, path, Limits(cell_limit, limit), progress.on_cell)
-            )
-        except CourseError as error:
-            refused.append(error)
-            progress.clear()
-            click.echo(str(error), err=True)
-        else:
-            progress.clear()
-            click.echo(grades[-1].text())
-    points, of = sum(g.points for g in grades), sum(g.of for g in grades)
-    click.echo(f"Total: {points} of {of} points")
-    if json_path:
-        data = {"points": points, "of": of, "notebooks": [g.to_dict() for g in grades]}
-        data["refused"] = [str(error) for error in refused]
-        save(json_path, f"{json.dumps(data, indent=1)}\n")
-    if junit_path:
-        save(junit_path, junit(grades))
-    ctx.exit(BAD_INPUT if refused else int(points < of))
+    repository = find_repository()
+    [stem] = repository.find((lesson,)) if lesson else [""]
+    settings = Settings(Limits(cell_limit, limit), batch.course_version(repository), stem)
+    handins, is_class = _handins(repository, paths, pattern)
+    part, handins = _part(handins, shard)
+    if not dask:
+        _choose_box(repository, handins, no_sandbox=no_sandbox)
+    runner = _runner(dask, jobs)
+    with tempfile.TemporaryDirectory() as scratch:
+        out = out or (new_folder(repository.runs) if is_class else Path(scratch))
+        if is_class:
+            click.echo(f"Results are kept in {out}", err=True)
+        shown = _Shown(len(handins), is_class=is_class)
+        with batch.locked(out, part):
+            records = _grade(handins, out, settings, runner, shown, is_whole=is_class and not part)
+    click.echo(_total(records))
+    for name, write in WRITERS.items():
+        if targets[name]:
+            save(targets[name], write(records))
+    ctx.exit(_exit_code(records))
 
 
-def junit(grades: list[Grade]) -> str:
-    """The grades as JUnit XML: one suite a notebook, one case an exercise."""
-    root = ElementTree.Element("testsuites")
-    for one in grades:
-        failed = [item for item in one.graded if item.points < item.exercise.points]
-        errors = sum(item.outcome == NOT_GRADED for item in failed)
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            {
-                "name": str(one.path),
-                "tests": str(len(one.graded)),
-                "failures": str(len(failed) - errors),
-                "errors": str(errors),
-            },
+WRITERS = {
+    "json_path": outcome_files.as_json,
+    "junit_path": outcome_files.as_junit,
+    "csv_path": outcome_files.as_csv,
+}
+
+
+def _choose_box(repository: Repository, handins: list[Handin], *, no_sandbox: bool) -> None:
+    """Decide for all workers whether student code runs in a box.
+
+    Raises:
+        Unsupported: this machine can make none, and a notebook is not one's own.
+    """
+    os.environ.pop(NO_SANDBOX_ENV, None)
+    if no_sandbox:
+        os.environ[NO_SANDBOX_ENV] = "1"
+    elif not (kind := find_kind()).has_walls:
+        own = (repository.notebooks.resolve(), repository.solutions.resolve())
+        if not all(handin.path.resolve().parent in own for handin in handins):
+            raise no_box(kind)
+        os.environ[NO_SANDBOX_ENV] = "1"
+
+
+def _handins(
+    repository: Repository, paths: tuple[Path, ...], pattern: str | None
+) -> tuple[list[Handin], bool]:
+    """What is to be graded, and whether a folder was named."""
+    paths = paths or tuple(repository.student_path(stem) for stem in repository.stems())
+    folders = [path for path in paths if path.is_dir()]
+    if not folders:
+        return intake.of_files(list(paths)), False
+    if len(paths) > 1:
+        raise BadRequest(
+            f"{len(paths)} things are named, and {printable(str(folders[0]))} is a folder",
+            why="the results of one folder belong together",
+            fix="name one folder, or notebook files only",
         )
-        for item in one.graded:
-            name = f"{item.exercise.id} {item.exercise.title}"
-            case = ElementTree.SubElement(suite, "testcase", classname=one.lesson, name=name)
-            if item in failed:
-                kind = "error" if item.outcome == NOT_GRADED else "failure"
-                child = ElementTree.SubElement(case, kind, message=item.outcome)
-                child.text = NOT_XML.sub("", "\n".join(item.details))
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    found = intake.of_folder(folders[0], pattern)
+    for note in found.notes:
+        click.echo(note, err=True)
+    if not found.handins:
+        raise BadRequest(
+            f"{printable(str(folders[0]))} holds no submission by --student {found.pattern!r}",
+            why="nothing was graded, which must not look like full marks",
+            fix="name the folder that holds the students' folders, or another --student",
+        )
+    students = len({handin.student for handin in found.handins})
+    saw = f"{len(found.handins)} submissions of {students} students, told apart by"
+    click.echo(f"{saw} --student {printable(found.pattern)!r}", err=True)
+    return list(found.handins), True
+
+
+def _part(handins: list[Handin], shard: tuple[int, int] | None) -> tuple[str, list[Handin]]:
+    if shard is None:
+        return "", handins
+    return f"-{shard[0]}of{shard[1]}", list(intake.shard(tuple(handins), *shard))
+
+
+def _runner(dask: str | None, jobs: int) -> batch.Runner:
+    if dask is None:
+        return batch.here(jobs)
+    from course_utils.grading.on_dask import on_dask  # an extra that need not be installed
+
+    return on_dask(dask)
+
+
+def _grade(handins, out, settings, runner, shown, *, is_whole: bool) -> list[Record]:
+    """All results; those of a whole class are written for Moodle, programs and students, too.
+
+    Raises:
+        click.exceptions.Exit: it was stopped, or the disk is full; what was finished is kept.
+    """
+    try:
+        records = batch.grade_all(handins, Store(out), settings, runner, shown)
+        if is_whole:
+            outcome_files.save_all(records, out)
+        return records
+    except (NotSaved, KeyboardInterrupt) as error:
+        shown.clear()
+        if isinstance(error, NotSaved):
+            click.echo(str(error), err=True)
+        click.echo(
+            f"Stopped: {shown.count} of {len(handins)} results are kept in {out}. "
+            f"The same command with --out {out} goes on from there; no process is left.",
+            err=True,
+        )
+        code = GRADER_FAILED if isinstance(error, NotSaved) else INTERRUPTED
+        raise click.exceptions.Exit(code) from error
+
+
+class _Shown:
+    """Says of each result what it is: in full for single notebooks, in one line for a class."""
+
+    def __init__(self, total: int, *, is_class: bool) -> None:
+        self.total, self.is_class, self.count = total, is_class, 0
+        self.line = ProgressLine()
+
+    def __call__(self, record: Record, was_there: bool) -> None:
+        self.count += 1
+        self.line.clear()
+        result = record.result
+        if not self.is_class:
+            text = full(record) if isinstance(result, Grade) else result.reason
+            click.echo(text, err=not isinstance(result, Grade))
+            return
+        kept = ", kept from before" if was_there else ""
+        click.echo(f"{self.count} of {self.total}: {record.path}: {_brief(record)}{kept}", err=True)
+
+    def clear(self) -> None:
+        self.line.clear()
+
+
+def _brief(record: Record) -> str:
+    result = record.result
+    if isinstance(result, Grade):
+        return f"{result.scores.points} of {result.scores.of} points"
+    return f"{result.kind}: {result.reason.partition(chr(10))[0]}"
+
+
+def full(record: Record) -> str:
+    """One graded notebook, exercise by exercise."""
+    scores, rows = record.result.scores, []
+    for score in scores.scores:
+        points = f"{score.points} of {score.of}"
+        rows.append((score.exercise, score.title, score.outcome, points))
+        rows += [("", detail, "", "") for detail in score.details]
+    columns = ("exercise", "title", "outcome", "points")
+    table = Table(columns=columns, rows=rows, notes=scores.notes).text()
+    return f"{record.path}: {_brief(record)}\n{table}"
+
+
+def _total(records: list[Record]) -> str:
+    graded = [record.result.scores for record in records if isinstance(record.result, Grade)]
+    points, of = sum(g.points for g in graded), sum(g.of for g in graded)
+    counts = [
+        f"{sum(isinstance(record.result, kind) for record in records)} {words}"
+        for kind, words in ((CannotBeGraded, "cannot be graded"), (GraderFailed, "failed here"))
+    ]
+    said = [count for count in counts if not count.startswith("0 ")]
+    return f"Total: {'; '.join([f'{points} of {of} points', *said])}"
+
+
+def _exit_code(records: list[Record]) -> int:
+    results = [record.result for record in records]
+    if any(isinstance(result, GraderFailed) for result in results):
+        return GRADER_FAILED
+    if any(isinstance(result, CannotBeGraded) for result in results):
+        return BAD_INPUT
+    return int(any(result.scores.points < result.scores.of for result in results))

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import click
+from nbformat import NotebookNode
 
+from course_utils.commands import options
 from course_utils.commands.progress_line import ProgressLine
 from course_utils.errors import BadNotebook, BadRequest
 from course_utils.exercises import find_lesson
@@ -15,7 +17,7 @@ from course_utils.notebook.parameters import read_values
 from course_utils.notebook.repository import find_repository
 from course_utils.progress import ENV_NAME, Progress
 from course_utils.report import Table
-from course_utils.saving import save
+from course_utils.saving import new_folder, save
 
 SUMMARY, PROGRESS = "summary.json", "progress.json"
 
@@ -37,29 +39,8 @@ SUMMARY, PROGRESS = "summary.json", "progress.json"
     metavar="DIR",
     help="Where the executed notebooks go.  [default: runs/001 and so on]",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="How many notebooks at once.",
-)
-@click.option(
-    "--cell-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    default=600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="What one cell may take.",
-)
-@click.option(
-    "--limit",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1800.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="What one notebook may take.",
-)
+@options.jobs
+@options.limits(cell_s=600.0, notebook_s=1800.0)
 @click.pass_context
 def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> None:
     """Execute lessons from top to bottom and print the score sheet.
@@ -69,9 +50,10 @@ def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> No
     repository, progress = find_repository(), ProgressLine()
     stems = repository.find(lessons)
     paths = [repository.solved_path(s) if solutions else repository.student_path(s) for s in stems]
-    out = out or _next_free(repository.runs)
-    planned = [_job(stem, path, parameters, out) for stem, path in zip(stems, paths, strict=True)]
-    _claim(out)
+    loaded = [_load(stem, path) for stem, path in zip(stems, paths, strict=True)]
+    values = [read_values(parameters, notebook, path) for notebook, path in loaded]
+    out = _claim(out) if out else new_folder(repository.runs)
+    planned = [_job(*of, out) for of in zip(stems, loaded, values, strict=True)]
     executions, limits = [], Limits(cell_limit, limit)
     settings = {"solutions": solutions, "parameters": dict(parameters)}
     summary = _save_summary(executions, out, **settings)
@@ -103,7 +85,7 @@ def score_sheet(summary: dict) -> Table:
     return Table(columns=columns, rows=rows, title="Score sheet", notes=(*failed, total))
 
 
-def _job(stem: str, path: Path, parameters: tuple, out: Path) -> Job:
+def _load(stem: str, path: Path) -> tuple[NotebookNode, Path]:
     notebook = read_notebook(path)
     held = course_metadata(notebook).get("lesson", "no lesson of this course")
     if held != stem:
@@ -112,26 +94,24 @@ def _job(stem: str, path: Path, parameters: tuple, out: Path) -> Job:
             why=f"it should hold {stem}",
             fix=f"move it away and run `course reset {stem[:2]}`",
         )
+    return notebook, path
+
+
+def _job(stem: str, loaded: tuple[NotebookNode, Path], values: dict, out: Path) -> Job:
+    notebook, path = loaded
     return Job(
         name=stem,
         source=path,
         target=out / path.name,
         folder=path.parent,
         num_cells=len(notebook.cells),
-        parameters=read_values(parameters, notebook, path),
+        parameters=values,
         env={ENV_NAME: str((out / PROGRESS).resolve())},
     )
 
 
-def _next_free(folder: Path) -> Path:
-    number = 1
-    while (out := folder / f"{number:03d}").exists():
-        number += 1
-    return out
-
-
-def _claim(out: Path) -> None:
-    """Take `out` for this run: it must be new, empty or an earlier run's.
+def _claim(out: Path) -> Path:
+    """Take `out` for this run and return it: it must be new, empty or an earlier run's.
 
     Raises:
         BadRequest: it holds something else, or is no folder.
@@ -144,7 +124,7 @@ def _claim(out: Path) -> None:
     else:
         save(out / SUMMARY, "{}\n")  # before hours of work, not after
         (out / PROGRESS).unlink(missing_ok=True)
-        return
+        return out
     raise BadRequest(
         saw,
         why="a run overwrites the notebooks in it",

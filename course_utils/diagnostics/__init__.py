@@ -21,6 +21,7 @@ _HOME = {
     "NonFiniteGuard": "guard",
     "decode_logged_loss": "logged_loss",
     "simulate_logged_loss": "logged_loss",
+    "inspect_batch": "batch_view",
     "diagnose_cublas": "cublas",
     "read_cublas_environment": "cublas",
 }

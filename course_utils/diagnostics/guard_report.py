@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from course_utils.diagnostics.guard_values import BadValue
 from course_utils.errors import TrainingStopped
+from course_utils.page import State
 from course_utils.report import Report, Table
 
 MAX_ROWS = 8
@@ -44,6 +45,8 @@ class NonFinite(Report):
     values: tuple[BadValue, ...]
     note: str = ""
     is_clipped: bool = False  # every gradient is nan, under max_grad_norm=0
+
+    state = State.BAD
 
     @property
     def headline(self) -> str:

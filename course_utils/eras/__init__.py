@@ -1,6 +1,6 @@
 """Every failure in the versions of its day, and the same script in today's.
 
-    ERAS, find_era    the five, as data
+    ERAS, find_era    all of them, as data
     measure           runs one script in a throw-away environment: the facts it printed
     ThenAndNow        judges them, symptom by symptom
     row               a lesson's row of the README's table; the table itself is `table`

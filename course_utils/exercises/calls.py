@@ -36,7 +36,7 @@ class _Kernels(TorchDispatchMode):
 
 
 @contextlib.contextmanager
-def _python_calls() -> Iterator[set[str]]:
+def python_calls() -> Iterator[set[str]]:
     """Collects the names of torch's functions that are Python, and `THREAD` when one is started.
 
     The modes see neither torch's operations rewritten in Python nor what another thread runs.
@@ -71,7 +71,7 @@ def operations(function: Callable, *args: object) -> set[str]:
 
 def uses(function: Callable, *args: object, banned: tuple[str, ...]) -> str | None:
     """A sentence when `function(*args)` runs a `banned` operation or starts a thread."""
-    with _python_calls() as called:
+    with python_calls() as called:
         names = operations(function, *args)
     found = sorted((names | called) & {*banned, THREAD})
     return f"it runs {', '.join(found)}" if found else None

@@ -10,6 +10,7 @@ from course_utils.diagnostics.nonfinite.batches import num_rows
 from course_utils.diagnostics.nonfinite.case import Case, Cause
 from course_utils.diagnostics.nonfinite.causes import find_cause
 from course_utils.diagnostics.nonfinite.events import Blame, Event
+from course_utils.page import State
 from course_utils.report import Report, Table
 
 # Operations that put a constant somewhere; an inf among their arguments is what the code asked for.
@@ -47,6 +48,13 @@ class NonFiniteReport(Report):
     def is_clear(self) -> bool:
         """Whether loss, gradients and weights were looked at and all of them were finite."""
         return self.examined and not self.found
+
+    @property
+    def state(self) -> State:
+        """How it looks on a page: a fault, the all-clear, or neither."""
+        if self.found:
+            return State.BAD
+        return State.GOOD if self.is_clear else State.ALARM
 
     @property
     def cause(self) -> str:

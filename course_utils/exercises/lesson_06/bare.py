@@ -11,6 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.handed import INSIDE, Counting
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     backward_fails,
@@ -21,21 +22,6 @@ from course_utils.exercises.lesson_06.gradients import (
 )
 from course_utils.reproductions.small_models import seeded
 
-INSIDE = 6  # the width inside the block, which no tensor outside it has
-
-
-class _Block(nn.Sequential):
-    """A block that counts how often it is computed."""
-
-    def __init__(self) -> None:
-        layers = nn.Linear(4, INSIDE), nn.Tanh(), nn.Dropout(0.5), nn.Linear(INSIDE, 2)
-        super().__init__(*layers)
-        self.num_calls = 0
-
-    def forward(self, hidden):
-        self.num_calls += 1
-        return super().forward(hidden)
-
 
 @dataclass(frozen=True)
 class _Given:
@@ -44,8 +30,8 @@ class _Given:
     seed: int
     dtype: torch.dtype = torch.float32
 
-    def parts(self) -> tuple[nn.Embedding, _Block]:
-        embedding, block = seeded(lambda: (nn.Embedding(10, 4), _Block()), self.seed)
+    def parts(self) -> tuple[nn.Embedding, Counting]:
+        embedding, block = seeded(lambda: (nn.Embedding(10, 4), Counting()), self.seed)
         return embedding.requires_grad_(False).to(self.dtype), block.to(self.dtype)
 
 
@@ -65,7 +51,7 @@ class _Step:
     fails: str | None
     loss: torch.Tensor
     embedding: nn.Embedding
-    block: _Block
+    block: Counting
     calls: tuple[int, int]  # of the block, in forward and in backward
     num_kept: int  # activations of the block's inside that wait for backward
 
@@ -78,7 +64,7 @@ def _same_dropout(given: _Given) -> Iterator[None]:
         yield
 
 
-def _plain_sum(given: _Given) -> tuple[torch.Tensor, _Block]:
+def _plain_sum(given: _Given) -> tuple[torch.Tensor, Counting]:
     """The loss without a checkpoint, and its block."""
     embedding, block = given.parts()
     with _same_dropout(given):

@@ -7,26 +7,14 @@ from torch import nn
 
 from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.handed import Adapted
 from course_utils.reproductions.small_models import classifier, examples, seeded
 
 ADAPTERS = ("layers.0.lora_A", "layers.0.lora_B", "layers.1.lora_A", "layers.1.lora_B")
 
 
-class _Layer(nn.Module):
-    """A frozen weight with a LoRA pair; B is zero until the first step."""
-
-    def __init__(self, lora_B: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(4, 4), requires_grad=False)
-        self.lora_A = nn.Parameter(torch.randn(2, 4))
-        self.lora_B = nn.Parameter(torch.full((4, 2), lora_B))
-
-    def forward(self, x):
-        return x @ self.weight.T + x @ self.lora_A.T @ self.lora_B.T
-
-
 def _model(lora_B: float) -> nn.ModuleDict:
-    layers = nn.Sequential(_Layer(lora_B), _Layer(lora_B))
+    layers = nn.Sequential(Adapted(lora_B), Adapted(lora_B))
     return nn.ModuleDict({"layers": layers, "score": nn.Linear(4, 1, bias=False)})
 
 

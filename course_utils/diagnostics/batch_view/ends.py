@@ -1,0 +1,109 @@
+"""Looks for labels that are all missing, and for ends that are not learnt."""
+
+from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, of, rows_of
+
+
+def nothing_is_learnt(case: Case) -> Finding | None:
+    """Rows without one label: a batch of them has the loss 0 or nan."""
+    if not case.learns_tokens:
+        return None
+    empty = [(row, None) for row in case.view.rows if not row.learnt]
+    if not empty:
+        return None
+    cause, fix = _why_empty(case, [row for row, _ in empty])
+    saw = f"{of(len(empty), len(case.view.rows), 'rows')} have no label at all"
+    return Finding("no labels", rows_of(empty), saw, cause, fix)
+
+
+def _why_empty(case: Case, rows: list) -> tuple[str, str]:
+    replies = [list(case.replies(row.attended)) for row in rows]
+    if case.template.is_chat and not any(replies):
+        longest = max(len(row.ids) for row in case.view.rows)
+        if all(len(row.ids) == (case.max_length or longest) for row in rows):
+            return (
+                f"the rows end at {len(rows[0].ids)} tokens, before the reply: they were cut",
+                "raise max_length, or shorten or drop the prompts that fill it",
+            )
+        return (
+            "no reply begins in these rows as the tokenizer's template begins one",
+            "render the data with this tokenizer's apply_chat_template",
+        )
+    if case.template.marks_replies:
+        return (
+            "the replies are there, and whatever marks them did not find them",
+            "look for the marker's token ids in the row: a space or line end may have merged",
+        )
+    return (
+        "the replies are there and unmarked: the chat template has no {% generation %}, or a "
+        "response marker is not among these token ids",
+        "put {% generation %} around the replies and their end, or give prompt and completion",
+    )
+
+
+def end_is_masked(case: Case) -> Finding | None:
+    """Replies whose end stands in the row and is not in the loss."""
+    if not case.learns_tokens:
+        return None
+    replies = list(case.learnt_replies())
+    masked = [(row, r) for row, r in replies if r.end is not None and not r.end_is_learnt]
+    if not masked:
+        return None
+    saw = f"the end of {of(len(masked), len(replies), 'replies')} is there and has no label"
+    ids = {reply.tokens[reply.end].id for _, reply in masked}
+    if case.pad in ids:
+        cause = f"pad is the end (id {case.pad}), and labels were made from ids: the end went, too"
+        fix = (
+            "make labels from the attention mask or the lengths; or give padding a token of its own"
+        )
+    else:
+        cause = "what marks the reply stops before its end"
+        fix = "in the template, put the end of turn before {% endgeneration %}"
+    return Finding("end masked", rows_of(masked), saw, cause, fix)
+
+
+def end_is_missing(case: Case) -> Finding | None:
+    """Replies that stop without an end; the last of a packed row may go on in the next one."""
+    if not case.learns_tokens:
+        return None
+    replies = list(case.learnt_replies())
+    if case.is_packed:
+        replies = [(row, r) for row, r in replies if r.tokens[-1] is not row.attended[-1]]
+    # In a row whose mask has holes the end may be there and hidden; that is told elsewhere.
+    missing = [(row, reply) for row, reply in replies if reply.end is None and not row.has_hole]
+    if not missing:
+        return None
+    lengths = {len(row.ids) for row, _ in missing}
+    longest = max(len(row.ids) for row in case.view.rows)
+    were_cut = lengths == {case.max_length or longest} and (
+        case.max_length is not None or len(missing) < len(replies)
+    )
+    saw = f"{of(len(missing), len(replies), 'replies')} have no end{_by_column(case, missing)}"
+    if were_cut:
+        cause = f"they were cut at {longest} tokens"
+        fix = "raise max_length, or drop the rows that do not fit"
+    else:
+        sizes = {len(reply.tokens) - reply.start for _, reply in missing}
+        alike = len(sizes) == 1 and len(missing) > 2
+        cut = (
+            f"; or each was cut at {min(sizes)} tokens, as long as all of them are" if alike else ""
+        )
+        cause = f"the data has none: nothing appends it to these rows{cut}"
+        fix = "append the tokenizer's eos_token, or render the reply with the chat template"
+    return Finding("end missing", rows_of(missing), saw, cause, fix)
+
+
+def _by_column(case: Case, missing: list) -> str:
+    if case.kind != PAIRS:
+        return ""
+    counts = [sum(row.name.startswith(c) for row, _ in missing) for c in ("chosen", "rejected")]
+    return f": {counts[0]} chosen, {counts[1]} rejected"
+
+
+def stops_elsewhere(case: Case) -> Finding | None:
+    """Generation waits for an id that no reply of the template ends with."""
+    closing = case.template.closing
+    if not closing or not case.stops_at or closing & set(case.stops_at):
+        return None
+    cause = f"a reply ends with id {min(closing)}, and generation stops at {list(case.stops_at)}"
+    fix = "add it to model.generation_config.eos_token_id, or set SFTConfig(eos_token=...)"
+    return Finding("stops elsewhere", (), "the learnt end stops nothing", cause, fix)

@@ -1,0 +1,138 @@
+"""Looks for padding, masks, positions and packed documents that are not where they should be."""
+
+from course_utils.diagnostics.batch_view.case import (
+    GENERATION,
+    TRAINING,
+    Case,
+    Finding,
+    of,
+    rows_of,
+)
+from course_utils.diagnostics.batch_view.tokens import BY_LABELS, Row
+
+
+def labels_are_shifted(case: Case) -> Finding | None:
+    if not case.view.wrong_labels:
+        return None
+    saw = f"{case.view.wrong_labels} labels are not the token at their own place"
+    cause = "the labels were moved by hand, and the model moves them once more"
+    return Finding("labels shifted", (), saw, cause, "give labels that stand where their ids stand")
+
+
+def padding_is_learnt(case: Case) -> Finding | None:
+    found = [(r, t) for r in case.view.rows for t in r.tokens if t.is_learnt and not t.is_attended]
+    if not found:
+        return None
+    saw = f"{len(found)} tokens that no one attends to have a label"
+    fix = "set the labels to -100 where the attention mask is 0"
+    return Finding("padding learnt", rows_of(found), saw, "the padding is in the loss", fix)
+
+
+def mask_has_holes(case: Case) -> Finding | None:
+    """Tokens that are hidden in the middle of a row, where no padding is."""
+    found = [(row, None) for row in case.view.rows if row.has_hole]
+    if not found:
+        return None
+    saw = f"{of(len(found), len(case.view.rows), 'rows')} hide tokens in their middle"
+    cause = "the attention mask was made from ids, and the pad id stands in the text as well"
+    return Finding(
+        "holes in the mask", rows_of(found), saw, cause, "make the mask from the lengths"
+    )
+
+
+def padding_is_attended(case: Case) -> Finding | None:
+    """Two or more pad tokens at an edge that count as text."""
+    found = [(row, None) for row in case.view.rows if case.pad is not None and _edge(row, case.pad)]
+    if not found:
+        return None
+    saw = f"{of(len(found), len(case.view.rows), 'rows')} attend to padding"
+    cause = "the attention mask is missing or all ones"
+    fix = "pass the attention_mask that the tokenizer makes"
+    return Finding("padding attended", rows_of(found), saw, cause, fix)
+
+
+def _edge(row: Row, pad: int) -> bool:
+    return any(row.ids[a:b] == [pad, pad] for a, b in ((0, 2), (-2, None)))
+
+
+def pads_on_the_wrong_side(case: Case) -> Finding | None:
+    """Only what is to be continued needs padding on the left."""
+    if case.kind != GENERATION:
+        return None
+    found = [(row, None) for row in case.view.rows if not row.tokens[-1].is_attended]
+    if not found:
+        return None
+    saw = f"{of(len(found), len(case.view.rows), 'prompts')} end in padding"
+    cause = "padding is on the right, so the model continues the padding"
+    return Finding("padding side", rows_of(found), saw, cause, 'set padding_side="left"')
+
+
+def begins_twice(case: Case) -> Finding | None:
+    found = [
+        (row, None)
+        for row in case.view.rows
+        if case.bos is not None and row.ids[:2] == [case.bos, case.bos]
+    ]
+    if not found:
+        return None
+    saw = f"{of(len(found), len(case.view.rows), 'rows')} begin with two BOS tokens"
+    cause = "the template renders one, and the tokenizer adds one to rendered text"
+    fix = "tokenize by apply_chat_template(tokenize=True), or with add_special_tokens=False"
+    return Finding("two BOS", rows_of(found), saw, cause, fix)
+
+
+def documents_leak(case: Case) -> Finding | None:
+    """Several documents in a row, and nothing that keeps them apart."""
+    view = case.view
+    if view.restarts and view.has_mask:
+        cause = "positions start again, and an attention mask is given: it joins the documents"
+        fix = "give the model position_ids and no attention_mask (TRL: padding_free, or bfd)"
+        return _leak("documents of one row see each other", cause, fix)
+    if case.is_packed and not view.has_positions:
+        cause = "rows are packed, and there are no position_ids that start again"
+        return _leak(
+            "documents of one row see each other", cause, 'set packing_strategy="bfd" and no mask'
+        )
+    if not view.has_positions and case.kind == TRAINING and _several_begin(case):
+        cause = "several BOS stand in one row, and there are no position_ids that start again"
+        fix = "give position_ids that start at 0 with each document, and no attention_mask"
+        return _leak("documents of one row see each other", cause, fix)
+    return None
+
+
+def several_replies(case: Case) -> Finding | None:
+    """One chat of several turns and several packed chats look the same to the tokens."""
+    view = case.view
+    if view.has_positions or case.is_packed or case.kind != TRAINING:
+        return None
+    found = [(row, None) for row in view.rows if len(list(case.replies(row.attended))) > 1]
+    if not found:
+        return None
+    saw = f"{of(len(found), len(view.rows), 'rows')} hold several replies, and positions run on"
+    cause = "either a chat has several turns, or documents are packed and see each other"
+    fix = "if they are packed, give position_ids that start again, and no attention_mask"
+    return Finding("several replies", rows_of(found), saw, cause, fix, is_fault=False)
+
+
+def _several_begin(case: Case) -> bool:
+    return case.bos is not None and any(case.bos in row.ids[2:] for row in case.view.rows)
+
+
+def _leak(saw: str, cause: str, fix: str) -> Finding:
+    return Finding("packing leaks", (), saw, cause, fix)
+
+
+def predicts_across(case: Case) -> Finding | None:
+    """The first token of a packed document is asked of the last token of the one before."""
+    if case.view.learnt_by != BY_LABELS:
+        return None
+    found = [
+        (row, t) for row in case.view.rows for t in row.tokens if t.is_learnt and t.position == 0
+    ]
+    found = [(row, t) for row, t in found if t is not row.tokens[0]]
+    if not found:
+        return None
+    saw = f"{len(found)} documents are to be guessed from the one before"
+    cause = "the first token of a packed document has a label"
+    fix = "set the labels to -100 where a document begins"
+    return Finding("labels across documents", rows_of(found), saw, cause, fix)

@@ -1,0 +1,92 @@
+"""Looks at what stands before the replies: prompts that are learnt, headers that differ."""
+
+from course_utils.diagnostics.batch_view.case import (
+    GENERATION,
+    TRAINING,
+    Case,
+    Finding,
+    of,
+    rows_of,
+)
+from course_utils.diagnostics.batch_view.template import Template, starts_of
+from course_utils.diagnostics.batch_view.tokens import Row
+
+
+def template_differs(case: Case) -> Finding | None:
+    """Replies that begin after something else than what the serving tokenizer puts there."""
+    template = case.serving or case.template
+    if not template.is_chat or not case.view.rows:
+        return None
+    looks = {TRAINING: _reply_begins_elsewhere, GENERATION: _prompt_ends_elsewhere}
+    look = looks.get(case.kind)
+    found = [(row, None) for row in case.view.rows if look and look(row, template)]
+    if not found:
+        return _serving_differs(case)
+    where = of(len(found), len(case.view.rows), "rows")
+    saw = f"in {where} no reply begins after {template.header_text!r}"
+    cause = "the template of these tokens is not the one of the tokenizer at serving"
+    fix = (
+        "render both with one tokenizer's apply_chat_template (add_generation_prompt=True to serve)"
+    )
+    return Finding("template differs", rows_of(found), saw, cause, fix)
+
+
+def _reply_begins_elsewhere(row: Row, template: Template) -> bool:
+    """Where only a part of a row is learnt, that part is the replies."""
+    in_part = 0 < len(row.learnt) < len(row.ids)
+    return in_part and row.learnt[0] > 0 and not starts_of(template.header, row.ids)
+
+
+def _prompt_ends_elsewhere(row: Row, template: Template) -> bool:
+    """A prompt with the template's own special tokens that does not end where a reply begins."""
+    is_chat = any(token in row.ids for token in template.special)
+    return is_chat and row.ids[-len(template.header) :] != list(template.header)
+
+
+def _serving_differs(case: Case) -> Finding | None:
+    """Two tokenizers, one chat: what the user says may already stand differently."""
+    if case.serving is None or case.serving.rendered == case.template.rendered:
+        return None
+    saw = (
+        f"a first question is {case.template.rendered!r} in training and "
+        f"{case.serving.rendered!r} at serving"
+    )
+    cause = "the two tokenizers have different chat templates"
+    fix = "save the tokenizer of the training beside the weights, and serve with it"
+    return Finding("template differs", (), saw, cause, fix)
+
+
+def prompt_is_learnt(case: Case) -> Finding | None:
+    """The user's words in the loss: meant where whole chats are learnt, a fault where a part is."""
+    if not case.learns_tokens or not case.template.is_chat:
+        return None
+    prompts = [(row, _of_the_prompt(case, row)) for row in case.view.rows]
+    found = [(row, tokens) for row, tokens in prompts if any(t.is_learnt for t in tokens)]
+    if not found:
+        return None
+    of_prompts = sum(t.is_learnt for _, tokens in found for t in tokens)
+    share = of_prompts / max(case.view.num_learnt, 1)
+    saw = f"{of_prompts} of {case.view.num_learnt} learnt tokens ({share:.0%}) stand in prompts"
+    is_part = any(
+        not t.is_learnt and t.id not in case.template.ends for _, tokens in found for t in tokens
+    )
+    return Finding(
+        "prompt learnt",
+        rows_of(found),
+        saw,
+        "a part of the prompt is in the loss" if is_part else "the whole chat is in the loss",
+        "give prompt and completion, or set assistant_only_loss=True, if replies alone are meant",
+        is_fault=is_part,
+    )
+
+
+def _of_the_prompt(case: Case, row: Row) -> list:
+    """What stands before the first reply; nothing, in a row without one.
+
+    A packed document's first token is left out: no one is asked for it.
+    """
+    tokens = []
+    for segment in row.segments():
+        starts = starts_of(case.template.header, [t.id for t in segment])
+        tokens += segment[1 : starts[0]] if starts else ()
+    return tokens

@@ -1,0 +1,155 @@
+"""A batch as rows of tokens, each with its label, mask, position and segment. Judges nothing.
+
+Shape letters: B row, T token.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from torch import Tensor
+
+from course_utils.errors import BadRequest
+
+IGNORED = -100
+# In words for those who read the report, since the batch's own keys say it only to its trainer.
+BY_LABELS, BY_MASK, BY_NONE = "labels", "completion_mask", "nothing"
+
+
+@dataclass(frozen=True)
+class Token:
+    """One place of a row."""
+
+    id: int
+    piece: str  # what it stands for, line ends and all
+    is_learnt: bool  # it has a label, or stands in the completion
+    is_attended: bool
+    position: int | None  # None: the model counts by itself
+    segment: int  # which document of a packed row, from 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a batch; `name` says which, such as "row 2" or "chosen 0"."""
+
+    name: str
+    tokens: tuple[Token, ...]
+
+    @property
+    def attended(self) -> tuple[Token, ...]:
+        return tuple(token for token in self.tokens if token.is_attended)
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of what is attended to."""
+        return [token.id for token in self.attended]
+
+    @property
+    def learnt(self) -> list[int]:
+        """The places, among the attended tokens, of those in the loss."""
+        return [place for place, token in enumerate(self.attended) if token.is_learnt]
+
+    @property
+    def has_hole(self) -> bool:
+        """Whether something between its first and its last token is hidden."""
+        seen = [place for place, token in enumerate(self.tokens) if token.is_attended]
+        return bool(seen) and len(seen) < seen[-1] - seen[0] + 1
+
+    def segments(self) -> Iterator[tuple[Token, ...]]:
+        """The attended tokens, one document after the other."""
+        for _, tokens in groupby(self.attended, key=lambda token: token.segment):
+            yield tuple(tokens)
+
+
+@dataclass(frozen=True)
+class BatchView:
+    """A batch that can be read."""
+
+    rows: tuple[Row, ...]
+    learnt_by: str  # what says which tokens are learnt: BY_LABELS, BY_MASK or BY_NONE
+    has_mask: bool
+    has_positions: bool
+    wrong_labels: int  # labels that are neither -100 nor the token at their own place
+
+    @property
+    def num_tokens(self) -> int:
+        return sum(len(row.attended) for row in self.rows)
+
+    @property
+    def num_learnt(self) -> int:
+        return sum(len(row.learnt) for row in self.rows)
+
+    @property
+    def restarts(self) -> bool:
+        """Whether a row holds several documents by its position ids."""
+        return any(row.tokens[-1].segment > 0 for row in self.rows)
+
+
+def view_of(batch: Mapping[str, object], tokenizer, *, pairs: bool = False) -> BatchView:
+    """Read a batch of token ids, on any device.
+
+    Args:
+        batch: `input_ids` of shape (B, T), and whatever else a model gets of `labels`,
+            `attention_mask` (B, T), `position_ids` and `completion_mask`.
+        tokenizer: turns ids into pieces.
+        pairs: the first half of the rows are chosen replies, the second rejected ones.
+
+    Raises:
+        BadRequest: there are no ids of two axes.
+    """
+    ids_BT = batch.get("input_ids") if isinstance(batch, Mapping) else None
+    if not isinstance(ids_BT, Tensor) or ids_BT.dim() != 2 or not ids_BT.numel():
+        raise BadRequest(
+            "the batch has no `input_ids` of shape (rows, tokens)",
+            why="the tokens are what is read here",
+            fix="give what the model gets: trainer.data_collator(rows), or tokenizer(...)",
+        )
+    columns = {key: _column(batch, key, ids_BT.shape) for key in KEYS}
+    labels, mask = columns["labels"], columns["attention_mask"]
+    completion = columns["completion_mask"]
+    learnt_by = BY_LABELS if labels else BY_MASK if completion else BY_NONE
+    rows, wrong = [], 0
+    names = _names(len(ids_BT), pairs=pairs)
+    for b, ids in enumerate(ids_BT.tolist()):
+        positions = columns["position_ids"][b] if columns["position_ids"] else None
+        learnt = _learnt(labels, completion, b, len(ids))
+        attended = [bool(m) for m in mask[b]] if mask else [True] * len(ids)
+        if labels:
+            pairs_of = zip(labels[b], ids, strict=True)
+            wrong += sum(label not in (IGNORED, token) for label, token in pairs_of)
+        rows.append(_row(names[b], ids, learnt, attended, positions, tokenizer))
+    return BatchView(tuple(rows), learnt_by, bool(mask), bool(columns["position_ids"]), wrong)
+
+
+KEYS = ("labels", "attention_mask", "completion_mask", "position_ids")
+
+
+def _column(batch: Mapping, key: str, shape) -> list[list[int]] | None:
+    """A tensor of the batch as lists; one of another shape, such as a 4-d mask, is not read."""
+    value = batch.get(key)
+    return value.tolist() if isinstance(value, Tensor) and value.shape == shape else None
+
+
+def _learnt(labels, completion, b: int, length: int) -> list[bool]:
+    if labels:
+        return [label != IGNORED for label in labels[b]]
+    return [bool(c) for c in completion[b]] if completion else [False] * length
+
+
+def _names(n: int, *, pairs: bool) -> list[str]:
+    if not pairs:
+        return [f"row {b}" for b in range(n)]
+    half = n // 2
+    return [f"chosen {b}" for b in range(half)] + [f"rejected {b}" for b in range(n - half)]
+
+
+def _row(name: str, ids, learnt, attended, positions, tokenizer) -> Row:
+    """Segments begin where the position ids start again at 0; padding at the end begins none."""
+    tokens, segment = [], 0
+    for t, token in enumerate(ids):
+        position = positions[t] if positions else None
+        if position == 0 and t > 0 and attended[t] and positions[t - 1] != 0:
+            segment += 1
+        piece = tokenizer.decode([token], clean_up_tokenization_spaces=False)
+        tokens.append(Token(token, piece, learnt[t], attended[t], position, segment))
+    return Row(name, tuple(tokens))

@@ -1,0 +1,69 @@
+"""Small modules that exercises hand to an answer. Nothing here says anything about a right one.
+
+A class of its own home travels to the box that the answer runs in, where no exercise is.
+"""
+
+import torch
+from torch import nn
+
+INSIDE = 6  # the width inside `Counting`, which no tensor outside it has
+
+
+class Times(nn.Module):
+    """Known arithmetic, so that what every module puts out is known beforehand."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(factor))
+
+    def forward(self, x):
+        return x * self.factor
+
+
+class Block(nn.Module):
+    """Puts out 1 + up * down * x: a sign changed on the way shows."""
+
+    def __init__(self, up: float, down: float) -> None:
+        super().__init__()
+        self.up, self.down = Times(up), Times(down)
+
+    def forward(self, x):
+        return 1 + self.down(self.up(x))
+
+
+class Net(nn.Module):
+    """Two blocks and a shift between them, with names as in a real model."""
+
+    def __init__(self, factors: list[float]) -> None:
+        super().__init__()
+        self.stem = Times(factors[0])
+        self.layers = nn.ModuleList([Block(*factors[1:3]), Block(*factors[3:5])])
+
+    def forward(self, x, shift):
+        return self.layers[1](self.layers[0](self.stem(x)) + shift)
+
+
+class Adapted(nn.Module):
+    """A frozen weight with a LoRA pair; B is zero until the first step."""
+
+    def __init__(self, lora_B: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4, 4), requires_grad=False)
+        self.lora_A = nn.Parameter(torch.randn(2, 4))
+        self.lora_B = nn.Parameter(torch.full((4, 2), lora_B))
+
+    def forward(self, x):
+        return x @ self.weight.T + x @ self.lora_A.T @ self.lora_B.T
+
+
+class Counting(nn.Sequential):
+    """A block that counts how often it is computed."""
+
+    def __init__(self) -> None:
+        layers = nn.Linear(4, INSIDE), nn.Tanh(), nn.Dropout(0.5), nn.Linear(INSIDE, 2)
+        super().__init__(*layers)
+        self.num_calls = 0
+
+    def forward(self, hidden):
+        self.num_calls += 1
+        return super().forward(hidden)

@@ -1,0 +1,189 @@
+"""Exercise 07.3: a collator that a pad token cannot fool, judged by training with it."""
+
+from collections.abc import Callable
+
+import torch
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_07 import collate_answers as answers
+from course_utils.exercises.settings import OverSeeds, over_seeds
+from course_utils.reproductions import never_stops
+from course_utils.reproductions.never_stops import Outcome
+
+SEEDS = (1, 2, 3)
+PAD_IS_END = "<|im_end|>"
+KEYS = ("input_ids", "attention_mask", "labels")
+PAD = 9
+# The pad id stands in the text, as an end and elsewhere; one row is a single token.
+ROWS = (
+    (
+        {"input_ids": [3, 9, 4, 5, 9], "labels": [-100, -100, -100, 5, 9]},
+        {"input_ids": [9, 4, 9], "labels": [-100, 4, 9]},
+        {"input_ids": [6], "labels": [6]},
+    ),
+    (
+        {"input_ids": [9, 1, 9, 9], "labels": [-100, -100, 9, 9]},
+        {"input_ids": [1, 2, 3, 4, 5, 9], "labels": [-100, -100, -100, -100, 5, 9]},
+    ),
+    ({"input_ids": [5, 9], "labels": [-100, 9]},),
+)
+
+
+class _Tried:
+    """An answer and the runs that are trained with it, when a criterion first asks for them."""
+
+    def __init__(self, collate: Callable) -> None:
+        self.collate = collate
+        self.runs = OverSeeds(
+            lambda seed: never_stops.outcome(collate, pad=PAD_IS_END, seed=seed), SEEDS
+        )
+
+    def batch(self, rows: tuple) -> dict:
+        return self.collate([{k: list(v) for k, v in row.items()} for row in rows], PAD)
+
+
+def is_a_batch(collate) -> str | None:
+    for rows in ROWS:
+        batch = _Tried(collate).batch(rows)
+        if not hasattr(batch, "keys") or set(batch.keys()) != set(KEYS):
+            keys = sorted(batch.keys()) if hasattr(batch, "keys") else type(batch).__name__
+            return f"it gives {keys}, where a dict of {', '.join(KEYS)} is asked"
+        width = max(len(row["input_ids"]) for row in rows)
+        for key in KEYS:
+            value = batch[key]
+            if not isinstance(value, torch.Tensor) or value.shape != (len(rows), width):
+                shape = tuple(value.shape) if hasattr(value, "shape") else type(value).__name__
+                asked = f"a tensor of shape {(len(rows), width)} is asked"
+                return f"for {len(rows)} rows of up to {width} tokens {key} is {shape}; {asked}"
+        if batch["input_ids"].dtype != torch.long or batch["labels"].dtype != torch.long:
+            return "input_ids and labels are token ids: torch.long is asked"
+    return None
+
+
+def _first_differing(batch: dict, key: str, want: list[list[int]]) -> str | None:
+    got = batch[key].long().tolist()
+    for number, (mine, right) in enumerate(zip(got, want, strict=True)):
+        if mine != right:
+            return f"with pad {PAD}, {key} of row {number} is {mine}, it should be {right}"
+    return None
+
+
+def _filled(rows: tuple, key: str, padding: int) -> list[list[int]]:
+    width = max(len(row["input_ids"]) for row in rows)
+    values = [row.get(key, [1] * len(row["input_ids"])) for row in rows]
+    return [list(v) + [padding] * (width - len(v)) for v in values]
+
+
+def keeps_the_ids(tried: _Tried) -> str | None:
+    looks = (
+        _first_differing(tried.batch(r), "input_ids", _filled(r, "input_ids", PAD)) for r in ROWS
+    )
+    return next(filter(None, looks), None)
+
+
+def masks_padding_alone(tried: _Tried) -> str | None:
+    looks = (_first_differing(tried.batch(r), "attention_mask", _filled(r, "-", 0)) for r in ROWS)
+    return next(filter(None, looks), None)
+
+
+def learns_no_padding(tried: _Tried) -> str | None:
+    for rows in ROWS:
+        labels = tried.batch(rows)["labels"].tolist()
+        for number, row in enumerate(rows):
+            behind = labels[number][len(row["input_ids"]) :]
+            if any(label != -100 for label in behind):
+                return f"with pad {PAD}, the padding of row {number} has the labels {behind}"
+    return None
+
+
+def keeps_the_labels(tried: _Tried) -> str | None:
+    looks = (_first_differing(tried.batch(r), "labels", _filled(r, "labels", -100)) for r in ROWS)
+    return next(filter(None, looks), None)
+
+
+@over_seeds
+def _ends_and_is_right(run: Outcome) -> str | None:
+    did = run.behaviour
+    if did.stops >= 0.95 and did.right >= 0.9:
+        return None
+    seen = f"{did.stops:.0%} of the held-out replies stop and {did.right:.0%} are right"
+    return f"{seen}; 95 % and 90 % are due"
+
+
+def stops_and_is_right(tried: _Tried) -> str | None:
+    before = (keeps_the_ids, masks_padding_alone, learns_no_padding, keeps_the_labels)
+    if any(look(tried) for look in before):
+        return "no run was trained with it, because the batch is not right yet"
+    return _ends_and_is_right(tried.runs)
+
+
+COLLATE = Exercise(
+    id="07.3",
+    name="COLLATE",
+    title="A collator that the pad token cannot fool",
+    minutes=6,
+    difficulty="a few lines",
+    points=4,
+    reads="collate",
+    expects=(Callable,),
+    hints=(
+        "What do you know of each row before any padding is added, that its ids cannot tell?",
+        "A row's length says where its padding begins. Then no id has to be compared.",
+        "Pad three lists for each row: the ids with `pad`, a list of ones with 0, the labels with "
+        "the number that cross_entropy ignores.",
+    ),
+    form=is_a_batch,
+    criteria=(
+        Criterion(
+            "Every token stays, and `pad` is added on the right.",
+            keeps_the_ids,
+            why="what is not in the row cannot be learnt",
+            next="lengthen each row's ids with `pad`",
+        ),
+        Criterion(
+            "The mask is 1 on the text, whatever its ids, and 0 on the padding.",
+            masks_padding_alone,
+            why="a hidden token in the text is one that the model answers without",
+            next="make the mask from the row's length",
+        ),
+        Criterion(
+            "No padding is learnt.",
+            learns_no_padding,
+            why="its labels would outnumber the reply's",
+            next="lengthen each row's labels with -100",
+        ),
+        Criterion(
+            "The labels of the text are those of the rows.",
+            keeps_the_labels,
+            why="the rows say what is learnt; a collator only makes them equally long",
+            next="copy each row's labels as they are, and compare none with `pad`",
+        ),
+        Criterion(
+            "Trained with pad == eos on three other seeds, replies stop and sums are right.",
+            stops_and_is_right,
+            why="this is what the reports are about; limits and stop strings only hide it",
+            next="collate rows of the run itself, and read the batch with inspect_batch",
+        ),
+    ),
+    right=(answers.by_lengths, answers.with_pad_sequence, answers.into_full_tensors),
+    wrong=(
+        Wrong(answers.two_tensors, caught_by=is_a_batch),
+        Wrong(answers.lists, caught_by=is_a_batch),
+        Wrong(answers.a_fixed_width, caught_by=is_a_batch),
+        Wrong(answers.floats, caught_by=is_a_batch),
+        Wrong(answers.padding_on_the_left, caught_by=keeps_the_ids),
+        Wrong(answers.zeros_for_padding, caught_by=keeps_the_ids),
+        Wrong(answers.mask_by_id, caught_by=masks_padding_alone),
+        Wrong(answers.mask_of_ones, caught_by=masks_padding_alone),
+        Wrong(answers.padding_learnt, caught_by=learns_no_padding),
+        Wrong(answers.labels_by_id, caught_by=keeps_the_labels),
+        Wrong(answers.first_end_only, caught_by=keeps_the_labels),
+        Wrong(answers.moved_by_hand, caught_by=keeps_the_labels),
+        Wrong(answers.ids_as_labels, caught_by=keeps_the_labels),
+        Wrong(answers.ends_of_the_user_too, caught_by=keeps_the_labels),
+        Wrong(answers.cut_at_fourteen, caught_by=stops_and_is_right),
+        Wrong(answers.by_id_in_large_batches, caught_by=stops_and_is_right),
+    ),
+    run=_Tried,
+    time_limit_s=120.0,
+)

@@ -1,0 +1,126 @@
+"""Answers to exercise 07.3, right and wrong."""
+
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+KEYS = ("input_ids", "labels")
+
+
+def by_lengths(rows, pad):
+    width = max(len(row["input_ids"]) for row in rows)
+    batch = {"input_ids": [], "attention_mask": [], "labels": []}
+    for row in rows:
+        more = width - len(row["input_ids"])
+        batch["input_ids"].append(row["input_ids"] + [pad] * more)
+        batch["attention_mask"].append([1] * len(row["input_ids"]) + [0] * more)
+        batch["labels"].append(row["labels"] + [-100] * more)
+    return {key: torch.tensor(value) for key, value in batch.items()}
+
+
+def with_pad_sequence(rows, pad):
+    ids = [torch.tensor(row["input_ids"]) for row in rows]
+    labels = [torch.tensor(row["labels"]) for row in rows]
+    ones = [torch.ones_like(row) for row in ids]
+    return {
+        "input_ids": pad_sequence(ids, batch_first=True, padding_value=pad),
+        "attention_mask": pad_sequence(ones, batch_first=True),
+        "labels": pad_sequence(labels, batch_first=True, padding_value=-100),
+    }
+
+
+def into_full_tensors(rows, pad):
+    lengths = torch.tensor([len(row["input_ids"]) for row in rows])
+    shape = (len(rows), int(lengths.max()))
+    ids, labels = torch.full(shape, pad), torch.full(shape, -100)
+    for number, row in enumerate(rows):
+        ids[number, : len(row["input_ids"])] = torch.tensor(row["input_ids"])
+        labels[number, : len(row["labels"])] = torch.tensor(row["labels"])
+    mask = torch.arange(shape[1])[None] < lengths[:, None]
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+
+
+def two_tensors(rows, pad):
+    batch = by_lengths(rows, pad)
+    return batch["input_ids"], batch["labels"]
+
+
+def lists(rows, pad):
+    return {key: value.tolist() for key, value in by_lengths(rows, pad).items()}
+
+
+def a_fixed_width(rows, pad):
+    batch, more = by_lengths(rows, pad), (0, 32)
+    fill = {"input_ids": pad, "attention_mask": 0, "labels": -100}
+    return {k: torch.nn.functional.pad(v, more, value=fill[k]) for k, v in batch.items()}
+
+
+def floats(rows, pad):
+    return {key: value.float() for key, value in by_lengths(rows, pad).items()}
+
+
+def padding_on_the_left(rows, pad):
+    batch = by_lengths(rows, pad)
+    gaps = (batch["attention_mask"] == 0).sum(-1).tolist()
+    return {
+        key: torch.stack([row.roll(gap) for row, gap in zip(value, gaps, strict=True)])
+        for key, value in batch.items()
+    }
+
+
+def zeros_for_padding(rows, pad):
+    return by_lengths(rows, 0)
+
+
+def mask_by_id(rows, pad):
+    batch = by_lengths(rows, pad)
+    return batch | {"attention_mask": (batch["input_ids"] != pad).long()}
+
+
+def mask_of_ones(rows, pad):
+    batch = by_lengths(rows, pad)
+    return batch | {"attention_mask": torch.ones_like(batch["input_ids"])}
+
+
+def padding_learnt(rows, pad):
+    batch = by_lengths(rows, pad)
+    padding = batch["attention_mask"] == 0
+    return batch | {"labels": batch["labels"].masked_fill(padding, pad)}
+
+
+def labels_by_id(rows, pad):
+    batch = by_lengths(rows, pad)
+    return batch | {"labels": batch["labels"].masked_fill(batch["labels"] == pad, -100)}
+
+
+def first_end_only(rows, pad):
+    """The first pad id of a row is kept, which is the user's end; the reply's goes."""
+    batch = by_lengths(rows, pad)
+    later = (batch["input_ids"] == pad).long().cumsum(-1) > 1
+    return batch | {"labels": batch["labels"].masked_fill(later, -100)}
+
+
+def moved_by_hand(rows, pad):
+    batch = by_lengths(rows, pad)
+    end = torch.full((len(rows), 1), -100)
+    return batch | {"labels": torch.cat([batch["labels"][:, 1:], end], dim=-1)}
+
+
+def ids_as_labels(rows, pad):
+    batch = by_lengths(rows, pad)
+    labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+    return batch | {"labels": labels}
+
+
+def ends_of_the_user_too(rows, pad):
+    batch = by_lengths(rows, pad)
+    is_end = (batch["input_ids"] == pad) & (batch["attention_mask"] == 1)
+    return batch | {"labels": torch.where(is_end, pad, batch["labels"])}
+
+
+def cut_at_fourteen(rows, pad):
+    """Rows are cut, as a short max_length does it; the check's small rows fit."""
+    return by_lengths([{k: v[:14] for k, v in row.items() if k in KEYS} for row in rows], pad)
+
+
+def by_id_in_large_batches(rows, pad):
+    return labels_by_id(rows, pad) if len(rows) > 4 else by_lengths(rows, pad)

@@ -1,0 +1,181 @@
+"""Exercise 07.2: how many replies of a batch have their end in the loss."""
+
+from collections.abc import Callable
+
+import torch
+
+from course_utils.exercises.compare import number_differs
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_07 import ends_answers as answers
+from course_utils.reproductions import batches
+
+START, END = 318, 319
+KEYS = ("input_ids", "attention_mask", "labels")
+
+
+def shared(batch: dict, start: int, end: int) -> float:
+    """The right share, row by row, token by token."""
+    good, columns = 0, (batch[k].tolist() for k in KEYS)
+    for ids, mask, labels in zip(*columns, strict=True):
+        last = max(at for at, token in enumerate(ids) if token == start and mask[at])
+        good += any(
+            ids[at] == end and mask[at] and labels[at] == end for at in range(last, len(ids))
+        )
+    return good / len(batch["input_ids"])
+
+
+def _made(make: Callable, seed: int) -> dict:
+    return make(seed)[0]
+
+
+def _half(seed: int) -> dict:
+    """Every other row has lost the label of its end."""
+    batch = _made(batches.replies_learnt, seed)
+    batch["labels"][::2] = batch["labels"][::2].masked_fill(batch["labels"][::2] == END, -100)
+    return batch
+
+
+def _left(batch: dict) -> dict:
+    """The same rows with their padding on the left."""
+    gaps = (batch["attention_mask"] == 0).sum(-1).tolist()
+    return {
+        k: torch.stack([r.roll(g) for r, g in zip(v, gaps, strict=True)]) for k, v in batch.items()
+    }
+
+
+def _renamed(batch: dict) -> dict:
+    """The same batch with other ids for what begins and what ends a message."""
+    swap = {START: 7, END: 9}
+    return {k: v.clone().apply_(lambda i: swap.get(i, i)) for k, v in batch.items()}
+
+
+def _agrees(given: str, batch: dict, start: int = START, end: int = END):
+    want = shared(batch, start, end)
+    return lambda answer: number_differs(
+        answer({k: v.clone() for k, v in batch.items()}, start, end), want, rtol=1e-4, given=given
+    )
+
+
+def _first_of(*looks: Callable) -> Callable:
+    return lambda answer: next(filter(None, (look(answer) for look in looks)), None)
+
+
+def gives_a_number(share) -> str | None:
+    got = share(_made(batches.replies_learnt, 0), START, END)
+    size = getattr(got, "numel", lambda: 1)()
+    if isinstance(got, (bool, str, list, tuple, dict)) or got is None or size != 1:
+        return f"it gives {got!r}, where one number from 0 to 1 is asked"
+    return None
+
+
+def counts_labelled_ends(share) -> str | None:
+    return _first_of(
+        _agrees("a batch that learns every end", _made(batches.replies_learnt, 1)),
+        _agrees("a batch whose labels were made by id", _made(batches.labels_by_id, 1)),
+        _agrees("a batch in which every other end is learnt", _half(2)),
+        _agrees("one row alone", {k: v[1:2] for k, v in _half(2).items()}),
+    )(share)
+
+
+def leaves_out_the_users_ends(share) -> str | None:
+    whole = _made(batches.whole_chats, 3)
+    mixed = whole | {"labels": _unlearnt_last_ends(whole, rows=3)}
+    return _first_of(
+        _agrees("whole chats in the loss, with the users' ends", whole),
+        _agrees("whole chats in which one reply of four keeps its end", mixed),
+    )(share)
+
+
+def _unlearnt_last_ends(batch: dict, *, rows: int) -> torch.Tensor:
+    """The labels, without the reply's end in the first `rows` rows; the user's stays."""
+    is_end = batch["input_ids"] == END
+    is_last = is_end & (is_end.flip(-1).cumsum(-1).flip(-1) == 1)
+    is_last[rows:] = False
+    return batch["labels"].masked_fill(is_last, -100)
+
+
+def counts_rows_without_an_end(share) -> str | None:
+    return _first_of(
+        _agrees("rows of which some were cut before their end", _made(batches.cut_off, 0)),
+        _agrees("replies that nobody gave an end", _made(batches.never_appended, 2)),
+    )(share)
+
+
+def works_elsewhere(share) -> str | None:
+    half, learnt = _half(4), _made(batches.labels_by_id, 5)
+    pads_end = _made(batches.replies_learnt, 5)
+    hidden = pads_end["attention_mask"] == 0
+    padded = {k: v.masked_fill(hidden, END) for k, v in pads_end.items() if k != "attention_mask"}
+    padded |= {"attention_mask": pads_end["attention_mask"]}
+    padded["labels"] = torch.where(hidden, END, learnt["labels"])
+    return _first_of(
+        _agrees("a batch padded on the left", _left(half)),
+        _agrees("a batch whose start is id 7 and whose end is id 9", _renamed(half), 7, 9),
+        _agrees("a batch whose padding is the end, and has labels", padded),
+    )(share)
+
+
+ENDS = Exercise(
+    id="07.2",
+    name="ENDS",
+    title="The share of replies whose end is learnt",
+    minutes=6,
+    difficulty="a few lines",
+    points=3,
+    reads="share_of_ends",
+    expects=(Callable,),
+    hints=(
+        "In each row, where does the last message begin? Everything before is not asked about.",
+        "Behind the last `start` that is attended to, is there an `end` that is attended to and "
+        "whose label is the end, and not -100?",
+        "Row by row: find the last place of `start`, look at ids, mask and labels from there on; "
+        "the mean over the rows is the share.",
+    ),
+    form=gives_a_number,
+    criteria=(
+        Criterion(
+            "It counts the ends that have a label.",
+            counts_labelled_ends,
+            why="an end that is only read teaches nothing",
+            next="compare labels, not input_ids, with the end",
+        ),
+        Criterion(
+            "The users' ends do not count.",
+            leaves_out_the_users_ends,
+            why="half of all ends in a chat close a question",
+            next="look only behind the last start of each row",
+        ),
+        Criterion(
+            "A row without an end counts as one that does not learn it.",
+            counts_rows_without_an_end,
+            why="a reply that was cut off is the same fault for the model",
+            next="divide by the number of rows, not by that of the ends",
+        ),
+        Criterion(
+            "It is right for padding on either side, other ids, and padding that is the end.",
+            works_elsewhere,
+            why="you will call it on your own batches",
+            next="use the arguments, and the attention mask for what is padding",
+        ),
+    ),
+    right=(
+        answers.by_rows,
+        answers.by_cumulative_sums,
+        answers.by_lists,
+    ),
+    wrong=(
+        Wrong(answers.a_list_of_rows, caught_by=gives_a_number),
+        Wrong(answers.per_row, caught_by=gives_a_number),
+        Wrong(answers.ends_among_ids, caught_by=counts_labelled_ends),
+        Wrong(answers.any_label, caught_by=counts_labelled_ends),
+        Wrong(answers.a_count, caught_by=counts_labelled_ends),
+        Wrong(answers.share_of_labels, caught_by=counts_labelled_ends),
+        Wrong(answers.last_column, caught_by=counts_labelled_ends),
+        Wrong(answers.any_labelled_end, caught_by=leaves_out_the_users_ends),
+        Wrong(answers.of_all_ends, caught_by=counts_labelled_ends),
+        Wrong(answers.of_the_rows_that_have_one, caught_by=counts_rows_without_an_end),
+        Wrong(answers.fixed_ids, caught_by=works_elsewhere),
+        Wrong(answers.without_the_mask, caught_by=works_elsewhere),
+        Wrong(answers.last_attended_by_count, caught_by=works_elsewhere),
+    ),
+)

@@ -1,0 +1,159 @@
+"""Exercise 07.6: rows in one sequence that do not see each other."""
+
+from collections.abc import Callable
+from functools import cache
+
+import torch
+
+from course_utils import zoo
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_07 import pack_answers as answers
+from course_utils.reproductions.batches import prompt_and_reply, sums
+
+SEEDS = (0, 3)
+
+
+@cache
+def _model():
+    return zoo.load_policy("tiny", device="cpu").eval()
+
+
+@cache
+def _cases() -> dict[str, list[dict]]:
+    """Rows whose replies alone are learnt, whole chats, and one row alone."""
+    tokenizer, cases = zoo.load_tokenizer("tiny"), {}
+    for seed in SEEDS:
+        rows = [prompt_and_reply(chat, tokenizer) for chat in sums(seed)]
+        replies = [{"input_ids": a + s, "labels": [-100] * len(a) + s} for a, s in rows]
+        cases[f"four rows (seed {seed})"] = replies
+        whole = [{"input_ids": r["input_ids"], "labels": list(r["input_ids"])} for r in replies]
+        cases[f"four whole chats (seed {seed})"] = whole
+    return cases | {"one row": replies[:1]}
+
+
+@cache
+def _alone(case: str) -> tuple[torch.Tensor, float]:
+    """What the rows give one at a time: their logits, and the mean loss over all labels."""
+    logits, losses, count = [], 0.0, 0
+    with torch.no_grad():
+        for row in _cases()[case]:
+            ids, labels = (torch.tensor([row[k]]) for k in ("input_ids", "labels"))
+            out = _model()(input_ids=ids, labels=labels)
+            n = int((labels[:, 1:] != -100).sum())
+            logits.append(out.logits[0])
+            losses, count = losses + out.loss.item() * n, count + n
+    return torch.cat(logits), losses / count
+
+
+def _packed(pack: Callable, case: str) -> dict:
+    return pack([{k: list(v) for k, v in row.items()} for row in _cases()[case]])
+
+
+def _over_cases(look: Callable) -> Callable:
+    def over_all(pack) -> str | None:
+        for case in _cases():
+            if seen := look(_packed(pack, case), case):
+                return f"for {case} {seen}"
+        return None
+
+    over_all.__name__ = look.__name__
+    return over_all
+
+
+@_over_cases
+def is_one_sequence(batch, case: str) -> str | None:
+    ids = [token for row in _cases()[case] for token in row["input_ids"]]
+    if not isinstance(batch, dict):
+        return f"it gives a {type(batch).__name__}, where a dict of tensors is asked"
+    missing = {"input_ids", "labels"} - set(batch)
+    if missing:
+        return f"{sorted(missing)[0]} is missing"
+    for key in ("input_ids", "labels"):
+        shape = tuple(getattr(batch[key], "shape", ()))
+        if shape != (1, len(ids)):
+            return f"{key} has shape {shape}; one row of all {len(ids)} tokens is asked"
+    unknown = set(batch) - {"input_ids", "labels", "position_ids", "attention_mask"}
+    return f"the model takes no {sorted(unknown)[0]!r} here" if unknown else None
+
+
+@_over_cases
+def keeps_the_order(batch, case: str) -> str | None:
+    ids = [token for row in _cases()[case] for token in row["input_ids"]]
+    return None if batch["input_ids"][0].tolist() == ids else "the ids are not the rows' in order"
+
+
+def _run(batch: dict):
+    with torch.no_grad():
+        return _model()(**batch, use_cache=False)
+
+
+@_over_cases
+def sees_one_document(batch, case: str) -> str | None:
+    try:
+        logits = _run({k: v for k, v in batch.items() if k != "labels"}).logits[0]
+    except (RuntimeError, ValueError, IndexError, TypeError) as error:
+        return f"the model raises {str(error).splitlines()[0]}"
+    apart = (logits - _alone(case)[0]).abs().max().item()
+    return None if apart < 1e-3 else f"logits are up to {apart:.2g} away from those of rows alone"
+
+
+@_over_cases
+def has_the_same_loss(batch, case: str) -> str | None:
+    got, want = _run(batch).loss.item(), _alone(case)[1]
+    close = abs(got - want) <= 1e-3 * max(want, 1e-2)
+    return None if close else f"the loss is {got:.4f}, and {want:.4f} over the rows alone"
+
+
+PACK = Exercise(
+    id="07.6",
+    name="PACK",
+    title="Packed rows that do not see each other",
+    minutes=6,
+    difficulty="a few lines",
+    points=3,
+    reads="pack",
+    expects=(Callable,),
+    hints=(
+        "How would the first token of the second row know that it is the first?",
+        "Its position is 0 again. Then ask what label the first token of each row may have.",
+        "Join ids and labels; positions are range(len(ids)) for each row; the first label of each "
+        "row is of no use to it. What does a mask of ones tell the model, beyond that?",
+    ),
+    form=is_one_sequence,
+    criteria=(
+        Criterion(
+            "It holds every token, row after row.",
+            keeps_the_order,
+            why="what is left out or moved is another text",
+            next="join the rows' ids",
+        ),
+        Criterion(
+            "Every token gets the logits that it gets alone.",
+            sees_one_document,
+            why="a row that sees the one before is answered with a foreign question in mind",
+            next="try position ids that start again, with and without a mask",
+        ),
+        Criterion(
+            "The loss is that of the rows alone.",
+            has_the_same_loss,
+            why="the last token of a row is asked for the first of the next, if that has a label",
+            next="look at the labels where a row begins",
+        ),
+    ),
+    right=(answers.with_positions, answers.with_tensors, answers.with_a_block_mask),
+    wrong=(
+        Wrong(answers.a_padded_batch, caught_by=is_one_sequence),
+        Wrong(answers.lists, caught_by=is_one_sequence),
+        Wrong(answers.without_labels, caught_by=is_one_sequence),
+        Wrong(answers.with_lengths, caught_by=is_one_sequence),
+        Wrong(answers.the_other_way_round, caught_by=keeps_the_order),
+        Wrong(answers.nothing_but_ids, caught_by=sees_one_document),
+        Wrong(answers.positions_run_on, caught_by=sees_one_document),
+        Wrong(answers.with_a_mask_of_ones, caught_by=sees_one_document),
+        Wrong(answers.mask_with_row_numbers, caught_by=sees_one_document),
+        Wrong(answers.positions_from_one, caught_by=sees_one_document),
+        Wrong(answers.labels_across, caught_by=has_the_same_loss),
+        Wrong(answers.labels_moved, caught_by=has_the_same_loss),
+        Wrong(answers.everything_learnt, caught_by=has_the_same_loss),
+    ),
+)

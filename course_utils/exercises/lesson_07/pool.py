@@ -1,0 +1,117 @@
+"""Exercise 07.7: the score of a row, whatever stands beside it in the batch."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_07 import pool_answers as answers
+from course_utils.exercises.probes import agrees, gradients_agree, has_form
+
+SHAPES = ((3, 7), (1, 4), (5, 2), (4, 9))
+DTYPES = (torch.float32, torch.float64, torch.bfloat16)
+
+
+def last_of_each(scores_BT: Tensor, mask_BT: Tensor) -> Tensor:
+    """The oracle: a plain loop over rows."""
+    rows = zip(scores_BT, mask_BT, strict=True)
+    return torch.stack([scores[mask.nonzero().max()] for scores, mask in rows])
+
+
+def _drawn(generator: torch.Generator, shape: tuple[int, ...], dtype, *, side: str) -> tuple:
+    scores = torch.randn(shape, generator=generator).to(dtype)
+    lengths = torch.randint(1, shape[1] + 1, shape[:1], generator=generator)
+    lengths[0] = shape[1]  # the longest row has no padding
+    mask = torch.arange(shape[1])[None] < lengths[:, None]
+    return scores, (mask.flip(-1) if side == "left" else mask).long()
+
+
+def right_padded(generator, shape, dtype) -> tuple:
+    return _drawn(generator, shape, dtype, side="right")
+
+
+def left_padded(generator, shape, dtype) -> tuple:
+    return _drawn(generator, shape, dtype, side="left")
+
+
+def one_score_a_row(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape[:1]
+
+
+PROBE = {"shapes": SHAPES, "dtypes": DTYPES}
+is_one_score_a_row = has_form(right_padded, **PROBE, result_shape=one_score_a_row)
+
+
+def on_the_right(pool) -> str | None:
+    seen = agrees(last_of_each, right_padded, **PROBE)(pool)
+    return f"padded on the right, {seen}" if seen else None
+
+
+def on_the_left(pool) -> str | None:
+    seen = agrees(last_of_each, left_padded, **PROBE)(pool)
+    return f"padded on the left, {seen}" if seen else None
+
+
+def trains_that_token(pool) -> str | None:
+    return gradients_agree(last_of_each, left_padded, **PROBE)(pool)
+
+
+POOL = Exercise(
+    id="07.7",
+    name="POOL",
+    title="A score that does not depend on the batch",
+    minutes=5,
+    difficulty="a few lines",
+    points=3,
+    reads="pool",
+    expects=(Callable,),
+    hints=(
+        "Which token of a row has seen all of it, and how does the mask name its place?",
+        "Its place is the largest position whose mask is 1. How do you get the largest of some?",
+        "positions = torch.arange(T); multiply by the mask, and take the largest in each row. Then "
+        "pick one score a row with two index tensors.",
+    ),
+    form=is_one_score_a_row,
+    criteria=(
+        Criterion(
+            "Padded on the right, it is the score of the last token of the text.",
+            on_the_right,
+            why="reward trainers pad on the right; a score of padding is one of nothing",
+            next="find the place from the mask, row by row",
+        ),
+        Criterion(
+            "Padded on the left, it is the same token.",
+            on_the_left,
+            why="servers often pad on the left; counting tokens then points too early",
+            next="look for the largest place whose mask is 1, not for their number",
+        ),
+        Criterion(
+            "The gradient comes back to that token alone.",
+            trains_that_token,
+            why="a score without a graph, or a mean over tokens, trains something else",
+            next="index the tensor; no .item(), no detach",
+        ),
+    ),
+    right=(
+        answers.by_largest_place,
+        answers.by_flipping,
+        answers.by_gather,
+        answers.by_rows,
+        answers.before_the_padding,
+    ),
+    wrong=(
+        Wrong(answers.one_number, caught_by=is_one_score_a_row),
+        Wrong(answers.keeps_an_axis, caught_by=is_one_score_a_row),
+        Wrong(answers.a_list, caught_by=is_one_score_a_row),
+        Wrong(answers.last_column, caught_by=on_the_right),
+        Wrong(answers.first_column, caught_by=on_the_right),
+        Wrong(answers.mean_of_the_text, caught_by=on_the_right),
+        Wrong(answers.largest_score, caught_by=on_the_right),
+        Wrong(answers.first_padding_less_one_too_many, caught_by=on_the_right),
+        Wrong(answers.count_less_one, caught_by=on_the_left),
+        Wrong(answers.count_less_one_clamped, caught_by=on_the_left),
+        Wrong(answers.detached, caught_by=trains_that_token),
+        Wrong(answers.from_numbers, caught_by=trains_that_token),
+    ),
+)

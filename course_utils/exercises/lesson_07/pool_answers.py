@@ -1,0 +1,78 @@
+"""Answers to exercise 07.7, right and wrong."""
+
+import torch
+
+
+def by_largest_place(scores, mask):
+    places = torch.arange(mask.shape[1]) * mask
+    return scores[torch.arange(len(mask)), places.argmax(-1)]
+
+
+def by_flipping(scores, mask):
+    last = mask.shape[1] - 1 - mask.flip(-1).long().argmax(-1)
+    return scores.gather(-1, last[:, None]).squeeze(-1)
+
+
+def by_gather(scores, mask):
+    last = mask.long().cumsum(-1).argmax(-1, keepdim=True)
+    return scores.gather(1, last)[:, 0]
+
+
+def by_rows(scores, mask):
+    return torch.stack([row[seen.bool()][-1] for row, seen in zip(scores, mask, strict=True)])
+
+
+def one_number(scores, mask):
+    return by_rows(scores, mask).mean()
+
+
+def keeps_an_axis(scores, mask):
+    return by_rows(scores, mask)[:, None]
+
+
+def a_list(scores, mask):
+    return by_rows(scores, mask).tolist()
+
+
+def last_column(scores, mask):
+    return scores[:, -1]
+
+
+def first_column(scores, mask):
+    return scores[:, 0]
+
+
+def mean_of_the_text(scores, mask):
+    return ((scores * mask).sum(-1) / mask.sum(-1)).to(scores.dtype)
+
+
+def largest_score(scores, mask):
+    return scores.masked_fill(mask == 0, -1e4).max(-1).values
+
+
+def first_padding_less_one_too_many(scores, mask):
+    last = ((mask == 0).int().argmax(-1) - 2) % mask.shape[1]
+    return scores[torch.arange(len(mask)), last]
+
+
+def count_less_one(scores, mask):
+    return scores[torch.arange(len(mask)), mask.sum(-1) - 1]
+
+
+def before_the_padding(scores, mask):
+    """Padded on the left the first padding is at 0, and one before it is the last token."""
+    last = ((mask == 0).int().argmax(-1) - 1) % mask.shape[1]
+    return scores[torch.arange(len(mask)), last]
+
+
+def count_less_one_clamped(scores, mask):
+    last = (mask.cumsum(-1).max(-1).values - 1).clamp(min=0)
+    return scores.gather(-1, last[:, None])[:, 0]
+
+
+def detached(scores, mask):
+    return by_rows(scores, mask).detach()
+
+
+def from_numbers(scores, mask):
+    return torch.tensor(by_rows(scores, mask).tolist(), dtype=scores.dtype)

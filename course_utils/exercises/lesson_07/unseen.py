@@ -1,0 +1,240 @@
+"""Exercise 07.8: a script the lesson has not shown; three variants, one fault each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_07 import unseen_answers as answers
+from course_utils.exercises.settings import OverSeeds, over_seeds
+from course_utils.reproductions import unseen_07
+from course_utils.reproductions.unseen_07 import CAUSES, Run, Ticket
+
+SEEDS = (0, 1, 2)
+KEYS = ("place", "cause", "fix")
+ANOTHER_PART = "your function takes the place of another part, so no run was trained with it"
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """One broken script with its diagnosis."""
+
+    ticket: Ticket
+    place: str
+    cause: str
+    is_otherwise_the_same: Callable[[Callable], str | None]
+
+
+class _Tried:
+    """A diagnosis with its mend, and the runs trained with it."""
+
+    def __init__(self, unseen: dict, variant: _Variant) -> None:
+        self.answer, self.variant = unseen, variant
+        self.letter = str(unseen["cause"]).strip().lower()
+        self.runs = OverSeeds(
+            lambda seed: variant.ticket.fresh(seed, **{variant.place: unseen["fix"]}).train(), SEEDS
+        )
+
+
+def _form(variant: _Variant, unseen: dict) -> str | None:
+    places = tuple(variant.ticket.parts)
+    if set(unseen) != set(KEYS):
+        return f"the keys are {sorted(map(str, unseen))}, and {', '.join(KEYS)} are asked"
+    if unseen["place"] not in places:
+        return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
+    if str(unseen["cause"]).strip().lower() not in CAUSES:
+        return f"cause is a letter from a to {max(CAUSES)}; given is {unseen['cause']!r}"
+    if not callable(unseen["fix"]):
+        return f"fix is a function that takes the part's place; given is {unseen['fix']!r}"
+    return None
+
+
+def names_the_place(tried: _Tried) -> str | None:
+    if tried.answer["place"] == tried.variant.place:
+        return None
+    return f"your place is {tried.answer['place']}, and that part does what it should"
+
+
+def names_the_cause(tried: _Tried) -> str | None:
+    if tried.letter == tried.variant.cause:
+        return None
+    return f"your cause is {tried.letter}) {CAUSES[tried.letter]}; this run does not show it"
+
+
+@over_seeds
+def ends_and_is_right(run: Run) -> str | None:
+    last = run.log[-1]
+    if last["ends"] >= 0.95 and last["right"] >= 0.9:
+        return None
+    return f"{last['ends']:.0%} of the replies end and {last['right']:.0%} are right"
+
+
+def run_gets_better(tried: _Tried) -> str | None:
+    if tried.answer["place"] != tried.variant.place:
+        return ANOTHER_PART
+    return ends_and_is_right(tried.runs)
+
+
+def nothing_else_changes(tried: _Tried) -> str | None:
+    if tried.answer["place"] != tried.variant.place:
+        return ANOTHER_PART
+    return tried.variant.is_otherwise_the_same(tried.answer["fix"])
+
+
+# --- what a mend must leave as it was ---------------------------------------------------------
+
+QUESTIONS = (("1+2=", "3"), ("17+25=", "42"), ("99+98=", "197"), ("50+60+70=", "180"))
+
+
+@cache
+def _start() -> Run:
+    return unseen_07.Ticket("", unseen_07.HEALTHY).fresh(SEEDS[0])
+
+
+def same_rows(encode: Callable) -> str | None:
+    """Prompt, whole reply and end; labels for the reply alone."""
+    tokenizer = _start().tokenizer
+    for question, reply in QUESTIONS:
+        got = encode(question, reply, tokenizer)
+        want = unseen_07.encode(question, reply, tokenizer)
+        for key, right in want.items():
+            mine = list(got[key]) if isinstance(got, dict) and key in got else None
+            if mine != right:
+                return f"for {question}{reply} {key} is {mine}, it should be {right}"
+    return None
+
+
+def same_replies(answer: Callable) -> str | None:
+    """Of a model that never stops, too: its replies run to the limit, whatever that is."""
+    run, pad = _start(), _start().tokenizer.pad_token_id
+    for limit, asked in ((5, ["1+2="]), (9, ["7+8=", "99+98=", "50+60+70="])):
+        want = unseen_07.Ticket("", unseen_07.HEALTHY).fresh(SEEDS[0]).ask(asked, limit)
+        with_fix = unseen_07.Ticket("", unseen_07.HEALTHY | {"answer": answer}).fresh(SEEDS[0])
+        for mine, right, question in zip(with_fix.ask(asked, limit), want, asked, strict=True):
+            mine = unseen_07.without_padding(list(mine), pad)
+            if mine != unseen_07.without_padding(right, pad):
+                said = [run.tokenizer.decode(ids) for ids in (mine, right)]
+                return f"an untrained model's reply to {question} is {said[0]!r}, not {said[1]!r}"
+    return None
+
+
+def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, other_part) -> Exercise:
+    """The exercise on one variant; what it lists are mends, put into whole answers here."""
+    diagnosis = {"place": variant.place, "cause": variant.cause}
+    tempting = [letter for letter in CAUSES if letter != variant.cause][:3]
+
+    def fits_the_ticket(unseen: dict) -> str | None:
+        return _form(variant, unseen)
+
+    good = diagnosis | {"fix": right[0]}
+    broken = diagnosis | {"fix": variant.ticket.parts[variant.place]}
+    wrong = [
+        Wrong({}, caught_by=fits_the_ticket),
+        Wrong(good | {"place": "the tokenizer"}, caught_by=fits_the_ticket),
+        Wrong(good | {"cause": "z"}, caught_by=fits_the_ticket),
+        Wrong(good | {"fix": "append the end"}, caught_by=fits_the_ticket),
+        Wrong(good | other_part, caught_by=names_the_place),
+        *(Wrong(broken | {"cause": letter}, caught_by=names_the_cause) for letter in tempting),
+        Wrong(broken, caught_by=run_gets_better),
+        *(Wrong(diagnosis | {"fix": fix}, caught_by=look) for fix, look in wrong_fixes),
+    ]
+    return Exercise(
+        id="07.8",
+        name="UNSEEN",
+        title=title,
+        minutes=10,
+        difficulty="a place, a letter, a few lines",
+        points=5,
+        reads="unseen",
+        expects=(dict,),
+        hints=(
+            "Is the end in the rows, and is it learnt? If all is well there, what is different "
+            "between the rows and what the model is given at serving?",
+            "Read run.batch and run.served with inspect_batch, and the raw replies of "
+            "run.behaviour(): do they hold the end, and what comes behind it?",
+            "Take the part that makes what you found. Change the one line of it that your letter "
+            "describes, and keep what its comment promises.",
+        ),
+        form=fits_the_ticket,
+        criteria=(
+            Criterion(
+                "The place is the part that is at fault.",
+                names_the_place,
+                why="a mend elsewhere hides the fault, or does nothing",
+                next="read run.batch and run.served: which of the two is not as it should be?",
+            ),
+            Criterion(
+                "The cause is named.",
+                names_the_cause,
+                why="each cause has a mend of its own",
+                next="look for the end token in the batch, then in the raw replies",
+            ),
+            Criterion(
+                "With your part, replies end and are right on three seeds.",
+                run_gets_better,
+                why="the loss was healthy before, so it proves nothing",
+                next="train a fresh run with your part, and read its replies",
+            ),
+            Criterion(
+                "Everything else of the run stays as it was.",
+                nothing_else_changes,
+                why="a lower limit or a cut reply looks mended, and is not",
+                next="keep what the part returns, for other questions and limits, too",
+            ),
+        ),
+        right=tuple(diagnosis | {"fix": fix} for fix in right),
+        wrong=tuple(wrong),
+        run=lambda unseen: _Tried(unseen, variant),
+        case=lambda: variant.ticket,
+        time_limit_s=120.0,
+    )
+
+
+ROOM = _exercise(
+    _Variant(unseen_07.no_room_for_the_end(), "encode", "c", same_rows),
+    "An unseen run: the first three digits are right",
+    right=(
+        answers.encodes_whole,
+        answers.encodes_with_more_room,
+        answers.encodes_by_the_template,
+    ),
+    wrong_fixes=(
+        (answers.encodes_unlearnt_end, run_gets_better),
+        (answers.encodes_end_for_the_last_digit, run_gets_better),
+        (answers.encodes_room_of_four, nothing_else_changes),
+    ),
+    other_part={"place": "answer", "fix": unseen_07.answer},
+)
+SERVER_ENDS = _exercise(
+    _Variant(unseen_07.stops_at_the_base_end(), "answer", "d", same_replies),
+    "An unseen run: the server of the base",
+    right=(
+        answers.answers_with_the_tokenizers_end,
+        answers.answers_with_both_ends,
+        answers.answers_with_a_config,
+    ),
+    wrong_fixes=(
+        (answers.answers_shortly, run_gets_better),
+        (answers.answers_with_padding_on_the_right, nothing_else_changes),
+        (answers.answers_four_tokens, nothing_else_changes),
+        (answers.answers_digits_only, nothing_else_changes),
+    ),
+    other_part={"place": "encode", "fix": unseen_07.encode},
+)
+SERVER_PROMPT = _exercise(
+    _Variant(unseen_07.one_line_end_short(), "answer", "f", same_replies),
+    "An unseen run: a server of our own",
+    right=(
+        answers.answers_with_the_tokenizers_end,
+        answers.answers_by_hand_with_its_line_end,
+        answers.answers_with_a_config,
+    ),
+    wrong_fixes=(
+        (answers.answers_with_a_system_message, run_gets_better),
+        (answers.answers_without_a_header, run_gets_better),
+        (answers.answers_with_padding_on_the_right, nothing_else_changes),
+        (answers.answers_four_tokens, nothing_else_changes),
+    ),
+    other_part={"place": "collate", "fix": unseen_07.collate},
+)
+UNSEEN = replace(ROOM, also=(SERVER_ENDS, SERVER_PROMPT))

@@ -1,0 +1,134 @@
+"""Mends for the three unseen scripts of lesson 07, right and wrong."""
+
+from transformers import GenerationConfig
+
+from course_utils.reproductions.unseen_07 import encode
+
+
+def _parts(question, answer, tokenizer) -> tuple[list[int], list[int]]:
+    row = encode(question, answer, tokenizer)
+    learnt = [label for label in row["labels"] if label != -100]
+    return row["input_ids"][: -len(learnt)], learnt
+
+
+def _row(prompt: list[int], reply: list[int], labels: list[int] | None = None) -> dict:
+    labels = reply if labels is None else labels
+    return {"input_ids": prompt + reply, "labels": [-100] * len(prompt) + labels}
+
+
+def encodes_whole(question, answer, tokenizer):
+    chat = [{"role": "user", "content": question}]
+    prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+    prompt = tokenizer(prompt)["input_ids"]
+    reply = tokenizer(answer + tokenizer.eos_token)["input_ids"]
+    return {"input_ids": prompt + reply, "labels": [-100] * len(prompt) + reply}
+
+
+def encodes_with_more_room(question, answer, tokenizer):
+    prompt, reply = _parts(question, answer, tokenizer)
+    return _row(prompt, reply[:32])
+
+
+def encodes_by_the_template(question, answer, tokenizer):
+    chat = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+    whole = tokenizer.apply_chat_template(chat, tokenize=False).removesuffix("\n")
+    asked = tokenizer.apply_chat_template(chat[:1], add_generation_prompt=True, tokenize=False)
+    ids, begins = tokenizer(whole)["input_ids"], len(tokenizer(asked)["input_ids"])
+    return {"input_ids": ids, "labels": [-100] * begins + ids[begins:]}
+
+
+def encodes_unlearnt_end(question, answer, tokenizer):
+    prompt, reply = _parts(question, answer, tokenizer)
+    return _row(prompt, reply, [*reply[:-1], -100])
+
+
+def encodes_end_for_the_last_digit(question, answer, tokenizer):
+    prompt, reply = _parts(question, answer, tokenizer)
+    return _row(prompt, [*reply[:2], tokenizer.eos_token_id])
+
+
+def encodes_room_of_four(question, answer, tokenizer):
+    """Enough for the sums of the data, and cut again as soon as a prompt is long."""
+    prompt, reply = _parts(question, answer, tokenizer)
+    return _row(prompt[:15], reply[:4])
+
+
+def _generate(model, tokenizer, asked, limit, side="left", **options):
+    batch = tokenizer(asked, padding=True, padding_side=side, return_tensors="pt")
+    ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    settings = {"max_new_tokens": limit, "do_sample": False} | ends | options
+    whole = model.generate(**batch, **settings)
+    return whole[:, batch["input_ids"].shape[1] :].tolist()
+
+
+def _asked(tokenizer, questions, **options):
+    chats = [[{"role": "user", "content": question}] for question in questions]
+    options = {"add_generation_prompt": True} | options
+    return tokenizer.apply_chat_template(chats, tokenize=False, **options)
+
+
+def answers_with_the_tokenizers_end(model, tokenizer, questions, limit):
+    chats = [[{"role": "user", "content": question}] for question in questions]
+    asked = tokenizer.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
+    batch = tokenizer(asked, padding=True, padding_side="left", return_tensors="pt")
+    ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    whole = model.generate(**batch, max_new_tokens=limit, do_sample=False, **ends)
+    return whole[:, batch["input_ids"].shape[1] :].tolist()
+
+
+def answers_with_both_ends(model, tokenizer, questions, limit):
+    both = [tokenizer.eos_token_id, tokenizer.pad_token_id]
+    return _generate(model, tokenizer, _asked(tokenizer, questions), limit, eos_token_id=both)
+
+
+def answers_with_a_config(model, tokenizer, questions, limit):
+    asked = _asked(tokenizer, questions)
+    batch = tokenizer(asked, padding=True, padding_side="left", return_tensors="pt")
+    config = GenerationConfig(
+        max_new_tokens=limit,
+        do_sample=False,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    whole = model.generate(**batch, generation_config=config)
+    return whole[:, batch["input_ids"].shape[1] :].tolist()
+
+
+def answers_by_hand_with_its_line_end(model, tokenizer, questions, limit):
+    asked = [f"<|im_start|>user\n{q}<|im_end|>\n<|im_start|>assistant\n" for q in questions]
+    return _generate(model, tokenizer, asked, limit)
+
+
+def answers_shortly(model, tokenizer, questions, limit):
+    of_the_base = tokenizer.convert_tokens_to_ids("<|endoftext|>")
+    asked = _asked(tokenizer, questions)
+    return _generate(model, tokenizer, asked, 3, eos_token_id=of_the_base)
+
+
+def answers_with_padding_on_the_right(model, tokenizer, questions, limit):
+    return _generate(model, tokenizer, _asked(tokenizer, questions), limit, side="right")
+
+
+def answers_four_tokens(model, tokenizer, questions, limit):
+    return _generate(model, tokenizer, _asked(tokenizer, questions), 4)
+
+
+def answers_digits_only(model, tokenizer, questions, limit):
+    """Cut by hand behind the digits, with an end put there."""
+    replies = _generate(model, tokenizer, _asked(tokenizer, questions), limit)
+    digits = set(tokenizer("0123456789")["input_ids"])
+    end, cut = tokenizer.eos_token_id, []
+    for ids in replies:
+        stop = next((at for at, token in enumerate(ids) if token not in digits), len(ids))
+        cut.append([*ids[:stop], end])
+    return cut
+
+
+def answers_with_a_system_message(model, tokenizer, questions, limit):
+    asked = [f"<|im_start|>system\nAdd.<|im_end|>\n{a}" for a in _asked(tokenizer, questions)]
+    return _generate(model, tokenizer, asked, limit)
+
+
+def answers_without_a_header(model, tokenizer, questions, limit):
+    asked = _asked(tokenizer, questions, add_generation_prompt=False)
+    return _generate(model, tokenizer, asked, limit)

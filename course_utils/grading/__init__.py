@@ -1,0 +1,1 @@
+"""Grades what others hand in: submissions in, exactly one result out for each."""

@@ -1,0 +1,1 @@
+"""Where a stranger's code runs: no network, no files of the grader, bounded, gone afterwards."""

@@ -1,0 +1,1 @@
+"""Who decides: criteria run here, the student's code runs elsewhere and is only talked to."""

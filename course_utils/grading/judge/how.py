@@ -1,0 +1,34 @@
+"""How each exercise is judged: outside on data, outside by proxy, or wholly inside, and then why.
+
+Data and proxies follow from what an exercise asks; only what must run inside is listed.
+"""
+
+from collections.abc import Callable
+
+from course_utils.exercises.declare import Exercise
+
+DATA, PROXY, INSIDE = "outside: data", "outside: proxy", "inside"
+
+# The verdict on these is made in one process with the student's code, which could forge it.
+MUST_RUN_INSIDE = {
+    "05.4": "its hooks and new forwards work within a model that the criteria hook as well",
+    "05.8": "its mend changes a live Trainer, which then trains",
+    "06.12": "its part of a run takes live models, and may return an optimizer",
+}
+
+
+def how(exercise: Exercise) -> str:
+    """How `exercise` is judged, as the table says it.
+
+    >>> from course_utils.exercises import find_exercise
+    >>> how(find_exercise("00.1"))
+    'outside: proxy'
+    """
+    if exercise.id in MUST_RUN_INSIDE:
+        return f"{INSIDE}: {MUST_RUN_INSIDE[exercise.id]}"
+    return PROXY if Callable in exercise.expects or _holds_functions(exercise) else DATA
+
+
+def _holds_functions(exercise: Exercise) -> bool:
+    answers = [answer for answer in exercise.right if isinstance(answer, dict)]
+    return any(callable(value) for answer in answers for value in answer.values())

@@ -1,0 +1,164 @@
+"""The process that decides: runs criteria, asks workers for values, executes no student code.
+
+It is forked from a warm one for each submission, so that nothing it does lasts.
+"""
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+from dataclasses import replace
+
+from course_utils import checking
+from course_utils.checking import Outcome
+from course_utils.contained import AnswerEnded
+from course_utils.exercises import find_lesson
+from course_utils.exercises.declare import TODO, Exercise, Lesson
+from course_utils.grading.box import confine, zygote
+from course_utils.grading.box.lines import hear, tell
+from course_utils.grading.judge import inside, needed, student
+from course_utils.grading.judge.how import DATA, INSIDE, how
+from course_utils.grading.judge.remote import Worker
+from course_utils.grading.judge.wire import BadMessage
+from course_utils.quiet import quiet_libraries
+from course_utils.time_limit import TimeLimitReached, time_limit
+
+NOT_GRADED = "not graded"
+PATIENCE = 4  # asking another process takes longer than a call, and a grader is busy
+# It trains with an answer's settings, so it is bounded, too.
+BOUNDS = confine.Bounds(memory_mib=3072, cpu_s=1800, disk_mib=512, num_files=512)
+
+
+class Judge:
+    """One submission.
+
+    Args:
+        grader: the socket to the process that asked, which hands out workers.
+    """
+
+    def __init__(self, grader: socket.socket, lesson: Lesson, request: dict) -> None:
+        self._grader, self._lesson = grader, lesson
+        self._cells, self._cell_s = request["cells"], request["cell_s"]
+        self._has_walls = request["walls"]
+        self._reads = {exercise.name: exercise.reads for exercise in lesson.exercises}
+
+    def go_through(self, wanted: list[str]) -> None:
+        """Judge the wanted exercises and tell each score as soon as it is there."""
+        for exercise in self._lesson.exercises:
+            if exercise.id in wanted:
+                tell(self._grader, {"score": {"exercise": exercise.id} | self._score(exercise)})
+        tell(self._grader, {"done": True})
+
+    def _score(self, declared: Exercise) -> dict:
+        if not any(needed._is_answer(cell, declared.id) for cell in self._cells):
+            return _said(NOT_GRADED, "its answer cell is missing")
+        exercise = declared.variant(needed.drawn(self._cells, declared.id, declared.name))
+        patience_s = min(self._cell_s, PATIENCE * exercise.time_limit_s)
+        limit_s = max(exercise.time_limit_s, patience_s)
+        exercise = replace(exercise, time_limit_s=limit_s)
+        is_literal, value = needed.literal(self._cells, declared.id, declared.reads)
+        if is_literal:
+            return _of_report(checking.check(exercise, value))
+        score, names_missing = self._try(exercise, needed.needed)
+        if names_missing:
+            score, _ = self._try(exercise, needed.everything)
+        return score
+
+    def _try(self, exercise: Exercise, choose) -> tuple[dict, bool]:
+        """Judge in a new worker, and whether a name that a cell might define was missing."""
+        if choose is needed.needed:
+            units = choose(self._cells, exercise.id, self._reads)
+        else:
+            units = choose(self._cells, exercise.id)
+        if how(exercise).startswith(INSIDE):
+            score = inside.judge(exercise, self._sources(units), self._cell_s, self._has_walls)
+        else:
+            score = self._by_proxy(exercise, units)
+        return score, "NameError" in " ".join(score["details"])
+
+    def _sources(self, units: list[needed.Unit]) -> list[tuple[bool, str]]:
+        return [(self._cells[unit.cell]["role"] == needed.ANSWER, unit.source) for unit in units]
+
+    def _by_proxy(self, exercise: Exercise, units: list[needed.Unit]) -> dict:
+        names = needed.identifiers(self._cells, exercise.id, exercise.reads)
+        with self._worker(names) as worker:
+            try:
+                if problem := self._run(worker, exercise, units):
+                    return _said(Outcome.RAISED, problem)
+                with time_limit(self._cell_s):
+                    is_there, answer = worker.answer(exercise.reads)
+            except TimeLimitReached:
+                limit = f"did not finish within {self._cell_s:g} s"
+                return _said(Outcome.RAISED, f"its answer cell: {limit}")
+            except (AnswerEnded, BadMessage) as error:
+                return _said(Outcome.RAISED, f"its answer cell: {error}")
+            if not is_there:
+                return _said(
+                    NOT_GRADED, f"its check cell: NameError: name {exercise.reads!r} is not defined"
+                )
+            if how(exercise) == DATA and callable(answer):
+                answer = TODO if answer is TODO else answer
+            return _of_report(checking.check(exercise, answer))
+
+    def _run(self, worker: Worker, exercise: Exercise, units: list[needed.Unit]) -> str | None:
+        """Run the cells; the problem of the answer's own, if there is one."""
+        for unit in units:
+            with time_limit(self._cell_s):
+                [error] = worker.run([unit.source])
+            if error and needed._is_answer(self._cells[unit.cell], exercise.id):
+                return f"its answer cell: {error['type']}: {error['text']}"[:300]
+        return None
+
+    @contextlib.contextmanager
+    def _worker(self, names: frozenset[str]):
+        tell(self._grader, {"worker": True})
+        data, descriptors = hear(self._grader)
+        student = socket.socket(fileno=descriptors[0])
+        try:
+            yield Worker(student, names)
+        finally:
+            student.close()
+            tell(self._grader, {"end": data["worker"]})
+
+
+def _said(outcome: str, *details: str) -> dict:
+    return {"outcome": str(outcome), "unmet": [], "details": list(details)}
+
+
+def _of_report(report: checking.CheckReport) -> dict:
+    data = report.to_dict()
+    return {name: data[name] for name in ("outcome", "unmet", "details")}
+
+
+def warm_up(lesson: Lesson) -> None:
+    """Import and compute once what the checks of answers that train need."""
+    for exercise in lesson.exercises:
+        for variant in exercise.variants:
+            if variant.run is not None or how(exercise).startswith(INSIDE):
+                checking.check(variant, variant.right[0])
+    student.warm_up()
+
+
+def main() -> None:
+    control = socket.socket(fileno=int(sys.argv[1]))
+    lesson = find_lesson(sys.argv[3])
+    quiet_libraries()
+    warm_up(lesson)
+    gc.collect()
+    gc.freeze()
+
+    def child(request: dict, sockets: list[socket.socket]) -> None:
+        [grader] = sockets
+        confine.remember_use()
+        confine.set_limits(BOUNDS)
+        job, _ = hear(grader)
+        Judge(grader, lesson, job).go_through(job["exercises"])
+
+    zygote.serve(control, child, end=signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("COURSE_PROGRESS", f"{confine.SCRATCH}/progress.json")
+    main()

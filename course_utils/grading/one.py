@@ -1,0 +1,101 @@
+"""One submission, one set of scores: its code runs in a box, and what decides stands outside.
+
+Holds one pair of warm processes, those of the lesson that was graded last.
+"""
+
+import atexit
+import os
+
+from course_utils.exercises.declare import Exercise, Lesson
+from course_utils.grading.box.kind import NO_SANDBOX_ENV, OPEN, Kind, find_kind, no_box
+from course_utils.grading.judge.ask import Box
+from course_utils.grading.merge import Merged, merge
+from course_utils.grading.repair import repaired
+from course_utils.grading.result import Score, Scores
+from course_utils.grading.submission import Submission
+from course_utils.notebook.derive import course_metadata
+from course_utils.notebook.execute import Limits
+from course_utils.notebook.lesson_source import load_source
+from course_utils.notebook.repository import Repository
+
+NOT_GRADED = "not graded"
+_WARM: dict[tuple[str, Kind], Box] = {}
+
+
+def grade_one(repository: Repository, submission: Submission, limits: Limits) -> Scores:
+    """Grade `submission`, whose `lesson` is one of the repository's. Changes no file.
+
+    A lesson's cells that were edited, moved or deleted are taken from the lesson's source, and only
+    those that an answer needs are run.
+
+    Raises:
+        BadNotebook: the submission is at fault, and the text says how.
+        Exception: any other means that this machine is at fault; it is tried again.
+    """
+    source = load_source(repository.source_path(submission.lesson))
+    submission = repaired(source, submission)
+    merged = merge(source, submission)
+    box = _box(source.lesson, _kind())
+    wanted = [e.id for e in source.lesson.exercises if e.id not in merged.missing]
+    try:
+        found = {told["exercise"]: told for told in box.scores(_cells(merged), wanted, limits)}
+    except Exception:
+        close()
+        raise
+    scores = tuple(_score(e, merged, found, limits) for e in source.lesson.exercises)
+    return Scores(source.stem, scores, (*submission.notes, *merged.notes))
+
+
+def close() -> None:
+    """End the warm processes."""
+    while _WARM:
+        _WARM.popitem()[1].close()
+
+
+atexit.register(close)
+
+
+def _kind() -> Kind:
+    """The box of this machine.
+
+    Raises:
+        Unsupported: it can make none, and nobody said that it may do without.
+    """
+    if os.environ.get(NO_SANDBOX_ENV):
+        return OPEN
+    kind = find_kind()
+    if not kind.has_walls:
+        raise no_box(kind)
+    return kind
+
+
+def _box(lesson: Lesson, kind: Kind) -> Box:
+    if (lesson.number, kind) not in _WARM:
+        close()
+        reads = {exercise.name: exercise.reads for exercise in lesson.exercises}
+        _WARM[lesson.number, kind] = Box(lesson.number, reads, kind)
+    return _WARM[lesson.number, kind]
+
+
+def _cells(merged: Merged) -> list[dict]:
+    cells = []
+    for cell in merged.notebook.cells:
+        role = course_metadata(cell)
+        if cell.cell_type == "code":
+            role = {"role": role.get("role", ""), "exercise": role.get("exercise", "")}
+            cells.append({"source": cell.source} | role)
+    return cells
+
+
+def _score(exercise: Exercise, merged: Merged, found: dict[str, dict], limits: Limits) -> Score:
+    told = found.get(exercise.id)
+    if exercise.id in merged.missing:
+        outcome, details = NOT_GRADED, ("its answer cell is missing",)
+    elif told is None:
+        limit = f"the notebook did not finish within {limits.notebook_s:g} s"
+        outcome, details = NOT_GRADED, (f"its check was not reached: {limit}",)
+    else:
+        unmet = (f"not met: {says}" for says in told["unmet"])
+        outcome, details = told["outcome"], (*unmet, *told["details"])
+    points = exercise.points if outcome == "passed" else 0
+    return Score(exercise.id, exercise.title, outcome, points, exercise.points, details)

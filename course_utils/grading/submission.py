@@ -1,0 +1,240 @@
+"""Reads what somebody handed in. Bounded before it is parsed; executes and changes nothing."""
+
+import errno
+import json
+import os
+import stat
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_utils.errors import BadNotebook
+from course_utils.grading.printable import as_text, printable
+
+MIB = 2**20
+MAX_BYTES = 32 * MIB  # a lesson with all its figures has 3
+MAX_CONTAINERS, MAX_ITEMS = 300_000, 2_000_000  # parsed, that is below 500 MB
+MAX_DEPTH = 60
+MAX_CELLS, MAX_SOURCE_CHARS = 2_000, 500_000
+KINDS = {"code": "code", "markdown": "markdown", "raw": "raw", "heading": "markdown"}
+
+
+@dataclass(frozen=True)
+class SubmittedCell:
+    """One cell. `id`, `role` and `exercise` are what the file says: a hint, never a proof."""
+
+    source: str
+    id: str = ""
+    kind: str = "code"  # "code", "markdown" or "raw"
+    role: str = ""
+    exercise: str = ""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One notebook of one student. All text in it can be encoded as UTF-8."""
+
+    student: str
+    lesson: str  # the file stem the notebook names; "" when it names none
+    version: str  # of the lesson it was made from; "" when it names none
+    cells: tuple[SubmittedCell, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_submission(path: Path, where: str = "", student: str = "") -> Submission:
+    """The notebook at `path`; messages call it `where`.
+
+    Raises:
+        BadNotebook: it is no regular file, too large, cut off, or no notebook.
+    """
+    return parse(read_bytes(path, where), where or str(path), student)
+
+
+def read_bytes(path: Path, where: str = "") -> bytes:
+    """What the regular file at `path` holds, up to MAX_BYTES; links, pipes, devices are refused.
+
+    Raises:
+        BadNotebook: it is something else, too large, or cannot be read.
+    """
+    where = where or str(path)
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise _bad(where, "is no regular file", "only plain files are read")
+            data = file.read(MAX_BYTES + 1) if status.st_size <= MAX_BYTES else b""
+            size = max(status.st_size, len(data))
+    except OSError as error:
+        raise _unreadable(where, error) from error
+    except ValueError as error:  # a NUL in the name
+        raise _bad(where, "cannot be read", str(error)) from error
+    if size > MAX_BYTES:
+        why = f"it has {size / MIB:.0f} MiB, and {MAX_BYTES // MIB} are read"
+        raise _bad(where, "is too large", why)
+    return data
+
+
+def parse(data: bytes, where: str, student: str = "") -> Submission:
+    """The notebook that `data` holds; `where` is its name in messages.
+
+    Raises:
+        BadNotebook: it is cut off, too large once parsed, or no notebook.
+    """
+    notebook = _json(data, where)
+    raw_cells = _raw_cells(notebook, where)
+    cells = tuple(_cell(raw, where, n) for n, raw in enumerate(raw_cells, start=1))
+    twice = [i for i, count in Counter(cell.id for cell in cells).items() if i and count > 1]
+    if twice:
+        count = sum(cell.id == twice[0] for cell in cells)
+        raise _bad(
+            where,
+            f"holds {count} cells with the id {twice[0]!r}",
+            "nobody can tell which of them is meant",
+            "delete all but one of them; copying a cell in JupyterLab gives it a new id",
+        )
+    named = _course(notebook)
+    replaced = [str(n) for n, raw in enumerate(raw_cells, start=1) if _is_no_text(raw)]
+    note = f"cells with characters that are no text, each replaced: {', '.join(replaced[:20])}"
+    return Submission(
+        as_text(student),
+        lesson=_name(named, "lesson"),
+        version=_name(named, "version"),
+        cells=cells,
+        notes=(note,) if replaced else (),
+    )
+
+
+def _json(data: bytes, where: str) -> object:
+    containers, items = data.count(b"[") + data.count(b"{"), data.count(b",")
+    if containers > MAX_CONTAINERS or items > MAX_ITEMS:
+        raise _bad(where, "is too large", f"it holds {containers} lists and {items} commas")
+    try:
+        text = data.decode(json.detect_encoding(data))
+        parsed = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+        _check_depth(parsed, where)
+        return parsed
+    except UnicodeDecodeError as error:
+        raise _not_one(where, "a notebook is text, this is not") from error
+    except json.JSONDecodeError as error:
+        why = f"its JSON breaks at line {error.lineno}: {error.msg}; it may have been cut off"
+        raise _not_one(where, why) from error
+    except RecursionError as error:
+        raise _not_one(where, f"it is nested more than {MAX_DEPTH} levels deep") from error
+    except ValueError as error:  # a key twice, NaN, a number of 5,000 digits
+        raise _not_one(where, str(error)) from error
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        key = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {key!r} stands twice in one object")
+    return found
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _check_depth(value: object, where: str) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [item for one in level if isinstance(one, (dict, list)) for item in _items(one)]
+        if not level:
+            return
+    raise _not_one(where, f"it is nested more than {MAX_DEPTH} levels deep")
+
+
+def _items(value: dict | list):
+    return value.values() if isinstance(value, dict) else value
+
+
+def _raw_cells(notebook: object, where: str) -> list:
+    if not isinstance(notebook, dict):
+        raise _not_one(where, "it is JSON, but holds no list of cells")
+    major = notebook.get("nbformat", 4)
+    if type(major) is not int or not 3 <= major <= 4:
+        raise _not_one(where, f"it has nbformat {major!r}, and 3 and 4 are known", SAVE_AS_4)
+    cells = notebook.get("cells")
+    if major == 3:
+        sheets = notebook.get("worksheets")
+        sheet = sheets[0] if isinstance(sheets, list) and sheets else None
+        cells = sheet.get("cells") if isinstance(sheet, dict) else None
+    if not isinstance(cells, list):
+        raise _not_one(where, "it is JSON, but holds no list of cells")
+    if len(cells) > MAX_CELLS:
+        raise _bad(where, "is too large", f"it has {len(cells)} cells, and {MAX_CELLS} are read")
+    return cells
+
+
+def _cell(raw: object, where: str, number: int) -> SubmittedCell:
+    kind = raw.get("cell_type") if isinstance(raw, dict) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise _invalid(where, f"cell {number} is of no known kind: {kind!r}")
+    source = _source(raw)
+    if source is None:
+        raise _invalid(where, f"the source of cell {number} is no text")
+    if len(source) > MAX_SOURCE_CHARS:
+        why = f"cell {number} has {len(source)} characters, and {MAX_SOURCE_CHARS} are read"
+        raise _bad(where, "is too large", why)
+    named = _course(raw)
+    return SubmittedCell(
+        as_text(source),
+        id=_name(raw, "id"),
+        kind=KINDS[kind],
+        role=_name(named, "role"),
+        exercise=_name(named, "exercise"),
+    )
+
+
+def _source(raw: dict) -> str | None:
+    """The text of a cell: one string or a list of them, named `input` in nbformat 3."""
+    source = raw.get("source", raw.get("input"))
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        return "".join(source)
+    return source if isinstance(source, str) else None
+
+
+def _is_no_text(raw: dict) -> bool:
+    source = _source(raw)
+    return any("\ud800" <= character <= "\udfff" for character in source)
+
+
+def _course(node: dict) -> dict:
+    metadata = node.get("metadata")
+    found = metadata.get("course") if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _name(data: dict, key: str) -> str:
+    value = data.get(key)
+    return as_text(value) if isinstance(value, str) and len(value) <= 200 else ""
+
+
+SAVE_AS_4 = "open it in a current JupyterLab and save it again"
+HAND_IN_AGAIN = "hand in the notebook file that JupyterLab saved"
+
+
+def _bad(where: object, saw: str, why: str, fix: str = HAND_IN_AGAIN) -> BadNotebook:
+    return BadNotebook(f"{printable(str(where))} {printable(saw)}", why=printable(why), fix=fix)
+
+
+def _not_one(where: object, why: str, fix: str = HAND_IN_AGAIN) -> BadNotebook:
+    return _bad(where, "is not a notebook", why, fix)
+
+
+def _invalid(where: object, why: str) -> BadNotebook:
+    return _bad(where, "is not a valid notebook", why)
+
+
+def _unreadable(where: object, error: OSError) -> BadNotebook:
+    if error.errno == errno.ELOOP:
+        return _bad(where, "is a link", "a link may point at anything, so none is followed")
+    if error.errno == errno.ENXIO:
+        return _bad(where, "is no regular file", "only plain files are read")
+    if isinstance(error, FileNotFoundError):
+        return _bad(where, "does not exist", "there is no file of that name")
+    if isinstance(error, IsADirectoryError):
+        return _bad(where, "is a folder", "only plain files are read")
+    return _bad(where, "cannot be read", error.strerror or str(error))

@@ -1,0 +1,187 @@
+"""Batches of sums as people's scripts make them: one that is right, and its twins with one fault.
+
+Each function returns the batch and its tokenizer. Nothing here trains, and nothing is judged.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from transformers import PreTrainedTokenizerBase
+
+from course_utils import zoo
+
+Batch = dict[str, Tensor]
+Made = tuple[Batch, PreTrainedTokenizerBase]
+
+N = 4
+MARKER = "Answer: "
+MARKED = (
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' }}"
+    "{% if message['role'] == 'assistant' %}"
+    "{% generation %}{{ message['content'] }}{% endgeneration %}{{ '<|im_end|>' }}"
+    "{% else %}{{ message['content'] + '<|im_end|>' }}{% endif %}{{ '\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
+
+def sums(seed: int = 0, n: int = N) -> list[list[dict]]:
+    """Chats of one question and its answer, of two and of three numbers in turn."""
+    drawn = [list(zoo.arithmetic.prompts(n, seed, level=level)) for level in ("hard", "easy")]
+    rows = [drawn[at % 2][at] for at in range(n)]
+    return [[*row["prompt"], {"role": "assistant", "content": row["answer"]}] for row in rows]
+
+
+def prompt_and_reply(chat: list[dict], tokenizer) -> tuple[list[int], list[int]]:
+    """The ids of a chat, cut where the reply begins; the reply ends with the end token."""
+    prompt = tokenizer.apply_chat_template(chat[:-1], add_generation_prompt=True, tokenize=False)
+    reply = chat[-1]["content"] + tokenizer.eos_token
+    return tuple(tokenizer(part, add_special_tokens=False)["input_ids"] for part in (prompt, reply))
+
+
+def padded(rows: list[tuple[list[int], list[int]]], pad: int) -> Batch:
+    """Rows of ids and labels, padded on the right; the mask is made from the lengths."""
+    ids, labels = zip(*((torch.tensor(i), torch.tensor(la)) for i, la in rows), strict=True)
+    return {
+        "input_ids": pad_sequence(ids, batch_first=True, padding_value=pad),
+        "attention_mask": pad_sequence([torch.ones_like(i) for i in ids], batch_first=True),
+        "labels": pad_sequence(labels, batch_first=True, padding_value=-100),
+    }
+
+
+def replies_learnt(seed: int = 0, tokenizer=None) -> Made:
+    """The healthy one: the reply and its end are learnt, and nothing else."""
+    tokenizer = tokenizer or zoo.load_tokenizer("tiny")
+    rows = [prompt_and_reply(chat, tokenizer) for chat in sums(seed)]
+    made = [(asked + said, [-100] * len(asked) + said) for asked, said in rows]
+    return padded(made, tokenizer.pad_token_id), tokenizer
+
+
+def labels_by_id(seed: int = 0) -> Made:
+    """pad == eos, and every label that is the pad id was taken out."""
+    tokenizer = zoo.load_tokenizer("tiny")
+    tokenizer.pad_token = tokenizer.eos_token
+    batch, _ = replies_learnt(seed, tokenizer)
+    batch["labels"][batch["labels"] == tokenizer.pad_token_id] = -100
+    return batch, tokenizer
+
+
+def mask_by_id(seed: int = 0) -> Made:
+    """pad == eos, and the attention mask was made from the ids."""
+    tokenizer = zoo.load_tokenizer("tiny")
+    tokenizer.pad_token = tokenizer.eos_token
+    batch, _ = replies_learnt(seed, tokenizer)
+    batch["attention_mask"] = (batch["input_ids"] != tokenizer.pad_token_id).long()
+    batch["labels"] = batch["labels"].masked_fill(batch["attention_mask"] == 0, -100)
+    return batch, tokenizer
+
+
+def cut_off(seed: int = 0) -> Made:
+    """Rows cut at a length that the longest do not fit into: their end is gone."""
+    batch, tokenizer = replies_learnt(seed)
+    return {key: value[:, :-1] for key, value in batch.items()}, tokenizer
+
+
+def never_appended(seed: int = 0) -> Made:
+    """The replies as bare text: nobody gave them an end."""
+    tokenizer = zoo.load_tokenizer("tiny")
+    rows = [prompt_and_reply(chat, tokenizer) for chat in sums(seed)]
+    made = [(asked + said[:-1], [-100] * len(asked) + said[:-1]) for asked, said in rows]
+    return padded(made, tokenizer.pad_token_id), tokenizer
+
+
+def end_outside(seed: int = 0) -> Made:
+    """An assistant mask from a template whose generation block closes before the end."""
+    tokenizer = zoo.load_tokenizer("tiny")
+    tokenizer.chat_template = MARKED
+    rows = []
+    for chat in sums(seed):
+        said = tokenizer.apply_chat_template(
+            chat, tokenize=True, return_dict=True, return_assistant_tokens_mask=True
+        )
+        pairs = zip(said["input_ids"], said["assistant_masks"], strict=True)
+        rows.append((said["input_ids"], [i if m else -100 for i, m in pairs]))
+    return padded(rows, tokenizer.pad_token_id), tokenizer
+
+
+def marker_not_found(seed: int = 0) -> Made:
+    """Labels begin behind a response marker; its space belongs to the next word in the rows."""
+    tokenizer = zoo.load_tokenizer("tiny")
+    marker = tokenizer(MARKER, add_special_tokens=False)["input_ids"]
+    rows = []
+    for *asked, said in sums(seed):
+        told = [*asked, said | {"content": f"{MARKER}the sum is {said['content']}"}]
+        prompt, reply = prompt_and_reply(told, tokenizer)
+        ids, size = prompt + reply, len(marker)
+        ends = [at + size for at in range(len(ids)) if ids[at : at + size] == marker]
+        start = ends[-1] if ends else len(ids)
+        rows.append((ids, [-100] * start + ids[start:]))
+    return padded(rows, tokenizer.pad_token_id), tokenizer
+
+
+def prompt_fills_it(seed: int = 0) -> Made:
+    """Rows cut before their reply begins."""
+    batch, tokenizer = replies_learnt(seed)
+    first = int((batch["labels"] != -100).float().argmax(-1).min())
+    return {key: value[:, : first - 2] for key, value in batch.items()}, tokenizer
+
+
+def whole_chats(seed: int = 0) -> Made:
+    """Everything is learnt, the user's words and their end as well."""
+    batch, tokenizer = replies_learnt(seed)
+    batch["labels"] = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+    return batch, tokenizer
+
+
+def begins_twice(seed: int = 0) -> Made:
+    """A template that renders BOS, and a tokenizer that adds one to rendered text."""
+    batch, tokenizer = begins_once(seed)
+    first, edge = batch["input_ids"][:, :1], torch.ones(N, 1, dtype=torch.long)
+    added = {"input_ids": first, "attention_mask": edge, "labels": -100 * edge}
+    return {k: torch.cat([added[k], value], -1) for k, value in batch.items()}, tokenizer
+
+
+def begins_once(seed: int = 0) -> Made:
+    """Its healthy twin."""
+    tokenizer = zoo.load_tokenizer("tiny")
+    tokenizer.bos_token = "<|endoftext|>"
+    tokenizer.pad_token = "!"
+    tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
+    return replies_learnt(seed, tokenizer)
+
+
+def another_template(seed: int = 0) -> Made:
+    """Rows of another template than the one that the tokenizer serves with."""
+    tokenizer = zoo.load_tokenizer("tiny")
+    served = tokenizer.chat_template
+    tokenizer.chat_template = (
+        "{% for message in messages %}{% if message['role'] == 'user' %}"
+        "{{ '[INST] ' + message['content'] + ' [/INST]' }}"
+        "{% else %}{{ message['content'] + '<|im_end|>' }}{% endif %}{% endfor %}"
+    )
+    batch, _ = replies_learnt(seed, tokenizer)
+    tokenizer.chat_template = served
+    return batch, tokenizer
+
+
+def prompts(seed: int = 0, *, side: str = "left", text: Callable[[str], str] = str) -> Made:
+    """Questions to be answered, padded on one side; `text` changes each rendered prompt."""
+    tokenizer = zoo.load_tokenizer("tiny")
+    asked = tokenizer.apply_chat_template(
+        [chat[:-1] for chat in sums(seed)], add_generation_prompt=True, tokenize=False
+    )
+    tokenizer.padding_side = side
+    return dict(tokenizer([text(a) for a in asked], padding=True, return_tensors="pt")), tokenizer
+
+
+def packed(seed: int = 0, *, with_positions: bool = True, with_mask: bool = False) -> Made:
+    """All rows one behind the other, as one row."""
+    batch, tokenizer = replies_learnt(seed)
+    is_text = batch["attention_mask"].bool()
+    made = {key: batch[key][is_text][None] for key in ("input_ids", "labels")}
+    if with_positions:
+        made["position_ids"] = torch.cat([torch.arange(n) for n in is_text.sum(-1).tolist()])[None]
+    if with_mask:
+        made["attention_mask"] = torch.ones_like(made["input_ids"])
+    return made, tokenizer

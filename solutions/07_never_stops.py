@@ -1,0 +1,796 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # It generates until max_new_tokens
+#
+# After 75 minutes you will be able to
+#
+# * **read** a batch token by token, and say what a model will learn from it,
+# * **tell apart** the faults that give one log and one symptom,
+# * **mend** collators, templates, packing and pooling, and prove it by training.
+#
+# Everything runs on a CPU in seconds.
+
+# %% tags=["parameters"]
+MODEL = "tiny"
+DEVICE = "auto"
+SEED = 0
+FAST = False
+STRICT = False
+
+# %%
+from course_utils.lesson import TODO, start
+
+ex = start("07", strict=STRICT)
+
+import matplotlib.pyplot as plt
+import torch
+from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
+
+from course_utils import plotting, zoo
+from course_utils.diagnostics import inspect_batch
+from course_utils.failures import expect_symptom
+from course_utils.report import Table
+from course_utils.reproductions import batches, never_stops
+from course_utils.reproductions.never_stops import behaviour
+
+ex
+
+# %% [markdown]
+# ## 1. The report
+#
+# The commonest silent failure of fine-tuning, since 2023
+# ([trl#976](https://github.com/huggingface/trl/issues/976),
+# [trl#1623](https://github.com/huggingface/trl/issues/1623),
+# [open-r1#492](https://github.com/huggingface/open-r1/issues/492)): the loss "decreased normally", and
+# the model "always continues to the maximum".
+#
+# Most of them hold the line `tokenizer.pad_token = tokenizer.eos_token`, from a tutorial. Some do not.
+#
+# This is what a model is given, a healthy row. Which of its tokens does it learn?
+
+# %%
+batch, tokenizer = batches.replies_learnt(SEED)
+names = ("input_ids", "attention_mask", "labels")
+last = {name: batch[name][0, -9:].tolist() for name in names}
+texts = [[str(n) for n in last[name]] for name in names]
+pieces = [repr(tokenizer.decode([i]))[1:-1] for i in last["input_ids"]]
+learnt = {text: "alive" for text in texts[2] if text != "-100"}
+
+fig, ax = plt.subplots(figsize=(9, 2.2), layout="constrained")
+rows = list(names)
+plotting.draw_grid(ax, rows=rows, columns=pieces, texts=texts, meanings=learnt)
+ax.tick_params(axis="x", rotation=30)
+ax.set_title("A label of -100 is not learnt; mask 0 is not read")
+count = int((batch["labels"][0] != -100).sum())
+plotting.show(fig, f"The end of row 0: {count} of its tokens are learnt.")
+
+# %% [markdown]
+# ## 2. The suspects
+#
+# What threads, blogs and readmes say, first about causes, then about remedies and relatives. Nothing is
+# marked yet.
+
+# %%
+verdicts = ex.verdicts
+verdicts.suspects()
+
+# %% [markdown]
+# Commit before the evidence: one mark a claim, C1 to C16 in order: `t` true, `p` partly, `f` false, `!`
+# behind it where you are sure, `-` to leave one out.
+
+# %%
+### BEGIN SOLUTION
+my_votes = "t! t! p p t p t f f p! f t t f t t"
+### END SOLUTION
+verdicts.vote(my_votes)
+
+# %% [markdown]
+# ## 3. Predict
+#
+# The same base model is fine-tuned twice, with `SFTTrainer` on the same rows. Put a letter in place of
+# `TODO`.
+
+# %%
+### BEGIN SOLUTION
+my_guess = "a"
+### END SOLUTION
+ex.WHICH_LOSS.predict(my_guess)
+
+# %% [markdown]
+# ## 4. Break it
+#
+# A **base** model has never learnt to end a reply: its end token is a row of noise. Ours is made from the
+# tiny chat model, which adds and stops, by drawing that row anew. What do they do with sums they never
+# saw?
+
+# %%
+device = zoo.pick_device(DEVICE)
+instruct = zoo.load_policy(MODEL, device=DEVICE)
+base = never_stops.base_model(MODEL, seed=SEED, device=DEVICE)
+seen = {"chat model": behaviour(instruct), "base": behaviour(base)}
+for name, did in seen.items():
+    print(f"{name:10} stops {did.stops:4.0%}  e.g. {did.replies[0]!r}")
+
+# %% [markdown]
+# Now fine-tune the base. The collator is one that many scripts have: TRL's own, and a line that "takes
+# the padding out of the loss". The two runs differ in the pad token alone.
+
+# %%
+NUM_STEPS = 40 if FAST else 60
+
+
+def fine_tune(model, pad, **settings):
+    tokenizer = zoo.load_tokenizer(MODEL)
+    tokenizer.pad_token = pad
+    padded = DataCollatorForLanguageModeling(tokenizer.pad_token_id)
+
+    def collate(rows):
+        batch = padded(rows)
+        batch["labels"][batch["labels"] == tokenizer.pad_token_id] = -100
+        return batch
+
+    settings = {"collate": collate, "max_steps": NUM_STEPS} | settings
+    return never_stops.sft_trainer(model, tokenizer, seed=SEED, **settings)
+
+
+# %%
+OWN, END = tokenizer.pad_token, tokenizer.eos_token
+runs, watchers = {}, {}
+for name, pad in {"run A": OWN, "run B": END}.items():
+    watchers[name] = never_stops.EndWatcher()
+    model = never_stops.base_model(MODEL, seed=SEED, device=DEVICE)
+    watcher = (watchers[name],)
+    runs[name] = fine_tune(model, pad, callbacks=watcher)
+    runs[name].train()
+
+# %%
+logs = {name: never_stops.losses(run) for name, run in runs.items()}
+rows = [
+    (str(10 * n), f"{a:.2f}", f"{b:.2f}")
+    for n, (a, b) in enumerate(zip(*logs.values(), strict=True), start=1)
+]
+Table(columns=("step", "loss of run A", "loss of run B"), rows=rows)
+
+# %% [markdown]
+# Two healthy logs. (Transformers' line above is a clue: one tokenizer differs from its model.) One of
+# the two models never stops. Which one?
+
+# %%
+after = {name: behaviour(run.model) for name, run in runs.items()}
+for name, did in after.items():
+    share = f"stops {did.stops:4.0%}, right {did.right:4.0%}"
+    print(f"{name}: {share}, e.g. {did.replies[0]!r}")
+never = after["run B"].stops < 0.05 and after["run A"].stops > 0.8
+mean = {name: sum(log) / len(log) for name, log in logs.items()}
+lower = mean["run B"] < mean["run A"]
+ex.WHICH_LOSS.recall("b", holds=lower)
+verdicts.judge(
+    "C11",
+    "false",
+    "the run that never stops has the lower loss",
+    "section 4; five seeds of five in the tests",
+    holds=lower and never,
+)
+
+# %% [markdown]
+# ## 5. Read the batch
+#
+# Neither log nor replies say why. The batch does. `inspect_batch` shows its tokens; its `.tokens` shows
+# them without a word. Double brackets (colours on a page) are what is learnt. First run A, then run B,
+# then what the instrument says of run B.
+
+# %%
+inspect_batch(runs["run A"], num_rows=2).tokens
+
+# %%
+inspect_batch(runs["run B"], num_rows=2).tokens
+
+# %%
+found = inspect_batch(runs["run B"], num_rows=2)
+print(f"{found.headline}\ncause: {found.cause}")
+masked = found.faults[0].name == "end masked"
+expect_symptom("the ends have no label", holds=masked)
+
+# %% [markdown]
+# The line compares **ids**, and the end has the id of the padding. So the hardest token left the average,
+# which is why the loss is *lower*. See it before any training: one base model, one batch, with its ends in
+# the average and without.
+
+# %%
+end_id = tokenizer.eos_token_id
+fresh = never_stops.base_model(MODEL, seed=SEED, device=DEVICE).eval()
+taught, _ = batches.replies_learnt(SEED)
+whole = {k: v.to(device) for k, v in taught.items()}
+labels = whole["labels"]
+start_loss = fresh(**whole).loss.item()
+whole["labels"] = labels.masked_fill(labels == end_id, -100)
+without = fresh(**whole).loss.item()
+print(f"step 0: {start_loss:.2f} nats a token, {without:.2f} without its ends")
+nuance = "the average lost its hardest token; nothing is learnt faster"
+verdicts.judge("C3", "false", nuance, "section 5", holds=without < start_loss)
+
+# %% [markdown]
+# The same model has the lower loss before a single step. Does it learn the end at least slowly? This is
+# the log-probability of the end, right after the answer.
+
+# %%
+fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+curves = {name: watcher.logps for name, watcher in watchers.items()}
+meanings = {"run A": "alive", "run B": "dead"}
+plotting.draw_curves(ax, watchers["run A"].steps, curves, meanings=meanings)
+ax.set(xlabel="step", ylabel="log-probability of the end, nats")
+ax.set_title("Untaught is not all: the end is pushed down")
+first, last = curves["run B"][0], curves["run B"][-1]
+plotting.show(fig, f"Run B's end goes from {first:.1f} to {last:.1f} nats.")
+nuance = "every other label pushes the end down, step by step"
+verdicts.judge("C8", "false", nuance, "section 5", holds=last < first - 0.5)
+
+# %% [markdown]
+# **Exercise 07.1, 6 minutes, eight letters, 4 points.** Eight batches, none from these runs. What is wrong
+# with each? (`unread["1"].tokens` in a cell of its own has colours, and the numbers of each token.)
+#
+# * a) nothing is wrong
+# * b) the end is there and not learnt
+# * c) the end is not there
+# * d) replies follow words that this tokenizer's template does not put there
+# * e) the users' words are learnt
+# * f) each row begins twice
+# * g) it is padded on the wrong side for its use
+# * h) chats that do not belong together see each other
+
+# %%
+made = [
+    batches.labels_by_id(3),
+    batches.whole_chats(4),
+    batches.begins_twice(5),
+    batches.replies_learnt(6),
+    batches.never_appended(7),
+    batches.prompts(8, side="right"),
+    batches.packed(9, with_positions=False),
+    batches.another_template(10),
+]
+unread = {str(n): inspect_batch(*one) for n, one in enumerate(made, 1)}
+for number in "1234":
+    print(f"Batch {number}\n{unread[number].tokens}\n")
+
+# %%
+for number in "5678":
+    print(f"Batch {number}\n{unread[number].tokens}\n")
+
+# %%
+# A dict of eight letters, for example {"1": "a", "2": "a", ...}
+### BEGIN SOLUTION
+seen = dict(zip("12345678", "befacghd", strict=True))
+### END SOLUTION
+
+# %%
+ex.READ.check(seen)
+
+# %% [markdown]
+# **Exercise 07.2, 6 minutes, a few lines, 3 points.** The number to log next to the loss:
+# `share_of_ends(batch, start, end)`. A row's last message begins at its last `start` token. Return the
+# share of rows in which an `end` behind it is attended to **and** has the end as its label. Each row has
+# a `start`; padding may be on either side, and may be the end itself.
+
+
+# %%
+def share_of_ends(batch, start, end):
+    """The share of rows whose last message has its end in the loss."""
+    ### BEGIN SOLUTION
+    is_text = batch["attention_mask"] == 1
+    starts = (batch["input_ids"] == start) & is_text
+    after = starts.flip(-1).cumsum(-1).flip(-1) == 0
+    is_learnt = (batch["labels"] == end) & is_text
+    return (is_learnt & after).any(-1).double().mean().item()
+    ### END SOLUTION
+
+
+# %%
+ex.ENDS.check(share_of_ends)
+
+# %% [markdown]
+# ## 6. Eliminate
+#
+# Your function on batches with one thing changed each. `by_id` is run B's line; the other column makes
+# labels from lengths, as TRL does today. Which pad tokens are safe?
+
+# %%
+START_ID = tokenizer.convert_tokens_to_ids("<|im_start|>")
+share = ex.ENDS.answer
+pads = {"the end": END, OWN: OWN, "bos": "<|im_start|>", "a digit": "1"}
+ends, lost = {}, {}
+for name, pad in pads.items():
+    by_length, _ = batches.replies_learnt(SEED)
+    is_pad = by_length["labels"] == tokenizer.convert_tokens_to_ids(pad)
+    taken = by_length["labels"].masked_fill(is_pad, -100)
+    by_id = by_length | {"labels": taken}
+    ends[name] = [share(one, START_ID, end_id) for one in (by_id, by_length)]
+    lost[name] = int(is_pad.sum())
+rows = [(n, *(f"{e:.0%}" for e in ends[n]), str(lost[n])) for n in pads]
+columns = ("pad token", "ends learnt, by id", "by length", "labels lost by id")
+Table(columns=columns, rows=rows)
+
+# %%
+safe = all(by_length == 1 for _, by_length in ends.values())
+nuance = "only where labels are made from ids, and it cannot stop yet"
+holds = safe and ends["the end"][0] == 0
+verdicts.judge("C1", "partly", nuance, "sections 4 and 6", holds=holds)
+nuance = "made by length, labels keep every end with pad == eos"
+verdicts.judge("C2", "false", nuance, "section 6", holds=safe)
+nuance = "it works; any unused token does, without a resize"
+holds = lost[OWN] == 0
+verdicts.judge("C5", "partly", nuance, "section 6", holds=holds)
+nuance = "bos is harmless; a token of the text loses its labels"
+holds = lost["bos"] == 0 and lost["a digit"] > 0
+verdicts.judge("C6", "partly", nuance, "section 6", holds=holds)
+
+# %% [markdown]
+# Next remedies: append an end, pad on the right, lower the limit. What is left of the end in each case?
+
+# %%
+batch, _ = batches.labels_by_id(SEED)
+sides = {"right": share(batch, START_ID, end_id)}
+gaps = (batch["attention_mask"] == 0).sum(-1).tolist()
+flipped = {
+    key: torch.stack([r.roll(g) for r, g in zip(rows, gaps, strict=True)])
+    for key, rows in batch.items()
+}
+sides["left"] = share(flipped, START_ID, end_id)
+in_ids = int((batch["input_ids"] == end_id).any(-1).sum())
+short = behaviour(runs["run B"].model, max_new_tokens=4)
+print(f"rows with an end: {in_ids} of {len(gaps)}; ends learnt: {sides}")
+print(f"limit of 4: stops {short.stops:.0%}, e.g. {short.replies[:3]}")
+
+# %%
+nuance = "it cures a missing end, not one that is there and masked"
+holds = in_ids == len(gaps) and sides["right"] == 0
+verdicts.judge("C4", "partly", nuance, "section 6, batch 5", holds=holds)
+holds = set(sides.values()) == {0.0}
+nuance = "the end has no label on either side"
+verdicts.judge("C7", "false", nuance, "section 6", holds=holds)
+nuance = "it hides it: the raw ids hold no end"
+verdicts.judge("C9", "false", nuance, "section 6", holds=short.stops < 0.05)
+
+# %% [markdown]
+# And the model that has learnt to stop already? Predict, then give it run B's settings.
+
+# %%
+### BEGIN SOLUTION
+my_guess = "b"
+### END SOLUTION
+ex.INSTRUCT.predict(my_guess)
+
+# %%
+before = never_stops.end_logps(instruct).mean().item()
+masked_run = fine_tune(zoo.load_policy(MODEL, device=DEVICE), END)
+masked_run.train()
+did = behaviour(masked_run.model)
+eroded = never_stops.end_logps(masked_run.model).mean().item()
+print(f"stops {did.stops:.0%}; its end: {before:.2f} to {eroded:.2f} nats")
+ex.INSTRUCT.recall("c", holds=did.stops > 0.8)
+nuance = "the fault is there; the end erodes out of sight"
+holds = eroded < before - 0.05
+verdicts.judge("C10", "false", nuance, "section 6", holds=holds)
+
+# %% [markdown]
+# That is why a base model shows it and a chat model hides it, until the reply has another form than
+# those it knows.
+#
+# ## 7. Fix it
+#
+# **Exercise 07.3, 6 minutes, a few lines, 4 points.** Write `collate(rows, pad)`. Each row is a dict with
+# two lists, `input_ids` and `labels`, of one length. Return `input_ids`, `attention_mask` and `labels`,
+# tensors of shape (rows, longest), padded on the right. The text's labels stay; `pad` may stand in the
+# text. The check trains on three seeds.
+
+
+# %%
+def collate(rows, pad):
+    """A batch that learns what the rows say, whatever the pad token is."""
+    ### BEGIN SOLUTION
+    width = max(len(row["labels"]) for row in rows)
+    ids = torch.full((len(rows), width), pad)
+    labels, mask = torch.full_like(ids, -100), torch.zeros_like(ids)
+    for n, row in enumerate(rows):
+        length = len(row["labels"])
+        ids[n, :length] = torch.tensor(row["input_ids"])
+        labels[n, :length] = torch.tensor(row["labels"])
+        mask[n, :length] = 1
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+    ### END SOLUTION
+
+
+# %%
+ex.COLLATE.check(collate)
+
+# %% [markdown]
+# Prove it: run B again, with pad == eos, and your collator.
+
+# %%
+model = never_stops.base_model(MODEL, seed=SEED, device=DEVICE)
+mend = ex.COLLATE.answer
+mended = fine_tune(model, END, collate=lambda rows: mend(rows, end_id))
+mended.train()
+after["run B, mended"] = behaviour(model)
+fig, ax = plt.subplots(figsize=(7, 2.2), layout="constrained")
+stops = {name: 100 * did.stops for name, did in after.items()}
+meanings = {"run A": "neutral", "run B": "dead", "run B, mended": "alive"}
+plotting.draw_bars(ax, stops, meanings=meanings)
+ax.set(xlabel="replies that stop, %", title="One line, and it stops")
+right = after["run B, mended"].right
+plotting.show(fig, f"Mended, {right:.0%} of the held-out sums are right.")
+
+# %% [markdown]
+# Pad and end are one token still: the token was never the fault.
+#
+# ## 8. When every label is -100
+#
+# The extreme of the same class: nothing is learnt at all. What does the loss say?
+
+# %%
+batch, _ = batches.prompt_fills_it(SEED)
+batch = {k: v.to(device) for k, v in batch.items()}
+alone = instruct(**batch).loss.item()
+counted = instruct(**batch, num_items_in_batch=4).loss.item()
+print("model(**batch):", alone, " with num_items_in_batch=4:", counted)
+nuance = "nan by itself, 0.0 where the trainer counts the tokens"
+holds = alone != alone and counted == 0
+verdicts.judge("C12", "true", nuance, "section 8", holds=holds)
+
+# %% [markdown]
+# And TRL? Rows whose prompt is longer than `max_length` are dropped today, and a run without rows
+# raises. The filter belongs to the truncation. What happens to ready-made rows, without one?
+
+# %%
+from datasets import Dataset
+
+asked = tokenizer("17+25=")["input_ids"]
+row = {"input_ids": asked, "labels": [-100] * len(asked)}
+rows = Dataset.from_list([row] * 32)
+settings = dict(dataset=rows, max_steps=2, logging_steps=1)
+model = zoo.load_policy(MODEL, device=DEVICE)
+empty = never_stops.sft_trainer(model, tokenizer, max_length=None, **settings)
+empty.train()
+logged = never_stops.losses(empty)
+print("losses:", logged)
+nuance = "with max_length=None; else the rows are dropped"
+verdicts.judge("C13", "partly", nuance, "section 8", holds=set(logged) == {0.0})
+
+# %% [markdown]
+# **Exercise 07.4, 3 minutes, three letters, 2 points.** Why is every label -100? Batch 1 labels what
+# stands behind the marker `"Answer: "`. Batch 2 was cut at `max_length`. Batch 3 takes the mask of a
+# template as printed.
+#
+# * a) the row ends before the reply
+# * b) the template has no `{% generation %}`
+# * c) the marker's tokens are not those in the row
+# * d) the collator compared ids with the pad id
+
+# %%
+makers = (batches.marker_not_found, batches.prompt_fills_it)
+for n, make in enumerate(makers, start=1):
+    print(f"Batch {n}\n{inspect_batch(*make(SEED), num_rows=2).tokens}\n")
+chat = batches.sums(SEED)[0]
+flat = tokenizer.apply_chat_template(
+    chat, tokenize=True, return_dict=True, return_assistant_tokens_mask=True
+)
+print("Batch 3\nassistant_masks:", flat["assistant_masks"])
+print("template:", tokenizer.chat_template)
+
+# %%
+# A dict of three letters, for example {"1": "a", "2": "a", "3": "a"}
+### BEGIN SOLUTION
+why_empty = {"1": "c", "2": "a", "3": "b"}
+### END SOLUTION
+
+# %%
+ex.EMPTY.check(why_empty)
+
+# %% [markdown]
+# **Exercise 07.5, 5 minutes, one line of jinja, 3 points.** Put into `template` one that renders the same
+# text, and marks each reply's words and its end with `{% generation %}` and `{% endgeneration %}`, and
+# nothing else. (The line end behind the end may be in or out.)
+
+# %%
+# For example tokenizer.chat_template, which marks nothing
+### BEGIN SOLUTION
+said = "{{ message['content'] + '<|im_end|>' }}"
+template = (
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' }}"
+    "{% if message['role'] != 'assistant' %}" + said + "{% else %}"
+    "{% generation %}" + said + "{% endgeneration %}{% endif %}{{ '\n' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+### END SOLUTION
+
+# %%
+ex.TEMPLATE.check(template)
+
+# %% [markdown]
+# ## 9. What a healthy loss starts from
+#
+# A model that knows nothing gives every token the probability 1/V: its loss is ln V. A lower start is
+# knowledge, a higher one is certainty about something else. Which batch is which?
+
+# %%
+import math
+
+
+def first_loss(model, make):
+    batch = {k: v.to(device) for k, v in make(SEED)[0].items()}
+    return model.eval()(**batch).loss.item()
+
+
+learnt = {"replies": batches.replies_learnt, "whole chats": batches.whole_chats}
+models = {"base": fresh, "chat model": instruct}
+rows = [
+    (what, *(f"{first_loss(model, make):.2f}" for model in models.values()))
+    for what, make in learnt.items()
+]
+ln_v = math.log(fresh.config.vocab_size)
+title = f"loss at step 0, nats a token; ln V is {ln_v:.2f}"
+Table(columns=("learnt", *models), rows=rows, title=title)
+
+# %% [markdown]
+# A chat model that is asked for whole chats is surer than chance, and wrong: nobody taught it the users'
+# words.
+#
+# ## 10. At serving
+#
+# The rows are right, and the prompt is not. How many of 100 sums does the chat model still add?
+
+
+# %%
+HEADER = "<|im_start|>assistant\n"
+changed = {
+    "as in training": {},
+    "padded on the right": {"side": "right"},
+    "padding not masked": {"mask": False},
+    "no generation prompt": {"text": lambda a: a.removesuffix(HEADER)},
+    "without its line end": {"text": lambda a: a.removesuffix("\n")},
+    "one space behind it": {"text": lambda a: a + " "},
+    "a token in front, as a second BOS": {"text": lambda a: OWN + a},
+}
+did = {name: behaviour(instruct, **one) for name, one in changed.items()}
+rows = [(n, f"{d.right:.0%}", f"{d.stops:.0%}") for n, d in did.items()]
+Table(columns=("prompt", "right", "stops"), rows=rows)
+
+# %% [markdown]
+# Stopping proves nothing about being right. A large model forgives more of this than the tiny one; the
+# order of the rows is what to remember.
+#
+# ## 11. Packing
+#
+# Four chats in one sequence save padding. Do they see each other? The loss of the same replies, four
+# ways; alone each has seen only itself.
+
+
+# %%
+def loss_of(**given):
+    given = {k: v.to(device) for k, v in given.items()}
+    return instruct(**given, use_cache=False).loss.item()
+
+
+alone, _ = batches.replies_learnt(SEED)
+packed = {
+    "alone": alone,
+    "ends between": batches.packed(SEED, with_positions=False)[0],
+    "positions, mask of ones": batches.packed(SEED, with_mask=True)[0],
+    "positions, no mask": batches.packed(SEED)[0],
+}
+leaks = {name: loss_of(**one) for name, one in packed.items()}
+rows = [(name, f"{loss:.3f}") for name, loss in leaks.items()]
+Table(columns=("packed with", "loss, nats a token"), rows=rows)
+
+# %%
+kind = instruct.config._attn_implementation
+clean = abs(leaks["positions, no mask"] - leaks["alone"]) < 1e-3
+nuance = "the rows see each other, and the loss says so"
+holds = leaks["ends between"] > 2 * leaks["alone"]
+verdicts.judge("C14", "false", nuance, "section 11", holds=holds)
+nuance = f"exact with {kind}: positions, no mask, no cache"
+holds = clean and "flash" not in kind
+verdicts.judge("C15", "false", nuance, "section 11", holds=holds)
+
+# %% [markdown]
+# **Exercise 07.6, 6 minutes, a few lines, 3 points.** Write `pack(rows)`, rows as in 07.3: one sequence of
+# shape (1, all tokens), as a dict for `model(**pack(rows), use_cache=False)`. Every token gets the logits
+# that it gets alone, and the loss is the mean over all labels of the rows alone. The labels may begin with
+# a row's first token.
+
+
+# %%
+def pack(rows):
+    """One sequence of rows that do not see each other."""
+    ### BEGIN SOLUTION
+    together = {"input_ids": [], "labels": [], "position_ids": []}
+    for row in rows:
+        together["input_ids"].extend(row["input_ids"])
+        together["labels"].extend([-100, *row["labels"][1:]])
+        together["position_ids"].extend(range(len(row["labels"])))
+    return {name: torch.tensor(part)[None] for name, part in together.items()}
+    ### END SOLUTION
+
+
+# %%
+ex.PACK.check(pack)
+
+# %% [markdown]
+# ## 12. The reward model's cousin
+#
+# A reward model reads its score at one token of the row. Until Transformers 4.48 that was the one before
+# the first pad **id**. With pad == eos, where is that, for two replies to one question?
+
+# %%
+from torch.nn.utils.rnn import pad_sequence
+
+reward = zoo.load_reward_model(MODEL, device="cpu")
+reward.config.pad_token_id = end_id
+pairs = zoo.arithmetic.preferences(16, SEED)
+chats = [p["prompt"] + p[k] for k in ("chosen", "rejected") for p in pairs]
+said = tokenizer.apply_chat_template(chats, tokenize=True)["input_ids"]
+texts = [torch.tensor(ids) for ids in said]
+padded = pad_sequence(texts, batch_first=True, padding_value=end_id)
+mask = pad_sequence([torch.ones_like(t) for t in texts], batch_first=True)
+with torch.no_grad():
+    states = reward.model(padded, attention_mask=mask).last_hidden_state
+    scores = reward.score(states).squeeze(-1)
+
+
+# %%
+def old_pool(scores, ids, pad):  # transformers before PR 35911
+    last = (torch.eq(ids, pad).int().argmax(-1) - 1) % ids.shape[-1]
+    return scores[torch.arange(len(ids)), last]
+
+
+chosen, rejected = old_pool(scores, padded, end_id).chunk(2)
+margin = chosen - rejected
+loss = -torch.nn.functional.logsigmoid(margin).mean().item()
+print(f"margins that are 0: {(margin.abs() < 1e-5).float().mean():.0%}")
+print(f"loss {loss:.4f}, ln 2 is {math.log(2):.4f}")
+
+# %% [markdown]
+# The first end closes the *question*. Both replies are read there, so the loss is ln 2 for ever.
+#
+# **Exercise 07.7, 5 minutes, a few lines, 3 points.** Write `pool(scores, mask)`: scores of shape (rows,
+# tokens), the attention mask as integers; for each row the score of its last token that is attended to,
+# padded on either side, shape (rows,), in the scores' dtype, with its gradient.
+
+
+# %%
+def pool(scores, mask):
+    """The score of each row's last token, wherever the padding is."""
+    ### BEGIN SOLUTION
+    places = torch.arange(scores.shape[-1]).expand_as(mask)
+    last = places.masked_fill(mask == 0, -1).max(dim=-1).values
+    return scores.gather(-1, last.unsqueeze(-1)).squeeze(-1)
+    ### END SOLUTION
+
+
+# %%
+ex.POOL.check(pool)
+
+# %%
+chosen, rejected = ex.POOL.answer(scores, mask).chunk(2)
+alive = ((chosen - rejected).abs() > 1e-5).float().mean().item()
+with torch.no_grad():
+    alone = torch.stack([reward(t[None]).logits.squeeze() for t in texts])
+    today = reward(padded, attention_mask=mask).logits.squeeze(-1)
+gap = (today - alone).abs().max().item()
+same = gap < 1e-4
+print(f"margins that are not 0: {alive:.0%}; today batch = alone: {same}")
+nuance = "until 4.48 it was read in the question; today batch = alone"
+holds = alive > 0.9 and bool((margin.abs() < 1e-5).all()) and same
+verdicts.judge("C16", "partly", nuance, "section 12", holds=holds)
+
+# %% [markdown]
+# ## 13. The verdicts, then and now
+#
+# Every claim with its verdict. Below it the failure in the libraries of its day: up to trl 0.15.2,
+# SFTTrainer's default collator compared ids. `course era 07` runs the plain tutorial in both.
+
+# %%
+verdicts.table()
+
+# %%
+from course_utils import eras
+
+eras.row("07")
+
+# %% [markdown]
+# What warns today? Nothing warns of pad == eos, of an end cut off, or of two BOS tokens. So look once,
+# before the run: one line for any trainer.
+
+# %%
+healthy = never_stops.sft_trainer(instruct, tokenizer)
+cut = never_stops.sft_trainer(instruct, tokenizer, max_length=16)
+for trainer in (healthy, cut):
+    print(inspect_batch(trainer).headline)
+
+# %% [markdown]
+# ## 14. Next time
+#
+# * **Signature**: the loss is fine, replies run to the limit; or loss 0.0 with grad_norm 0.0.
+# * **Look first** at one batch, then at raw ids and `generation_config.eos_token_id`. A base's own
+#   `<|endoftext|>` often stops nothing
+#   ([ms-swift#3113](https://github.com/modelscope/ms-swift/issues/3113)).
+# * **Guard**: log `share_of_ends` beside the loss.
+#
+# ## 15. A run you have not seen
+#
+# **Exercise 07.8, 10 minutes, a place, a letter and a few lines, 5 points.** A script by hand; the seed
+# decides which of three. Its ticket lists places and causes. `patient.fresh()` makes the run anew; after
+# `.train()` it has `.behaviour()` with raw replies, and `.batch` (learnt from) and `.served` (asked) for
+# `inspect_batch(..., run.tokenizer)`.
+
+# %%
+patient = ex.UNSEEN.draw(SEED)
+print(f"{patient}\n\n{patient.source()}")
+
+# %%
+run = patient.fresh().train()
+print(run.behaviour().replies[:3])
+run
+
+# %% [markdown]
+# Put into `unseen` the place, the cause's letter and a function that takes the place of that part, with
+# its arguments. Try it with `patient.fresh(1, **{"the part's name": my_part}).train()`. The check trains
+# three seeds, and holds everything else to what it was: other questions, other limits.
+
+
+# %%
+# For example {"place": "collate", "cause": "a", "fix": my_part}
+### BEGIN SOLUTION
+def my_part(question, answer, tokenizer):
+    said_to_it = [{"role": "user", "content": question}]
+    asked = tokenizer.apply_chat_template(said_to_it, add_generation_prompt=True)
+    asked = list(asked["input_ids"])
+    said = tokenizer(f"{answer}{tokenizer.eos_token}")["input_ids"]
+    return {"input_ids": asked + said, "labels": [-100 for _ in asked] + said}
+
+
+unseen = {"place": "encode", "cause": "c", "fix": my_part}
+### END SOLUTION
+
+# %%
+ex.UNSEEN.check(unseen)
+
+# %% [markdown]
+# **Exercise 07.9, 1 minute, two letters, 2 points.** 1) A model never stops. You look first at a) the loss
+# curve, b) the labels of one batch, c) the sampling temperature. 2) The run with the lower loss a) has
+# learnt more, b) has learnt the end, c) may have lost its hardest labels.
+
+# %%
+# Two letters, for example {"1": "a", "2": "a"}
+### BEGIN SOLUTION
+quiz = {"1": "b", "2": "c"}
+### END SOLUTION
+
+# %%
+ex.QUIZ.check(quiz)
+
+# %% [markdown]
+# In three lines:
+#
+# * What stands in `labels` is learnt, and nothing else; an end that is only read is pushed away.
+# * Padding is a matter of lengths, never of ids.
+# * The log is silent. Read one batch.
+#
+# Further reading: [trl#1623](https://github.com/huggingface/trl/issues/1623),
+# [trl#3091](https://github.com/huggingface/trl/pull/3091),
+# [transformers#35911](https://github.com/huggingface/transformers/pull/35911).
+
+# %%
+ex.progress()

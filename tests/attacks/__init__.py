@@ -1,0 +1,1 @@
+"""What students hand in, by accident or on purpose, instead of a notebook."""

@@ -1,0 +1,51 @@
+"""The three unseen scripts of lesson 07 serve rubbish, serve well when mended, and show why."""
+
+import pytest
+
+from course_utils.diagnostics import inspect_batch
+from course_utils.reproductions import unseen_07
+
+TICKETS = {
+    "encode": unseen_07.no_room_for_the_end(),
+    "ends": unseen_07.stops_at_the_base_end(),
+    "prompt": unseen_07.one_line_end_short(),
+}
+SEED = 1  # trained by the exercise's check as well, and trained once
+
+
+def run_of(name: str, **changes):
+    return TICKETS[name].fresh(SEED, **changes).train()
+
+
+@pytest.mark.parametrize("name", TICKETS)
+def test_as_reported_it_fails_and_with_the_healthy_parts_it_serves_well(name):
+    sick, mended = run_of(name).log[-1], run_of(name, **unseen_07.HEALTHY).log[-1]
+    assert sick["loss"] < 0.15 and mended["loss"] < 0.15
+    assert min(sick["ends"], sick["right"]) <= 0.02
+    assert mended["ends"] >= 0.95 and mended["right"] >= 0.9
+
+
+def test_the_batch_of_the_first_shows_that_no_reply_has_an_end():
+    run = run_of("encode")
+    found = inspect_batch(run.batch, run.tokenizer)
+    assert found.faults[0].name == "end missing" and "cut at 3 tokens" in found.cause
+
+
+def test_the_batch_of_the_second_is_healthy_and_its_replies_go_on_behind_the_end():
+    run = run_of("ends")
+    assert inspect_batch(run.batch, run.tokenizer).is_healthy
+    replies = run.behaviour().replies
+    assert all(reply.partition("<|im_end|>")[2] for reply in replies)
+
+
+def test_what_the_third_is_served_has_no_header_of_its_template():
+    run = run_of("prompt")
+    assert inspect_batch(run.batch, run.tokenizer).is_healthy
+    assert inspect_batch(run.served, run.tokenizer).faults[0].name == "template differs"
+
+
+def test_the_source_of_a_ticket_can_be_run_and_names_every_part():
+    for ticket in TICKETS.values():
+        names: dict = {}
+        exec(compile(ticket.source(), "ticket", "exec"), names)
+        assert set(ticket.parts) <= {part.split("_")[0] for part in names}
