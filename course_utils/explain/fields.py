@@ -13,11 +13,10 @@ _PATTERNS = tuple(
             "eval_accuracy",
             r"(eval|val|test|held_out|val-core)[_/].*(acc|accuracy|score|mean@\d+).*",
         ),
-        ("run_loss", r"train_loss"),  # the mean over the run that HF prints at its end
         ("chosen_reward", r"(train/)?rewards/chosen"),
         ("rejected_reward", r"(train/)?rewards/rejected"),
         ("margin", r"(train/)?rewards/margins?|margin"),
-        ("accuracy", r"(train/)?rewards/accurac(y|ies)"),
+        ("accuracy", r"(train/)?rewards/accurac(y|ies)|acc(uracy)?"),
         ("chosen_logp", r"(train/)?logps/chosen"),
         ("rejected_logp", r"(train/)?logps/rejected"),
         ("critic_loss", r"critic/vf_loss|vf_loss|value_loss|critic_loss|loss/value_avg"),
@@ -35,22 +34,26 @@ _PATTERNS = tuple(
         ("zero_std_share", r"(train/)?frac_reward_zero_std"),
         (
             "reward",
-            r"(train/)?(reward|rewards?/mean|mean_reward|critic/score/mean|objective/scores|rm)",
+            r"(train/)?(reward|rewards?/mean|(mean|avg)[_ ]reward|reward_mean|rm|"
+            r"critic/score/mean|objective/scores)",
         ),
         ("advantage_max", r"critic/advantages/max|advantages?/max"),
         ("importance_ratio", r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean"),
         ("logp_difference", r"(train/)?sampling/sampling_logp_difference/mean"),
         ("num_eos", r"val/num_eos_tokens"),
-        ("truncated_share", r"(train/)?completions/clipped_ratio|response_length/clip_ratio"),
+        ("truncated_share", r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio"),
         (
             "length",
-            r"(train/)?completions?/mean_length|completion_length|response_length(/mean)?|"
+            r"(train/)?(completions?/)?mean_length|completion_length|response_length(/mean)?|"
             r"response_len|glen",
         ),
-        ("grad_norm", r"(train/)?(actor/)?(policy_|actor_)?grad(ient)?[_ ]?norm|gnorm"),
+        ("grad_norm", r"(train/)?(actor/)?(policy_|actor_)?grad(ient)?[_ ]?norm|gnorm|gradnorm"),
         ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|actor_lr"),
         ("loss_scale", r"(loss_)?scale|loss_scaler?"),
-        ("loss", r"(train/|actor/|training[ _])?loss|train loss|objective/loss"),
+        (
+            "loss",
+            r"(train/|actor/|training[ _]|minibatch )?loss|train[ _]loss(_step)?|objective/loss",
+        ),
     )
 )
 _PART = re.compile(r"(train/)?rewards?/(?P<part>[^/]+)(/mean)?")

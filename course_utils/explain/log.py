@@ -1,35 +1,80 @@
 """What a log holds, in bounded memory: entries in order, and lines that say how it ended."""
 
 import math
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from course_utils.explain.reading import Entry
+from course_utils.explain.reading import Entry, Line
 
 MAX_KEPT = 20_000
+_SCALER = re.compile(r"fp16|float16|\bhalf\b|loss[_ ]scale|scaler|OVERFLOW!", re.IGNORECASE)
+_SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
+_NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
+FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A step that a loss scaler skipped: the scale it tried, the line that says so."""
+
+    scale: float
+    line: Line
 
 
 @dataclass
 class Log:
-    """Entries by order, thinned out evenly when there are many; turning points always stay.
+    """The last run of a log. Entries by order, thinned out evenly when there are many; turning points always stay.
 
     A turning point is an entry in which some field becomes, or stops being, nan, inf or 0.
     """
 
     entries: list[Entry] = field(default_factory=list)
     num_entries: int = 0
-    num_lines: int = 0
+    earlier_runs: int = 0
+    restart: str = ""  # how the last run was told from the one before it
+    skips: list[Skip] = field(default_factory=list)
+    names_scaler: bool = False
     _states: dict[str, str] = field(default_factory=dict)
     _turning: set[int] = field(default_factory=set)
+    _counts: dict[str, float] = field(default_factory=dict)  # the last step and epoch
 
-    def add(self, entry: Entry) -> None:
+    def hear(self, line: Line | Entry) -> None:
+        """Take what a line says of a loss scaler."""
+        if not _SCALER.search(line.text):
+            return
+        self.names_scaler = True
+        if isinstance(line, Line) and (matched := _SCALE.search(line.text)):
+            self.skips.append(Skip(float(matched[1]), line))
+        elif isinstance(line, Line) and _NO_SCALE_LEFT.search(line.text):
+            self.skips.append(Skip(0.0, line))
+        del self.skips[:-MAX_KEPT]
+
+    def add(self, entry: Entry) -> bool:
+        """Keep an entry; True if it begins another run, which replaces the one before."""
         self.num_entries += 1
+        restart = self._restart(entry)
+        if restart:
+            self.earlier_runs += 1
+            self.restart = restart
+            self.entries, self.skips = [], []
+            self._states, self._turning, self._counts = {}, set(), {}
+        self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}
         if self._turns(entry):
             self._turning.add(id(entry))
         self.entries.append(entry)
         if len(self.entries) > MAX_KEPT:
             self._thin_out()
+        return bool(restart)
+
+    def _restart(self, entry: Entry) -> str:
+        """How this entry shows that another run begins; "" if it does not."""
+        name = "epoch" if "epoch" in entry.numbers else "step"
+        last, now = self._counts.get(name), entry.numbers.get(name)
+        if last is None or now is None or not now < FALLS_BACK * last or len(self.entries) < 2:
+            return ""
+        return f"{entry.names.get(name, name)} falls from {last:g} to {now:g} at {entry.where}"
 
     def _turns(self, entry: Entry) -> bool:
         states = {name: state_of(value) for name, value in entry.numbers.items()}
@@ -60,6 +105,13 @@ class Log:
 
     def first(self, name: str, test: Callable[[float], bool]) -> Entry | None:
         return next((entry for entry, value in self.series(name) if test(value)), None)
+
+    def not_finite(self) -> list[str]:
+        """Each field that is nan or inf somewhere, with the first place."""
+        firsts = ((name, self.first(name, lambda v: not math.isfinite(v))) for name in self.fields)
+        return sorted(
+            f"{e.names.get(name, name)} {e.numbers[name]:g} at {e.where}" for name, e in firsts if e
+        )
 
     def before(self, entry: Entry) -> Entry | None:
         """The entry just before one of `entries`."""

@@ -1,6 +1,7 @@
 """Small sums over a series, and how its numbers are quoted."""
 
-from statistics import fmean
+import math
+from statistics import fmean, pvariance, variance
 
 from course_utils.explain.log import finite
 from course_utils.explain.reading import Entry
@@ -28,3 +29,27 @@ def spread(values: list[float]) -> float:
     """Largest minus smallest of the finite numbers."""
     values = finite(values)
     return max(values) - min(values) if values else 0.0
+
+
+def trend(values: list[float]) -> tuple[float, float, float] | None:
+    """The thirds, if they rise or fall throughout and by more than two standard errors.
+
+    >>> trend([4.0, 4.1, 3.0, 3.1, 2.0, 2.1]) is not None, trend([1.0, 1.2] * 4)
+    (True, None)
+    """
+    values, levels = finite(values), thirds(values)
+    if levels is None or not (
+        levels[0] < levels[1] < levels[2] or levels[0] > levels[1] > levels[2]
+    ):
+        return None
+    size = len(values) // 3
+    error = math.sqrt((variance(values[:size]) + variance(values[-size:])) / size)
+    return levels if abs(levels[2] - levels[0]) > 2 * error else None
+
+
+def deviation(values: list[float]) -> float:
+    return math.sqrt(pvariance(values)) if values else 0.0
+
+
+def listed(levels: tuple[float, ...]) -> str:
+    return ", ".join(f"{level:.3g}" for level in levels)

@@ -1,31 +1,40 @@
 """Log lines as entries: which field had which number, on which line.
 
 Reads what trainers print and save: Python dicts and JSON lines (Transformers, TRL, ms-swift,
-LLaMA-Factory), `key:value - key:value` (verl), `key=value` at the end of a progress bar
-(OpenRLHF), tables (notebooks, unsloth), CSV, `trainer_state.json`. Holds one line at a time.
+LLaMA-Factory), `key:value - key:value` (verl), `key: value  key: value` (torchtune),
+`key=value` at the end of a progress bar (OpenRLHF), tables (notebooks, unsloth), CSV,
+`trainer_state.json`. Holds one line at a time.
 """
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from course_utils.explain.fields import canonical
+from course_utils.explain.lines import is_cut, parts
+from course_utils.explain.tables import NUMBER, Table
 
-ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|NaN|NAN|[iI]nf(?:inity)?)"
 _WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER})(?:/\d+)?['\"]?(?:, dtype=[\w.]+\))?\)?"
 QUOTED = re.compile(rf"['\"](?P<name>[^'\"{{}}]{{1,80}})['\"]\s*:\s*{_WRAPPED}(?=\s*[,}}\]]|\s*$)")
-DASHED = re.compile(rf"(?:^|\s-\s|\s)(?P<name>[\w@./-]+):\s?(?P<value>{NUMBER})(?=\s+-\s|\s*$)")
+_AFTER = r"(?:\s*\([^()]*\))?\**(?=\s+-\s|\s*$|\s{2,}|\s+[\w@./-]+:|\s*[|│,])"
+DASHED = re.compile(rf"(?:^|[\s*|│])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
+BOXED = re.compile(rf"[|│]\s*(?P<name>[\w/ ]+?)\s*[|│]\s*(?P<value>{NUMBER})\s*[|│]")
 EQUALS = re.compile(rf"(?<![\w/])(?P<name>[A-Za-z_][\w/]*)\s?=\s?(?P<value>{NUMBER})(?![\w/.])")
 PLAIN = re.compile(
-    r"(?<![\w/])(?P<name>(?:train(?:ing)? |eval |val(?:idation)? )?loss|grad[_ ]?norm|step|iter|"
-    rf"epoch|lr|learning[_ ]rate|reward|kl|entropy)\s*[:=]?\s+(?P<value>{NUMBER})(?![\w/.%])",
+    r"(?<![\w/])(?P<name>(?:(?:train(?:ing)?|eval|val(?:idation)?|minibatch) )?loss|grad[_ ]?norm|"
+    r"step|iter|epoch|lr|learning[_ ]rate|"
+    r"(?:avg |mean )?(?:reward|kl|entropy|grad norm))\s*[:=]?\s+"
+    rf"(?P<value>{NUMBER})(?![\w/.%])",
+    re.IGNORECASE,
+)
+PROSE = re.compile(
+    r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has)\b",
     re.IGNORECASE,
 )
 BRACES = re.compile(r"\{[^{}]*\}")
-MAX_LINE, MAX_QUOTE = 20_000, 160
+SUMMARY = {"train_runtime", "total_flos", "train_samples_per_second"}
+MAX_QUOTE = 160
 
 
 @dataclass(frozen=True)
@@ -48,21 +57,42 @@ class Line:
 
 def read(lines: Iterable[str]) -> Iterator[Entry | Line]:
     """Every entry and every other line, in order; nothing is kept but a table's header."""
-    header: list[str] | None = None
-    for number, raw in enumerate(lines, start=1):
-        where = f"line {number}"
-        for part in ANSI.sub("", raw[:MAX_LINE]).rstrip("\n").split("\r"):
-            cells = _cells(part)
-            if header and cells and len(cells) == len(header):
-                yield from entries_of_row(where, part, zip(header, cells, strict=True))
-                continue
-            if cells and _is_header(cells):
-                header = cells
-                continue
-            if part.strip() and not cells:
-                header = None
-            found = list(_entries(where, part))
-            yield from found or ([Line(where, part.strip())] if part.strip() else [])
+    return _blocks(_read(lines))
+
+
+def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
+    table = Table(canonical)
+    for joined in parts(lines):
+        where, text = f"line {joined[0][0]}", "".join(text for _, text in joined)
+        row = table.feed(text)
+        if row == []:
+            continue
+        found = list(entries_of_row(where, text, row or ())) or list(_entries(where, text))
+        yield from found
+        if not found:
+            said = joined
+        else:  # a message may stand beside the numbers
+            said = [(joined[0][0], BRACES.sub(" ", text))] if "{" in text else []
+        yield from (Line(f"line {n}", one.strip()) for n, one in said if one.strip())
+
+
+def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
+    """Put together what stands in a block of lines, one number to a line."""
+    held: Entry | None = None
+    for one in found:
+        is_small = isinstance(one, Entry) and len(one.numbers) == 1
+        if held and is_small and not one.numbers.keys() & held.numbers.keys():
+            held = Entry(held.where, held.text, held.numbers | one.numbers, held.names | one.names)
+            continue
+        if held:
+            yield held
+            held = None
+        if is_small:
+            held = one
+        else:
+            yield one
+    if held:
+        yield held
 
 
 def read_document(text: str) -> Iterator[Entry] | None:
@@ -87,12 +117,14 @@ def _entries(where: str, text: str) -> Iterator[Entry]:
     groups = [group for group in BRACES.findall(text) if QUOTED.search(group)] or [text]
     is_quoted = False
     for group in groups:
-        pairs = [(m["name"], m["value"]) for m in QUOTED.finditer(group)]
-        is_quoted = is_quoted or bool(pairs)
-        yield from entries_of_row(where, group, pairs)
-    if is_quoted:
+        matches = list(QUOTED.finditer(group))
+        is_quoted = is_quoted or bool(matches)
+        if is_cut(group):
+            matches = [m for m in matches if m.end() < len(group.rstrip())]
+        yield from entries_of_row(where, group, [(m["name"], m["value"]) for m in matches])
+    if is_quoted or len({word.lower() for word in PROSE.findall(text)}) >= 2:
         return
-    for pattern in (DASHED, EQUALS, PLAIN):
+    for pattern in (BOXED, DASHED, EQUALS, PLAIN):
         pairs = [(m["name"], m["value"]) for m in pattern.finditer(text)]
         found = list(entries_of_row(where, text, pairs))
         if found:
@@ -101,15 +133,17 @@ def _entries(where: str, text: str) -> Iterator[Entry]:
 
 
 def entries_of_row(where: str, text: str, pairs: Iterable[tuple[str, object]]) -> Iterator[Entry]:
-    """One entry, or none when no rule reads any of its numbers."""
+    """One entry, or none when no rule reads any of its numbers, or they sum up a whole run."""
     numbers: dict[str, float] = {}
     names: dict[str, str] = {}
     for name, value in pairs:
+        if name in SUMMARY:
+            return
         known = canonical(str(name))
         number = _number(value)
         if known and number is not None and known not in numbers:
             numbers[known], names[known] = number, str(name).strip()
-    if numbers.keys() - {"step", "epoch", "learning_rate"}:
+    if numbers.keys() - {"step", "epoch", "learning_rate", "loss_scale"}:
         yield Entry(where, _short(text), numbers, names)
 
 
@@ -120,28 +154,6 @@ def _number(value: object) -> float | None:
         return float(str(value).strip().split("/")[0])
     except ValueError:
         return None
-
-
-def _cells(text: str) -> list[str] | None:
-    """The cells of a table's row: markdown, tabs, or commas."""
-    if "{" in text:
-        return None
-    if "|" in text and "%|" not in text:
-        cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
-    elif "\t" in text:
-        cells = [cell.strip() for cell in text.split("\t")]
-    elif text.count(",") >= 1:
-        cells = [cell.strip() for cell in next(csv.reader([text]), [])]
-    else:
-        return None
-    return cells if len(cells) > 1 else None
-
-
-def _is_header(cells: list[str]) -> bool:
-    known = [canonical(cell) for cell in cells]
-    return sum(name is not None for name in known) >= 2 and not any(
-        re.fullmatch(NUMBER, cell) for cell in cells
-    )
 
 
 def _short(text: str) -> str:
