@@ -109,7 +109,7 @@ LOGS = (
         "'rewards/chosen': -0.2780037522315979, 'rewards/rejected': -7.671709060668945, "
         "'rewards/accuracies': 0.8824999928474426, 'rewards/margins': 7.393705368041992, "
         "'logps/rejected': -444.18621826171875, 'logps/chosen': -319.5079345703125, 'epoch': 0.01}",
-        "margin_by_pushing_down",
+        None,
     ),
     Pasted(
         "LLaMA-Factory#2810",

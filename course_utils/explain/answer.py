@@ -2,19 +2,30 @@
 
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
-from textwrap import fill
 from typing import SupportsInt
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, state_of
-from course_utils.explain.numbers import said
+from course_utils.explain.log import Log
+from course_utils.explain.numbers import listed, said, thirds, trend
+from course_utils.explain.page import page
 from course_utils.explain.reading import Entry, Line, read, read_document
 from course_utils.explain.rules import RULES
+from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.words import finding_of_code, findings_in
 
-MAX_SHOWN, MAX_DOCUMENT_LINES, WIDTH = 3, 2_000_000, 88
+MAX_DOCUMENT_LINES = 2_000_000
+OUTWEIGHED_BY = {  # what is no fault by itself, and causes beside which it must not be said
+    "on_policy_zero_loss": {"no_signal", "signal_ended", "no_gradient", "kl_runs", "rewards_cut"},
+    "scaler_search": {"fp16_overflow", "norm_never_finite", "nan_gradient"},
+    "dpo_start": {"at_chance", "policy_is_reference", "wrong_reference"},
+    "few_rows": {"at_chance"},
+    "cuda_memory": {"memory_survived"},
+    "nan_gradient": {"fp16_overflow"},
+    "replies_cut": {"length_into_limit", "rewards_cut"},
+    "no_signal": {"rewards_cut", "signal_ended"},
+}
 
 
 @dataclass(frozen=True)
@@ -26,53 +37,26 @@ class Answer:
     num_lines: int
     fields: tuple[str, ...]  # the log's own names
     known: frozenset[str] = frozenset()  # the names here of the fields it has
-    odd: tuple[str, ...] = ()  # fields that are 0, nan or inf somewhere
+    not_finite: tuple[str, ...] = ()  # fields that are nan or inf somewhere
+    zeros: tuple[str, ...] = ()  # fields that training rests on and that are 0 somewhere
+    trend: str = ""  # that the loss has none
+    restart: str = ""  # how the last run was told from the one before it
 
     @property
     def causes(self) -> tuple[Finding, ...]:
         return tuple(one for one in self.findings if not one.cause.healthy)
 
     @property
+    def no_faults(self) -> tuple[Finding, ...]:
+        return tuple(one for one in self.findings if one.cause.healthy)
+
+    @property
     def is_healthy(self) -> bool:
-        return bool(self.findings) and not self.causes
+        """Something is known to be well, nothing is known to be wrong, every number is finite."""
+        return bool(self.findings) and not self.causes and not self.not_finite
 
     def __str__(self) -> str:
-        if not self.num_entries and not self.findings:
-            return (
-                f"No log entry and no known message in {self.num_lines} lines. Paste lines with "
-                "numbers such as loss and grad_norm, a trainer_state.json, or the last lines of "
-                "an error."
-            )
-        blocks = [self._head()]
-        blocks += [_block(n, one) for n, one in enumerate(self.causes[:MAX_SHOWN], start=1)]
-        healthy = [one for one in self.findings if one.cause.healthy]
-        blocks += [_healthy(one) for one in healthy[:MAX_SHOWN]]
-        if not self.findings:
-            blocks.append(self._cannot_tell())
-        return "\n\n".join(blocks)
-
-    def _head(self) -> str:
-        read_ = f"Read {self.num_entries} log entries in {self.num_lines} lines"
-        names = f": {', '.join(self.fields)}." if self.fields else "."
-        turned = self.causes[0].at if self.causes else None
-        if turned is None:
-            return fill(read_ + names, WIDTH)
-        line = f"The line that turned is {turned.where}:\n  {turned.text}"
-        return f"{fill(read_ + names, WIDTH)}\n{line}"
-
-    def _cannot_tell(self) -> str:
-        wanted = ("loss", "grad_norm", "learning_rate")
-        missing = [n for n in wanted if n not in self.known]
-        parts = ["The log cannot tell: what is known to this command is not in it."]
-        if missing:
-            parts.append(f"It has no {', no '.join(missing)}.")
-        if self.odd:
-            parts.append(f"Worth a look: {'; '.join(self.odd)}.")
-        parts.append(
-            "Look next at what no log shows: one batch token by token, and the share of weights "
-            "that change in a step."
-        )
-        return fill(" ".join(parts), WIDTH)
+        return page(self)
 
     def to_dict(self) -> dict:
         return {
@@ -90,29 +74,6 @@ class Answer:
                 for one in self.findings
             ],
         }
-
-
-def _block(number: int, one: Finding) -> str:
-    cause = one.cause
-    rows = [("for", text) for text in one.for_it] + [("against", text) for text in one.against]
-    rows += [("fix", cause.fix), ("look next", cause.look)]
-    where = [f"lesson {cause.lesson}"] if cause.lesson else []
-    where += [f"instrument {cause.instrument}"] if cause.instrument else []
-    where += [f"reported in {cause.thread}"] if cause.thread else []
-    rows += [("see", "; ".join(where))] if where else []
-    head = fill(
-        f"{number}. {cause.says[0].upper()}{cause.says[1:]}.", WIDTH, subsequent_indent="   "
-    )
-    return "\n".join([head, *(_row(*row) for row in rows)])
-
-
-def _healthy(one: Finding) -> str:
-    head = fill(f"This is healthy, because {one.cause.says}.", WIDTH)
-    return "\n".join([head, *(_row("for", text) for text in one.for_it)])
-
-
-def _row(name: str, text: str) -> str:
-    return fill(text, WIDTH, initial_indent=f"   {name:<10} ", subsequent_indent=" " * 14)
 
 
 def explain(source: str | Iterable[str]) -> Answer:
@@ -152,34 +113,57 @@ class _Counter:
 
 def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> Answer:
     """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
-    log, spoken = Log(), {}
+    log, spoken, out_of_memory_at = Log(), {}, 0
     for part in parts:
-        if isinstance(part, Entry):
-            log.add(part)
+        if isinstance(part, Entry) and log.add(part):
+            spoken.clear()
+        log.hear(part)
         for one in findings_in(part):
-            spoken.setdefault(one.key, one)
+            spoken[one.key] = spoken.get(one.key, one)
+            out_of_memory_at = log.num_entries
+    if "cuda_memory" in spoken and log.num_entries - out_of_memory_at >= 2:
+        spoken["cuda_memory"] = _survived(spoken["cuda_memory"], log.entries[-1])
     found = [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []
-    found += spoken.values()
-    best: dict[str, Finding] = {}
-    for one in sorted(found, key=lambda one: -one.weight):
-        best.setdefault(one.key, one)
-    if any(not one.cause.healthy for one in best.values()):
-        best.pop("improves", None)
+    if not log.entries and (skips := scaler_skips(log)):
+        found.append(skips)
     names = sorted({name for entry in log.entries for name in entry.names.values()})
     return Answer(
-        findings=tuple(best.values()),
+        findings=_ranked([*found, *spoken.values()]),
         num_entries=log.num_entries,
         num_lines=int(num_lines),
         fields=tuple(names[:12]),
         known=frozenset(log.fields),
-        odd=tuple(_odd(log)),
+        not_finite=tuple(log.not_finite()),
+        zeros=tuple(_zeros(log)),
+        trend=_no_trend(log),
+        restart=log.restart,
     )
 
 
-def _odd(log: Log) -> Iterator[str]:
-    """What turned in a field that training rests on, without a rule that knows why."""
-    for name in ("loss", "policy_loss", "grad_norm", "reward", "kl"):
-        for state in ("nan", "inf", "0"):
-            entry = log.first(name, lambda value, state=state: state_of(value) == state)
-            if entry is not None:
-                yield f"{said(entry, name)} at {entry.where}"
+def _survived(memory: Finding, last: Entry) -> Finding:
+    after = f"the log goes on to {last.where}"
+    return replace(memory, key="memory_survived", weight=3.0, for_it=(*memory.for_it, after))
+
+
+def _ranked(found: list[Finding]) -> tuple[Finding, ...]:
+    """The strongest finding of each key, without those that another contradicts."""
+    best: dict[str, Finding] = {}
+    for one in sorted(found, key=lambda one: -one.weight):
+        best.setdefault(one.key, one)
+    kept = {key: one for key, one in best.items() if not OUTWEIGHED_BY.get(key, set()) & set(best)}
+    if any(not one.cause.healthy for one in kept.values()):
+        kept.pop("improves", None)
+    return tuple(kept.values())
+
+
+def _zeros(log: Log) -> Iterator[str]:
+    for name in ("loss", "policy_loss", "grad_norm", "reward"):
+        if entry := log.first(name, lambda value: value == 0):
+            yield f"{said(entry, name)} at {entry.where}"
+
+
+def _no_trend(log: Log) -> str:
+    levels = thirds(log.values("loss"))
+    if levels is None or trend(log.values("loss")):
+        return ""
+    return f"The loss has no trend: {listed(levels)} by thirds of the log."

@@ -20,6 +20,7 @@ _PATTERNS = tuple(
         ("chosen_logp", r"(train/)?logps/chosen"),
         ("rejected_logp", r"(train/)?logps/rejected"),
         ("critic_loss", r"critic/vf_loss|vf_loss|value_loss|critic_loss|loss/value_avg"),
+        ("critic_value", r"critic/vpred_mean"),
         ("critic_grad_norm", r"critic/grad_norm"),
         (
             "policy_loss",

@@ -25,9 +25,9 @@ class Skip:
 
 @dataclass
 class Log:
-    """The last run of a log. Entries by order, thinned out evenly when there are many; turning points always stay.
+    """The last run of a log: entries by order, thinned out evenly when there are many.
 
-    A turning point is an entry in which some field becomes, or stops being, nan, inf or 0.
+    Turning points always stay: entries in which some field becomes, or stops being, nan, inf or 0.
     """
 
     entries: list[Entry] = field(default_factory=list)

@@ -116,12 +116,21 @@ NUMBERS = (
     ),
     Cause(
         "critic_nan",
-        "the critic's numbers are nan from the start: its value head was not initialised or loaded",
+        "the critic's own numbers are nan: its value head was not initialised or loaded, or its "
+        "weights broke",
         "look at the value head's weights before the first step",
         "the critic's weights",
         "01_floats",
         "watch",
         "verl#498",
+    ),
+    Cause(
+        "critic_update_nan",
+        "the update of the critic is nan while the values that it gives are still finite",
+        "look at what its loss is made of: returns, values, mask",
+        "the returns and the mask of this batch",
+        "01_floats",
+        "watch",
     ),
     Cause(
         "scaler_search",

@@ -1,92 +1,28 @@
-"""GRPO and PPO: rewards, groups, replies, two engines."""
+"""GRPO and PPO: where the reward, its parts and the kl go."""
 
 import math
+from itertools import pairwise
+from statistics import fmean
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said, share, thirds
-
-SMALL = 1e-3
-
-
-def zero_loss_on_policy(log: Log) -> Finding | None:
-    """The loss is nearly 0; grad_norm is not, or kl grows, so the policy moves."""
-    losses = log.series("loss")
-    small = [entry for entry, loss in losses if abs(loss) < SMALL]
-    spreads = finite(log.values("reward_std"))
-    if not _has_rewards(log) or share(small, losses) < 0.5 or (spreads and max(spreads) == 0):
-        return None
-    norms = finite(e.numbers["grad_norm"] for e in small if e.numbers.get("grad_norm"))
-    kls = finite(log.values("kl"))
-    moves = len(kls) > 2 and kls[-1] > max(10 * kls[0], 1e-4)
-    if not norms and not ("grad_norm" not in log.fields and moves):
-        return None
-    proof = [f"the loss is below {SMALL:g} in {len(small)} of {len(losses)} entries"]
-    if norms:
-        proof.append(f"grad_norm there is {min(norms):.3g} to {max(norms):.3g}")
-    if moves:
-        proof.append(f"kl grows from {kls[0]:.3g} to {kls[-1]:.3g}: the policy moves")
-    if spreads:
-        proof.append(f"replies are told apart: reward_std up to {max(spreads):.3g}")
-    return Finding("on_policy_zero_loss", 4.0, small[0], tuple(proof))
-
-
-def no_signal(log: Log) -> Finding | None:
-    """Groups without variance: reward_std 0, or frac_reward_zero_std near 1."""
-    for name, is_dead in (
-        ("zero_std_share", lambda value: value > 0.95),
-        ("reward_std", lambda value: value == 0),
-        ("advantage_max", lambda value: value == 0),
-    ):
-        series = log.series(name)
-        dead = [entry for entry, value in series if is_dead(value)]
-        if not dead or share(dead, series) < 0.5 or math.isnan(dead[0].numbers.get("loss", 0)):
-            continue
-        first = f"first {dead[0].where}: {said(dead[0], name)}"
-        proof = [f"{len(dead)} of {len(series)} entries, {first}"]
-        rewards = [entry.numbers["reward"] for entry in dead if "reward" in entry.numbers]
-        if rewards:
-            where = "0" if max(map(abs, rewards)) == 0 else f"{rewards[0]:.3g}"
-            proof.append(f"the reward there is {where}")
-        if "grad_norm" in dead[0].numbers:
-            proof.append(said(dead[0], "grad_norm"))
-        return Finding("no_signal", 7.0, dead[0], tuple(proof))
-    rewards = log.values("reward")
-    if "reward_std" not in log.fields and len(rewards) >= 3 and set(rewards) == {0.0}:
-        entry = log.series("reward")[0][0]
-        return Finding("no_signal", 5.0, entry, (f"reward 0 in all {len(rewards)} entries",))
-    return None
-
-
-def no_gradient(log: Log) -> Finding | None:
-    """grad_norm exactly 0 where replies do get different rewards."""
-    series = log.series("grad_norm")
-    dead = [entry for entry, norm in series if norm == 0]
-    if not _has_rewards(log) or share(dead, series) < 0.5:
-        return None
-    alive = [e for e in dead if e.numbers.get("reward_std", 0) > 0]
-    shares = [entry.numbers.get("zero_std_share", 0.0) for entry in alive]
-    if not alive or min(shares) > 0.95:
-        return None
-    proof = [f"{len(dead)} of {len(series)} entries: {said(alive[0], 'grad_norm', 'reward_std')}"]
-    if alive[0].numbers.get("kl") == 0 or alive[0].numbers.get("kl_loss") == 0:
-        name = "kl" if "kl" in alive[0].numbers else "kl_loss"
-        proof.append(f"{said(alive[0], name)}: the policy is where it began")
-    return Finding("no_gradient", 7.0, alive[0], tuple(proof))
+from course_utils.explain.log import Log
+from course_utils.explain.numbers import deviation, listed, said, share, thirds, trend
 
 
 def collapse(log: Log) -> Finding | None:
-    """The reward falls for good below half of what it had gained."""
+    """The reward falls for good: below half of what it had gained, and beyond the noise."""
     series = [(e, r) for e, r in log.series("reward") if math.isfinite(r)]
-    if len(series) < 6:
+    if len(series) < 8:
         return None
     rewards = [reward for _, reward in series]
-    means = [sum(rewards[i : i + 3]) / 3 for i in range(len(rewards) - 2)]
+    means = [fmean(rewards[i : i + 3]) for i in range(len(rewards) - 2)]
     best = max(range(len(means)), key=means.__getitem__)
     low = min(0.0, *rewards)
     floor = low + (means[best] - low) / 2
     after = [(e, r) for e, r in series[best + 2 :] if r < floor]
-    if not after or means[-1] >= floor or means[best] - low < 0.05:
+    if len(after) < 5 or means[-1] >= floor or means[best] - low < 0.05:
+        return None
+    if means[best] - fmean(r for _, r in after) < 3 * deviation(rewards[: best + 3]):
         return None
     turned = after[0][0]
     proof = [
@@ -94,13 +30,13 @@ def collapse(log: Log) -> Finding | None:
         f"at the end; it fell at {turned.where}: {said(turned, 'reward')}"
     ]
     for name in ("kl", "kl_loss", "grad_norm", "entropy", "length"):
-        early = [v for e, v in log.series(name) if math.isfinite(v) and log_before(log, e, turned)]
+        early = [v for e, v in log.series(name) if math.isfinite(v) and _before(log, e, turned)]
         if early and name in turned.numbers and _jumps(early[-1], turned.numbers[name]):
             proof.append(f"{said(turned, name)} there, {early[-1]:.3g} before")
     return Finding("collapse", 6.0, turned, tuple(proof))
 
 
-def log_before(log: Log, one, other) -> bool:
+def _before(log: Log, one, other) -> bool:
     """Whether an entry stands before another."""
     order = {id(entry): number for number, entry in enumerate(log.entries)}
     return order[id(one)] < order[id(other)]
@@ -108,18 +44,6 @@ def log_before(log: Log, one, other) -> bool:
 
 def _jumps(before: float, now: float) -> bool:
     return not math.isfinite(now) or abs(now) > 3 * abs(before) or abs(now) < abs(before) / 3
-
-
-def entropy_gone(log: Log) -> Finding | None:
-    levels = thirds(log.values("entropy"))
-    if levels is None or levels[0] <= 0 or levels[2] > 0.15 * levels[0]:
-        return None
-    entry = log.series("entropy")[-1][0]
-    proof = [f"entropy {levels[0]:.3g} in the first third, {levels[2]:.3g} in the last"]
-    spreads = thirds(log.values("reward_std"))
-    if spreads and spreads[2] < 0.5 * spreads[0]:
-        proof.append(f"reward_std {spreads[0]:.3g}, then {spreads[2]:.3g}")
-    return Finding("entropy_gone", 5.0, entry, tuple(proof))
 
 
 def cheated(log: Log) -> Finding | None:
@@ -137,62 +61,86 @@ def cheated(log: Log) -> Finding | None:
     return Finding("proxy_rises_alone", 7.0, entry, proof)
 
 
-def replies_cut(log: Log) -> Finding | None:
-    ends = log.series("num_eos")
-    if ends and all(number == 0 for _, number in ends):
-        proof = f"{said(ends[0][0], 'num_eos')} in all {len(ends)} entries: no reply ends by itself"
-        return Finding("replies_cut", 4.5, ends[0][0], (proof,))
-    series = [(e, v) for e, v in log.series("truncated_share") if math.isfinite(v)]
-    high = [(entry, value) for entry, value in series if value >= 0.4]
-    if not high or share(high, series) < 0.3:
+def parts_apart(log: Log) -> Finding | None:
+    """One part of the reward falls by a third or more while another rises."""
+    moves = [(name, *move) for name in _parts(log) if (move := _move(log.values(name)))]
+    falling = [one for one in moves if 0 < one[2] < 0.67 * one[1]]
+    rising = [one for one in moves if one[2] > 1.3 * one[1] > 0 and one[2] - one[1] > 0.05]
+    if not falling or not rising:
         return None
-    entry = high[0][0]
-    first = f"first {entry.where}: {said(entry, 'truncated_share')}"
-    proof = [f"{len(high)} of {len(series)} entries, {first}"]
-    return Finding("replies_cut", 4.5, entry, tuple(proof))
+    down, up = falling[0], max(rising, key=lambda one: one[2] - one[1])
+    entry = log.series(down[0])[-1][0]
+    proof = [
+        f"{entry.names[name]} goes from {before:.3g} to {now:.3g}"
+        for name, before, now in (down, up)
+    ]
+    move = _move(log.values("reward"))
+    if move and move[1] > move[0]:
+        proof.append(f"the sum hides it: the reward goes from {move[0]:.3g} to {move[1]:.3g}")
+    return Finding("parts_apart", 6.5, entry, tuple(proof))
 
 
-def engines_disagree(log: Log) -> Finding | None:
-    for name, is_bad in (
-        ("importance_ratio", lambda value: not 0.9 < value < 1.1),
-        ("logp_difference", lambda value: value > 0.1),
-    ):
-        bad = [entry for entry, value in log.series(name) if is_bad(value)]
-        if bad and share(bad, log.series(name)) > 0.3:
-            proof = f"{len(bad)} of {len(log.series(name))} entries, first {bad[0].where}: "
-            return Finding("engines_disagree", 6.0, bad[0], (proof + said(bad[0], name),))
+def _move(values: list[float]) -> tuple[float, float] | None:
+    """From where to where a series goes, if it goes one way; None for one that wanders."""
+    if levels := trend(values):
+        return levels[0], levels[2]
+    steps = [now - before for before, now in pairwise(values)]
+    if 2 <= len(steps) < 5 and (min(steps) > 0 or max(steps) < 0):
+        return values[0], values[-1]
     return None
 
 
-def tiny_std(log: Log) -> Finding | None:
-    entry = log.first("advantage_max", lambda value: math.isfinite(value) and value > 50)
-    if entry is None:
+def _parts(log: Log) -> list[str]:
+    return sorted(name for name in log.fields if name.startswith("part:"))
+
+
+def constant_part(log: Log) -> Finding | None:
+    """A part of the reward is one fraction in every entry; 0, 1 and other whole numbers may be."""
+    if len(_parts(log)) < 2:
         return None
-    proof = f"{entry.where}: {said(entry, 'advantage_max')}; of N replies none is beyond sqrt(N)"
-    return Finding("tiny_std", 7.0, entry, (proof,))
+    for name in _parts(log):
+        values = log.values(name)
+        if len(values) >= 3 and len(set(values)) == 1 and values[0] % 1:
+            entry = log.series(name)[0][0]
+            proof = f"{said(entry, name)} in all {len(values)} entries"
+            return Finding("constant_part", 5.5, entry, (proof,))
+    return None
+
+
+def kl_runs(log: Log) -> Finding | None:
+    """kl jumps from nearly 0 past 0.3 in the first entries, or grows tenfold past 1."""
+    series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
+    early = [(a, b) for a, b in pairwise(series) if a[1] < 0.05 and b[1] > 0.3]
+    levels = thirds([value for _, value in series])
+    if early and early[0][1] in series[:6]:
+        (before, _), (entry, _) = early[0]
+        proof = [f"{entry.where}: {said(entry, 'kl')}; {before.where}: {said(before, 'kl')}"]
+    elif levels and levels[2] > 1 and levels[2] > 5 * abs(levels[0]):
+        entry = next(e for e, v in series if v > levels[2] / 2)
+        proof = [f"{entry.where}: {said(entry, 'kl')}; by thirds of the log {listed(levels)}"]
+    else:
+        return None
+    shown = [name for name in ("grad_norm", "learning_rate") if name in entry.numbers]
+    proof += [f"{said(entry, *shown)} there"] if shown else []
+    return Finding("kl_runs", 5.0, entry, tuple(proof))
+
+
+def kl_negative(log: Log) -> Finding | None:
+    """The kl is below -1 in half of the entries; around 0 an estimate may be negative."""
+    series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
+    low = [entry for entry, value in series if value < -1]
+    if len(low) < 2 or share(low, series) < 0.5:
+        return None
+    proof = f"{len(low)} of {len(series)} entries, first {low[0].where}: {said(low[0], 'kl')}"
+    return Finding("kl_negative", 7.0, low[0], (proof,))
 
 
 def reward_rises(log: Log) -> Finding | None:
-    levels = thirds(log.values("reward"))
-    if levels is None or not levels[0] < levels[1] < levels[2]:
+    levels = trend(log.values("reward"))
+    if levels is None or levels[2] <= levels[0]:
         return None
-    proof = f"the reward rises: {', '.join(f'{level:.3g}' for level in levels)} by thirds"
+    proof = f"the reward rises: {listed(levels)} by thirds of the log"
     return Finding("improves", 2.0, log.series("reward")[-1][0], (proof,))
 
 
-def _has_rewards(log: Log) -> bool:
-    return bool(log.fields & {"reward", "reward_std"})
-
-
-RULES = (
-    zero_loss_on_policy,
-    no_signal,
-    no_gradient,
-    collapse,
-    entropy_gone,
-    cheated,
-    replies_cut,
-    engines_disagree,
-    tiny_std,
-    reward_rises,
-)
+RULES = (collapse, cheated, parts_apart, constant_part, kl_runs, kl_negative, reward_rises)
