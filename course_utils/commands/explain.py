@@ -13,7 +13,7 @@ from course_utils.explain import explain as explain_lines
 from course_utils.explain.reading import Entry, entries_of_row
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("source", default="-")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 def explain(source: str, as_json: bool) -> None:

@@ -11,7 +11,7 @@ _PATTERNS = tuple(
         ("eval_loss", r"(eval|val|validation|test)[_/ ]loss|validation loss"),
         (
             "eval_accuracy",
-            r"(eval|val|test|held_out|val-core)[_/].*(acc|accuracy|score|mean@\d+).*",
+            r"(eval|val|test|held_out|val-core)[_/](?!rewards?/\w*_reward).*(acc|accuracy|score|mean@\d+).*",
         ),
         ("chosen_reward", r"(train/)?rewards/chosen"),
         ("rejected_reward", r"(train/)?rewards/rejected"),
@@ -57,8 +57,8 @@ _PATTERNS = tuple(
         ),
     )
 )
-_PART = re.compile(r"(train/)?rewards?/(?P<part>[^/]+)(/mean)?")
-_NOT_PARTS = {"std", "mean", "max", "min"}
+_PART = re.compile(r"(train/|eval_)?rewards?/(?P<part>[^/]+)(/mean)?")
+_NOT_PARTS = {"std", "mean", "max", "min", "chosen", "rejected", "margins", "accuracies"}
 
 
 def canonical(name: str) -> str | None:

@@ -1,7 +1,7 @@
 """Small sums over a series, and how its numbers are quoted."""
 
 import math
-from statistics import fmean, pvariance, variance
+from statistics import fmean, median, pvariance, variance
 
 from course_utils.explain.log import finite
 from course_utils.explain.reading import Entry
@@ -32,19 +32,21 @@ def spread(values: list[float]) -> float:
 
 
 def trend(values: list[float]) -> tuple[float, float, float] | None:
-    """The thirds, if they rise or fall throughout and by more than two standard errors.
+    """First and last third by mean, the middle one by median (a spike is no turn), if they rise or
+    fall throughout, and from end to end by more than two standard errors.
 
     >>> trend([4.0, 4.1, 3.0, 3.1, 2.0, 2.1]) is not None, trend([1.0, 1.2] * 4)
     (True, None)
     """
     values, levels = finite(values), thirds(values)
-    if levels is None or not (
-        levels[0] < levels[1] < levels[2] or levels[0] > levels[1] > levels[2]
-    ):
+    if levels is None:
         return None
     size = len(values) // 3
+    first, middle, last = levels[0], median(values[size:-size]), levels[2]
+    if not (first < middle < last or first > middle > last):
+        return None
     error = math.sqrt((variance(values[:size]) + variance(values[-size:])) / size)
-    return levels if abs(levels[2] - levels[0]) > 2 * error else None
+    return (first, middle, last) if abs(last - first) > 2 * error else None
 
 
 def deviation(values: list[float]) -> float:

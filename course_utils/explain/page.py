@@ -25,10 +25,16 @@ def page(answer: Answer) -> str:
     blocks += [_block(n, one) for n, one in enumerate(answer.causes[:MAX_SHOWN], start=1)]
     blocks += [_no_fault(one) for one in answer.no_faults[:MAX_SHOWN]]
     if answer.is_healthy and answer.num_entries:
-        blocks.append("Nothing else that this command knows is odd in these lines: healthy.")
-    elif not answer.causes:
+        blocks.append(_healthy(answer))
+    elif not answer.causes and answer.num_lines > 1:
         blocks.append(_cannot_tell(answer))
     return "\n\n".join(blocks)
+
+
+def _healthy(answer: Answer) -> str:
+    if answer.num_entries < 6:
+        return f"Nothing else is odd, as far as {answer.num_entries} entries can show it."
+    return f"This log is healthy: nothing else in its {answer.num_entries} entries is odd."
 
 
 def _head(answer: Answer) -> str:
@@ -39,14 +45,14 @@ def _head(answer: Answer) -> str:
         said = f"More than one run is in it ({answer.restart}). This is about the last one."
         rows.append(fill(said, WIDTH))
     turned = answer.causes[0].at if answer.causes else None
-    if turned is not None:
+    if turned is not None and answer.num_lines > 1:
         rows.append(f"The line that turned is {turned.where}:\n  {turned.text[:MAX_QUOTE]}")
     return "\n".join(rows)
 
 
 def _cannot_tell(answer: Answer) -> str:
     if not answer.num_entries:
-        return "There is no log entry beside it."
+        return "There is no log entry beside it, so the run itself cannot be judged."
     known = answer.known
     groups = (("loss", "policy_loss"), ("grad_norm",), ("learning_rate",))
     missing = [names[0] for names in groups if not known.intersection(names)]

@@ -72,7 +72,8 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
         if not found:
             said = joined
         else:  # a message may stand beside the numbers
-            said = [(joined[0][0], BRACES.sub(" ", text))] if "{" in text else []
+            is_long = "{" in text or len(text) > MAX_QUOTE
+            said = [(joined[0][0], BRACES.sub(" ", text))] if is_long else []
         yield from (Line(f"line {n}", one.strip()) for n, one in said if one.strip())
 
 

@@ -34,8 +34,8 @@ NUMBERS = (
     ),
     Cause(
         "nan_already",
-        "these numbers are nan in the first entry pasted here; what turned first is further "
-        "up in the log",
+        "these numbers are nan in the first entry pasted here; if the log goes back further, what "
+        "turned first is there",
         "paste the entries before it",
         "the first step whose grad_norm is not finite",
         lesson="04_verl_collapse",

@@ -5,8 +5,8 @@ from course_utils.explain.causes.cause import Cause
 POLICY = (
     Cause(
         "on_policy_zero_loss",
-        "the loss of 0 is GRPO's formula at work where the policy is the one that sampled: the "
-        "advantages of a group add up to 0",
+        "a loss this near to 0 is GRPO's formula at work where the policy is the one that sampled: "
+        "the advantages of a group add up to 0",
         "none needed; watch the reward",
         "the reward, not the loss",
         thread="open-r1#239",

@@ -46,12 +46,18 @@ TRAINING = (
     Cause(
         "nothing_moves",
         "the loss stays where it is though the gradient is not 0: the steps vanish in rounding, or "
-        "the learning rate is 0",
+        "the learning rate is far too small",
         "look at the learning rate; keep float32 master weights when training in bfloat16",
         "the share of weights that change in a step",
         "01_floats",
         "profile_ranges",
         "torchtune#2254",
+    ),
+    Cause(
+        "rate_zero",
+        "the learning rate is 0 in every entry: nothing is trained",
+        "a learning rate; check warm-up and the number of steps that the schedule was given",
+        "what the scheduler returns for these steps",
     ),
     Cause(
         "overfits",

@@ -18,6 +18,8 @@ def labels_masked(log: Log) -> Finding | None:
         return None
     dead = [entry for entry, loss in series if loss == 0 or math.isnan(loss)]
     norm = dead[0].numbers.get("grad_norm", 0.0) if dead else 0.0
+    if len(dead) == 1 and math.isnan(dead[0].numbers["loss"]):
+        return None  # of one nan the log does not show the reason
     if not dead or dead[0] is not series[0][0] or share(dead, series) < 0.9 or norm != 0:
         return None
     shown = [name for name in ("loss", "grad_norm") if name in dead[0].numbers]
@@ -163,7 +165,7 @@ def no_rate(log: Log) -> Finding | None:
     if len(rates) < 3 or max(rates) > 0 or is_verl:  # verl rounds 1e-6 to 0.000
         return None
     entry = log.series("learning_rate")[0][0]
-    return Finding("nothing_moves", 7.0, entry, (f"learning_rate 0 in all {len(rates)} entries",))
+    return Finding("rate_zero", 7.0, entry, (f"learning_rate 0 in all {len(rates)} entries",))
 
 
 def loss_falls(log: Log) -> Finding | None:
