@@ -16,13 +16,16 @@ from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.words import finding_of_code, findings_in
 
 MAX_DOCUMENT_LINES = 2_000_000
+PARDONED = {"running_mean", "skipped_steps", "memory_survived"}  # no fault, and no sign of health
 OUTWEIGHED_BY = {  # what is no fault by itself, and causes beside which it must not be said
     "on_policy_zero_loss": {"no_signal", "signal_ended", "no_gradient", "kl_runs", "rewards_cut"},
     "scaler_search": {"fp16_overflow", "norm_never_finite", "nan_gradient"},
     "dpo_start": {"at_chance", "policy_is_reference", "wrong_reference"},
     "few_rows": {"at_chance"},
     "cuda_memory": {"memory_survived"},
-    "nan_gradient": {"fp16_overflow"},
+    "nan_gradient": {"fp16_overflow", "nan_shown_as_zero"},
+    "labels_masked": {"nan_shown_as_zero", "numbers_broken"},
+    "nan_metric": {"nan_shown_as_zero", "nan_weights", "nan_already", "nan_gradient"},
     "replies_cut": {"length_into_limit", "rewards_cut"},
     "no_signal": {"rewards_cut", "signal_ended"},
 }
@@ -53,7 +56,8 @@ class Answer:
     @property
     def is_healthy(self) -> bool:
         """Something is known to be well, nothing is known to be wrong, every number is finite."""
-        return bool(self.findings) and not self.causes and not self.not_finite
+        well = {one.key for one in self.findings} - PARDONED
+        return bool(well and self.num_entries) and not self.causes and not self.not_finite
 
     def __str__(self) -> str:
         return page(self)

@@ -50,7 +50,7 @@ _PATTERNS = tuple(
         ),
         ("grad_norm", r"(train/)?(actor/)?(policy_|actor_)?grad(ient)?[_ ]?norm|gnorm|gradnorm"),
         ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|actor_lr"),
-        ("loss_scale", r"(loss_)?scale|loss_scaler?"),
+        ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
         (
             "loss",
             r"(train/|actor/|training[ _]|minibatch )?loss|train[ _]loss(_step)?|objective/loss",

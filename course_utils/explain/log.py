@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from course_utils.explain.reading import Entry, Line
 
 MAX_KEPT = 20_000
-_SCALER = re.compile(r"fp16|float16|\bhalf\b|loss[_ ]scale|scaler|OVERFLOW!", re.IGNORECASE)
+_OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
+_SCALER = re.compile(
+    rf"\b(?:(?:fp16|float16|half){_OFF}|(?:loss|grad)[_ ]scale{_OFF}|\w*scaler)\b|OVERFLOW!",
+    re.IGNORECASE,
+)
 _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew

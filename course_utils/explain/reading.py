@@ -34,7 +34,7 @@ PROSE = re.compile(
 )
 BRACES = re.compile(r"\{[^{}]*\}")
 SUMMARY = {"train_runtime", "total_flos", "train_samples_per_second"}
-MAX_QUOTE = 160
+MAX_QUOTE, MAX_OF_A_BLOCK = 160, 5
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
 
 
 def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
-    """Put together what stands in a block of lines, one number to a line."""
+    """Put together what stands in a block of lines, a few numbers to a line."""
     held: Entry | None = None
     for one in found:
-        is_small = isinstance(one, Entry) and len(one.numbers) == 1
+        is_small = isinstance(one, Entry) and len(one.numbers) <= MAX_OF_A_BLOCK and _is_bare(one)
         if held and is_small and not one.numbers.keys() & held.numbers.keys():
             held = Entry(held.where, held.text, held.numbers | one.numbers, held.names | one.names)
             continue
@@ -94,6 +94,11 @@ def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
             yield one
     if held:
         yield held
+
+
+def _is_bare(entry: Entry) -> bool:
+    """Whether the numbers stand in neither a dict nor a row, so that more may follow below."""
+    return "{" not in entry.text and ":" in entry.text
 
 
 def read_document(text: str) -> Iterator[Entry] | None:

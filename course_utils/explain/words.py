@@ -52,7 +52,7 @@ _KNOWN = tuple(
         ("index_outside", r"index out of range in self|indexSelect.*Assertion|srcIndex <"),
         ("index_outside", r"device-side assert triggered|Target -?\d+ is out of bounds"),
         ("kl_negative", r"KL divergence is starting to become negative: *-?[\d.]*\d"),
-        ("running_mean", r"grad_norm: *\d+\.?\d* \((nan|inf)\)"),
+        ("running_mean", r"grad_norm:? *\d+\.?\d* \((nan|inf)\)"),
         ("update_skipped", r"\(norm=\d+\.?\d*\); skipping optimizer step"),
         *((key, _death(number, words)) for key, number, words in _DEATHS[-3:]),
     )

@@ -95,6 +95,16 @@ NUMBERS = (
         healthy=True,
     ),
     Cause(
+        "reward_nan",
+        "the reward itself is nan: what scores the replies returns it, and every advantage made of "
+        "it is nan",
+        "score one reply by hand; a reward model in float16 overflows",
+        "the reward model's inputs and weights",
+        "03_reward_nan",
+        "watch",
+        "ColossalAI#3732",
+    ),
+    Cause(
         "std_of_one",
         "reward_std is nan while the reward is finite: the standard deviation of one sample "
         "is nan, and so are the advantages",

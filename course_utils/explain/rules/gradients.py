@@ -25,6 +25,8 @@ def overflowing_steps(log: Log) -> Finding | None:
     if bad[-1] is last:
         return _at_the_end(series)
     after = f"the run goes on: {said(last, 'grad_norm')} at {last.where}"
+    if log.names_scaler and share(bad, series) < 0.5:
+        return Finding("scaler_search", 5.0, bad[0], (counted, after))
     is_rare = share(bad, series) <= 0.2 or (len(bad) <= 5 and bad[-1] is series[len(bad) - 1][0])
     key = "skipped_steps" if is_rare else "nan_now_and_then"
     return Finding(key, 5.0, bad[0], (counted, after))

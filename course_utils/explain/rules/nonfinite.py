@@ -117,6 +117,17 @@ def std_of_one(log: Log) -> Finding | None:
     return Finding("std_of_one", 10.5, entry, (proof,))
 
 
+def reward_nan(log: Log) -> Finding | None:
+    """The reward is nan, before the loss or without one."""
+    series = log.series("reward")
+    entry = log.first("reward", math.isnan)
+    if entry is None or any(math.isnan(entry.numbers.get(name, 0.0)) for name in FORWARD):
+        return None
+    count = sum(math.isnan(value) for _, value in series)
+    proof = f"{count} of {len(series)} entries, first {entry.where}: {said(entry, 'reward')}"
+    return Finding("reward_nan", 7.0, entry, (proof,))
+
+
 def now_and_then(log: Log) -> Finding | None:
     """The loss is nan in some entries and a number again in later ones: the weights survived."""
     series = log.series("loss")
@@ -151,6 +162,7 @@ RULES = (
     dead_weights,
     lone_metric,
     std_of_one,
+    reward_nan,
     now_and_then,
     critic,
 )
