@@ -46,6 +46,8 @@ class Log:
 
     def hear(self, line: Line | Entry) -> None:
         """Take what a line says of a loss scaler."""
+        if isinstance(line, Entry) and line.numbers.get("loss_scale", 1.0) != 1:
+            self.names_scaler = True
         if not _SCALER.search(line.text):
             return
         self.names_scaler = True
