@@ -61,6 +61,8 @@ def _inside(theirs, ours, exercise, cells, cell_s, has_walls) -> None:
         hidden = (str(PACKAGE / "exercises"),) if has_walls else ()
         confine.confine(confine.Bounds(), walls=has_walls, hidden=hidden)
         _forget_answers(exercise)
+        if exercise.case is not None:
+            lesson_inside.CASES[exercise.name] = exercise.case()
         tell(theirs, _score(exercise, cells, cell_s))
     except BaseException as error:
         with contextlib.suppress(BaseException):

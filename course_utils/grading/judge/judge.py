@@ -26,6 +26,7 @@ from course_utils.quiet import quiet_libraries
 from course_utils.time_limit import TimeLimitReached, time_limit
 
 NOT_GRADED = "not graded"
+NO_PROCESSES = "the box lets no cell start a process; write the answer out, or use --no-sandbox"
 PATIENCE = 4  # asking another process takes longer than a call, and a grader is busy
 # It trains with an answer's settings, so it is bounded, too.
 BOUNDS = confine.Bounds(memory_mib=3072, cpu_s=1800, disk_mib=512, num_files=512)
@@ -73,20 +74,24 @@ class Judge:
         else:
             units = choose(self._cells, exercise.id)
         if how(exercise).startswith(INSIDE):
-            score = inside.judge(exercise, self._sources(units), self._cell_s, self._has_walls)
+            sources = [(self._is_answer(unit, exercise), unit.source) for unit in units]
+            score = inside.judge(exercise, sources, self._cell_s, self._has_walls)
         else:
             score = self._by_proxy(exercise, units)
         return score, "NameError" in " ".join(score["details"])
 
-    def _sources(self, units: list[needed.Unit]) -> list[tuple[bool, str]]:
-        return [(self._cells[unit.cell]["role"] == needed.ANSWER, unit.source) for unit in units]
+    def _is_answer(self, unit: needed.Unit, exercise: Exercise) -> bool:
+        return needed._is_answer(self._cells[unit.cell], exercise.id)
 
     def _by_proxy(self, exercise: Exercise, units: list[needed.Unit]) -> dict:
         names = needed.identifiers(self._cells, exercise.id, exercise.reads)
         with self._worker(names) as worker:
             try:
+                if exercise.case is not None:
+                    worker.hand_over(exercise.name, exercise.case())
                 if problem := self._run(worker, exercise, units):
-                    return _said(Outcome.RAISED, problem)
+                    is_refused = NO_PROCESSES in problem
+                    return _said(NOT_GRADED if is_refused else Outcome.RAISED, problem)
                 with time_limit(self._cell_s):
                     is_there, answer = worker.answer(exercise.reads)
             except TimeLimitReached:
@@ -103,12 +108,21 @@ class Judge:
             return _of_report(checking.check(exercise, answer))
 
     def _run(self, worker: Worker, exercise: Exercise, units: list[needed.Unit]) -> str | None:
-        """Run the cells; the problem of the answer's own, if there is one."""
+        """Run the cells; the problem of the answer's own, if there is one.
+
+        A cell above it may fail without harm; where the answer fails too, the first is named.
+        """
+        above = ""
         for unit in units:
             with time_limit(self._cell_s):
                 [error] = worker.run([unit.source])
-            if error and needed._is_answer(self._cells[unit.cell], exercise.id):
-                return f"its answer cell: {error['type']}: {error['text']}"[:300]
+            if error is None:
+                continue
+            said = f"{error['type']}: {error['text']}"[:300]
+            if self._is_answer(unit, exercise):
+                return f"its answer cell: {said}{above}"
+            why = NO_PROCESSES if error["type"] == "PermissionError" else said
+            above = above or f" (first, cell {unit.cell + 1}: {why})"
         return None
 
     @contextlib.contextmanager

@@ -27,10 +27,15 @@ def pickled(modules: list[nn.Module]) -> Tensor:
     buffer = io.BytesIO()
     with _without_functions(modules):
         pickle.dump(modules, buffer)
-    return torch.frombuffer(bytearray(buffer.getvalue()), dtype=torch.uint8)
+    return as_tensor(buffer.getvalue())
 
 
-def unpickled(data: Tensor) -> list[nn.Module]:
+def as_tensor(data: bytes) -> Tensor:
+    """Bytes as they travel."""
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
+def unpickled(data: Tensor) -> object:
     """What the judge sent. Never used on what a worker sends."""
     return pickle.loads(data.numpy().tobytes())
 

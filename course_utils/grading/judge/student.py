@@ -5,6 +5,7 @@ Holds no right answer and decides nothing; whatever it says is checked on the ot
 
 import contextlib
 import gc
+import importlib
 import io
 import os
 import socket
@@ -72,7 +73,13 @@ class Student:
 
     def serve(self) -> None:
         """Answer the judge until it is gone."""
-        verbs = {"run": self._run, "answer": self._answer, "call": self._call, "vjp": self._vjp}
+        verbs = {
+            "hand_over": self._hand_over,
+            "run": self._run,
+            "answer": self._answer,
+            "call": self._call,
+            "vjp": self._vjp,
+        }
         while True:
             request, tensors = receive(self._judge, max_json=FROM_JUDGE, max_tensors=FROM_JUDGE)
             printed = Printed()
@@ -80,6 +87,12 @@ class Student:
                 data, encoder = verbs[request["do"]](request, tensors)
             data |= {"printed": printed.text, "lines": printed.num_lines}
             send(self._judge, data, encoder.tensors)
+
+    def _hand_over(self, request: dict, tensors: list) -> tuple[dict, Encoder]:
+        """Keep what `draw` gives; `course_utils.lesson` is `lesson_inside` here."""
+        lesson = importlib.import_module("course_utils.lesson")
+        lesson.CASES[request["name"]] = mirror.unpickled(tensors[0])
+        return {}, Encoder()
 
     def _run(self, request: dict, _tensors: list) -> tuple[dict, Encoder]:
         """Run cells; the first error of each that must not fail is reported."""
