@@ -108,3 +108,23 @@ HEALTHY = {
         20, **GRPO | {"reward": lambda n: (0.9, 0.1, 0.5, 0.8, 0.05)[n * 7 % 5] if n else 0.9}
     ),
 }
+
+ODD = {  # no cause is known for these, and none may be called healthy
+    "entropy grows": rows(20, **GRPO, entropy=lambda n: 2 + n / 2),
+    "replies shrink": rows(20, **GRPO, **{"completions/mean_length": lambda n: 400 - 19 * n}),
+    "gradient grows": rows(20, loss=lambda n: 2 - n / 20, grad_norm=lambda n: 1.5**n),
+    "evaluation stays": rows(12, loss=lambda n: 2 - n / 12, eval_loss=lambda n: 2 + n / 1000),
+    "pairs get worse": rows(
+        12,
+        **{
+            "loss": lambda n: 0.6931 + 0.02 * n,
+            "rewards/chosen": lambda n: -0.1 * n,
+            "rewards/rejected": lambda n: 0.05 * n,
+            "rewards/margins": lambda n: -0.15 * n,
+        },
+    ),
+    "kl in the hundreds": rows(20, **GRPO | {"reward": lambda n: n / 20}, kl=lambda n: 52 + 10 * n),
+    "tokens get worse": rows(
+        12, loss=lambda n: 2 - n / 12, mean_token_accuracy=lambda n: 0.8 - n / 40
+    ),
+}

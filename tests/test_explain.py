@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from course_command import ROOT
-from explain_shapes import HEALTHY, SHAPES
+from explain_shapes import HEALTHY, ODD, SHAPES
 from pasted_logs import DUE, LOGS, MISSED, PASTED, Pasted
 
 from course_utils.explain import explain
@@ -105,6 +105,12 @@ def test_a_healthy_log_accuses_nothing(name):
 def test_no_broken_log_is_called_healthy(key):
     answer = explain(written(SHAPES[key], "dicts"))
     assert not answer.is_healthy and "is healthy" not in str(answer)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_numbers_that_go_astray_forbid_healthy(name):
+    answer = explain("\n".join(map(str, ODD[name])))
+    assert not answer.is_healthy and (answer.worries or answer.causes), str(answer)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])

@@ -14,9 +14,12 @@ from course_utils.explain.reading import Entry, Line, read, read_document
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.words import finding_of_code, findings_in
+from course_utils.explain.worries import worries
 
 MAX_DOCUMENT_LINES = 2_000_000
-PARDONED = {"running_mean", "skipped_steps", "memory_survived"}  # no fault, and no sign of health
+PARDONED = {  # no fault, and no sign of health
+    *("running_mean", "skipped_steps", "memory_survived", "dpo_start", "few_rows"),
+}
 OUTWEIGHED_BY = {  # what is no fault by itself, and causes beside which it must not be said
     "on_policy_zero_loss": {"no_signal", "signal_ended", "no_gradient", "kl_runs", "rewards_cut"},
     "scaler_search": {"fp16_overflow", "norm_never_finite", "nan_gradient"},
@@ -42,6 +45,7 @@ class Answer:
     known: frozenset[str] = frozenset()  # the names here of the fields it has
     not_finite: tuple[str, ...] = ()  # fields that are nan or inf somewhere
     zeros: tuple[str, ...] = ()  # fields that training rests on and that are 0 somewhere
+    worries: tuple[str, ...] = ()  # numbers that go astray, of which no rule knows the cause
     trend: str = ""  # that the loss has none
     restart: str = ""  # how the last run was told from the one before it
 
@@ -57,7 +61,8 @@ class Answer:
     def is_healthy(self) -> bool:
         """Something is known to be well, nothing is known to be wrong, every number is finite."""
         well = {one.key for one in self.findings} - PARDONED
-        return bool(well and self.num_entries) and not self.causes and not self.not_finite
+        is_odd = self.causes or self.not_finite or self.worries
+        return bool(well and self.num_entries) and not is_odd
 
     def __str__(self) -> str:
         return page(self)
@@ -139,6 +144,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         known=frozenset(log.fields),
         not_finite=tuple(log.not_finite()),
         zeros=tuple(_zeros(log)),
+        worries=tuple(worries(log)),
         trend=_no_trend(log),
         restart=log.restart,
     )
@@ -168,6 +174,6 @@ def _zeros(log: Log) -> Iterator[str]:
 
 def _no_trend(log: Log) -> str:
     levels = thirds(log.values("loss"))
-    if levels is None or trend(log.values("loss")):
+    if levels is None or log.kind() == "policy" or trend(log.values("loss")):
         return ""
     return f"The loss has no trend: {listed(levels)} by thirds of the log."

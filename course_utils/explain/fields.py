@@ -17,6 +17,7 @@ _PATTERNS = tuple(
         ("rejected_reward", r"(train/)?rewards/rejected"),
         ("margin", r"(train/)?rewards/margins?|margin"),
         ("accuracy", r"(train/)?rewards/accurac(y|ies)|acc(uracy)?"),
+        ("token_accuracy", r"(train/)?(mean_)?token_acc(uracy)?"),
         ("chosen_logp", r"(train/)?logps/chosen"),
         ("rejected_logp", r"(train/)?logps/rejected"),
         ("critic_loss", r"critic/vf_loss|vf_loss|value_loss|critic_loss|loss/value_avg"),

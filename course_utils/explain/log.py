@@ -14,6 +14,7 @@ _SCALER = re.compile(
     rf"\b(?:(?:fp16|float16|half){_OFF}|(?:loss|grad)[_ ]scale{_OFF}|\w*scaler)\b|OVERFLOW!",
     re.IGNORECASE,
 )
+_ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
 _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
@@ -40,12 +41,15 @@ class Log:
     restart: str = ""  # how the last run was told from the one before it
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
+    error: Line | None = None  # the first line that names an error
     _states: dict[str, str] = field(default_factory=dict)
     _turning: set[int] = field(default_factory=set)
     _counts: dict[str, float] = field(default_factory=dict)  # the last step and epoch
 
     def hear(self, line: Line | Entry) -> None:
-        """Take what a line says of a loss scaler."""
+        """Take what a line says of a loss scaler, and that it names an error."""
+        if self.error is None and isinstance(line, Line) and _ERROR.search(line.text):
+            self.error = line
         if isinstance(line, Entry) and line.numbers.get("loss_scale", 1.0) != 1:
             self.names_scaler = True
         if not _SCALER.search(line.text):
@@ -64,7 +68,7 @@ class Log:
         if restart:
             self.earlier_runs += 1
             self.restart = restart
-            self.entries, self.skips = [], []
+            self.entries, self.skips, self.error = [], [], None
             self._states, self._turning, self._counts = {}, set(), {}
         self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}
         if self._turns(entry):

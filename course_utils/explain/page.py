@@ -64,7 +64,7 @@ def _cannot_tell(answer: Answer) -> str:
         parts.append(f"It has no {', no '.join(missing)}.")
     if answer.trend:
         parts.append(answer.trend)
-    odd = answer.not_finite + answer.zeros
+    odd = answer.not_finite + answer.worries + answer.zeros
     if odd:
         parts.append(f"Worth a look: {'; '.join(odd[:4])}.")
     parts.append(

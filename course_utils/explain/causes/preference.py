@@ -40,8 +40,8 @@ PREFERENCE = (
     ),
     Cause(
         "at_chance",
-        "accuracy, margin or loss stay where a coin would put them: nothing is learned about "
-        "the pairs",
+        "accuracy, margin or loss stay where a coin would put them: nothing has been learned "
+        "about the pairs so far",
         "a larger learning rate; check that chosen and rejected are not mixed up",
         "a handful of pairs read by hand",
     ),

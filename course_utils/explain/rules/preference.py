@@ -30,7 +30,7 @@ def stuck_at_the_start(log: Log) -> Finding | None:
 def at_chance(log: Log) -> Finding | None:
     """Accuracy near 0.5 in every entry, and the loss or the margin of a coin."""
     hits = finite(log.values("accuracy"))
-    if len(hits) < 6 or not all(0.4 <= hit <= 0.6 for hit in hits) or not hits[0]:
+    if len(hits) < 8 or not all(0.4 <= hit <= 0.6 for hit in hits) or not hits[0]:
         return None
     losses, margins = finite(log.values("loss")), finite(log.values("margin"))
     is_coin = losses and max(abs(loss - LN_2) for loss in losses) < 0.02
