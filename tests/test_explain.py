@@ -76,8 +76,11 @@ def test_a_message_or_an_exit_code_is_explained(said, key):
     assert [finding.key for finding in answer.findings] == [key]
 
 
+FORMS = ["trainer_state", "json lines", "dicts", "csv", "verl", "torchtune", "semicolons", "boxes"]
+
+
 @pytest.mark.parametrize("key", SHAPES)
-@pytest.mark.parametrize("form", ["trainer_state", "json lines", "dicts", "csv", "verl"])
+@pytest.mark.parametrize("form", FORMS)
 def test_a_shape_is_found_in_every_form_of_log(key, form):
     assert explain(written(SHAPES[key], form)).findings[0].key == key
 
@@ -92,6 +95,15 @@ def written(log: list[dict], form: str) -> str:
     if form == "csv":
         body = [",".join(str(value) for value in row.values()) for row in log]
         return "\n".join([",".join(log[0]), *body])
+    if form == "torchtune":
+        return "\n".join("  ".join(f"{name}: {v}" for name, v in row.items()) for row in log)
+    if form == "semicolons":
+        body = [";".join(str(v).replace(".", ",") for v in row.values()) for row in log]
+        return "\n".join([";".join(log[0]), *body])
+    if form == "boxes":
+        rule = "-" * 30
+        boxes = ["\n".join(f"| {name:20} | {v} |" for name, v in row.items()) for row in log]
+        return f"\n{rule}\n".join(boxes)
     return "\n".join(" - ".join(f"{name}:{value}" for name, value in row.items()) for row in log)
 
 

@@ -85,20 +85,20 @@ def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
         if held and is_small and not one.numbers.keys() & held.numbers.keys():
             held = Entry(held.where, held.text, held.numbers | one.numbers, held.names | one.names)
             continue
-        if held:
+        if held and _has_metric(held):
             yield held
-            held = None
+        held = None
         if is_small:
             held = one
         else:
             yield one
-    if held:
+    if held and _has_metric(held):
         yield held
 
 
 def _is_bare(entry: Entry) -> bool:
-    """Whether the numbers stand in neither a dict nor a row, so that more may follow below."""
-    return "{" not in entry.text and ":" in entry.text
+    """Whether the numbers stand in no dict, so that more of them may follow below."""
+    return "{" not in entry.text
 
 
 def read_document(text: str) -> Iterator[Entry] | None:
@@ -132,13 +132,16 @@ def _entries(where: str, text: str) -> Iterator[Entry]:
         return
     for pattern in (BOXED, DASHED, EQUALS, PLAIN):
         pairs = [(m["name"], m["value"]) for m in pattern.finditer(text)]
-        found = list(entries_of_row(where, text, pairs))
+        is_boxed = pattern is BOXED  # one number to a line: the others follow
+        found = list(entries_of_row(where, text, pairs, needs_metric=not is_boxed))
         if found:
             yield from found
             return
 
 
-def entries_of_row(where: str, text: str, pairs: Iterable[tuple[str, object]]) -> Iterator[Entry]:
+def entries_of_row(
+    where: str, text: str, pairs: Iterable[tuple[str, object]], needs_metric: bool = True
+) -> Iterator[Entry]:
     """One entry, or none when no rule reads any of its numbers, or they sum up a whole run."""
     numbers: dict[str, float] = {}
     names: dict[str, str] = {}
@@ -149,8 +152,13 @@ def entries_of_row(where: str, text: str, pairs: Iterable[tuple[str, object]]) -
         number = _number(value)
         if known and number is not None and known not in numbers:
             numbers[known], names[known] = number, str(name).strip()
-    if numbers.keys() - {"step", "epoch", "learning_rate", "loss_scale"}:
-        yield Entry(where, _short(text), numbers, names)
+    entry = Entry(where, _short(text), numbers, names)
+    if numbers and (_has_metric(entry) or not needs_metric):
+        yield entry
+
+
+def _has_metric(entry: Entry) -> bool:
+    return bool(entry.numbers.keys() - {"step", "epoch", "learning_rate", "loss_scale"})
 
 
 def _number(value: object) -> float | None:

@@ -33,7 +33,7 @@ _KNOWN = tuple(
         ("no_grad_fn", r"None of the inputs have requires_grad=True"),
         ("unscale_half", r"Attempting to unscale FP16 gradients"),
         ("sampling_from_nan", r"probability tensor contains either .?inf"),
-        ("ray_worker_died", r"There are some potential root causes.{0,400}|ActorDiedError"),
+        ("ray_worker_died", r"(The actor is dead because|Worker exit detail:).{0,600}"),
         *((key, _death(number, words)) for key, number, words in _DEATHS[:-3]),
         ("fp16_overflow", r"Minimum loss scale reached|Fp16 Grad Scale: +0\b"),
         ("fp16_overflow", r"loss scale already at minimum[^.]*"),

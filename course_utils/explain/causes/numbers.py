@@ -60,7 +60,7 @@ NUMBERS = (
     ),
     Cause(
         "nan_metric",
-        "only this number is nan, and the run does not train on it",
+        "this number is nan beside others that are finite: the run does not train on it",
         "look at how it is computed: the mean or the std of nothing is nan",
         "count what it averages over",
         "01_floats",

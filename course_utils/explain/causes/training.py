@@ -32,7 +32,7 @@ TRAINING = (
         "rate_unusual",
         "the learning rate is far above what fine-tuning with AdamW bears (1e-6 to 1e-3); "
         "only SGD or a small model from scratch uses such rates",
-        "a rate between 1e-6 and 2e-4",
+        "a rate between 1e-6 and 2e-4, unless the optimizer sets its own",
         "whether the number was meant so: 5e-2 for 5e-5",
     ),
     Cause(

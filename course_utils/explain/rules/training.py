@@ -81,8 +81,10 @@ def large_rate(log: Log) -> Finding | None:
     entry = log.first("learning_rate", lambda rate: math.isfinite(rate) and rate >= LARGE_RATE)
     if entry is None:
         return None
-    proof = f"{entry.where}: {said(entry, 'learning_rate')}"
-    return Finding("rate_unusual", 5.0, entry, (proof,))
+    proof, losses = f"{entry.where}: {said(entry, 'learning_rate')}", log.values("loss")
+    is_calm = losses and all(map(math.isfinite, losses)) and losses[-1] <= losses[0]
+    against = ("the loss is finite and does not climb",) if is_calm else ()
+    return Finding("rate_unusual", 4.5, entry, (proof,), against)
 
 
 def above_uniform(log: Log) -> Finding | None:
