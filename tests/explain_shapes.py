@@ -103,6 +103,14 @@ HEALTHY = {
         12, loss=lambda n: 2 - 0.1 * n, kl=0.0, clip_ratio=0.0, reward=0.3, reward_std=0.2
     ),
     "one spike": rows(12, loss=lambda n: 9.0 if n == 5 else 2 - n / 20, grad_norm=1.0),
+    "evaluation logged late": [
+        row
+        for n in range(1, 10)
+        for row in (
+            {"step": 10 * n, "loss": 2 - n / 10},
+            {"step": 10 * n - 5, "eval_loss": 2 - n / 11},
+        )
+    ],
     "one tied group": rows(2, **GRPO | {"reward_std": lambda n: 0.5 * n, "grad_norm": 0.2}),
     "noisy reward": rows(
         20, **GRPO | {"reward": lambda n: (0.9, 0.1, 0.5, 0.8, 0.05)[n * 7 % 5] if n else 0.9}
@@ -124,6 +132,7 @@ ODD = {  # no cause is known for these, and none may be called healthy
         },
     ),
     "kl in the hundreds": rows(20, **GRPO | {"reward": lambda n: n / 20}, kl=lambda n: 52 + 10 * n),
+    "no loss to speak of": rows(12, loss=lambda n: 3e-4 - n * 1e-5, grad_norm=0.01),
     "tokens get worse": rows(
         12, loss=lambda n: 2 - n / 12, mean_token_accuracy=lambda n: 0.8 - n / 40
     ),

@@ -64,19 +64,23 @@ class Log:
     def add(self, entry: Entry) -> bool:
         """Keep an entry; True if it begins another run, which replaces the one before."""
         self.num_entries += 1
-        restart = self._restart(entry)
+        restart = "" if _is_evaluation(entry) else self._restart(entry)
         if restart:
             self.earlier_runs += 1
             self.restart = restart
             self.entries, self.skips, self.error = [], [], None
             self._states, self._turning, self._counts = {}, set(), {}
-        self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}
+        if not _is_evaluation(entry):
+            self._count(entry)
         if self._turns(entry):
             self._turning.add(id(entry))
         self.entries.append(entry)
         if len(self.entries) > MAX_KEPT:
             self._thin_out()
         return bool(restart)
+
+    def _count(self, entry: Entry) -> None:
+        self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}
 
     def _restart(self, entry: Entry) -> str:
         """How this entry shows that another run begins; "" if it does not."""
@@ -135,6 +139,12 @@ class Log:
         if self.fields & {"reward", "reward_std", "kl_loss", "policy_loss", "length"}:
             return "policy"
         return "supervised"
+
+
+def _is_evaluation(entry: Entry) -> bool:
+    """Whether an entry is only of an evaluation, which may be logged late."""
+    counts = {"step", "epoch"}
+    return all(name in counts or name.startswith("eval_") for name in entry.numbers)
 
 
 def state_of(value: float) -> str:

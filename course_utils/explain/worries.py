@@ -70,6 +70,11 @@ def _levels(log: Log) -> Iterator[str]:
     trained, judged = trend(log.values("loss")), finite(log.values("eval_loss"))
     if trained and len(judged) >= 3 and trained[2] < 0.8 * trained[0] and judged[-1] > judged[0]:
         yield f"{_name(log, 'eval_loss')} goes from {judged[0]:.4g} to {judged[-1]:.4g}"
+    if loss and log.kind() == "supervised" and 0 < max(loss) < 2e-3:
+        yield f"{_name(log, 'loss')} is below 2e-3 from the first entry on: {loss[0]:.3g}"
+    tied = finite(log.values("zero_std_share"))
+    if tied and min(tied) > 0.9:
+        yield f"{_name(log, 'zero_std_share')} is never below {min(tied):.3g}"
     rewards = thirds(log.values("reward"))
     if rewards and max(map(abs, rewards)) == 0 and math.isfinite(rewards[0]):
         yield f"{_name(log, 'reward')} is 0 throughout"

@@ -35,7 +35,7 @@ def zero_loss_on_policy(log: Log) -> Finding | None:
 def no_signal(log: Log) -> Finding | None:
     """Groups without variance: reward_std 0, or frac_reward_zero_std near 1."""
     for name, is_dead in (
-        ("zero_std_share", lambda value: value > 0.95),
+        ("zero_std_share", lambda value: value > 0.99),
         ("reward_std", lambda value: value == 0),
         ("advantage_max", lambda value: value == 0),
     ):
