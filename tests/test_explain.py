@@ -236,3 +236,15 @@ def test_it_imports_neither_torch_nor_numpy():
         "sys.exit(any(name in sys.modules for name in ('torch', 'numpy', 'click')))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+@pytest.mark.parametrize("key", SHAPES)
+def test_every_finding_of_a_shape_quotes_what_the_log_says(key):
+    log = written(SHAPES[key], "json lines")
+    answer = explain(log)
+    for one in answer.findings:
+        number = int(one.at.where.removeprefix("line "))
+        assert one.at.text.removesuffix("...") in log.splitlines()[number - 1]
+        assert any(c.isdigit() or "nan" in c for text in one.for_it for c in text)
+    if answer.causes:
+        assert "improves" not in {one.key for one in answer.findings}

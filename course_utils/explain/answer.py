@@ -21,7 +21,10 @@ PARDONED = {  # no fault, and no sign of health
     *("running_mean", "skipped_steps", "memory_survived", "dpo_start", "few_rows"),
 }
 OUTWEIGHED_BY = {  # what is no fault by itself, and causes beside which it must not be said
-    "on_policy_zero_loss": {"no_signal", "signal_ended", "no_gradient", "kl_runs", "rewards_cut"},
+    "on_policy_zero_loss": {
+        *("no_signal", "signal_ended", "no_gradient", "kl_runs", "rewards_cut"),
+        *("reward_nan", "std_of_one", "nan_shown_as_zero"),
+    },
     "scaler_search": {"fp16_overflow", "norm_never_finite", "nan_gradient"},
     "dpo_start": {"at_chance", "policy_is_reference", "wrong_reference"},
     "few_rows": {"at_chance"},

@@ -14,8 +14,8 @@ TRAINING = (
     ),
     Cause(
         "above_uniform",
-        "the loss is above that of guessing, ln(vocabulary), about 12, before training has "
-        "done anything: weights, labels or template do not fit together",
+        "the loss is above that of guessing, ln(vocabulary), about 12, in the first "
+        "entries: weights, labels or template do not fit together",
         "check that the weights were loaded, the vocabulary, and the shift of labels",
         "one batch token by token",
         lesson="07_never_stops",

@@ -90,9 +90,9 @@ def large_rate(log: Log) -> Finding | None:
 def above_uniform(log: Log) -> Finding | None:
     """The first losses are above ln(vocabulary), with a gradient in the thousands."""
     losses, norms = finite(log.values("loss"))[:5], finite(log.values("grad_norm"))[:5]
-    if log.kind() != "supervised" or len(losses) < 2 or median(losses) < UNIFORM:
+    if log.kind() != "supervised" or len(losses) < 2 or not norms:
         return None
-    if not norms or median(norms) < 1000:
+    if not UNIFORM < min(losses) <= max(losses) < 100 or median(norms) < 1000:
         return None
     entry = log.series("loss")[0][0]
     shown = [n for n in ("loss", "grad_norm", "learning_rate") if n in entry.numbers]
