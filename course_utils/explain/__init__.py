@@ -1,0 +1,8 @@
+"""From pasted log lines to ranked causes, with the lines and numbers each rests on.
+
+Standard library only: it answers before torch is imported, and can run in a browser.
+"""
+
+from course_utils.explain.answer import Answer, explain, explain_entries
+
+__all__ = ["Answer", "explain", "explain_entries"]

@@ -1,0 +1,126 @@
+"""How a process ends: signals, codes, messages of the machine."""
+
+from course_utils.explain.causes.cause import Cause
+
+CRASHES = (
+    Cause(
+        "sigfpe",
+        "an integer was divided by 0 in native code; floating point numbers cannot do that",
+        "another version of the library that the native stack names",
+        "the native stack, then bisect the settings that differ from a run that lives",
+        "02_grpo_sigfpe",
+        "run_in_child",
+        "trl#2906",
+    ),
+    Cause(
+        "killed_for_memory",
+        "the operating system killed the process, nearly always for memory",
+        "smaller batches, shorter replies; the largest tensor is often batch x length x vocabulary",
+        "the kernel's log (dmesg), and peak memory",
+        "02_grpo_sigfpe",
+        "run_in_child",
+    ),
+    Cause(
+        "bad_memory_access",
+        "native code read memory that is not its own",
+        "match the versions of driver, CUDA and extensions",
+        "the native stack",
+        "02_grpo_sigfpe",
+        "run_in_child",
+    ),
+    Cause(
+        "mapped_file_shrank",
+        "a file that is mapped into memory became shorter, or its disk is full",
+        "write a new file instead of truncating the one that is mapped",
+        "who writes the file",
+        "02_grpo_sigfpe",
+        "run_in_child",
+    ),
+    Cause(
+        "aborted",
+        "the process aborted itself, after a failed check in native code",
+        "the line above the abort names the check",
+        "the last lines of stderr",
+        "02_grpo_sigfpe",
+        "run_in_child",
+    ),
+    Cause(
+        "terminated",
+        "the process was asked to end (SIGTERM): a scheduler, a time limit, a launcher whose "
+        "other process died, or a person",
+        "look at what sent it; the log of the launcher or the scheduler names it",
+        "the other processes: which of them ended first",
+        lesson="02_grpo_sigfpe",
+        instrument="run_in_child",
+    ),
+    Cause(
+        "timed_out",
+        "124 is what `timeout` returns when it ended the command",
+        "allow more time, or find out where it hangs",
+        "where it stands (py-spy dump)",
+    ),
+    Cause(
+        "interrupted",
+        "it was stopped by hand (Ctrl-C, SIGINT)",
+        "none, if you did it",
+        "whether it hung before",
+    ),
+    Cause(
+        "python_error",
+        "1 is what Python returns after an exception that nothing caught: the cause is in its "
+        "last lines",
+        "paste the last lines of the error",
+        "the last line of the traceback",
+    ),
+    Cause(
+        "code_255",
+        "255 is -1 as a byte: a launcher, ssh or exit(-1), not a signal",
+        "look at the launcher's own messages",
+        "which process returned it first",
+    ),
+    Cause(
+        "code_0",
+        "0 is success: the process ended by itself",
+        "none needed",
+        "the log",
+        healthy=True,
+    ),
+    Cause(
+        "cuda_memory",
+        "the GPU's memory is full",
+        "a smaller micro-batch with more accumulation, shorter replies, gradient checkpointing",
+        "the size it asked for: batch x length x vocabulary x 4 bytes is the usual one",
+    ),
+    Cause(
+        "memory_odd",
+        "an allocation failed although more was free than it asked for: not the size of the batch",
+        "look for a limit outside PyTorch: the host, WSL, a container, another process",
+        "nvidia-smi while it runs",
+        thread="ChatGLM-Finetuning#28",
+    ),
+    Cause(
+        "memory_survived",
+        "the memory ran out once and the run went on",
+        "none needed; a smaller batch makes it rarer",
+        "how often it happens",
+        healthy=True,
+    ),
+    Cause(
+        "ray_worker_died",
+        "a worker process died, and Ray does not know why: it lists possible causes",
+        "read the log of that worker and the kernel's (dmesg); then one of the causes is left",
+        "exit codes and the last lines of each worker",
+        lesson="02_grpo_sigfpe",
+        instrument="run_in_child",
+        thread="verl-agent#52",
+    ),
+    Cause(
+        "ranks_disagree",
+        "the processes wait for each other: one has died, or they run different collectives",
+        "find the rank that stopped first; its own error is the one that counts",
+        "the last line of each rank",
+        "",
+        "run_in_child",
+        "trl#2923",
+    ),
+)

@@ -1,0 +1,78 @@
+"""The names that trainers give to the same quantity, and the one used here."""
+
+import re
+
+# First match wins; matched against the lower-cased name, spaces around "/" removed.
+_PATTERNS = tuple(
+    (name, re.compile(pattern))
+    for name, pattern in (
+        ("step", r"(training/)?(global_)?steps?|current_steps|iter(ation)?|global_step/max_steps"),
+        ("epoch", r"(training/)?epochs?"),
+        ("eval_loss", r"(eval|val|validation|test)[_/ ]loss|validation loss"),
+        (
+            "eval_accuracy",
+            r"(eval|val|test|held_out|val-core)[_/](?!rewards?/\w*_reward).*(acc|accuracy|score|mean@\d+).*",
+        ),
+        ("chosen_reward", r"(train/)?rewards/chosen"),
+        ("rejected_reward", r"(train/)?rewards/rejected"),
+        ("margin", r"(train/)?rewards/margins?|margin"),
+        ("accuracy", r"(train/)?rewards/accurac(y|ies)|acc(uracy)?"),
+        ("token_accuracy", r"(train/)?(mean_)?token_acc(uracy)?"),
+        ("chosen_logp", r"(train/)?logps/chosen"),
+        ("rejected_logp", r"(train/)?logps/rejected"),
+        ("critic_loss", r"critic/vf_loss|vf_loss|value_loss|critic_loss|loss/value_avg"),
+        ("critic_value", r"critic/vpred_mean"),
+        ("critic_grad_norm", r"critic/grad_norm"),
+        (
+            "policy_loss",
+            r"actor/(pg|policy)_loss|pg_loss|policy_loss|act(or)?_loss|loss/policy_avg|pg",
+        ),
+        ("kl_loss", r"(actor/)?kl_loss"),
+        ("old_kl", r"(actor/)?ppo_kl|policy/approxkl_avg"),
+        ("kl", r"(train/)?(actor/|critic/|objective/)?(ref_|rollout_)?kl|(train/)?mean_kl"),
+        ("entropy", r"(train/)?(actor/)?(policy/)?entropy(_loss|_avg)?"),
+        ("clip_ratio", r"(actor/)?pg_clipfrac|clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?"),
+        ("reward_std", r"(train/)?(reward_std|rewards?/std|grouped_reward_std|critic/score/std)"),
+        ("zero_std_share", r"(train/)?frac_reward_zero_std"),
+        (
+            "reward",
+            r"(train/)?(reward|rewards?/mean|(mean|avg)[_ ]reward|reward_mean|rm|"
+            r"critic/score/mean|objective/scores)",
+        ),
+        ("advantage_max", r"critic/advantages/max|advantages?/max"),
+        ("importance_ratio", r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean"),
+        ("logp_difference", r"(train/)?sampling/sampling_logp_difference/mean"),
+        ("num_eos", r"val/num_eos_tokens"),
+        ("truncated_share", r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio"),
+        (
+            "length",
+            r"(train/)?(completions?/)?mean_length|completion_length|response_length(/mean)?|"
+            r"response_len|glen",
+        ),
+        ("grad_norm", r"(train/)?(actor/)?(policy_|actor_)?grad(ient)?[_ ]?norm|gnorm|gradnorm"),
+        ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|actor_lr"),
+        ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
+        (
+            "loss",
+            r"(train/|actor/|training[ _]|minibatch )?loss|train[ _]loss(_step)?|objective/loss",
+        ),
+    )
+)
+_PART = re.compile(r"(train/|eval_)?rewards?/(?P<part>[^/]+)(/mean)?")
+_NOT_PARTS = {"std", "mean", "max", "min", "chosen", "rejected", "margins", "accuracies"}
+
+
+def canonical(name: str) -> str | None:
+    """The name used here for a field of a log; None for one that no rule reads.
+
+    >>> canonical("actor/grad_norm"), canonical("Training Loss"), canonical("timing_s/gen")
+    ('grad_norm', 'loss', None)
+    >>> canonical("rewards/format_reward")
+    'part:format_reward'
+    """
+    plain = re.sub(r"\s*/\s*", "/", name.strip().lower())
+    for known, pattern in _PATTERNS:
+        if pattern.fullmatch(plain):
+            return known
+    part = _PART.fullmatch(plain)
+    return f"part:{part['part']}" if part and part["part"] not in _NOT_PARTS else None

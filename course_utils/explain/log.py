@@ -1,0 +1,164 @@
+"""What a log holds, in bounded memory: entries in order, and lines that say how it ended."""
+
+import math
+import re
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from course_utils.explain.reading import Entry, Line
+
+MAX_KEPT = 20_000
+_OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
+_SCALER = re.compile(
+    rf"\b(?:(?:fp16|float16|half){_OFF}|(?:loss|grad)[_ ]scale{_OFF}|\w*scaler)\b|OVERFLOW!",
+    re.IGNORECASE,
+)
+_ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
+_SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
+_NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
+FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A step that a loss scaler skipped: the scale it tried, the line that says so."""
+
+    scale: float
+    line: Line
+
+
+@dataclass
+class Log:
+    """The last run of a log: entries by order, thinned out evenly when there are many.
+
+    Turning points always stay: entries in which some field becomes, or stops being, nan, inf or 0.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    num_entries: int = 0
+    earlier_runs: int = 0
+    restart: str = ""  # how the last run was told from the one before it
+    skips: list[Skip] = field(default_factory=list)
+    names_scaler: bool = False
+    error: Line | None = None  # the first line that names an error
+    _states: dict[str, str] = field(default_factory=dict)
+    _turning: set[int] = field(default_factory=set)
+    _counts: dict[str, float] = field(default_factory=dict)  # the last step and epoch
+
+    def hear(self, line: Line | Entry) -> None:
+        """Take what a line says of a loss scaler, and that it names an error."""
+        if self.error is None and isinstance(line, Line) and _ERROR.search(line.text):
+            self.error = line
+        if isinstance(line, Entry) and line.numbers.get("loss_scale", 1.0) != 1:
+            self.names_scaler = True
+        if not _SCALER.search(line.text):
+            return
+        self.names_scaler = True
+        if isinstance(line, Line) and (matched := _SCALE.search(line.text)):
+            self.skips.append(Skip(float(matched[1]), line))
+        elif isinstance(line, Line) and _NO_SCALE_LEFT.search(line.text):
+            self.skips.append(Skip(0.0, line))
+        del self.skips[:-MAX_KEPT]
+
+    def add(self, entry: Entry) -> bool:
+        """Keep an entry; True if it begins another run, which replaces the one before."""
+        self.num_entries += 1
+        restart = "" if _is_evaluation(entry) else self._restart(entry)
+        if restart:
+            self.earlier_runs += 1
+            self.restart = restart
+            self.entries, self.skips, self.error = [], [], None
+            self._states, self._turning, self._counts = {}, set(), {}
+        if not _is_evaluation(entry):
+            self._count(entry)
+        if self._turns(entry):
+            self._turning.add(id(entry))
+        self.entries.append(entry)
+        if len(self.entries) > MAX_KEPT:
+            self._thin_out()
+        return bool(restart)
+
+    def _count(self, entry: Entry) -> None:
+        self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}
+
+    def _restart(self, entry: Entry) -> str:
+        """How this entry shows that another run begins; "" if it does not."""
+        name = "epoch" if "epoch" in entry.numbers else "step"
+        last, now = self._counts.get(name), entry.numbers.get(name)
+        if last is None or now is None or not now < FALLS_BACK * last or len(self.entries) < 2:
+            return ""
+        return f"{entry.names.get(name, name)} falls from {last:g} to {now:g} at {entry.where}"
+
+    def _turns(self, entry: Entry) -> bool:
+        states = {name: state_of(value) for name, value in entry.numbers.items()}
+        changed = any(self._states.get(name) != state for name, state in states.items())
+        self._states |= states
+        return changed
+
+    def _thin_out(self) -> None:
+        """Drop every other entry that is no turning point (and of those, keep half at most)."""
+        keeps = deque(self.entries)
+        self.entries = [
+            entry
+            for number, entry in enumerate(keeps)
+            if number % 2 == 0 or (id(entry) in self._turning and number < MAX_KEPT // 2)
+        ]
+        self._turning &= {id(entry) for entry in self.entries}
+
+    @property
+    def fields(self) -> set[str]:
+        return set().union(*(entry.numbers for entry in self.entries)) if self.entries else set()
+
+    def series(self, name: str) -> list[tuple[Entry, float]]:
+        """The entries that have the field, with its value."""
+        return [(e, e.numbers[name]) for e in self.entries if name in e.numbers]
+
+    def values(self, name: str) -> list[float]:
+        return [value for _, value in self.series(name)]
+
+    def first(self, name: str, test: Callable[[float], bool]) -> Entry | None:
+        return next((entry for entry, value in self.series(name) if test(value)), None)
+
+    def not_finite(self) -> list[str]:
+        """Each field that is nan or inf somewhere, with the first place."""
+        firsts = ((name, self.first(name, lambda v: not math.isfinite(v))) for name in self.fields)
+        return sorted(
+            f"{e.names.get(name, name)} {e.numbers[name]:g} at {e.where}" for name, e in firsts if e
+        )
+
+    def before(self, entry: Entry) -> Entry | None:
+        """The entry just before one of `entries`."""
+        at = next(number for number, one in enumerate(self.entries) if one is entry)
+        return self.entries[at - 1] if at else None
+
+    def kind(self) -> str:
+        """preference, policy, or supervised: by its fields."""
+        if self.fields & {"chosen_reward", "rejected_reward", "margin"}:
+            return "preference"
+        if self.fields & {"reward", "reward_std", "kl_loss", "policy_loss", "length"}:
+            return "policy"
+        return "supervised"
+
+
+def _is_evaluation(entry: Entry) -> bool:
+    """Whether an entry is only of an evaluation, which may be logged late."""
+    counts = {"step", "epoch"}
+    return all(name in counts or name.startswith("eval_") for name in entry.numbers)
+
+
+def state_of(value: float) -> str:
+    """nan, inf, 0 or number.
+
+    >>> [state_of(x) for x in (float("nan"), float("-inf"), -0.0, 0.5)]
+    ['nan', 'inf', '0', 'number']
+    """
+    if math.isnan(value):
+        return "nan"
+    if math.isinf(value):
+        return "inf"
+    return "0" if value == 0 else "number"
+
+
+def finite(values: Iterable[float]) -> list[float]:
+    return [value for value in values if math.isfinite(value)]

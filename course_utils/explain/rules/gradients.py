@@ -1,0 +1,67 @@
+"""A grad_norm that is not finite beside a loss that is, and what loss scalers say."""
+
+import math
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log
+from course_utils.explain.numbers import said, share
+from course_utils.explain.reading import Entry
+
+LOW, LEAST = 256.0, 4.0  # loss scales: float16 leaves its range although little is multiplied
+
+
+def overflowing_steps(log: Log) -> Finding | None:
+    """grad_norm inf or nan beside a finite loss that is not 0: always, at the end, or rarely."""
+    series = [(e, v) for e, v in log.series("grad_norm") if e.numbers.get("loss", 1.0) != 0]
+    bad = [entry for entry, value in series if not math.isfinite(value)]
+    if not bad or not all(_has_finite_loss(entry) for entry in bad):
+        return None
+    counted = f"{len(bad)} of {len(series)} entries have a grad_norm that is not finite"
+    first = f"the first is {bad[0].where}: {said(bad[0], 'grad_norm')}"
+    if len(bad) == len(series) and len(bad) > 1:
+        key = "fp16_overflow" if log.names_scaler else "norm_never_finite"
+        return Finding(key, 7.0, bad[0], (counted, first))
+    last = series[-1][0]
+    if bad[-1] is last:
+        return _at_the_end(series)
+    after = f"the run goes on: {said(last, 'grad_norm')} at {last.where}"
+    if log.names_scaler and share(bad, series) < 0.5:
+        return Finding("scaler_search", 5.0, bad[0], (counted, after))
+    is_rare = share(bad, series) <= 0.2 or (len(bad) <= 5 and bad[-1] is series[len(bad) - 1][0])
+    key = "skipped_steps" if is_rare else "nan_now_and_then"
+    return Finding(key, 5.0, bad[0], (counted, after))
+
+
+def _at_the_end(series: list[tuple[Entry, float]]) -> Finding:
+    """The gradient is not finite in the last entries, all of whose losses are."""
+    tail = len(series)
+    while tail and not math.isfinite(series[tail - 1][1]):
+        tail -= 1
+    turned = series[tail][0]
+    shown = [n for n in ("loss", "policy_loss") if n in turned.numbers]
+    beside = f" beside {said(turned, *shown)}" if shown else ""
+    return Finding(
+        "nan_gradient", 7.0, turned, (f"{turned.where}: {said(turned, 'grad_norm')}{beside}",)
+    )
+
+
+def _has_finite_loss(entry: Entry) -> bool:
+    return all(math.isfinite(entry.numbers.get(n, 0.0)) for n in ("loss", "policy_loss"))
+
+
+def scaler_skips(log: Log) -> Finding | None:
+    """What DeepSpeed's scaler says: high scales are its search, low ones are an overflow."""
+    if not log.skips:
+        return None
+    lowest = min(log.skips, key=lambda skip: skip.scale)
+    counted = (
+        f"{len(log.skips)} skipped steps, attempted loss scale from {log.skips[0].scale:g} "
+        f"to {lowest.scale:g} at {lowest.line.where}"
+    )
+    if lowest.scale <= LOW:
+        weight = 9.0 if lowest.scale <= LEAST else 6.5
+        return Finding("fp16_overflow", weight, lowest.line, (counted,))
+    return Finding("scaler_search", 4.0, log.skips[0].line, (counted,))
+
+
+RULES = (overflowing_steps, scaler_skips)

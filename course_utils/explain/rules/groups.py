@@ -1,0 +1,123 @@
+"""GRPO and PPO: what a group of replies teaches, and whether its gradient arrives."""
+
+import math
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log, finite
+from course_utils.explain.numbers import said, share
+from course_utils.explain.reading import Entry
+
+SMALL = 1e-3
+
+
+def zero_loss_on_policy(log: Log) -> Finding | None:
+    """The loss is nearly 0; grad_norm is not, or kl grows, so the policy moves."""
+    losses = log.series("loss")
+    small = [entry for entry, loss in losses if abs(loss) < SMALL]
+    spreads = finite(log.values("reward_std"))
+    if not _has_rewards(log) or share(small, losses) < 0.5 or (spreads and max(spreads) == 0):
+        return None
+    norms = finite(e.numbers["grad_norm"] for e in small if e.numbers.get("grad_norm"))
+    kls = finite(log.values("kl"))
+    moves = len(kls) > 2 and 1 > kls[-1] > max(10 * kls[0], 1e-4)
+    if not norms and not ("grad_norm" not in log.fields and moves):
+        return None
+    proof = [f"the loss is below {SMALL:g} in {len(small)} of {len(losses)} entries"]
+    if norms:
+        proof.append(f"grad_norm there is {min(norms):.3g} to {max(norms):.3g}")
+    if moves:
+        proof.append(f"kl goes from {kls[0]:.3g} to {kls[-1]:.3g}: the policy moves")
+    if spreads:
+        proof.append(f"replies are told apart: reward_std up to {max(spreads):.3g}")
+    return Finding("on_policy_zero_loss", 4.0, small[0], tuple(proof))
+
+
+def no_signal(log: Log) -> Finding | None:
+    """Groups without variance: reward_std 0, or frac_reward_zero_std near 1."""
+    for name, is_dead in (
+        ("zero_std_share", lambda value: value > 0.99),
+        ("reward_std", lambda value: value == 0),
+        ("advantage_max", lambda value: value == 0),
+    ):
+        series = log.series(name)
+        dead = [entry for entry, value in series if is_dead(value)]
+        if not dead or share(dead, series) < 0.5 or math.isnan(dead[0].numbers.get("loss", 0)):
+            continue
+        if len(dead) < 3 and not (len(dead) == len(series) and all(map(_teaches_nothing, dead))):
+            continue
+        proof = [
+            f"{len(dead)} of {len(series)} entries, first {dead[0].where}: {said(dead[0], name)}"
+        ]
+        rewards = [entry.numbers["reward"] for entry in dead if "reward" in entry.numbers]
+        if rewards:
+            proof.append(f"the reward there is {rewards[0]:.3g}")
+        if "grad_norm" in dead[0].numbers:
+            proof.append(said(dead[0], "grad_norm"))
+        return Finding("no_signal", 7.0, dead[0], tuple(proof))
+    return _all_rewards_0(log)
+
+
+def _teaches_nothing(entry: Entry) -> bool:
+    """No gradient in this entry, or a policy loss of 0 from advantages of 0."""
+    if entry.numbers.get("grad_norm") == 0:
+        return True
+    return entry.numbers.get("advantage_max") == 0 == entry.numbers.get("policy_loss")
+
+
+def _all_rewards_0(log: Log) -> Finding | None:
+    rewards = log.values("reward")
+    if "reward_std" in log.fields or len(rewards) < 3 or set(rewards) != {0.0}:
+        return None
+    entry = log.series("reward")[0][0]
+    return Finding("no_signal", 5.0, entry, (f"reward 0 in all {len(rewards)} entries",))
+
+
+def signal_ended(log: Log) -> Finding | None:
+    """reward_std is 0 in the last three entries or more, and was not before."""
+    series = log.series("reward_std")
+    tail = len(series)
+    while tail and series[tail - 1][1] == 0:
+        tail -= 1
+    dead, alive = series[tail:], series[:tail]
+    if len(dead) < 3 or len(alive) < 3 or share([1 for _, v in alive if v == 0], alive) > 0.3:
+        return None
+    entry = dead[0][0]
+    proof = [
+        f"{entry.where}: {said(entry, 'reward_std')}, and 0 to the end ({len(dead)} entries)",
+        f"before it, {alive[-1][0].where}: {said(alive[-1][0], 'reward_std')}",
+    ]
+    if "reward" in entry.numbers:
+        proof.append(f"{said(entry, 'reward')} there")
+    return Finding("signal_ended", 7.5, entry, tuple(proof))
+
+
+def no_gradient(log: Log) -> Finding | None:
+    """grad_norm exactly 0 where replies do get different rewards."""
+    series = log.series("grad_norm")
+    dead = [entry for entry, norm in series if norm == 0]
+    if not _has_rewards(log) or share(dead, series) < 0.5:
+        return None
+    alive = [e for e in dead if e.numbers.get("reward_std", 0) > 0]
+    shares = [entry.numbers.get("zero_std_share", 0.0) for entry in alive]
+    if not alive or min(shares) > 0.95:
+        return None
+    proof = [f"{len(dead)} of {len(series)} entries: {said(alive[0], 'grad_norm', 'reward_std')}"]
+    if alive[0].numbers.get("kl") == 0 or alive[0].numbers.get("kl_loss") == 0:
+        name = "kl" if "kl" in alive[0].numbers else "kl_loss"
+        proof.append(f"{said(alive[0], name)}: the policy is where it began")
+    return Finding("no_gradient", 7.0, alive[0], tuple(proof))
+
+
+def tiny_std(log: Log) -> Finding | None:
+    entry = log.first("advantage_max", lambda value: math.isfinite(value) and value > 50)
+    if entry is None:
+        return None
+    proof = f"{entry.where}: {said(entry, 'advantage_max')}; of N replies none is beyond sqrt(N)"
+    return Finding("tiny_std", 7.0, entry, (proof,))
+
+
+def _has_rewards(log: Log) -> bool:
+    return bool(log.fields & {"reward", "reward_std"})
+
+
+RULES = (zero_loss_on_policy, no_signal, signal_ended, no_gradient, tiny_std)

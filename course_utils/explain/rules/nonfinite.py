@@ -1,0 +1,168 @@
+"""nan, inf, and a 0 that stands for one of them."""
+
+import math
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log
+from course_utils.explain.numbers import said
+from course_utils.explain.reading import Entry
+
+LOSSES = ("loss", "policy_loss")
+FORWARD = (*LOSSES, "kl_loss", "kl", "old_kl", "entropy", "chosen_logp", "rejected_logp")
+HUGE = 1e6  # no loss of a model is; half of float32's range is further
+
+
+def shown_as_zero(log: Log) -> Finding | None:
+    """Transformers leaves a nan loss out of its running sum: 0 is printed beside grad_norm nan."""
+    for entry, loss in log.series("loss"):
+        if loss == 0 and not math.isfinite(entry.numbers.get("grad_norm", 0.0)):
+            before = log.before(entry)
+            huge = before is not None and abs(before.numbers.get("loss", 0.0)) > HUGE
+            extra = (f"the entry before: {said(before, 'loss')}",) if huge else ()
+            proof = f"{entry.where}: {said(entry, 'loss')} together with {said(entry, 'grad_norm')}"
+            return Finding("nan_shown_as_zero", 9.0, entry, (proof, *extra))
+        logps = [n for n in ("chosen_logp", "rejected_logp") if math.isnan(entry.numbers.get(n, 0))]
+        if loss == 0 and logps:
+            proof = f"{entry.where}: {said(entry, 'loss')} together with {said(entry, *logps)}"
+            return Finding("nan_shown_as_zero", 9.0, entry, (proof,))
+    return None
+
+
+def dead_from_the_start(log: Log) -> Finding | None:
+    """Already the first entry is dead: training did not make it, if that is the first step."""
+    entry = log.entries[0]
+    norm = entry.numbers.get("grad_norm", math.nan)
+    names = [name for name in LOSSES if math.isnan(entry.numbers.get(name, 0.0))]
+    if entry.numbers.get("loss") == 0 and "grad_norm" in entry.numbers and math.isnan(norm):
+        names = ["loss"]
+    if not names or math.isfinite(norm):
+        return None
+    shown = names + (["grad_norm"] if "grad_norm" in entry.numbers else [])
+    proof = f"{entry.where} is the first entry: {said(entry, *shown)}"
+    step = entry.numbers.get("step")
+    if step is not None and step <= 1:
+        return Finding("nan_from_the_start", 8.0, entry, (proof, said(entry, "step")))
+    return Finding("nan_already", 6.0, entry, (proof,), ("the log does not say which step it is",))
+
+
+def huge_loss(log: Log) -> Finding | None:
+    """A loss beyond 1e6: grown step by step, or out of a filter's window (lesson 03)."""
+    entry = log.first("loss", lambda loss: math.isinf(loss) or abs(loss) > HUGE)
+    if entry is None or shown_as_zero(log):
+        return None
+    before = log.before(entry)
+    proof = f"{entry.where}: {said(entry, 'loss')}; no loss of a model is that large"
+    if math.isinf(entry.numbers["loss"]) or (before and before.numbers.get("loss", 0) > 10):
+        first = log.series("loss")[0][0]
+        steps = (f"{first.where}: {said(first, 'loss')}", proof)
+        return Finding("diverged", 7.5, entry, steps)
+    against = "no entry with grad_norm nan"
+    return Finding("nan_shown_as_zero", 6.0, entry, (proof,), (against,))
+
+
+def dead_weights(log: Log) -> Finding | None:
+    """From some entry on, every number of the forward pass is nan."""
+    turned = _first_lasting(log)
+    earlier = log.before(turned) if turned else None
+    if turned is None or earlier is None or shown_as_zero(log):
+        return None  # without an earlier entry it is dead_from_the_start
+    names = [name for name in turned.numbers if math.isnan(turned.numbers[name])]
+    proof = [f"{turned.where}: {', '.join(said(turned, name) for name in names)}, and to the end"]
+    reward, length = log.values("reward"), log.values("length")
+    if len(reward) > 1 and reward[-1] == 0 and max(reward) > 0:
+        proof.append(f"the last reward is 0; it was up to {max(reward):.3g}")
+    if len(length) > 1 and length[-1] > 1.5 * length[0]:
+        proof.append(f"replies grew from {length[0]:.0f} to {length[-1]:.0f} tokens")
+    if names[0] in earlier.numbers:
+        proof.append(f"before it, {earlier.where}: {said(earlier, names[0])}")
+    return Finding("nan_weights", 8.0, turned, tuple(proof))
+
+
+def _first_lasting(log: Log) -> Entry | None:
+    """The first entry from which on all its forward numbers are nan, to the last."""
+    turned = None
+    for entry in reversed(log.entries):
+        forward = [entry.numbers[name] for name in FORWARD if name in entry.numbers]
+        if not forward:
+            continue
+        norm = entry.numbers.get("grad_norm", math.nan)
+        if not all(map(math.isnan, forward)) or math.isfinite(norm):
+            break
+        turned = entry
+    return turned if turned and any(name in turned.numbers for name in LOSSES) else None
+
+
+def lone_metric(log: Log) -> Finding | None:
+    """kl or entropy is nan while loss and grad_norm are finite in the same entries."""
+    for name in ("loss", "kl", "entropy", "eval_loss", "clip_ratio", "margin", "chosen_reward"):
+        entry = log.first(name, math.isnan)
+        if entry is None:
+            continue
+        by = ("grad_norm",) if name == "loss" else ("loss", "grad_norm", "reward")
+        beside = [n for n in by if n in entry.numbers]
+        if beside and all(math.isfinite(entry.numbers[n]) for n in beside):
+            proof = [f"{entry.where}: {said(entry, name)} beside {said(entry, *beside)}"]
+            if name == "loss":
+                proof.append("a loss that is trained on and nan has no finite gradient")
+            return Finding("nan_metric", 6.0, entry, tuple(proof))
+    return None
+
+
+def std_of_one(log: Log) -> Finding | None:
+    """reward_std is nan beside a finite reward."""
+    entry = log.first("reward_std", math.isnan)
+    if entry is None or not math.isfinite(entry.numbers.get("reward", math.nan)):
+        return None
+    proof = f"{entry.where}: {said(entry, 'reward_std')} beside {said(entry, 'reward')}"
+    return Finding("std_of_one", 10.5, entry, (proof,))
+
+
+def reward_nan(log: Log) -> Finding | None:
+    """The reward is nan, before the loss or without one."""
+    series = log.series("reward")
+    entry = log.first("reward", math.isnan)
+    if entry is None or any(math.isnan(entry.numbers.get(name, 0.0)) for name in FORWARD):
+        return None
+    count = sum(math.isnan(value) for _, value in series)
+    proof = f"{count} of {len(series)} entries, first {entry.where}: {said(entry, 'reward')}"
+    return Finding("reward_nan", 7.0, entry, (proof,))
+
+
+def now_and_then(log: Log) -> Finding | None:
+    """The loss is nan in some entries and a number again in later ones: the weights survived."""
+    series = log.series("loss")
+    bad = [entry for entry, loss in series if math.isnan(loss)]
+    if not bad or not math.isfinite(series[-1][1]) or series[-1][1] == 0:
+        return None
+    counted = f"{len(bad)} of {len(series)} losses are not finite, the first at {bad[0].where}"
+    after = f"the last is finite: {series[-1][0].where}: {said(series[-1][0], 'loss')}"
+    return Finding("nan_now_and_then", 6.0, bad[0], (counted, after))
+
+
+def critic(log: Log) -> Finding | None:
+    for name in ("critic_loss", "critic_grad_norm"):
+        entry = log.first(name, math.isnan)
+        if entry is not None:
+            actor = entry.numbers.get("grad_norm", math.nan)
+            proof = [f"{entry.where}: {said(entry, name)}"]
+            if math.isfinite(actor):
+                proof.append(f"the actor is well: {said(entry, 'grad_norm')}")
+            is_update = math.isfinite(entry.numbers.get("critic_value", math.nan))
+            if is_update:
+                proof.append(f"its values are finite: {said(entry, 'critic_value')}")
+            key = "critic_update_nan" if is_update else "critic_nan"
+            return Finding(key, 8.5, entry, tuple(proof))
+    return None
+
+
+RULES = (
+    shown_as_zero,
+    dead_from_the_start,
+    huge_loss,
+    dead_weights,
+    lone_metric,
+    std_of_one,
+    reward_nan,
+    now_and_then,
+    critic,
+)

@@ -1,0 +1,146 @@
+"""GRPO and PPO: where the reward, its parts and the kl go."""
+
+import math
+from itertools import pairwise
+from statistics import fmean
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log
+from course_utils.explain.numbers import deviation, listed, said, share, thirds, trend
+
+
+def collapse(log: Log) -> Finding | None:
+    """The reward falls for good: below half of what it had gained, and beyond the noise."""
+    series = [(e, r) for e, r in log.series("reward") if math.isfinite(r)]
+    if len(series) < 8:
+        return None
+    rewards = [reward for _, reward in series]
+    means = [fmean(rewards[i : i + 3]) for i in range(len(rewards) - 2)]
+    best = max(range(len(means)), key=means.__getitem__)
+    low = min(0.0, *rewards)
+    floor = low + (means[best] - low) / 2
+    after = [(e, r) for e, r in series[best + 2 :] if r < floor]
+    if len(after) < 5 or means[-1] >= floor or means[best] - low < 0.05:
+        return None
+    if means[best] - fmean(r for _, r in after) < 3 * deviation(rewards[: best + 3]):
+        return None
+    turned = after[0][0]
+    proof = [
+        f"the reward was {means[best]:.3g} around {series[best][0].where} and is {means[-1]:.3g} "
+        f"at the end; it fell at {turned.where}: {said(turned, 'reward')}"
+    ]
+    for name in ("kl", "kl_loss", "grad_norm", "entropy", "length"):
+        early = [v for e, v in log.series(name) if math.isfinite(v) and _before(log, e, turned)]
+        if early and name in turned.numbers and _jumps(early[-1], turned.numbers[name]):
+            proof.append(f"{said(turned, name)} there, {early[-1]:.3g} before")
+    return Finding("collapse", 6.0, turned, tuple(proof))
+
+
+def _before(log: Log, one, other) -> bool:
+    """Whether an entry stands before another."""
+    order = {id(entry): number for number, entry in enumerate(log.entries)}
+    return order[id(one)] < order[id(other)]
+
+
+def _jumps(before: float, now: float) -> bool:
+    return not math.isfinite(now) or abs(now) > 3 * abs(before) or abs(now) < abs(before) / 3
+
+
+def cheated(log: Log) -> Finding | None:
+    """The reward rises while an evaluation in the same log falls."""
+    rewards, held_out = thirds(log.values("reward")), log.values("eval_accuracy")
+    if rewards is None or len(held_out) < 2 or rewards[2] <= rewards[0]:
+        return None
+    if held_out[-1] >= held_out[0]:
+        return None
+    entry = log.series("eval_accuracy")[-1][0]
+    proof = (
+        f"the reward rises from {rewards[0]:.3g} to {rewards[2]:.3g} (first and last third)",
+        f"the evaluation falls from {held_out[0]:.3g} to {held_out[-1]:.3g}",
+    )
+    return Finding("proxy_rises_alone", 7.0, entry, proof)
+
+
+def parts_apart(log: Log) -> Finding | None:
+    """One part of the reward falls by a third or more while another rises."""
+    moves = [(name, *move) for name in _parts(log) if (move := _move(log.values(name)))]
+    falling = [one for one in moves if 0 < one[2] < 0.67 * one[1]]
+    rising = [one for one in moves if one[2] > 1.3 * one[1] > 0 and one[2] - one[1] > 0.05]
+    if not falling or not rising:
+        return None
+    down, up = falling[0], max(rising, key=lambda one: one[2] - one[1])
+    entry = log.series(down[0])[-1][0]
+    proof = [
+        f"{entry.names[name]} goes from {before:.3g} to {now:.3g}"
+        for name, before, now in (down, up)
+    ]
+    move = _move(log.values("reward"))
+    if move and move[1] > move[0]:
+        proof.append(f"the sum hides it: the reward goes from {move[0]:.3g} to {move[1]:.3g}")
+    return Finding("parts_apart", 6.5, entry, tuple(proof))
+
+
+def _move(values: list[float]) -> tuple[float, float] | None:
+    """From where to where a series goes, if it goes one way; None for one that wanders."""
+    if levels := trend(values):
+        return levels[0], levels[2]
+    steps = [now - before for before, now in pairwise(values)]
+    if 2 <= len(steps) < 5 and (min(steps) > 0 or max(steps) < 0):
+        return values[0], values[-1]
+    return None
+
+
+def _parts(log: Log) -> list[str]:
+    return sorted(name for name in log.fields if name.startswith("part:"))
+
+
+def constant_part(log: Log) -> Finding | None:
+    """A part of the reward is one fraction in every entry; 0, 1 and other whole numbers may be."""
+    if len(_parts(log)) < 2:
+        return None
+    for name in _parts(log):
+        values = log.values(name)
+        if len(values) >= 3 and len(set(values)) == 1 and values[0] % 1:
+            entry = log.series(name)[0][0]
+            proof = f"{said(entry, name)} in all {len(values)} entries"
+            return Finding("constant_part", 5.5, entry, (proof,))
+    return None
+
+
+def kl_runs(log: Log) -> Finding | None:
+    """kl jumps from nearly 0 past 0.3 in the first entries, or grows tenfold past 1."""
+    series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
+    early = [(a, b) for a, b in pairwise(series) if a[1] < 0.05 and b[1] > 0.3]
+    levels = thirds([value for _, value in series])
+    if early and early[0][1] in series[:6]:
+        (before, _), (entry, _) = early[0]
+        proof = [f"{entry.where}: {said(entry, 'kl')}; {before.where}: {said(before, 'kl')}"]
+    elif levels and levels[2] > 1 and levels[2] > 5 * abs(levels[0]):
+        entry = next(e for e, v in series if v > levels[2] / 2)
+        proof = [f"{entry.where}: {said(entry, 'kl')}; by thirds of the log {listed(levels)}"]
+    else:
+        return None
+    shown = [name for name in ("grad_norm", "learning_rate") if name in entry.numbers]
+    proof += [f"{said(entry, *shown)} there"] if shown else []
+    return Finding("kl_runs", 5.0, entry, tuple(proof))
+
+
+def kl_negative(log: Log) -> Finding | None:
+    """The kl is below -1 in half of the entries; around 0 an estimate may be negative."""
+    series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
+    low = [entry for entry, value in series if value < -1]
+    if len(low) < 2 or share(low, series) < 0.5:
+        return None
+    proof = f"{len(low)} of {len(series)} entries, first {low[0].where}: {said(low[0], 'kl')}"
+    return Finding("kl_negative", 7.0, low[0], (proof,))
+
+
+def reward_rises(log: Log) -> Finding | None:
+    levels = trend(log.values("reward"))
+    if levels is None or levels[2] <= levels[0]:
+        return None
+    proof = f"the reward rises: {listed(levels)} by thirds of the log"
+    return Finding("improves", 2.0, log.series("reward")[-1][0], (proof,))
+
+
+RULES = (collapse, cheated, parts_apart, constant_part, kl_runs, kl_negative, reward_rises)

@@ -1,0 +1,111 @@
+"""DPO and reward models: margins, accuracies, the start at ln 2."""
+
+import math
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log, finite
+from course_utils.explain.numbers import listed, said, share, thirds, trend
+from course_utils.explain.reading import Entry
+
+LN_2 = math.log(2)
+
+
+def stuck_at_the_start(log: Log) -> Finding | None:
+    """Both rewards 0 and the loss ln 2: policy and reference agree to the last digit."""
+    series = log.series("chosen_reward")
+    same = [e for e, v in series if v == 0 and e.numbers.get("rejected_reward", 1.0) == 0]
+    if not same:
+        return None
+    losses = [entry.numbers.get("loss", LN_2) for entry in same]
+    if max(abs(loss - LN_2) for loss in losses) > 0.01:
+        return None
+    shown = [n for n in ("chosen_reward", "rejected_reward", "loss") if n in same[0].numbers]
+    proof = f"{same[0].where}: {said(same[0], *shown)}"
+    if len(same) >= 2 and share(same, series) > 0.9:
+        counted = f"{len(same)} of {len(series)} entries are like this"
+        return Finding("policy_is_reference", 7.0, same[-1], (proof, counted))
+    return Finding("dpo_start", 3.0, same[0], (proof, "only where the run begins"))
+
+
+def at_chance(log: Log) -> Finding | None:
+    """Accuracy near 0.5 in every entry, and the loss or the margin of a coin."""
+    hits = finite(log.values("accuracy"))
+    if len(hits) < 8 or not all(0.4 <= hit <= 0.6 for hit in hits) or not hits[0]:
+        return None
+    losses, margins = finite(log.values("loss")), finite(log.values("margin"))
+    is_coin = losses and max(abs(loss - LN_2) for loss in losses) < 0.02
+    if not is_coin and not (margins and max(map(abs, margins)) < 0.05):
+        return None
+    entry = log.series("accuracy")[-1][0]
+    proof = [f"accuracy from {min(hits):.3g} to {max(hits):.3g} in {len(hits)} entries"]
+    if losses:
+        proof.append(f"loss from {min(losses):.4g} to {max(losses):.4g}; ln 2 is 0.6931")
+    if margins:
+        proof.append(f"margin from {min(margins):.3g} to {max(margins):.3g}")
+    return Finding("at_chance", 6.0, entry, tuple(proof))
+
+
+def wrong_reference(log: Log) -> Finding | None:
+    """The first entry of DPO, known to be the first, has rewards beyond 1."""
+    series = log.series("chosen_reward")
+    if not series or series[0][0] is not log.entries[0] or "rejected_reward" not in log.fields:
+        return None
+    entry, chosen = series[0]
+    known = _shows_the_start(log, entry)
+    if not known or abs(chosen) <= 1 or abs(entry.numbers.get("rejected_reward", 0)) <= 1:
+        return None
+    proof = f"{entry.where}: {said(entry, 'chosen_reward', 'rejected_reward')}; both must be 0"
+    return Finding("wrong_reference", 6.5, entry, (proof, known))
+
+
+def _shows_the_start(log: Log, entry: Entry) -> str:
+    """What shows that this entry is where the run begins; "" if nothing does."""
+    step = entry.numbers.get("step")
+    if step is not None:
+        return said(entry, "step") if step <= 1 else ""
+    rates, epoch = log.values("learning_rate")[:3], entry.numbers.get("epoch", 1.0)
+    if len(rates) > 1 and rates[1] >= 1.5 * rates[0] and epoch <= 0.05:
+        return f"the learning rate still warms up: {', '.join(f'{rate:.3g}' for rate in rates)}"
+    return ""
+
+
+def accuracies_of_few_rows(log: Log) -> Finding | None:
+    values = log.values("accuracy")
+    if len(values) < 4 or set(values) != {0.0, 1.0}:
+        return None
+    ones = values.count(1.0)
+    proof = f"{ones} of {len(values)} accuracies are 1, all others 0"
+    return Finding("few_rows", 3.0, log.series("accuracy")[0][0], (proof,))
+
+
+def pushed_down(log: Log) -> Finding | None:
+    """Both rewards fall from the first third to the last, the chosen one far below 0."""
+    chosen, rejected = thirds(log.values("chosen_reward")), thirds(log.values("rejected_reward"))
+    if not chosen or not rejected or chosen[2] > -1 or chosen[2] > chosen[0] - 0.5:
+        return None
+    if rejected[2] >= rejected[0]:
+        return None
+    entry = log.series("chosen_reward")[-1][0]
+    proof = (
+        f"{entry.where}: {said(entry, 'chosen_reward', 'rejected_reward')}; 0 is the reference",
+        f"by thirds of the log: chosen {listed(chosen)}; rejected {listed(rejected)}",
+    )
+    return Finding("margin_by_pushing_down", 4.0, entry, proof)
+
+
+def margin_grows(log: Log) -> Finding | None:
+    levels, hits = trend(log.values("margin")), thirds(log.values("accuracy"))
+    if levels is None or levels[2] <= levels[0] or (hits and hits[2] < 0.6):
+        return None
+    proof = f"the margin grows: {listed(levels)} by thirds of the log"
+    return Finding("improves", 2.0, log.series("margin")[-1][0], (proof,))
+
+
+RULES = (
+    stuck_at_the_start,
+    at_chance,
+    wrong_reference,
+    accuracies_of_few_rows,
+    pushed_down,
+    margin_grows,
+)

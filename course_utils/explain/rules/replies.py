@@ -1,0 +1,70 @@
+"""GRPO and PPO: replies that are cut, alike, or scored by another engine."""
+
+import math
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log
+from course_utils.explain.numbers import listed, said, share, thirds, trend
+
+
+def entropy_gone(log: Log) -> Finding | None:
+    levels = thirds(log.values("entropy"))
+    if levels is None or levels[0] <= 0 or levels[2] > 0.15 * levels[0]:
+        return None
+    entry = log.series("entropy")[-1][0]
+    proof = [f"entropy {levels[0]:.3g} in the first third, {levels[2]:.3g} in the last"]
+    spreads = thirds(log.values("reward_std"))
+    if spreads and spreads[2] < 0.5 * spreads[0]:
+        proof.append(f"reward_std {spreads[0]:.3g}, then {spreads[2]:.3g}")
+    return Finding("entropy_gone", 5.0, entry, tuple(proof))
+
+
+def replies_cut(log: Log) -> Finding | None:
+    ends = log.series("num_eos")
+    if ends and all(number == 0 for _, number in ends):
+        proof = f"{said(ends[0][0], 'num_eos')} in all {len(ends)} entries: no reply ends by itself"
+        return Finding("replies_cut", 4.5, ends[0][0], (proof,))
+    series = [(e, v) for e, v in log.series("truncated_share") if math.isfinite(v)]
+    high = [(entry, value) for entry, value in series if value >= 0.4]
+    if not high or share(high, series) < 0.3:
+        return None
+    entry = high[0][0]
+    if len(high) == len(series) and min(v for _, v in high) >= 0.95:
+        rewards = {e.numbers.get("reward") for e, _ in high}
+        if rewards == {0.0}:
+            proof = f"{said(entry, 'truncated_share', 'reward')} in all {len(high)} entries"
+            return Finding("rewards_cut", 8.0, entry, (proof,))
+    first = f"first {entry.where}: {said(entry, 'truncated_share')}"
+    proof = [f"{len(high)} of {len(series)} entries, {first}"]
+    return Finding("replies_cut", 4.5, entry, tuple(proof))
+
+
+def grows_into_the_limit(log: Log) -> Finding | None:
+    """Length, share of cut replies and reward rise together."""
+    cut = thirds(log.values("truncated_share"))
+    length, reward = trend(log.values("length")), trend(log.values("reward"))
+    if not cut or not length or not reward or cut[2] < 0.4 or cut[0] > 0.5 * cut[2]:
+        return None
+    if length[2] < 1.5 * length[0] or reward[2] <= reward[0]:
+        return None
+    entry = next(e for e, v in log.series("truncated_share") if v >= 0.4)
+    proof = (
+        f"{said(entry, 'truncated_share')} at {entry.where}; by thirds {listed(cut)}",
+        f"length by thirds {listed(length)}, the reward {listed(reward)}",
+    )
+    return Finding("length_into_limit", 6.0, entry, proof)
+
+
+def engines_disagree(log: Log) -> Finding | None:
+    for name, is_bad in (
+        ("importance_ratio", lambda value: not 0.9 < value < 1.1),
+        ("logp_difference", lambda value: value > 0.1),
+    ):
+        bad = [entry for entry, value in log.series(name) if is_bad(value)]
+        if bad and share(bad, log.series(name)) > 0.3:
+            proof = f"{len(bad)} of {len(log.series(name))} entries, first {bad[0].where}: "
+            return Finding("engines_disagree", 6.0, bad[0], (proof + said(bad[0], name),))
+    return None
+
+
+RULES = (entropy_gone, replies_cut, grows_into_the_limit, engines_disagree)

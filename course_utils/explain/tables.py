@@ -1,0 +1,63 @@
+"""Tables: a header, then rows. Markdown, tabs, commas, semicolons, columns of spaces."""
+
+import csv
+import re
+from collections.abc import Callable
+
+NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|NaN|NAN|[iI]nf(?:inity)?)"
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+GAP = re.compile(r"\.\.\.|[-=+|:\s]*")  # rows left out, rules
+
+
+class Table:
+    """Holds the header of the table that a log is in; `feed` gives the pairs of a row."""
+
+    def __init__(self, canonical: Callable[[str], str | None]):
+        self._canonical, self._header = canonical, None
+
+    def feed(self, text: str) -> list[tuple[str, str]] | None:
+        """The row's pairs; [] for a header or a rule; None if it is no part of a table."""
+        found = cells(text)
+        if found and self._header and len(found) == len(self._header):
+            return list(zip(self._header, found, strict=True))
+        if found and self._is_header(found):
+            self._header = found
+            return []
+        if self._header and GAP.fullmatch(text.strip()):
+            return []
+        if not found:
+            self._header = None
+        return None
+
+    def _is_header(self, found: list[str]) -> bool:
+        known = [self._canonical(cell) for cell in found]
+        return sum(name is not None for name in known) >= 2 and not any(
+            re.fullmatch(NUMBER, cell) for cell in found
+        )
+
+
+def cells(text: str) -> list[str] | None:
+    """The cells of a row, or None.
+
+    >>> cells("1;2,05;0,9"), cells("step   loss"), cells("a sentence")
+    (['1', '2.05', '0.9'], ['step', 'loss'], None)
+    """
+    if "{" in text:
+        return None
+    if "|" in text and "%|" not in text:
+        found = text.strip().strip("|").split("|")
+    elif "\t" in text:
+        found = text.split("\t")
+    elif text.count(";") >= 1:
+        found = [_with_point(cell) for cell in text.split(";")]
+    elif text.count(",") >= 1:
+        found = next(csv.reader([text]), [])
+    else:
+        found = re.split(r"\s{2,}", text.strip())
+    found = [cell.strip() for cell in found]
+    return found if len(found) > 1 else None
+
+
+def _with_point(cell: str) -> str:
+    cell = cell.strip()
+    return cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell

@@ -1,0 +1,85 @@
+"""What forbids calling a log healthy though no rule knows its cause: numbers that go astray."""
+
+import math
+from collections.abc import Callable, Iterator
+
+from course_utils.explain.log import Log, finite
+from course_utils.explain.numbers import listed, thirds, trend
+
+Levels = tuple[float, float, float]
+
+
+def _falls(levels: Levels) -> bool:
+    return levels[2] < levels[0] - 0.02 * abs(levels[0])
+
+
+def _rises(levels: Levels) -> bool:
+    return levels[2] > levels[0] + 0.02 * abs(levels[0])
+
+
+def _grows(factor: float) -> Callable[[Levels], bool]:
+    return lambda levels: levels[2] > factor * abs(levels[0])
+
+
+def _shrinks(factor: float) -> Callable[[Levels], bool]:
+    return lambda levels: abs(levels[2]) < abs(levels[0]) / factor
+
+
+ASTRAY = (  # field, whether its trend is odd, in words
+    ("reward", _falls, "falls"),
+    ("accuracy", _falls, "falls"),
+    ("token_accuracy", _falls, "falls"),
+    ("eval_accuracy", _falls, "falls"),
+    ("margin", _falls, "falls"),
+    ("chosen_reward", lambda levels: levels[2] < -1 and _falls(levels), "falls"),
+    ("eval_loss", _rises, "rises"),
+    ("grad_norm", _grows(5), "grows"),
+    ("kl", lambda levels: levels[2] > max(0.2, 20 * abs(levels[0])), "grows"),
+    ("entropy", _grows(2), "grows"),
+    ("entropy", _shrinks(4), "shrinks"),
+    ("length", _shrinks(2), "shrinks"),
+    ("length", _grows(3), "grows"),
+    ("truncated_share", lambda levels: levels[2] > 0.3 and _rises(levels), "rises"),
+    ("zero_std_share", lambda levels: levels[2] > 0.7 and _rises(levels), "rises"),
+)
+
+
+def worries(log: Log) -> Iterator[str]:
+    """Each a sentence with the numbers that it rests on."""
+    if not log.entries:
+        return
+    for name, is_odd, verb in ASTRAY:
+        levels = trend(log.values(name))
+        if levels and is_odd(levels):
+            yield f"{_name(log, name)} {verb}: {listed(levels)} by thirds"
+    levels = trend(log.values("loss"))
+    if levels and _rises(levels) and log.kind() != "policy":
+        yield f"{_name(log, 'loss')} rises: {listed(levels)} by thirds"
+    yield from _levels(log)
+    if log.error is not None:
+        yield f"{log.error.where} says: {log.error.text[:80]}"
+
+
+def _levels(log: Log) -> Iterator[str]:
+    """Numbers that are far from where they belong, without a trend."""
+    kl, loss = finite(log.values("kl")), finite(log.values("loss"))
+    if kl and max(map(abs, kl)) > 10:
+        yield f"{_name(log, 'kl')} up to {max(kl, key=abs):.3g}"
+    if loss and log.kind() == "supervised" and min(loss) < 0:
+        yield f"{_name(log, 'loss')} below 0: {min(loss):.3g}"
+    trained, judged = trend(log.values("loss")), finite(log.values("eval_loss"))
+    if trained and len(judged) >= 3 and trained[2] < 0.8 * trained[0] and judged[-1] > judged[0]:
+        yield f"{_name(log, 'eval_loss')} goes from {judged[0]:.4g} to {judged[-1]:.4g}"
+    if loss and log.kind() == "supervised" and 0 < max(loss) < 2e-3:
+        yield f"{_name(log, 'loss')} is below 2e-3 from the first entry on: {loss[0]:.3g}"
+    tied = finite(log.values("zero_std_share"))
+    if tied and min(tied) > 0.9:
+        yield f"{_name(log, 'zero_std_share')} is never below {min(tied):.3g}"
+    rewards = thirds(log.values("reward"))
+    if rewards and max(map(abs, rewards)) == 0 and math.isfinite(rewards[0]):
+        yield f"{_name(log, 'reward')} is 0 throughout"
+
+
+def _name(log: Log, name: str) -> str:
+    """The log's own word for a field."""
+    return next((e.names[name] for e in log.entries if name in e.names), name)
