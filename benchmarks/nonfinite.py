@@ -135,9 +135,10 @@ def is_named(fault: Fault, said: str) -> bool:
     names = [fault.module]
     if fault.phase in ("already in the weights", "already in a buffer"):
         names.append(fault.module.rpartition(".")[0])  # to name the module of a weight will do
+    said = " ".join(said.split())  # as one line: a report wraps
     heard = [rf"(?<![\w.]){re.escape(name)}(?![\w.])" for name in names if name]
     return any(re.search(pattern, said) for pattern in heard) or (
-        bool(fault.line) and fault.line in said
+        bool(fault.line) and " ".join(fault.line.split()) in said
     )
 
 

@@ -4,10 +4,12 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from transformers import DataCollatorForLanguageModeling
 
 from course_utils import zoo
 from course_utils.errors import TrainingStopped
 from course_utils.exercises.outline import outline
+from course_utils.reproductions import never_stops
 from course_utils.reproductions.reward_model import reward_trainer
 from course_utils.symptoms import SYMPTOMS
 
@@ -19,6 +21,7 @@ SAYS = {
     "watch": ("", "Step 1, optimizer on base_model.model.score"),
     "profile_ranges": ("float16 holds every number", "This step left float32 itself"),
     "audit_gradients": ("50 of 50 trainable parameters", "Every gradient holds nan or inf"),
+    "inspect_batch": ("nothing found in 8 rows", "end masked: the end of all 8 replies"),
     "trace_step": ("Loss, gradients and weights are finite.", "Inf was already in the weights"),
 }
 
@@ -29,6 +32,19 @@ def names_of(dtype: str) -> dict[str, object]:
     trainer = reward_trainer(model="tiny", device="cpu", dtype=dtype, max_steps=2)
     model = zoo.load_policy("tiny", device="cpu")
     return dict(model=model, batch=batch | {"labels": batch["input_ids"]}, trainer=trainer)
+
+
+def never_stops_trainer():
+    """A chat's pad is its end, and the collator takes every pad out of the labels."""
+    tokenizer = zoo.load_tokenizer("tiny")
+    tokenizer.pad_token = "<|im_end|>"
+    by_id = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+
+    def collate(rows: list[dict]) -> dict:
+        return by_id([{"input_ids": row["input_ids"]} for row in rows])
+
+    model, dataset = never_stops.base_model(), never_stops.chats(8)
+    return never_stops.sft_trainer(model, tokenizer, collate=collate, dataset=dataset)
 
 
 def say(instrument: str, names: dict[str, object], script: str) -> None:
@@ -56,6 +72,8 @@ def test_the_call_at_a_lessons_end_finds_the_fault_of_a_sick_run(
     monkeypatch.chdir(tmp_path)
     names = names_of("float16")
     names["model"].model.norm.weight.data[0] = float("inf")
+    if instrument == "inspect_batch":
+        names["trainer"] = never_stops_trainer()
     stops = pytest.raises(TrainingStopped) if instrument == "NonFiniteGuard" else nullcontext()
     with stops:
         say(instrument, names, "raise SystemExit(3)")

@@ -81,7 +81,8 @@ def modes_of(modes: dict):
         torch.autocast("cpu", dtype=dtype, enabled=bool(modes["autocast"])),
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore")
+        # Of a mode that the judge has on, and that the processor here has not.
+        warnings.filterwarnings("ignore", message="In CPU autocast")
         yield
 
 
