@@ -1,5 +1,6 @@
 """`course explain`: what a log, a trainer_state.json, a message or an exit code points to."""
 
+import importlib
 import json
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ from course_utils.errors import BadRequest, Unsupported
 from course_utils.explain import Answer, explain_entries
 from course_utils.explain import explain as explain_lines
 from course_utils.explain.reading import Entry, entries_of_row
+
+# Read where it is installed; nothing else of the course needs it.
+EVENTS = "tensorboard.backend.event_processing.event_accumulator"
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -50,14 +54,14 @@ def _answer(source: str) -> Answer:
 
 def _answer_of_tensorboard(folder: Path) -> Answer:
     try:
-        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+        reader = importlib.import_module(EVENTS)
     except ImportError as error:
         raise Unsupported(
             f"{folder} is read by TensorBoard's own library, which is not installed",
             why="its event files are protocol buffers",
             fix="pip install tensorboard, or give a trainer_state.json",
         ) from error
-    events = EventAccumulator(str(folder))
+    events = reader.EventAccumulator(str(folder))
     events.Reload()
     rows: dict[int, dict[str, float]] = {}
     for tag in events.Tags().get("scalars", []):
