@@ -72,7 +72,7 @@ def walls(readable: dict[Path, Path], *, scratch_mib: int = 64) -> list[str]:
     command = [shutil.which("bwrap"), "--unshare-all", "--die-with-parent", "--new-session"]
     command += ["--size", str(scratch_mib * MIB), "--tmpfs", SCRATCH, "--chdir", SCRATCH]
     if not Path(sys.prefix).resolve().is_relative_to("/tmp"):  # Python itself may lie there
-        command += ["--symlink", SCRATCH, "/tmp"]
+        command += ["--symlink", SCRATCH.lstrip("/"), "/tmp"]
     for path in map(Path, SYSTEM):
         if path.is_symlink():
             command += ["--symlink", os.readlink(path), str(path)]
@@ -94,12 +94,12 @@ def python(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-m", module, *arguments]
 
 
-def environment(*path: Path) -> dict[str, str]:
+def environment(*path: Path, home: str = SCRATCH) -> dict[str, str]:
     """Nothing of the grader's own: where modules are, one thread, no downloads, a scratch home."""
     return {
         "PATH": "/usr/bin:/bin",
-        "HOME": SCRATCH,
-        "TMPDIR": SCRATCH,
+        "HOME": home,
+        "TMPDIR": home,
         "LANG": "C.UTF-8",
         "PYTHONPATH": os.pathsep.join(map(str, path)),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 from course_utils.errors import GraderFailed
+from course_utils.grading.box.confine import SCRATCH
 from course_utils.grading.box.kind import Kind, environment, python, walls
 from course_utils.grading.box.zygote import READY
 
@@ -21,6 +22,7 @@ class Warm:
         module: serves `box.zygote` on the descriptor that is its first argument.
         readable: folders it may read, and where it sees them behind walls.
         path: where it finds modules.
+        home: its folder for scratch files, without walls; behind them it has one of its own.
     """
 
     def __init__(
@@ -30,9 +32,11 @@ class Warm:
         readable: dict[Path, Path],
         path: list[Path],
         *arguments: str,
+        home: Path,
     ) -> None:
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair()
+        home = SCRATCH if kind.has_walls else str(home)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         descriptor = str(theirs.fileno())
         command = [
@@ -45,7 +49,7 @@ class Warm:
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
-                env=environment(*path),
+                env=environment(*path, home=home),
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )

@@ -41,13 +41,15 @@ class Box:
         self._kind = kind
         self._folder = tempfile.TemporaryDirectory(prefix="course-box-")
         stripped = strip(Path(self._folder.name))
+        home = Path(self._folder.name) / "home"
+        home.mkdir()
         names = ",".join(f"{name}={variable}" for name, variable in reads.items())
         seen = Path("/course") if kind.has_walls else stripped
-        self._student = Warm(STUDENT, kind, {stripped: seen}, [seen], names)
+        self._student = Warm(STUDENT, kind, {stripped: seen}, [seen], names, home=home)
         path = [Path(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
         added = [p for p in path if p.is_dir() and p != PACKAGE.parent]
         readable = {p: p for p in (PACKAGE, *added)}
-        self._judge = Warm(JUDGE, kind, readable, [*added, PACKAGE.parent], number)
+        self._judge = Warm(JUDGE, kind, readable, [*added, PACKAGE.parent], number, home=home)
 
     def scores(self, cells: list[dict], exercises: list[str], limits: Limits) -> Iterator[dict]:
         """The score of each exercise as it is decided; fewer when the time is over.
