@@ -1,0 +1,26 @@
+"""Broken runs as people met them, each with its healthy twin and its fix; and healthy ones that
+only look broken.
+
+A module of `broken/` holds one `INCIDENT`, a module of `healthy/` one `LOOK_ALIKE`; dropping a file
+in is all it takes. Importing this package imports no torch.
+"""
+
+import importlib
+import pkgutil
+
+from course_utils.incidents import broken, healthy
+
+
+def names(folder=broken) -> list[str]:
+    """Their names, in order."""
+    return sorted(module.name for module in pkgutil.iter_modules(folder.__path__))
+
+
+def load_incident(name: str):
+    """The `Incident` of that name."""
+    return importlib.import_module(f"{broken.__name__}.{name}").INCIDENT
+
+
+def load_look_alike(name: str):
+    """The `LookAlike` of that name."""
+    return importlib.import_module(f"{healthy.__name__}.{name}").LOOK_ALIKE

@@ -1,0 +1,1 @@
+"""One broken run a module."""

@@ -1,0 +1,1 @@
+"""One healthy run that looks broken a module."""
