@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -44,15 +45,23 @@ def cluster(course, tmp_path, monkeypatch):
     ports = ["--port", "0", "--no-dashboard", "--host", "127.0.0.1"]
     scheduler = [*command, "scheduler", *ports, "--scheduler-file", str(known)]
     processes = [subprocess.Popen(one, **start) for one in (scheduler, node, node)]
+    try:
+        yield _address(known, tmp_path / "log"), processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        log.close()
+
+
+def _address(known, log) -> str:
+    """Where the scheduler listens; its file is there for a moment before its content is."""
     deadline = time.monotonic() + WAIT_S
-    while not known.exists():
-        assert time.monotonic() < deadline, (tmp_path / "log").read_text()
-        time.sleep(0.1)
-    yield json.loads(known.read_text())["address"], processes
-    for process in processes:
-        process.kill()
-        process.wait()
-    log.close()
+    while time.monotonic() < deadline:
+        with suppress(OSError, ValueError, KeyError):
+            return json.loads(known.read_text())["address"]
+        time.sleep(0.05)
+    raise AssertionError(log.read_text())
 
 
 def test_a_worker_that_is_killed_in_the_middle_costs_no_result(course, tmp_path, cluster):

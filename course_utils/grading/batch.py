@@ -46,6 +46,7 @@ class Settings:
     limits: Limits
     course: str  # the version of the course
     lesson: str = ""  # for notebooks that name none
+    with_known: bool = True  # whether an answer that was graded before gets its score unrun
 
     def version(self, result: Result) -> str:
         """What a result depends on besides the submission; a refusal also on --lesson."""
@@ -57,7 +58,7 @@ class Store:
     """The folder in which each result has a file of its own."""
 
     def __init__(self, out: Path) -> None:
-        self.results = out / "results"
+        self.results, self.known = out / "results", out / "known"
 
     def path(self, handin: Handin) -> Path:
         return self.results / f"{handin.key}.json"
@@ -72,9 +73,9 @@ class Store:
 
 
 def course_version(repository: Repository) -> str:
-    """A digest of what decides on points: the lessons and their exercises."""
+    """A digest of what decides on points: the lessons, their exercises, and what judges them."""
     package = Path(course_utils.__file__).parent
-    paths = [*repository.solutions.glob("*.py"), *(package / "exercises").rglob("*.py")]
+    paths = [*repository.solutions.glob("*.py"), *package.rglob("*.py")]
     digest = hashlib.sha256(course_utils.__version__.encode())
     for path in sorted(paths):
         digest.update(path.read_bytes())
@@ -103,7 +104,7 @@ def grade_all(
             records[handin.key] = known
         else:
             digests[handin.key] = digest
-            pending.append((handin, _request(handin, settings)))
+            pending.append((handin, _request(handin, settings, store)))
     with closing(runner(pending)) as results:
         for handin, result in results:
             record = _save(store, handin, digests[handin.key], settings, result)
@@ -193,11 +194,17 @@ def _digest(handin: Handin) -> tuple[str, str]:
         return "", str(error)
 
 
-def _request(handin: Handin, settings: Settings) -> Request:
-    limits = settings.limits
-    path = str(handin.path.absolute())
-    who, lesson = (handin.below, handin.student), settings.lesson
-    return Request(path, *who, lesson, limits.cell_s, limits.notebook_s)
+def _request(handin: Handin, settings: Settings, store: Store) -> Request:
+    return Request(
+        path=str(handin.path.absolute()),
+        below=handin.below,
+        student=handin.student,
+        lesson=settings.lesson,
+        cell_s=settings.limits.cell_s,
+        notebook_s=settings.limits.notebook_s,
+        course=settings.course,
+        known=str(store.known.absolute()) if settings.with_known else "",
+    )
 
 
 def _save(store: Store, handin: Handin, digest: str, settings: Settings, result: Result) -> Record:

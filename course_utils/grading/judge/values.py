@@ -3,6 +3,7 @@
 What is derived from a builtin type travels as that; what merely claims to be one, as its name.
 """
 
+import re
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -13,6 +14,7 @@ from course_utils.exercises.declare import TODO
 from course_utils.grading.judge.wire import BadMessage, dtype_named
 
 MAX_DEPTH, MAX_INT_BITS = 50, 4096
+MAX_DIGITS, EXPONENT = 4000, re.compile(r"[eE][+-]?0*([\d_]+)")
 PLAIN = (bool, str, float, type(None))
 SEQUENCES = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
@@ -146,7 +148,8 @@ class Decoder:
 
 
 def _number(kind: type, text: str) -> object:
-    if len(text) > 10_000:
+    """A number; `Fraction("1e999999999")` would take all memory, so none is that large."""
+    if len(text) > MAX_DIGITS or any(len(digits) > 3 for digits in EXPONENT.findall(text)):
         raise BadMessage("a number that is too long")
     try:
         return kind(text)
