@@ -1,4 +1,4 @@
-"""One exercise, one fork of the judge: nothing that it does reaches the next, whatever came of it."""
+"""One exercise, one fork of the judge: nothing that it does reaches the next one."""
 
 import json
 import os
@@ -10,11 +10,8 @@ from collections.abc import Callable
 
 from course_utils.grading.box import confine
 
-MAX_BYTES = 2**20
-ENDED, TOO_LONG = (
-    "the judge ended while it looked at what the answer gave",
-    "the judge took too long",
-)
+ENDED = "the judge ended while it looked at what the answer gave"
+TOO_LONG = "the judge took too long over what the answer gave"
 
 
 def in_fork(make: Callable[[], dict], limit_s: float) -> dict | str:

@@ -97,9 +97,10 @@ def _patches(tree: ast.Module) -> Iterator[str]:
         is_place = isinstance(node, ast.Attribute | ast.Subscript)
         if is_place and not isinstance(node.ctx, ast.Load) and _root(node) in foreign:
             yield f"a change of {_root(node)}"
-        if isinstance(node, ast.Call) and node.args and _root(node.args[0]) in foreign:
-            if getattr(node.func, "id", "") in ("setattr", "delattr"):
-                yield f"a change of {_root(node.args[0])}"
+        is_call = isinstance(node, ast.Call) and node.args
+        by_name = is_call and getattr(node.func, "id", "") in ("setattr", "delattr")
+        if by_name and _root(node.args[0]) in foreign:
+            yield f"a change of {_root(node.args[0])}"
 
 
 def _root(node: ast.AST) -> str:
