@@ -13,7 +13,7 @@ import torch
 from course_utils.exercises.declare import TODO
 from course_utils.grading.judge.wire import BadMessage, dtype_named
 
-MAX_DEPTH, MAX_INT_BITS = 50, 4096
+MAX_DEPTH, MAX_INT_BITS, MAX_HASHED = 50, 4096, 5000
 MAX_DIGITS, EXPONENT = 4000, re.compile(r"[eE][+-]?0*([\d_]+)")
 PLAIN = (bool, str, float, type(None))
 SEQUENCES = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
@@ -141,6 +141,8 @@ class Decoder:
 
     @staticmethod
     def _hashable(make: type, items: list) -> object:
+        if make is not list and make is not tuple and len(items) > MAX_HASHED:
+            raise BadMessage(f"{len(items)} things to hash, which may all collide")
         try:
             return make(items)
         except TypeError as error:
