@@ -1,17 +1,15 @@
 """A real scheduler and two real workers, one of them killed in the middle: the same grades."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from functools import partial
 
 import pytest
-from classes import GRADE, hand_in, notebook, random_class
+from classes import GRADE, address_in, hand_in, notebook, random_class
 from fake_course import FAKE_GRADER, FIXTURES, ROOT, cli
 
 from course_utils.grading import worker
@@ -46,22 +44,12 @@ def cluster(course, tmp_path, monkeypatch):
     scheduler = [*command, "scheduler", *ports, "--scheduler-file", str(known)]
     processes = [subprocess.Popen(one, **start) for one in (scheduler, node, node)]
     try:
-        yield _address(known, tmp_path / "log"), processes
+        yield address_in(known), processes
     finally:
         for process in processes:
             process.kill()
             process.wait()
         log.close()
-
-
-def _address(known, log) -> str:
-    """Where the scheduler listens; its file is there for a moment before its content is."""
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        with suppress(OSError, ValueError, KeyError):
-            return json.loads(known.read_text())["address"]
-        time.sleep(0.05)
-    raise AssertionError(log.read_text())
 
 
 def test_a_worker_that_is_killed_in_the_middle_costs_no_result(course, tmp_path, cluster):

@@ -42,7 +42,7 @@ def grade_one(
     source = load_source(repository.source_path(submission.lesson))
     submission = repaired(source, submission)
     merged = merge(source, submission)
-    kind, cells = _kind(), _cells(merged)
+    kind, cells = _kind(), code_cells(merged)
     wanted = [e.id for e in source.lesson.exercises if e.id not in merged.missing]
     known = known if kind.has_walls else None  # without them an answer may write where it likes
     found = known.scores(source.lesson, cells, wanted) if known else {}
@@ -96,7 +96,8 @@ def _box(lesson: Lesson, kind: Kind) -> Box:
     return _WARM[lesson.number, kind]
 
 
-def _cells(merged: Merged) -> list[dict]:
+def code_cells(merged: Merged) -> list[dict]:
+    """What a judge is told: each cell of code with its source, role and exercise."""
     cells = []
     for cell in merged.notebook.cells:
         role = course_metadata(cell)
