@@ -68,16 +68,17 @@ def lesson_00(*, right: int = 1, added: str = "") -> dict:
     return data
 
 
-def faulty(size: int, lessons: list[Lesson], jobs: int = 2) -> Table:
-    """Grade `size` submissions while graders and the whole command are killed."""
+def faulty(size: int, lessons: list[Lesson], *, num_stops: int = 2) -> Table:
+    """Grade `size` submissions while graders, and `num_stops` times the command, are killed."""
     with TemporaryDirectory() as scratch:
         folder, out = Path(scratch) / "class", Path(scratch) / "out"
         settings = {"size": size, "seed": 0, "faults": FAULTS, "max_right": 1}
         make = lesson_00 if IS_STAND_IN else Drawn(lessons, seed=0)
         wanted = classes.random_class(folder, make, **settings)
         began, kills = time.perf_counter(), Counter()
-        for stop_at in (size // 3, 2 * size // 3, size + 1):
-            _grade_with_kills(folder, out, jobs, stop_at, kills)
+        stops = [size * n // (num_stops + 1) for n in range(1, num_stops + 1)]
+        for stop_at in (*stops, size + 1):
+            _grade_with_kills(folder, out, stop_at, kills)
         seconds = time.perf_counter() - began
         kinds, points = _kinds(out), _points(out)
     wrong = [student for student, kind in wanted.items() if kinds.get(student) != kind]
@@ -94,12 +95,12 @@ def faulty(size: int, lessons: list[Lesson], jobs: int = 2) -> Table:
     return Table(columns=("what", "count"), rows=rows, title=title)
 
 
-def _grade_with_kills(folder: Path, out: Path, jobs: int, stop_at: int, kills: Counter) -> None:
+def _grade_with_kills(folder: Path, out: Path, stop_at: int, kills: Counter) -> None:
     draw, results = random.Random(stop_at), out / "results"
-    command = [*COMMAND, str(folder), "--out", str(out), "--jobs", str(jobs), "--cell-limit", "20"]
-    log = (out.with_name("log")).open("w")
+    command = [*COMMAND, str(folder), "--out", str(out), "--jobs", "2", "--cell-limit", "20"]
     command += ["--no-sandbox"] if IS_STAND_IN else []  # nothing is executed
-    process = subprocess.Popen(command, stdout=log, stderr=log)
+    with out.with_name("log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
     next_kill = 0
     while process.poll() is None:
         time.sleep(0.2)
@@ -111,7 +112,7 @@ def _grade_with_kills(folder: Path, out: Path, jobs: int, stop_at: int, kills: C
         elif num_results > next_kill and (graders := _graders(process)):
             draw.choice(graders).kill()
             kills["grader"] += 1
-            next_kill = num_results + draw.randint(5, 40)
+            next_kill = num_results + draw.randint(5, max(40, stop_at // 3))
     if process.wait() not in (-9, 0, 1, 2, 3):
         raise AssertionError(out.with_name("log").read_text()[-2000:])
 

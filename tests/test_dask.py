@@ -26,34 +26,49 @@ needs_dask = pytest.mark.skipif(
 pytestmark = [needs_dask, pytest.mark.filterwarnings("ignore:.*")]
 
 
+@pytest.fixture(scope="module")
+def running():
+    """The cluster of this module: what the first test starts, and the last one ends."""
+    kept = {}
+    yield kept
+    for process in kept.get("processes", ()):
+        process.kill()
+        process.wait()
+
+
 @pytest.fixture
-def cluster(course, tmp_path, monkeypatch):
-    """The scheduler's address and the processes: scheduler, worker, worker."""
+def cluster(running, course, tmp_path, monkeypatch):
+    """The scheduler's address and the processes: scheduler, and three workers."""
     monkeypatch.setattr(worker, "COMMAND", FAKE_GRADER)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv(NO_SANDBOX_ENV, "1")  # so that it is taken back afterwards
     path = f"{os.environ['PYTHONPATH']}{os.pathsep}{ROOT / 'tests'}"
     monkeypatch.setenv("PYTHONPATH", path)
-    known = tmp_path / "scheduler.json"
-    command = [sys.executable, "-m", "dask"]
+    if not running:
+        running |= _started(tmp_path)
+    return running["address"], running["processes"]
+
+
+def _started(folder) -> dict:
+    known, command = folder / "scheduler.json", [sys.executable, "-m", "dask"]
     node = [*command, "worker", "--scheduler-file", str(known), "--no-nanny", "--no-dashboard"]
-    node += ["--nthreads", "1", "--preload", "fake_on_dask", "--local-directory", str(tmp_path)]
-    log = (tmp_path / "log").open("w")
-    start = {"cwd": tmp_path, "stdout": log, "stderr": log, "env": dict(os.environ)}
+    node += ["--nthreads", "1", "--preload", "fake_on_dask", "--local-directory", str(folder)]
     ports = ["--port", "0", "--no-dashboard", "--host", "127.0.0.1"]
     scheduler = [*command, "scheduler", *ports, "--scheduler-file", str(known)]
-    processes = [subprocess.Popen(one, **start) for one in (scheduler, node, node)]
+    with (folder / "log").open("w") as log:
+        start = {"cwd": folder, "stdout": log, "stderr": log, "env": dict(os.environ)}
+        commands = (scheduler, node, node, node)
+        processes = [subprocess.Popen(one, **start) for one in commands]
     try:
-        yield address_in(known), processes
-    finally:
+        return {"address": address_in(known), "processes": processes}
+    except BaseException:
         for process in processes:
             process.kill()
-            process.wait()
-        log.close()
+        raise
 
 
 def test_a_worker_that_is_killed_in_the_middle_costs_no_result(course, tmp_path, cluster):
-    address, (_, victim, _) = cluster
+    address, (_, victim, *_) = cluster
     random_class(tmp_path / "class", partial(notebook, course), size=14, seed=2)
     for number in range(10):
         data = notebook(course, added="# SLOW")
