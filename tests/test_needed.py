@@ -75,6 +75,20 @@ def test_of_a_lessons_cells_the_last_one_above_the_answer_binds():
     assert found == ["size = 2", "double = size"]
 
 
+def test_what_a_lesson_does_to_a_value_is_run_and_what_it_does_to_a_module_is_not():
+    pairs = [("lesson", "import torch"), ("lesson", "torch.seed()"), ("lesson", "run = make()")]
+    pairs += [("lesson", "run.train()"), ("answer", "double = torch, run.log")]
+    assert sources(*pairs) == ["import torch", "run = make()", "run.train()", pairs[-1][1]]
+
+
+def test_a_lessons_value_that_the_student_replaces_is_not_made():
+    answer = "double = found"
+    pairs = [("lesson", "found = slow()"), ("", "found = 2"), ("answer", answer)]
+    assert sources(*pairs) == ["found = 2", answer]
+    pairs[1] = ("", "if maybe:\n    found = 2")
+    assert len(sources(*pairs)) == 3
+
+
 def test_every_cell_of_the_students_that_binds_or_changes_a_name_is_run():
     pairs = (("", "d = {}"), ("", "d['a'] = 1"), ("", "e = 1"), ("answer", "double = d['a']"))
     assert sources(*pairs) == ["d = {}", "d['a'] = 1", "double = d['a']"]

@@ -28,6 +28,11 @@ class Names(ast.NodeVisitor):
         self.taken |= self._later - self._bound
         return self
 
+    @property
+    def surely(self) -> set[str]:
+        """Names that are bound at the top afterwards, whatever happens."""
+        return self._bound
+
     def _bind(self, *names: str | None) -> None:
         self._bound |= set(filter(None, names))
         self.left |= set(filter(None, names))

@@ -41,7 +41,16 @@ class Unit:
     @cached_property
     def binds(self) -> frozenset[str]:
         """Names it gives a value; in a student's cell, also those whose value it may change."""
-        return frozenset(self._names.left | (set() if self.is_own else changed_names(self.tree)))
+        return frozenset(self._names.left | (frozenset() if self.is_own else self.changes))
+
+    @cached_property
+    def changes(self) -> frozenset[str]:
+        """Names whose value it changes in place."""
+        return frozenset(changed_names(self.tree))
+
+    @property
+    def surely_binds(self) -> set[str]:
+        return self._names.surely
 
     @cached_property
     def uses(self) -> frozenset[str]:
@@ -162,12 +171,21 @@ def is_answer(cell: dict, exercise_id: str) -> bool:
 
 
 def _binders(units: list[Unit], name: str, answers: list[Unit]) -> list[Unit]:
-    """All of the student's units that bind a name, and the lesson's last one above the answer."""
+    """All of the student's units that bind a name; of the lesson's, the last one above the answer.
+
+    What the lesson then does to that value, such as `trainer.train()`, is run as well.
+    """
     found = [unit for unit in units if name in unit.binds and unit not in answers]
     first = answers[0].cell if answers else len(units)
     own = [unit for unit in found if unit.is_own]
     above = [unit for unit in own if unit.cell < first] or own
-    return [*(unit for unit in found if not unit.is_own), *above[-1:]]
+    last = above[-1:]
+    is_value = bool(last) and not isinstance(last[0].tree.body[0], IMPORTS)  # and no module
+    after = [u for u in units if u.is_own and is_value and last[0].cell < u.cell < first]
+    theirs = [unit for unit in found if not unit.is_own]
+    if last and any(last[0].cell < u.cell < first and name in u.surely_binds for u in theirs):
+        return theirs  # the lesson's value is gone by then
+    return [*theirs, *last, *(unit for unit in after if name in unit.changes)]
 
 
 def _asked_answers(tree: ast.Module) -> list[str]:
