@@ -16,7 +16,21 @@ from course_utils.grading.box.kind import NO_SANDBOX_ENV
 from course_utils.grading.printable import FORMULA
 
 lessons_90_and_91, unbuilt, course = FIXTURES
-PASSIVE = {"html", "head", "meta", "title", "body", "h1", "div", "span", "pre", "b", "code", "p"}
+PASSIVE = {
+    "html",
+    "head",
+    "meta",
+    "title",
+    "body",
+    "h1",
+    "div",
+    "span",
+    "pre",
+    "b",
+    "code",
+    "p",
+    "wbr",
+}
 
 
 @pytest.fixture(autouse=True)
