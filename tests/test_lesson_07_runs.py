@@ -8,6 +8,7 @@ from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 from course_utils import zoo
 from course_utils.report import Table
 from course_utils.reproductions import never_stops
+from course_utils.reproductions.never_stops_outcomes import Outcome, outcome
 
 SEEDS = range(5)
 
@@ -19,10 +20,10 @@ def by_id(rows, pad):
     return batch
 
 
-def run(seed: int, *, pad_is_end: bool) -> never_stops.Outcome:
+def run(seed: int, *, pad_is_end: bool) -> Outcome:
     """One run; nothing but the pad token differs."""
     pad = "<|im_end|>" if pad_is_end else "<|endoftext|>"
-    return never_stops.outcome(by_id, pad=pad, seed=seed)
+    return outcome(by_id, pad=pad, seed=seed)
 
 
 def row(seed: int) -> tuple[str, ...]:

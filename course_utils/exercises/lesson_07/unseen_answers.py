@@ -1,8 +1,8 @@
-"""Mends for the three unseen scripts of lesson 07, right and wrong."""
+"""Mends for the four unseen scripts of lesson 07, right and wrong."""
 
 from transformers import GenerationConfig
 
-from course_utils.reproductions.unseen_07 import encode
+from course_utils.reproductions.unseen_07_parts import encode
 
 
 def _parts(question, answer, tokenizer) -> tuple[list[int], list[int]]:
@@ -51,6 +51,27 @@ def encodes_room_of_four(question, answer, tokenizer):
     """Enough for the sums of the data, and cut again as soon as a prompt is long."""
     prompt, reply = _parts(question, answer, tokenizer)
     return _row(prompt[:15], reply[:4])
+
+
+def encodes_with_one_end(question, answer, tokenizer):
+    return encodes_whole(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
+
+
+def encodes_with_an_end_where_none_is(question, answer, tokenizer):
+    prompt, reply = _parts(question, answer, tokenizer)
+    if reply[-2:] == [tokenizer.eos_token_id] * 2:
+        reply = reply[:-1]
+    return _row(prompt, reply)
+
+
+def encodes_by_the_template_once(question, answer, tokenizer):
+    return encodes_by_the_template(question, answer.split("<|im_end|>")[0], tokenizer)
+
+
+def encodes_without_ends(question, answer, tokenizer):
+    """Both sides alike, and neither of them stops."""
+    prompt, reply = _parts(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
+    return _row(prompt, reply[:-1])
 
 
 def _generate(model, tokenizer, asked, limit, side="left", **options):
