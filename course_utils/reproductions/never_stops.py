@@ -40,6 +40,12 @@ def chats(n: int = NUM_ROWS, seed: int = 0) -> Dataset:
     return Dataset.from_list([{"prompt": asked, "completion": said} for asked, said in rows])
 
 
+def unlearnt(tokenizer: PreTrainedTokenizerBase, n: int = 32) -> Dataset:
+    """Ready-made rows of which no token has a label."""
+    ids = tokenizer("17+25=")["input_ids"]
+    return Dataset.from_list([{"input_ids": ids, "labels": [-100] * len(ids)}] * n)
+
+
 def sft_trainer(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
@@ -138,7 +144,7 @@ def read_replies(
     for ids in new_BT.tolist():
         behind = ids[ids.index(end) + 1 :] if end in ids else ids
         stops.append(end in ids)
-        halts.append(end in ids and set(behind) <= {pad, end})
+        halts.append(end in ids and set(behind) <= {pad})
         said.append(tokenizer.decode(ids[: len(ids) - len(behind)] if halts[-1] else ids))
     right = [re.match(r"\d*", s)[0] == a for s, a in zip(said, answers, strict=True)]
     return Behaviour(*(sum(of) / len(of) for of in (stops, halts, right)), tuple(said))

@@ -218,8 +218,8 @@ def one_line_end_short() -> Ticket:
 def ends_on_one_side() -> Ticket:
     """Pairs of a written answer and a sampled one, of which the sampled one brings its end."""
     report = (
-        "A hand-written preference run (DPO's loss and that of the chosen replies) on a base model:\n"
-        "chosen answers were typed in, rejected ones sampled. Loss and margin are fine; no reply\n"
-        "stops."
+        "A hand-written preference run on a base model (DPO's loss and that of the chosen\n"
+        "replies). Chosen answers were typed in, rejected ones sampled. Loss and margin look\n"
+        "well, and every reply goes on to the limit."
     )
     return Ticket(report, made.HEALTHY | {"encode": made.encode_as_it_came}, is_preference=True)

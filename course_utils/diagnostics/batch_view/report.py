@@ -27,6 +27,11 @@ class Tokens(Shown):
     view: BatchView
     num_shown: int
 
+    def numbers(self, row: int, *, last: int | None = None) -> Table:
+        """Id, label, mask, position and segment of each token of one row, or of its last ones."""
+        cells = list(map(paint.numbers, *zip(*enumerate(self.view.rows[row].tokens), strict=True)))
+        return Table(columns=("token", *paint.NUMBERS), rows=cells[-last:] if last else cells)
+
     def text(self) -> str:
         return "\n".join([paint.LEGEND, *paint.as_text(self.view, self.num_shown)])
 

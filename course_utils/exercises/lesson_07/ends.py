@@ -35,14 +35,6 @@ def _half(seed: int) -> dict:
     return batch
 
 
-def _left(batch: dict) -> dict:
-    """The same rows with their padding on the left."""
-    gaps = (batch["attention_mask"] == 0).sum(-1).tolist()
-    return {
-        k: torch.stack([r.roll(g) for r, g in zip(v, gaps, strict=True)]) for k, v in batch.items()
-    }
-
-
 def _renamed(batch: dict) -> dict:
     """The same batch with other ids for what begins and what ends a message."""
     swap = {START: 7, END: 9}
@@ -109,7 +101,7 @@ def works_elsewhere(share) -> str | None:
     padded |= {"attention_mask": pads_end["attention_mask"]}
     padded["labels"] = torch.where(hidden, END, learnt["labels"])
     return _first_of(
-        _agrees("a batch padded on the left", _left(half)),
+        _agrees("a batch padded on the left", batches.on_the_left(half)),
         _agrees("a batch whose start is id 7 and whose end is id 9", _renamed(half), 7, 9),
         _agrees("a batch whose padding is the end, and has labels", padded),
     )(share)

@@ -66,7 +66,10 @@ def ends_and_is_right(run: Run) -> str | None:
     last = run.log[-1]
     if last["ends"] >= 0.95 and last["right"] >= 0.85:
         return None
-    return f"{last['ends']:.0%} of the replies end and {last['right']:.0%} are right; 95 % and 85 % are due"
+    return (
+        f"{last['ends']:.0%} of the replies end and {last['right']:.0%} are right, "
+        "where 95 % and 85 % are due"
+    )
 
 
 def run_gets_better(tried: _Tried) -> str | None:
