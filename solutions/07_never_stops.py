@@ -44,7 +44,7 @@ from course_utils.concepts import lesson_07 as concepts
 from course_utils.diagnostics import inspect_batch
 from course_utils.failures import expect_symptom
 from course_utils.report import Table
-from course_utils.reproductions import batches, never_stops
+from course_utils.reproductions import batches, never_stops, pooling
 
 behaviour = partial(never_stops.behaviour, n=40 if FAST else 100)
 ex
@@ -70,15 +70,12 @@ concepts.one_row(batch, tokenizer)
 # ## 2. The suspects
 #
 # What threads, blogs and readmes say, first about causes, then about remedies and relatives. Nothing is
-# marked yet.
+# marked yet. Commit before the evidence, in the cell after the table: one mark a claim, C1 to C16 in order:
+# `t` true, `p` partly, `f` false, `!` behind it where you are sure, `-` to leave one out.
 
 # %%
 verdicts = ex.verdicts
 verdicts.suspects()
-
-# %% [markdown]
-# Commit before the evidence: one mark a claim, C1 to C16 in order: `t` true, `p` partly, `f` false, `!`
-# behind it where you are sure, `-` to leave one out.
 
 # %%
 ### BEGIN SOLUTION
@@ -140,12 +137,9 @@ OWN, END = tokenizer.pad_token, tokenizer.eos_token
 runs, watchers = {}, {}
 for name, pad in {"run A": OWN, "run B": END}.items():
     watchers[name] = never_stops.EndWatcher()
-    model = never_stops.base_model(MODEL, seed=SEED, device=DEVICE)
-    watcher = (watchers[name],)
-    runs[name] = fine_tune(model, pad, callbacks=watcher)
+    base = never_stops.base_model(MODEL, seed=SEED, device=DEVICE)
+    runs[name] = fine_tune(base, pad, callbacks=(watchers[name],))
     runs[name].train()
-
-# %%
 logs = {name: never_stops.losses(run) for name, run in runs.items()}
 rows = [
     (str(10 * n), f"{a:.2f}", f"{b:.2f}")
@@ -179,7 +173,8 @@ verdicts.judge(
 #
 # Neither log nor replies say why. The batch does. `inspect_batch` shows its tokens; its `.tokens` shows
 # them without a word: double brackets, or colours on a page, are what is learnt. Point at a token for its
-# label, mask, position and segment, or print `.tokens.numbers(0)`. First run A, then run B.
+# label, mask, position and segment, or ask for `.tokens.numbers(0)`. First run A, then run B, then what the
+# instrument says of it.
 
 # %%
 inspect_batch(runs["run A"], num_rows=2).tokens
@@ -187,9 +182,6 @@ inspect_batch(runs["run A"], num_rows=2).tokens
 # %%
 found = inspect_batch(runs["run B"], num_rows=2)
 found.tokens
-
-# %% [markdown]
-# What is the difference? The numbers of run B's last tokens, and what the instrument says of them.
 
 # %%
 print(found.tokens.numbers(0, last=4))
@@ -382,8 +374,8 @@ verdicts.judge("C10", "false", nuance, "section 6", holds=holds)
 #
 # **Exercise 07.3, 6 minutes, a few lines, 4 points.** Write `collate(rows, pad)`. Each row is a dict with
 # two lists, `input_ids` and `labels`, of one length. Return `input_ids`, `attention_mask` and `labels`,
-# tensors of shape (rows, longest), padded on the right. The text's labels stay; `pad` may stand in the
-# text. The check trains on three seeds.
+# tensors of shape (rows, longest), ids and labels as `torch.long`, padded on the right. The text's labels
+# stay; `pad` may stand in the text. The check trains on three seeds.
 
 
 # %%
@@ -437,6 +429,9 @@ batch = {k: v.to(device) for k, v in batch.items()}
 alone = instruct(**batch).loss.item()
 counted = instruct(**batch, num_items_in_batch=4).loss.item()
 print("model(**batch):", alone, " with num_items_in_batch=4:", counted)
+nuance = "nan by itself, 0.0 where the trainer counts the tokens"
+holds = alone != alone and counted == 0
+verdicts.judge("C12", "true", nuance, "section 8", holds=holds)
 
 # %%
 settings = dict(max_steps=2, logging_steps=1)
@@ -452,11 +447,6 @@ try:
 except ValueError as error:
     raised = str(error)
 print("TRL, max_length=64:", raised)
-
-# %%
-nuance = "nan by itself, 0.0 where the trainer counts the tokens"
-holds = alone != alone and counted == 0
-verdicts.judge("C12", "true", nuance, "section 8", holds=holds)
 nuance = "with max_length=None; else the rows are dropped"
 holds = set(logged) == {0.0} and "num_samples=0" in raised
 verdicts.judge("C13", "partly", nuance, "section 8", holds=holds)
@@ -573,12 +563,9 @@ changed = {
     "stops at <|endoftext|>": {"stop_at": "<|endoftext|>"},
 }
 did = {name: behaviour(instruct, **one) for name, one in changed.items()}
-
-# %%
-columns = ("serving", "right", "says the end", "halts")
-rows = [(n, f"{d.right:.0%}", f"{d.stops:.0%}", f"{d.halts:.0%}") for n, d in did.items()]
-print(did["stops at <|endoftext|>"].replies[0])
-Table(columns=columns, rows=rows)
+line = "{0.right:.0%} {0.stops:.0%} {0.halts:.0%}"
+rows = [(name, *line.format(one).split()) for name, one in did.items()]
+Table(columns=("serving", "right", "says the end", "halts"), rows=rows)
 
 # %% [markdown]
 # Halting proves nothing about being right. In the last row the end is learnt and said, and generation waits
@@ -649,50 +636,25 @@ ex.PACK.check(pack)
 # either side, and each text alone.
 
 # %%
-from torch.nn.utils.rnn import pad_sequence
-
 reward = zoo.load_reward_model(MODEL, device="cpu")
 reward.config.pad_token_id = end_id
-pairs = zoo.arithmetic.preferences(16, SEED)
-chats = [p["prompt"] + p[k] for k in ("chosen", "rejected") for p in pairs]
-said = tokenizer.apply_chat_template(chats, tokenize=True)["input_ids"]
-texts = [torch.tensor(ids) for ids in said]
-given = {
-    "ids": pad_sequence(texts, batch_first=True, padding_value=end_id),
-    "attention_mask": pad_sequence([torch.ones_like(t) for t in texts], True),
-}
-alone = [{"ids": t[None], "attention_mask": torch.ones_like(t)[None]} for t in texts]
-by_side = {"right": given, "left": batches.on_the_left(given)}
+pairs = pooling.pairs(tokenizer, pad=end_id, seed=SEED)
 
 
-# %%
-@torch.no_grad()
-def token_scores(ids, attention_mask):
-    states = reward.model(ids, attention_mask=attention_mask)
+def token_scores(input_ids, attention_mask):
+    states = reward.model(input_ids, attention_mask=attention_mask)
     return reward.score(states.last_hidden_state).squeeze(-1)
 
 
-def old_pool(ids, attention_mask):  # transformers before PR 35911
-    last = (torch.eq(ids, end_id).int().argmax(-1) - 1) % ids.shape[-1]
-    scores = token_scores(ids, attention_mask)
-    return scores[torch.arange(len(ids)), last]
+def old_pool(input_ids, attention_mask):  # transformers before PR 35911
+    first_end = torch.eq(input_ids, end_id).int().argmax(-1)
+    last = (first_end - 1) % input_ids.shape[-1]
+    scores = token_scores(input_ids, attention_mask)
+    return scores[torch.arange(len(input_ids)), last]
 
 
-# %%
-def compared(name, pool):
-    single, rows = torch.cat([pool(**one) for one in alone]), {}
-    for side, given in by_side.items():
-        together = pool(**given)
-        chosen, rejected = together.chunk(2)
-        moved = ((together - single).abs() > 1e-4).double().mean().item()
-        equal = ((chosen - rejected).abs() < 1e-5).double().mean().item()
-        rows[f"{name}, padded on the {side}"] = (moved, equal)
-    return rows
-
-
-pooled = compared("until 4.48", old_pool)
-columns = ("pooling", "scores that the batch changes", "margins that are 0")
-Table(columns, [(n, *(f"{x:.0%}" for x in row)) for n, row in pooled.items()])
+shares = {"until 4.48": pooling.compared(pairs, old_pool)}
+pooling.table(shares)
 
 # %% [markdown]
 # Padded on the right, the first end closes the *question*: both replies are read there, and the loss is
@@ -718,55 +680,48 @@ ex.POOL.check(pool)
 
 
 # %%
-def mended_pool(ids, attention_mask):
-    scores = token_scores(ids, attention_mask)
+def mended_pool(input_ids, attention_mask):
+    scores = token_scores(input_ids, attention_mask)
     return ex.POOL.answer(scores, attention_mask)
 
 
-@torch.no_grad()
-def todays_pool(ids, attention_mask):
-    return reward(ids, attention_mask=attention_mask).logits.squeeze(-1)
+def todays_pool(**given):
+    return reward(**given).logits.squeeze(-1)
 
 
-pooled |= compared("yours", mended_pool) | compared("today", todays_pool)
-Table(columns, [(n, *(f"{x:.0%}" for x in row)) for n, row in pooled.items()])
+for name, pool in {"yours": mended_pool, "today": todays_pool}.items():
+    shares[name] = pooling.compared(pairs, pool)
+pooling.table(shares)
 
 # %%
-(_, old_equal), (old_moved, _), *now = pooled.values()
+old, *now = shares.values()
 nuance = "until 4.48: on the left it did, on the right it was wrong alike"
-mended = all(moved == 0 and equal < 0.1 for moved, equal in now)
-holds = old_equal == 1 and old_moved > 0.2 and mended
+both = [share for by_side in now for share in by_side.values()]
+mended = all(moved == 0 and equal < 0.1 for moved, equal in both)
+holds = old["right"][1] == 1 and old["left"][0] > 0.2 and mended
 verdicts.judge("C16", "partly", nuance, "section 12", holds=holds)
 
 # %% [markdown]
 # ## 13. The verdicts, then and now
 #
 # Every claim with its verdict. Below it the failure in the libraries of its day: up to trl 0.15.2,
-# SFTTrainer's default collator compared ids. `course era 07` runs the plain tutorial in both.
-
-# %%
-verdicts.table()
+# SFTTrainer's default collator compared ids. `course era 07` runs the plain tutorial in both. What warns
+# today? Nothing warns of pad == eos, of an end cut off, or of two BOS tokens.
 
 # %%
 from course_utils import eras
 
-eras.row("07")
-
-# %% [markdown]
-# What warns today? Nothing warns of pad == eos, of an end cut off, or of two BOS tokens. So look once,
-# before the run: one line for any trainer.
+verdicts.table()
 
 # %%
-healthy = never_stops.sft_trainer(instruct, tokenizer)
-cut = never_stops.sft_trainer(instruct, tokenizer, max_length=16)
-for trainer in (healthy, cut):
-    print(inspect_batch(trainer).headline)
+eras.row("07")
 
 # %% [markdown]
 # ## 14. Next time
 #
 # * **Signature**: the loss is fine, replies run to the limit; or loss 0.0 with grad_norm 0.0.
-# * **Look first** at one batch, then at raw ids and `generation_config.eos_token_id`.
+# * **Look first** at one batch, before the run (`inspect_batch(trainer)` is one line, for SFT, DPO, reward,
+#   GRPO, or a DataLoader and its tokenizer), then at raw ids and `generation_config.eos_token_id`.
 # * **Five causes, one log**: the end is not in the data, is cut off, has no label, stands outside
 #   `{% generation %}`, or is learnt and not waited for. The batch tells four of them, raw ids the fifth.
 # * **Guard**: log `share_of_ends` beside the loss.

@@ -126,6 +126,15 @@ def messages(n: int = 16) -> Dataset:
     )
 
 
+def marked():
+    """A tokenizer whose template marks replies and their ends."""
+    tokenizer, close = zoo.load_tokenizer("tiny"), "{% endgeneration %}"
+    tokenizer.chat_template = batches.MARKED.replace(close, "{{ '<|im_end|>' }}" + close).replace(
+        close + "{{ '<|im_end|>' }}", close
+    )
+    return tokenizer
+
+
 def dpo(**settings):
     config = DPOConfig(**training.quiet_config(), **ON_CPU | settings)
     return DPOTrainer(
@@ -163,7 +172,9 @@ def grpo(tokenizer=None, **settings):
 TRAINERS = {
     "SFT, prompt and completion": sft,
     "GRPO": grpo,
-    "SFT, replies by the template": lambda: sft(dataset=messages(), assistant_only_loss=True),
+    "SFT, replies by the template": lambda: sft(
+        marked(), dataset=messages(), assistant_only_loss=True
+    ),
     "SFT, messages": lambda: sft(dataset=messages()),
     "SFT, packed": lambda: sft(dataset=messages(), packing=True, max_length=64),
     "DPO": dpo,
@@ -246,7 +257,7 @@ def test_a_loader_is_read_and_gives_the_batches_that_it_would_have_given():
         )
         look(loader, dataset)
         ids = [batch["input_ids"] for batch in islice(loader, 2)]
-        return torch.cat(ids), torch.rand(1), np.random.rand()
+        return torch.cat(ids), torch.rand(1), np.random.rand(1)
 
     def read(loader, dataset):
         assert inspect_batch(loader, dataset.tokenizer).faults[0].name == "end masked"

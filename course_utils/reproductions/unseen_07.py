@@ -85,6 +85,7 @@ class Run:
         self.tokenizer: PreTrainedTokenizerBase = zoo.load_tokenizer("tiny")
         self.model: PreTrainedModel = base_model(seed=seed)
         self.served: dict[str, torch.Tensor] = {}  # what generate was given last
+        self.num_generated = 0  # tokens a reply, padding included, that generate made last
         self.log: list[dict[str, float]] = []
 
     @cached_property
@@ -143,7 +144,10 @@ class Run:
         def noted(*args, **kwargs):
             batch = {**(args[0] if args and isinstance(args[0], dict) else {}), **kwargs}
             self.served = {k: v for k, v in batch.items() if isinstance(v, torch.Tensor)}
-            return generate(*args, **kwargs)
+            whole = generate(*args, **kwargs)
+            if isinstance(whole, torch.Tensor) and "input_ids" in self.served:
+                self.num_generated = whole.shape[1] - self.served["input_ids"].shape[1]
+            return whole
 
         self.model.generate = noted
         try:

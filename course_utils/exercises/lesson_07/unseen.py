@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from course_utils.exercises.compare import letter_in
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_07 import unseen_answers as answers
 from course_utils.exercises.lesson_07.unseen_same import same_pairs, same_replies, same_rows
@@ -30,7 +31,7 @@ class _Tried:
 
     def __init__(self, unseen: dict, variant: _Variant) -> None:
         self.answer, self.variant = unseen, variant
-        self.letter = str(unseen["cause"]).strip().lower()
+        self.letter = letter_in(str(unseen["cause"]))
         self.runs = OverSeeds(
             lambda seed: variant.ticket.fresh(seed, **{variant.place: unseen["fix"]}).train(), SEEDS
         )
@@ -42,7 +43,7 @@ def _form(variant: _Variant, unseen: dict) -> str | None:
         return f"the keys are {sorted(map(str, unseen))}, and {', '.join(KEYS)} are asked"
     if unseen["place"] not in places:
         return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
-    if str(unseen["cause"]).strip().lower() not in CAUSES:
+    if letter_in(str(unseen["cause"])) not in CAUSES:
         return f"cause is a letter from a to {max(CAUSES)}; given is {unseen['cause']!r}"
     if not callable(unseen["fix"]):
         return f"fix is a function that takes the part's place; given is {unseen['fix']!r}"
@@ -64,6 +65,8 @@ def names_the_cause(tried: _Tried) -> str | None:
 @over_seeds
 def ends_and_is_right(run: Run) -> str | None:
     last = run.log[-1]
+    if last["ends"] == 1 and run.num_generated == unseen_07.LIMIT:
+        return f"every reply has its end, and generation ran on to all {run.num_generated} tokens"
     if last["ends"] >= 0.95 and last["right"] >= 0.85:
         return None
     return (
@@ -181,6 +184,7 @@ SERVER_ENDS = _exercise(
     ),
     wrong_fixes=(
         (answers.answers_shortly, run_gets_better),
+        (answers.answers_cut_behind_the_end, run_gets_better),
         (answers.answers_with_padding_on_the_right, nothing_else_changes),
         (answers.answers_four_tokens, nothing_else_changes),
         (answers.answers_digits_only, nothing_else_changes),

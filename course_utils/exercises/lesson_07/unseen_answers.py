@@ -145,6 +145,13 @@ def answers_digits_only(model, tokenizer, questions, limit):
     return cut
 
 
+def answers_cut_behind_the_end(model, tokenizer, questions, limit):
+    """A stop string of one's own: all tokens are still generated."""
+    end, asked = tokenizer.eos_token_id, _asked(tokenizer, questions)
+    replies = _generate(model, tokenizer, asked, limit, eos_token_id=tokenizer.pad_token_id)
+    return [ids[: ids.index(end) + 1] if end in ids else ids for ids in replies]
+
+
 def answers_with_a_system_message(model, tokenizer, questions, limit):
     asked = [f"<|im_start|>system\nAdd.<|im_end|>\n{a}" for a in _asked(tokenizer, questions)]
     return _generate(model, tokenizer, asked, limit)
