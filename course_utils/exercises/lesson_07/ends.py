@@ -156,7 +156,7 @@ ENDS = Exercise(
             next="divide by the number of rows, not by that of the ends",
         ),
         Criterion(
-            "It is right with padding on either side, text behind the end, and padding that is the end.",
+            "It is right for padding on either side, text behind the end, and other ids.",
             works_elsewhere,
             why="you will call it on your own batches",
             next="use the arguments, and the attention mask for what is padding",

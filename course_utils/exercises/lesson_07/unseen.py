@@ -166,6 +166,7 @@ ROOM = _exercise(
         answers.encodes_whole,
         answers.encodes_with_more_room,
         answers.encodes_by_the_template,
+        answers.encodes_with_room_for_the_end,
     ),
     wrong_fixes=(
         (answers.encodes_unlearnt_end, run_gets_better),
@@ -180,6 +181,7 @@ SERVER_ENDS = _exercise(
     right=(
         answers.answers_with_the_tokenizers_end,
         answers.answers_with_both_ends,
+        answers.answers_one_by_one,
         answers.answers_with_a_config,
     ),
     wrong_fixes=(
@@ -187,6 +189,7 @@ SERVER_ENDS = _exercise(
         (answers.answers_cut_behind_the_end, run_gets_better),
         (answers.answers_with_padding_on_the_right, nothing_else_changes),
         (answers.answers_four_tokens, nothing_else_changes),
+        (answers.answers_with_a_penalty, nothing_else_changes),
         (answers.answers_digits_only, nothing_else_changes),
     ),
     other_part={"place": "encode", "fix": unseen_07_parts.encode},
@@ -216,6 +219,7 @@ PAIRS = _exercise(
         answers.encodes_by_the_template_once,
     ),
     wrong_fixes=(
+        (answers.encodes_ends_of_the_base, run_gets_better),
         (answers.encodes_without_ends, run_gets_better),
         (answers.encodes_unlearnt_end, run_gets_better),
         (unseen_07_parts.encode, nothing_else_changes),

@@ -1,6 +1,6 @@
 """Mends for the four unseen scripts of lesson 07, right and wrong."""
 
-from transformers import GenerationConfig
+from transformers import BatchEncoding, GenerationConfig
 
 from course_utils.reproductions.unseen_07_parts import encode
 
@@ -35,6 +35,12 @@ def encodes_by_the_template(question, answer, tokenizer):
     asked = tokenizer.apply_chat_template(chat[:1], add_generation_prompt=True, tokenize=False)
     ids, begins = tokenizer(whole)["input_ids"], len(tokenizer(asked)["input_ids"])
     return {"input_ids": ids, "labels": [-100] * begins + ids[begins:]}
+
+
+def encodes_with_room_for_the_end(question, answer, tokenizer):
+    """One more than the longest answer of the data needs, as what tokenizers return."""
+    prompt, reply = _parts(question, answer, tokenizer)
+    return BatchEncoding(_row(prompt, reply[:4]))
 
 
 def encodes_unlearnt_end(question, answer, tokenizer):
@@ -72,6 +78,14 @@ def encodes_without_ends(question, answer, tokenizer):
     """Both sides alike, and neither of them stops."""
     prompt, reply = _parts(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
     return _row(prompt, reply[:-1])
+
+
+def encodes_ends_of_the_base(question, answer, tokenizer):
+    """The typed replies end as a base's text does, and the sampled ones with the template's end."""
+    prompt, reply = _parts(question, answer, tokenizer)
+    if reply[-2:] == [tokenizer.eos_token_id] * 2:
+        return _row(prompt, reply[:-1])
+    return _row(prompt, [*reply[:-1], tokenizer.pad_token_id])
 
 
 def _generate(model, tokenizer, asked, limit, side="left", **options):
@@ -143,6 +157,16 @@ def answers_digits_only(model, tokenizer, questions, limit):
         stop = next((at for at, token in enumerate(ids) if token not in digits), len(ids))
         cut.append([*ids[:stop], end])
     return cut
+
+
+def answers_one_by_one(model, tokenizer, questions, limit):
+    asked = _asked(tokenizer, questions)
+    return [reply for one in asked for reply in _generate(model, tokenizer, [one], limit)]
+
+
+def answers_with_a_penalty(model, tokenizer, questions, limit):
+    asked = _asked(tokenizer, questions)
+    return _generate(model, tokenizer, asked, limit, repetition_penalty=1.3)
 
 
 def answers_cut_behind_the_end(model, tokenizer, questions, limit):

@@ -1,6 +1,6 @@
 """What a mend of exercise 07.8 must leave as it was: rows, and replies, token by token."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from course_utils.reproductions import unseen_07, unseen_07_parts
@@ -22,7 +22,7 @@ def same_rows(encode: Callable) -> str | None:
         got = encode(question, reply, tokenizer)
         want = unseen_07_parts.encode_with_one_end(question, reply, tokenizer)
         for key, right in want.items():
-            mine = [int(i) for i in got[key]] if isinstance(got, dict) and key in got else None
+            mine = [int(i) for i in got[key]] if isinstance(got, Mapping) and key in got else None
             if mine != right:
                 return f"for {question}{reply} {key} is {mine}, it should be {right}"
     return None
