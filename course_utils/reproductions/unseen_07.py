@@ -120,11 +120,21 @@ class Run:
             _TRAINED[key] = (self.model.state_dict(), logged)
         weights, logged = _TRAINED[key]
         self.model.load_state_dict(weights)
-        seen = self.behaviour()
+        seen = self._behaviour_of(key)
         for step in (1, NUM_STEPS // 2, NUM_STEPS):
             self.log.append({"step": step} | logged[step - 1])
         self.log[-1] |= {"ends": seen.ends, "right": seen.right}
         return self
+
+    def _behaviour_of(self, key: str) -> "Served":
+        """Of the same weights, the script's own `answer` gives the same replies: asked once."""
+        answer = self._parts["answer"]
+        if answer.__module__ != made.__name__:
+            return self.behaviour()
+        if (key, answer) not in _SERVED:
+            _SERVED[key, answer] = (self.behaviour(), self.served, self.num_generated)
+        seen, self.served, self.num_generated = _SERVED[key, answer]
+        return seen
 
     def behaviour(self) -> "Served":
         """What the model does with held-out sums, read off the raw ids."""
@@ -181,6 +191,9 @@ def _another(answer: str) -> str:
 
 
 _TRAINED: dict[str, tuple[dict, list[dict[str, float]]]] = {}
+
+
+_SERVED: dict[tuple[str, Callable], tuple[Served, dict[str, torch.Tensor], int]] = {}
 
 
 def _fingerprint(batches: list[dict], seed: int) -> str:

@@ -13,7 +13,12 @@ LEARNT = "background: rgba(0, 114, 178, 0.22); border-bottom: 2px solid #0072B2"
 READ = "background: rgba(118, 118, 118, 0.10)"
 HIDDEN = "color: #767676; text-decoration: line-through"
 NEW = "border-left: 3px solid #D55E00; margin-left: 4px"
-NAMES = ((LEARNT, "learnt"), (READ, "read only"), (HIDDEN, "hidden (mask 0)"), (NEW, "a new one"))
+NAMES = (
+    (LEARNT, "learnt"),
+    (READ, "read only"),
+    (HIDDEN, "hidden (mask 0)"),
+    (NEW, "a document begins"),
+)
 NUMBERS = ("id", "label", "mask", "position", "segment")
 NUMBER = "font-size: 70%; color: #595959"
 

@@ -221,7 +221,6 @@ PAIRS = _exercise(
     wrong_fixes=(
         (answers.encodes_ends_of_the_base, run_gets_better),
         (answers.encodes_without_ends, run_gets_better),
-        (answers.encodes_unlearnt_end, run_gets_better),
         (unseen_07_parts.encode, nothing_else_changes),
     ),
     other_part={"place": "answer", "fix": unseen_07_parts.answer},

@@ -54,9 +54,9 @@ def encodes_end_for_the_last_digit(question, answer, tokenizer):
 
 
 def encodes_room_of_four(question, answer, tokenizer):
-    """Enough for the sums of the data, and cut again as soon as a prompt is long."""
+    """Enough for the sums of the data; the first token of each prompt went to make it."""
     prompt, reply = _parts(question, answer, tokenizer)
-    return _row(prompt[:15], reply[:4])
+    return _row(prompt[1:] if len(answer) != 3 else prompt, reply[:4])
 
 
 def encodes_with_one_end(question, answer, tokenizer):
