@@ -171,7 +171,7 @@ ROOM = _exercise(
     wrong_fixes=(
         (answers.encodes_unlearnt_end, run_gets_better),
         (answers.encodes_end_for_the_last_digit, run_gets_better),
-        (answers.encodes_room_of_four, nothing_else_changes),
+        (answers.encodes_other_prompts, nothing_else_changes),
     ),
     other_part={"place": "answer", "fix": unseen_07_parts.answer},
 )

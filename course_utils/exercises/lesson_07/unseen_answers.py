@@ -53,8 +53,8 @@ def encodes_end_for_the_last_digit(question, answer, tokenizer):
     return _row(prompt, [*reply[:2], tokenizer.eos_token_id])
 
 
-def encodes_room_of_four(question, answer, tokenizer):
-    """Enough for the sums of the data; the first token of each prompt went to make it."""
+def encodes_other_prompts(question, answer, tokenizer):
+    """The rows of the data stay; other questions lose the first token of their prompt."""
     prompt, reply = _parts(question, answer, tokenizer)
     return _row(prompt[1:] if len(answer) != 3 else prompt, reply[:4])
 
