@@ -489,11 +489,11 @@ ex.EMPTY.check(why_empty)
 # %%
 # For example tokenizer.chat_template, which marks nothing
 ### BEGIN SOLUTION
-said = "{{ message['content'] + '<|im_end|>' }}"
 template = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' }}"
-    "{% if message['role'] != 'assistant' %}" + said + "{% else %}"
-    "{% generation %}" + said + "{% endgeneration %}{% endif %}{{ '\n' }}"
+    "{% set said = message['content'] + '<|im_end|>' %}"
+    "{% if message['role'] != 'assistant' %}{{ said }}{% else %}"
+    "{% generation %}{{ said }}{% endgeneration %}{% endif %}{{ '\n' }}"
     "{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
@@ -689,8 +689,8 @@ def todays_pool(**given):
     return reward(**given).logits.squeeze(-1)
 
 
-for name, pool in {"yours": mended_pool, "today": todays_pool}.items():
-    shares[name] = pooling.compared(pairs, pool)
+for name, way in {"yours": mended_pool, "today": todays_pool}.items():
+    shares[name] = pooling.compared(pairs, way)
 pooling.table(shares)
 
 # %%
@@ -751,7 +751,8 @@ run
 # %%
 # For example {"place": "collate", "cause": "a", "fix": my_part}
 ### BEGIN SOLUTION
-def my_part(question, answer, tokenizer):
+def my_part(*given):
+    question, answer, tokenizer = given
     said_to_it = [{"role": "user", "content": question}]
     asked = tokenizer.apply_chat_template(said_to_it, add_generation_prompt=True)
     asked = list(asked["input_ids"])
