@@ -103,6 +103,7 @@ def behaviour(
     mask: bool = True,
     text: Callable[[str], str] = str,
     stop_at: str = "",
+    **settings: object,
 ) -> Behaviour:
     """Let a model answer sums it has not seen, and look at the raw tokens.
 
@@ -110,6 +111,7 @@ def behaviour(
         side: of the padding; `mask` False reads padding like text.
         text: changes each rendered prompt.
         stop_at: the token at which generation ends; the tokenizer's own end, if none is named.
+        settings: more of `generate`, such as `stop_strings` or `repetition_penalty`.
 
     End and padding are given to `generate` by hand: where they are one token, a row that is
     finished and a row that is padded look the same.
@@ -131,6 +133,8 @@ def behaviour(
             do_sample=False,
             eos_token_id=tokenizer.convert_tokens_to_ids(stop_at or tokenizer.eos_token),
             pad_token_id=tokenizer.pad_token_id,
+            tokenizer=tokenizer,  # which stop strings are read with
+            **settings,
         )
     new_BT = whole_BT[:, batch["input_ids"].shape[1] :]
     return read_replies(new_BT, list(sums["answer"]), tokenizer)

@@ -208,7 +208,7 @@ def _fingerprint(batches: list[dict], seed: int) -> str:
 def no_room_for_the_end() -> Ticket:
     """Replies that are as long as the data's longest answer, and no longer."""
     report = (
-        "A hand-written SFT script on a base model. The loss falls to almost nothing; the first\n"
+        "A hand-written SFT script on a base model. The loss is next to nothing; the first\n"
         "three digits are right, and every reply goes on to the limit."
     )
     return Ticket(report, made.HEALTHY | {"encode": made.encode_within_the_room})
