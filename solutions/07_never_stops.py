@@ -581,12 +581,12 @@ Table(columns=("learnt", "in the loss", *models), rows=rows, title=title)
 
 
 # %%
-HEADER = "<|im_start|>assistant\n"
 changed = {
     "as in training": {},
+    "one at a time": {"batch_size": 1},
     "padded on the right": {"side": "right"},
     "padding not masked": {"mask": False},
-    "no generation prompt": {"text": lambda a: a.removesuffix(HEADER)},
+    "no generation prompt": {"text": lambda a: a.rpartition("<|im_start|>")[0]},
     "without its line end": {"text": lambda a: a.removesuffix("\n")},
     "one space behind it": {"text": lambda a: a + " "},
     "a token in front, as a second BOS": {"text": lambda a: OWN + a},
@@ -598,14 +598,14 @@ rows = [(name, *line.format(one).split()) for name, one in did.items()]
 Table(columns=("serving", "right", "says the end", "halts"), rows=rows)
 
 # %% [markdown]
-# Halting proves nothing about being right. In the last row the end is learnt and said, and generation waits
-# for another id: **a wrong stop id**. The rows are healthy; only raw replies and
-# `model.generation_config.eos_token_id` show it. (A large model forgives more of the rest than a tiny one.)
+# Padded on the left and masked, a batch answers as single prompts do. Halting proves nothing about being
+# right. In the last row the end is learnt and said, and generation waits for another id: **a wrong stop
+# id**. The rows are healthy; only raw replies and `model.generation_config.eos_token_id` show it. (A large
+# model forgives more of the rest than a tiny one.)
 #
 # ## 11. Packing
 #
-# Four chats in one sequence save padding. Do they see each other? The loss of the same replies, four
-# ways; alone each has seen only itself.
+# Four chats in one sequence save padding. Do they see each other? The loss of the same replies, four ways.
 
 
 # %%

@@ -62,6 +62,14 @@ def test_the_base_adds_and_does_not_stop_and_the_shipped_model_does_both():
     assert all(reply.partition("<|im_end|>")[2] for reply in waits.replies)
 
 
+def test_a_stop_string_halts_without_an_end_and_a_batch_answers_as_single_prompts_do():
+    shipped = zoo.load_policy("tiny", device="cpu")
+    cut = never_stops.behaviour(shipped, n=4, stop_strings=list("0123456789"))
+    assert cut.stops == 0 and all(len(reply) == 1 for reply in cut.replies)
+    together, alone = (never_stops.behaviour(shipped, n=8, batch_size=size) for size in (8, 1))
+    assert together == alone
+
+
 def test_the_score_before_the_first_end_is_one_and_the_same_or_hangs_on_the_batch():
     tokenizer = zoo.load_tokenizer("tiny")
     reward, end = zoo.load_reward_model("tiny", device="cpu"), tokenizer.eos_token_id

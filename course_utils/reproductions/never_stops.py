@@ -103,6 +103,7 @@ def behaviour(
     mask: bool = True,
     text: Callable[[str], str] = str,
     stop_at: str = "",
+    batch_size: int = NUM_HELD_OUT,
     **settings: object,
 ) -> Behaviour:
     """Let a model answer sums it has not seen, and look at the raw tokens.
@@ -111,6 +112,7 @@ def behaviour(
         side: of the padding; `mask` False reads padding like text.
         text: changes each rendered prompt.
         stop_at: the token at which generation ends; the tokenizer's own end, if none is named.
+        batch_size: how many are asked together, padded to one length.
         settings: more of `generate`, such as `stop_strings` or `repetition_penalty`.
 
     End and padding are given to `generate` by hand: where they are one token, a row that is
@@ -121,31 +123,36 @@ def behaviour(
     asked = tokenizer.apply_chat_template(
         list(sums["prompt"]), add_generation_prompt=True, tokenize=False
     )
-    asked = [text(prompt) for prompt in asked]
-    batch = tokenizer(asked, padding=True, padding_side=side, return_tensors="pt")
-    batch = batch.to(model.device)
-    if not mask:
-        batch["attention_mask"] = torch.ones_like(batch["input_ids"])
-    with evaluating(model):
-        whole_BT = model.generate(
-            **batch,
-            max_new_tokens=max_new_tokens,
-            do_sample=False,
-            eos_token_id=tokenizer.convert_tokens_to_ids(stop_at or tokenizer.eos_token),
-            pad_token_id=tokenizer.pad_token_id,
-            tokenizer=tokenizer,  # which stop strings are read with
-            **settings,
-        )
-    new_BT = whole_BT[:, batch["input_ids"].shape[1] :]
-    return read_replies(new_BT, list(sums["answer"]), tokenizer)
+    asked, said = [text(prompt) for prompt in asked], []
+    for start in range(0, n, batch_size):
+        batch = tokenizer(
+            asked[start : start + batch_size],
+            padding=True,
+            padding_side=side,
+            return_tensors="pt",
+        ).to(model.device)
+        if not mask:
+            batch["attention_mask"] = torch.ones_like(batch["input_ids"])
+        with evaluating(model):
+            whole_BT = model.generate(
+                **batch,
+                max_new_tokens=max_new_tokens,
+                do_sample=False,
+                eos_token_id=tokenizer.convert_tokens_to_ids(stop_at or tokenizer.eos_token),
+                pad_token_id=tokenizer.pad_token_id,
+                tokenizer=tokenizer,  # which stop strings are read with
+                **settings,
+            )
+        said += whole_BT[:, batch["input_ids"].shape[1] :].tolist()
+    return read_replies(said, list(sums["answer"]), tokenizer)
 
 
 def read_replies(
-    new_BT: torch.Tensor, answers: list[str], tokenizer: PreTrainedTokenizerBase
+    new: list[list[int]], answers: list[str], tokenizer: PreTrainedTokenizerBase
 ) -> Behaviour:
     """Count the replies that end and those that begin with their answer."""
     end, pad, said, stops, halts = tokenizer.eos_token_id, tokenizer.pad_token_id, [], [], []
-    for ids in new_BT.tolist():
+    for ids in new:
         behind = ids[ids.index(end) + 1 :] if end in ids else ids
         stops.append(end in ids)
         halts.append(end in ids and set(behind) <= {pad})
