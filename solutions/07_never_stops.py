@@ -432,8 +432,8 @@ plotting.draw_bars(ax, stops, meanings=meanings)
 ax.set(xlabel="replies that stop, %", title="Padded by length, it stops")
 right = after["run B, mended"].right
 same = "" if never_stops.losses(mended) == logs["run A"] else "not "
-said = f"Mended, {right:.0%} of the held-out sums are right; the log is {same}run A's."
-plotting.show(fig, said)
+said = f"{right:.0%} of the held-out sums are right"
+plotting.show(fig, f"Mended, {said}; the log is {same}run A's.")
 
 # %% [markdown]
 # Pad and end are one token still: the token was never the fault.
@@ -753,7 +753,7 @@ eras.row("07")
 #
 # * **Signature**: the loss is fine, replies run to the limit; or loss 0.0 with grad_norm 0.0.
 # * **Look first** at one batch, before the run (`inspect_batch(trainer)` is one line, for SFT, DPO, reward,
-#   GRPO, or a DataLoader and its tokenizer), then at raw ids and `generation_config.eos_token_id`.
+#   GRPO, or a DataLoader and tokenizer), then at raw ids and `generation_config.eos_token_id`.
 # * **Five causes, one log**: the end is not in the data, is cut off, has no label, stands outside
 #   `{% generation %}`, or is learnt and not waited for. The batch tells four of them, raw ids the fifth.
 # * **Guard**: log `share_of_ends` beside the loss.
@@ -786,11 +786,11 @@ run
 ### BEGIN SOLUTION
 def my_part(*given):
     question, answer, tokenizer = given
-    said_to_it = [{"role": "user", "content": question}]
-    asked = tokenizer.apply_chat_template(said_to_it, add_generation_prompt=True)
-    asked = list(asked["input_ids"])
+    chat = [{"role": "user", "content": question}]
+    asked = tokenizer.apply_chat_template(chat, add_generation_prompt=True)
+    asked = asked["input_ids"]
     said = tokenizer(f"{answer}{tokenizer.eos_token}")["input_ids"]
-    return {"input_ids": asked + said, "labels": [-100 for _ in asked] + said}
+    return {"input_ids": asked + said, "labels": [-100] * len(asked) + said}
 
 
 unseen = {"place": "encode", "cause": "c", "fix": my_part}
