@@ -3,6 +3,7 @@
 import pytest
 
 from course_utils.diagnostics import inspect_batch
+from course_utils.exercises.lesson_07 import unseen_same
 from course_utils.reproductions import unseen_07, unseen_07_parts
 
 TICKETS = {
@@ -51,6 +52,12 @@ def test_the_pairs_have_ends_on_one_side_and_a_margin_that_looks_well():
     found = inspect_batch(run.batch, run.tokenizer, num_rows=16)
     assert found.faults[0].rows == tuple(f"row {n}" for n in range(8))
     assert run.log[-1]["margin"] > run.log[0]["margin"]
+
+
+def test_an_end_behind_every_pair_leaves_the_sampled_replies_with_two():
+    seen = unseen_same.same_pairs(unseen_07_parts.encode)
+    assert "319, 319]" in seen
+    assert unseen_same.same_rows(unseen_07_parts.encode) is None
 
 
 def test_the_source_of_a_ticket_can_be_run_and_names_every_part():

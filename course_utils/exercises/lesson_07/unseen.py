@@ -221,7 +221,7 @@ PAIRS = _exercise(
     wrong_fixes=(
         (answers.encodes_ends_of_the_base, run_gets_better),
         (answers.encodes_without_ends, run_gets_better),
-        (unseen_07_parts.encode, nothing_else_changes),
+        (answers.encodes_other_prompts_once, nothing_else_changes),
     ),
     other_part={"place": "answer", "fix": unseen_07_parts.answer},
 )

@@ -63,6 +63,10 @@ def encodes_with_one_end(question, answer, tokenizer):
     return encodes_whole(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
 
 
+def encodes_other_prompts_once(question, answer, tokenizer):
+    return encodes_other_prompts(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
+
+
 def encodes_with_an_end_where_none_is(question, answer, tokenizer):
     prompt, reply = _parts(question, answer, tokenizer)
     if reply[-2:] == [tokenizer.eos_token_id] * 2:
