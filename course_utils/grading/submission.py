@@ -16,6 +16,7 @@ MAX_BYTES = 32 * MIB  # a lesson with all its figures has 3
 MAX_CONTAINERS, MAX_ITEMS = 300_000, 2_000_000  # parsed, that is below 500 MB
 MAX_DEPTH = 60
 MAX_CELLS, MAX_SOURCE_CHARS = 2_000, 500_000
+MAX_CODE_CHARS = 300_000  # of all cells; a lesson has 23,000
 KINDS = {"code": "code", "markdown": "markdown", "raw": "raw", "heading": "markdown"}
 
 
@@ -93,6 +94,10 @@ def parse(data: bytes, where: str, student: str = "") -> Submission:
             "nobody can tell which of them is meant",
             "delete all but one of them; copying a cell in JupyterLab gives it a new id",
         )
+    num_chars = sum(len(cell.source) for cell in cells if cell.kind == "code")
+    if num_chars > MAX_CODE_CHARS:
+        why = f"its code has {num_chars} characters, and {MAX_CODE_CHARS} are read"
+        raise _bad(where, "is too large", why, "hand in the lesson without long texts in its code")
     named = _course(notebook)
     replaced = [str(n) for n, raw in enumerate(raw_cells, start=1) if _is_no_text(raw)]
     note = f"cells with characters that are no text, each replaced: {', '.join(replaced[:20])}"

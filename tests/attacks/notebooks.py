@@ -148,6 +148,11 @@ ALL = (
     Attack("nbformat 10^300", _changed(lambda data: data.update(nbformat=10**300)), "it has nbf"),
     Attack("3,000 cells", _changed(lambda d: d.update(cells=[_cell()] * 3000)), "3000 cells"),
     Attack("a cell of 600,000 characters", _insert(source="#" * 600_000), "600000 characters"),
+    Attack(
+        "60 cells of 5,000 statements",
+        _changed(lambda data: data["cells"].extend(_cell(source="1;" * 5000) for _ in range(60))),
+        "and 300000 are read",
+    ),
     Attack("a source that is a dict", _insert(source={"a": 1}), "is no text"),
     Attack("a source of numbers", _insert(source=[1, 2]), "is no text"),
     Attack("no source", _insert(source=None), "is no text"),
