@@ -98,6 +98,11 @@ def test_an_answer_that_is_judged_inside_and_reaches_out_is_not_run(name):
     assert found
 
 
+@pytest.mark.parametrize("name", inside.HONEST)
+def test_an_honest_answer_that_is_judged_inside_passes_the_review(name):
+    assert reaches_for([inside.HONEST[name]]) == ""
+
+
 @pytest.mark.parametrize("number", MUST_RUN_INSIDE)
 def test_no_answer_that_is_judged_inside_reaches_out(number):
     """Right or wrong, none of those that people give is refused."""
@@ -107,7 +112,8 @@ def test_no_answer_that_is_judged_inside_reaches_out(number):
         for function in filter(callable, parts):
             module = inspect.getmodule(function)
             source = inspect.getsource(getattr(module, function.__qualname__.partition(".")[0]))
-            assert not reaches_for([source])
+            texts = [f"{n} = {v!r}" for n, v in vars(module).items() if n.isupper()]
+            assert not reaches_for([*(text for text in texts if "<" not in text), source])
 
 
 def test_the_table_of_attacks(capsys):
