@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from course_utils import checking
 from course_utils.checking import Outcome
-from course_utils.contained import AnswerEnded
+from course_utils.contained import AnswerEnded, Tail
 from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson
 from course_utils.grading.box import confine, zygote
@@ -21,7 +21,7 @@ from course_utils.grading.box.lines import hear, tell
 from course_utils.grading.judge import inside, needed, student, verdicts
 from course_utils.grading.judge.apart import in_fork
 from course_utils.grading.judge.drawn import drawn
-from course_utils.grading.judge.how import DATA, INSIDE, how
+from course_utils.grading.judge.how import BELIEVED, DATA, INSIDE, how
 from course_utils.grading.judge.jobs import Jobs
 from course_utils.grading.judge.remote import Worker
 from course_utils.grading.judge.reviewed import reaches_for
@@ -33,7 +33,7 @@ from course_utils.time_limit import TimeLimitReached, time_limit
 NOT_GRADED = "not graded"
 NO_PROCESSES = "the box lets no cell start a process; write the answer out, or use --no-sandbox"
 REVIEW = (
-    "it is judged in one process with its criteria, and its code has {found}; "
+    "its verdict rests on what its own process says, and its code has {found}; "
     "write it without that, or have it looked at"
 )
 MORE_S = 30.0
@@ -100,9 +100,12 @@ class Judge:
 
     def _try(self, exercise: Exercise, units: list[needed.Unit]) -> tuple[dict, bool]:
         """Judge in a new worker, and whether a name that a cell might define was missing."""
-        if how(exercise).startswith(INSIDE):
-            if found := reaches_for([unit.source for unit in units if not unit.is_own]):
-                return _said(NOT_GRADED, REVIEW.format(found=found)), False
+        is_inside = how(exercise).startswith(INSIDE)
+        is_reviewed = is_inside or exercise.id in BELIEVED
+        theirs = [unit.source for unit in units if not unit.is_own]
+        if is_reviewed and (found := reaches_for(theirs)):
+            return _said(NOT_GRADED, REVIEW.format(found=found)), False
+        if is_inside:
             sources = [(self._must_run(unit, units, exercise), unit.source) for unit in units]
             score = inside.judge(exercise, sources, self._cell_s, self._has_walls)
         else:
@@ -164,11 +167,11 @@ class Judge:
                 [error] = worker.run([unit.source])
             if error is None:
                 continue
-            said = f"{error['type']}: {error['text']}"[:300]
+            is_process = error["type"] == "PermissionError" and "[Errno 1]" in error["text"]
+            said = NO_PROCESSES if is_process else f"{error['type']}: {error['text']}"[:300]
             if self._must_run(unit, units, exercise):
                 return f"its answer cell: {said}{above}"
-            why = NO_PROCESSES if error["type"] == "PermissionError" else said
-            above = above or f" (first, cell {unit.cell + 1}: {why})"
+            above = above or f" (first, cell {unit.cell + 1}: {said})"
         return None
 
     @contextlib.contextmanager
@@ -189,7 +192,9 @@ def _said(outcome: str, *details: str) -> dict:
 
 def _of_report(report: checking.CheckReport) -> dict:
     data = report.to_dict()
-    return {name: data[name] for name in ("outcome", "unmet", "details")}
+    kind, plain = f"Your code raised {BadMessage.__name__}:", "What your code gave cannot be read:"
+    details = [line.replace(kind, plain) for line in data["details"]]
+    return {"outcome": data["outcome"], "unmet": data["unmet"], "details": details}
 
 
 def warm_up(lesson: Lesson) -> None:
@@ -212,6 +217,8 @@ def main() -> None:
 
     def child(request: dict, sockets: list[socket.socket]) -> None:
         [grader] = sockets
+        os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # stdout is a file that all submissions share
+        sys.stdout = sys.stderr = Tail()
         confine.remember_use()
         confine.set_limits(BOUNDS)
         job, _ = hear(grader)

@@ -18,6 +18,7 @@ from course_utils.grading.judge.names import Names
 MAX_CHARS, MAX_DEPTH = 30_000, 80
 MAX_MAGIC_CHARS = 40_000  # IPython goes through the whole cell for each of its magics
 TIMING = re.compile(r"\s*%%(time|capture)[ \t]*\r?\n")
+MAGIC = re.compile(r"\s*%%(?!(time|capture)[ \t]*\r?\n)|\s*%run\b")  # it may do anything
 NOTHING = ast.Module(body=[], type_ignores=[])
 
 
@@ -54,7 +55,8 @@ class Code:
     @cached_property
     def left(self) -> frozenset[str]:
         """Names it may bind; "*" where anything may be among them."""
-        return frozenset(self.names.left if self.is_readable else {"*"})
+        is_all = self.is_readable and not MAGIC.match(self.source)
+        return frozenset(self.names.left if is_all else {"*"})
 
     @cached_property
     def uses(self) -> frozenset[str]:
