@@ -131,6 +131,9 @@ def test_what_only_looks_at_an_answer_is_not_run():
     pairs[0] = ("answer", "import torch\ndouble = torch.ones(1)")
     pairs[1] = ("", "own = torch.zeros(1)\nown.add_(1)")
     assert sources(*pairs) == [pairs[0][1]]
+    pairs[0] = ("answer", "double = torch.ones(1)")
+    pairs[1:2] = [("", "import torch\ndef run(): torch.ones(torch.seed())"), ("", "run()")]
+    assert sources(*pairs) == [pairs[0][1], pairs[1][1]]
 
 
 def test_what_an_answer_owes_to_a_function_that_changes_it_is_run_above_it_too():

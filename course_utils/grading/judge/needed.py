@@ -52,13 +52,14 @@ class Units:
         self.answers = [u for u in units if is_answer(cells[u.cell], exercise_id)]
         self.stars = [u for u in units if "*" in u.code.left]
         modules = {name for unit in units for name in unit.code.imported}
-        effects = _effects([unit for unit in units if not unit.is_own])
+        effects = _effects([unit for unit in units if not unit.is_own], modules)
         self._binders: dict[str, list[Unit]] = defaultdict(list)
         for unit in units:
             bound = set(unit.code.left)
             if not unit.is_own:  # also what it may change
                 bound |= unit.changes | (unit.code.touches - modules)
-                bound = bound.union(*(effects[f] for f in unit.uses & effects.keys()))
+                given = {id(effects[f]): effects[f] for f in unit.uses & effects.keys()}
+                bound.update(*given.values())
             for name in bound:
                 self._binders[name].append(unit)
 
@@ -87,17 +88,15 @@ class Units:
         return [u for u in theirs if not is_fresh or u.cell > self.answers[0].cell]
 
 
-def _effects(units: list[Unit]) -> dict[str, set[str]]:
-    """What calling a student's function may change, by its name."""
-    effects, calls = {}, {}
-    for unit in units:
-        for name, _ in unit.code.functions:
-            effects[name] = effects.get(name, set()) | unit.code.touches
-            calls[name] = calls.get(name, set()) | unit.uses
+def _effects(units: list[Unit], modules: set[str]) -> dict[str, set[str]]:
+    """What calling a student's function may change, by the function's name."""
+    owner = {name: n for n, unit in enumerate(units) for name, _ in unit.code.functions}
+    changed = [set(unit.code.touches - modules) for unit in units]
+    called = [{owner[f] for f in unit.uses & owner.keys()} for unit in units]
     for _ in range(3):  # functions that call functions
-        for name, called in calls.items():
-            effects[name] = effects[name].union(*(effects[f] for f in called & effects.keys()))
-    return effects
+        for mine, others in zip(changed, called, strict=True):
+            mine.update(*(changed[n] for n in others))
+    return {name: changed[n] for name, n in owner.items()}
 
 
 def units_of(cell: int, source: str, *, is_own: bool) -> list[Unit]:
