@@ -4,6 +4,7 @@ Everything that may differ between engine and trainer is an argument. It judges 
 Shape letters: B = replies, P = prompt tokens, T = tokens of a reply.
 """
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,7 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_utils import zoo
-from course_utils.reproductions.engine import Engine
+from course_utils.diagnostics.policies import PolicyComparison, compare_policies
+from course_utils.reproductions.engine import Engine, Ids, Logps
 from course_utils.reproductions.verl_grpo import VerlGrpo
 from course_utils.reproductions.verl_rollout import Batch
 from course_utils.zoo.arithmetic import is_right
@@ -50,6 +52,7 @@ class TwoPolicies(VerlGrpo):
         sync_every: rollouts between two hand-overs of the weights; 0 is never.
         old: whose log-probs PPO's ratio has below it, "trainer" or "engine".
         view: what the trainer sees of a rollout; None is all of it, as it is.
+        keep: how many earlier weights are kept in `snapshots`, the latest first.
         settings: fields of `verl_grpo.Settings`.
     """
 
@@ -62,9 +65,11 @@ class TwoPolicies(VerlGrpo):
         sync_every: int = 1,
         old: str = "trainer",
         view: View | None = None,
+        keep: int = 0,
         **settings: object,
     ) -> None:
         super().__init__(**SETTINGS | settings)
+        self._states: deque[dict[str, Tensor]] = deque(maxlen=keep)
         self.engine, self.score, self.weigh = engine, score, weigh
         self.sync_every, self.old, self.view = sync_every, old, view
         engine.generator.manual_seed(self.settings.seed)
@@ -76,6 +81,8 @@ class TwoPolicies(VerlGrpo):
     def rollout(self) -> Batch:
         """Replies of the engine to new sums, and their scores."""
         s, step = self.settings, len(self.steps)
+        state = self.actor.state_dict() if self._states.maxlen else {}
+        self._states.appendleft({name: value.clone() for name, value in state.items()})
         if self.sync_every and step % self.sync_every == 0:
             self.engine.sync(self.actor)
         sums = zoo.arithmetic.prompts(s.num_prompts, s.seed * 1000 + step, level="hard")
@@ -129,6 +136,30 @@ class TwoPolicies(VerlGrpo):
             self.weights.append((weight * mask).sum().item() / mask.sum().item())
         if self.old == "engine":
             batch.old_log_prob = self.engine_logp
+
+    @property
+    def snapshots(self) -> dict[str, dict[str, Tensor]]:
+        """The weights that made the last rollouts, by age; the last update came after `1`."""
+        return {f"{age} steps old": state for age, state in enumerate(self._states, start=1)}
+
+    @torch.no_grad()
+    def scored(self, prompts: Ids, replies: Ids) -> tuple[Ids, Logps]:
+        """The replies as the trainer scores them, for `compare_policies`."""
+        batch = self.lay_out(prompts, replies, torch.zeros(len(replies)))
+        batch = self.view(batch) if self.view else batch
+        logps = self.compute_log_prob(self.actor, batch)[0].tolist()
+        return replies, [row[: len(reply)] for row, reply in zip(logps, replies, strict=True)]
+
+    def compare(self, *, num: int = 96) -> PolicyComparison:
+        """Engine and trainer as they stand, on sums of their own."""
+        sums = zoo.arithmetic.prompts(num, 77, level="hard")
+        prompts = self.tokenizer.apply_chat_template(
+            list(sums["prompt"]), add_generation_prompt=True, return_dict=False
+        )
+        sampler = lambda asked: self.engine(asked, length=self.settings.response_length)  # noqa: E731
+        return compare_policies(
+            sampler, self.scored, prompts, model=self.actor, snapshots=self.snapshots
+        )
 
     def held_out(self, num: int = 256) -> float:
         """Share of held-out sums right when the *trained* policy is sampled at temperature 1."""
