@@ -49,20 +49,24 @@ class Engine:
         self.model.load_state_dict(policy.state_dict())
         self.change and self.change(self.model)
 
-    def __call__(self, prompt_ids: Ids, *, length: int = 5, n: int = 1) -> tuple[Ids, Logps]:
-        """`n` replies to each prompt, in groups: their token ids, and the log-prob of each."""
+    def __call__(
+        self, prompt_ids: Ids, *, length: int = 5, n: int = 1, past_end: bool = False
+    ) -> tuple[Ids, Logps]:
+        """`n` replies to each prompt, in groups: their token ids, and the log-prob of each.
+
+        With `past_end` every reply has `length` tokens, whatever stands among them.
+        """
         asked = [prompt for prompt in prompt_ids for _ in range(n)]
-        ids_BT, logps_BT = self.generate(asked, length)
-        lengths = [_length(row, self.tokenizer.eos_token_id) for row in ids_BT.tolist()]
+        end = -1 if past_end else self.tokenizer.eos_token_id
+        ids_BT, logps_BT = self.generate(asked, length, end)
+        lengths = [_length(row, end) for row in ids_BT.tolist()]
         ids = [row[:num] for row, num in zip(ids_BT.tolist(), lengths, strict=True)]
         return ids, [row[:num] for row, num in zip(logps_BT.tolist(), lengths, strict=True)]
 
     @torch.no_grad()
-    def generate(self, asked: Ids, length: int) -> tuple[Tensor, Tensor]:
+    def generate(self, asked: Ids, length: int, end: int) -> tuple[Tensor, Tensor]:
         """Replies and log-probs, (B, T); what follows the end token means nothing."""
-        batch = self.tokenizer.pad(
-            {"input_ids": asked}, padding_side="left", return_tensors="pt"
-        )
+        batch = self.tokenizer.pad({"input_ids": asked}, padding_side="left", return_tensors="pt")
         mask, new = batch["attention_mask"], batch["input_ids"]
         positions = (mask.cumsum(-1) - 1).clamp(min=0)
         seen_BV = torch.zeros(len(asked), len(self.tokenizer), dtype=torch.bool)
@@ -83,7 +87,7 @@ class Engine:
             ids.append(token)
             logps.append(logps_of(warped_BV if self.processed else logits_BV, token))
             seen_BV[torch.arange(len(asked)), token] = True
-            alive = alive & (token != self.tokenizer.eos_token_id)
+            alive = alive & (token != end)
             new, positions = token[:, None], positions[:, -1:] + 1
             mask = torch.cat([mask, torch.ones_like(new)], 1)
         return torch.stack(ids, 1), torch.stack(logps, 1)

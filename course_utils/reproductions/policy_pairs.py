@@ -126,11 +126,15 @@ def take_steps(model: nn.Module, num: int, seed: int, *, rate: float = 3e-4) -> 
     return states
 
 
-def pair(cause: str, seed: int) -> Pair:
-    """The pair of this name in `CAUSES`."""
+def pair(cause: str, seed: int, *, steps: int = 0) -> Pair:
+    """The pair of this name in `CAUSES`; with `steps`, after some steps whose weights are kept."""
     draw = random.Random(f"{cause} {seed}")
     model = zoo.load_policy("tiny", device="cpu").eval()
     made = CAUSES[cause](model, draw, seed)
+    if steps and not made.snapshots:
+        states = enumerate(reversed(take_steps(model, steps, seed)), start=1)
+        made.snapshots = {f"{age} steps old": state for age, state in states}
+        made.sampler.sync(model)
     made.sampler.generator.manual_seed(seed)
     made.prompts = prompts_of(seed)
     return made

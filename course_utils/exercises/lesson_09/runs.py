@@ -44,4 +44,6 @@ def learns(mended: Mended) -> str | None:
     if mended.moved() < LEAST_MOVE:
         return f"the weights moved by {mended.moved():.1g} on average: nothing is trained"
     truth = run.held_out()
-    return None if truth >= AT_LEAST else f"of held-out sums {truth:.2f} are right after {LAST} steps"
+    return (
+        None if truth >= AT_LEAST else f"of held-out sums {truth:.2f} are right after {LAST} steps"
+    )
