@@ -176,10 +176,7 @@ def gaps_of(sampler, trainer, asked=prompts):
     """All d of one pair, and the d of whole replies."""
     ids, said = sampler(asked)
     scored = trainer(asked, ids)[1]
-    rows = [
-        torch.tensor(t) - torch.tensor(s)
-        for t, s in zip(scored, said, strict=True)
-    ]
+    rows = [torch.tensor(t) - torch.tensor(s) for t, s in zip(scored, said, strict=True)]
     return torch.cat(rows), torch.stack([row.sum() for row in rows])
 
 
@@ -195,9 +192,7 @@ pairs = {
 
 # %%
 older = policy_pairs.pair("stale", SEED)
-front = tokenizer.apply_chat_template(
-    [policy_pairs.SYSTEM], return_dict=False
-)
+front = tokenizer.apply_chat_template([policy_pairs.SYSTEM], return_dict=False)
 pairs |= {
     "temperature 0.6": (Engine(Decoding(**T)), plain),
     "temperature 2": (Engine(Decoding(temperature=2.0)), plain),
@@ -305,8 +300,7 @@ Table(columns=columns, rows=rows)
 
 # %%
 growth = {
-    name: (gap.sum(-1).abs().mean() / gap.abs().mean() / LONG).item()
-    for name, gap in long.items()
+    name: (gap.sum(-1).abs().mean() / gap.abs().mean() / LONG).item() for name, gap in long.items()
 }
 nuance = "with one sign (top_p); rounding adds like a square root"
 holds = growth["top_p 0.95"] > 0.95 and growth["bf16 engine"] < 0.6
@@ -398,9 +392,7 @@ ex.WHICH.check(pairs)
 # jumping positions, shifted log-probs. What nothing explains it does not guess.
 
 # %%
-compare_policies(
-    cases[3].sampler, cases[3].trainer, prompts, model=cases[3].model
-)
+compare_policies(cases[3].sampler, cases[3].trainer, prompts, model=cases[3].model)
 
 # %% [markdown]
 # Twenty seeds of each sort of pair were recorded, settings drawn off any grid
@@ -434,13 +426,13 @@ for kind in ("equal", "system prompt"):
 # without a difference.
 
 # %%
-equal = [run.held_out[12] for run in recorded("equal")]
-start_at = recorded("equal")[0].held_out[0]
-SHOWN = ("equal", "bf16 engine", "T 0.6", "top_p 0.5", "int3 engine")
-SHOWN += ("mask forgotten", "T 2", "never synced", "system prompt")
+equal = [run.held_out for run in recorded("equal")]
+start_at = build("equal", SEED).held_out()
+SHOWN = ("equal", "bf16 engine", "T 0.6", "int3 engine")
+SHOWN += ("T 2", "never synced", "system prompt")
 ends, gaps, rows = {}, {}, []
 for kind in SHOWN:
-    truths = [run.held_out[12] for run in recorded(kind)]
+    truths = [run.held_out for run in recorded(kind)]
     ends[kind] = mean(truths)
     gaps[kind] = mean(mean(run.gap) for run in recorded(kind))
     lower = sum(a < b for a, b in zip(truths, equal, strict=True))
@@ -513,14 +505,10 @@ Table(columns=columns, rows=rows)
 # %% [markdown]
 # `sampling_logp_difference` is the honest number. The ratio is logged *after* the correction, which sets
 # replies above 3 to zero: its maximum can never ring. And `clip_ratio` is 0 throughout: PPO's own ratio is
-# new over old, both by the trainer. Was any of the nine sorts of runs above visible in it?
+# new over old, both by the trainer. Was any of the runs above visible in it?
 
 # %%
-spotless = [
-    max(map(abs, run.clipped + run.ppo_kl))
-    for kind in SHOWN
-    for run in recorded(kind)
-]
+spotless = [max(map(abs, run.clipped + run.ppo_kl)) for kind in SHOWN for run in recorded(kind)]
 print(f"largest clip fraction or ppo_kl of {len(spotless)} runs: {max(spotless):.0g}")
 nuance = f"clip and ppo_kl 0 in the ruined run, too: {ends[lowest]:.2f}"
 holds = max(spotless) < 1e-6
@@ -539,9 +527,7 @@ V, N = 4, 6
 replies = torch.cartesian_prod(*[torch.arange(V)] * N)  # all of them
 begins = torch.tensor([(V**n - 1) // (V - 1) for n in range(N)])
 power = V ** torch.arange(N)
-prefix = torch.stack(
-    [replies[:, :n] @ power[:n] if n else replies[:, 0] * 0 for n in range(N)], 1
-)
+prefix = torch.stack([replies[:, :n] @ power[:n] if n else replies[:, 0] * 0 for n in range(N)], 1)
 prefix = prefix + begins  # a row of logits for each beginning of a reply
 trainer_table = torch.randn((V**N - 1) // (V - 1), V, dtype=torch.double)
 rewards = torch.randn(V**N, dtype=torch.double)
@@ -607,12 +593,12 @@ ex.WEIGH.check(weights)
 
 # %%
 KINDS = ("int3 engine", "int3, token weights", "int3, sequence weights")
-KINDS += ("T 0.6", "T 0.6, sequence weights", "T 0.6, scored at 0.6")
+KINDS += ("T 0.6", "T 0.6, scored at 0.6")
 KINDS += ("system prompt", "system prompt, token weights")
 KINDS += ("system prompt, sequence weights", "system prompt, KL")
 rows, after = [], {}
 for kind in KINDS:
-    truths = [run.held_out[12] for run in recorded(kind)]
+    truths = [run.held_out for run in recorded(kind)]
     after[kind] = mean(truths)
     each = " ".join(f"{truth:.2f}"[1:] for truth in truths)
     rows.append((kind, each, f"{after[kind]:.2f}"))
@@ -656,10 +642,7 @@ ex.LOSS.check(loss)
 # %%
 lengths, advantage = (2, 7, 3, 4), (1.5, -0.5, -0.5, -0.5)
 logps = [torch.zeros(n, requires_grad=True) for n in lengths]
-terms = [
-    (-a * (lp - lp.detach()).exp()).mean()
-    for a, lp in zip(advantage, logps, strict=True)
-]
+terms = [(-a * (lp - lp.detach()).exp()).mean() for a, lp in zip(advantage, logps, strict=True)]
 value = sum(terms) / 4
 value.backward()
 print(f"loss {value.item():.3f}, slope {logps[0].grad[0].item():.4f}")
@@ -682,10 +665,7 @@ k = log_p - log_q
 estimators = {"k1": k, "k2": k**2 / 2, "k3": (-k).exp() - 1 + k}
 p, cold = p_logits.softmax(-1), (p_logits / 0.6).softmax(-1)
 true = (p * k).sum().item()
-rows = [
-    (name, f"{(p * e).sum():.3f}", f"{(cold * e).sum():.3f}")
-    for name, e in estimators.items()
-]
+rows = [(name, f"{(p * e).sum():.3f}", f"{(cold * e).sum():.3f}") for name, e in estimators.items()]
 columns = ("estimator", "x from p", "x from the cold engine")
 Table(columns=columns, rows=rows, title=f"KL(p, q) = {true:.3f}")
 
@@ -870,9 +850,7 @@ eras.row("09")
 
 # %%
 patient = ex.UNSEEN.draw(SEED)
-print(f"{patient}
-
-{patient.source()}")
+print(f"{patient}\n\n{patient.source()}")
 
 # %%
 script = patient.fresh()

@@ -30,7 +30,7 @@ def one_token(tokens: Sequence[str], engine: Sequence[float], trainer: Sequence[
     largest = max(ratios, key=float)
     plotting.show(
         fig,
-        f"Ratio of trainer to engine from {min(ratios, key=float)} to {largest}; on policy it is 1.",
+        f"Ratio of trainer to engine from {min(ratios, key=float)} to {largest}; due is 1.",
         alt=f"A table of {len(tokens)} next tokens, {', '.join(tokens)}. The engine gives them "
         f"{', '.join(rows[0])}, the trainer {', '.join(rows[1])}; the ratios are "
         f"{', '.join(ratios)}.",
@@ -53,7 +53,7 @@ def how_far(gaps: dict[str, tuple[float, float]], kinds: dict[str, str]) -> None
     ax.set(xscale="log", xlabel="mean |difference| in nats: circle a token, square a reply")
     ax.set_yticks(range(len(gaps)), list(gaps))
     ax.set_title("Nine powers of ten")
-    (least, (low, _)), (most, (_, high)) = list(gaps.items())[0], list(gaps.items())[-1]
+    (least, (low, _)), (most, (_, high)) = next(iter(gaps.items())), list(gaps.items())[-1]
     said = "; ".join(f"{name} {token:.1g} and {reply:.1g}" for name, (token, reply) in gaps.items())
     plotting.show(
         fig,

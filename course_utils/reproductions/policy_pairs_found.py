@@ -1,4 +1,4 @@
-"""What `compare_policies` says of many pairs: `python -m course_utils.reproductions.policy_pairs_found`.
+"""What `compare_policies` says of many pairs; run as a module it looks at them again.
 
 Twenty seeds of every cause take some five minutes; the file holds what was found, not what is due.
 """

@@ -114,6 +114,9 @@ class TwoPolicies(VerlGrpo):
 
     def compute_log_prob(self, model, batch: Batch) -> tuple[Tensor, Tensor]:
         """Log-probs of the response tokens as `score` has them, and zeros for the entropy."""
+        if model is self.reference and not self.settings.use_kl_loss:  # nothing asks for it
+            nothing_BT = torch.zeros(batch.responses.shape)
+            return nothing_BT, nothing_BT
         output = model(
             input_ids=batch.input_ids,
             attention_mask=batch.attention_mask,

@@ -1,4 +1,4 @@
-"""What stands between a model's logits and the token that is sampled: penalty, temperature, support.
+"""What stands between logits and the token that is sampled: penalty, temperature, support.
 
 Pure functions on tensors. Shape letters: N = tokens of all replies, V = vocabulary.
 """

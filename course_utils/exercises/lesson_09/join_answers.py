@@ -74,7 +74,7 @@ def last_turn_only(prompt, turns):
 
 
 def marks_tools_too(prompt, turns):
-    ids, mask, logps = by_lists(prompt, turns)
+    ids, _, logps = by_lists(prompt, turns)
     return ids, [0] * len(prompt) + [1] * (len(ids) - len(prompt)), logps
 
 
@@ -91,7 +91,7 @@ def last_turn_marked(prompt, turns):
 
 def shifted_logps(prompt, turns):
     ids, mask, logps = by_lists(prompt, turns)
-    return ids, mask, logps[1:] + [0.0]
+    return ids, mask, [*logps[1:], 0.0]
 
 
 def logps_first(prompt, turns):
@@ -100,5 +100,5 @@ def logps_first(prompt, turns):
 
 
 def zeros(prompt, turns):
-    ids, mask, logps = by_lists(prompt, turns)
+    ids, mask, _ = by_lists(prompt, turns)
     return ids, mask, [0.0] * len(ids)

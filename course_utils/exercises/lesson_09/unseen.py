@@ -1,6 +1,5 @@
 """Exercise 09.9: a script the lesson has not shown; three variants, one fault each."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
