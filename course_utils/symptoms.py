@@ -24,6 +24,7 @@ WATCH = f"{FROM}\n\nwith diagnostics.watch(trainer):\n    trainer.train()"
 RANGES = f"{FROM}\n\nprint(diagnostics.profile_ranges(model, batch))"
 AUDIT = f"{FROM}\n\nprint(diagnostics.audit_gradients(model, batch))"
 BATCH = f"{FROM}\n\nprint(diagnostics.inspect_batch(trainer))"
+POLICIES = f"{FROM}\n\nprint(diagnostics.compare_policies(sampler, scorer, prompts, model=model))"
 TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
 SYMPTOMS = (
@@ -39,6 +40,8 @@ SYMPTOMS = (
     Symptom(
         "loss 0.0, grad_norm 0.0 from the first step", "07_never_stops", "inspect_batch", BATCH
     ),
+    Symptom("the importance ratio is not 1", "09_two_logprobs", "compare_policies", POLICIES),
+    Symptom("reward flat, checkpoints improve", "09_two_logprobs", "compare_policies", POLICIES),
     Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
 )
 

@@ -52,7 +52,7 @@ def how_far(gaps: dict[str, tuple[float, float]], kinds: dict[str, str]) -> None
         ax.plot([reply], [row], "s", color=colour)
     ax.set(xscale="log", xlabel="mean |difference| in nats: circle a token, square a reply")
     ax.set_yticks(range(len(gaps)), list(gaps))
-    ax.set_title("Nine powers of ten")
+    ax.set_title("From a rounding to another text")
     (least, (low, _)), (most, (_, high)) = next(iter(gaps.items())), list(gaps.items())[-1]
     said = "; ".join(f"{name} {token:.1g} and {reply:.1g}" for name, (token, reply) in gaps.items())
     plotting.show(
