@@ -212,7 +212,7 @@ found = {name: gaps_of(*pair) for name, pair in pairs.items()}
 
 def one_by_one(asked):
     ids, said = zip(*(engine([prompt]) for prompt in asked), strict=True)
-    return sum(ids, []), sum(said, [])
+    return [one for (one,) in ids], [one for (one,) in said]
 
 
 found["batches of one"] = gaps_of(one_by_one, plain, prompts[:16])

@@ -6,7 +6,7 @@ from course_utils.reproductions import unseen_09
 
 DUE = {
     "never": (unseen_09.never_loaded(), (), ("stale",)),
-    "divided": (unseen_09.divided_late(), ("context",), ("context",)),
+    "divided": (unseen_09.divided_late(), ("temperature", "scaled"), ("temperature", "scaled")),
     "stripped": (unseen_09.stripped(), ("context",), ("context",)),
 }
 

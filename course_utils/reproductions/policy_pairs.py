@@ -46,7 +46,7 @@ class Scorer:
 
     Args:
         front: ids that the trainer puts before each prompt.
-        fault: "mask", "positions" or "shift"; "" is none.
+        fault: "mask", "positions", "shift" or "scale"; "" is none.
         again: whether replies are decoded and encoded before they are scored.
     """
 
@@ -69,6 +69,8 @@ class Scorer:
             warped = warp(tokens.logits_NV, tokens.seen_NV, self.decoding)
             logps = iter(logps_of(warped, tokens.ids_N).tolist())
             logps = [[next(logps) for _ in reply] for reply in replies]
+        if self.fault == "scale":  # divided by 0.8, behind the softmax
+            logps = [[value / 0.8 for value in row] for row in logps]
         if self.fault == "shift":
             flat = [value for row in logps for value in row]
             turned = iter([flat[-1], *flat[:-1]])
@@ -79,7 +81,6 @@ class Scorer:
     def _padded(self, asked: Ids, replies: Ids) -> Logps:
         """As a loop scores a batch padded on the left, without its mask or with a gap."""
         tokenizer = zoo.load_tokenizer("tiny")
-        both = {"input_ids": [p + r for p, r in zip(asked, replies, strict=True)]}
         most = max(map(len, replies))
         padded = [r + [tokenizer.pad_token_id] * (most - len(r)) for r in replies]
         both = tokenizer.pad({"input_ids": asked}, padding_side="left", return_tensors="pt")
@@ -225,5 +226,6 @@ CAUSES = {
     "positions": _with_a_gap,
     "system prompt": _with_system_prompt,
     "shifted": _of(fault="shift"),
+    "divided after the softmax": _of({"decoding": Decoding(temperature=0.8)}, fault="scale"),
     "retokenised": _of({"decoding": Decoding(temperature=2.5)}, again=True),
 }

@@ -37,6 +37,7 @@ DUE = {
     "positions": ("positions",),
     "system prompt": ("context",),
     "shifted": ("shifted",),
+    "divided after the softmax": ("temperature", "scaled"),
     "retokenised": ("retokenised",),
 }
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from course_utils.diagnostics.policies.decoding import Decoding
 from course_utils.diagnostics.policies.explaining import CURRENT, PLAIN, Explainer, Explanation
 from course_utils.diagnostics.policies.scoring import Ids
 from course_utils.errors import BadRequest
@@ -31,9 +32,10 @@ SAID = {
     "mask": "the trainer attends to padding",
     "positions": "the trainer's positions jump between prompt and reply",
     "shifted": "the trainer's log-probs belong to the neighbouring tokens",
+    "scaled": "the trainer's log-probs are multiplied: a temperature behind the softmax",
     "retokenised": "the trainer scores other ids than were sampled",
     "lengths": "a side has more log-probs than tokens, or fewer",
-    "context": "the trainer sees another text before the replies",
+    "context": "the trainer sees another text before the replies, or computes something else",
     UNKNOWN: "no hypothesis explains the sampler: other weights, another format or another text",
 }
 
@@ -168,13 +170,8 @@ def _causes(sampler: Explanation, trainer: Explanation, *, gap: float, rounding:
     """Names of what differs between two explanations."""
     if gap <= rounding:
         return
-    mine, other = sampler.decoding, trainer.decoding
-    if not _same(mine.temperature, other.temperature):
-        yield "temperature"
-    if any(not _same(getattr(mine, n), getattr(other, n)) for n in ("top_k", "top_p", "min_p")):
-        yield "support"
-    if not _same(mine.repetition_penalty, other.repetition_penalty):
-        yield "penalty"
+    if sampler.is_complete and trainer.is_complete:
+        yield from _settings(sampler.decoding, trainer.decoding)
     if not sampler.is_complete:
         yield UNKNOWN
     elif sampler.weights != CURRENT:
@@ -184,6 +181,16 @@ def _causes(sampler: Explanation, trainer: Explanation, *, gap: float, rounding:
         yield "context"
     elif trainer.context != PLAIN:
         yield trainer.context.split()[0]
+
+
+def _settings(mine: Decoding, other: Decoding):
+    """Names of the settings that differ."""
+    if not _same(mine.temperature, other.temperature):
+        yield "temperature"
+    if any(not _same(getattr(mine, n), getattr(other, n)) for n in ("top_k", "top_p", "min_p")):
+        yield "support"
+    if not _same(mine.repetition_penalty, other.repetition_penalty):
+        yield "penalty"
 
 
 def _same(one: float, other: float) -> bool:

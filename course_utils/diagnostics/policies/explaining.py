@@ -29,7 +29,7 @@ class Explanation:
 
     Args:
         weights: "current", a number format, "int8", or the name of a snapshot.
-        context: "plain", "mask forgotten", "positions + 8", or "shifted by 1".
+        context: "plain", "mask forgotten", "positions +8", "shifted by 1", or "scaled by 1.25".
         left: mean |difference| of a token in nats.
         is_complete: whether no more is left than rounding explains.
     """
@@ -79,8 +79,17 @@ class Explainer:
         return self._explain(reported_N, self._weights)
 
     def trainer(self, reported_N: Tensor) -> Explanation:
-        """A trainer has its own weights, and perhaps another context."""
-        return self._explain(reported_N, self._contexts)
+        """A trainer has its own weights, and perhaps another context, or a factor too much."""
+        return self._scaled(reported_N) or self._explain(reported_N, self._contexts)
+
+    def _scaled(self, reported_N: Tensor) -> Explanation | None:
+        """Log-probs times a number: a temperature behind the softmax, as in prime-rl#697."""
+        plain_N = logps_of(self.tokens.logits_NV, self.tokens.ids_N)
+        factor = (plain_N @ reported_N / (plain_N @ plain_N)).item()
+        left = (reported_N - factor * plain_N).abs().mean().item()
+        if left > self.rounding or abs(factor - 1) < 1e-3:
+            return None
+        return Explanation(CURRENT, f"scaled by {factor:.3g}", Decoding(), left, True)
 
     def _explain(self, reported_N: Tensor, hypotheses: Callable[[], Iterator]) -> Explanation:
         """The simplest hypothesis that is complete; else the simplest that no other halves."""
