@@ -54,7 +54,7 @@ def how_far(gaps: dict[str, tuple[float, float]], kinds: dict[str, str]) -> None
     ax.set_yticks(range(len(gaps)), list(gaps))
     ax.set_title("From a rounding to another text")
     (least, (low, _)), (most, (_, high)) = next(iter(gaps.items())), list(gaps.items())[-1]
-    said = "; ".join(f"{name} {token:.1g} and {reply:.1g}" for name, (token, reply) in gaps.items())
+    said = "; ".join(f"{name} {token:.2g} and {reply:.2g}" for name, (token, reply) in gaps.items())
     plotting.show(
         fig,
         f"From {low:.0e} nats a token ({least}) to {high:.1f} nats a reply ({most}).",

@@ -26,6 +26,7 @@ class Engine:
         change: called on the copy after each sync, such as `quantise`.
         processed: whether it reports the log-probs of what it drew from, or those before
             temperature and truncation, as vLLM did until 0.10.2.
+        model: what it samples from instead of a copy of its own.
     """
 
     def __init__(
@@ -36,10 +37,11 @@ class Engine:
         dtype: str = "float32",
         change: Callable[[nn.Module], None] | None = None,
         processed: bool = True,
+        model: nn.Module | None = None,
         seed: int = 0,
     ) -> None:
         self.decoding, self.change, self.processed = decoding, change, processed
-        self.model = zoo.load_policy(name, device="cpu", dtype=dtype).eval()
+        self.model = model or zoo.load_policy(name, device="cpu", dtype=dtype).eval()
         self.tokenizer = zoo.load_tokenizer(name)
         self.generator = torch.Generator().manual_seed(seed)
         self.change and self.change(self.model)

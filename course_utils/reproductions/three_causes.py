@@ -21,7 +21,7 @@ AS_REPORTED = {
     "old_log_probs": "trainer",  # "engine"
     "clip_ratio": 0.2,
     "kl_loss_coef": 0.0,
-    "learning_rate": 3e-4,
+    "learning_rate": 1e-4,
 }
 WEIGHTS = {"none": None, "token": token_weights, "sequence": sequence_weights}
 
@@ -39,6 +39,7 @@ def run(seed: int, **changes: object) -> TwoPolicies:
         keep=3,
         seed=seed,
         clip_ratio=s["clip_ratio"],
+        num_prompts=4,
         use_kl_loss=s["kl_loss_coef"] > 0,
         kl_loss_coef=s["kl_loss_coef"],
         learning_rate=s["learning_rate"],

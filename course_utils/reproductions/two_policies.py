@@ -22,9 +22,9 @@ from course_utils.zoo.arithmetic import is_right
 SETTINGS = dict(
     device="cpu",
     logits_dtype="float32",
-    learning_rate=3e-4,
-    num_prompts=6,
-    ppo_mini_batch_size=48,  # one update a rollout
+    learning_rate=1e-4,
+    num_prompts=8,
+    ppo_mini_batch_size=64,  # one update a rollout
     response_length=5,
     entropy_coeff=0.0,
     use_kl_loss=False,
@@ -166,8 +166,7 @@ class TwoPolicies(VerlGrpo):
 
     def held_out(self, num: int = 256) -> float:
         """Share of held-out sums right when the *trained* policy is sampled at temperature 1."""
-        judge = Engine(seed=0)
-        judge.model = self.actor
+        judge = Engine(model=self.actor)
         sums = zoo.arithmetic.prompts(num, 0, level="hard", split="test")
         prompts = self.tokenizer.apply_chat_template(
             list(sums["prompt"]), add_generation_prompt=True, return_dict=False

@@ -31,7 +31,7 @@ Parts = dict[str, Callable]
 
 def settings():
     """What engine and optimizer are given."""
-    return {"temperature": 0.8, "learning_rate": 3e-4}
+    return {"temperature": 0.8, "learning_rate": 1e-4}
 
 
 def sync(engine, policy):
@@ -82,7 +82,7 @@ class _ByParts(TwoPolicies):
         engine = Engine(Decoding(temperature=temperature))
         engine.sync = lambda policy: parts["sync"](engine.model, policy)
         score = lambda logits, ids: parts["score"](logits, ids, temperature)  # noqa: E731
-        super().__init__(engine, score=score, keep=8, seed=seed, **given)
+        super().__init__(engine, score=score, keep=8, seed=seed, num_prompts=4, **given)
         self.prompt_of = parts["prompt_of"]
 
     def lay_out(self, asked, replies, scores):

@@ -74,13 +74,13 @@ MEND = Exercise(
     form=changes_a_run,
     criteria=(
         Criterion(
-            "On three seeds both sides agree in every one of the first four rollouts.",
+            "On three seeds both sides agree in each of the first three rollouts.",
             both_sides_agree,
             why="what is weighted, clipped or penalised still differs",
-            next="call compare() after four rollouts of your run",
+            next="call compare() after three rollouts of your run",
         ),
         Criterion(
-            "And after eight the policy has learned and is not broken.",
+            "And after four the policy has moved and is not broken.",
             policy_still_learns,
             why="two sides agree also where nothing is trained",
             next="leave the learning rate as it was",

@@ -114,7 +114,7 @@ def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, elsewhere) -
                 "The place is the part that is at fault.",
                 names_the_place,
                 why="a mend elsewhere hides the fault, or does nothing",
-                next="compare() at the start and after four steps: what changed in between?",
+                next="compare() at the start and after some steps: what changed in between?",
             ),
             Criterion(
                 "The cause is named.",
@@ -123,13 +123,13 @@ def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, elsewhere) -
                 next="say what your cause would leave in the table of compare(); is it there?",
             ),
             Criterion(
-                "With it both sides agree in four rollouts, on three seeds.",
+                "With it both sides agree in three rollouts, on three seeds.",
                 both_sides_agree,
                 why="what is still different is still learned from",
                 next="print patient.fresh(1, **{place: fix}).train().compare()",
             ),
             Criterion(
-                "And after eight the policy has learned and is not broken.",
+                "And after four the policy has moved and is not broken.",
                 policy_still_learns,
                 why="two sides agree also where nothing is trained",
                 next="mend the side that is wrong; leave the other one alone",
