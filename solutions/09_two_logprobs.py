@@ -97,7 +97,7 @@ verdicts.vote(my_votes)
 # %% [markdown]
 # ## 3. Predict
 #
-# Twelve steps of GRPO, eight sums with eight replies each. Put a letter in place of `TODO`.
+# Eight steps of GRPO, eight sums with eight replies each. Put a letter in place of `TODO`.
 
 # %%
 ### BEGIN SOLUTION
@@ -125,7 +125,7 @@ print(f"equal to the last bit: {100 * (d == 0).float().mean():.0f} %")
 
 # %% [markdown]
 # Not bitwise equal, and no reason to worry: float32 rounds at 1e-7. Now an engine with a temperature and
-# top_p, and a trainer that knows of neither. Before the table, write what it should do.
+# top_p, and a trainer that knows of neither.
 #
 # **Exercise 09.1, 9 minutes, some lines, 4 points.** Write `score(logits, ids, temperature, top_p)`: logits
 # of any shape with the vocabulary last, ids of the same shape without it. Return the log-probs that a
@@ -424,7 +424,7 @@ policy_pairs_found.table()
 # at temperature 1.
 
 # %%
-STEPS = 2 if FAST else 6
+STEPS = 2 if FAST else 4
 for kind in ("equal", "system prompt"):
     run = build(kind, SEED)
     run.train(STEPS)
@@ -630,10 +630,10 @@ holds = token > 0.8 * none and off["reply, no cap"][1] < 1e-6
 verdicts.judge("C7", "false", nuance, "section 10", holds=holds and not saved)
 
 # %% [markdown]
-# Where the trainer reads another text, no weight, clip or KL helps: the weights go to 0 or to noise, and
-# what is scored is still another question. Weights are for what cannot be mended: rounding, and replies that
-# are a few steps old by design.
-#
+# Where the trainer reads another text, no weight, clip or KL helps: what is scored is still another question.
+# Weights are for what cannot be mended: rounding, and replies that are a few steps old by design.
+
+# %% [markdown]
 # ## 11. What is no fault
 #
 # On policy the ratio is 1, so nothing is clipped, and the *value* of the loss is minus a mean of

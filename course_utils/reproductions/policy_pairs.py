@@ -16,7 +16,7 @@ from course_utils.diagnostics.policies.decoding import Decoding, logps_of, warp
 from course_utils.diagnostics.policies.scoring import Ids, tokens_of
 from course_utils.reproductions.engine import Engine, Logps, quantise
 
-NUM_PROMPTS, LENGTH = 96, 6
+NUM_PROMPTS, LENGTH = 64, 6
 SYSTEM = {"role": "system", "content": "You are a helpful assistant that adds numbers."}
 
 
@@ -95,7 +95,7 @@ class Scorer:
         return [row[: len(reply)] for row, reply in zip(logps, replies, strict=True)]
 
 
-def prompts_of(seed: int, num: int = NUM_PROMPTS) -> Ids:
+def prompts_of(seed: int, num: int = 96) -> Ids:
     """Hard sums as the chat template writes them, each as token ids."""
     sums = zoo.arithmetic.prompts(num, seed, level="hard")
     tokenizer = zoo.load_tokenizer("tiny")
@@ -137,7 +137,7 @@ def pair(cause: str, seed: int, *, steps: int = 0) -> Pair:
         made.snapshots = {f"{age} steps old": state for age, state in states}
         made.sampler.sync(model)
     made.sampler.generator.manual_seed(seed)
-    made.prompts = prompts_of(seed)
+    made.prompts = prompts_of(seed, NUM_PROMPTS)
     return made
 
 

@@ -74,6 +74,8 @@ def warp(logits_NV: Tensor, seen_NV: Tensor, decoding: Decoding) -> Tensor:
     """
     logits_NV = penalised(logits_NV.float(), seen_NV, decoding.repetition_penalty)
     logits_NV = logits_NV / decoding.temperature
+    if not (decoding.top_k or decoding.top_p < 1 or decoding.min_p):
+        return logits_NV
     return logits_NV.masked_fill(~kept(logits_NV, decoding), -torch.inf)
 
 
