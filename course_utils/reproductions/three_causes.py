@@ -40,6 +40,7 @@ def run(seed: int, **changes: object) -> TwoPolicies:
         seed=seed,
         clip_ratio=s["clip_ratio"],
         num_prompts=4,
+        n=4,
         use_kl_loss=s["kl_loss_coef"] > 0,
         kl_loss_coef=s["kl_loss_coef"],
         learning_rate=s["learning_rate"],

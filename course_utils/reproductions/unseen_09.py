@@ -82,7 +82,7 @@ class _ByParts(TwoPolicies):
         engine = Engine(Decoding(temperature=temperature))
         engine.sync = lambda policy: parts["sync"](engine.model, policy)
         score = lambda logits, ids: parts["score"](logits, ids, temperature)  # noqa: E731
-        super().__init__(engine, score=score, keep=8, seed=seed, num_prompts=4, **given)
+        super().__init__(engine, score=score, keep=8, seed=seed, num_prompts=4, n=4, **given)
         self.prompt_of = parts["prompt_of"]
 
     def lay_out(self, asked, replies, scores):

@@ -98,8 +98,8 @@ MEND = Exercise(
         Wrong({"sync_every": 0.5}, caught_by=changes_a_run),
         Wrong({"weights": "token"}, caught_by=both_sides_agree),
         Wrong({"weights": "sequence", "clip_ratio": 0.01}, caught_by=both_sides_agree),
+        Wrong({"learning_rate": 0.0}, caught_by=both_sides_agree),
         Wrong({"kl_loss_coef": 1.0}, caught_by=both_sides_agree),
-        Wrong({"trainer_system_prompt": False}, caught_by=both_sides_agree),
         Wrong(
             {"trainer_system_prompt": False, "trainer_temperature": 0.7},
             caught_by=both_sides_agree,
@@ -107,7 +107,6 @@ MEND = Exercise(
         Wrong({"trainer_system_prompt": False, "sync_every": 1}, caught_by=both_sides_agree),
         Wrong(ALL_THREE | {"sync_every": 2}, caught_by=both_sides_agree),
         Wrong(ALL_THREE | {"learning_rate": 0.0}, caught_by=policy_still_learns),
-        Wrong(ALL_THREE | {"sync_every": 0, "learning_rate": 0.0}, caught_by=policy_still_learns),
         Wrong(ALL_THREE | {"learning_rate": 0.03}, caught_by=policy_still_learns),
     ),
     run=try_it,

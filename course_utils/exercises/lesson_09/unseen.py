@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from course_utils.checking import leaves_its_inputs_alone
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_09 import runs
 from course_utils.exercises.lesson_09 import unseen_answers as answers
@@ -74,8 +75,32 @@ def policy_still_learns(tried: _Tried) -> str | None:
     return both_sides_agree(tried) or _learns(tried.runs)
 
 
-def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, elsewhere) -> Exercise:
+AGREE = Criterion(
+    "With it both sides agree in three rollouts, on three seeds.",
+    both_sides_agree,
+    why="what is still different is still learned from",
+    next="print patient.fresh(1, **{place: fix}).train().compare()",
+)
+LEARN = Criterion(
+    "And after four the policy has moved and is not broken.",
+    policy_still_learns,
+    why="two sides agree also where nothing is trained",
+    next="mend the side that is wrong; leave the other one alone",
+)
+BOTH = Criterion(
+    "With it both sides agree on three seeds, and the policy still learns.",
+    policy_still_learns,
+    why="what is still different is still learned from",
+    next="print patient.fresh(1, **{place: fix}).train().compare()",
+)
+
+
+def _exercise(
+    variant: _Variant, title: str, *, right, wrong_fixes, elsewhere, may_change=()
+) -> Exercise:
     """The exercise on one variant; what it lists are mends, put into whole answers here."""
+    looks = {look for _, look in wrong_fixes}
+    trained = (AGREE, LEARN) if both_sides_agree in looks else (BOTH,)
     diagnosis = {"place": variant.place, "cause": variant.cause}
     tempting = [letter for letter in CAUSES if letter != variant.cause][:3]
 
@@ -122,23 +147,13 @@ def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, elsewhere) -
                 why="each cause has a mend of its own",
                 next="say what your cause would leave in the table of compare(); is it there?",
             ),
-            Criterion(
-                "With it both sides agree in three rollouts, on three seeds.",
-                both_sides_agree,
-                why="what is still different is still learned from",
-                next="print patient.fresh(1, **{place: fix}).train().compare()",
-            ),
-            Criterion(
-                "And after four the policy has moved and is not broken.",
-                policy_still_learns,
-                why="two sides agree also where nothing is trained",
-                next="mend the side that is wrong; leave the other one alone",
-            ),
+            *trained,
         ),
         right=tuple(diagnosis | {"fix": fix} for fix in right),
         wrong=tuple(wrong),
         run=lambda unseen: _Tried(unseen, variant),
         case=lambda: variant.ticket,
+        may_change=may_change,
         time_limit_s=180.0,
     )
 
@@ -148,12 +163,13 @@ NEVER = _exercise(
     "An unseen run: a score that stands still",
     right=(answers.by_state_dict, answers.by_copy, answers.strictly_renamed),
     wrong_fixes=(
-        (unseen_09.sync_by_name, both_sides_agree),
-        (answers.only_matrices, both_sides_agree),
-        (answers.halfway, both_sides_agree),
-        (answers.the_other_way, policy_still_learns),
+        (unseen_09.sync_by_name, policy_still_learns),
+        (answers.only_matrices, policy_still_learns),
+        (answers.halfway, policy_still_learns),
+        (answers.the_other_way, leaves_its_inputs_alone),
     ),
     elsewhere={"place": "score", "fix": unseen_09.score},
+    may_change=(0,),
 )
 DIVIDED = _exercise(
     _Variant(unseen_09.divided_late(), "score", "b"),
@@ -172,10 +188,10 @@ STRIPPED = _exercise(
     "An unseen run: a template of its own",
     right=(answers.as_they_are, answers.a_copy, answers.one_newline),
     wrong_fixes=(
-        (unseen_09.prompt_of_text, both_sides_agree),
-        (answers.two_newlines, both_sides_agree),
-        (answers.last_tokens, both_sides_agree),
-        (answers.without_roles, both_sides_agree),
+        (unseen_09.prompt_of_text, policy_still_learns),
+        (answers.two_newlines, policy_still_learns),
+        (answers.last_tokens, policy_still_learns),
+        (answers.without_roles, policy_still_learns),
     ),
     elsewhere={"place": "sync", "fix": unseen_09.sync},
 )
