@@ -121,7 +121,7 @@ s = torch.tensor([logp for reply in reported for logp in reply])
 t = logps_of(tokens.logits_NV, tokens.ids_N)
 d = t - s
 print(f"{len(d)} tokens, mean |d| below 1e-5: {d.abs().mean() < 1e-5}")
-print(f"equal to the last bit: {100 * (d == 0).float().mean():.0f} %")
+print(f"all equal to the last bit: {bool((d == 0).all())}")
 
 # %% [markdown]
 # Not bitwise equal, and no reason to worry: float32 rounds at 1e-7. Now an engine with a temperature and
@@ -260,7 +260,7 @@ holds = below_p.min() >= -most - 1e-4 and below_p.max() < 1e-4
 holds = bool(holds and untouched > 0)
 verdicts.judge("C6", "false", nuance, "section 5", holds=holds)
 same, halved = (found[name][0].abs().mean() for name in ("float32", "bfloat16"))
-nuance = f"{same:.0e} in float32, {halved:.1g} in bf16, more with settings"
+nuance = f"rounding in float32, {halved:.1g} nats in bf16, more with settings"
 holds = 0 < same < 1e-5 < halved
 verdicts.judge("C1", "false", nuance, "section 5", holds=bool(holds))
 
@@ -368,11 +368,16 @@ verdicts.judge("C12", "partly", nuance, "section 6", holds=holds)
 # %%
 from course_utils.reproductions.hypotheses import left
 
+
+def rounded(size):
+    return f"{size:.1g}" if size > 1e-5 else "0"
+
+
 KINDS = ("temperature", "stale", "healthy", "top_p")
 KINDS += ("system prompt", "bfloat16")
 cases = [policy_pairs.pair(kind, SEED + 3, steps=2) for kind in KINDS]
 rows = [
-    (str(number), *(f"{size:.1g}" for size in vars(left(case)).values()))
+    (str(number), *map(rounded, vars(left(case)).values()))
     for number, case in enumerate(cases, start=1)
 ]
 columns = ("pair", "mean |d|", "share below 0", "best T", "old weights", "bf16")
@@ -442,29 +447,32 @@ equal = [run.held_out for run in recorded("equal")]
 start_at = build("equal", SEED).held_out()
 SHOWN = ("equal", "bf16 engine", "T 0.6", "int3 engine")
 SHOWN += ("T 2", "never synced", "system prompt")
-ends, gaps, rows = {}, {}, []
+ends, gaps, lower, rows = {}, {}, {}, []
 for kind in SHOWN:
     truths = [run.held_out for run in recorded(kind)]
     ends[kind] = mean(truths)
     gaps[kind] = mean(mean(run.gap) for run in recorded(kind))
-    lower = sum(a < b for a, b in zip(truths, equal, strict=True))
+    lower[kind] = sum(a < b for a, b in zip(truths, equal, strict=True))
     each = " ".join(f"{truth:.2f}"[1:] for truth in truths)
-    end = f"{ends[kind]:.2f}"
-    rows.append((kind, f"{gaps[kind]:.1g}", each, end, str(lower)))
+    shown = (f"{ends[kind]:.2f}", str(lower[kind]))
+    rows.append((kind, f"{gaps[kind]:.1g}", each, *shown))
 columns = ("engine, trainer", "mean |d|", "ten seeds", "mean", "lower")
 Table(columns=columns, rows=rows, title=f"before training {start_at:.2f}")
 
 # %%
 without = {kind: end for kind, end in ends.items() if kind != "equal"}
-concepts.size_and_harm(without, ends["equal"], gaps)
+worse = {kind for kind, number in lower.items() if number >= 8}
+concepts.size_and_harm(without, gaps, worse)
 
 # %%
 lowest = min(ends, key=ends.get)
 ex.WORST.recall("e", holds=lowest == "system prompt")
-ruined = ends[lowest] < start_at - 0.2
+ruined = ends[lowest] < start_at and lower[lowest] == 10
 expect_symptom("another text ruins the run", holds=ruined)
-nuance = f"T 2 at {gaps['T 2']:.1g} ends at {ends['T 2']:.2f}, T 0.6 lower"
-holds = gaps["T 2"] > 5 * gaps["T 0.6"] and ends["T 2"] > ends["T 0.6"]
+hot, coarse = "T 2", "int3 engine"
+nuance = f"T 2, {gaps[hot]:.1g} nats: {ends[hot]:.2f}; "
+nuance += f"int3, {gaps[coarse]:.1g} nats: {ends[coarse]:.2f}"
+holds = gaps[hot] > 2 * gaps[coarse] and ends[hot] > ends[coarse]
 verdicts.judge("C4", "false", nuance, "section 8, ten seeds", holds=holds)
 nuance = "not here; published for large models and long replies"
 holds = abs(ends["bf16 engine"] - ends["equal"]) < 0.04
@@ -524,7 +532,7 @@ Table(columns=columns, rows=rows)
 # %%
 runs = [run for kind in SHOWN for run in recorded(kind)]
 spotless = [max(map(abs, run.clipped + run.ppo_kl)) for run in runs]
-print(f"clip fraction and ppo_kl of {len(runs)} runs: {max(spotless):.0g}")
+print(f"{len(runs)} runs, clip fraction and ppo_kl 0: {max(spotless) < 1e-6}")
 nuance = f"clip and ppo_kl 0 in the ruined run, too: {ends[lowest]:.2f}"
 holds = max(spotless) < 1e-6
 verdicts.judge("C8", "false", nuance, "section 9", holds=holds)
@@ -625,8 +633,8 @@ Table(columns=columns, rows=rows, title=f"equal: {ends['equal']:.2f}")
 # %%
 token, none = off["token, cap 2"][1], off["none"][1]
 nuance = f"error {none:.2f} to {token:.2f} by enumeration; no ruined run saved"
-saved = after["system prompt, token weights"] > start_at - 0.1
-holds = token > 0.8 * none and off["reply, no cap"][1] < 1e-6
+saved = after["system prompt, token weights"] > start_at
+holds = token > 0.7 * none and off["reply, no cap"][1] < 1e-6
 verdicts.judge("C7", "false", nuance, "section 10", holds=holds and not saved)
 
 # %% [markdown]

@@ -83,8 +83,7 @@ class TwoPolicies(VerlGrpo):
         s, step = self.settings, len(self.steps)
         state = self.actor.state_dict() if self._states.maxlen else {}
         self._states.appendleft({name: value.clone() for name, value in state.items()})
-        if self.sync_every and step % self.sync_every == 0:
-            self.engine.sync(self.actor)
+        self._hand_over()
         sums = zoo.arithmetic.prompts(s.num_prompts, s.seed * 1000 + step, level="hard")
         prompts = self.tokenizer.apply_chat_template(
             list(sums["prompt"]), add_generation_prompt=True, return_dict=False
@@ -98,6 +97,11 @@ class TwoPolicies(VerlGrpo):
         batch = self.lay_out(asked, replies, torch.tensor(right))
         self.alive = batch.response_mask
         return self.view(batch) if self.view else batch
+
+    def _hand_over(self) -> None:
+        """Sync, where the next rollout is one that is synced before."""
+        if self.sync_every and len(self.steps) % self.sync_every == 0:
+            self.engine.sync(self.actor)
 
     def lay_out(self, asked: list[list[int]], replies: list[list[int]], scores: Tensor) -> Batch:
         """Prompts padded on the left, replies on the right."""
@@ -154,7 +158,8 @@ class TwoPolicies(VerlGrpo):
         return replies, [row[: len(reply)] for row, reply in zip(logps, replies, strict=True)]
 
     def compare(self, *, num: int = 96) -> PolicyComparison:
-        """Engine and trainer as they stand, on sums of their own."""
+        """Engine and trainer as in the next rollout, on sums of their own."""
+        self._hand_over()
         sums = zoo.arithmetic.prompts(num, 77, level="hard")
         prompts = self.tokenizer.apply_chat_template(
             list(sums["prompt"]), add_generation_prompt=True, return_dict=False

@@ -69,7 +69,7 @@ class PolicyComparison(Report):
     @property
     def headline(self) -> str:
         if not self.causes:
-            return f"Sampler and trainer agree: {self.gap:.2g} nats a token, rounding."
+            return f"Sampler and trainer agree: {_nats(self.gap)} a token."
         names = ", ".join(self.causes)
         return f"They differ by {self.gap:.2g} nats a token: {names}. {self.detail}".rstrip()
 
@@ -80,16 +80,16 @@ class PolicyComparison(Report):
     def table(self) -> Table:
         names = zip(("sampler", "trainer"), self.sides or (), strict=False)
         rows = [
-            (name, side.weights, side.context, str(side.decoding), f"{side.left:.1e}")
+            (name, side.weights, side.context, str(side.decoding), _nats(side.left))
             for name, side in names
         ]
         least, median, most = self.ratios
         notes = (
-            f"{self.num_tokens} tokens; largest difference {self.largest:.2g} nats, "
-            f"one sign {self.one_sign:.2f}; ratio of a reply {least:.2g} to {most:.2g}, "
+            f"{self.num_tokens} tokens; largest difference {_nats(self.largest)}, "
+            f"one sign {self.one_sign:.1f}; ratio of a reply {least:.2g} to {most:.2g}, "
             f"median {median:.2g}",
         )
-        columns = ("side", "weights", "context", "settings", "left, nats")
+        columns = ("side", "weights", "context", "settings", "left")
         return Table(columns=columns, rows=rows, notes=notes if self.sides else ())
 
     def to_dict(self) -> dict:
@@ -191,6 +191,15 @@ def _settings(mine: Decoding, other: Decoding):
         yield "support"
     if not _same(mine.repetition_penalty, other.repetition_penalty):
         yield "penalty"
+
+
+def _nats(size: float) -> str:
+    """A difference in words: what is below 1e-5 differs from machine to machine.
+
+    >>> _nats(3e-8), _nats(0.0123)
+    ('rounding', '0.012 nats')
+    """
+    return f"{size:.2g} nats" if size >= 1e-5 else "rounding"
 
 
 def _same(one: float, other: float) -> bool:
