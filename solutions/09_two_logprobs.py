@@ -396,11 +396,11 @@ Table(columns=columns, rows=rows)
 # %%
 # A dict of six letters, for example {"1": "a", "2": "a", ...}
 ### BEGIN SOLUTION
-pairs = {"1": "b", "2": "e", "3": "a", "4": "c", "5": "f", "6": "d"}
+which = {"1": "b", "2": "e", "3": "a", "4": "c", "5": "f", "6": "d"}
 ### END SOLUTION
 
 # %%
-ex.WHICH.check(pairs)
+ex.WHICH.check(which)
 
 # %% [markdown]
 # `compare_policies` does this with more hypotheses, on both sides: temperature and penalty on a continuous

@@ -14,7 +14,7 @@ WHICH = letters_exercise(
     minutes=6,
     difficulty="six letters",
     points=3,
-    reads="pairs",
+    reads="which",
     whys={
         "1": "a temperature explains every token, and leaves nothing",
         "2": "only the weights of then leave nothing",
