@@ -9,7 +9,7 @@ from course_utils.diagnostics.policies.decoding import Decoding, logps_of, warp
 from course_utils.diagnostics.policies.scoring import logits_of, tokens_of
 from course_utils.reproductions.policy_pairs import LENGTH, Pair
 
-TEMPERATURES = [0.3 + step / 200 for step in range(300)]
+TEMPERATURES = [0.4 + step / 100 for step in range(150)]
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class PolicyComparison(Report):
     @property
     def headline(self) -> str:
         if not self.causes:
-            return f"Sampler and trainer agree: {_nats(self.gap)} a token."
+            return "Sampler and trainer agree: what differs is rounding."
         names = ", ".join(self.causes)
         return f"They differ by {self.gap:.2g} nats a token: {names}. {self.detail}".rstrip()
 
