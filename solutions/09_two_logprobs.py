@@ -273,8 +273,8 @@ verdicts.judge("C1", "false", nuance, "section 5", holds=bool(holds))
 # %% [markdown]
 # ## 6. Long replies
 #
-# A reply here has three tokens; yours have thousands. The same engines with 64 tokens a reply, whatever
-# stands among them. If d were the same everywhere, a reply's would be 64 times a token's.
+# A reply here has three tokens; yours have thousands. The same engines with `LONG` tokens a reply, whatever
+# stands among them. If d were the same everywhere, a reply's would be `LONG` times a token's.
 
 # %%
 LONG = 16 if FAST else 48
@@ -326,8 +326,7 @@ verdicts.judge("C3", "partly", nuance, "section 6", holds=holds)
 
 # %% [markdown]
 # Position ids are the other old suspect: prompts padded on the left, positions counted from the padding on.
-# Three models, or two and a gap: RoPE (ours), learned positions (a random GPT-2), and RoPE with positions
-# that jump between prompt and reply.
+# RoPE (ours), learned positions (a random GPT-2), and RoPE with positions that jump inside the row:
 
 # %%
 from transformers import GPT2Config, GPT2LMHeadModel
@@ -372,11 +371,9 @@ verdicts.judge("C12", "partly", nuance, "section 6", holds=holds)
 # their engines: the best temperature of 150, the weights of one or two steps ago, a bfloat16 copy.
 
 # %%
-from course_utils.reproductions.hypotheses import left
+from course_utils.reproductions.hypotheses import left, six_pairs
 
-KINDS = ("temperature", "stale", "healthy", "top_p")
-KINDS += ("system prompt", "bfloat16")
-cases = [policy_pairs.pair(kind, SEED + 3, steps=2) for kind in KINDS]
+cases = six_pairs(SEED)
 rows = [
     (str(number), *map(rounded, vars(left(case)).values()))
     for number, case in enumerate(cases, start=1)
@@ -409,7 +406,7 @@ ex.WHICH.check(which)
 # jumping positions, shifted log-probs. What nothing explains it does not guess.
 
 # %%
-case = cases[3]
+case = cases[3]  # whichever you like
 compare_policies(case.sampler, case.trainer, prompts, model=case.model)
 
 # %% [markdown]

@@ -7,9 +7,15 @@ import torch
 from course_utils import zoo
 from course_utils.diagnostics.policies.decoding import Decoding, logps_of, warp
 from course_utils.diagnostics.policies.scoring import logits_of, tokens_of
-from course_utils.reproductions.policy_pairs import LENGTH, Pair
+from course_utils.reproductions.policy_pairs import LENGTH, Pair, pair
 
 TEMPERATURES = [0.4 + step / 100 for step in range(150)]
+SIX = ("temperature", "stale", "healthy", "top_p", "system prompt", "bfloat16")
+
+
+def six_pairs(seed: int) -> list[Pair]:
+    """Six pairs, each after two steps whose weights were kept."""
+    return [pair(cause, seed + 3, steps=2) for cause in SIX]
 
 
 @dataclass(frozen=True)
@@ -23,12 +29,12 @@ class Left:
     in_bfloat16: float
 
 
-def left(pair: Pair) -> Left:
-    """Sample once, score under each hypothesis; the pair needs `snapshots`."""
-    ids, said = pair.sampler(pair.prompts, length=LENGTH)
-    scored = pair.trainer(pair.prompts, ids)[1]
+def left(case: Pair) -> Left:
+    """Sample once, score under each hypothesis; it needs `snapshots`."""
+    ids, said = case.sampler(case.prompts, length=LENGTH)
+    scored = case.trainer(case.prompts, ids)[1]
     s_N, t_N = (torch.tensor([logp for row in side for logp in row]) for side in (said, scored))
-    tokens = tokens_of(pair.model, pair.prompts, ids)
+    tokens = tokens_of(case.model, case.prompts, ids)
 
     def off(logits_NV: torch.Tensor, temperature: float = 1.0) -> float:
         warped_NV = warp(logits_NV, tokens.seen_NV, Decoding(temperature=temperature))
@@ -36,15 +42,15 @@ def left(pair: Pair) -> Left:
 
     other = zoo.load_policy("tiny", device="cpu").eval()
     older = []
-    for state in pair.snapshots.values():
+    for state in case.snapshots.values():
         other.load_state_dict(state)
-        older.append(off(logits_of(other, pair.prompts, ids)))
+        older.append(off(logits_of(other, case.prompts, ids)))
     half = zoo.load_policy("tiny", device="cpu", dtype="bfloat16").eval()
-    half.load_state_dict(pair.model.state_dict())
+    half.load_state_dict(case.model.state_dict())
     return Left(
         as_it_is=(t_N - s_N).abs().mean().item(),
         below_0=((t_N - s_N) < -1e-5).float().mean().item(),
         at_best_temperature=min(off(tokens.logits_NV, t) for t in TEMPERATURES),
         with_older_weights=min(older),
-        in_bfloat16=off(logits_of(half, pair.prompts, ids)),
+        in_bfloat16=off(logits_of(half, case.prompts, ids)),
     )

@@ -66,10 +66,10 @@ KINDS = {
     "int3, token weights": Kind(bits=3, loop=TOKEN),
     "int3, sequence weights": Kind(bits=3, loop=SEQUENCE),
     "T 0.6, scored at 0.6": Kind({"decoding": COLD}, {"score": scored_as(COLD)}),
-    "system prompt, token weights": Kind(loop=TOKEN, view="system", num_seeds=3),
-    "system prompt, sequence weights": Kind(loop=SEQUENCE, view="system", num_seeds=3),
+    "system prompt, token weights": Kind(loop=TOKEN, view="system", num_seeds=5),
+    "system prompt, sequence weights": Kind(loop=SEQUENCE, view="system", num_seeds=5),
     "system prompt, KL": Kind(
-        loop={"use_kl_loss": True, "kl_loss_coef": 0.1}, view="system", num_seeds=3
+        loop={"use_kl_loss": True, "kl_loss_coef": 0.1}, view="system", num_seeds=5
     ),
 }
 
