@@ -9,7 +9,7 @@ from course_utils.diagnostics.policies.decoding import Decoding, logps_of, warp
 from course_utils.diagnostics.policies.scoring import logits_of, tokens_of
 from course_utils.reproductions.policy_pairs import LENGTH, Pair, pair
 
-TEMPERATURES = [0.4 + step / 100 for step in range(150)]
+TEMPERATURES = [0.4 + step / 60 for step in range(90)]
 SIX = ("temperature", "stale", "healthy", "top_p", "system prompt", "bfloat16")
 
 

@@ -95,7 +95,7 @@ class Scorer:
         return [row[: len(reply)] for row, reply in zip(logps, replies, strict=True)]
 
 
-def prompts_of(seed: int, num: int = 96) -> Ids:
+def prompts_of(seed: int, num: int = NUM_PROMPTS) -> Ids:
     """Hard sums as the chat template writes them, each as token ids."""
     sums = zoo.arithmetic.prompts(num, seed, level="hard")
     tokenizer = zoo.load_tokenizer("tiny")
@@ -137,7 +137,7 @@ def pair(cause: str, seed: int, *, steps: int = 0) -> Pair:
         made.snapshots = {f"{age} steps old": state for age, state in states}
         made.sampler.sync(model)
     made.sampler.generator.manual_seed(seed)
-    made.prompts = prompts_of(seed, NUM_PROMPTS)
+    made.prompts = prompts_of(seed)
     return made
 
 

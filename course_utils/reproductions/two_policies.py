@@ -157,7 +157,7 @@ class TwoPolicies(VerlGrpo):
         logps = self.compute_log_prob(self.actor, batch)[0].tolist()
         return replies, [row[: len(reply)] for row, reply in zip(logps, replies, strict=True)]
 
-    def compare(self, *, num: int = 96) -> PolicyComparison:
+    def compare(self, *, num: int = 64) -> PolicyComparison:
         """Engine and trainer as in the next rollout, on sums of their own."""
         self._hand_over()
         sums = zoo.arithmetic.prompts(num, 77, level="hard")
