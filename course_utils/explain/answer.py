@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from typing import SupportsInt
 
@@ -51,6 +51,7 @@ class Answer:
     worries: tuple[str, ...] = ()  # numbers that go astray, of which no rule knows the cause
     trend: str = ""  # that the loss has none
     restart: str = ""  # how the last run was told from the one before it
+    entries: tuple[Entry, ...] = field(default=(), repr=False)  # of the last run, thinned out
 
     @property
     def causes(self) -> tuple[Finding, ...]:
@@ -150,6 +151,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         worries=tuple(worries(log)),
         trend=_no_trend(log),
         restart=log.restart,
+        entries=tuple(log.entries),
     )
 
 
