@@ -11,12 +11,32 @@ from pathlib import Path
 from threading import Thread
 
 from course_command import ROOT
+from filelock import FileLock
+from lab_pages import VIOLATIONS, axe
 
 SUBFOLDER = "/course"
 TEXT = (".html", ".css", ".js", ".mjs", ".json", ".wasm", ".svg")
 
 
-def build_site(folder: Path, *options: str) -> subprocess.CompletedProcess:
+def site_in(folder: Path) -> Path:
+    """The whole site, built by the first who asks; without Pyodide if it cannot be had."""
+    target = folder / "site"
+    with FileLock(folder / "site.lock"):
+        if not target.exists():
+            done = _build(target)
+            if "builds without them" in done.stderr:
+                done = _build(target, "--without-packages")
+            assert done.returncode == 0, done.stderr
+    return target
+
+
+def axe_finds(page) -> dict[str, list[str]]:
+    """The elements of a page that axe-core objects to, by rule."""
+    found = axe().run(page, options=VIOLATIONS).response["violations"]
+    return {one["id"]: [node["html"][:120] for node in one["nodes"]] for one in found}
+
+
+def _build(folder: Path, *options: str) -> subprocess.CompletedProcess:
     """What `make site` does, into another folder."""
     command = [sys.executable, "docs/site", "--out", str(folder), *options]
     env = os.environ | {"PYTHONPATH": str(ROOT)}

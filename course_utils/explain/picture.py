@@ -88,7 +88,7 @@ def _drawn(panel: Panel, count: int, top: float) -> Iterator[str]:
     yield _word(LEFT, top - 8, panel.name + (", logarithmic" if is_log else ""), "name")
     yield f'<rect x="{LEFT}" y="{top}" width="{WIDTH - LEFT - RIGHT}" height="{HEIGHT}"/>'
     if held:
-        low, high = (min(above), max(held)) if is_log else (min(held), max(held))
+        low, high = min(held), max(held)
         ends = ((high, 14), (low, HEIGHT - 3)) if high > low else ((high, HEIGHT / 2 + 5),)
         for value, y in ends:
             yield _word(LEFT - 6, top + y, f"{value + 0.0:.3g}", "end")
@@ -123,7 +123,9 @@ def _y(value: float, held: list[float], above: list[float], is_log: bool) -> flo
     if not math.isfinite(value):
         return 8.0
     if is_log:
-        value, low, high = (math.log10(max(v, min(above))) for v in (value, min(above), max(held)))
+        low, high = math.log10(min(above)), math.log10(max(held))
+        bottom = low - (high - low) / 8 if 0 in held else low  # 0 lies below all others
+        value, low = math.log10(value) if value else bottom, bottom
     else:
         low, high = min(held), max(held)
     share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.5

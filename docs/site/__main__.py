@@ -40,15 +40,15 @@ def main() -> None:
     source = given.out.with_name(f"{given.out.name}-source")
     for folder in (source, given.out):
         shutil.rmtree(folder, ignore_errors=True)
+    static = given.out / "_static"
+    if not given.without_packages:
+        unpack(PYODIDE, BUILD / "npm", static / "pyodide")
+        unpack(MATHJAX, BUILD / "npm", static / "mathjax")
     stage(source, has_packages=not given.without_packages)
     options = ["-c", str(HERE), "-d", str(source / ".doctrees"), "-W", "--keep-going", "-q"]
     if code := build_main([*options, "-b", "html", str(source), str(given.out)]):
         sys.exit(code)
-    static = given.out / "_static"
     pack(static / "explain.zip")
-    if not given.without_packages:
-        unpack(PYODIDE, BUILD / "npm", static / "pyodide")
-        unpack(MATHJAX, BUILD / "npm", static / "mathjax")
     trim(given.out)
 
 

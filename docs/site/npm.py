@@ -62,7 +62,8 @@ def unpack(package: Package, cache: Path, target: Path) -> None:
     with tarfile.open(path) as tarball:
         for member in tarball.getmembers():
             inside = member.name.removeprefix("package/")
-            if member.isfile() and inside.startswith(package.wanted):
+            is_inside = ".." not in Path(inside).parts
+            if member.isfile() and is_inside and inside.startswith(package.wanted):
                 (target / inside).parent.mkdir(parents=True, exist_ok=True)
                 with tarball.extractfile(member) as source, (target / inside).open("wb") as file:
                     shutil.copyfileobj(source, file)

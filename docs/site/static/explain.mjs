@@ -115,5 +115,5 @@ app.addEventListener("drop", (event) => {
 find("copy").addEventListener("click", () => navigator.clipboard.writeText(find("link").href)
   .then(() => say("The link is copied."), () => say("Copy the link from the address below.")));
 addEventListener("hashchange", showKept);
-app.hidden = false;
+app.hidden = app.dataset.packages !== "true"; // built without Python, the page only lists
 showKept();
