@@ -10,8 +10,6 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 project = "Why LLM post-training runs break"
-author = "The course's authors"
-copyright = "Apache-2.0"
 version = release = __version__
 language = "en"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
@@ -24,11 +22,13 @@ html_title = project
 html_favicon = str(HERE / "static" / "icon.svg")
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_copy_source = html_show_sourcelink = False
-html_show_copyright = True
-html_last_updated_fmt = ""
+html_show_copyright = False
 html_permalinks_icon = "#"
 
 html_theme_options = {
+    "navbar_persistent": [],  # a second search field above the one in the side bar
+    "footer_content_items": ["extra-footer.html"],
+    "extra_footer": "Why LLM post-training runs break. Apache-2.0.",
     "show_navbar_depth": 1,
     "max_navbar_depth": 1,
     "home_page_in_toc": True,

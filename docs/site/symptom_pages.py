@@ -17,8 +17,8 @@ from course_utils.symptoms import SYMPTOMS, Symptom
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~^])")
 FENCE = "~" * 12
 KINDS = {
-    THREAD: "As it was pasted in {thread} (shortened)",
-    SHAPE: "A log of this shape, made up",
+    THREAD: "Pasted in {thread}",
+    SHAPE: "A made-up log of this shape",
 }
 ANSWERS = (
     f"{FENCE}text\n{{text}}\n{FENCE}\n\n`course explain` answers:\n\n{FENCE}text\n{{answer}}\n"
@@ -100,12 +100,11 @@ def _symptom_page(symptom: Symptom) -> Iterator[str]:
 def _cause_page(key: str) -> Iterator[str]:
     cause = CAUSES[key]
     yield f"# {escaped(title(key))}"
-    said = f"{cause.says[0].upper()}{cause.says[1:]}"
-    yield f"**{'Not a fault' if cause.healthy else 'What it points to'}.** {escaped(said)}."
-    yield f"**{'What to do' if cause.healthy else 'What mends it'}.** {escaped(cause.fix)}."
-    yield f"**Look next at** {escaped(cause.look)}."
+    yield f"**{'Not a fault' if cause.healthy else 'What it points to'}:** {escaped(cause.says)}."
+    yield f"**{'What to do' if cause.healthy else 'What mends it'}:** {escaped(cause.fix)}."
+    yield f"**Where to look next:** {escaped(cause.look)}."
     if codes := exit_codes().get(key):
-        yield f"**Exit code** {', '.join(map(str, codes))}."
+        yield f"**Exit code:** {', '.join(map(str, codes))}."
     if more := list(_more(cause)):
         yield "\n".join(more)
     for example in examples()[key]:
