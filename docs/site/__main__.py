@@ -13,6 +13,7 @@ from examples import examples
 from instruments import stage_instruments
 from lessons import stage_lessons
 from npm import MATHJAX, PYODIDE, NotFetched, unpack
+from papers import stage_papers
 from sphinx.cmd.build import build_main
 from symptom_pages import escaped, plain_list, stage_symptoms
 from trim import trim
@@ -24,7 +25,6 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build"
 SAMPLE = "nan_shown_as_zero"
-PAPERS = ("then_and_now", "gpu", "instructors", "pages", "LOG")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that it is always the same
 
 
@@ -57,16 +57,13 @@ def stage(target: Path, *, has_packages: bool) -> None:
     stage_lessons(Repository(ROOT), target / "lessons")
     stage_symptoms(target / "symptoms")
     stage_instruments(target / "instruments")
-    papers = [name for name in PAPERS if (ROOT / "docs" / f"{name}.md").exists()]
-    has_diagnosis = (ROOT / "docs" / "diagnosis.md").exists()
-    for name in (*papers, *(["diagnosis"] if has_diagnosis else [])):
-        shutil.copy2(ROOT / "docs" / f"{name}.md", target)
+    papers = stage_papers(ROOT / "docs", target)
     sample = json.dumps(examples()[SAMPLE][0].text).replace("<", "\\u003c")
     fill(
         target / "index.md",
         lessons="\n".join(_lessons()),
-        diagnosis="diagnosis" if has_diagnosis else "",
-        papers="\n".join(papers),
+        diagnosis="diagnosis" if "diagnosis" in papers else "",
+        papers="\n".join(name for name in papers if name != "diagnosis"),
     )
     fill(
         target / "explain.md",
