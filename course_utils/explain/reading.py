@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from course_utils.explain.fields import canonical
 from course_utils.explain.lines import is_cut, parts
@@ -33,6 +34,8 @@ PROSE = re.compile(
     re.IGNORECASE,
 )
 BRACES = re.compile(r"\{[^{}]*\}")
+STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]')
+MAX_DEPTH = 100  # of brackets; thousands overflow the stack of Python in a browser, which ends it
 SUMMARY = {"train_runtime", "total_flos", "train_samples_per_second"}
 MAX_QUOTE, MAX_OF_A_BLOCK = 160, 5
 
@@ -103,6 +106,8 @@ def _is_bare(entry: Entry) -> bool:
 
 def read_document(text: str) -> Iterator[Entry] | None:
     """The entries of a whole JSON document (`trainer_state.json`, a list of dicts), or None."""
+    if _depth(text) > MAX_DEPTH:
+        return None
     try:
         loaded = json.loads(text)
     except (ValueError, RecursionError):
@@ -116,6 +121,12 @@ def read_document(text: str) -> Iterator[Entry] | None:
         for number, row in enumerate(rows, start=1)
         for entry in entries_of_row(f"entry {number}", json.dumps(row), row.items())
     )
+
+
+def _depth(text: str) -> int:
+    """How deep the brackets of a JSON document nest."""
+    marks = (found[0] for found in STRING_OR_BRACKET.finditer(text))
+    return max(accumulate((mark in "[{") - (mark in "]}") for mark in marks), default=0)
 
 
 def _entries(where: str, text: str) -> Iterator[Entry]:

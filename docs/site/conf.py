@@ -29,6 +29,7 @@ html_theme_options = {
     "navbar_persistent": [],  # a second search field above the one in the side bar
     "footer_content_items": ["extra-footer.html"],
     "extra_footer": "Why LLM post-training runs break. Apache-2.0.",
+    "primary_sidebar_end": [],  # a place for advertisements
     "show_navbar_depth": 1,
     "max_navbar_depth": 1,
     "home_page_in_toc": True,
@@ -38,6 +39,7 @@ html_theme_options = {
     "use_repository_button": bool(public_address()),
 }
 
+smartquotes = False  # an error is searched for in the characters it was printed with
 nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["dollarmath"]

@@ -11,9 +11,15 @@ from tinycss2.ast import Node
 
 INLINE = re.compile(r"base64,[^\"']+")
 SCRIPT = re.compile(r'<script defer src="[^"]*fontawesome\.js[^"]*"></script>')
-SUMMARY = ' aria-label="Toggle hidden content"'  # readers shall hear the summary's own words
+MENDS = {  # what is wrong in the theme's pages for those who hear them
+    ' aria-label="Toggle hidden content"': "",  # the summary has words of its own
+    '<div id="pst-primary-sidebar"': '<div id="pst-primary-sidebar" role="navigation" aria-label="Site"',
+}
 NESTED = ("media", "supports")
-UNUSED = ("vendor", "locales", "scripts/fontawesome.js", "scripts/fontawesome.js.LICENSE.txt")
+UNUSED = (
+    *("vendor", "locales", "scripts/fontawesome.js", "scripts/fontawesome.js.LICENSE.txt"),
+    *("webpack-macros.html", "sbt-webpack-macros.html"),  # templates of the theme
+)
 THEME = "styles/pydata-sphinx-theme.css"
 SHEETS = (THEME, "styles/sphinx-book-theme.css", "basic.css", "mystnb.*.css")
 ICON = (
@@ -25,14 +31,16 @@ ICON = (
 def trim(site: Path) -> None:
     """Shrink style sheets and icons in place; pages look as before."""
     static = site / "_static"
-    pages = list(site.rglob("*.html"))
     icons = (static / "scripts" / "fontawesome.js").read_text(encoding="utf-8")
-    for path in pages:
-        text = path.read_text(encoding="utf-8")
-        path.write_text(SCRIPT.sub("", text).replace(SUMMARY, ""), encoding="utf-8")
     for name in UNUSED:
         path = static / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+    pages = list(site.rglob("*.html"))
+    for path in pages:
+        text = SCRIPT.sub("", path.read_text(encoding="utf-8"))
+        for wrong, right in MENDS.items():
+            text = text.replace(wrong, right)
+        path.write_text(text, encoding="utf-8")
     for path in static.rglob("*.map"):
         path.unlink()
     used = set(_names([*pages, *static.glob("*.*js"), *(static / "scripts").glob("*.js")]))

@@ -35,9 +35,9 @@ function show(answer) {
 }
 
 function fail({ failed, why }) {
+  worker?.terminate(); // the next question gets a new one
+  worker = null;
   if (failed === "loading") {
-    worker?.terminate();
-    worker = null;
     say(`Python could not be loaded (${why}). The list below works without it, and so does `
       + "course explain on your machine.");
   } else {
