@@ -20,24 +20,42 @@ pytestmark = [
 ]
 SECRET = "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 0.00012321}"
 ASK = """async texts => {
-    const [field, result] = ['paste', 'result'].map(n => document.getElementById(`explain-${n}`));
+    const [field, result, status, answer] = ['paste', 'result', 'status', 'text']
+        .map(name => document.getElementById(`explain-${name}`));
     const answers = [];
     for (const text of texts) {
         field.value = text;
         field.form.requestSubmit();
-        while (result.hidden) await new Promise(done => setTimeout(done, 10));
-        answers.push(document.getElementById('explain-text').textContent);
+        while (result.hidden && !status.textContent.includes('('))  // a failure says why in them
+            await new Promise(done => setTimeout(done, 5));
+        answers.push((result.hidden ? status : answer).textContent);
     }
     return answers;
 }"""
 
 
-@pytest.fixture
-def explain_page(site, server, page):
+@pytest.fixture(scope="module")
+def loaded(site, server, watched):
+    """What the page asked for until Python, which it loads once, had answered."""
     if not (site / "_static" / "pyodide").exists():
-        pytest.skip("Pyodide could not be fetched: nothing is explained in the browser")
-    page.goto(f"{server.address}/explain.html")
+        pytest.skip("no npm, or it could not fetch Pyodide: nothing is explained in the browser")
+    watched.goto(f"{server.address}/explain.html")
+    watched.asked.clear()
+    watched.evaluate(ASK, ["136"])
+    return list(watched.asked)
+
+
+@pytest.fixture
+def explain_page(loaded, page):
     return page
+
+
+@pytest.fixture
+def other_page(server, browser):
+    """A second page, on which Python is not loaded."""
+    page = browser.context.browser.new_page()
+    yield page
+    page.context.close()
 
 
 def said_by_the_command(text: str, folder) -> str:
@@ -62,10 +80,8 @@ def test_a_file_is_read_as_the_command_reads_it(explain_page, tmp_path):
     assert "nan" in explain_page.locator("#explain-picture svg").get_attribute("aria-label")
 
 
-def test_nothing_leaves_the_machine(server, explain_page):
-    explain_page.asked.clear()
-    explain_page.evaluate(ASK, ["136"])
-    loaded = list(explain_page.asked)
+def test_nothing_leaves_the_machine(server, loaded, explain_page):
+    assert any(one.url.endswith("pyodide.asm.wasm") for one in loaded)  # the worker is watched too
     assert all(one.url.startswith(f"{server.address}/") for one in loaded)
     assert all(one.method == "GET" and "?" not in one.url for one in loaded)
     explain_page.context.set_offline(True)
@@ -79,19 +95,25 @@ def test_nothing_leaves_the_machine(server, explain_page):
     explain_page.complaints.clear()
 
 
-def test_a_link_keeps_the_answer_and_nothing_of_the_log(server, explain_page):
+def test_a_link_keeps_the_answer_and_nothing_of_the_log(server, explain_page, other_page):
     explain_page.evaluate(ASK, [SECRET])
     link = explain_page.locator("#explain-link").get_attribute("href")
     assert link == "#found=nan_shown_as_zero"
-    explain_page.goto("about:blank")
-    explain_page.goto(f"{server.address}/explain.html{link}")
-    kept = explain_page.locator("#explain-links").inner_text()
+    other_page.goto(f"{server.address}/explain.html{link}")
+    kept = other_page.locator("#explain-links").inner_text()
     assert CAUSES["nan_shown_as_zero"].says in kept
-    assert not explain_page.locator("#explain-text").is_visible()
+    assert not other_page.locator("#explain-text").is_visible()
     for odd in ("#found=no_such_cause", "#found=<img src=x onerror=alert(1)>"):
-        explain_page.goto("about:blank")
-        explain_page.goto(f"{server.address}/explain.html{odd}")
-        assert not explain_page.locator("#explain-links").is_visible()
+        other_page.goto("about:blank")
+        other_page.goto(f"{server.address}/explain.html{odd}")
+        assert not other_page.locator("#explain-links").is_visible()
+
+
+def test_python_that_cannot_be_loaded_gets_a_sentence(loaded, server, other_page):
+    other_page.context.route("**/pyodide.asm.wasm", lambda route: route.abort())
+    other_page.goto(f"{server.address}/explain.html")
+    [said] = other_page.evaluate(ASK, ["136"])
+    assert said.startswith("Python could not be loaded (") and "list below works" in said
 
 
 def test_a_broken_paste_gets_a_sentence(explain_page):
@@ -103,6 +125,7 @@ def test_a_broken_paste_gets_a_sentence(explain_page):
 
 
 def test_the_keyboard_alone_suffices(explain_page):
+    explain_page.fill("#explain-paste", "")
     explain_page.focus("#explain-paste")
     explain_page.keyboard.insert_text(SECRET)
     explain_page.keyboard.press("Tab")
@@ -117,11 +140,10 @@ def test_the_keyboard_alone_suffices(explain_page):
 
 
 def test_without_javascript_the_page_is_a_list_of_symptoms(server, browser):
-    context = browser.context.browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+    page = browser.context.browser.new_page(java_script_enabled=False)
     page.goto(f"{server.address}/explain.html")
     text = page.locator("article").inner_text()
-    context.close()
+    page.context.close()
     assert "Without JavaScript" in text
-    assert all(symptom.seen in text for symptom in SYMPTOMS)
-    assert all(cause.says in text for cause in CAUSES.values())
+    said = [*(symptom.seen for symptom in SYMPTOMS), *(cause.says for cause in CAUSES.values())]
+    assert [words for words in said if words not in text] == []

@@ -5,14 +5,15 @@ from pathlib import Path
 
 from course_utils.notebook.address import TAG, public_address
 
-NAMES = ("diagnosis", "then_and_now", "gpu", "instructors", "pages", "LOG")
+FIRST, LAST = ("diagnosis", "then_and_now"), ("LOG",)  # the others stand between, by name
 LINK = re.compile(r"(?<!!)\[([^]]+)\]\((?!https?:|#)([^)\s]+)\)")
 LESSON = re.compile(r"\.\./(?:notebooks|solutions)/(\d\d_\w+\.ipynb)")
 
 
 def stage_papers(docs: Path, target: Path) -> list[str]:
-    """Write those documents that there are into `target`; returns their names."""
-    held = [name for name in NAMES if (docs / f"{name}.md").exists()]
+    """Write all documents into `target`; returns their names in reading order."""
+    held = sorted(path.stem for path in docs.glob("*.md"))
+    held.sort(key=lambda name: (*(name != first for first in FIRST), name in LAST))
     for name in held:
         text = (docs / f"{name}.md").read_text(encoding="utf-8")
         text = LINK.sub(lambda link: _fit(link[1], link[2], held), text)

@@ -11,9 +11,10 @@ from tinycss2.ast import Node
 
 INLINE = re.compile(r"base64,[^\"']+")
 SCRIPT = re.compile(r'<script defer src="[^"]*fontawesome\.js[^"]*"></script>')
+SIDE_BAR = '<div id="pst-primary-sidebar"'
 MENDS = {  # what is wrong in the theme's pages for those who hear them
     ' aria-label="Toggle hidden content"': "",  # the summary has words of its own
-    '<div id="pst-primary-sidebar"': '<div id="pst-primary-sidebar" role="navigation" aria-label="Site"',
+    SIDE_BAR: f'{SIDE_BAR} role="navigation" aria-label="Site"',
 }
 NESTED = ("media", "supports")
 UNUSED = (
