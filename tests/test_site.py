@@ -92,11 +92,13 @@ def test_whatever_there_is_has_its_page_and_the_side_bar_leads_there(site):
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_the_answers_of_a_lesson_are_behind_folds(lesson, site):
+def test_answers_and_what_the_notebook_folds_are_behind_folds(lesson, site):
     cells = read_notebook(ROOT / "solutions" / f"{lesson.removeprefix('lessons/')}.ipynb").cells
     roles = [course_metadata(cell).get("role") for cell in cells]
     text = (site / f"{lesson}.html").read_text()
     assert text.count(">Show an answer<") == roles.count("answer") + roles.count("solution") > 0
+    hidden = [cell for cell in cells if cell.metadata.get("jupyter", {}).get("source_hidden")]
+    assert text.count(">Show the code<") == len(hidden)
     assert "your answer" in text and ": your answer" not in _Page(text).open
 
 

@@ -15,6 +15,7 @@ from course_utils.notebook.repository import Repository
 
 FOLDS = {ANSWER: "hide-input", SOLUTION: "hide-cell"}
 PROMPTS = {"code_prompt_show": "Show an answer", "code_prompt_hide": "Hide the answer"}
+HARNESS = {"code_prompt_show": "Show the code", "code_prompt_hide": "Hide the code"}
 BADGE = re.compile(r"\[!\[([^]]*)\]\([^)]*\)\]")  # the picture of a badge is elsewhere
 TO_LESSON = re.compile(r'(href="\d\d_\w+)\.ipynb"')
 
@@ -35,14 +36,20 @@ def stage_lessons(repository: Repository, target: Path) -> None:
 
 
 def _fit(cell: NotebookNode) -> None:
-    """Fold an answer, and let the links in what was printed lead to pages."""
+    """Fold answers and what the notebook folds; let links in what was printed lead to pages."""
     role = course_metadata(cell).get("role")
     if role in FOLDS:
-        cell.metadata.setdefault("tags", []).append(FOLDS[role])
-        cell.metadata.mystnb = dict(PROMPTS)
+        _fold(cell, FOLDS[role], PROMPTS)
+    elif cell.metadata.get("jupyter", {}).get("source_hidden"):
+        _fold(cell, "hide-input", HARNESS)
     for output in cell.get("outputs", []):
         if html := output.get("data", {}).get("text/html"):
             output.data["text/html"] = TO_LESSON.sub(r'\1.html"', html)
+
+
+def _fold(cell: NotebookNode, tag: str, prompts: dict[str, str]) -> None:
+    cell.metadata.setdefault("tags", []).append(tag)
+    cell.metadata.mystnb = dict(prompts)
 
 
 def _offer(cell: NotebookNode, stem: str) -> None:
