@@ -37,7 +37,8 @@ PAGES = (
     *("instruments/watch", "lessons/03_reward_nan", *PAPERS),
 )
 ROOMS = (diagnostics, gemma3, numerics)
-MAX_LESSON, MAX_FIRST_VIEW = 3_000_000, 300_000  # bytes
+MAX_LESSON = 3_000_000  # bytes, unpacked
+MAX_FIRST_VIEW = 300_000  # bytes as they are sent: packed
 SEARCH = """query => {
     const [text, terms, excluded, highlights, objects] = Search._parseQuery(query);
     return Search._performSearch(text, terms, excluded, highlights, objects)
@@ -127,7 +128,7 @@ def test_the_first_view_of_the_explain_page_is_small(server, page):
     server.sent.clear()
     page.goto(f"{server.address}/explain.html", wait_until="networkidle")
     assert not any("pyodide" in path for path in server.sent)
-    assert sum(size for _, size in server.sent.values()) < MAX_FIRST_VIEW
+    assert 0 < sum(sent for sent, _ in server.sent.values()) < MAX_FIRST_VIEW
 
 
 @in_browser

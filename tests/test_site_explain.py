@@ -26,7 +26,8 @@ ASK = """async texts => {
     for (const text of texts) {
         field.value = text;
         field.form.requestSubmit();
-        while (result.hidden && !status.textContent.includes('('))  // a failure says why in them
+        const asked = performance.now();  // a failure says why in brackets
+        while (result.hidden && !status.textContent.includes('(') && performance.now() < asked + 9e4)
             await new Promise(done => setTimeout(done, 5));
         answers.push((result.hidden ? status : answer).textContent);
     }
