@@ -26,8 +26,8 @@ ASK = """async texts => {
     for (const text of texts) {
         field.value = text;
         field.form.requestSubmit();
-        const asked = performance.now();  // a failure says why in brackets
-        while (result.hidden && !status.textContent.includes('(') && performance.now() < asked + 9e4)
+        const late = performance.now() + 9e4;  // a failure says why in brackets
+        while (result.hidden && !status.textContent.includes('(') && performance.now() < late)
             await new Promise(done => setTimeout(done, 5));
         answers.push((result.hidden ? status : answer).textContent);
     }
