@@ -71,6 +71,7 @@ def server(site):
 def watched(browser):
     """The page, with what it asked of the network and what its console complained of."""
     browser.asked, browser.complaints = [], []
+    browser.emulate_media(reduced_motion="reduce")  # or a side bar slides while it is looked at
     browser.on("request", lambda request: browser.asked.append(request))
     browser.on("pageerror", lambda error: browser.complaints.append(str(error)))
     browser.on(

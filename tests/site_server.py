@@ -4,7 +4,7 @@ import gzip
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -65,7 +65,8 @@ class _Handler(SimpleHTTPRequestHandler):
         if is_text:
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
-        self.wfile.write(body)
+        with suppress(ConnectionError):  # the page was left
+            self.wfile.write(body)
         self.server.sent[self.path] = (len(body), path.stat().st_size)
 
     def log_message(self, *_: object) -> None:

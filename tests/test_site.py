@@ -158,6 +158,7 @@ def test_every_symptom_page_is_found_by_the_words_on_it(site, server, page):
 @in_browser
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_fits_every_width_and_axe_finds_nothing(name, server, page):
+    page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
     page.goto(f"{server.address}/{name}.html")
     for width, theme in zip(WIDTHS, THEMES, strict=True):
         page.set_viewport_size({"width": width, "height": HEIGHT})

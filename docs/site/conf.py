@@ -49,5 +49,6 @@ suppress_warnings = ["myst.header"]  # a pasted log begins below the first level
 mathjax_path = "mathjax/es5/tex-chtml.js"
 mathjax3_config = {"options": {"enableMenu": False}}
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True  # a function by its name
 autodoc_member_order = "bysource"
 default_role = "code"

@@ -1,7 +1,7 @@
 // Python off the page's own thread: it loads on the first message, then answers bytes with JSON.
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
-const ready = (async () => {
+async function load() {
   const [pyodide, archive] = await Promise.all([
     loadPyodide({ indexURL: new URL("./pyodide/", import.meta.url).href }),
     fetch(new URL("./explain.zip", import.meta.url)).then((answer) => {
@@ -12,7 +12,16 @@ const ready = (async () => {
   pyodide.unpackArchive(archive, "zip");
   const { answer } = pyodide.pyimport("course_utils.explain.browser");
   return (bytes) => JSON.parse(answer(pyodide.toPy(bytes)));
-})();
+}
+
+// Of a WebAssembly that cannot be fetched Pyodide tells nobody: its own promise stays open.
+const ready = new Promise((resolve, reject) => {
+  addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    reject(event.reason);
+  });
+  load().then(resolve, reject);
+});
 
 // The command's own function; what it raises is a fault of the course and is shown as such.
 async function answer({ id, bytes }) {
