@@ -7,7 +7,7 @@
 #   make build  regenerate both notebooks of every lesson from solutions/*.py
 #   make site   the reading site, into build/site (fetches Pyodide and MathJax once, with npm)
 #   make bench  cost and speed, side by side
-#   make attack every right and wrong answer, and every attack, through the box (half an hour)
+#   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
 #   make eras   all five failures in the versions of their day, and in today's (needs the package index)
 #   make lock   write requirements.lock anew from what is installed
 
@@ -47,6 +47,7 @@ bench: $(INSTALLED)
 
 attack: $(INSTALLED)
 	ALL_ANSWERS=1 $(BIN)/pytest tests/test_exercises.py tests/test_judge.py tests/test_attacks.py
+	$(BIN)/python -m benchmarks.grading 1000
 
 eras: $(INSTALLED)
 	$(BIN)/course era --all
