@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from typing import SupportsInt
 
+from course_utils.explain.document import read_document
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import listed, said, thirds, trend
 from course_utils.explain.page import page
-from course_utils.explain.reading import Entry, Line, read, read_document
+from course_utils.explain.reading import Entry, Line, read
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.words import finding_of_code, findings_in

@@ -2,15 +2,13 @@
 
 Reads what trainers print and save: Python dicts and JSON lines (Transformers, TRL, ms-swift,
 LLaMA-Factory), `key:value - key:value` (verl), `key: value  key: value` (torchtune),
-`key=value` at the end of a progress bar (OpenRLHF), tables (notebooks, unsloth), CSV,
-`trainer_state.json`. Holds one line at a time.
+`key=value` at the end of a progress bar (OpenRLHF), tables (notebooks, unsloth), CSV. Holds one
+line at a time.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate
 
 from course_utils.explain.fields import canonical
 from course_utils.explain.lines import is_cut, parts
@@ -34,8 +32,6 @@ PROSE = re.compile(
     re.IGNORECASE,
 )
 BRACES = re.compile(r"\{[^{}]*\}")
-STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]')
-MAX_DEPTH = 100  # of brackets; thousands overflow the stack of Python in a browser, which ends it
 SUMMARY = {"train_runtime", "total_flos", "train_samples_per_second"}
 MAX_QUOTE, MAX_OF_A_BLOCK = 160, 5
 
@@ -102,31 +98,6 @@ def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
 def _is_bare(entry: Entry) -> bool:
     """Whether the numbers stand in no dict, so that more of them may follow below."""
     return "{" not in entry.text
-
-
-def read_document(text: str) -> Iterator[Entry] | None:
-    """The entries of a whole JSON document (`trainer_state.json`, a list of dicts), or None."""
-    if _depth(text) > MAX_DEPTH:
-        return None
-    try:
-        loaded = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    history = loaded.get("log_history", loaded) if isinstance(loaded, dict) else loaded
-    rows = history if isinstance(history, list) else [history]
-    if not all(isinstance(row, dict) for row in rows):
-        return None
-    return (
-        entry
-        for number, row in enumerate(rows, start=1)
-        for entry in entries_of_row(f"entry {number}", json.dumps(row), row.items())
-    )
-
-
-def _depth(text: str) -> int:
-    """How deep the brackets of a JSON document nest."""
-    marks = (found[0] for found in STRING_OR_BRACKET.finditer(text))
-    return max(accumulate((mark in "[{") - (mark in "]}") for mark in marks), default=0)
 
 
 def _entries(where: str, text: str) -> Iterator[Entry]:
