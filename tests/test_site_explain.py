@@ -3,6 +3,8 @@
 Skipped where Chromium or Sphinx is missing, or Pyodide cannot be fetched.
 """
 
+import re
+
 import pytest
 from click.testing import CliRunner
 from lab_server import CHROMIUM
@@ -81,7 +83,7 @@ def test_a_file_is_read_as_the_command_reads_it(explain_page, tmp_path):
     assert "nan" in explain_page.locator("#explain-picture svg").get_attribute("aria-label")
 
 
-def test_nothing_leaves_the_machine(server, loaded, explain_page):
+def test_nothing_leaves_the_machine(server, loaded, explain_page, tmp_path):
     assert any(one.url.endswith("pyodide.asm.wasm") for one in loaded)  # the worker is watched too
     assert all(one.url.startswith(f"{server.address}/") for one in loaded)
     assert all(one.method == "GET" and "?" not in one.url for one in loaded)
@@ -89,7 +91,7 @@ def test_nothing_leaves_the_machine(server, loaded, explain_page):
     explain_page.asked.clear()
     [answer] = explain_page.evaluate(ASK, [SECRET])
     explain_page.context.set_offline(False)
-    assert "0.00012321" in answer and explain_page.asked == []
+    assert explain_page.asked == [] and f"{answer}\n" == said_by_the_command(SECRET, tmp_path)
     refused = "fetch('https://example.org/').then(() => 'sent', () => 'refused')"
     assert explain_page.evaluate(refused) == "refused"
     assert explain_page.complaints and "Content Security Policy" in explain_page.complaints[0]
@@ -99,7 +101,7 @@ def test_nothing_leaves_the_machine(server, loaded, explain_page):
 def test_a_link_keeps_the_answer_and_nothing_of_the_log(server, explain_page, other_page):
     explain_page.evaluate(ASK, [SECRET])
     link = explain_page.locator("#explain-link").get_attribute("href")
-    assert link == "#found=nan_shown_as_zero"
+    assert re.fullmatch("#found=nan_shown_as_zero[a-z_,]*", link)
     other_page.goto(f"{server.address}/explain.html{link}")
     kept = other_page.locator("#explain-links").inner_text()
     assert CAUSES["nan_shown_as_zero"].says in kept
@@ -118,6 +120,7 @@ def test_python_that_cannot_be_loaded_gets_a_sentence(loaded, server, other_page
 
 
 def test_a_broken_paste_gets_a_sentence(explain_page):
+    explain_page.fill("#explain-paste", "")
     explain_page.locator("#explain button[type=submit]").click()
     assert "nothing to read yet" in explain_page.locator("#explain-status").inner_text()
     broken = ["{'loss': ", '{"log_history": [1, 2', "\x00\x01\x02", "[" * 9999, "<b>nan</b>"]
