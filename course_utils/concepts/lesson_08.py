@@ -1,0 +1,49 @@
+"""Lesson 08 in a picture: whose tokens a step listens to. What it draws, it is given."""
+
+import matplotlib.pyplot as plt
+
+from course_utils import plotting
+from course_utils.figures.colours import tint
+
+LONG = 20  # targets from which on a row counts as long here
+
+
+def who_is_heard(counts: list[int]) -> None:
+    """Each row's share of the gradient, under both means, long rows first.
+
+    Args:
+        counts: targets of each row.
+    """
+    order = sorted(counts, reverse=True)
+    shares = {
+        "token mean": [count / sum(order) for count in order],
+        "mean of means": [1 / len(order) for _ in order],
+    }
+    fig, ax = plt.subplots(figsize=(8, 2.4), layout="constrained")
+    num_long = sum(count >= LONG for count in order)
+    parts = {}
+    for y, (name, row) in enumerate(reversed(shares.items())):
+        _bar(ax, y, row, num_long)
+        parts[name] = (sum(row[:num_long]), sum(row[num_long:]))
+        ends = ((parts[name][0] / 2, "long"), (1 - parts[name][1] / 2, "short"))
+        for (at, kind), share in zip(ends, parts[name], strict=True):
+            ax.text(at, y, f"{kind}\n{share:.0%}", ha="center", va="center", color=plotting.INK)
+    ax.set_yticks(range(len(shares)), list(reversed(shares)))
+    ax.set(xlim=(0, 1), xlabel="share of the step's weight", title="Who is heard?")
+    ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    short = {name: f"{part[1]:.0%}" for name, part in parts.items()}
+    plotting.show(
+        fig,
+        f"{len(order) - num_long} short rows hold {short['token mean']} of the tokens, and have "
+        f"{short['mean of means']} of the say in a mean of means.",
+        alt=f"Two bars, each of {len(order)} rows. In the token mean the {num_long} long rows fill "
+        "nearly all of it; in the mean of means all rows are equally wide.",
+    )
+
+
+def _bar(ax, y: int, row: list[float], num_long: int) -> None:
+    left = 0.0
+    for at, share in enumerate(row):
+        colour = tint("neutral" if at < num_long else "suspicious")
+        ax.barh(y, share, left=left, height=0.7, color=colour, edgecolor="white")
+        left += share

@@ -1,0 +1,95 @@
+"""One step of several Trainers on two real processes, and the learning rate of a schedule.
+
+    torchrun --standalone --nproc-per-node 2 -m course_utils.reproductions.two_ranks FILE WHAT ...
+
+Each WHAT is a Trainer's "module:name" and the rows of a micro-batch, as in "transformers:Trainer,4";
+",local" behind it counts on each rank alone. FILE gets a dict with a gradient and a logged loss for
+each, and "lr", the learning rates of twelve steps. Row batches go to the ranks in turn.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+from transformers import get_linear_schedule_with_warmup
+
+from course_utils.diagnostics import run_in_child
+from course_utils.diagnostics.splits.stepping import Split
+from course_utils.errors import Unsupported
+from course_utils.reproductions.batch_loss import Row, first_step, mixed_rows
+
+NUM_RANKS, NUM_LR_STEPS = 2, 12
+Outcome = dict[str, object]
+
+
+def on_two_ranks(folder: Path, *what: str) -> Outcome:
+    """Launch it and read what came out.
+
+    Raises:
+        Unsupported: two processes could not be started here.
+    """
+    found = Path(folder, "two_ranks.pt")
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    argv = [*launcher, "--nproc-per-node", "2", "-m", __name__, found, *what]
+    autopsy = run_in_child(argv, timeout_s=400)
+    if not found.exists():
+        raise Unsupported(
+            f"the two processes wrote nothing: {autopsy.headline}",
+            why="two ranks are measured with gloo, on this machine",
+            fix="read the lines above; `course doctor` says what is missing",
+        )
+    return torch.load(found)
+
+
+def dealt(rows: Sequence[Row], size: int, num_ranks: int = NUM_RANKS) -> Split:
+    """The rows of each rank as a Trainer deals them: micro-batches in turn."""
+    micro = [list(rows[at : at + size]) for at in range(0, len(rows), size)]
+    return [micro[rank::num_ranks] for rank in range(num_ranks)]
+
+
+def by_length() -> list[Row]:
+    """The mixed rows with the short ones first."""
+    return sorted(mixed_rows(), key=lambda row: len(row["labels"]))
+
+
+def one_step(what: str) -> Outcome:
+    name, size, *local = what.split(",")
+    module, _, cls = name.partition(":")
+    trainer, size = getattr(importlib.import_module(module), cls), int(size)
+    accumulation = len(by_length()) // NUM_RANKS // size
+    settings = {"average_tokens_across_devices": not local, "ddp_find_unused_parameters": False}
+    step = first_step(size, accumulation, trainer, rows=by_length(), **settings)
+    return {"gradient": step.gradient, "loss": step.loss}
+
+
+def learning_rates(*, prepared: bool) -> list[float]:
+    """The rate of each of twelve optimizer steps, for a linear schedule of twelve."""
+    accelerator, model = Accelerator(cpu=True), nn.Linear(1, 1)
+    model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=1.0))
+    schedule = get_linear_schedule_with_warmup(optimizer.optimizer, 0, NUM_LR_STEPS)
+    schedule = accelerator.prepare(schedule) if prepared else schedule
+    rates = []
+    for _ in range(NUM_LR_STEPS):
+        optimizer.step()
+        schedule.step()
+        rates.append(optimizer.param_groups[0]["lr"])
+    return rates
+
+
+def main(file: str, *what: str) -> None:
+    torch.set_num_threads(1)
+    found: Outcome = {one: one_step(one) for one in what}
+    found["lr"] = {prepared: learning_rates(prepared=prepared) for prepared in (True, False)}
+    if torch.distributed.get_rank() == 0:
+        found["processes"] = torch.distributed.get_world_size()
+        torch.save(found, file)
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
