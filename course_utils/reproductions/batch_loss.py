@@ -5,7 +5,7 @@ Twelve rows have a short answer, four count on for some seventy tokens. Nothing 
 
 import random
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import torch
 from torch import Tensor
@@ -96,7 +96,7 @@ def trainer(
     size: int = 1,
     accumulation: int = 1,
     callbacks: tuple[TrainerCallback, ...] = (),
-    data_collator=collate,
+    width: int = 0,
     compute_loss_func=None,
     **settings: object,
 ) -> Trainer:
@@ -121,7 +121,7 @@ def trainer(
         model=zoo.load_policy("tiny", device="cpu") if model is None else model,
         args=TrainingArguments(**training.quiet_config() | known | settings),
         train_dataset=mixed_rows() if rows is None else rows,
-        data_collator=data_collator,
+        data_collator=partial(collate, width=width),
         compute_loss_func=compute_loss_func,
         callbacks=list(callbacks),
     )

@@ -80,13 +80,13 @@ def grpo_trainer(loss_type: str, **settings: object) -> GRPOTrainer:
 
 
 def replies(rows: list[Row]) -> dict[str, Tensor]:
-    """The mixed rows as replies that were sampled; every other one is good."""
+    """The mixed rows as replies that were sampled; about half are good."""
     split = [sum(label == -100 for label in row["labels"]) for row in rows]
     asked = [row["input_ids"][:at] for row, at in zip(rows, split, strict=True)]
     said = [row["input_ids"][at:] for row, at in zip(rows, split, strict=True)]
     prompt, prompt_mask = _padded(asked, left=True)
     completion, completion_mask = _padded(said, left=False)
-    sign = torch.tensor([1.0 if at % 2 else -1.0 for at in range(len(rows))])
+    sign = torch.tensor([1.0 if sum(row["input_ids"]) % 2 else -1.0 for row in rows])
     return {
         "prompt_ids": prompt,
         "prompt_mask": prompt_mask,
