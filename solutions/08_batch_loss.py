@@ -42,8 +42,14 @@ from course_utils.concepts import lesson_08 as concepts
 from course_utils.diagnostics import compare_splits
 from course_utils.failures import expect_symptom
 from course_utils.report import Table
-from course_utils.reproductions import batch_loss, batch_loops, batch_trl
-from course_utils.reproductions import batch_training, length_bias, two_ranks
+from course_utils.reproductions import (
+    batch_loops,
+    batch_loss,
+    batch_training,
+    batch_trl,
+    length_bias,
+    two_ranks,
+)
 from course_utils.reproductions.batch_loss import num_targets, token_losses
 
 ex
@@ -100,15 +106,13 @@ ex.ALIKE.predict(my_guess)
 # ## 4. Break it
 #
 # Today's Trainer with a loss of our own, as people write it: the mean of what it is given. The argument
-# `num_items_in_batch` is accepted, as threads advise, and not used. `token_losses` is a cross-entropy with
+# `num_items_in_batch` is accepted, in `**more`, as threads advise, and not used. `token_losses` is a cross-entropy with
 # a small penalty, one number for each target.
 
 
 # %%
 class Ours(Trainer):
-    def compute_loss(
-        self, model, inputs, return_outputs=False, num_items_in_batch=None
-    ):
+    def compute_loss(self, model, inputs, return_outputs=False, **more):
         labels = inputs.pop("labels")
         out = model(**inputs)
         loss = token_losses(out.logits, labels).mean()
@@ -127,9 +131,7 @@ class Told(Ours):
 SIZES = (16, 4, 1)
 kinds = {"Trainer as it is": Trainer, "Ours": Ours, "Ours, told": Told}
 steps = {
-    name: {
-        n: batch_loss.first_step(n, 16 // n, cls, rows=rows) for n in SIZES
-    }
+    name: {n: batch_loss.first_step(n, 16 // n, cls, rows=rows) for n in SIZES}
     for name, cls in kinds.items()
 }
 
@@ -159,7 +161,7 @@ Table(columns=columns, rows=lines)
 # and its direction is as wrong as before.
 
 # %%
-ours, told, stock = (steps[n] for n in ("Ours", "Ours, told", "Trainer as it is"))
+stock, ours, told = steps.values()
 wrong_way = cosine(told[1].gradient, told[16].gradient)
 ex.ALIKE.recall("c", holds=wrong_way < 0.6)
 expect_symptom("one row at a time is another gradient", holds=wrong_way < 0.6)
@@ -179,7 +181,10 @@ from course_utils import zoo
 
 double = [
     batch_loss.first_step(
-        n, 16 // n, Told, rows=rows,
+        n,
+        16 // n,
+        Told,
+        rows=rows,
         model=zoo.load_policy(MODEL, device="cpu").double(),
     )
     for n in (1, 16)
@@ -231,9 +236,8 @@ def weights(counts, size):
     ### BEGIN SOLUTION
     micro = counts.split(size)
     own = [counts.sum() / (len(micro) * one.sum()) for one in micro]
-    return torch.cat(
-        [w.expand(len(one)) for w, one in zip(own, micro, strict=True)]
-    )
+    sizes = torch.tensor([len(one) for one in micro])
+    return torch.stack(own).repeat_interleave(sizes)
     ### END SOLUTION
 
 
@@ -245,18 +249,17 @@ weigh = ex.WEIGH.answer
 found = {n: weigh(torch.tensor(counts), n) for n in (1, 4, 16)}
 for n, weight in found.items():
     low, high = weight.min().item(), weight.max().item()
-    print(f"{n:2} x {16 // n:2}: a token weighs {low:.2f} to {high:.2f} times its due")
+    print(f"{n:2} x {16 // n:2}: {low:.2f} to {high:.2f} times its due")
 
 # %% [markdown]
 # ## 6. Bound it, then predict its sign
 #
-# Let row i have lᵢ targets and the mean m̄ᵢ: of its losses, or of their gradients. Then
+# Let each row have l targets and the mean m: of its losses, or of their gradients. Then
 #
-# mean of means − token mean = −cov(lᵢ / mean(l), m̄ᵢ)
+# mean of means - token mean = -cov(l / mean(l), m)
 #
-# to the last bit, with one row in a micro-batch; with more, i runs over micro-batches. So lengths alone
-# bound it (their spread times that of m̄), and what goes with them decides. A check on the losses of our
-# rows:
+# to the last bit, with one row in a micro-batch; with more, over micro-batches. So lengths alone bound it
+# (their spread times that of m), and what goes with them decides. A check on the losses of our rows:
 
 # %%
 whole, one_by_one = told[16].loss, told[1].loss
@@ -343,9 +346,8 @@ alike = errors["one kind, spread 1.2"]
 nuance = "it bounds the error; what goes with length decides"
 holds = alike[1] < 0.5 < errors["two kinds"][1]
 verdicts.judge("C5", "partly", nuance, "section 6", holds=holds)
-equal, padded = (
-    errors[n][1] for n in ("one kind, spread 0.0", "two kinds, padded to 128")
-)
+equal = errors["one kind, spread 0.0"][1]
+padded = errors["two kinds, padded to 128"][1]
 nuance = "equal numbers of targets are; padding changes nothing"
 holds = equal < 1e-5 and abs(padded - errors["two kinds"][1]) < 0.01
 verdicts.judge("C8", "partly", nuance, "section 6", holds=holds)
@@ -428,38 +430,38 @@ ex.LOOPS.check(loops_are)
 # %% [markdown]
 # ## 8. Mend it
 #
-# **Exercise 08.5, 10 minutes, a class, 5 points.** Write `Mended`, a Trainer with our loss, the mean of
-# `token_losses` over all targets. Its gradient is the same for every cut and every number of ranks, to
-# 5e-6. The Trainer hands in `num_items_in_batch`, the targets of the whole step on **all** ranks; the
-# ranks' gradients are averaged afterwards. In evaluation it is None, and a batch has its own mean.
+# **Exercise 08.5, 10 minutes, a few lines, 5 points.** Write `compute_loss` for a Trainer with our loss, the
+# mean of `token_losses` over all targets. Its gradient is the same for every cut and every number of
+# ranks. The Trainer hands in `num_items_in_batch`, the targets of the whole step on **all** ranks (in
+# evaluation, of the batches evaluated together); the ranks' results are averaged afterwards. Where it is
+# None, the batch has its own mean. With `return_outputs=True` return (loss, outputs).
 
 
 # %%
-### BEGIN SOLUTION
+def compute_loss(self, model, inputs, return_outputs=False, **more):
+    """The mean of token_losses over all targets, whoever holds them."""
+    ### BEGIN SOLUTION
+    labels, count = inputs.pop("labels"), more.get("num_items_in_batch")
+    out = model(**inputs)
+    losses = token_losses(out.logits, labels)
+    share = 1 / len(losses)
+    if count is not None:
+        share = self.accelerator.num_processes / count
+    loss = losses.sum() * share
+    return (loss, out) if return_outputs else loss
+    ### END SOLUTION
+
+
+# %%
+ex.MEND.check(compute_loss)
+
+
+# %%
 class Mended(Trainer):
-    loss_is_scaled_for_ga = True
-
-    def compute_loss(
-        self, model, inputs, return_outputs=False, num_items_in_batch=None
-    ):
-        labels = inputs.pop("labels")
-        out = model(**inputs)
-        losses = token_losses(out.logits, labels)
-        if num_items_in_batch is None:
-            loss = losses.mean()
-        else:
-            num_ranks = self.accelerator.num_processes
-            loss = losses.sum() / num_items_in_batch * num_ranks
-        return (loss, out) if return_outputs else loss
+    compute_loss = ex.MEND.answer
 
 
-### END SOLUTION
-
-# %%
-ex.MEND.check(Mended)
-
-# %%
-mended = batch_loss.trainer(ex.MEND.answer, rows)
+mended = batch_loss.trainer(Mended, rows)
 print(compare_splits(mended, rows, num_ranks=(1, 2, 4)))
 
 # %% [markdown]
@@ -490,13 +492,14 @@ with tempfile.TemporaryDirectory() as folder:
 print("processes:", real["processes"])
 
 # %%
-one_process = {
-    name: stock[16] if name.startswith("stock") else told[16] for name in runs
-}
+one_process = {n: (stock if "stock" in n else told)[16] for n in runs}
 lines = [
-    (name, cosine(real[run]["gradient"], one_process[name].gradient),
-     ratio(real[run]["gradient"], one_process[name].gradient),
-     real[run]["loss"])
+    (
+        name,
+        cosine(real[run]["gradient"], one_process[name].gradient),
+        ratio(real[run]["gradient"], one_process[name].gradient),
+        real[run]["loss"],
+    )
     for name, run in runs.items()
 ]
 lines = [(n, f"{c:.3f}", f"{r:.3g}", f"{loss:.2f}") for n, c, r, loss in lines]
@@ -504,10 +507,10 @@ columns = ("two ranks, 1 x 8", "cosine", "norm", "logged")
 Table(columns=columns, rows=lines, notes=("Beside one process, 16 x 1.",))
 
 # %%
-alone = real[runs["stock, each rank counts alone"]]["gradient"]
+apart = real[runs["stock, each rank counts alone"]]["gradient"]
 forgot = real[runs["sum / count of all"]]["gradient"]
 nuance = "with unequal counts it is a mean of means over ranks"
-holds = cosine(alone, stock[16].gradient) < 0.9
+holds = cosine(apart, stock[16].gradient) < 0.9
 verdicts.judge("C11", "false", nuance, "section 9", holds=holds)
 nuance = "the factor is put in by the stock compute_loss alone"
 holds = abs(ratio(forgot, told[16].gradient) - 0.5) < 1e-3
@@ -565,21 +568,18 @@ Table(columns=("optimizer", "gradient", "cosine", "size"), rows=lines)
 # %%
 same = abs(cosines["AdamW", "Ours"][1] - cosines["AdamW", "told"][1]) < 0.01
 nuance = "true of a factor; not of weights, SGD, thresholds, a second loss"
-holds = same and cosines["SGD", "Ours"][1] > 10 and cosines["AdamW", "Ours"][0] < 0.9
+kept = cosines["AdamW", "Ours"][0] < 0.9
+holds = same and kept and cosines["SGD", "Ours"][1] > 10
 verdicts.judge("C10", "partly", nuance, "section 10", holds=holds)
 NUM_STEPS = 10 if FAST else 20
-learnt = {
-    name: batch_training.learn(name, SEED, NUM_STEPS)
-    for name in batch_training.WEIGHTINGS
-}
+learn, both = batch_training.learn, batch_training.WEIGHTINGS
+learnt = {name: learn(name, SEED, NUM_STEPS) for name in both}
 
 # %%
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 curves = {name: run.long for name, run in learnt.items()}
 meanings = {"token mean": "alive", "mean of means": "suspicious"}
-plotting.draw_curves(
-    ax, learnt["token mean"].steps, curves, meanings=meanings
-)
+plotting.draw_curves(ax, learnt["token mean"].steps, curves, meanings=meanings)
 ax.set(xlabel="step", ylabel="held-out loss, nats a token")
 ax.set_title("Long rows are learnt more slowly")
 last = {name: run.long[-1] for name, run in learnt.items()}
@@ -634,21 +634,26 @@ drifts = dict(zip("123456", "abbacc", strict=True))
 ex.DRIFT.check(drifts)
 
 # %%
-cases = {f"{kind}, half right": (kind, 0.5, False) for kind in length_bias.LOSS_TYPES}
+KINDS = length_bias.LOSS_TYPES
+cases = {f"{kind}, half right": (kind, 0.5, False) for kind in KINDS}
 cases |= {
     "grpo, 1 in 5 right": ("grpo", 0.2, False),
     "grpo, 9 in 10 right": ("grpo", 0.9, False),
     "grpo, random reward": ("grpo", 0.5, True),
 }
+
+
+def spread(x):
+    return f"{x.mean():.0f} ({x.min():.0f} to {x.max():.0f})"
+
+
 drifted = {
     name: length_bias.drift(kind, share, neutral=neutral, num_seeds=5)
     for name, (kind, share, neutral) in cases.items()
 }
-lines = [
-    (name, *(f"{x.mean():.0f} ({x.min():.0f} to {x.max():.0f})"
-             for x in (d.right, d.wrong, d.all)))
-    for name, d in drifted.items()
-]
+lines = []
+for name, one in drifted.items():
+    lines.append((name, *map(spread, (one.right, one.wrong, one.all))))
 columns = ("five seeds, tail after 300 steps", "right", "wrong", "all")
 Table(columns=columns, rows=lines)
 
@@ -657,14 +662,14 @@ Table(columns=columns, rows=lines)
 # does: one sign in every seed, or both.
 
 # %%
-gaps = {kind: drifted[f"{kind}, half right"].gap for kind in length_bias.LOSS_TYPES}
+gaps = {kind: drifted[f"{kind}, half right"].gap for kind in KINDS}
 fig, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
 meanings = {"grpo": "suspicious", "bnpo": "suspicious"}
 bars = {kind: float(gap.mean()) for kind, gap in gaps.items()}
 plotting.draw_bars(ax, bars, meanings=meanings)
 ax.set(xlabel="right minus wrong, tokens", title="1/len pulls the two apart")
 worst = max(gaps["grpo"].tolist())
-plotting.show(fig, f"grpo: in every one of five seeds below {worst:.0f} tokens.")
+plotting.show(fig, f"grpo: {worst:.0f} tokens or less in each of five seeds.")
 
 # %%
 both = drifted["grpo, 1 in 5 right"].all, drifted["grpo, 9 in 10 right"].all
@@ -681,14 +686,15 @@ verdicts.judge("C14", "false", nuance, "section 11", holds=holds)
 # nearly a constant. Twenty seeds, 64 replies a step and 1024:
 
 # %%
-groups = {
-    n: length_bias.drift("dapo", 0.5, num_seeds=20, num_groups=n).gap
-    for n in (8, 128)
-}
+drift, groups = length_bias.drift, {}
+for n in (8, 128):
+    groups[n] = drift("dapo", num_groups=n, num_seeds=20).gap
 for n, gap in groups.items():
-    print(f"{8 * n:4} replies: gap {gap.mean():.1f}, +- {gap.std() / 20**0.5:.1f}")
+    error = gap.std() / 20**0.5
+    print(f"{8 * n:4} replies: gap {gap.mean():.1f}, +- {error:.1f}")
 nuance = "nearly: its count goes with the lengths; less so in large batches"
-holds = bool(groups[8].mean() < -5 and groups[128].mean() > groups[8].mean() / 2)
+few, many = (gap.mean().item() for gap in groups.values())
+holds = few < -5 and many > few / 2
 verdicts.judge("C15", "partly", nuance, "section 11", holds=holds)
 
 # %% [markdown]

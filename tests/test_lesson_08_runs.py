@@ -13,9 +13,16 @@ from course_utils.diagnostics import compare_splits
 from course_utils.diagnostics.splits.stepping import TrainerStep, left_as_it_was
 from course_utils.exercises.lesson_08 import mend_answers
 from course_utils.report import Table
-from course_utils.reproductions import batch_loss, batch_trainers, batch_training, batch_trl
-from course_utils.reproductions import length_bias, two_ranks
+from course_utils.reproductions import (
+    batch_loss,
+    batch_trainers,
+    batch_training,
+    batch_trl,
+    length_bias,
+    two_ranks,
+)
 from course_utils.reproductions.batch_loss import distance
+from course_utils.reproductions.batch_trainers import with_loss
 from course_utils.reproductions.batch_training import WEIGHTINGS, learn
 
 SEEDS = range(5)
@@ -28,10 +35,9 @@ LAUNCHED = {
     f"{BY_HAND}:MeanToldSo,1": (batch_trainers.MeanToldSo, False),
     f"{BY_HAND}:Mean,2": (batch_trainers.Mean, False),
     f"{BY_HAND}:RanksForgotten,1": (batch_trainers.RanksForgotten, False),
-    f"{MENDS}:Mended,1": (mend_answers.Mended, True),
-    f"{MENDS}:ScaledBack,2": (mend_answers.ScaledBack, True),
-    f"{MENDS}:FromTheEnvironment,4": (mend_answers.FromTheEnvironment, True),
-    f"{MENDS}:WorldSize,1": (mend_answers.WorldSize, True),
+    f"{MENDS}:mended,1": (with_loss(mend_answers.mended), True),
+    f"{MENDS}:from_the_environment,4": (with_loss(mend_answers.from_the_environment), True),
+    f"{MENDS}:of_world_size,2": (with_loss(mend_answers.of_world_size), True),
 }
 gloo = pytest.mark.skipif(sys.platform != "linux", reason="gloo")
 
@@ -97,7 +103,7 @@ MEASURED = {
     "a mean": (lambda: of(batch_trainers.Mean), False),
     "a mean, told so": (lambda: of(batch_trainers.MeanToldSo), False),
     "sum / count of all ranks": (lambda: of(batch_trainers.RanksForgotten), False),
-    "mended": (lambda: of(mend_answers.Mended), True),
+    "mended": (lambda: of(with_loss(mend_answers.mended)), True),
     "SFT": (of_sft, True),
     "DPO, sigmoid": (lambda: of_dpo("sigmoid"), True),
     "DPO, sigmoid + sft": (lambda: of_dpo("sigmoid", "sft"), False),

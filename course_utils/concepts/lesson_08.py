@@ -19,7 +19,7 @@ def who_is_heard(counts: list[int]) -> None:
         "token mean": [count / sum(order) for count in order],
         "mean of means": [1 / len(order) for _ in order],
     }
-    fig, ax = plt.subplots(figsize=(8, 2.4), layout="constrained")
+    fig, ax = plt.subplots(figsize=(8, 2.8), layout="constrained")
     num_long = sum(count >= LONG for count in order)
     parts = {}
     for y, (name, row) in enumerate(reversed(shares.items())):
@@ -27,9 +27,13 @@ def who_is_heard(counts: list[int]) -> None:
         parts[name] = (sum(row[:num_long]), sum(row[num_long:]))
         ends = ((parts[name][0] / 2, "long"), (1 - parts[name][1] / 2, "short"))
         for (at, kind), share in zip(ends, parts[name], strict=True):
-            ax.text(at, y, f"{kind}\n{share:.0%}", ha="center", va="center", color=plotting.INK)
+            ax.text(
+                at, y + 0.3, f"{kind} {share:.0%}", ha="center", va="bottom", color=plotting.INK
+            )
     ax.set_yticks(range(len(shares)), list(reversed(shares)))
-    ax.set(xlim=(0, 1), xlabel="share of the step's weight", title="Who is heard?")
+    ax.set(
+        xlim=(0, 1), ylim=(-0.4, 1.75), xlabel="share of the step's weight", title="Who is heard?"
+    )
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     short = {name: f"{part[1]:.0%}" for name, part in parts.items()}
     plotting.show(
@@ -45,5 +49,5 @@ def _bar(ax, y: int, row: list[float], num_long: int) -> None:
     left = 0.0
     for at, share in enumerate(row):
         colour = tint("neutral" if at < num_long else "suspicious")
-        ax.barh(y, share, left=left, height=0.7, color=colour, edgecolor="white")
+        ax.barh(y, share, left=left, height=0.5, color=colour, edgecolor="white")
         left += share

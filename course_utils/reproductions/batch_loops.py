@@ -56,5 +56,3 @@ def token_mean(model: nn.Module, rows: list[Row]) -> Tensor:
     """What a step is compared with: the mean over all targets, with its graph."""
     total, count = sum_of_losses(model, collate(rows))
     return total / count
-
-

@@ -82,9 +82,7 @@ def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
     """
     labels = labels[:, 1:].flatten()
     logits = logits[:, :-1].flatten(0, 1)[labels != -100]
-    losses = torch.nn.functional.cross_entropy(
-        logits, labels[labels != -100], reduction="none"
-    )
+    losses = torch.nn.functional.cross_entropy(logits, labels[labels != -100], reduction="none")
     return losses + 1e-4 * logits.logsumexp(-1).square()
 
 

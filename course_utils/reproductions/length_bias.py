@@ -74,7 +74,7 @@ def drift(
         is_wrong = (torch.rand(shape, generator=draw) >= share_right).long()
         stop = logits_S2.sigmoid().gather(1, is_wrong)
         tail, stopped = _tails(stop.detach(), draw)
-        reward = (torch.rand(shape, generator=draw) < share_right if neutral else 1 - is_wrong)
+        reward = torch.rand(shape, generator=draw) < share_right if neutral else 1 - is_wrong
         advantage = _advantages(reward.double())
         # the tail goes on tail - 1 times, and then stops, or reaches the cap
         logp = (tail - 1) * (-stop).log1p() + torch.where(stopped, stop.log(), (-stop).log1p())

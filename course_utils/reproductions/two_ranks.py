@@ -2,9 +2,10 @@
 
     torchrun --standalone --nproc-per-node 2 -m course_utils.reproductions.two_ranks FILE WHAT ...
 
-Each WHAT is a Trainer's "module:name" and the rows of a micro-batch, as in "transformers:Trainer,4";
-",local" behind it counts on each rank alone. FILE gets a dict with a gradient and a logged loss for
-each, and "lr", the learning rates of twelve steps. Row batches go to the ranks in turn.
+Each WHAT is the "module:name" of a Trainer, or of a compute_loss, and the rows of a micro-batch:
+"transformers:Trainer,4"; ",local" behind it counts on each rank alone. FILE gets a dict with a
+gradient and a logged loss for each, and "lr", the learning rates of twelve steps. Micro-batches go
+to the ranks in turn.
 """
 
 import importlib
@@ -21,6 +22,7 @@ from course_utils.diagnostics import run_in_child
 from course_utils.diagnostics.splits.stepping import Split
 from course_utils.errors import Unsupported
 from course_utils.reproductions.batch_loss import Row, first_step, mixed_rows
+from course_utils.reproductions.batch_trainers import with_loss
 
 NUM_RANKS, NUM_LR_STEPS = 2, 12
 Outcome = dict[str, object]
@@ -60,6 +62,7 @@ def one_step(what: str) -> Outcome:
     name, size, *local = what.split(",")
     module, _, cls = name.partition(":")
     trainer, size = getattr(importlib.import_module(module), cls), int(size)
+    trainer = trainer if isinstance(trainer, type) else with_loss(trainer)
     accumulation = len(by_length()) // NUM_RANKS // size
     settings = {"average_tokens_across_devices": not local, "ddp_find_unused_parameters": False}
     step = first_step(size, accumulation, trainer, rows=by_length(), **settings)

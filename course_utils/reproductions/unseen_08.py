@@ -102,14 +102,21 @@ class Ticket:
         return f"{self.report}\nPlaces: {', '.join(self.parts)}.\nCauses:\n{causes}"
 
 
-def draw_row(draw: torch.Generator) -> Row:
-    """Every third row is long and follows another rule; some rows have no label at all."""
+def draw_rows(draw: torch.Generator) -> list[Row]:
+    """The first step is labelled everywhere, later rows in part, and one step nowhere."""
+    shares = [1.0, *[0.5] * (NUM_STEPS - 1)]
+    shares[NUM_STEPS // 2] = 0.0
+    return [draw_row(draw, share) for share in shares for _ in range(BATCH_SIZE)]
+
+
+def draw_row(draw: torch.Generator, labelled: float) -> Row:
+    """Every third row is long and follows another rule; `labelled` of its places have a label."""
     is_long = int(torch.randint(3, (), generator=draw)) == 0
     places = int(torch.randint(20, 40, (), generator=draw)) if is_long else 2
     x = torch.randn(places, 4, generator=draw)
     rule = torch.tensor([1.0, -1.0, 0.5, 0.0]) * (-1 if is_long else 1)
     label = x @ rule + 0.1 * torch.randn(places, generator=draw)
-    kept = torch.rand(places, generator=draw) < (0.5 if is_long else 0.7)
+    kept = torch.rand(places, generator=draw) < labelled
     label = label.masked_fill(~kept, float("nan"))
     return Row(x, label, x[:, 0] * (2 if is_long else -1))
 
@@ -119,7 +126,7 @@ class Run:
 
     def __init__(self, parts: Parts, seed: int) -> None:
         self._parts, draw = parts, torch.Generator().manual_seed(seed)
-        self.rows = [draw_row(draw) for _ in range(NUM_STEPS * BATCH_SIZE)]
+        self.rows = draw_rows(draw)
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             self.model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
@@ -143,7 +150,7 @@ class Run:
             sums, num = self.sums(rows), len(micro_batches)
             loss = self._parts["divide"](sums, dict(counts), dict(whole), num)
             loss.backward()
-            losses.append(float(loss))
+            losses.append(loss.item())
         return float(self._parts["log"](losses))
 
     def gradient(self, micro_batches: list[list[Row]]) -> Tensor:
@@ -171,8 +178,9 @@ class Run:
 def boxes_by_the_image() -> Ticket:
     """Every micro-batch divides by its own boxes."""
     report = (
-        "A detector: some places of an image hold a box to find (label), all have a score to match\n"
-        "(teacher). With 8 images at once and with one at a time it becomes two different models."
+        "A detector: some places of an image hold a box to find (label), all have a score\n"
+        "to match (teacher). With 8 images at once and with one at a time it becomes two\n"
+        "different models."
     )
     return Ticket(report, HEALTHY | {"divide": divide_by_its_own})
 
@@ -180,8 +188,8 @@ def boxes_by_the_image() -> Ticket:
 def two_denominators() -> Ticket:
     """The teacher's term is a mean of means, the labels' is not."""
     report = (
-        "Distillation: some tokens have a label, all have a teacher. The best mixing weight of the\n"
-        "two terms changes with the batch size, and nobody knows why."
+        "Distillation: some tokens have a label, all have a teacher. The best mixing weight\n"
+        "of the two terms changes with the batch size, and nobody knows why."
     )
     return Ticket(report, HEALTHY | {"divide": divide_in_two_ways})
 

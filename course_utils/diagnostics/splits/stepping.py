@@ -84,7 +84,7 @@ class FunctionStep:
         said = self._step([list(rows) for rows in split[0]])
         logged = None
         with suppress(TypeError, ValueError, RuntimeError):
-            logged = float(said)
+            logged = float(said.detach() if isinstance(said, Tensor) else said)
         return Step(gradient_of(self.model), logged)
 
 
@@ -105,7 +105,7 @@ def left_as_it_was(step) -> Iterator[None]:
     grads = [(w, w.grad) for w in model.parameters()]
     modes = [(m, m.training) for m in model.modules()]
     kept = ("_metrics", "current_gradient_accumulation_steps", "_total_train_tokens")
-    before = {k: copy.deepcopy(getattr(trainer, k)) for k in kept if hasattr(trainer, k)}
+    before = {k: copy.deepcopy(vars(trainer)[k]) for k in kept if trainer and k in vars(trainer)}
     for weight, _ in grads:
         weight.grad = None
     try:
@@ -116,8 +116,11 @@ def left_as_it_was(step) -> Iterator[None]:
             weight.grad = grad
         for module, was_training in modes:
             module.training = was_training
-        for name, value in before.items():
-            setattr(trainer, name, value)
+        for name in kept:
+            if name in before:
+                setattr(trainer, name, before[name])
+            elif name in vars(trainer or object):
+                delattr(trainer, name)
 
 
 @contextmanager

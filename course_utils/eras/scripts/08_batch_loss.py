@@ -1,4 +1,4 @@
-"""One step of Trainer on the same sixteen rows, at once and one by one, with transformers 4.45.2."""
+"""One step of Trainer on sixteen rows, at once and one by one, with transformers 4.45.2."""
 
 import json
 import random
@@ -6,8 +6,14 @@ import sys
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainerCallback
-from transformers import TrainingArguments, set_seed
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    set_seed,
+)
 
 MODEL, OUTPUT = sys.argv[1:3]
 TOKENIZER = AutoTokenizer.from_pretrained(MODEL)

@@ -1,10 +1,10 @@
 """Exercise 08.5: a Trainer with a loss of its own, whose gradient is the same for every split."""
 
+from collections.abc import Callable
 from functools import cached_property
 
 import torch
 from torch import Tensor
-from transformers import Trainer
 
 from course_utils.diagnostics.splits.judging import cosine, distance
 from course_utils.diagnostics.splits.ranks import believing_in
@@ -20,9 +20,9 @@ CLOSE = 5e-6  # float32 leaves 1e-6 between two orders of summation
 class _Tried:
     """The reader's Trainer on six rows, with its gradient for any split."""
 
-    def __init__(self, cls: type[Trainer]) -> None:
+    def __init__(self, compute_loss: Callable) -> None:
         self.rows = batch_loss.mixed_rows(3, long=2, short=4)
-        self.trainer = batch_loss.trainer(cls, self.rows)
+        self.trainer = batch_loss.trainer(batch_trainers.with_loss(compute_loss), self.rows)
         self._step = TrainerStep(self.trainer)
 
     @cached_property
@@ -51,18 +51,33 @@ class _Tried:
             f"token mean, and {ratio:.3g} times its norm"
         )
 
-    def evaluated(self, rows: list, num_ranks: int) -> tuple[float, float]:
-        """The loss of one evaluation batch, and what it should be."""
-        batch = batch_loss.collate(rows)
-        with believing_in(num_ranks), left_as_it_was(self._step):
-            loss, _, _ = self.trainer.prediction_step(self.trainer.model, dict(batch), True)
-            return float(loss), float(self._token_mean(rows).detach())
+    def evaluated(self, num_ranks: int, *, counted: bool) -> tuple[object, float]:
+        """The mean over the ranks of an evaluation's losses, and what it should be."""
+        share = len(self.rows) // num_ranks
+        rows = [self.rows[at * share : (at + 1) * share] for at in range(num_ranks)]
+        count = sum(map(batch_loss.num_targets, self.rows)) if counted else None
+        with believing_in(num_ranks), left_as_it_was(self._step), torch.no_grad():
+            self.trainer.model.eval()
+            said = [self._evaluated(own, count) for own in rows]
+            own = [float(self._token_mean(one)) for one in ([self.rows] if counted else rows)]
+        if not all(isinstance(one, tuple) and len(one) == 2 for one in said):
+            return said[0], 0.0
+        return sum(float(loss) for loss, _ in said) / num_ranks, sum(own) / len(own)
+
+    def _evaluated(self, rows: list, count: int | None) -> object:
+        batch, model = batch_loss.collate(rows), self.trainer.model
+        given = {"return_outputs": True, "num_items_in_batch": count}
+        return self.trainer.compute_loss(model, batch, **given)
 
 
-def is_a_trainer(mended: type) -> str | None:
-    if not issubclass(mended, Trainer):
-        return f"{mended.__name__} is no Trainer; class {mended.__name__}(Trainer) is asked"
-    return None
+def gives_a_loss(compute_loss) -> str | None:
+    tried = _Tried(compute_loss)
+    batch = batch_loss.collate(tried.rows[:2])
+    got = tried.trainer.compute_loss(tried.trainer.model.train(), batch, num_items_in_batch=9)
+    if isinstance(got, Tensor) and got.numel() == 1:
+        return None
+    said = f"a tensor of shape {tuple(got.shape)}" if isinstance(got, Tensor) else repr(got)[:60]
+    return f"it gives {said}, where a tensor of one number is asked"
 
 
 def is_the_token_mean(tried: _Tried) -> str | None:
@@ -87,9 +102,12 @@ def same_for_every_number_of_ranks(tried: _Tried) -> str | None:
 
 
 def evaluates(tried: _Tried) -> str | None:
-    for rows, ranks in ((tried.rows[:3], 1), (tried.rows[3:], 2)):
-        got, want = tried.evaluated(rows, ranks)
-        given = f"an evaluation batch on {ranks} rank{'s' if ranks > 1 else ''}"
+    for ranks, counted in ((1, True), (2, True), (1, False), (2, False)):
+        got, want = tried.evaluated(ranks, counted=counted)
+        if isinstance(got, Tensor):
+            return "with return_outputs=True it gives a tensor; (loss, outputs) are asked"
+        given = f"evaluation on {ranks} rank{'s' if ranks > 1 else ''}"
+        given += "" if counted else " without a count"
         if seen := number_differs(got, want, rtol=1e-4, given=given):
             return seen
     return None
@@ -100,18 +118,18 @@ MEND = Exercise(
     name="MEND",
     title="A Trainer that does not care how the batch is cut",
     minutes=10,
-    difficulty="a class",
+    difficulty="a few lines",
     points=5,
-    reads="Mended",
-    expects=(type,),
+    reads="compute_loss",
+    expects=(Callable,),
     hints=(
         "What does the Trainer hand to compute_loss besides model and inputs, and what is it?",
         "Divide the sum of the token losses by num_items_in_batch. On several ranks that is the "
         "count of all ranks, and the gradients are averaged afterwards: what undoes the mean?",
-        "In training: sum / num_items_in_batch * self.accelerator.num_processes. In evaluation "
-        "num_items_in_batch is None, the model is not in training mode, and a mean is right.",
+        "With a count: the sum over it, times self.accelerator.num_processes, in evaluation too. "
+        "Without one, nobody has counted for the others: what is left is the batch's own.",
     ),
-    form=is_a_trainer,
+    form=gives_a_loss,
     criteria=(
         Criterion(
             "All rows at once give the mean of token_losses over all targets.",
@@ -123,7 +141,7 @@ MEND = Exercise(
             "Every cut into micro-batches gives the same gradient.",
             same_for_every_split,
             why="batch size is a question of memory, and must not be one of learning",
-            next="print(compare_splits(batch_loss.trainer(Mended))) names what is left",
+            next="put it into a Trainer and print(compare_splits(trainer)): it names what is left",
         ),
         Criterion(
             "So does every number of ranks.",
@@ -132,35 +150,39 @@ MEND = Exercise(
             next="ask self.accelerator for the number of processes, in the step itself",
         ),
         Criterion(
-            "An evaluation batch has its own mean.",
+            "Evaluation gives the token mean, and without a count the batch's own.",
             evaluates,
-            why="there is no optimizer step in evaluation, so nobody counts for it",
-            next="what is num_items_in_batch there, and is anything averaged over ranks?",
+            why="the same function is called there, and its losses are averaged over ranks, too",
+            next="which of your factors may stay where num_items_in_batch is None?",
         ),
     ),
     right=(
-        answers.Mended,
-        answers.ScaledBack,
-        answers.FromTheEnvironment,
-        answers.WorldSize,
+        answers.mended,
+        answers.from_the_environment,
+        answers.of_world_size,
+        answers.mean_by_its_share,
     ),
     wrong=(
-        Wrong(answers.NoTrainer, caught_by=is_a_trainer),
-        Wrong(answers.TheStockLoss, caught_by=is_the_token_mean),
-        Wrong(answers.UnshiftedCount, caught_by=is_the_token_mean),
-        Wrong(answers.NotDivided, caught_by=is_the_token_mean),
-        Wrong(answers.PaddingCounted, caught_by=is_the_token_mean),
-        Wrong(answers.Detached, caught_by=is_the_token_mean),
-        Wrong(batch_trainers.Mean, caught_by=same_for_every_split),
-        Wrong(batch_trainers.MeanToldSo, caught_by=same_for_every_split),
-        Wrong(answers.MeanOverG, caught_by=same_for_every_split),
-        Wrong(answers.DividedAgain, caught_by=same_for_every_split),
-        Wrong(batch_trainers.RanksForgotten, caught_by=same_for_every_number_of_ranks),
-        Wrong(answers.TwoRanksAlways, caught_by=is_the_token_mean),
-        Wrong(answers.RanksWhenBuilt, caught_by=same_for_every_number_of_ranks),
-        Wrong(answers.SumInEvaluation, caught_by=evaluates),
-        Wrong(answers.RanksInEvaluation, caught_by=evaluates),
+        Wrong(answers.token_by_token, caught_by=gives_a_loss),
+        Wrong(answers.a_float, caught_by=gives_a_loss),
+        Wrong(answers.plain_cross_entropy, caught_by=is_the_token_mean),
+        Wrong(answers.unshifted_count, caught_by=is_the_token_mean),
+        Wrong(answers.not_divided, caught_by=is_the_token_mean),
+        Wrong(answers.padding_counted, caught_by=is_the_token_mean),
+        Wrong(answers.detached, caught_by=is_the_token_mean),
+        Wrong(answers.two_ranks_always, caught_by=is_the_token_mean),
+        Wrong(answers.a_mean, caught_by=same_for_every_split),
+        Wrong(answers.mean_over_g, caught_by=same_for_every_split),
+        Wrong(answers.divided_again, caught_by=same_for_every_split),
+        Wrong(answers.own_count_over_g, caught_by=same_for_every_split),
+        Wrong(answers.ranks_forgotten, caught_by=same_for_every_number_of_ranks),
+        Wrong(answers.at_most_two_ranks, caught_by=same_for_every_number_of_ranks),
+        Wrong(answers.sum_without_a_count, caught_by=evaluates),
+        Wrong(answers.ranks_without_a_count, caught_by=evaluates),
+        Wrong(answers.ranks_in_training_only, caught_by=evaluates),
+        Wrong(answers.never_the_outputs, caught_by=evaluates),
     ),
+    may_change=(0, 1, 2),
     run=_Tried,
     time_limit_s=120.0,
 )

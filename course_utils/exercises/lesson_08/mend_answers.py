@@ -1,121 +1,152 @@
-"""Answers to exercise 08.5, right and wrong: each is a whole Trainer."""
+"""Answers to exercise 08.5, right and wrong: each is the compute_loss of a Trainer."""
 
 import os
 
-from torch import Tensor
-from transformers import Trainer
+from torch.nn.functional import cross_entropy
 
 from course_utils.reproductions.batch_loss import token_losses
-from course_utils.reproductions.batch_trainers import OwnLoss
 
 
-class Mended(Trainer):
-    loss_is_scaled_for_ga = True
-
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        labels = inputs["labels"]
-        out = model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
-        losses = token_losses(out.logits, labels)
-        if num_items_in_batch is None:
-            loss = losses.mean()
-        else:
-            loss = losses.sum() / num_items_in_batch * self.accelerator.num_processes
-        return (loss, out) if return_outputs else loss
+def _losses(model, inputs):
+    out = model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
+    return token_losses(out.logits, inputs["labels"]), out
 
 
-class ScaledBack(OwnLoss):
-    """The Trainer divides by G, so G is multiplied in."""
-
-    loss_is_scaled_for_ga = False
-
-    def loss(self, losses, count, model, labels) -> Tensor:
-        if not model.training:
-            return losses.mean()
-        num_micro = self.current_gradient_accumulation_steps
-        return losses.sum() * num_micro * self.args.world_size / count
+def _given(loss, out, return_outputs):
+    return (loss, out) if return_outputs else loss
 
 
-class FromTheEnvironment(OwnLoss):
-    def loss(self, losses, count, model, labels) -> Tensor:
-        if count is None:
-            return losses.sum() / losses.numel()
-        return losses.sum() / (count / int(os.environ.get("WORLD_SIZE", "1")))
+def mended(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    labels = inputs.pop("labels")
+    out = model(**inputs)
+    losses = token_losses(out.logits, labels)
+    if num_items_in_batch is None:
+        loss = losses.mean()
+    else:
+        loss = losses.sum() / num_items_in_batch * self.accelerator.num_processes
+    return (loss, out) if return_outputs else loss
 
 
-class WorldSize(OwnLoss):
-    loss_is_scaled_for_ga = True
-
-    def loss(self, losses, count, model, labels) -> Tensor:
-        count = len(losses) if count is None else count
-        return losses.sum() / count * (self.args.world_size if model.training else 1)
-
-
-class NoTrainer:
-    pass
-
-
-class TheStockLoss(Trainer):
-    """Invariant, and another loss."""
-
-
-class UnshiftedCount(OwnLoss):
-    def loss(self, losses, count, model, labels) -> Tensor:
-        count = (labels != -100).sum() if count is None else count + len(labels)
-        return losses.sum() / count * (self.accelerator.num_processes if model.training else 1)
-
-
-class NotDivided(OwnLoss):
-    def loss(self, losses, count, model, labels) -> Tensor:
-        return losses.sum()
-
-
-class PaddingCounted(OwnLoss):
-    def loss(self, losses, count, model, labels) -> Tensor:
-        return losses.sum() / labels.numel()
-
-
-class Detached(Mended):
-    def compute_loss(self, *args, **kwargs):
-        loss = super().compute_loss(*args, **kwargs)
-        return loss if isinstance(loss, tuple) else loss.detach().requires_grad_()
-
-
-class MeanOverG(OwnLoss):
-    def loss(self, losses, count, model, labels) -> Tensor:
-        num_micro = self.current_gradient_accumulation_steps if model.training else 1
-        return losses.mean() / num_micro
-
-
-class DividedAgain(OwnLoss):
-    loss_is_scaled_for_ga = False
-
-    def loss(self, losses, count, model, labels) -> Tensor:
-        if count is None:
-            return losses.mean()
-        return losses.sum() / count * self.accelerator.num_processes
-
-
-class TwoRanksAlways(OwnLoss):
-    def loss(self, losses, count, model, labels) -> Tensor:
-        return losses.mean() if count is None else 2 * losses.sum() / count
-
-
-class RanksWhenBuilt(OwnLoss):
-    """Asked for once, before the run knows its ranks."""
-
+def from_the_environment(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
     num_ranks = int(os.environ.get("WORLD_SIZE", "1"))
-
-    def loss(self, losses, count, model, labels) -> Tensor:
-        return losses.mean() if count is None else losses.sum() / count * self.num_ranks
-
-
-class SumInEvaluation(OwnLoss):
-    def loss(self, losses, count, model, labels) -> Tensor:
-        count = 1 if count is None else count
-        return losses.sum() / count * (self.accelerator.num_processes if model.training else 1)
+    count = num_ranks * len(losses) if num_items_in_batch is None else num_items_in_batch
+    return _given(losses.sum() / (count / num_ranks), out, return_outputs)
 
 
-class RanksInEvaluation(OwnLoss):
-    def loss(self, losses, count, model, labels) -> Tensor:
-        count = len(losses) if count is None else count
-        return losses.sum() / count * self.accelerator.num_processes
+def of_world_size(self, model, inputs, return_outputs=False, **more):
+    losses, out = _losses(model, inputs)
+    count = more.get("num_items_in_batch")
+    share = 1 / len(losses) if count is None else self.args.world_size / count
+    return _given((losses * share).sum(), out, return_outputs)
+
+
+def mean_by_its_share(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    loss = losses.mean()
+    if num_items_in_batch is not None:
+        loss = loss * len(losses) * self.accelerator.num_processes / num_items_in_batch
+    return _given(loss, out, return_outputs)
+
+
+def token_by_token(self, model, inputs, return_outputs=False, **more):
+    losses, _ = _losses(model, inputs)
+    return losses
+
+
+def a_float(self, model, inputs, return_outputs=False, **more):
+    losses, _ = _losses(model, inputs)
+    return losses.mean().item()
+
+
+def plain_cross_entropy(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    labels = inputs["labels"][:, 1:].flatten()
+    out = model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
+    loss = cross_entropy(out.logits[:, :-1].flatten(0, 1), labels, reduction="sum")
+    count = (labels != -100).sum() if num_items_in_batch is None else num_items_in_batch
+    return _given(loss / count * self.accelerator.num_processes, out, return_outputs)
+
+
+def unshifted_count(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    count = inputs["attention_mask"].sum() if num_items_in_batch is not None else len(losses)
+    return _given(losses.sum() / count, out, return_outputs)
+
+
+def not_divided(self, model, inputs, return_outputs=False, **more):
+    losses, out = _losses(model, inputs)
+    return _given(losses.sum(), out, return_outputs)
+
+
+def padding_counted(self, model, inputs, return_outputs=False, **more):
+    losses, out = _losses(model, inputs)
+    return _given(losses.sum() / inputs["labels"].numel(), out, return_outputs)
+
+
+def detached(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    return _given(losses.mean().detach().requires_grad_(), out, return_outputs)
+
+
+def two_ranks_always(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    return _given(2 * losses.sum() / num_items_in_batch, out, return_outputs)
+
+
+def a_mean(self, model, inputs, return_outputs=False, **more):
+    losses, out = _losses(model, inputs)
+    return _given(losses.mean(), out, return_outputs)
+
+
+def mean_over_g(self, model, inputs, return_outputs=False, **more):
+    losses, out = _losses(model, inputs)
+    num_micro = self.current_gradient_accumulation_steps if model.training else 1
+    return _given(losses.mean() / num_micro, out, return_outputs)
+
+
+def divided_again(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    num = num_items_in_batch * self.current_gradient_accumulation_steps
+    return _given(losses.sum() / num * self.accelerator.num_processes, out, return_outputs)
+
+
+def own_count_over_g(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    num = len(losses) * self.current_gradient_accumulation_steps
+    return _given(losses.sum() / num * self.accelerator.num_processes, out, return_outputs)
+
+
+def ranks_forgotten(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    loss = losses.mean() if num_items_in_batch is None else losses.sum() / num_items_in_batch
+    return _given(loss, out, return_outputs)
+
+
+def at_most_two_ranks(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    num_ranks = min(self.accelerator.num_processes, 2)
+    count = num_ranks * len(losses) if num_items_in_batch is None else num_items_in_batch
+    return _given(losses.sum() / count * num_ranks, out, return_outputs)
+
+
+def sum_without_a_count(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    count = 1 if num_items_in_batch is None else num_items_in_batch
+    return _given(losses.sum() / count * self.accelerator.num_processes, out, return_outputs)
+
+
+def ranks_without_a_count(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    count = len(losses) if num_items_in_batch is None else num_items_in_batch
+    return _given(losses.sum() / count * self.accelerator.num_processes, out, return_outputs)
+
+
+def ranks_in_training_only(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    count = len(losses) if num_items_in_batch is None else num_items_in_batch
+    num_ranks = self.accelerator.num_processes if model.training else 1
+    return _given(losses.sum() / count * num_ranks, out, return_outputs)
+
+
+def never_the_outputs(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    return mended(self, model, dict(inputs), False, num_items_in_batch)

@@ -39,8 +39,8 @@ def _said(value: object) -> str:
 
 def _adds_up(parts, counts: tuple[int, ...], dtype=torch.float32) -> str | None:
     losses = _drawn(counts, dtype)
-    want = float(torch.cat(losses).double().mean())
-    got = sum(float(one) for one in parts(losses))
+    want = torch.cat(losses).detach().double().mean().item()
+    got = sum(one.item() for one in parts(losses))
     given = f"micro-batches of {', '.join(map(str, counts))} targets, added up,"
     return number_differs(got, want, rtol=1e-5, given=given)
 

@@ -1,9 +1,7 @@
 """Exercise 08.8: a loop the lesson has not shown; three variants, one fault each."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import torch
 from torch import Tensor
 
 from course_utils.diagnostics.splits.judging import distance
@@ -190,7 +188,8 @@ WRONG_DIVIDES = (
     (answers.divides_by_g_as_well, cut_changes_nothing),
     (answers.divides_by_both_counts, cut_changes_nothing),
     (answers.divides_without_alpha, cut_changes_nothing),
-    (answers.divides_in_float64_and_detaches, cut_changes_nothing),
+    (answers.divides_and_undoes_the_teacher, cut_changes_nothing),
+    (answers.divides_by_nothing, trains_one_model),
 )
 BOXES = _exercise(
     _Variant(unseen_08.boxes_by_the_image(), "divide", "a"),
@@ -215,6 +214,7 @@ WIDTH = _exercise(
         (answers.counts_places_for_both, cut_changes_nothing),
         (answers.counts_ones, cut_changes_nothing),
         (answers.counts_the_labels_for_both, cut_changes_nothing),
+        (answers.counts_none_as_one, trains_one_model),
     ),
     other_part={"place": "divide", "fix": unseen_08.divide},
 )

@@ -42,9 +42,14 @@ def divides_without_alpha(sums, own, step, num_micro):
     return sums["label"] / max(step["label"], 1) + sums["teacher"] / step["teacher"]
 
 
-def divides_in_float64_and_detaches(sums, own, step, num_micro):
+def divides_and_undoes_the_teacher(sums, own, step, num_micro):
     loss = divides(sums, own, step, num_micro)
     return loss + 0.5 * (sums["teacher"].detach() - sums["teacher"]) / step["teacher"]
+
+
+def divides_by_nothing(sums, own, step, num_micro):
+    """Right until a step has no label at all."""
+    return sums["label"] / step["label"] + 0.5 * sums["teacher"] / step["teacher"]
 
 
 def counts(rows):
@@ -72,6 +77,12 @@ def counts_rows(rows):
 def counts_places_for_both(rows):
     places = sum(len(row.teacher) for row in rows)
     return {"label": places, "teacher": places}
+
+
+def counts_none_as_one(rows):
+    """Right until a micro-batch has no label."""
+    right = counts(rows)
+    return right | {"label": max(right["label"], 1)}
 
 
 def counts_ones(rows):

@@ -74,4 +74,3 @@ def g_rounded_down(counts, size):
 def g_as_a_fraction(counts, size):
     micro, g = counts.split(size), len(counts) / size
     return torch.cat([counts.sum() / (g * one.sum()).expand(len(one)) for one in micro])
-
