@@ -31,7 +31,7 @@ BY_HAND, MENDS = batch_trainers.__name__, mend_answers.__name__
 LAUNCHED = {
     "transformers:Trainer,1": (Trainer, True),
     "transformers:Trainer,4": (Trainer, True),
-    "transformers:Trainer,1,local": (Trainer, False),
+    "transformers:Trainer,8,local": (Trainer, False),
     f"{BY_HAND}:MeanToldSo,1": (batch_trainers.MeanToldSo, False),
     f"{BY_HAND}:Mean,2": (batch_trainers.Mean, False),
     f"{BY_HAND}:RanksForgotten,1": (batch_trainers.RanksForgotten, False),

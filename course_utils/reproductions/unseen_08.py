@@ -94,8 +94,11 @@ class Ticket:
         return Run(self.parts | changes, seed)
 
     def source(self) -> str:
-        """The code of every part."""
-        return "\n\n".join(map(inspect.getsource, self.parts.values()))
+        """The code of every part, under the part's name."""
+        texts = {part: (inspect.getsource(f), f.__name__) for part, f in self.parts.items()}
+        return "\n\n".join(
+            text.replace(f"def {own}(", f"def {part}(") for part, (text, own) in texts.items()
+        )
 
     def __repr__(self) -> str:
         causes = "\n".join(f"  {letter}) {cause}" for letter, cause in CAUSES.items())

@@ -70,7 +70,7 @@ class TrainerStep:
     def _one_rank(self, batches: list, count) -> float:
         self.trainer.current_gradient_accumulation_steps = len(batches)
         losses = [self.trainer.training_step(self.model, batch, count) for batch in batches]
-        return sum(float(loss) for loss in losses)
+        return sum(loss.item() for loss in losses)
 
 
 class FunctionStep:
@@ -119,7 +119,7 @@ def left_as_it_was(step) -> Iterator[None]:
         for name in kept:
             if name in before:
                 setattr(trainer, name, before[name])
-            elif name in vars(trainer or object):
+            elif trainer is not None and name in vars(trainer):
                 delattr(trainer, name)
 
 

@@ -23,6 +23,7 @@ class _Tried:
     def __init__(self, compute_loss: Callable) -> None:
         self.rows = batch_loss.mixed_rows(3, long=2, short=4)
         self.trainer = batch_loss.trainer(batch_trainers.with_loss(compute_loss), self.rows)
+        self.trainer.current_gradient_accumulation_steps = 1
         self._step = TrainerStep(self.trainer)
 
     @cached_property
@@ -62,7 +63,7 @@ class _Tried:
             own = [float(self._token_mean(one)) for one in ([self.rows] if counted else rows)]
         if not all(isinstance(one, tuple) and len(one) == 2 for one in said):
             return said[0], 0.0
-        return sum(float(loss) for loss, _ in said) / num_ranks, sum(own) / len(own)
+        return sum(loss.item() for loss, _ in said) / num_ranks, sum(own) / len(own)
 
     def _evaluated(self, rows: list, count: int | None) -> object:
         batch, model = batch_loss.collate(rows), self.trainer.model

@@ -104,9 +104,10 @@ def trains_one_model(tried: _Tried) -> str | None:
             off = distance(run.weights(), done)
             if not off <= SAME_MODEL:
                 return f"trained with {size} rows at a time its weights are off by {off:.2g}"
-            worst = max(abs(a - b) for a, b in zip(got, want, strict=True))
-            if not worst <= SAME_MODEL:
-                return f"with {size} rows at a time its log is off by up to {worst:.2g}"
+            for step, (mine, right) in enumerate(zip(got, want, strict=True), start=1):
+                if not abs(mine - right) <= SAME_MODEL:
+                    said = f"logs {mine:.4g} for {right:.4g} in step {step}"
+                    return f"trained with {size} rows at a time it {said}"
     return None
 
 
@@ -211,9 +212,9 @@ WIDTH = _exercise(
     right=(answers.counts, answers.counts_by_tensors, answers.counts_in_a_loop),
     wrong_fixes=(
         (answers.counts_rows, cut_changes_nothing),
-        (answers.counts_places_for_both, cut_changes_nothing),
+        (answers.counts_places_for_both, trains_one_model),
         (answers.counts_ones, cut_changes_nothing),
-        (answers.counts_the_labels_for_both, cut_changes_nothing),
+        (answers.counts_the_labels_for_both, trains_one_model),
         (answers.counts_none_as_one, trains_one_model),
     ),
     other_part={"place": "divide", "fix": unseen_08.divide},
