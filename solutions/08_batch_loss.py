@@ -202,10 +202,9 @@ verdicts.judge("C4", "false", nuance, "section 4", holds=still > 0.5)
 # Micro-batch one has the token losses [4, 2], micro-batch two [1, 1, 1, 1]. The mean over all tokens is
 # 10/6. The mean of the means is (3 + 1)/2 = 2. Padding counted, it is 10/8. A sum is 10.
 #
-# **Exercise 08.1, 4 minutes, two lines, 3 points.** Write `parts(losses)`: `losses` is a list of 1-d
-# tensors, the token losses of each micro-batch of one step. Return a list of as many numbers (0-d
-# tensors). The loop calls `.backward()` on each while its micro-batch's graph is there; together they are
-# the token mean. A micro-batch may be empty.
+# **Exercise 08.1, 4 minutes, two lines, 3 points.** Write `parts(losses)`: a list of 1-d tensors, the token
+# losses of each micro-batch of a step. Return as many 0-d tensors, together the token mean. The loop calls
+# `.backward()` on each while its own graph is there. A micro-batch may be empty.
 
 
 # %%
@@ -224,10 +223,9 @@ ex.PARTS.check(parts)
 # The other way round: under a mean of means, whose tokens weigh too much?
 #
 # **Exercise 08.2, 5 minutes, a few lines, 3 points.** Write `weights(counts, size)`: `counts` is a 1-d
-# tensor of integers, the targets of each row in order; `size` rows make a micro-batch, the last may be
-# shorter; each micro-batch is averaged over its own targets, and the G means are averaged. Return, for each
-# row, how much one of its tokens weighs as a multiple of its due: 1.0 is what it has in the token mean.
-# Every row has a target.
+# tensor of integers, the targets (at least one) of each row; `size` rows in order make a micro-batch, the
+# last may be shorter. Each micro-batch is averaged over its targets, then the G means are. Return for each
+# row what one of its tokens weighs as a multiple of its due: 1.0 is the token mean.
 
 
 # %%
@@ -326,11 +324,15 @@ def error_of(given, width=0):
 
 
 # %%
+def cut_short(row):
+    keep = len(row["labels"]) - max(0, num_targets(row) - 12)
+    return {name: value[:keep] for name, value in row.items()}
+
+
 draw = random.Random(SEED)
 spreads = {f"one kind, spread {s}": s for s in (0.0, 0.1, 0.5, 1.2)}
 errors = {name: error_of(one_kind(s, draw)) for name, s in spreads.items()}
-brief = [{k: v[: len(v) - max(0, num_targets(row) - 12)] for k, v in row.items()} for row in rows]
-errors["two kinds, cut at 12 targets"] = error_of(brief)
+errors["two kinds, cut at 12 targets"] = error_of([*map(cut_short, rows)])
 errors["two kinds"] = error_of(rows)
 errors["two kinds, padded to 128"] = error_of(rows, width=128)
 lines = [(name, f"{cv:.2f}", f"{e:.3f}") for name, (cv, e) in errors.items()]
@@ -611,7 +613,8 @@ Table(columns=columns, rows=lines)
 # %% [markdown]
 # `grpo` divides each reply by its own length; `bnpo` and `dapo` by a count, `dr_grpo` by a constant. So a
 # right reply (advantage above 0) gains more a token if it is short, a wrong one loses less if it is long.
-#
+
+# %% [markdown]
 # A toy knows nothing else: the first token is right or wrong, given; the tail may stop at each token, with
 # one logit after a right and one after a wrong token. Start: about 10 tokens, cap 64.
 #
@@ -654,6 +657,7 @@ drifted = {
     name: length_bias.drift(kind, share, neutral=neutral, num_seeds=5)
     for name, (kind, share, neutral) in cases.items()
 }
+# %%
 lines = []
 for name, one in drifted.items():
     lines.append((name, *map(spread, (one.right, one.wrong, one.all))))
@@ -777,7 +781,8 @@ verdicts.table()
 # * **Guard**: divide sums by one count, that of the step.
 #
 # On your own run: `from course_utils import diagnostics`, then `print(diagnostics.compare_splits(trainer))`.
-#
+
+# %% [markdown]
 # ## 14. A run you have not seen
 #
 # **Exercise 08.8, 10 minutes, a place, a letter and a few lines, 5 points.** A loop by hand; the seed
