@@ -576,7 +576,7 @@ nuance = "true of a factor; not of weights, SGD, thresholds, a second loss"
 kept = cosines["AdamW", "Ours"][0] < 0.9
 holds = same and kept and cosines["SGD", "Ours"][1] > 10
 verdicts.judge("C10", "partly", nuance, "section 10", holds=holds)
-NUM_STEPS = 10 if FAST else 20
+NUM_STEPS = 10 if FAST else 15
 learn, both = batch_training.learn, batch_training.WEIGHTINGS
 learnt = {name: learn(name, SEED, NUM_STEPS) for name in both}
 

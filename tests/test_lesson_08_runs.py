@@ -76,25 +76,26 @@ def test_a_prepared_schedule_of_optimizer_steps_ends_half_way(real):
 
 
 ROW = batch_loss.mixed_rows()
+ONE = {"sizes": (1,)}
 
 
 def of_grpo(loss_type):
     trainer = batch_trl.grpo_trainer(loss_type)
-    return compare_splits(batch_trl.grpo_step(trainer), ROW, model=trainer.model)
+    return compare_splits(batch_trl.grpo_step(trainer), ROW, model=trainer.model, **ONE)
 
 
 def of_dpo(*loss_types):
     trainer = batch_trl.dpo_trainer(*loss_types)
-    return compare_splits(trainer, list(trainer.train_dataset))
+    return compare_splits(trainer, list(trainer.train_dataset), **ONE)
 
 
 def of_sft():
     trainer = batch_trl.sft_trainer()
-    return compare_splits(trainer, list(trainer.train_dataset))
+    return compare_splits(trainer, list(trainer.train_dataset), **ONE)
 
 
 def of(cls, **settings):
-    return compare_splits(batch_loss.trainer(cls, ROW, **settings), ROW)
+    return compare_splits(batch_loss.trainer(cls, ROW, **settings), ROW, **ONE)
 
 
 MEASURED = {

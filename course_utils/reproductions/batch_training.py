@@ -13,7 +13,7 @@ from course_utils import zoo
 from course_utils.reproductions.batch_loss import collate, mixed_rows, num_targets
 from course_utils.working import track
 
-NUM_STEPS, EVERY, LR = 20, 5, 1e-3
+NUM_STEPS, EVERY, LR = 15, 5, 1e-3
 MIX = {"long": 2, "short": 6}  # rows of a step
 WEIGHTINGS = ("token mean", "mean of means")
 
@@ -60,7 +60,7 @@ def learn(weighting: str, seed: int, num_steps: int = NUM_STEPS) -> Learnt:
 @torch.no_grad()
 def held_out(model, seed: int) -> tuple[float, float]:
     """Loss of short and of long rows, nats a token."""
-    rows = mixed_rows(-1 - seed, long=6, short=12)
+    rows = mixed_rows(-1 - seed, long=4, short=8)
     is_long = torch.tensor([num_targets(row) > 20 for row in rows])
     sums, counts = row_losses(model, rows)
     kinds = (~is_long, is_long)

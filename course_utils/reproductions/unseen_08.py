@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from course_utils.diagnostics.splits.stepping import gradient_of
 
-NUM_STEPS, BATCH_SIZE = 40, 8
+NUM_STEPS, BATCH_SIZE = 24, 8
 LABEL, TEACHER = "label", "teacher"  # the two terms of the loss, and what their targets are
 CAUSES = {
     "a": "each micro-batch is divided by its own count",
