@@ -43,8 +43,8 @@ gloo = pytest.mark.skipif(sys.platform != "linux", reason="gloo")
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    return two_ranks.on_two_ranks(tmp_path_factory.mktemp("ranks"), *LAUNCHED)
+def real():
+    return two_ranks.on_two_ranks(*LAUNCHED)
 
 
 def played(what: str):

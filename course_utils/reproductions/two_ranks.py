@@ -10,7 +10,9 @@ to the ranks in turn.
 
 import importlib
 import sys
+import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -28,23 +30,25 @@ NUM_RANKS, NUM_LR_STEPS = 2, 12
 Outcome = dict[str, object]
 
 
-def on_two_ranks(folder: Path, *what: str) -> Outcome:
-    """Launch it and read what came out.
+@cache
+def on_two_ranks(*what: str) -> Outcome:
+    """Launch it and read what came out; the same WHAT is launched once in a process.
 
     Raises:
         Unsupported: two processes could not be started here.
     """
-    found = Path(folder, "two_ranks.pt")
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    argv = [*launcher, "--nproc-per-node", "2", "-m", __name__, found, *what]
-    autopsy = run_in_child(argv, timeout_s=400)
-    if not found.exists():
-        raise Unsupported(
-            f"the two processes wrote nothing: {autopsy.headline}",
-            why="two ranks are measured with gloo, on this machine",
-            fix="read the lines above; `course doctor` says what is missing",
-        )
-    return torch.load(found)
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder, "two_ranks.pt")
+        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+        argv = [*launcher, "--nproc-per-node", "2", "-m", __name__, found, *what]
+        autopsy = run_in_child(argv, timeout_s=400)
+        if not found.exists():
+            raise Unsupported(
+                f"the two processes wrote nothing: {autopsy.headline}",
+                why="two ranks are measured with gloo, on this machine",
+                fix="read the lines above; `course doctor` says what is missing",
+            )
+        return torch.load(found)
 
 
 def dealt(rows: Sequence[Row], size: int, num_ranks: int = NUM_RANKS) -> Split:

@@ -9,6 +9,7 @@ from course_utils.diagnostics.splits.judging import SAME, Compared, cosine, dist
 from course_utils.diagnostics.splits.report import SplitReport
 from course_utils.diagnostics.splits.stepping import (
     FunctionStep,
+    Split,
     Step,
     TrainerStep,
     cut,
@@ -50,7 +51,8 @@ def compare_splits(
     Numerics:
         Gradients are compared in float64. Float32 leaves about 1e-6 between orders of summation;
         16-bit weights leave about 1e-2, and the tolerance follows the model's format. A few copies
-        of the gradient are held on the CPU, 8 bytes a trainable weight each. All rows in one
+        of the gradient are held on the CPU, 8 bytes a weight each, and one for each micro-batch
+        where they differ. All rows in one
         micro-batch are the measure, so they have to fit at once: give fewer, or shorter ones.
 
     Source:
@@ -74,27 +76,43 @@ def _compare(step, rows: list, sizes: tuple[int, ...], ranks: list[int]) -> Spli
     noise = distance(step(cut(rows, len(rows))).gradient_N, whole.gradient_N)
     dtypes = [w.dtype for w in step.model.parameters() if w.requires_grad]
     tolerance = max(1e-4, *(4 * torch.finfo(dtype).eps for dtype in dtypes))
-    found, done = [], {(len(rows), 1)}
+    found, done, alone = [], {(len(rows), 1)}, _Alone(step)
     for number in ranks:
         for size in (len(rows) // number, *sizes):
             if size <= len(rows) // number and (size, number) not in done:
                 done.add((size, number))
-                found.append(_one(step, rows, size, number, whole, tolerance))
+                split = cut(rows, size, number)
+                found.append(_one(step(split), split, whole, tolerance, alone))
     return SplitReport(tuple(found), len(rows), _targets(step, rows), noise, tolerance)
 
 
-def _one(step, rows, size: int, num_ranks: int, whole: Step, tolerance: float) -> Compared:
-    split = cut(rows, size, num_ranks)
-    mine = step(split)
+class _Alone:
+    """What micro-batches give as steps of their own, each computed once."""
+
+    def __init__(self, step) -> None:
+        self._step, self._known = step, {}
+
+    def mean(self, split: Split) -> torch.Tensor:
+        """The mean over all micro-batches of a split, shape (weights,)."""
+        gradients = [self._of(micro) for rank in split for micro in rank]
+        return torch.stack(gradients).mean(0)
+
+    def _of(self, micro: list) -> torch.Tensor:
+        key = tuple(map(id, micro))
+        if key not in self._known:
+            self._known[key] = self._step([[micro]]).gradient_N
+        return self._known[key]
+
+
+def _one(mine: Step, split: Split, whole: Step, tolerance: float, alone: _Alone) -> Compared:
     own_N = whole.gradient_N
     if distance(mine.gradient_N, own_N) > tolerance:
-        alone = [step([[micro]]).gradient_N for rank in split for micro in rank]
-        own_N = torch.stack(alone).mean(0)
+        own_N = alone.mean(split)
     kind, factor = judged(whole.gradient_N, mine.gradient_N, own_N, tolerance)
     return Compared(
-        size=size,
+        size=len(split[0][0]),
         num_micro=len(split[0]),
-        num_ranks=num_ranks,
+        num_ranks=len(split),
         cosine=cosine(mine.gradient_N, whole.gradient_N),
         ratio=float(mine.gradient_N.norm() / whole.gradient_N.norm()),
         distance=distance(mine.gradient_N, whole.gradient_N),
