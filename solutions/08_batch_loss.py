@@ -260,7 +260,6 @@ for n, weight in found.items():
 # (their spread times that of m), and what goes with them decides. A check on the losses of our rows:
 
 # %%
-whole, one_by_one = told[16].loss, told[1].loss
 model = zoo.load_policy(MODEL, device="cpu")
 with torch.no_grad():
     sums, num = batch_training.row_losses(model, rows)
@@ -269,6 +268,8 @@ covariance = (relative * mean).mean() - relative.mean() * mean.mean()
 difference = mean.mean() - sums.double().sum() / num.sum()
 print(f"mean of means - token mean: {difference:.6f}")
 print(f"- covariance:               {-covariance:.6f}")
+bound = relative.std(correction=0) * mean.std(correction=0)
+print(f"bound by the spreads:       {bound:.6f}")
 
 # %% [markdown]
 # Here it is negative: the short rows, which win, are the ones this model knows.
