@@ -63,7 +63,8 @@ ex
 # ([transformers#34263](https://github.com/huggingface/transformers/issues/34263)), one that is G times
 # too large ([transformers#37766](https://github.com/huggingface/transformers/issues/37766)).
 #
-# Our sixteen rows are of two kinds: the larger of two numbers, and counting on. What has a say in a step?
+# Our sixteen rows are of two kinds: the larger of two numbers, and counting on. The loss of a step can be
+# the mean over all tokens (token mean), or the mean over the rows of each row's own mean (mean of means).
 
 # %%
 rows = batch_loss.mixed_rows(SEED)
@@ -71,7 +72,8 @@ counts = [num_targets(row) for row in rows]
 concepts.who_is_heard(counts)
 
 # %% [markdown]
-# "16 x 1" will mean: 16 rows in a micro-batch, 1 micro-batch a step. G is the number of micro-batches.
+# Rows are cut into micro-batches. "4 x 4" will mean: 4 rows in a micro-batch, 4 micro-batches a step. G is
+# the number of micro-batches; "targets" are the tokens that are in the loss.
 #
 # ## 2. The suspects
 #
@@ -256,23 +258,38 @@ for n, weight in found.items():
 #
 # mean of means - token mean = -cov(l / mean(l), m)
 #
-# to the last bit, with one row in a micro-batch; with more, over micro-batches. So lengths alone bound it
-# (their spread times that of m), and what goes with them decides. A check on the losses of our rows:
+# exactly, with one row in a micro-batch; with more, over micro-batches. So lengths alone bound it
+# (their spread times that of m), and what goes with them decides. A check on the losses of our rows, and
+# of the same rows where every short answer is "no", which this model never says:
 
 # %%
 model = zoo.load_policy(MODEL, device="cpu")
-with torch.no_grad():
-    sums, num = batch_training.row_losses(model, rows)
-relative, mean = num / num.double().mean(), sums.double() / num
-covariance = (relative * mean).mean() - relative.mean() * mean.mean()
-difference = mean.mean() - sums.double().sum() / num.sum()
-print(f"mean of means - token mean: {difference:.6f}")
-print(f"- covariance:               {-covariance:.6f}")
-bound = relative.std(correction=0) * mean.std(correction=0)
-print(f"bound by the spreads:       {bound:.6f}")
+
+
+def error_and_covariance(given):
+    with torch.no_grad():
+        sums, num = batch_training.row_losses(model, given)
+    relative, mean = num / num.double().mean(), sums.double() / num
+    error = mean.mean() - sums.double().sum() / num.sum()
+    covariance = (relative * mean).mean() - relative.mean() * mean.mean()
+    bound = relative.std(correction=0) * mean.std(correction=0)
+    return float(error), -float(covariance), float(bound)
+
+
+# %%
+no = batch_loss.row("12?34=", "no")
+says_no = [no if num_targets(row) < 20 else row for row in rows]
+signed = {
+    "ours": error_and_covariance(rows),
+    'short ones say "no"': error_and_covariance(says_no),
+}
+lines = [(name, *(f"{x:.6f}" for x in line)) for name, line in signed.items()]
+columns = ("rows", "mean of means - token mean", "- covariance", "bound")
+Table(columns=columns, rows=lines)
 
 # %% [markdown]
-# Here it is negative: the short rows, which win, are the ones this model knows.
+# The short rows win either way. Where the model knows them, the loss looks too low; where it does not, too
+# high.
 #
 # **Exercise 08.3, 4 minutes, six letters, 3 points.** For each batch: is the mean of means a) higher,
 # b) lower, c) the same as the token mean?
@@ -345,7 +362,9 @@ Table(columns=("rows", "CV of lengths", "difference, 1 x 16"), rows=lines)
 
 # %%
 nuance = "minus the covariance of length and loss: either sign"
-holds = bool(difference < 0) and abs(float(difference + covariance)) < 1e-6
+exact = all(abs(error - cov) < 1e-6 for error, cov, _ in signed.values())
+low, high = (error for error, *_ in signed.values())
+holds = exact and low < 0 < high
 verdicts.judge("C3", "partly", nuance, "section 6", holds=holds)
 wide = errors["one kind, spread 1.2"]
 narrow = errors["two kinds, cut at 12 targets"]
@@ -533,9 +552,12 @@ verdicts.judge("C16", "partly", nuance, "section 9", holds=holds)
 Table(columns=("scheduler", "lr of twelve steps"), rows=lines)
 
 # %% [markdown]
-# Accelerate assumes that the schedule's length counts batches of the whole data set, which N ranks use up
+# The ranks' gradients are averaged. So a rank that divides its sum by the count of all N ranks gives an N-th
+# of its share, and has to multiply by N.
+#
+# The rate: Accelerate assumes that the schedule's length counts batches of the whole data set, which N ranks use up
 # N times as fast ([accelerate#2926](https://github.com/huggingface/accelerate/issues/2926)). If you count
-# optimizer steps, multiply by `num_processes`, or do not prepare it. Trainer does not.
+# optimizer steps, multiply by `num_processes`, or do not prepare it. Trainer does not prepare its own.
 #
 # ## 10. Does Adam not divide it away?
 #
@@ -587,7 +609,6 @@ plotting.draw_curves(ax, learnt["token mean"].steps, curves, meanings=meanings)
 ax.set(xlabel="step", ylabel="held-out loss, nats a token")
 ax.set_title("Long rows are learnt more slowly")
 last = {name: run.long[-1] for name, run in learnt.items()}
-short = {name: run.short[-1] for name, run in learnt.items()}
 said = ", ".join(f"{loss:.2f} ({name})" for name, loss in last.items())
 plotting.show(fig, f"Long rows end at {said}; the test suite has five seeds.")
 
@@ -640,22 +661,20 @@ ex.DRIFT.check(drifts)
 
 # %%
 KINDS = length_bias.LOSS_TYPES
-cases = {f"{kind}, half right": (kind, 0.5, False) for kind in KINDS}
+cases = {f"{kind}, half right": {"loss_type": kind} for kind in KINDS}
 cases |= {
-    "grpo, 1 in 5 right": ("grpo", 0.2, False),
-    "grpo, 9 in 10 right": ("grpo", 0.9, False),
-    "grpo, random reward": ("grpo", 0.5, True),
+    "grpo, half right, no 1/std": {"loss_type": "grpo", "scaled": False},
+    "grpo, 1 in 5 right": {"loss_type": "grpo", "share_right": 0.2},
+    "grpo, 9 in 10 right": {"loss_type": "grpo", "share_right": 0.9},
+    "grpo, random reward": {"loss_type": "grpo", "neutral": True},
 }
+drifted = {name: length_bias.drift(**case) for name, case in cases.items()}
 
 
 def spread(x):
     return f"{x.mean():.0f} ({x.min():.0f} to {x.max():.0f})"
 
 
-drifted = {
-    name: length_bias.drift(kind, share, neutral=neutral, num_seeds=5)
-    for name, (kind, share, neutral) in cases.items()
-}
 # %%
 lines = []
 for name, one in drifted.items():
@@ -669,23 +688,39 @@ Table(columns=columns, rows=lines)
 
 # %%
 gaps = {kind: drifted[f"{kind}, half right"].gap for kind in KINDS}
-fig, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
-meanings = {"grpo": "suspicious", "bnpo": "suspicious"}
-bars = {kind: float(gap.mean()) for kind, gap in gaps.items()}
-plotting.draw_bars(ax, bars, meanings=meanings)
-ax.set(xlabel="right minus wrong, tokens", title="1/len pulls the two apart")
-worst = max(gaps["grpo"].tolist())
-plotting.show(fig, f"grpo: {worst:.0f} tokens or less in each of five seeds.")
+concepts.a_gap_for_each_seed(gaps)
 
 # %%
 both = drifted["grpo, 1 in 5 right"].all, drifted["grpo, 9 in 10 right"].all
 nuance = "wrong ones, not right ones; the mean follows the majority"
-holds = bool(both[0].min() > 20 and both[1].max() < 10 and worst < -50)
+apart = gaps["grpo"].max() < -50
+holds = bool(both[0].min() > 20 and both[1].max() < 10 and apart)
 verdicts.judge("C13", "partly", nuance, "section 11", holds=holds)
 walk = length_bias.drift("grpo", 0.5, neutral=True, num_seeds=20).gap
 nuance = "twenty seeds walk both ways"
 holds = bool(walk.min() < 0 < walk.max())
 verdicts.judge("C14", "false", nuance, "section 11", holds=holds)
+
+# %% [markdown]
+# And 1/std? The table has it: without, the gap is the same. It is a weight, too, but of a question: `grpo`
+# divides the advantages of its replies by their standard deviation, Dr. GRPO does not. How much does a
+# question weigh (mean size of its advantages), by how many of its 8 replies are right?
+
+# %%
+lines = []
+for scaled in (True, False):
+    sizes = []
+    for num_right in (1, 2, 4, 6, 7):
+        reward = (torch.arange(8) < num_right).double()
+        sizes.append(length_bias.advantages(reward, scaled=scaled).abs().mean())
+    relative = (f"{size / sizes[2]:.2f}" for size in sizes)
+    lines.append(("reward - mean" + " over std" * scaled, *relative))
+columns = ("advantage", "1 right", "2", "4", "6", "7 right")
+Table(columns=columns, rows=lines, notes=("Beside a question half right.",))
+
+# %% [markdown]
+# A question that is almost decided has less of a say than one half right; 1/std gives it back a part. Which
+# of the two is wanted is a choice, as is the weight of a long row; the cut has no part in it.
 
 # %% [markdown]
 # And DAPO? Its count is that of the sampled batch, which a long reply is part of. With more replies it is

@@ -159,6 +159,7 @@ def test_only_a_length_in_the_weights_gives_every_seed_one_sign():
     assert gaps["grpo"].max() < -50 and gaps["bnpo"].max() < -20
     assert gaps["dr_grpo"].min() < 0 < gaps["dr_grpo"].max()
     assert gaps["grpo"].mean() < gaps["bnpo"].mean() < gaps["dapo"].mean() < -3
+    assert length_bias.drift("grpo", scaled=False).gap.max() < -50  # 1/std has no part in it
     neutral = length_bias.drift("grpo", neutral=True, num_seeds=10).gap
     assert neutral.min() < 0 < neutral.max()
 

@@ -1,6 +1,10 @@
-"""Lesson 08 in a picture: whose tokens a step listens to. What it draws, it is given."""
+"""Lesson 08 in pictures: whose tokens a step listens to, and which replies a loss drives apart.
+
+What it draws, it is given.
+"""
 
 import matplotlib.pyplot as plt
+from torch import Tensor
 
 from course_utils import plotting
 from course_utils.figures.colours import tint
@@ -32,7 +36,10 @@ def who_is_heard(counts: list[int]) -> None:
             )
     ax.set_yticks(range(len(shares)), list(reversed(shares)))
     ax.set(
-        xlim=(0, 1), ylim=(-0.4, 1.75), xlabel="share of the step's weight", title="Who is heard?"
+        xlim=(0, 1),
+        ylim=(-0.4, 1.75),
+        xlabel="share of the step's weight",
+        title="A mean of means listens to short rows",
     )
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     short = {name: f"{part[1]:.0%}" for name, part in parts.items()}
@@ -51,3 +58,30 @@ def _bar(ax, y: int, row: list[float], num_long: int) -> None:
         colour = tint("neutral" if at < num_long else "suspicious")
         ax.barh(y, share, left=left, height=0.5, color=colour, edgecolor="white")
         left += share
+
+
+def a_gap_for_each_seed(gaps: dict[str, Tensor]) -> None:
+    """A dot for each seed in a row for each loss type.
+
+    Args:
+        gaps: tail of right replies minus that of wrong ones, in tokens, shape (seeds,) each.
+    """
+    fig, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
+    said = []
+    for y, (name, gap) in enumerate(gaps.items()):
+        has_one_sign = bool((gap < 0).all() or (gap > 0).all())
+        colour = plotting.COLOURS["suspicious" if has_one_sign else "alive"]
+        ax.plot(gap, [y] * len(gap), "o", markersize=7, fillstyle="none", color=colour)
+        said.append(f"{name} {gap.min():.0f} to {gap.max():.0f}")
+    ax.axvline(0, color=plotting.INK, linewidth=1)
+    ax.set_yticks(range(len(gaps)), list(gaps))
+    ax.invert_yaxis()
+    ax.margins(x=0.1, y=0.2)
+    ax.set(xlabel="right minus wrong, tokens", title="1/len pulls the two apart in every seed")
+    num_seeds = len(next(iter(gaps.values())))
+    plotting.show(
+        fig,
+        f"Right minus wrong, {num_seeds} seeds: {', '.join(said)} tokens.",
+        alt=f"A dot for each of {num_seeds} seeds on a line of tokens: {', '.join(said)}; 0 is "
+        "marked.",
+    )

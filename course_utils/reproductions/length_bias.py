@@ -55,6 +55,7 @@ def drift(
     share_right: float = 0.5,
     *,
     neutral: bool = False,
+    scaled: bool = True,
     num_seeds: int = 5,
     num_groups: int = NUM_GROUPS,
     num_steps: int = NUM_STEPS,
@@ -64,6 +65,7 @@ def drift(
     Args:
         share_right: of the replies; it is given, and not learnt.
         neutral: the reward is drawn anew for each reply, whatever the reply is.
+        scaled: advantages are divided by the group's standard deviation.
     """
     draw = torch.Generator().manual_seed(1000 * num_seeds + int(100 * share_right))
     shape = (num_seeds, num_groups * NUM_REPLIES)
@@ -75,7 +77,7 @@ def drift(
         stop = logits_S2.sigmoid().gather(1, is_wrong)
         tail, stopped = _tails(stop.detach(), draw)
         reward = torch.rand(shape, generator=draw) < share_right if neutral else 1 - is_wrong
-        advantage = _advantages(reward.double())
+        advantage = advantages(reward.double(), scaled=scaled)
         # the tail goes on tail - 1 times, and then stops, or reaches the cap
         logp = (tail - 1) * (-stop).log1p() + torch.where(stopped, stop.log(), (-stop).log1p())
         weight = token_weights(1 + tail, loss_type)
@@ -94,11 +96,12 @@ def _tails(stop: Tensor, draw: torch.Generator) -> tuple[Tensor, Tensor]:
     return length.clamp(max=CAP - 1), length <= CAP - 1
 
 
-def _advantages(reward: Tensor) -> Tensor:
-    """Reward less the group's mean, over its standard deviation; shape (S, G * R)."""
+def advantages(reward: Tensor, *, scaled: bool = True) -> Tensor:
+    """Reward less the group's mean, over its standard deviation if `scaled`; shape (..., G * R)."""
     groups = reward.unflatten(-1, (-1, NUM_REPLIES))
     centred = groups - groups.mean(-1, keepdim=True)
-    return (centred / (groups.std(-1, keepdim=True) + 1e-4)).flatten(-2)
+    spread = groups.std(-1, keepdim=True) + 1e-4 if scaled else 1.0
+    return (centred / spread).flatten(-2)
 
 
 def _measured(seen: list[tuple[Tensor, Tensor]]) -> Drift:
