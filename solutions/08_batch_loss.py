@@ -478,7 +478,7 @@ class Mended(Trainer):
 
 
 mended = batch_loss.trainer(Mended, rows)
-print(compare_splits(mended, rows, num_ranks=(1, 2, 4)))
+print(compare_splits(mended, rows, sizes=(1,), num_ranks=(1, 2, 4)))
 
 # %% [markdown]
 # ## 9. Two processes
@@ -714,8 +714,9 @@ Table(columns=columns, rows=lines, notes=("Beside a question half right.",))
 # A question that is almost decided has less of a say than one half right; 1/std gives it back a part. Which
 # of the two is wanted is a choice, as is the weight of a long row; the cut has no part in it.
 #
-# And DAPO? Its count is that of the sampled batch, which a long reply is part of. With more replies it is
-# nearly a constant. Twenty seeds, 64 replies a step and 1024:
+# And `bnpo` and `dapo`? A long reply is part of the count it is divided by: that of its micro-batch (16
+# replies here), or of the step. With more replies the count is nearly a constant. `dapo`, twenty seeds, 64
+# replies a step and 1024:
 
 # %%
 drift, groups = length_bias.drift, {}
@@ -734,15 +735,15 @@ verdicts.judge("C15", "partly", nuance, "section 11", holds=holds)
 # in the one real GRPO run we made, no gap came. On real ones it was reported for `grpo`
 # ([trl#3256](https://github.com/huggingface/trl/pull/3256)), and also the opposite.
 #
-# And the cut? The same replies, TRL's own losses:
+# And the cut? Eight replies, or pairs, and TRL's own losses:
 
 # %%
-found = {}
+found, few = {}, batch_loss.mixed_rows(SEED, long=2, short=6)
 for kind in ("grpo", "bnpo") if FAST else KINDS:
     grpo = batch_trl.grpo_trainer(kind)
     step = batch_trl.grpo_step(grpo)
     one = {"model": grpo.model, "sizes": (1,)}
-    found[f"GRPO, {kind}"] = compare_splits(step, rows, **one)
+    found[f"GRPO, {kind}"] = compare_splits(step, few, **one)
 for kinds_of_loss in (("sigmoid",), ("sigmoid", "sft")):
     dpo = batch_trl.dpo_trainer(*kinds_of_loss)
     name, one = " + ".join(kinds_of_loss), {"num_ranks": (1,), "sizes": (1,)}
