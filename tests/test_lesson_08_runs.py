@@ -1,6 +1,6 @@
 """Lesson 08: over splits, ranks and loss types the gradient is the same, or it is not; five seeds.
 
-One launch of two processes.
+Two processes are started once.
 """
 
 import sys

@@ -1,14 +1,19 @@
 """One step of several Trainers on two real processes, and the learning rate of a schedule.
 
-    torchrun --standalone --nproc-per-node 2 -m course_utils.reproductions.two_ranks FILE WHAT ...
+    python -m course_utils.reproductions.two_ranks FILE WHAT ...
 
 Each WHAT is the "module:name" of a Trainer, or of a compute_loss, and the rows of a micro-batch:
 "transformers:Trainer,4"; ",local" behind it counts on each rank alone. FILE gets a dict with a
 gradient and a logged loss for each, and "lr", the learning rates of twelve steps. Micro-batches go
 to the ranks in turn.
+
+The processes are those of torchrun, with its environment. They part only after the imports, which
+would else take five seconds of each and of the launcher.
 """
 
 import importlib
+import os
+import socket
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -39,9 +44,7 @@ def on_two_ranks(*what: str) -> Outcome:
     """
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder, "two_ranks.pt")
-        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        argv = [*launcher, "--nproc-per-node", "2", "-m", __name__, found, *what]
-        autopsy = run_in_child(argv, timeout_s=400)
+        autopsy = run_in_child([sys.executable, "-m", __name__, found, *what], timeout_s=400)
         if not found.exists():
             raise Unsupported(
                 f"the two processes wrote nothing: {autopsy.headline}",
@@ -87,11 +90,28 @@ def learning_rates(*, prepared: bool) -> list[float]:
     return rates
 
 
+def part() -> int:
+    """Become two processes, each with the environment that torchrun gives; says which one it is."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    rank = int(os.fork() == 0)
+    told = {
+        "RANK": rank,
+        "LOCAL_RANK": rank,
+        "WORLD_SIZE": NUM_RANKS,
+        "LOCAL_WORLD_SIZE": NUM_RANKS,
+    }
+    told |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    os.environ.update({name: str(value) for name, value in told.items()})
+    return rank
+
+
 def main(file: str, *what: str) -> None:
+    rank = part()
     torch.set_num_threads(1)
     found: Outcome = {one: one_step(one) for one in what}
     found["lr"] = {prepared: learning_rates(prepared=prepared) for prepared in (True, False)}
-    if torch.distributed.get_rank() == 0:
+    if rank == 0:
         found["processes"] = torch.distributed.get_world_size()
         torch.save(found, file)
     torch.distributed.barrier()
