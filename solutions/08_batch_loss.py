@@ -389,8 +389,8 @@ verdicts.judge("C9", "partly", nuance, "section 6", holds=holds)
 # the run is left as it was. Eight rows will do.
 
 # %%
-few = batch_loss.mixed_rows(SEED, long=2, short=6)
-compare_splits(batch_loss.trainer(Ours, few), few)
+eight = batch_loss.mixed_rows(SEED, long=2, short=6)
+compare_splits(batch_loss.trainer(Ours, eight), eight)
 
 # %% [markdown]
 # For a loop of your own: `compare_splits(step, rows, model=model)`, where `step(micro_batches)` makes the
@@ -411,7 +411,7 @@ model = zoo.load_policy(MODEL, device="cpu")
 loops = batch_loops.loops(model)
 sizes = (1,) if FAST else (2, 1)
 for name in loops:
-    found = compare_splits(loops[name], few, model=model, sizes=sizes)
+    found = compare_splits(loops[name], eight, model=model, sizes=sizes)
     print(f"Loop {name}\n{found.table()}\n")
 
 # %% [markdown]
@@ -422,7 +422,7 @@ for name in loops:
 # %%
 def norm_of(step):
     model.zero_grad()
-    step([few])
+    step([eight])
     grads = [w.grad.flatten() for w in model.parameters()]
     return torch.cat(grads).norm().item()
 
@@ -478,8 +478,8 @@ class Mended(Trainer):
     compute_loss = ex.MEND.answer
 
 
-mended = batch_loss.trainer(Mended, few)
-print(compare_splits(mended, few, num_ranks=(1, 2, 4)))
+mended = batch_loss.trainer(Mended, eight)
+print(compare_splits(mended, eight, num_ranks=(1, 2, 4)))
 
 # %% [markdown]
 # ## 9. Two processes
@@ -744,7 +744,7 @@ for kind in ("grpo", "bnpo") if FAST else KINDS:
     grpo = batch_trl.grpo_trainer(kind)
     step = batch_trl.grpo_step(grpo)
     one = {"model": grpo.model, "sizes": (1,)}
-    found[f"GRPO, {kind}"] = compare_splits(step, few, **one)
+    found[f"GRPO, {kind}"] = compare_splits(step, eight, **one)
 for kinds_of_loss in (("sigmoid",), ("sigmoid", "sft")):
     dpo = batch_trl.dpo_trainer(*kinds_of_loss)
     name, one = " + ".join(kinds_of_loss), {"num_ranks": (1,), "sizes": (1,)}
