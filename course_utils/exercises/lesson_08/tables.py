@@ -51,7 +51,7 @@ LOOPS = letters_exercise(
     points=4,
     reads="loops_are",
     whys={
-        "1": "its norm is nearly right, and so is its log: only the direction tells",
+        "1": "its norm and its log are a little off, as from many causes: the direction tells",
         "2": "a gradient that is changed between two backward passes is no sum any more",
         "3": "its direction is perfect, so a cosine alone lets it pass",
         "4": "it is the same for every split, so only another measure can find it",
