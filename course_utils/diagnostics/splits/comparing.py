@@ -52,8 +52,8 @@ def compare_splits(
         Gradients are compared in float64. Float32 leaves about 1e-6 between orders of summation;
         16-bit weights leave about 1e-2, and the tolerance follows the model's format. A few copies
         of the gradient are held on the CPU, 8 bytes a weight each, and one for each micro-batch
-        where they differ. All rows in one
-        micro-batch are the measure, so they have to fit at once: give fewer, or shorter ones.
+        where they differ. All rows in one micro-batch are the measure, so they have to fit at once:
+        give fewer, or shorter ones.
 
     Source:
         trl#2175 and transformers#34191, where 1 x 32 trained worse than 32 x 1.
