@@ -22,7 +22,7 @@ SAYS = {
     "profile_ranges": ("float16 holds every number", "This step left float32 itself"),
     "audit_gradients": ("50 of 50 trainable parameters", "Every gradient holds nan or inf"),
     "inspect_batch": ("nothing found in 8 rows", "end masked: the end of all 8 replies"),
-    "compare_splits": ("The gradient of 8 rows is the same", "The gradient depends on the split"),
+    "compare_splits": ("The gradient of 4 rows is the same", "The gradient depends on the split"),
     "trace_step": ("Loss, gradients and weights are finite.", "Inf was already in the weights"),
 }
 
