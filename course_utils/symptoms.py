@@ -24,6 +24,7 @@ WATCH = f"{FROM}\n\nwith diagnostics.watch(trainer):\n    trainer.train()"
 RANGES = f"{FROM}\n\nprint(diagnostics.profile_ranges(model, batch))"
 AUDIT = f"{FROM}\n\nprint(diagnostics.audit_gradients(model, batch))"
 BATCH = f"{FROM}\n\nprint(diagnostics.inspect_batch(trainer))"
+SPLITS = f"{FROM}\n\nprint(diagnostics.compare_splits(trainer))"
 TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
 SYMPTOMS = (
@@ -38,6 +39,15 @@ SYMPTOMS = (
     Symptom("it generates until max_new_tokens", "07_never_stops", "inspect_batch", BATCH),
     Symptom(
         "loss 0.0, grad_norm 0.0 from the first step", "07_never_stops", "inspect_batch", BATCH
+    ),
+    Symptom(
+        "more accumulation or GPUs, and it learns something else",
+        "08_batch_loss",
+        "compare_splits",
+        SPLITS,
+    ),
+    Symptom(
+        "the logged loss is 4, 16 or 32 times too large", "08_batch_loss", "compare_splits", SPLITS
     ),
     Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
 )

@@ -9,7 +9,7 @@ from transformers import DataCollatorForLanguageModeling
 from course_utils import zoo
 from course_utils.errors import TrainingStopped
 from course_utils.exercises.outline import outline
-from course_utils.reproductions import never_stops
+from course_utils.reproductions import batch_loss, batch_trainers, never_stops
 from course_utils.reproductions.reward_model import reward_trainer
 from course_utils.symptoms import SYMPTOMS
 
@@ -22,6 +22,7 @@ SAYS = {
     "profile_ranges": ("float16 holds every number", "This step left float32 itself"),
     "audit_gradients": ("50 of 50 trainable parameters", "Every gradient holds nan or inf"),
     "inspect_batch": ("nothing found in 8 rows", "end masked: the end of all 8 replies"),
+    "compare_splits": ("The gradient of 4 rows is the same", "The gradient depends on the split"),
     "trace_step": ("Loss, gradients and weights are finite.", "Inf was already in the weights"),
 }
 
@@ -45,6 +46,14 @@ def never_stops_trainer():
 
     model, dataset = never_stops.base_model(), never_stops.chats(8)
     return never_stops.sft_trainer(model, tokenizer, collate=collate, dataset=dataset)
+
+
+def mean_trainer():
+    """compute_loss is overridden with the mean of its micro-batch."""
+    return batch_loss.trainer(batch_trainers.Mean)
+
+
+SICK = {"inspect_batch": never_stops_trainer, "compare_splits": mean_trainer}
 
 
 def say(instrument: str, names: dict[str, object], script: str) -> None:
@@ -72,8 +81,8 @@ def test_the_call_at_a_lessons_end_finds_the_fault_of_a_sick_run(
     monkeypatch.chdir(tmp_path)
     names = names_of("float16")
     names["model"].model.norm.weight.data[0] = float("inf")
-    if instrument == "inspect_batch":
-        names["trainer"] = never_stops_trainer()
+    if instrument in SICK:
+        names["trainer"] = SICK[instrument]()
     stops = pytest.raises(TrainingStopped) if instrument == "NonFiniteGuard" else nullcontext()
     with stops:
         say(instrument, names, "raise SystemExit(3)")
