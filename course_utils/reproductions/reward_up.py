@@ -35,8 +35,7 @@ def reward_of(check: Check) -> Callable:
     """A reward function for GRPOTrainer from one on a single reply and its answer."""
 
     def reward(completions, answer, **_columns) -> list[float | None]:
-        scores = map(check, texts(completions), answer)
-        return [None if score is None else float(score) for score in scores]
+        return [_number(score) for score in map(check, texts(completions), answer)]
 
     reward.__name__ = check.__name__
     return reward
@@ -147,3 +146,44 @@ def train(
     audit = TruthAudit(held_out(num_held_out), is_right, every=every).attach(trainer)
     trainer.train()
     return Run(columns_of(trainer), book.batches, audit, trainer)
+
+
+# --- runs whose outcome is wanted, and not their trainer ------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A run that was trained: what was said and paid in each step, and what came of it."""
+
+    batches: list[Pairs]
+    paid: list[list[float | None]]
+    held_out: dict[int, float]
+
+
+def held_out_truth(
+    check: Check, *, is_right: Check, seed: int, num_steps: int, **settings: object
+) -> dict[int, float]:
+    """The held-out truth before and after training on `check`, by step.
+
+    Settings, seed and rewards decide a run. So one that would be paid as a known run was, reply by
+    reply, is that run, and is not trained again.
+    """
+    settings = settings | {"max_steps": num_steps}
+    known = _KNOWN.setdefault((seed, is_right, tuple(sorted(settings.items()))), [])
+    for run in known:
+        if _paid(check, run.batches) == run.paid:
+            return run.held_out
+    run = train(check, is_right=is_right, seed=seed, every=num_steps, **settings)
+    known.append(_Known(run.batches, _paid(check, run.batches), run.held_out))
+    return run.held_out
+
+
+_KNOWN: dict[tuple, list[_Known]] = {}
+
+
+def _paid(check: Check, batches: list[Pairs]) -> list[list[float | None]]:
+    return [[_number(check(*pair)) for pair in batch] for batch in batches]
+
+
+def _number(score: float | None) -> float | None:
+    return None if score is None else float(score)

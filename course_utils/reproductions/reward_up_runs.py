@@ -1,7 +1,7 @@
 """Many GRPO runs, recorded: `python -m course_utils.reproductions.reward_up_runs` makes them.
 
-A minute of CPU makes some fifteen runs; false alarms over twenty seeds take more than a lesson has
-time for. The file holds what the trainer logged and the held-out truth, and no judgement.
+A minute of CPU makes some fifteen runs, and false alarms are counted over twenty seeds: more than a
+lesson has time for. The file holds what the trainer logged and the held-out truth, and no judgement.
 """
 
 import gzip
@@ -65,6 +65,7 @@ class Kind:
     settings: tuple[tuple[str, object], ...] = ()
 
 
+LIMIT, MASK = "max_completion_length", "mask_truncated_completions"
 KINDS = {
     "substring": Kind(occurs, 20),
     "exact": Kind(exact, 20),
@@ -79,8 +80,18 @@ KINDS = {
     "length": Kind(length, 3),
     "constant": Kind(constant, 5),
     "never_right": Kind(never_right, 2),
-    "exact, cut at 3": Kind(exact, 3, settings=(("max_completion_length", 3), ("mask_truncated_completions", True))),
+    "exact, limit 2": Kind(exact, 2, settings=((LIMIT, 2),)),
+    "exact, limit 3": Kind(exact, 3, settings=((LIMIT, 3),)),
+    "exact, limit 3, masked": Kind(exact, 3, settings=((LIMIT, 3), (MASK, True))),
 }
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One run as it was recorded."""
+
+    log: dict[str, list[float]]  # the columns of reward_up.COLUMNS, one number a step
+    held_out: dict[int, float]  # the greedy truth on 100 held-out sums, by step
 
 
 def record(kind: str, seed: int) -> dict:
@@ -95,3 +106,40 @@ def record(kind: str, seed: int) -> dict:
 
 def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
+
+
+@cache
+def _file() -> dict[str, list[dict]]:
+    return json.loads(gzip.decompress(FILE.read_bytes()))
+
+
+def recorded(kind: str) -> list[Recorded]:
+    """Every recorded run of a kind, by seed.
+
+    >>> len(recorded("substring")), recorded("exact")[0].held_out[0]
+    (20, 0.63)
+    """
+    return [
+        Recorded(run["log"], {int(step): truth for step, truth in run["held_out"].items()})
+        for run in _file()[kind]
+    ]
+
+
+def write(runs: dict[str, list[dict]]) -> None:
+    """Write the file; the same runs give the same bytes."""
+    FILE.write_bytes(gzip.compress(json.dumps(runs).encode(), mtime=0))
+
+
+@click.command()
+@click.argument("kinds", nargs=-1, type=click.Choice(list(KINDS)))
+def main(kinds: tuple[str, ...]) -> None:
+    """Record the named kinds again, or all of them: some ten minutes of CPU."""
+    runs = dict(_file()) if FILE.exists() else {}
+    for kind in kinds or KINDS:
+        runs[kind] = [record(kind, seed) for seed in range(KINDS[kind].num_seeds)]
+        click.echo(f"{kind}: {len(runs[kind])} runs")
+    write(runs)
+
+
+if __name__ == "__main__":
+    main()
