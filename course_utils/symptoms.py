@@ -24,6 +24,10 @@ WATCH = f"{FROM}\n\nwith diagnostics.watch(trainer):\n    trainer.train()"
 RANGES = f"{FROM}\n\nprint(diagnostics.profile_ranges(model, batch))"
 AUDIT = f"{FROM}\n\nprint(diagnostics.audit_gradients(model, batch))"
 BATCH = f"{FROM}\n\nprint(diagnostics.inspect_batch(trainer))"
+TRUTH = (
+    f"{FROM}\n\naudit = diagnostics.TruthAudit(held_out, is_right).attach(trainer)\n"
+    "trainer.train()\nprint(audit)"
+)
 TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
 SYMPTOMS = (
@@ -39,6 +43,8 @@ SYMPTOMS = (
     Symptom(
         "loss 0.0, grad_norm 0.0 from the first step", "07_never_stops", "inspect_batch", BATCH
     ),
+    Symptom("the reward goes up, the evaluation goes down", "10_reward_up", "TruthAudit", TRUTH),
+    Symptom("GRPO: loss 0.0, and is anything learned?", "10_reward_up", "TruthAudit", TRUTH),
     Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
 )
 

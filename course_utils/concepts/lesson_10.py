@@ -57,5 +57,7 @@ def held_out_curves(curves: dict[str, dict[int, float]], meanings: dict[str, str
         plotting.draw_curves(ax, list(truth), {name: list(truth.values())}, meanings=meanings)
     ax.set(xlabel="step", ylabel="right, of 100 held-out sums", ylim=(0, 1))
     ax.set_title("Slower is not elsewhere")
-    ends = [f"{name}: {list(truth.values())[-1]:.2f} at {max(truth)}" for name, truth in curves.items()]
+    ends = [
+        f"{name}: {list(truth.values())[-1]:.2f} at {max(truth)}" for name, truth in curves.items()
+    ]
     plotting.show(fig, f"Held-out truth at the last step. {'; '.join(ends)}.")

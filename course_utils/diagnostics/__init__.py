@@ -22,6 +22,7 @@ _HOME = {
     "decode_logged_loss": "logged_loss",
     "simulate_logged_loss": "logged_loss",
     "inspect_batch": "batch_view",
+    "TruthAudit": "truth_audit",
     "diagnose_cublas": "cublas",
     "read_cublas_environment": "cublas",
 }

@@ -34,7 +34,9 @@ class Audit:
     pays_right: float  # mean reward of the right replies; nan where there are none
     pays_wrong: float
     replies: tuple[str, ...] = field(repr=False)
-    logged: dict[str, float] = field(default_factory=dict)  # the trainer's own entry of the step
+    logged: dict[str, float] = field(
+        default_factory=dict
+    )  # the trainer's entry of the step; at 0, of 1
 
 
 class TruthAudit(TrainerCallback):
@@ -108,10 +110,13 @@ class TruthAudit(TrainerCallback):
 
     def _look(self, step: int) -> None:
         replies = self._replies()
-        right = [self._is_right(r, row[self._answer]) for r, row in zip(replies, self._rows)]
+        answers = [row[self._answer] for row in self._rows]
+        right = [bool(self._is_right(*pair)) for pair in zip(replies, answers, strict=True)]
         rewards = self._rewards(replies)
-        paid = {say: [p for p, is_so in zip(rewards, right) if is_so == say] for say in (1, 0)}
-        shares = mean(rewards), sum(map(bool, right)) / len(right), mean(paid[1]), mean(paid[0])
+        paid: dict[bool, list[float]] = {True: [], False: []}
+        for reward, is_so in zip(rewards, right, strict=True):
+            paid[is_so].append(reward)
+        shares = mean(rewards), sum(right) / len(right), mean(paid[True]), mean(paid[False])
         self.audits.append(Audit(step, *shares, tuple(replies)))
 
     @torch.no_grad()
@@ -163,12 +168,12 @@ class TruthAudit(TrainerCallback):
         first, last, n = self.audits[0], self.audits[-1], len(self._rows)
         error = math.sqrt((_variance(first.truth) + _variance(last.truth)) / n)
         moved = last.truth - first.truth
-        word = "unchanged within" if abs(moved) <= 2 * error else "it rose, by more than"
-        word = "it FELL, by more than" if moved < -2 * error else word
+        word = "did not move beyond the noise" if abs(moved) <= 2 * error else "rose"
+        word = "fell" if moved < -2 * error else word
         return (
-            f"truth {first.truth:.2f} to {last.truth:.2f} in steps {first.step} to {last.step}: "
-            f"{word} the noise of {n} questions (2 standard errors, {2 * error:.2f}); reward "
-            f"{first.reward:.2f} to {last.reward:.2f}"
+            f"The truth {word}: {first.truth:.2f} to {last.truth:.2f} from step {first.step} to "
+            f"{last.step}, of {n} questions (2 standard errors: {2 * error:.2f}). The reward went "
+            f"from {first.reward:.2f} to {last.reward:.2f}."
         )
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from datasets import Dataset
-from transformers import PreTrainedModel, TrainerCallback, set_seed
+from transformers import TrainerCallback, set_seed
 from trl import GRPOConfig, GRPOTrainer
 
 from course_utils import training, zoo
@@ -58,13 +58,15 @@ def grpo_trainer(
     rewards: list[Callable],
     *,
     seed: int = 0,
-    model: PreTrainedModel | None = None,
+    name: str = "tiny",
+    device: str = "cpu",
     dataset: Dataset | None = None,
     callbacks: tuple[TrainerCallback, ...] = (),
     **settings: object,
 ) -> GRPOTrainer:
-    """GRPOTrainer on 256 hard sums; `settings` are GRPOConfig's and go before these."""
+    """GRPOTrainer on 256 hard sums, in float32; `settings` are GRPOConfig's and go before these."""
     set_seed(seed)
+    model = zoo.load_policy(name, device=device)
     known = dict(
         max_steps=NUM_STEPS,
         learning_rate=1e-4,
@@ -75,16 +77,16 @@ def grpo_trainer(
         logging_steps=1,
         bf16=False,
         gradient_checkpointing=False,
-        use_cpu=True,
+        use_cpu=model.device.type == "cpu",
         seed=seed,
     )
     sums = zoo.arithmetic.prompts(256, seed, level="hard") if dataset is None else dataset
     return GRPOTrainer(
-        model=zoo.load_policy("tiny", device="cpu") if model is None else model,
+        model=model,
         args=GRPOConfig(**training.quiet_config() | known | settings),
         reward_funcs=rewards,
         train_dataset=sums,
-        processing_class=zoo.load_tokenizer("tiny"),
+        processing_class=zoo.load_tokenizer(name),
         callbacks=list(callbacks),
     )
 

@@ -1,7 +1,7 @@
 """Many GRPO runs, recorded: `python -m course_utils.reproductions.reward_up_runs` makes them.
 
-A minute of CPU makes some fifteen runs, and false alarms are counted over twenty seeds: more than a
-lesson has time for. The file holds what the trainer logged and the held-out truth, and no judgement.
+A lesson has time for some ten runs, and false alarms are counted over twenty seeds. The file holds
+what the trainer logged, and the truth on held-out sums; no judgement.
 """
 
 import gzip

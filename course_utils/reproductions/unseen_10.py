@@ -110,7 +110,10 @@ class Script:
     @property
     def log(self) -> Table:
         """What GRPOTrainer logged of every second step."""
-        shown, log = ("reward", "reward_std", "zero_std", "grad_norm", "length", "cut"), self.run.log
+        shown, log = (
+            ("reward", "reward_std", "zero_std", "grad_norm", "length", "cut"),
+            self.run.log,
+        )
         rows = [
             (str(step + 1), *(f"{log[name][step]:.2g}" for name in shown))
             for step in range(0, NUM_STEPS, 2)
@@ -121,17 +124,17 @@ class Script:
 def silence_is_golden() -> Ticket:
     """A dense reward that only an attempt can lose."""
     report = (
-        "A colleague replaced the 0-1 reward by a dense one, 'so that near misses teach, too'. The\n"
+        "A colleague replaced the 0-1 reward by a dense one, so that near misses teach, too. The\n"
         "reward rises to its best possible value, 0. Users say that it got worse."
     )
     return Ticket(report, HEALTHY | {"reward": reward_by_distance})
 
 
 def no_room() -> Ticket:
-    """A limit at which no reply can be right."""
+    """A limit at which hardly any reply can be right."""
     report = (
-        "A script that was made faster last week. Its loss is 0 from the first step to the last,\n"
-        "and the policy is as good as it was before the training, and no better."
+        "A script that was made faster last week. Its reward is almost 0 from the first step to\n"
+        "the last, though the policy adds two sums of three where it is served."
     )
     return Ticket(report, HEALTHY | {"settings": settings_for_speed})
 

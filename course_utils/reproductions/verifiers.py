@@ -1,4 +1,4 @@
-"""Three verifiers of sums as people write them; each can be cheated by a reply that adds nothing."""
+"""Three verifiers of sums as people write them; each pays a reply that adds nothing."""
 
 import re
 

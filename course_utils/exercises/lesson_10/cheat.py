@@ -13,7 +13,9 @@ def three_short_texts(replies: dict) -> str | None:
         return f"the keys are {sorted(map(str, replies))}, and 1, 2, 3 are asked"
     for key, reply in replies.items():
         if not isinstance(reply, str):
-            return f"reply {key} is a {type(reply).__name__}; a model writes text, so a str is asked"
+            return (
+                f"reply {key} is a {type(reply).__name__}; a model writes text, so a str is asked"
+            )
         if len(reply) > LONGEST:
             return f"reply {key} has {len(reply)} characters, and {LONGEST} are allowed"
     return None
@@ -26,7 +28,9 @@ def _is_paid(number: str):
         if not unpaid:
             return None
         shown = reply if len(reply) <= 40 else f"{reply[:37]}..."
-        return f"{shown!r} earns 0 for {len(unpaid)} of {len(GOLDS)} answers, {unpaid[0]} among them"
+        return (
+            f"{shown!r} earns 0 for {len(unpaid)} of {len(GOLDS)} answers, {unpaid[0]} among them"
+        )
 
     is_paid.__name__ = f"verifier_{number}_pays"
     return is_paid

@@ -1,4 +1,4 @@
-"""Exercise 10.6: the smallest dashboard that tells five kinds of run apart."""
+"""Exercise 10.7: the smallest dashboard that tells five kinds of run apart."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -55,7 +55,9 @@ def _all_named(diagnose: Callable, runs: Iterator[tuple[str, dict]], want: str) 
         if got != want:
             first, *_, last = log["held_out"]
             seen = f"reward {log['reward'][0]:.2f} to {log['reward'][-1]:.2f}"
-            return f"{name} ({seen}, held-out truth {first:.2f} to {last:.2f}) is said to be {got!r}"
+            return (
+                f"{name} ({seen}, held-out truth {first:.2f} to {last:.2f}) is said to be {got!r}"
+            )
     return None
 
 
@@ -74,7 +76,10 @@ def names_the_hacked(diagnose) -> str | None:
 
 
 def names_the_dead(diagnose) -> str | None:
-    made = (("a run paid by its prompts", _decided_by_the_prompt()), ("a solved one", _always_right()))
+    made = (
+        ("a run paid by its prompts", _decided_by_the_prompt()),
+        ("a solved one", _always_right()),
+    )
     runs = (*_named("never_right"), *made)
     return _all_named(diagnose, iter(runs), "no signal")
 
@@ -88,7 +93,7 @@ def names_the_rounding(diagnose) -> str | None:
 
 
 DASHBOARD = Exercise(
-    id="10.6",
+    id="10.7",
     name="DASHBOARD",
     title="The smallest dashboard",
     minutes=8,
@@ -98,10 +103,10 @@ DASHBOARD = Exercise(
     expects=(Callable,),
     hints=(
         "Which of the five kinds can be told without the truth, and by which column?",
-        "grad_norm is 0 in every step of two kinds, and never above 0.01 in a third. What tells "
-        "the two apart? Only the last two kinds need the truth.",
-        "In order: max(grad_norm) == 0, then cut; max(grad_norm) < 0.01; then compare the last "
-        "held_out with the best or the first.",
+        "cut is 0 in all kinds but one. grad_norm is 0 in every step of another, and never above "
+        "0.01 in a third. Only the last two kinds need the truth.",
+        "In order: the mean of cut, then max(grad_norm) == 0, then max(grad_norm) < 0.01; then "
+        "compare the last held_out with the best or the first.",
     ),
     form=says_a_word,
     criteria=(
@@ -124,10 +129,10 @@ DASHBOARD = Exercise(
             next="look at the largest grad_norm",
         ),
         Criterion(
-            "Runs whose replies are cut off are told from other dead ones.",
+            "Runs whose replies are cut off are found.",
             names_the_cut,
             why="the mend is another: a limit, and not a reward",
-            next="look at the share of cut replies",
+            next="look at the share of cut replies, before anything else",
         ),
         Criterion(
             "Runs that move by rounding alone are found, with and without damage.",
@@ -148,6 +153,7 @@ DASHBOARD = Exercise(
         Wrong(answers.by_reward_std, caught_by=names_the_dead),
         Wrong(answers.by_a_reward_of_zero, caught_by=names_the_dead),
         Wrong(answers.never_looks_at_cuts, caught_by=names_the_cut),
+        Wrong(answers.cut_means_dead, caught_by=names_the_cut),
         Wrong(answers.by_zero_std, caught_by=names_the_rounding),
         Wrong(answers.truth_before_gradients, caught_by=names_the_rounding),
     ),

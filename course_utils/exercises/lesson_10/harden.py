@@ -26,7 +26,18 @@ FORMS = (
 )
 WRONG_NUMBERS = ("{w}", "The sum is {w}.", "\\boxed{{{w}}}", "{a}+{b}+{c}={w}")
 SILENCE = ("", " ", ".", "I do not know.", "= ", "<answer></answer>", "\\boxed{{}}")
-PARTS = ("{tail}", "{g}{g}", "1{g}", "{g}1", "-{g}", "\u2212{g}", "{g}.5", "1e{g}", "{g}e1", "{w}{g}")
+PARTS = (
+    "{tail}",
+    "{g}{g}",
+    "1{g}",
+    "{g}1",
+    "-{g}",
+    "\u2212{g}",
+    "{g}.5",
+    "1e{g}",
+    "{g}e1",
+    "{w}{g}",
+)
 SEVERAL = (
     "{w} or {g} or {v}",
     "{v} {w} {g}",
@@ -59,7 +70,9 @@ def _said(verify: Callable, reply: str, gold: str) -> object:
         return f"raises {type(error.__cause__ or error).__name__}"
 
 
-def _first_that_is(verify: Callable, pairs: Iterable[tuple[str, str]], *, right: bool) -> str | None:
+def _first_that_is(
+    verify: Callable, pairs: Iterable[tuple[str, str]], *, right: bool
+) -> str | None:
     for reply, gold in pairs:
         said = _said(verify, reply, gold)
         if said is not right:

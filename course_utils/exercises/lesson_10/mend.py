@@ -1,4 +1,4 @@
-"""Exercise 10.7: the run of section 4, changed in any way, judged by truth alone."""
+"""Exercise 10.6: the run of section 4, changed in any way, judged by truth alone."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -74,7 +74,7 @@ def trains_to_the_truth(tried: _Tried) -> str | None:
 
 
 MEND = Exercise(
-    id="10.7",
+    id="10.6",
     name="MEND",
     title="A run that gets better",
     minutes=5,

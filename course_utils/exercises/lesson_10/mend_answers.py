@@ -1,4 +1,4 @@
-"""Rewards for exercise 10.7, right and wrong."""
+"""Rewards for exercise 10.6, right and wrong."""
 
 import re
 

@@ -38,7 +38,9 @@ def by_arrays(rows):
     shapes = np.array([re.sub("[0-9]", "9", reply) for reply, _, _ in rows])
     over = np.array([float(reward) - bool(right) for _, reward, right in rows])
     names, counts = np.unique(shapes, return_counts=True)
-    gaps = [over[shapes == n].mean() if c >= 5 else -np.inf for n, c in zip(names, counts, strict=True)]
+    gaps = [
+        over[shapes == n].mean() if c >= 5 else -np.inf for n, c in zip(names, counts, strict=True)
+    ]
     return str(names[int(np.argmax(gaps))])
 
 

@@ -1,6 +1,6 @@
 """A verifier of sums that no listed cheat passes and no right answer in odd dress fails.
 
-The right answer to exercise 10.3, and the judge of 10.7 and 10.8. It reads a reply as one claim:
+The right answer to exercise 10.3, and the judge of 10.6 and 10.8. It reads a reply as one claim:
 one number, with words that may stand before it, and equations that have to be true.
 """
 
