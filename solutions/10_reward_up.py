@@ -68,7 +68,7 @@ book = reward_up.Book(zoo.arithmetic.is_right)
 here = {"seed": SEED, "name": MODEL, "device": DEVICE}
 reward_up.grpo_trainer([book], max_steps=1, **here).train()
 batch = book.batches[0]
-groups = [batch[start : start + 8] for start in range(0, len(batch), 8)]
+groups = [batch[at : at + 8] for at in range(0, len(batch), 8)]
 paid = [[float(zoo.arithmetic.is_right(*pair)) for pair in g] for g in groups]
 mixed = next(n for n, rewards in enumerate(paid) if 0 < sum(rewards) < 8)
 concepts.one_group([reply for reply, _ in groups[mixed]], paid[mixed])
@@ -115,11 +115,10 @@ run_b = reward_up.train(check_b, max_steps=NUM_STEPS, **here)
 
 # %%
 proxies = {"A": run_a.log["reward"], "B": run_b.log["reward"]}
-quarters = range(0, NUM_STEPS, NUM_STEPS // 4)
-rows = [
-    (f"from {q + 1}", *(f"{mean(p[q : q + NUM_STEPS // 4]):.2f}" for p in proxies.values()))
-    for q in quarters
-]
+width, rows = NUM_STEPS // 4, []
+for begin in range(0, NUM_STEPS, width):
+    means = [mean(p[begin : begin + width]) for p in proxies.values()]
+    rows.append((f"from {begin + 1}", *(f"{m:.2f}" for m in means)))
 Table(columns=("steps", "reward of run A", "of run B"), rows=rows)
 
 # %% [markdown]
@@ -231,9 +230,10 @@ ex.TRICK.check(trick)
 # Yours on run A, step by step. How early could it be seen?
 
 # %%
+is_right = zoo.arithmetic.is_right
 for step in (0, NUM_STEPS // 2, NUM_STEPS - 1):
     rows = [
-        (reply, float(check_a(reply, gold)), zoo.arithmetic.is_right(reply, gold))
+        (reply, float(check_a(reply, gold)), is_right(reply, gold))
         for reply, gold in run_a.batches[step]
     ]
     shape = ex.TRICK.answer(rows)
@@ -241,15 +241,14 @@ for step in (0, NUM_STEPS // 2, NUM_STEPS - 1):
     print(f"step {step + 1:2}: shape {shape!r}, {share:.0%} of the replies")
 
 # %% [markdown]
-# In the very first batch. An empty text is `in` every text: silence earns 1, and an honest attempt is
-# sometimes wrong. Nobody taught the policy that; it was silent now and then, and what earns more than its
-# group is learned. A trick has to be *sampled* for that: lists of candidates, never written here, are
-# never found.
+# In the very first batch. An empty text is `in` every text: silence earns 1, and an attempt is sometimes
+# wrong. The policy was silent now and then, and what earns more than its group is learned. A trick has to
+# be *sampled* for that: lists of candidates, never written here, are never found.
 #
 # ## 6. A verifier that holds
 #
-# Fifteen replies to 76+26+90= that are not right, and fifteen that are, in odd dress. Which verifier
-# judges how many wrongly? `last number` is the judge that this lesson has used so far.
+# Fifteen replies to 76+26+90= that are not right, and fifteen that are, in odd dress. Who misjudges how
+# many? `last number` is the judge of this lesson so far.
 
 # %%
 judges = {
@@ -276,13 +275,13 @@ verdicts.judge("C15", "false", nuance, "section 6", holds=len(refused) > 9)
 print("the judge of section 4 accepts:", misjudged(zoo.arithmetic.is_right)[0])
 
 # %% [markdown]
-# Our own judge can be cheated. So write a better one, and see whether section 4 still stands.
+# Our own judge can be cheated. Write a better one.
 #
 # **Exercise 10.3, 10 minutes, some lines, 4 points.** Write `verify(reply, gold)`: True or False, never
 # an exception. Right are the number alone, with spaces around it, a `+`, zeros or `= ` before it, `.0`
 # or `.` behind it, between `**`, in one `\boxed{}` or one `<answer></answer>`, after `The sum is`,
 # `Answer:` or the sum that was asked, as `76+26+90=192`. Wrong is what names no number, another one, or
-# several. The check has cheats that are not in the list above.
+# several. The check has other cheats than the list.
 
 
 # %%
@@ -306,7 +305,8 @@ ex.HARDEN.check(verify)
 # Does the truth of section 4 depend on its judge? Both judges on every reply of both runs:
 
 # %%
-said = [pair for run in (run_a, run_b) for batch in run.batches for pair in batch]
+batches = run_a.batches + run_b.batches
+said = [pair for batch in batches for pair in batch]
 judge = ex.HARDEN.answer
 differ = [p for p in said if bool(judge(*p)) != zoo.arithmetic.is_right(*p)]
 print(f"{len(differ)} of {len(said)} replies are judged differently")
@@ -346,7 +346,8 @@ verdicts.judge("C3", "false", nuance, "section 7", holds=holds)
 # %%
 tokenizer = zoo.load_tokenizer(MODEL)
 rewards = torch.tensor([float(check_b(*p)) for p in run_b.batches[0]])
-lengths = torch.tensor([len(tokenizer(r)["input_ids"]) + 1 for r, _ in run_b.batches[0]])
+ids = [tokenizer(reply)["input_ids"] for reply, _ in run_b.batches[0]]
+lengths = torch.tensor([len(tokens) + 1 for tokens in ids])  # and its end
 grouped = rewards.view(-1, 8)
 centred = grouped - grouped.mean(-1, keepdim=True)
 advantage = (centred / (grouped.std(-1, keepdim=True) + 1e-4)).view(-1)
@@ -405,12 +406,13 @@ ex.ALIVE.check(alive)
 batchwise = one_step(lambda reply, gold: int(gold) % 2, scale_rewards="batch")
 dead, moves, silent = lines["2"], lines["4"], lines["6"]
 share = "frac_reward_zero_std"
-print(f"scaled by the batch: {share} {batchwise[share]}, grad {batchwise['grad_norm']}")
+norm = batchwise["grad_norm"]
+print(f"scaled by the batch: {share} {batchwise[share]}, grad_norm {norm}")
 nuance = "trl 0.15 logged the groups'; today's is the batch's (section 12)"
 holds = dead["reward_std"] > 0.1 and dead["grad_norm"] == 0
 verdicts.judge("C5", "false", nuance, "section 7, run 2", holds=holds)
 nuance = "0.0 for dead runs (6, batch scaling), 1.0 for run 4, which moves"
-is_dead = batchwise["grad_norm"] == silent["grad_norm"] == 0
+is_dead = norm == silent["grad_norm"] == 0
 says_alive = batchwise[share] == silent[share] == 0
 holds = is_dead and says_alive and moves[share] == 1 and moves["grad_norm"] > 0
 verdicts.judge("C6", "false", nuance, "section 7", holds=holds)
@@ -441,7 +443,7 @@ moved = {
     "0.35": moved_by(lambda reply, gold: 0.35, 8),
     "0.5": moved_by(lambda reply, gold: 0.5, 8),
 }
-rows = [(f"{name}", f"{norm:.2g}", f"{far:.1f}") for name, (far, norm) in moved.items()]
+rows = [(n, f"{norm:.2g}", f"{far:.1f}") for n, (far, norm) in moved.items()]
 columns = ("reward", "largest grad_norm", "largest move, learning rates")
 Table(columns=columns, rows=rows, title="eight steps each")
 
@@ -464,12 +466,13 @@ ex.CONSTANT.recall("c", holds=far > 0.3 * near and moved["0.5"][0] == 0)
 
 # %%
 drifts = [run.held_out for run in recorded("constant")]
-rows = [(str(seed), *(f"{truth:.2f}" for truth in run.values())) for seed, run in enumerate(drifts)]
-Table(columns=("seed", *(f"step {s}" for s in drifts[0])), rows=rows, title="held out")
+columns = ("seed", *(f"step {step}" for step in drifts[0]))
+rows = [(str(n), *map(str, run.values())) for n, run in enumerate(drifts)]
+Table(columns=columns, rows=rows, title="held out")
 
 # %%
 ends = [list(run.values())[-1] for run in drifts]
-nuance = f"0.35 ends at {min(ends):.2f} to {max(ends):.2f} on five seeds; 0.5 moves nothing"
+nuance = f"five seeds end at {min(ends)} to {max(ends)}; 0.5 moves nothing"
 holds = min(ends) < 0.3 and max(ends) - min(ends) > 0.3
 verdicts.judge("C7", "false", nuance, "section 8", holds=holds)
 
@@ -508,7 +511,8 @@ average, square = others @ r / k, others @ r**2 / k
 std = ((square - average**2) * k / (k - 1)).clamp(min=0).sqrt()
 left_out = ((r - average) / (std + 1e-6))[0].item()
 of_trl = ((r - r.mean()) / (r.std() + 1e-4))[0].item()
-print(f"others' std {std[0]:.3g}, not 0: advantage {left_out:.0f}; trl's {of_trl:.3f}")
+print(f"others' std {std[0]:.3g}, not 0: advantage {left_out:.0f}")
+print(f"the same reply in trl: {of_trl:.3f}")
 bound = 7 / 8**0.5
 nuance = f"with the others' std; in trl at most (G - 1) / sqrt(G) = {bound:.2f}"
 holds = left_out > 1000 and of_trl <= bound
@@ -525,8 +529,8 @@ tried = {
     name: reward_up.train(check_a, max_steps=16, **here, **settings)
     for name, settings in advised.items()
 }
-rows = [("as it was", *(f"{run_a.held_out[s]:.2f}" for s in (0, 8, 16)))]
-rows += [(n, *(f"{t:.2f}" for t in run.held_out.values())) for n, run in tried.items()]
+rows = [("as it was", *(str(run_a.held_out[step]) for step in (0, 8, 16)))]
+rows += [(n, *map(str, run.held_out.values())) for n, run in tried.items()]
 Table(columns=("run A", "step 0", "step 8", "step 16"), rows=rows)
 
 # %% [markdown]
@@ -539,7 +543,7 @@ kinds += ("substring, lr 1e-5", "exact")
 rows = []
 for kind in kinds:
     five = recorded(kind)[:5]
-    proxy = [f"{mean(run.log['reward'][s]):.2f}" for run in five for s in [slice(-5, None)]]
+    proxy = [f"{mean(run.log['reward'][-5:]):.2f}" for run in five]
     truths = [f"{run.held_out[24]:.2f}" for run in five]
     rows.append((kind, " ".join(proxy), " ".join(truths)))
 columns = ("reward", "proxy, last 5 of 24 steps", "held-out truth")
@@ -560,7 +564,7 @@ pinned = [run.held_out[24] for run in recorded("substring, beta 1.0")]
 slow = [run.held_out[96] for run in recorded("substring, beta 0.04, long")]
 nuance = "0.04 delays it; 1.0 pins the policy; neither improves it"
 holds = max(slow) < 0.2 and max(pinned) < 0.7
-verdicts.judge("C8", "partly", nuance, "section 9; five seeds, two long ones", holds=holds)
+verdicts.judge("C8", "partly", nuance, "section 9; five seeds", holds=holds)
 
 # %% [markdown]
 # And an early stop? The proxy cannot say when. Here is the truth at the first step whose last five
@@ -572,12 +576,12 @@ for run in recorded("substring"):
     fives = [mean(run.log["reward"][n : n + 5]) for n in range(20)]
     stop = next((n for n, five in enumerate(fives) if five > 0.9), 19)
     at_stop.append(mean(run.log["truth"][stop : stop + 5]))
-start = mean(mean(run.log["truth"][:2]) for run in recorded("substring"))
-better = sum(truth > start for truth in at_stop)
-print(f"truth in the batch: {start:.2f} at first, {mean(at_stop):.2f} at the stop")
+at_first = mean(mean(run.log["truth"][:2]) for run in recorded("substring"))
+better = sum(truth > at_first for truth in at_stop)
+print(f"truth: {at_first:.2f} at first, {mean(at_stop):.2f} at the stop")
 ends = [run.held_out[160] for run in recorded("substring, lr 1e-5, long")]
-nuance = f"{better} of 20 stops are better than step 0; lr 1e-5 ends at {max(ends):.2f}"
-holds = mean(at_stop) < start - 0.1 and max(ends) < 0.25
+nuance = f"{better} of 20 stops beat step 0; lr 1e-5 ends at {max(ends):.2f}"
+holds = mean(at_stop) < at_first - 0.1 and max(ends) < 0.25
 verdicts.judge("C9", "false", nuance, "section 9", holds=holds)
 
 # %% [markdown]
@@ -610,7 +614,7 @@ def right_or_a_number(reply, gold):
 large = reward_up.train(right_or_a_number, every=12, max_steps=12, **here)
 short = [run.held_out[24] for run in recorded("right_but_short")]
 print("ten times a number:", large.held_out, " short, five seeds:", short)
-nuance = "what counts is whether it pulls against the truth: silence 0, right 1 - 3w"
+nuance = "what counts is whether it pulls against the truth"
 holds = large.held_out[12] > 0.65 and max(short) < 0.1
 verdicts.judge("C14", "false", nuance, "section 10", holds=holds)
 
@@ -627,9 +631,9 @@ rows, norms = [], {}
 for name, settings in limits.items():
     log = one_step(check_b, max_completion_length=3, **settings)
     norms[name] = log["grad_norm"]
-    cut = log["completions/clipped_ratio"]
-    rows.append((name, *(f"{x:.2f}" for x in (cut, log["reward"], log["loss"], norms[name]))))
-Table(columns=("truncated", "share cut", "reward", "loss", "grad_norm"), rows=rows)
+    shown = ("completions/clipped_ratio", "reward", "loss", "grad_norm")
+    rows.append((name, *(f"{log[column]:.2f}" for column in shown)))
+Table(columns=("truncated", "cut", "reward", "loss", "grad_norm"), rows=rows)
 
 # %%
 plain = [run.held_out[24] for run in recorded("exact, limit 3")]
@@ -637,7 +641,7 @@ masked = [run.held_out[24] for run in recorded("exact, limit 3, masked")]
 print("held out, three seeds: as it is", plain, " masked", masked)
 nuance = "here the cut replies are the right ones, and only wrong ones are left"
 holds = norms["masked"] > 2 * norms["as it is"] and mean(masked) < mean(plain)
-verdicts.judge("C13", "false", nuance, "section 10; count them first", holds=holds)
+verdicts.judge("C13", "false", nuance, "section 10", holds=holds)
 
 # %% [markdown]
 # ## 11. What would have shown it?
@@ -653,20 +657,20 @@ def change(run, column):
 
 
 KINDS = ("exact", "substring", "closeness", "right_but_short", "any_number")
-ratios = {
-    kind: [mean(change(run, c) for run in recorded(kind)) for c in ("entropy", "length")]
-    for kind in KINDS
-}
+ratios = {}
+for kind in KINDS:
+    of = {c: [change(r, c) for r in recorded(kind)] for c in ("entropy", "length")}
+    ratios[kind] = [mean(changes) for changes in of.values()]
 rows = [(kind, *(f"x {r:.2f}" for r in pair)) for kind, pair in ratios.items()]
 Table(columns=("reward", "entropy", "length of a reply"), rows=rows)
 
 # %%
 halves = [change(run, "entropy") < 0.6 for run in recorded("exact")]
-nuance = f"it falls in the *healthy* runs ({sum(halves)} of 20): one right answer is enough"
+nuance = f"below 0.6 in {sum(halves)} of 20 healthy runs, too"
 holds = ratios["exact"][0] < 0.7 < ratios["substring"][0]
 verdicts.judge("C10", "false", nuance, "section 11", holds=holds)
 nuance = "shorter in three of these hacks, longer in one"
-holds = ratios["any_number"][1] > 1 > max(ratios[kind][1] for kind in KINDS[1:4])
+holds = ratios["any_number"][1] > 1 > max(ratios[k][1] for k in KINDS[1:4])
 verdicts.judge("C11", "partly", nuance, "section 11", holds=holds)
 
 # %% [markdown]
@@ -676,11 +680,11 @@ verdicts.judge("C11", "partly", nuance, "section 11", holds=holds)
 
 # %%
 RULES = {
-    "reward up by 0.1": ("reward", lambda now, first: now > first + 0.1),
-    "entropy below 0.6 of it": ("entropy", lambda now, first: now < 0.6 * first),
-    "groups without signal > 0.8": ("zero_std", lambda now, first: now > 0.8),
-    "replies below 0.8 of it": ("length", lambda now, first: now < 0.8 * first),
-    "loss above 0.05": ("loss", lambda now, first: now > 0.05),
+    "reward up by 0.1": ("reward", lambda now, old: now > old + 0.1),
+    "entropy below 0.6 of it": ("entropy", lambda now, old: now < 0.6 * old),
+    "groups without signal > 0.8": ("zero_std", lambda now, old: now > 0.8),
+    "replies below 0.8 of it": ("length", lambda now, old: now < 0.8 * old),
+    "loss above 0.05": ("loss", lambda now, old: now > 0.05),
 }
 
 
@@ -691,7 +695,7 @@ def first(run, column, rule):
 
 
 def halves_at(run):
-    return first(run, "truth", lambda now, at_first: now < at_first / 2)
+    return first(run, "truth", lambda now, old: now < old / 2)
 
 
 rows = []
@@ -746,11 +750,10 @@ expect_symptom("a wrong reward helps", holds=all(rises))
 five = ("exact", "any_number", "never_right", "constant", "exact, limit 2")
 examples = [recorded(kind)[-1] for kind in five]
 SEEN = ("reward", "zero_std", "grad_norm", "entropy", "length", "cut", "truth")
-rows = [
-    (str(n), *(f"{mean(run.log[c][-5:]):.2g}" for c in SEEN), str(list(truths)[-1]))
-    for n, run in enumerate(examples, start=1)
-    for truths in [run.held_out.values()]
-]
+rows = []
+for number, run in enumerate(examples, start=1):
+    means = [f"{mean(run.log[column][-5:]):.2g}" for column in SEEN]
+    rows.append((str(number), *means, str(list(run.held_out.values())[-1])))
 Table(columns=("run", *SEEN, "held out"), rows=rows, title="last five steps")
 
 
@@ -791,18 +794,15 @@ eras.row("10")
 #
 # * **Signature**: the reward rises or stands still, and the replies are not what you meant.
 # * **Look first** at twenty replies, ranked by reward; then at `grad_norm`, never at the loss.
-# * **Before the run**: what do silence, a wrong reply and a list earn? Rewards that are sums of powers of
-#   two (0, 0.5, 1) leave no rounding.
-# * **During it**: `TruthAudit` with a judge that is not the reward; a second reward of weight 0.
+# * **Before the run**: what do silence, a wrong reply and a list earn? Sums of powers of two (0, 0.5, 1)
+#   leave no rounding.
+# * **During it**: a judge that is not the reward, on questions nobody trains on:
 #
 # ```python
-# from course_utils.diagnostics import TruthAudit
-#
-# audit = TruthAudit(held_out_rows, is_right, every=50).attach(trainer)
-# trainer.train()
-# print(audit)
+# audit = diagnostics.TruthAudit(rows, is_right, every=50).attach(trainer)
 # ```
-#
+
+# %% [markdown]
 # ## 14. A run you have not seen
 #
 # **Exercise 10.8, 8 minutes, a place, a letter and a few lines, 5 points.** A script by hand; the seed

@@ -37,9 +37,8 @@ def one_step(reward):
         disable_tqdm=True,
         use_cpu=True,
     )
-    rows = [
-        ([{"role": "user", "content": q}], str(sum(map(int, q[:-1].split("+"))))) for q in ASKED
-    ]
+    answers = [str(sum(map(int, question[:-1].split("+")))) for question in ASKED]
+    prompts = [[{"role": "user", "content": question}] for question in ASKED]
     trainer = GRPOTrainer(
         model=AutoModelForCausalLM.from_pretrained(MODEL, torch_dtype=torch.float32),
         processing_class=AutoTokenizer.from_pretrained(MODEL),
