@@ -659,8 +659,9 @@ def change(run, column):
 KINDS = ("exact", "substring", "closeness", "right_but_short", "any_number")
 ratios = {}
 for kind in KINDS:
-    of = {c: [change(r, c) for r in recorded(kind)] for c in ("entropy", "length")}
-    ratios[kind] = [mean(changes) for changes in of.values()]
+    runs = recorded(kind)
+    by_column = ([change(r, c) for r in runs] for c in ("entropy", "length"))
+    ratios[kind] = [mean(changes) for changes in by_column]
 rows = [(kind, *(f"x {r:.2f}" for r in pair)) for kind, pair in ratios.items()]
 Table(columns=("reward", "entropy", "length of a reply"), rows=rows)
 
