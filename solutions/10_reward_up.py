@@ -525,13 +525,14 @@ verdicts.judge("C12", "partly", nuance, "section 8", holds=holds)
 
 # %%
 advised = {"beta 0.04": {"beta": 0.04}, "lr 1e-5": {"learning_rate": 1e-5}}
+looks = (0, 8) if FAST else (0, 8, 16)
 tried = {
-    name: reward_up.train(check_a, max_steps=16, **here, **settings)
+    name: reward_up.train(check_a, max_steps=looks[-1], **here, **settings)
     for name, settings in advised.items()
 }
-rows = [("as it was", *(str(run_a.held_out[step]) for step in (0, 8, 16)))]
+rows = [("as it was", *(str(run_a.held_out[step]) for step in looks))]
 rows += [(n, *map(str, run.held_out.values())) for n, run in tried.items()]
-Table(columns=("run A", "step 0", "step 8", "step 16"), rows=rows)
+Table(columns=("run A", *(f"step {step}" for step in looks)), rows=rows)
 
 # %% [markdown]
 # One looks like a cure. Look again, over five seeds and for longer. These runs were recorded
@@ -719,7 +720,8 @@ sums = reward_up.held_out(64)
 audits = {}
 for name, check in {"A": check_a, "B": check_b}.items():
     rewards = [reward_up.reward_of(check)]
-    trainer = reward_up.grpo_trainer(rewards, max_steps=8, **here)
+    length = 4 if FAST else 8
+    trainer = reward_up.grpo_trainer(rewards, max_steps=length, **here)
     audits[name] = TruthAudit(sums, judge, every=4).attach(trainer)
     trainer.train()
 audits["A"].table
