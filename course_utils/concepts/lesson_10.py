@@ -34,15 +34,15 @@ def one_group(replies: list[str], rewards: list[float]) -> None:
 def proxy_and_truth(proxy: list[float], truth: list[float], *, width: int = 4) -> None:
     """The mean reward of a run and the share of right replies in the same batches."""
     starts = range(0, len(proxy), width)
-    steps = [start + (width + 1) / 2 for start in starts]
+    steps = [start + width for start in starts]
     curves = {
         "reward": [mean(proxy[start:][:width]) for start in starts],
         "right": [mean(truth[start:][:width]) for start in starts],
     }
     fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
     plotting.draw_curves(ax, steps, curves, meanings={"reward": "alive", "right": "dead"})
-    ax.set(xlabel="step", ylabel=f"mean of {width} steps", ylim=(0, 1.05))
-    ax.set_title("One goes up, the other goes")
+    ax.set(xlabel="step", ylabel=f"mean of the last {width} steps", ylim=(0, 1.05), xticks=steps)
+    ax.set_title("The reward creeps up while right replies disappear")
     (first, *_, last), (before, *_, after) = curves["reward"], curves["right"]
     plotting.show(
         fig,
@@ -53,10 +53,11 @@ def proxy_and_truth(proxy: list[float], truth: list[float], *, width: int = 4) -
 def held_out_curves(curves: dict[str, dict[int, float]], meanings: dict[str, str]) -> None:
     """Held-out truth by step, of runs of different lengths."""
     fig, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
-    for name, truth in curves.items():
+    for style, (name, truth) in zip(plotting.LINES, curves.items(), strict=True):
         plotting.draw_curves(ax, list(truth), {name: list(truth.values())}, meanings=meanings)
-    ax.set(xlabel="step", ylabel="right, of 100 held-out sums", ylim=(0, 1))
-    ax.set_title("Slower is not elsewhere")
+        next(line for line in ax.lines if line.get_label() == name).set_linestyle(style)
+    ax.set(xlabel="step", ylabel="share of 100 held-out sums right", ylim=(0, 1))
+    ax.set_title("What only slows the run down ends where it ends")
     ends = [
         f"{name}: {list(truth.values())[-1]:.2f} at {max(truth)}" for name, truth in curves.items()
     ]

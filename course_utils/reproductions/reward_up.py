@@ -138,12 +138,21 @@ def train(
     seed: int = 0,
     every: int = 8,
     num_held_out: int = NUM_HELD_OUT,
+    part: tuple[Check, float] | None = None,
     **settings: object,
 ) -> Run:
-    """Train on `check` as the reward; `is_right` judges, and trains nothing."""
+    """Train on `check` as the reward; `is_right` judges, and trains nothing.
+
+    Args:
+        part: a second part of the reward, and its weight; that of `check` is 1.
+    """
     book = Book(is_right)
+    parts = [(check, 1.0)] + ([part] if part else [])
     trainer = grpo_trainer(
-        [reward_of(check), book], seed=seed, reward_weights=[1.0, 0.0], **settings
+        [*(reward_of(one) for one, _ in parts), book],
+        seed=seed,
+        reward_weights=[*(weight for _, weight in parts), 0.0],
+        **settings,
     )
     audit = TruthAudit(held_out(num_held_out), is_right, every=every).attach(trainer)
     trainer.train()

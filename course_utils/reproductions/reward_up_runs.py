@@ -11,13 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from course_utils import zoo
 from course_utils.reproductions.verifiers import occurs
 
+if TYPE_CHECKING:
+    from datasets import Dataset
+
 FILE = Path(__file__).with_name("reward_up_runs.json.gz")
-EVERY = 8
+EVERY, GROUP = 8, 8
 
 
 # --- rewards: each takes a reply and its answer -------------------------------------------------
@@ -37,6 +42,10 @@ def right_but_short(reply: str, gold: str) -> float:
     return float(reply == gold) - 0.5 * len(reply)
 
 
+def shortness(reply: str, gold: str) -> float:
+    return -float(len(reply))
+
+
 def any_number(reply: str, gold: str) -> float:
     """A format reward alone."""
     return float(re.fullmatch(r"\d{2,3}", reply) is not None)
@@ -48,6 +57,11 @@ def length(reply: str, gold: str) -> float:
 
 def constant(reply: str, gold: str) -> float:
     return 0.35
+
+
+def cut_is_wrong(reply: str, gold: str) -> float:
+    """At a limit of 3 tokens a reply of 3 digits has no room for its end."""
+    return float(reply == gold and len(reply) < 3)
 
 
 def never_right(reply: str, gold: str) -> float:
@@ -63,8 +77,11 @@ class Kind:
     num_seeds: int
     num_steps: int = 24
     settings: tuple[tuple[str, object], ...] = ()
+    part: tuple[Callable[[str, str], float], float] | None = None  # a second reward, its weight
+    has_signal: bool = False  # only sums whose replies earn differently before training
 
 
+EACH = "multi_objective_aggregation"
 LIMIT, MASK = "max_completion_length", "mask_truncated_completions"
 KINDS = {
     "substring": Kind(occurs, 20),
@@ -72,10 +89,17 @@ KINDS = {
     "substring, beta 0.04": Kind(occurs, 5, settings=(("beta", 0.04),)),
     "substring, beta 1.0": Kind(occurs, 5, settings=(("beta", 1.0),)),
     "substring, lr 1e-5": Kind(occurs, 5, settings=(("learning_rate", 1e-5),)),
+    "substring, scaled by the batch": Kind(occurs, 5, settings=(("scale_rewards", "batch"),)),
+    "substring, not scaled": Kind(occurs, 5, settings=(("scale_rewards", "none"),)),
+    "substring, groups with signal": Kind(occurs, 5, has_signal=True),
+    "exact, groups with signal": Kind(exact, 5, has_signal=True),
     "substring, beta 0.04, long": Kind(occurs, 2, 96, (("beta", 0.04),)),
     "substring, lr 1e-5, long": Kind(occurs, 2, 160, (("learning_rate", 1e-5),)),
     "closeness": Kind(closeness, 5),
     "right_but_short": Kind(right_but_short, 5),
+    "right and short, each scaled": Kind(
+        exact, 5, settings=((EACH, "normalize_then_sum"),), part=(shortness, 0.5)
+    ),
     "any_number": Kind(any_number, 3, 40),
     "length": Kind(length, 3),
     "constant": Kind(constant, 5),
@@ -83,6 +107,7 @@ KINDS = {
     "exact, limit 2": Kind(exact, 2, settings=((LIMIT, 2),)),
     "exact, limit 3": Kind(exact, 3, settings=((LIMIT, 3),)),
     "exact, limit 3, masked": Kind(exact, 3, settings=((LIMIT, 3), (MASK, True))),
+    "exact, limit 3, cut is wrong": Kind(cut_is_wrong, 3, settings=((LIMIT, 3),)),
 }
 
 
@@ -94,12 +119,28 @@ class Recorded:
     held_out: dict[int, float]  # the greedy truth on 100 held-out sums, by step
 
 
+def with_signal(check: Callable[[str, str], float], seed: int) -> "Dataset":
+    """The training sums whose replies, eight of each before training, do not all earn the same."""
+    from transformers import set_seed
+
+    set_seed(seed)
+    sums = zoo.arithmetic.prompts(256, seed, level="hard")
+    each = [n for n in range(len(sums)) for _ in range(GROUP)]
+    policy, tokenizer = zoo.load_policy("tiny", device="cpu"), zoo.load_tokenizer("tiny")
+    said = zoo.replies(policy, tokenizer, sums.select(each), temperature=1.0)
+    paid = list(map(check, said, sums.select(each)["answer"]))
+    return sums.select([n for n in range(len(sums)) if len(set(paid[n * GROUP :][:GROUP])) > 1])
+
+
 def record(kind: str, seed: int) -> dict:
     """One run: its columns, and the held-out truth by step."""
     from course_utils.reproductions.reward_up import train  # takes seconds, and reading needs none
 
     one = KINDS[kind]
-    run = train(one.check, seed=seed, every=EVERY, max_steps=one.num_steps, **dict(one.settings))
+    more = dict(one.settings) | (
+        {"dataset": with_signal(one.check, seed)} if one.has_signal else {}
+    )
+    run = train(one.check, seed=seed, every=EVERY, max_steps=one.num_steps, part=one.part, **more)
     log = {name: [_short(value) for value in values] for name, values in run.log.items()}
     return {"log": log, "held_out": run.held_out}
 

@@ -16,7 +16,7 @@ from course_utils.reproductions.reward_up import Run, train
 NUM_STEPS = 12
 CAUSES = {
     "a": "every reply earns the same, up to a rounding",
-    "b": "no reply is ever right for the reward: it compares with something else",
+    "b": "the answers that the reward is given are those of other sums",
     "c": "saying nothing earns more than an attempt",
     "d": "a reply with several answers is paid",
     "e": "replies are cut off before they can be right",
@@ -110,10 +110,8 @@ class Script:
     @property
     def log(self) -> Table:
         """What GRPOTrainer logged of every second step."""
-        shown, log = (
-            ("reward", "reward_std", "zero_std", "grad_norm", "length", "cut"),
-            self.run.log,
-        )
+        shown = ("reward", "reward_std", "zero_std", "grad_norm", "length", "cut")
+        log = self.run.log
         rows = [
             (str(step + 1), *(f"{log[name][step]:.2g}" for name in shown))
             for step in range(0, NUM_STEPS, 2)

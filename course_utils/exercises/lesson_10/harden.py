@@ -50,6 +50,8 @@ SEVERAL = (
     "\\boxed{{{w}}}\\boxed{{{g}}}",
     "not {g}",
     "{g} or {g}1",
+    "{w}={g}",
+    "{g}={g}={w}",
 )
 
 
@@ -184,6 +186,7 @@ HARDEN = Exercise(
         Wrong(answers.any_equal_number, caught_by=refuses_several_numbers),
         Wrong(answers.first_box, caught_by=refuses_several_numbers),
         Wrong(answers.any_words_before, caught_by=refuses_several_numbers),
+        Wrong(answers.any_equation, caught_by=refuses_several_numbers),
         Wrong(answers.raises_without_a_match, caught_by=refuses_silence_and_wrong_numbers),
         Wrong(answers.by_unicode_digits, caught_by=never_raises),
         Wrong(answers.by_int_of_any_length, caught_by=never_raises),

@@ -6,7 +6,7 @@ import re
 def by_one_pattern(reply, gold):
     pattern = (
         r"(?is)\s*(?:<answer>|\\boxed\{|\*\*)?\s*"
-        r"(?:[0-9+\s]*=|the sum is|answer:)?\s*\+?([0-9]{1,9})(?:\.0+)?\.?\s*"
+        r"(?:(?:[0-9]+\s*\+[0-9+\s]*)?=|the sum is|answer:)?\s*\+?([0-9]{1,9})(?:\.0+)?\.?\s*"
         r"(?:</answer>|\}|\*\*)?\s*"
     )
     found = re.fullmatch(pattern, reply)
@@ -20,7 +20,7 @@ def by_peeling(reply, gold):
             text = text[len(opening) : len(text) - len(closing)].strip()
     text = text.removeprefix("The sum is").removeprefix("Answer:")
     before, _, text = text.rpartition("=")
-    if not set(before) <= set("0123456789+ "):
+    if not set(before) <= set("0123456789+ ") or before.strip().isdigit():
         return False
     text = text.strip().removesuffix(".").removesuffix(".0").removeprefix("+")
     digits = text.lstrip("0")
@@ -107,6 +107,14 @@ def any_words_before(reply, gold):
     text = re.sub(r"\\boxed\{(.*?)\}|</?answer>|\*\*", r"\1", reply)
     found = re.fullmatch(r"(?s)(?:.*[\s=])?\+?([0-9]{1,9})(?:\.0+)?\.?\s*", text)
     return found is not None and int(found[1]) == int(gold)
+
+
+def any_equation(reply, gold):
+    """Takes what stands before the last = for the sum that was asked."""
+    if len(re.findall(r"\\boxed|<answer>", reply)) > 1:
+        return False
+    text = re.sub(r"\\boxed\{(.*?)\}|</?answer>|\*\*", r"\1", reply)
+    return _plain(text, gold)
 
 
 def raises_without_a_match(reply, gold):
