@@ -44,7 +44,7 @@ from course_utils.concepts import lesson_10 as concepts
 from course_utils.diagnostics import TruthAudit
 from course_utils.failures import expect_symptom
 from course_utils.report import Table
-from course_utils.reproductions import reward_up, unseen_10, verifiers
+from course_utils.reproductions import reward_up, six_steps, verifiers
 from course_utils.reproductions.reward_up_runs import recorded
 
 ex
@@ -60,7 +60,7 @@ ex
 #   ([trl#3452](https://github.com/huggingface/trl/issues/3452))
 #
 # No instrument that looks for nan sees any of it. GRPO learns from **groups**, here eight sampled replies
-# to one sum. A reply's **advantage** is what it earns above its group's mean, in units of the group's
+# to one sum of three numbers below 100. A reply's **advantage** is what it earns above its group's mean, in units of the group's
 # spread: (reward - mean) / (std + 1e-4). What is learned when all eight earn the same?
 
 # %%
@@ -364,7 +364,8 @@ verdicts.judge("C4", "partly", nuance, "section 7", holds=holds)
 # %% [markdown]
 # The loss says whether rewarded replies were shorter. It measures no learning, today or then.
 #
-# **Exercise 10.4, 6 minutes, six letters, 3 points.** One step each of six runs. What is going on?
+# **Exercise 10.4, 6 minutes, six letters, 3 points.** One step each of six runs. `frac_reward_zero_std` is
+# meant to count groups without any difference. What is going on?
 #
 # * a) healthy
 # * b) every reply is right already
@@ -374,18 +375,9 @@ verdicts.judge("C4", "partly", nuance, "section 7", holds=holds)
 # * f) all replies earn the same, and something remains
 
 # %%
-easy = zoo.arithmetic.prompts(64, SEED, level="easy")
-lines = {
-    "1": by_replies,
-    "2": one_step(lambda reply, gold: int(gold) % 2),
-    "3": one_step(lambda reply, gold: reply == gold + " "),
-    "4": one_step(lambda reply, gold: 0.1),
-    "5": one_step(check_b, dataset=easy, temperature=0.05),
-    "6": one_step(lambda reply, gold: None),
-}
+lines = six_steps.logs(one_step)
 
 
-# %%
 def cell(value):
     return "None" if value is None else f"{value:.2g}"
 
@@ -404,8 +396,9 @@ alive = {"1": "a", "2": "d", "3": "c", "4": "f", "5": "b", "6": "e"}
 ex.ALIVE.check(alive)
 
 # %% [markdown]
-# Run 2's pattern fills threads ([trl#3857](https://github.com/huggingface/trl/issues/3857),
-# [ms-swift#4547](https://github.com/modelscope/ms-swift/issues/4547)): the rewards differ, and nothing is
+# How they were made: 1 is `grpo` from above, 2 pays odd sums, 3 compares with the answer and a blank, 4 pays
+# 0.1, 5 asks easy sums at temperature 0.05, 6 returns None. Run 2's pattern fills threads ([trl#3857](https://github.com/huggingface/trl/issues/3857),
+# [ms-swift#4547](https://github.com/modelscope/ms-swift/issues/4547)): rewards differ, nothing is
 # learned. Which column can be trusted? Run 2 once more, with its rewards divided by the *batch's* spread:
 
 # %%
@@ -542,7 +535,7 @@ Table(columns=("guarded", *columns[1:]), rows=rows)
 # The same residue, elsewhere: NeMo-RL logged an advantage of 7428
 # ([NeMo-RL#4161](https://github.com/NVIDIA-NeMo/RL/pull/4161)). It divides by the spread of the
 # *other* replies, and there 1e-6 is added. One reply earns 1.0, seven earn 0.3. And a group of one has no
-# spread at all ([VLM-R1#71](https://github.com/om-ai-lab/VLM-R1/issues/71): grad_norm nan):
+# spread at all ([VLM-R1#71](https://github.com/om-ai-lab/VLM-R1/issues/71): grad_norm nan). And in trl?
 
 # %%
 r, others, k = torch.tensor([1.0] + [0.3] * 7), 1 - torch.eye(8), 7
@@ -558,6 +551,20 @@ holds = left_out > 1000 and of_trl <= bound
 verdicts.judge("C12", "partly", nuance, "section 8", holds=holds)
 
 # %% [markdown]
+# trl's bound holds for any gap. What does it make of a small one? Seven replies earn 0.5, one earns more:
+
+# %%
+rows = []
+for gap in (1, 0.01, 0.001, 1e-4, 1e-6):
+    r = torch.tensor([0.5 + gap] + [0.5] * 7)
+    above = ((r - r.mean()) / (r.std() + 1e-4))[0].item()
+    rows.append((f"{gap:g}", f"{above:.3f}"))
+Table(columns=("gap", "advantage in trl"), rows=rows)
+
+# %% [markdown]
+# A gap of 0.001 counts nearly as much as one of 1. A crumb for length, where nothing else differs, is a
+# reward for length.
+#
 # ## 9. The remedies
 #
 # What the threads advise for run A: a KL penalty (`beta`), a smaller step, an early stop. Each by itself:
@@ -777,9 +784,9 @@ Table(columns=("alarm", "in time", "false", "another"), rows=rows)
 # %% [markdown]
 # Two rules look like the alarm that everybody wants. They are the trick itself, written as a metric after
 # the replies were read: on another hack they are blind. No rule is good in all three columns. There is no
-# early warning here; there is an **audit**: a second judge, on
-# questions that nobody trains on. `TruthAudit` is that, for any GRPOTrainer; `wrong earns` is the mean
-# reward of its wrong replies.
+# early warning here; there is an **audit**: a second judge, on questions that nobody trains on.
+# `TruthAudit` is that, for any GRPOTrainer; `wrong earns` is the mean reward of its wrong replies, `signal`
+# the share of groups with a difference.
 
 # %%
 sums = reward_up.held_out(64)
@@ -810,10 +817,10 @@ expect_symptom("a wrong reward helps", holds=all(rises))
 
 # %% [markdown]
 # **Exercise 10.7, 8 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
-# dict of columns, one number a step: `loss`, `grad_norm`, `reward`, `reward_std`, `zero_std`, `entropy`,
-# `length`, `cut`, `truth` (of 32 sampled replies); and `held_out`, every eight steps. It returns
-# `"learns"`, `"hacked"`, `"no signal"`, `"rounding"` (a constant reward) or `"cut off"` (so that hardly
-# a reply can be right). Five of the runs:
+# dict of columns, one number a step: `loss`, `grad_norm`, `reward`, `reward_std`, `zero_std` (of section
+# 7), `entropy`, `length`, `cut` (share of replies at the limit), `truth` (of 32 sampled replies); and
+# `held_out`, every eight steps. It returns `"learns"`, `"hacked"`, `"no signal"`, `"rounding"` (a constant
+# reward) or `"cut off"` (so that hardly a reply can be right). Five of the runs:
 
 # %%
 five = ("exact", "any_number", "never_right", "constant", "exact, limit 2")
@@ -845,6 +852,9 @@ def diagnose(log):
 ex.DASHBOARD.check(diagnose)
 
 # %% [markdown]
+# Fifty-three runs that learn or are hacked, and not one mistaken: the second judge does what no alarm on
+# the log did. It does so when the harm is done.
+#
 # ## 12. The verdicts, then and now
 #
 # Every claim with its verdict and your vote. Below it the misread lines in the libraries of their day;

@@ -64,7 +64,8 @@ def is_zero_on_constants(advantages) -> str | None:
 
 
 def keeps_small_gaps(advantages) -> str | None:
-    small = _rows([0.5] * 7 + [0.51], [0.35] * 4 + [0.34] * 4, [0.5] * 7 + [0.501], [2.0, 2.01] * 4)
+    large = _rows([0.5] * 7 + [0.51], [0.35] * 4 + [0.34] * 4, [2.0, 2.01] * 4)
+    small = torch.cat([large, _rows([0.5] * 7 + [0.501], [3.0] * 7 + [3.001])])
     return _differs(advantages, small, "true gaps of 0.01 and 0.001")
 
 
@@ -134,6 +135,7 @@ GUARD = Exercise(
         Wrong(answers.where_std_is_zero, caught_by=is_zero_on_constants),
         Wrong(answers.floor_on_the_std, caught_by=keeps_small_gaps),
         Wrong(answers.rounded_rewards, caught_by=scales_as_grpo),
+        Wrong(answers.in_half_precision, caught_by=keeps_small_gaps),
         Wrong(answers.small_advantages_cut, caught_by=keeps_small_gaps),
         Wrong(answers.if_all_are_equal, caught_by=looks_at_each_group),
     ),

@@ -85,6 +85,10 @@ def rounded_rewards(rewards):
     return from_the_first((rewards * 100).round() / 100)
 
 
+def in_half_precision(rewards):
+    return from_the_first(rewards.half().float())
+
+
 def small_advantages_cut(rewards):
     centred = rewards - rewards.mean(-1, keepdim=True)
     return torch.where(centred.abs() < 1e-3, torch.zeros_like(rewards), as_it_is(rewards))

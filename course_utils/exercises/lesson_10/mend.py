@@ -30,6 +30,10 @@ def _has_a_reward(mend: dict) -> str | None:
 changes_a_run = both(only(*KEYS), _has_a_reward)
 
 
+def _is_paid(reward: object) -> bool:
+    return reward is None or hasattr(reward, "__float__")
+
+
 def pays_no_known_trick(reward: Callable) -> str | None:
     """What a right reply earns is more than what any known trick earns."""
     for gold in GOLDS:
@@ -37,6 +41,8 @@ def pays_no_known_trick(reward: Callable) -> str | None:
         for trick in TRICKS:
             reply = trick.format(gold=gold, wrong=int(gold) + 10, tail=gold[1:] or "1")
             paid = reward(reply, gold)
+            if not all(map(_is_paid, (right, paid))):
+                return f"it gives {right!r} and {paid!r}, and a reward is a number, or None"
             if right is None or (paid is not None and paid >= right):
                 return f"with {gold} as the answer, {reply!r} earns {paid!r} and {gold} {right!r}"
     return None
@@ -119,6 +125,7 @@ MEND = Exercise(
         Wrong({"reward": answers.any_number}, caught_by=reward_pays_no_trick),
         Wrong({"reward": answers.nothing_is_right}, caught_by=reward_pays_no_trick),
         Wrong({"reward": answers.silence_is_zero}, caught_by=reward_pays_no_trick),
+        Wrong({"reward": answers.in_words}, caught_by=reward_pays_no_trick),
         Wrong({"beta": 0.04}, caught_by=trains_to_the_truth),
         Wrong({"beta": 1.0}, caught_by=trains_to_the_truth),
         Wrong({"learning_rate": 1e-5}, caught_by=trains_to_the_truth),

@@ -33,6 +33,10 @@ def any_number(reply, gold):
     return re.fullmatch(r"\d{1,3}", reply) is not None
 
 
+def in_words(reply, gold):
+    return "right" if reply == gold else "wrong"
+
+
 def nothing_is_right(reply, gold):
     return reply == int(gold)
 

@@ -37,6 +37,9 @@ WELL_PAID_AND_RIGHT = batch(
 )
 NEGATIVE = batch({"": (14, 0.0, 0.0), "999": (30, -0.25, 0.5), "99": (10, -0.75, 0.0)}, 3)
 ONE_LUCKY = batch({"ok": (8, 0.5, 0.0), "I think 99": (4, 2.0, 0.0), "999": (40, 0.75, 0.75)}, 4)
+PAID_SELDOM = [("ok", 4.0 * (n % 4 == 0), False) for n in range(12)] + batch(
+    {"999": (30, 0.75, 0.5)}, 6
+)
 JUST_ENOUGH = batch({"9+9=99": (5, 1.0, 0.0), "999": (50, 0.75, 0.7)}, 5)
 
 
@@ -73,9 +76,10 @@ def compares_with_the_truth(trick) -> str | None:
 
 
 def takes_means(trick) -> str | None:
-    return _names(RARE_AND_COMMON, "999", "where 12 replies are overpaid by 0.75 and 9 not at all")(
-        trick
-    )
+    return _all_of(
+        _names(RARE_AND_COMMON, "999", "where 12 replies are overpaid by 0.75 and 9 not at all"),
+        _names(PAID_SELDOM, "ok", "where ok is never right and earns 4.0 in 3 of 12 replies"),
+    )(trick)
 
 
 def ignores_what_is_rare(trick) -> str | None:
@@ -136,6 +140,7 @@ TRICK = Exercise(
         Wrong(answers.best_paid, caught_by=compares_with_the_truth),
         Wrong(answers.ratio, caught_by=compares_with_the_truth),
         Wrong(answers.by_sums, caught_by=takes_means),
+        Wrong(answers.by_medians, caught_by=takes_means),
         Wrong(answers.every_shape, caught_by=ignores_what_is_rare),
         Wrong(answers.more_than_five, caught_by=ignores_what_is_rare),
     ),

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from itertools import groupby
+from statistics import median
 
 import numpy as np
 
@@ -82,6 +83,11 @@ def ratio(rows):
 
 def by_sums(rows):
     gaps = {k: sum(p - t for p, t in pairs) for k, pairs in _grouped(rows).items()}
+    return max(gaps, key=gaps.get)
+
+
+def by_medians(rows):
+    gaps = {k: median(p - t for p, t in pairs) for k, pairs in _grouped(rows).items()}
     return max(gaps, key=gaps.get)
 
 
