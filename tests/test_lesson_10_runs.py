@@ -12,7 +12,16 @@ from course_utils.reproductions import reward_up, verifiers
 from course_utils.reproductions.reward_up_runs import KINDS, recorded
 
 SEEDS = range(5)
-TABLE = ("substring", "substring, beta 0.04", "substring, beta 1.0", "substring, lr 1e-5", "exact")
+REMEDIES = (
+    "substring, beta 0.04",
+    "substring, beta 1.0",
+    "substring, lr 1e-5",
+    "substring, not scaled",
+    "substring, scaled by the batch",
+    "substring, groups with signal",
+)
+SOUND = ("exact", "exact, groups with signal", "right and short, each scaled")
+TABLE = ("substring", *REMEDIES, "right_but_short", *SOUND)
 
 
 def row(kind: str, seed: int) -> tuple[str, ...]:
@@ -56,9 +65,11 @@ def test_the_reward_rises_or_stays_and_the_truth_is_lost_on_every_seed(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_advised_remedy_ends_above_where_it_began(seed):
-    for kind in TABLE[1:4]:
+def test_only_another_reward_ends_above_where_it_began(seed):
+    for kind in REMEDIES:
         assert recorded(kind)[seed].held_out[24] < 0.7
+    for kind in SOUND:
+        assert recorded(kind)[seed].held_out[24] > 0.7
 
 
 def test_the_two_judges_agree_on_what_the_policy_says():

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from course_utils.exercises.compare import letter_in
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_10 import unseen_answers as answers
 from course_utils.exercises.lesson_10.mend import AT_LEAST, SEEDS, pays_no_known_trick, truth_rises
@@ -46,7 +47,7 @@ class _Tried:
 
     def __init__(self, unseen: dict, variant: _Variant) -> None:
         self.answer, self.variant = unseen, variant
-        self.letter = str(unseen["cause"]).strip().lower()
+        self.letter = letter_in(str(unseen["cause"]))
         parts = HEALTHY | variant.ticket.parts | {variant.place: unseen["fix"]}
         self.runs = OverSeeds(lambda seed: _outcome(parts, seed), SEEDS)
 
@@ -66,7 +67,7 @@ def _form(variant: _Variant, unseen: dict) -> str | None:
         return f"the keys are {sorted(map(str, unseen))}, and {', '.join(KEYS)} are asked"
     if unseen["place"] not in places:
         return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
-    if str(unseen["cause"]).strip().lower() not in CAUSES:
+    if letter_in(str(unseen["cause"])) not in CAUSES:
         return f"cause is a letter from a to {max(CAUSES)}; given is {unseen['cause']!r}"
     if not callable(unseen["fix"]):
         return f"fix is a function that takes the part's place; given is {unseen['fix']!r}"
