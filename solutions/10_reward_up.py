@@ -441,9 +441,9 @@ def moved_by(reward, **settings):
 # %%
 checks = {"exact": check_b, "0.35": lambda *_: 0.35, "0.5": lambda *_: 0.5}
 moved = {n: moved_by(reward_up.reward_of(c)) for n, c in checks.items()}
-columns = ("reward", "largest grad_norm", "largest move, learning rates")
+MOVED = ("largest grad_norm", "largest move, learning rates")
 rows = [(name, *both) for name, both in moved.items()]
-Table(columns=columns, rows=rows, title="six steps each")
+Table(columns=("reward", *MOVED), rows=rows, title="six steps each")
 
 # %% [markdown]
 # A gradient thousands of times smaller, and weights that go as far. Where does it come from? The mean of
@@ -488,11 +488,11 @@ one_change = (
 )
 odd = reward_up.reward_of(checks["0.35"])
 rows = [(f"{change}", *moved_by(odd, **change)) for change in one_change]
-Table(columns=("0.35 with", *columns[1:]), rows=rows)
+Table(columns=("0.35 with", *MOVED), rows=rows)
 
 # %% [markdown]
-# What does not divide by the gradient's own size, or does not scale rewards up, stands still; the other
-# way of averaging does not help. Mend it where it comes from.
+# SGD does not divide by the gradient's size, and stands still. A larger epsilon, or rewards that are not
+# scaled up, make the drift slower and no more. Mend it where it comes from.
 #
 # **Exercise 10.5, 6 minutes, a few lines, 3 points.** Write `advantages(rewards)`: float32 rewards of
 # shape (groups, replies); (reward - mean) / (std + 1e-4) for each group, and exactly 0 in a group whose
@@ -529,7 +529,7 @@ def guarded(check):
 
 unscaled = {"scale_rewards": "none"}  # they are scaled already
 rows = [(n, *moved_by(guarded(c), **unscaled)) for n, c in checks.items()]
-Table(columns=("guarded", *columns[1:]), rows=rows)
+Table(columns=("guarded", *MOVED), rows=rows)
 
 # %% [markdown]
 # The same residue, elsewhere: NeMo-RL logged an advantage of 7428
@@ -544,7 +544,8 @@ std = ((square - average**2) * k / (k - 1)).clamp(min=0).sqrt()
 left_out = ((r - average) / (std + 1e-6))[0].item()
 of_trl = ((r - r.mean()) / (r.std() + 1e-4))[0].item()
 print(f"others' std {std[0]:.3g}, not 0: advantage {left_out:.0f}")
-print(f"the same reply in trl: {of_trl:.3f}; std of one: {r[:1].std():.2f}")
+alone = (r[:1] - r[:1].mean()).square().sum() / (1 - 1)  # divided by N - 1
+print(f"the same reply in trl: {of_trl:.3f}; variance of one reply: {alone}")
 bound = 7 / 8**0.5
 nuance = f"with the others' std; in trl at most (G - 1) / sqrt(G) = {bound:.2f}"
 holds = left_out > 1000 and of_trl <= bound
@@ -601,8 +602,8 @@ columns = ("reward", "proxy, last 5 of 24 steps", "held-out truth")
 Table(columns=columns, rows=rows, title="five seeds")
 
 # %% [markdown]
-# Only the verifier decides where a run goes. Scale and filter decide how fast, and a filter makes a wrong
-# reward faster, too. Does a penalty or a small step hold for longer?
+# Only the verifier decides where a run goes; the rest decides how fast. A filter speeds a wrong reward up,
+# too: print `held_out[8]` of both. Does a penalty or a small step hold for longer?
 
 # %%
 curves = {
