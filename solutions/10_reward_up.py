@@ -596,14 +596,15 @@ rows = []
 for kind in kinds:
     five = recorded(kind)[:5]
     proxy = [f"{mean(run.log['reward'][-5:]):.2f}" for run in five]
+    soon = f"{mean(run.held_out[8] for run in five):.2f}"
     truths = [f"{run.held_out[24]:.2f}" for run in five]
-    rows.append((kind, " ".join(proxy), " ".join(truths)))
-columns = ("reward", "proxy, last 5 of 24 steps", "held-out truth")
+    rows.append((kind, " ".join(proxy), soon, " ".join(truths)))
+columns = ("reward", "proxy, last 5 of 24", "truth at 8, mean", "truth at 24")
 Table(columns=columns, rows=rows, title="five seeds")
 
 # %% [markdown]
-# Only the verifier decides where a run goes; the rest decides how fast. A filter speeds a wrong reward up,
-# too: print `held_out[8]` of both. Does a penalty or a small step hold for longer?
+# Only the verifier decides where a run goes; the rest decides how fast, and the filter speeds the wrong
+# reward up. Do a penalty and a small step hold for longer?
 
 # %%
 curves = {
