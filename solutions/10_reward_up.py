@@ -177,7 +177,7 @@ verdicts.judge("C2", "false", nuance, "section 4", holds=holds)
 
 # %%
 for step in (0, NUM_STEPS - 1):
-    pairs = run_a.batches[step][::2]
+    pairs = run_a.batches[step][::4]
     paid = [(check_a(reply, gold), reply, gold) for reply, gold in pairs]
     print(f"step {step + 1}, reply (answer):")
     ranked = sorted(paid, reverse=True)
