@@ -60,8 +60,8 @@ ex
 #   ([trl#3452](https://github.com/huggingface/trl/issues/3452))
 #
 # No instrument that looks for nan sees any of it. GRPO learns from **groups**, here eight sampled replies
-# to one sum of three numbers below 100. A reply's **advantage** is what it earns above its group's mean, in units of the group's
-# spread: (reward - mean) / (std + 1e-4). What is learned when all eight earn the same?
+# to one sum of three numbers below 100. A reply's **advantage** is what it earns above its group's mean, in
+# units of the group's spread: (reward - mean) / (std + 1e-4). What is learned when all eight earn the same?
 
 # %%
 book = reward_up.Book(zoo.arithmetic.is_right)
@@ -173,7 +173,7 @@ verdicts.judge("C2", "false", nuance, "section 4", holds=holds)
 # ## 5. Read the replies
 #
 # No log says why. The replies do. Here are some of the first step and of the last, ranked by what they
-# earn. Which kind earns most?
+# earn. Which kind is never refused?
 
 # %%
 for step in (0, NUM_STEPS - 1):
@@ -257,9 +257,9 @@ for step in (0, NUM_STEPS // 2, NUM_STEPS - 1):
 # many? `last number` is the judge of this lesson so far.
 
 # %%
-judges = {"substring": check_a, "exact": check_b}
+judges = {"substring": check_a}
 judges["among the numbers"] = verifiers.is_among_the_numbers
-judges["last number"] = zoo.arithmetic.is_right
+judges |= {"last number": zoo.arithmetic.is_right, "exact": check_b}
 
 
 def misjudged(judge):
@@ -397,9 +397,10 @@ ex.ALIVE.check(alive)
 
 # %% [markdown]
 # How they were made: 1 is `grpo` from above, 2 pays odd sums, 3 compares with the answer and a blank, 4 pays
-# 0.1, 5 asks easy sums at temperature 0.05, 6 returns None. Run 2's pattern fills threads ([trl#3857](https://github.com/huggingface/trl/issues/3857),
-# [ms-swift#4547](https://github.com/modelscope/ms-swift/issues/4547)): rewards differ, nothing is
-# learned. Which column can be trusted? Run 2 once more, with its rewards divided by the *batch's* spread:
+# 0.1, 5 asks easy sums at temperature 0.05, 6 returns None. Run 2's pattern, rewards that differ and nothing
+# learned, fills threads ([trl#3857](https://github.com/huggingface/trl/issues/3857),
+# [ms-swift#4547](https://github.com/modelscope/ms-swift/issues/4547)). Which column can be trusted? Run 2
+# once more, with its rewards divided by the *batch's* spread:
 
 # %%
 batchwise = one_step(lambda reply, gold: int(gold) % 2, scale_rewards="batch")
@@ -429,8 +430,11 @@ ex.CONSTANT.predict(my_guess)
 
 
 # %%
+FEW = 2 if FAST else 6
+
+
 def moved_by(reward, **settings):
-    settings = here | {"max_steps": 6} | settings
+    settings = here | {"max_steps": FEW} | settings
     trainer = reward_up.grpo_trainer([reward], **settings)
     changes = training.train_and_compare(trainer)
     steepest = max(training.logged(trainer, "grad_norm"))
@@ -443,7 +447,7 @@ checks = {"exact": check_b, "0.35": lambda *_: 0.35, "0.5": lambda *_: 0.5}
 moved = {n: moved_by(reward_up.reward_of(c)) for n, c in checks.items()}
 MOVED = ("largest grad_norm", "largest move, learning rates")
 rows = [(name, *both) for name, both in moved.items()]
-Table(columns=("reward", *MOVED), rows=rows, title="six steps each")
+Table(columns=("reward", *MOVED), rows=rows, title=f"{FEW} steps each")
 
 # %% [markdown]
 # A gradient thousands of times smaller, and weights that go as far. Where does it come from? The mean of
