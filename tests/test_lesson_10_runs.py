@@ -9,7 +9,7 @@ from course_utils import zoo
 from course_utils.exercises.lesson_10.verifier import is_the_sum
 from course_utils.report import Table
 from course_utils.reproductions import reward_up, verifiers
-from course_utils.reproductions.reward_up_runs import KINDS, recorded
+from course_utils.reproductions.reward_up_runs import KINDS, recorded, with_signal
 
 SEEDS = range(5)
 REMEDIES = (
@@ -46,6 +46,12 @@ def test_a_recorded_run_can_be_made_again(kind):
         assert run.log[name][:2] == pytest.approx(told.log[name][:2], rel=1e-3)
     is_near = pytest.approx(told.held_out[16], abs=0.15)
     assert run.held_out[16] == is_near
+
+
+def test_the_filter_keeps_sums_whose_replies_do_not_all_earn_the_same():
+    kept = with_signal(KINDS["exact"].check, 0, n=24)
+    assert 0 < len(kept) < 24 and kept[:] == with_signal(KINDS["exact"].check, 0, n=24)[:]
+    assert len(with_signal(KINDS["constant"].check, 0, n=4)) == 0
 
 
 def test_every_kind_has_its_runs_and_its_columns():

@@ -119,17 +119,17 @@ class Recorded:
     held_out: dict[int, float]  # the greedy truth on 100 held-out sums, by step
 
 
-def with_signal(check: Callable[[str, str], float], seed: int) -> "Dataset":
+def with_signal(check: Callable[[str, str], float], seed: int, n: int = 256) -> "Dataset":
     """The training sums whose replies, eight of each before training, do not all earn the same."""
     from transformers import set_seed
 
     set_seed(seed)
-    sums = zoo.arithmetic.prompts(256, seed, level="hard")
-    each = [n for n in range(len(sums)) for _ in range(GROUP)]
+    sums = zoo.arithmetic.prompts(n, seed, level="hard")
+    each = [row for row in range(n) for _ in range(GROUP)]
     policy, tokenizer = zoo.load_policy("tiny", device="cpu"), zoo.load_tokenizer("tiny")
     said = zoo.replies(policy, tokenizer, sums.select(each), temperature=1.0)
     paid = list(map(check, said, sums.select(each)["answer"]))
-    return sums.select([n for n in range(len(sums)) if len(set(paid[n * GROUP :][:GROUP])) > 1])
+    return sums.select([row for row in range(n) if len(set(paid[row * GROUP :][:GROUP])) > 1])
 
 
 def record(kind: str, seed: int) -> dict:
