@@ -531,8 +531,9 @@ def guarded(check):
     return reward
 
 
-unscaled = {"scale_rewards": "none"}  # they are scaled already
-rows = [(n, *moved_by(guarded(c), **unscaled)) for n, c in checks.items()]
+unscaled, rows = {"scale_rewards": "none"}, []  # they are scaled already
+for name in ("exact", "0.35"):
+    rows.append((name, *moved_by(guarded(checks[name]), **unscaled)))
 Table(columns=("guarded", *MOVED), rows=rows)
 
 # %% [markdown]
@@ -672,11 +673,12 @@ def right_or_a_number(reply, gold):
     return check_b(reply, gold) + 10 * bool(re.fullmatch("[0-9]{2,3}", reply))
 
 
-large = reward_up.train(right_or_a_number, every=12, max_steps=12, **here)
+steps = 8 if FAST else 12
+large = reward_up.train(right_or_a_number, every=steps, max_steps=steps, **here)
 short = [run.held_out[24] for run in recorded("right_but_short")]
 print("ten times a number:", large.held_out, " short, five seeds:", short)
 nuance = "what counts is whether it pulls against the truth"
-holds = large.held_out[12] > 0.65 and max(short) < 0.1
+holds = large.held_out[steps] > 0.65 and max(short) < 0.1
 verdicts.judge("C14", "false", nuance, "section 10", holds=holds)
 
 # %% [markdown]
