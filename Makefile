@@ -6,7 +6,7 @@
 #   make lab    JupyterLab at the first lesson
 #   make build  regenerate both notebooks of every lesson from solutions/*.py
 #   make bench  cost and speed, side by side
-#   make attack every right and wrong answer, and every attack, through the box (half an hour)
+#   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
 #   make eras   all five failures in the versions of their day, and in today's (needs the package index)
 #   make lock   write requirements.lock anew from what is installed
 
@@ -43,6 +43,7 @@ bench: $(INSTALLED)
 
 attack: $(INSTALLED)
 	ALL_ANSWERS=1 $(BIN)/pytest tests/test_exercises.py tests/test_judge.py tests/test_attacks.py
+	$(BIN)/python -m benchmarks.grading 1000
 
 eras: $(INSTALLED)
 	$(BIN)/course era --all

@@ -58,6 +58,15 @@ def replies_learnt(seed: int = 0, tokenizer=None) -> Made:
     return padded(made, tokenizer.pad_token_id), tokenizer
 
 
+def on_the_left(batch: Batch) -> Batch:
+    """The same rows with their padding, which was on the right, on the left."""
+    gaps = (batch["attention_mask"] == 0).sum(-1).tolist()
+    return {
+        key: torch.stack([row.roll(gap) for row, gap in zip(rows, gaps, strict=True)])
+        for key, rows in batch.items()
+    }
+
+
 def labels_by_id(seed: int = 0) -> Made:
     """pad == eos, and every label that is the pad id was taken out."""
     tokenizer = zoo.load_tokenizer("tiny")
