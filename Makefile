@@ -5,6 +5,7 @@
 #   make test   everything that proves the course
 #   make lab    JupyterLab at the first lesson
 #   make build  regenerate both notebooks of every lesson from solutions/*.py
+#   make site   the reading site, into build/site (fetches Pyodide and MathJax once, with npm)
 #   make bench  cost and speed, side by side
 #   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
 #   make eras   all five failures in the versions of their day, and in today's (needs the package index)
@@ -18,7 +19,7 @@ INSTALLED := .venv/.installed
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: run test lab build bench attack eras lock
+.PHONY: run test lab build site bench attack eras lock
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -37,6 +38,9 @@ lab: $(INSTALLED)
 
 build: $(INSTALLED)
 	$(BIN)/course build
+
+site: $(INSTALLED)
+	$(BIN)/python docs/site
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
