@@ -590,7 +590,7 @@ Table(columns=("run A", *(f"step {step}" for step in looks)), rows=rows)
 # One looks like a cure. Look again, over five seeds. Two more are advised: other scales of the reward, and
 # **filtering**, which keeps only sums whose groups have signal. `exact` stands for your verifier: this
 # policy writes no odd forms, so both pay alike. These runs were recorded; ten minutes make them again
-# (`course_utils/reproductions/reward_up_runs.py`). Which rows end above 0.63, where all began?
+# (`reward_up_runs.py` in `course_utils/reproductions`). Which rows end above 0.63, where all began?
 
 # %%
 changes = ("beta 0.04", "beta 1.0", "lr 1e-5", "not scaled")
@@ -684,7 +684,7 @@ verdicts.judge("C14", "false", nuance, "section 10", holds=holds)
 # %% [markdown]
 # A right reply of three digits earns 1 - 3w. Tried with a success rate p, an attempt earns p - 3w;
 # silence earns 0. Above w = p / 3 nobody speaks. One setting scales each part by itself before they are
-# added (`multi_objective_aggregation="normalize_then_sum"`), so that the weights mean what they say:
+# added (`multi_objective_aggregation` is `normalize_then_sum`), so that the weights mean what they say:
 
 # %%
 scaled = [r.held_out[24] for r in recorded("right and short, each scaled")]
