@@ -25,6 +25,10 @@ RANGES = f"{FROM}\n\nprint(diagnostics.profile_ranges(model, batch))"
 AUDIT = f"{FROM}\n\nprint(diagnostics.audit_gradients(model, batch))"
 BATCH = f"{FROM}\n\nprint(diagnostics.inspect_batch(trainer))"
 SPLITS = f"{FROM}\n\nprint(diagnostics.compare_splits(trainer))"
+TRUTH = (
+    f"{FROM}\n\naudit = diagnostics.TruthAudit(held_out, is_right).attach(trainer)\n"
+    "trainer.train()\nprint(audit)"
+)
 TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
 SYMPTOMS = (
@@ -49,6 +53,8 @@ SYMPTOMS = (
     Symptom(
         "the logged loss is 4, 16 or 32 times too large", "08_batch_loss", "compare_splits", SPLITS
     ),
+    Symptom("the reward goes up, the evaluation goes down", "10_reward_up", "TruthAudit", TRUTH),
+    Symptom("GRPO: loss 0.0, and is anything learned?", "10_reward_up", "TruthAudit", TRUTH),
     Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
 )
 

@@ -9,7 +9,7 @@ from transformers import DataCollatorForLanguageModeling
 from course_utils import zoo
 from course_utils.errors import TrainingStopped
 from course_utils.exercises.outline import outline
-from course_utils.reproductions import batch_loss, batch_trainers, never_stops
+from course_utils.reproductions import batch_loss, batch_trainers, never_stops, reward_up, verifiers
 from course_utils.reproductions.reward_model import reward_trainer
 from course_utils.symptoms import SYMPTOMS
 
@@ -23,6 +23,7 @@ SAYS = {
     "audit_gradients": ("50 of 50 trainable parameters", "Every gradient holds nan or inf"),
     "inspect_batch": ("nothing found in 8 rows", "end masked: the end of all 8 replies"),
     "compare_splits": ("The gradient of 4 rows is the same", "The gradient depends on the split"),
+    "TruthAudit": ("The truth did not move beyond the noise", "The truth fell"),
     "trace_step": ("Loss, gradients and weights are finite.", "Inf was already in the weights"),
 }
 
@@ -53,7 +54,17 @@ def mean_trainer():
     return batch_loss.trainer(batch_trainers.Mean)
 
 
-SICK = {"inspect_batch": never_stops_trainer, "compare_splits": mean_trainer}
+def grpo_names(check, num_steps: int) -> dict[str, object]:
+    """A GRPO run of a reader's own, with questions and a judge that are not its reward's."""
+    trainer = reward_up.grpo_trainer([reward_up.reward_of(check)], max_steps=num_steps)
+    return dict(trainer=trainer, held_out=reward_up.held_out(32), is_right=zoo.arithmetic.is_right)
+
+
+SICK = {
+    "inspect_batch": lambda: {"trainer": never_stops_trainer()},
+    "compare_splits": lambda: {"trainer": mean_trainer()},
+    "TruthAudit": lambda: grpo_names(verifiers.occurs, num_steps=16),
+}
 
 
 def say(instrument: str, names: dict[str, object], script: str) -> None:
@@ -69,7 +80,10 @@ def test_the_call_at_a_lessons_end_has_no_fault_to_find_in_a_sound_run(
     instrument, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    say(instrument, names_of("float32"), "print('training')")
+    names = names_of("float32")
+    if instrument == "TruthAudit":
+        names |= grpo_names(zoo.arithmetic.is_right, num_steps=2)
+    say(instrument, names, "print('training')")
     said, expected = capsys.readouterr().out, SAYS[instrument][0]
     assert said.startswith(expected) if expected else said == ""
 
@@ -82,7 +96,7 @@ def test_the_call_at_a_lessons_end_finds_the_fault_of_a_sick_run(
     names = names_of("float16")
     names["model"].model.norm.weight.data[0] = float("inf")
     if instrument in SICK:
-        names["trainer"] = SICK[instrument]()
+        names |= SICK[instrument]()
     stops = pytest.raises(TrainingStopped) if instrument == "NonFiniteGuard" else nullcontext()
     with stops:
         say(instrument, names, "raise SystemExit(3)")

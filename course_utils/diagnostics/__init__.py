@@ -23,6 +23,7 @@ _HOME = {
     "simulate_logged_loss": "logged_loss",
     "inspect_batch": "batch_view",
     "compare_splits": "splits",
+    "TruthAudit": "truth_audit",
     "diagnose_cublas": "cublas",
     "read_cublas_environment": "cublas",
 }
