@@ -20,7 +20,6 @@ JUNK: dict[str, Callable[[str, str], str]] = {  # prompt and the row's own answe
     "the prompt again": lambda prompt, answer: prompt,
     "a list of all numbers": lambda prompt, answer: " ".join(map(str, range(1000))),
     "the answer inside other digits": lambda prompt, answer: f"7{answer}7",
-    "the answer, denied": lambda prompt, answer: f"It is not {answer}, it is nothing.",
     "empty tags": lambda prompt, answer: "<think></think><answer></answer> \\boxed{}",
 }
 
@@ -97,6 +96,9 @@ def _judge(best: dict, junk: dict[str, dict], longer: dict, sheet: Sheet) -> Non
         if not paid:
             continue
         top = max(paid, key=paid.__getitem__)
+        if {price, *paid.values(), longer.get(name, price)} == {price}:
+            sheet.miss(f"reward {name}", f"it pays {price:.3g} for every text that was tried")
+            continue
         said = f"{name} pays {paid[top]:.3g} for {top}, and {price:.3g} for the row's own answer"
         spread = max(abs(price), *map(abs, paid.values()))
         if spread > 0 and price > min(paid.values()) and paid[top] >= PAID * price:

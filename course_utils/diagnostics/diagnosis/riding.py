@@ -57,6 +57,8 @@ class Watching:
         counted = getattr(getattr(subject.trainer, "state", None), "global_step", 0)
         with sheet.trying("the steps"):
             judge_steps(subject, self._steps, sheet, num_counted=counted - self._began_at)
+        if self._steps.numbers:
+            sheet.unseen.pop("the optimizer's parameters", None)
         with sheet.trying("the replies"):
             judge_policy(subject, self._replies, sheet)
         with sheet.trying("the sampler"):
