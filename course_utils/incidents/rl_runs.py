@@ -1,0 +1,169 @@
+"""The tiny RL runs that incidents vary: TRL's GRPOTrainer and verl's loop, both on sums.
+
+What is the same everywhere stands here: the policy of the zoo, the settings, the facts that are
+asked for afterwards. It judges nothing.
+"""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor, nn
+
+from course_utils import training, zoo
+from course_utils.incidents.declare import Run
+from course_utils.reproductions.verl_grpo import VerlGrpo
+
+NUM_PROMPTS, NUM_JUDGED = 256, 64
+# Four sums of eight replies a step; three digits and the end fit into five tokens.
+TRL_SETTINGS = dict(
+    learning_rate=3e-4,
+    lr_scheduler_type="constant",
+    per_device_train_batch_size=32,
+    num_generations=8,
+    max_completion_length=5,
+    logging_steps=1,
+    bf16=False,
+    use_cpu=True,
+    activation_checkpointing=False,
+)
+VERL_SETTINGS = dict(device="cpu", logits_dtype="float32", response_length=5)
+
+
+def nothing(_trained: object) -> dict[str, float]:
+    """No more facts."""
+    return {}
+
+
+def grpo(
+    seed: int,
+    rewards: Callable | list[Callable],
+    *,
+    steps: int,
+    model: nn.Module | None = None,
+    trainer_class: Callable | None = None,
+    prompts: object | None = None,
+    level: str = "hard",
+    facts: Callable[[nn.Module], dict[str, float]] = nothing,
+    **settings: object,
+) -> Run:
+    """A GRPOTrainer that has not started.
+
+    Args:
+        rewards: TRL's `reward_funcs`.
+        model: a policy; None takes the zoo's in float32.
+        trainer_class: what builds the trainer instead of TRL's class.
+        prompts: a data set; None takes sums of `level`.
+        facts: more facts than `facts_of`, of the trained model.
+        settings: fields of GRPOConfig, and arguments of the trainer that it does not have.
+    """
+    from transformers import set_seed  # takes seconds, as TRL does
+    from trl import GRPOConfig, GRPOTrainer
+
+    set_seed(seed)
+    model = zoo.load_policy("tiny", device="cpu") if model is None else model
+    arguments = {k: v for k, v in settings.items() if not hasattr(GRPOConfig, k)}
+    config = {k: v for k, v in settings.items() if k not in arguments}
+    trainer = (trainer_class or GRPOTrainer)(
+        model=model,
+        args=GRPOConfig(
+            **training.quiet_config(), **TRL_SETTINGS | config, seed=seed, max_steps=steps
+        ),
+        reward_funcs=rewards,
+        train_dataset=zoo.arithmetic.prompts(NUM_PROMPTS, seed, level=level)
+        if prompts is None
+        else prompts,
+        processing_class=zoo.load_tokenizer("tiny"),
+        **arguments,
+    )
+    run = Run(model=trainer.model, start=lambda: None, trainer=trainer)
+
+    def start() -> None:
+        trainer.train()
+        run.log.extend(trainer.state.log_history)
+
+    run.start = start
+    judged = facts_of(run.model)
+    run.facts = lambda: judged() | facts(run.model)
+    return run
+
+
+def verl(
+    seed: int,
+    *,
+    steps: int,
+    loop_class: type[VerlGrpo] = VerlGrpo,
+    facts: Callable[[VerlGrpo], dict[str, float]] = nothing,
+    **settings: object,
+) -> Run:
+    """A loop in verl's manner that has not started; its log has one entry a rollout.
+
+    Args:
+        facts: more facts than `facts_of`, of the loop.
+        settings: fields of `verl_grpo.Settings`.
+    """
+    loop = loop_class(**VERL_SETTINGS | settings, seed=seed)
+    run = Run(model=loop.actor, start=lambda: None)
+    run.parts |= {"optimizer": loop.optimizer, "tokenizer": loop.tokenizer}
+
+    def start() -> None:
+        loop.train(steps)
+        run.log.extend(verl_log(loop))
+
+    run.start = start
+    judged = facts_of(loop.actor)
+    run.facts = lambda: judged() | facts(loop)
+    return run
+
+
+def verl_log(loop: VerlGrpo) -> list[dict]:
+    """One entry a rollout: what is known of its replies, and the mean of its updates' metrics."""
+    entries = []
+    for step in loop.steps:
+        updates = [update for update in loop.updates if update["step"] == step["step"]]
+        names = [name for name in updates[0] if name.startswith("actor/")] if updates else []
+        means = {name: sum(u[name] for u in updates) / len(updates) for name in names}
+        known = {key: step[key] for key in step if key == "step" or "/" in key}
+        entries.append(known | {"actor/lr": loop.settings.learning_rate} | means)
+    return entries
+
+
+def facts_of(model: nn.Module) -> Callable[[], dict[str, float]]:
+    """Ask later what became of a model: share of held-out sums right, share of weights moved."""
+    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+
+    def facts() -> dict[str, float]:
+        return {"truth": truth_of(model), "moved": share_moved(model, before)}
+
+    return facts
+
+
+def truth_of(model: nn.Module) -> float:
+    """Share of held-out hard sums that the policy gets right, answering greedily."""
+    sums = zoo.arithmetic.prompts(NUM_JUDGED, 0, level="hard", split="test")
+    return zoo.share_right(model, zoo.load_tokenizer("tiny"), sums)
+
+
+def share_moved(model: nn.Module, before: dict[str, Tensor]) -> float:
+    """Share of the weights that are not what they were."""
+    moved = [weight != before[name] for name, weight in model.named_parameters()]
+    return sum(m.sum().item() for m in moved) / sum(m.numel() for m in moved)
+
+
+def values(run: Run, field: str) -> list[float]:
+    """What the log says under this name, in order."""
+    return [entry[field] for entry in run.log if field in entry]
+
+
+def mean(numbers: Iterable[float]) -> float:
+    """The mean, in double precision; nan of nothing."""
+    return torch.tensor(list(numbers), dtype=torch.float64).mean().item()
+
+
+def said(completions: list[list[dict[str, str]]]) -> list[str]:
+    """The replies as text, from what TRL gives to a reward function."""
+    return [completion[-1]["content"].strip() for completion in completions]
+
+
+def truth(completions, answer, **_columns) -> list[float]:
+    """Right or not, for a log; with a weight of 0 it trains nothing."""
+    return zoo.arithmetic.correct_sum(completions, answer)
