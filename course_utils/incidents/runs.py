@@ -1,0 +1,187 @@
+"""What incidents share: sums as rows, a Trainer or a loop as a `Run`, and a run in three variants.
+
+A run whose report is an exception ends with it as its last entry: `{"error": "TypeName: text"}`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from datasets import Dataset
+from torch import Tensor, nn
+from transformers import PreTrainedTokenizerBase, Trainer, TrainingArguments, set_seed
+
+from course_utils import training, zoo
+from course_utils.incidents.declare import Run, Variant
+from course_utils.reproductions.batches import Batch, padded, prompt_and_reply
+
+Row = tuple[list[int], list[int]]  # ids, and labels of the same length
+
+
+@dataclass(frozen=True)
+class Variants:
+    """`make` of an incident: one builder, called with the settings of each variant.
+
+    Attributes:
+        build: takes `seed` and the settings, returns a run.
+        broken, twin: what the two differ in.
+        mended: None where the fix gives the twin itself.
+    """
+
+    build: Callable[..., Run]
+    broken: dict
+    twin: dict
+    mended: dict | None = None
+
+    def __call__(self, variant: Variant, seed: int) -> Run:
+        mended = self.twin if self.mended is None else self.mended
+        settings = {"broken": self.broken, "twin": self.twin, "mended": mended}[variant]
+        set_seed(seed)
+        return self.build(seed=seed, **settings)
+
+
+# --- rows of sums -----------------------------------------------------------------------------
+
+
+def chats(n: int, seed: int, *, level: str = "easy") -> list[list[dict]]:
+    """Questions with their answers, as conversations of two messages."""
+    drawn = zoo.arithmetic.prompts(n, seed, level=level)
+    return [[*row["prompt"], {"role": "assistant", "content": row["answer"]}] for row in drawn]
+
+
+def reply_row(chat: list[dict], tokenizer: PreTrainedTokenizerBase) -> Row:
+    """A conversation whose last message, and its end, is learnt."""
+    asked, said = prompt_and_reply(chat, tokenizer)
+    return asked + said, [-100] * len(asked) + said
+
+
+def reply_rows(n: int, seed: int, tokenizer: PreTrainedTokenizerBase) -> list[Row]:
+    return [reply_row(chat, tokenizer) for chat in chats(n, seed)]
+
+
+def batches(rows: Sequence[Row], size: int, pad: int) -> list[Batch]:
+    """Rows in their order, `size` at a time, padded on the right."""
+    return [padded(rows[at : at + size], pad) for at in range(0, len(rows), size)]
+
+
+# --- runs -------------------------------------------------------------------------------------
+
+
+def of_trainer(
+    trainer: Trainer,
+    facts: Callable[[], dict[str, float]] = dict,
+    *,
+    raises: type[Exception] | tuple = (),
+    **parts: object,
+) -> Run:
+    """The run of a Trainer; `raises` is what it may end with."""
+
+    def start() -> None:
+        set_seed(trainer.args.seed)
+        error = caught(trainer.train, raises)
+        run.log = [*trainer.state.log_history, *error]
+
+    run = Run(model=trainer.model, start=start, trainer=trainer, facts=facts, parts=parts)
+    return run
+
+
+def caught(train: Callable[[], object], raises: type[Exception] | tuple) -> list[dict]:
+    """Train; the entry of an exception of that kind, or nothing."""
+    try:
+        train()
+    except raises as error:
+        return [{"error": f"{type(error).__name__}: {error}"}]
+    return []
+
+
+def plain_trainer(
+    model: nn.Module,
+    rows: Sequence[Row],
+    pad: int,
+    *,
+    seed: int,
+    kind: type[Trainer] = Trainer,
+    collate: Callable | None = None,
+    **settings: object,
+) -> Trainer:
+    """Transformers' own Trainer in float32 on rows; `settings` are TrainingArguments'."""
+    known = dict(
+        max_steps=20,
+        learning_rate=1e-3,
+        warmup_steps=4,
+        per_device_train_batch_size=16,
+        logging_steps=1,
+        use_cpu=True,
+        seed=seed,
+    )
+    keys = ("input_ids", "labels")
+    return kind(
+        model=model,
+        args=TrainingArguments(**training.quiet_config() | known | settings),
+        train_dataset=Dataset.from_list([dict(zip(keys, row, strict=True)) for row in rows]),
+        data_collator=collate or (lambda rows: padded([(r[keys[0]], r[keys[1]]) for r in rows], pad)),
+    )
+
+
+def model_loss(model: nn.Module, batch: Batch) -> Tensor:
+    return model(**batch).loss
+
+
+def of_loop(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    steps: Iterable[Batch],
+    *,
+    loss: Callable[[nn.Module, Batch], Tensor] = model_loss,
+    facts: Callable[[], dict[str, float]] = dict,
+    raises: type[Exception] | tuple = (),
+    **parts: object,
+) -> Run:
+    """The run of a loop of one's own: a batch a step, clipped at 1.
+
+    `parts["on_step"]`, where somebody sets one, is called with each entry of the log.
+    """
+    steps = list(steps)
+
+    def train() -> None:
+        for number, batch in enumerate(steps, 1):
+            value = loss(model, batch)
+            value.backward()
+            norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            entry = {"step": number, "loss": value.item(), "grad_norm": norm.item()}
+            run.log.append(entry)
+            run.parts.get("on_step", bool)(entry)
+
+    def start() -> None:
+        run.log += caught(train, raises)
+
+    made = {"optimizer": optimizer, "batch": steps[0], "loss": loss}
+    run = Run(model=model, start=start, facts=facts, parts=made | parts)
+    return run
+
+
+# --- what a run has shown ---------------------------------------------------------------------
+
+
+def logged(run: Run, field: str = "loss") -> list[float]:
+    """The values of a field, in order."""
+    return [entry[field] for entry in run.log if field in entry]
+
+
+def error(run: Run) -> str:
+    """The exception that ended the run, or nothing."""
+    return "".join(logged(run, "error"))
+
+
+def copies(model: nn.Module) -> dict[str, Tensor]:
+    """Every trainable weight as it is now."""
+    return {n: p.detach().clone() for n, p in model.named_parameters() if p.requires_grad}
+
+
+def share_moved(model: nn.Module, before: dict[str, Tensor]) -> float:
+    """The share of weights with another value than in `copies`."""
+    now = dict(model.named_parameters())
+    moved = sum(int((now[name] != old).sum()) for name, old in before.items())
+    return moved / sum(old.numel() for old in before.values())
