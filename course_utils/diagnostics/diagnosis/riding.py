@@ -52,6 +52,11 @@ class Watching:
             sheet.healthy += self._after.healthy
         return Diagnosis.of(self.subject.name, sheet)
 
+    @property
+    def num_steps(self) -> int:
+        """Optimizer steps on this model so far."""
+        return self._steps.num_steps
+
     def _judge(self, sheet: Sheet) -> None:
         subject = self.subject
         counted = getattr(getattr(subject.trainer, "state", None), "global_step", 0)
