@@ -1,7 +1,7 @@
 """Which kinds of failure (`incidents.declare.CLASSES`) each cause names."""
 
 _KEYS = {
-    "adapter": "merged_not_equal adapter_not_loaded",
+    "adapter": "merged_not_equal adapter_not_loaded nothing_trainable",
     "never_stops": "pad_is_eos end_masked end_missing stops_elsewhere replies_cut rewards_cut "
     "no_pad_token no_pad_id",
     "labels": "labels_masked labels_shifted padding_learnt prompt_in_loss no_samples",

@@ -99,6 +99,8 @@ def by_diagnose(run: Run) -> Outcome:
                     run.start()
                 finally:
                     in_run = time.process_time() - started
+                with contextlib.suppress(Exception):
+                    run.facts()  # what people do next: they generate, and see that it is wrong
         except Exception as raised:
             error = f"{type(raised).__name__}: {raised}"
         report = ride.report

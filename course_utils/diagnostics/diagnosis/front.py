@@ -57,7 +57,7 @@ def subject_of(source: Any = None, **parts: Any) -> Subject:
     """What is known of a Trainer, or of a model and its parts."""
     if hasattr(source, "training_step") and hasattr(source, "model"):
         subject = of_trainer(source)
-        for name in ("sampler", "served", "reference"):
+        for name in ("sampler", "served", "reference", "tokenizer"):
             if parts.get(name) is not None:
                 setattr(subject, name, parts[name])
         return subject

@@ -1,7 +1,7 @@
 """Judges what a run's replies show: another distribution, old weights, no signal, tiny spreads."""
 
 import math
-from statistics import fmean
+from statistics import fmean, median
 
 from course_utils.diagnostics.diagnosis.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers
@@ -10,6 +10,8 @@ from course_utils.diagnostics.diagnosis.subject import Subject
 
 APART = 0.02  # nats a token; float32 engines agree to 1e-5, bfloat16 ones to about 0.01
 GROWS = 3.0
+RESIDUE = 1e-2  # an advantage below this is what rounding leaves of 0
+FAR = 0.7  # nats a token between two batches: each probability halves or doubles
 WEIGHED_BY_ROW = ("grpo", "sapo")  # a token counts by one over the length of its reply
 
 
@@ -35,6 +37,7 @@ def judge_numbers(
     _agreement(numbers, sheet)
     _signal(numbers, sheet)
     _spread(numbers, sheet, scale, group)
+    _movement(numbers, sheet)
     entropies = [one.entropy for one in numbers if one.entropy is not None]
     if entropies:
         sheet.clear("entropy", f"{entropies[0]:.3g} to {entropies[-1]:.3g}")
@@ -84,11 +87,29 @@ def _signal(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
 def _spread(numbers: list[PolicyNumbers], sheet: Sheet, scale: str, group: int | None) -> None:
     largest = max((one.advantage_max or 0.0 for one in numbers), default=0.0)
     limit = math.sqrt(group) if group and scale == "group" else 50.0
-    if not math.isfinite(largest) or largest > 1.1 * limit:
+    if 0 < largest < RESIDUE:
+        said = (
+            f"advantages are up to {largest:.1g} and not 0 where all rewards of a group are alike"
+        )
+        sheet.find("tiny_std", MEASURED + 1, said, place="advantages, reward_std")
+    elif not math.isfinite(largest) or largest > 1.1 * limit:
         said = f"an advantage of {largest:.3g}; of {group} replies none is beyond {limit:.3g}"
         sheet.find("tiny_std", MEASURED, said, place="advantages")
     else:
         sheet.clear("advantages", f"up to {largest:.3g}")
+
+
+def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
+    """How far the updates between two batches move the policy where it was sampled."""
+    moves = [one.moved for one in numbers if one.moved is not None]
+    if not moves:
+        return
+    said = f"an update moves its own replies by {median(moves):.2g} nats a token"
+    if median(moves) > FAR or max(moves) > 5 * FAR:
+        most = f"up to {max(moves):.2g}, by update {moves.index(max(moves)) + 1}"
+        sheet.find("update_too_large", MEASURED, said, most, place="learning_rate")
+    else:
+        sheet.clear("updates", said)
 
 
 def _length(numbers: list[PolicyNumbers], loss_type: str, sheet: Sheet) -> None:

@@ -66,7 +66,10 @@ def _gradients(steps: Steps, sheet: Sheet) -> None:
         sheet.find("no_gradient", MEASURED - 2, said)
         return
     norms = median(one.grad_norm for one in steps.numbers)
-    sheet.clear("gradients", f"all {last.num_trainable} tensors have one, norm {norms:.2g} as the optimizer gets it")
+    sheet.clear(
+        "gradients",
+        f"all {last.num_trainable} tensors have one, norm {norms:.2g} as the optimizer gets it",
+    )
 
 
 def _movement(subject: Subject, steps: Steps, sheet: Sheet) -> None:

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from course_utils.diagnostics.batch_view import inspect_batch
 from course_utils.diagnostics.batch_view.case import Finding
+from course_utils.diagnostics.batch_view.report import BatchReport
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.subject import PAIRS, POLICY, Subject
 
@@ -38,7 +39,7 @@ def look_at_batch(subject: Subject, sheet: Sheet) -> None:
         return
     with sheet.trying("the tokens"):
         source = subject.trainer if subject.trainer is not None else subject.batch
-        _write(inspect_batch(source, subject.tokenizer), sheet)
+        write_report(inspect_batch(source, subject.tokenizer), sheet)
     if subject.kind == PAIRS:
         with sheet.trying("the pairs"):
             _pairs(subject.batch, sheet)
@@ -50,21 +51,23 @@ def _prompts(subject: Subject, sheet: Sheet) -> None:
     rows = [trainer.train_dataset[i]["prompt"] for i in range(min(8, len(trainer.train_dataset)))]
     ids = trainer._tokenize_prompts(rows)[0]
     padded = tokenizer.pad({"input_ids": ids}, padding_side="left", return_tensors="pt")
-    _write(inspect_batch(dict(padded), tokenizer), sheet)
+    write_report(inspect_batch(dict(padded), tokenizer), sheet)
 
 
-def _write(report, sheet: Sheet) -> None:
+def write_report(report: BatchReport, sheet: Sheet, *, where: str = "") -> None:
+    """Write down the faults of a batch; `where` says which batch, if not the first rows."""
     for one in report.faults:
         key, weight = _key(one), COUNTED
         if one.name == "no labels" and len(one.rows) < len(report.case.view.rows) / 2:
             weight = MEASURED - 3  # some rows are empty: the others train
         rows = f" (in {', '.join(one.rows[:3])})" if one.rows else ""
+        rows += f", {where}" if where else ""
         sheet.find(key, weight, f"{one.saw}{rows}", place=one.name, why=one.cause, advice=one.fix)
     if not report.faults:
         view = report.case.view
         share = report.share_learnt
         learnt = "" if share is None else f", {share:.0%} of them learnt"
-        sheet.clear("tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
+        sheet.clear(where or "tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
 
 
 def _key(one: Finding) -> str:

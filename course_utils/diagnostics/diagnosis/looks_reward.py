@@ -101,7 +101,8 @@ def _judge(best: dict, junk: dict[str, dict], longer: dict, sheet: Sheet) -> Non
             continue
         said = f"{name} pays {paid[top]:.3g} for {top}, and {price:.3g} for the row's own answer"
         spread = max(abs(price), *map(abs, paid.values()))
-        if spread > 0 and price > min(paid.values()) and paid[top] >= PAID * price:
+        is_best = price > 0 and paid[top] <= price  # else the row's answer is not what is paid
+        if is_best and price > min(paid.values()) and paid[top] >= PAID * price:
             sheet.find("reward_pays_junk", MEASURED, said, place=name)
         elif longer.get(name, price) > price + 0.1 * spread and price > 0:
             text = f"{name} pays {longer[name]:.3g} for the answer and forty words more, "

@@ -23,6 +23,10 @@ def look_at_split(subject: Subject, sheet: Sheet) -> None:
     """One accumulated step as the Trainer takes it, whole and in parts."""
     parts = getattr(subject.args, "gradient_accumulation_steps", 1)
     batch = subject.batch
+    if subject.trainer is None and subject.loss_of is not None and _has_labels(batch):
+        with sheet.trying("rows and tokens"), put_back(subject):
+            _against_the_model(subject, sheet)
+        return
     if subject.kind != TRAINING or parts < 2 or not _has_labels(batch):
         return
     if any(isinstance(m, nn.Dropout) and m.p for m in subject.model.modules()):
@@ -33,6 +37,37 @@ def look_at_split(subject: Subject, sheet: Sheet) -> None:
         whole = _gradient(subject, [batch])
         split = _gradient(subject, _parts_of(batch, count))
         _judge(whole, split, count, sheet)
+
+
+def _against_the_model(subject: Subject, sheet: Sheet) -> None:
+    """The gradient of a loop's own loss beside those of a mean over tokens and over rows."""
+    batch, model = subject.batch, subject.model
+
+    def by(loss: Tensor) -> Tensor:
+        model.zero_grad()
+        loss.backward()
+        return _vector(model)
+
+    loop = by(subject.loss_of(keep(batch)))
+    tokens = by(model(**keep(batch)).loss)
+    parts = _parts_of(batch, num_rows(batch))
+    rows = by(sum(model(**part).loss for part in parts) / len(parts))
+    cosines = [float(torch.cosine_similarity(loop, other, dim=0)) for other in (tokens, rows)]
+    ratio = float(loop.norm() / tokens.norm())
+    said = f"the loss's gradient and that of the mean over tokens: cosine {cosines[0]:.3f}"
+    if cosines[0] < 1 - SAME and cosines[1] > 1 - SAME / 10:
+        more = f"and that of the mean over rows: cosine {cosines[1]:.3f}"
+        sheet.find("split_changes_loss", MEASURED + 1, said, more, place="num_items_in_batch")
+    elif cosines[0] > 1 - SAME and ratio > 1.5:
+        more = f"it is {ratio:.3g} times as long"
+        sheet.find("split_changes_loss", MEASURED, said, more, place="num_items_in_batch")
+    else:
+        sheet.clear("rows and tokens", said)
+
+
+def _vector(model: nn.Module) -> Tensor:
+    grads = [p.grad.detach().flatten() for p in model.parameters() if p.grad is not None]
+    return torch.cat(grads).double() if grads else torch.zeros(1, dtype=torch.float64)
 
 
 def _has_labels(batch: Any) -> bool:
@@ -55,8 +90,7 @@ def _gradient(subject: Subject, batches: list[Any]) -> Tensor:
     num_items = trainer._get_num_items_in_batch(batches, trainer.args.device)
     for batch in batches:
         trainer.training_step(trainer.model, keep(batch), num_items)
-    grads = [p.grad.detach().flatten() for p in trainer.model.parameters() if p.grad is not None]
-    return torch.cat(grads).double() if grads else torch.zeros(1, dtype=torch.float64)
+    return _vector(trainer.model)
 
 
 def _judge(whole: Tensor, split: Tensor, count: int, sheet: Sheet) -> None:

@@ -8,7 +8,7 @@ from torch import Tensor
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.subject import SCORES, Subject
 
-SMALL_NORM = 0.3  # of the median row: a row that was drawn around the mean, or is 0
+AT_THE_MEAN = 0.99  # cosine with the mean row: resizing draws new rows around it
 
 
 def look_at_tables(subject: Subject, sheet: Sheet) -> None:
@@ -79,25 +79,17 @@ def _new_tokens_train(subject: Subject, sheet: Sheet) -> None:
         return
     if any(t is not None and t.requires_grad for t in (table, head)):
         return
-    norms = table.detach().float().norm(dim=1)
-    low = SMALL_NORM * float(norms.median())
-    seen = sorted(added & set(ids.unique().tolist()))
-    fresh = [i for i in seen if i < len(norms) and (norms[i] < low or _has_twin(table, i))]
+    seen = sorted(i for i in added & set(ids.unique().tolist()) if i < len(table))
+    rows = table.detach().float()
+    near = torch.cosine_similarity(rows, rows.mean(0, keepdim=True), dim=1)
+    fresh = [i for i in seen if near[i] > AT_THE_MEAN or not bool(rows[i].any())]
     if fresh:
         words = ", ".join(repr(subject.tokenizer.convert_ids_to_tokens(i)) for i in fresh[:3])
         said = (
-            f"{words}: rows of norm {float(norms[fresh[0]]):.2g}, the median is "
-            f"{float(norms.median()):.2g}, and neither embedding is trainable"
+            f"{words}: a row at the mean of all rows (cosine {float(near[fresh[0]]):.4f}), as "
+            "resizing leaves it, and neither embedding is trainable"
         )
         sheet.find("new_tokens_untrained", COUNTED, said, place="embed_tokens")
-
-
-def _has_twin(table: Tensor, i: int) -> bool:
-    """Whether another row is nearly the same, as rows drawn around the mean are."""
-    rows = table.detach().float()
-    near = torch.cosine_similarity(rows, rows[i : i + 1], dim=1)
-    near[i] = 0
-    return bool(near.max() > 0.999)
 
 
 def _pad_of_scores(subject: Subject, sheet: Sheet) -> None:

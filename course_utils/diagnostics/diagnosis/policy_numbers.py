@@ -29,6 +29,7 @@ class PolicyNumbers:
     share_no_signal: float | None = None  # of the groups, those whose advantages are all 0
     length: float | None = None
     share_truncated: float | None = None
+    moved: float | None = None  # mean |change| of the last batch's log-probs since it was sampled
     long_loses: float | None = None  # mean length of replies below the mean, by those above it
 
     def to_dict(self) -> dict[str, float]:

@@ -1,9 +1,8 @@
 """Reads each batch of replies that a GRPOTrainer samples, as the trainer itself will score it."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -21,9 +20,7 @@ class Replies:
 
     trainer: Any
     numbers: list[PolicyNumbers] = field(default_factory=list)
-    rewards: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     failures: list[str] = field(default_factory=list)
-    scored_elsewhere: int = 0  # replies that are no longer the tokens they were sampled as
     last: dict[str, Any] = field(default_factory=dict)
 
     @contextmanager
@@ -59,23 +56,31 @@ class Replies:
         ids, mask = output["completion_ids"], output["completion_mask"]
         with torch.no_grad(), _same_random_numbers():
             logps, entropies = self._score(output)
+            moved = self._moved()
         ends = _ends_of(trainer)
         last = ids.gather(1, mask.sum(1, keepdim=True).clamp_min(1) - 1)[:, 0]
         ended = torch.tensor([int(i) in ends for i in last]) if ends else None
-        self.numbers.append(
-            policy_numbers(
-                mask=mask * output.get("tool_mask", 1),
-                logps=logps,
-                sampler_logps=output.get("sampling_per_token_logps"),
-                reference_logps=output.get("ref_per_token_logps"),
-                entropies=entropies,
-                advantages=output["advantages"],
-                group=trainer.num_generations,
-                ended=ended,
-            )
+        found = policy_numbers(
+            mask=mask * output.get("tool_mask", 1),
+            logps=logps,
+            sampler_logps=output.get("sampling_per_token_logps"),
+            reference_logps=output.get("ref_per_token_logps"),
+            entropies=entropies,
+            advantages=output["advantages"],
+            group=trainer.num_generations,
+            ended=ended,
         )
+        self.numbers.append(replace(found, moved=moved))
         del self.numbers[:-MAX_BATCHES]
-        self.last = {"ids": ids, "mask": mask, "logps": logps, "advantages": output["advantages"]}
+        kept = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
+        self.last = {name: output[name] for name in kept} | {"logps": logps}
+
+    def _moved(self) -> float | None:
+        """How far the updates since then have moved the last batch's log-probs, in nats a token."""
+        if not self.last:
+            return None
+        gap = (self._score(self.last)[0] - self.last["logps"]).abs()
+        return float(gap[self.last["completion_mask"].bool()].mean())
 
     def _score(self, output: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Log-probs and entropies (N, T) of the sampled tokens by the trainer's own function."""

@@ -15,6 +15,7 @@ from course_utils.diagnostics.diagnosis.looks import look_after, look_before
 from course_utils.diagnostics.diagnosis.policy_watch import Replies
 from course_utils.diagnostics.diagnosis.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sampler_watch import SamplerWatch
+from course_utils.diagnostics.diagnosis.served_watch import Served
 from course_utils.diagnostics.diagnosis.stepping import Steps
 from course_utils.diagnostics.diagnosis.subject import Subject
 from course_utils.diagnostics.nonfinite import watch
@@ -33,6 +34,7 @@ class Watching:
         self._steps = Steps(subject.model)
         self._replies = Replies(subject.trainer)
         self._sampler = SamplerWatch(subject)
+        self._served = Served(subject)
         self._watch: Any = None
         self._error: BaseException | None = None
         self._began_at = 0
@@ -68,6 +70,8 @@ class Watching:
             judge_policy(subject, self._replies, sheet)
         with sheet.trying("the sampler"):
             self._sampler.judge(sheet)
+        with sheet.trying("the generate calls"):
+            self._served.judge(sheet)
         with sheet.trying("the numbers of the run"):
             judge_numbers_of_run(self._watch, self._error, sheet)
 
@@ -80,6 +84,7 @@ class Watching:
             ("listening to steps", self._steps.counting),
             ("listening to replies", self._replies.reading),
             ("listening to the sampler", self._sampler.listening),
+            ("listening to generate", self._served.listening),
         ):
             with self._before.trying(what):
                 self._undo.enter_context(enter())
