@@ -16,7 +16,7 @@ from course_utils.reproductions.verl_grpo import VerlGrpo
 NUM_PROMPTS, NUM_JUDGED = 256, 64
 # Four sums of eight replies a step; three digits and the end fit into five tokens.
 TRL_SETTINGS = dict(
-    learning_rate=3e-4,
+    learning_rate=1e-4,
     lr_scheduler_type="constant",
     per_device_train_batch_size=32,
     num_generations=8,
@@ -167,3 +167,10 @@ def said(completions: list[list[dict[str, str]]]) -> list[str]:
 def truth(completions, answer, **_columns) -> list[float]:
     """Right or not, for a log; with a weight of 0 it trains nothing."""
     return zoo.arithmetic.correct_sum(completions, answer)
+
+
+def kl_to_reference(loop: VerlGrpo) -> dict[str, float]:
+    """KL of the policy that made the last rollout to the reference, in nats a token (k3)."""
+    batch = loop.batch
+    d = (batch.ref_log_prob - batch.old_log_prob)[batch.response_mask == 1].double()
+    return {"kl": (d.exp() - 1 - d).mean().item()}

@@ -11,7 +11,7 @@ def make(variant: Variant, seed: int) -> Run:
 
 def shows(run: Run) -> bool:
     rewards, dead = values(run, "reward"), values(run, "frac_reward_zero_std")
-    return mean(dead) > 0.9 and 0.1 < mean(rewards) < 0.95
+    return mean(dead) > 0.8 and 0.1 < mean(rewards) < 0.95
 
 
 INCIDENT = Incident(
