@@ -119,7 +119,8 @@ def plain_trainer(
         model=model,
         args=TrainingArguments(**training.quiet_config() | known | settings),
         train_dataset=Dataset.from_list([dict(zip(keys, row, strict=True)) for row in rows]),
-        data_collator=collate or (lambda rows: padded([(r[keys[0]], r[keys[1]]) for r in rows], pad)),
+        data_collator=collate
+        or (lambda rows: padded([(r[keys[0]], r[keys[1]]) for r in rows], pad)),
     )
 
 

@@ -4,7 +4,8 @@ import copy
 
 from torch import nn
 
-from course_utils.diagnostics.diagnosis.comparing import Comparison, compare_models
+from course_utils.diagnostics.diagnosis.comparing import compare_models
+from course_utils.diagnostics.diagnosis.comparison import Comparison
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.subject import Subject
 

@@ -6,9 +6,7 @@ from course_utils.zoo.arithmetic import correct_sum
 
 
 def make(variant: Variant, seed: int) -> Run:
-    return grpo(
-        seed, correct_sum, steps=4, max_completion_length=2 if variant == "broken" else 5
-    )
+    return grpo(seed, correct_sum, steps=4, max_completion_length=2 if variant == "broken" else 5)
 
 
 def shows(run: Run) -> bool:
