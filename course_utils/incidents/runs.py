@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from datasets import Dataset
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LRScheduler
 from transformers import PreTrainedTokenizerBase, Trainer, TrainingArguments, set_seed
 
 from course_utils import training, zoo
@@ -16,6 +17,7 @@ from course_utils.incidents.declare import Run, Variant
 from course_utils.reproductions.batches import Batch, padded, prompt_and_reply
 
 Row = tuple[list[int], list[int]]  # ids, and labels of the same length
+KEYS = ("input_ids", "labels")
 
 
 @dataclass(frozen=True)
@@ -78,20 +80,15 @@ def of_trainer(
 
     def start() -> None:
         set_seed(trainer.args.seed)
-        error = caught(trainer.train, raises)
-        run.log = [*trainer.state.log_history, *error]
+        try:
+            trainer.train()
+            run.log = trainer.state.log_history
+        except raises as error:
+            said = {"error": f"{type(error).__name__}: {error}"}
+            run.log = [*trainer.state.log_history, said]
 
     run = Run(model=trainer.model, start=start, trainer=trainer, facts=facts, parts=parts)
     return run
-
-
-def caught(train: Callable[[], object], raises: type[Exception] | tuple) -> list[dict]:
-    """Train; the entry of an exception of that kind, or nothing."""
-    try:
-        train()
-    except raises as error:
-        return [{"error": f"{type(error).__name__}: {error}"}]
-    return []
 
 
 def plain_trainer(
@@ -102,9 +99,13 @@ def plain_trainer(
     seed: int,
     kind: type[Trainer] = Trainer,
     collate: Callable | None = None,
+    tested: Sequence[Row] = (),
     **settings: object,
 ) -> Trainer:
-    """Transformers' own Trainer in float32 on rows; `settings` are TrainingArguments'."""
+    """Transformers' own Trainer in float32 on rows; `settings` are TrainingArguments'.
+
+    `tested` are rows for `evaluate`, every few steps where `eval_strategy` says so.
+    """
     known = dict(
         max_steps=20,
         learning_rate=1e-3,
@@ -114,14 +115,18 @@ def plain_trainer(
         use_cpu=True,
         seed=seed,
     )
-    keys = ("input_ids", "labels")
     return kind(
         model=model,
         args=TrainingArguments(**training.quiet_config() | known | settings),
-        train_dataset=Dataset.from_list([dict(zip(keys, row, strict=True)) for row in rows]),
-        data_collator=collate
-        or (lambda rows: padded([(r[keys[0]], r[keys[1]]) for r in rows], pad)),
+        train_dataset=dataset_of(rows),
+        eval_dataset=dataset_of(tested) if tested else None,
+        data_collator=collate or (lambda rows: padded([tuple(r[k] for k in KEYS) for r in rows], pad)),
     )
+
+
+def dataset_of(rows: Iterable[Row]) -> Dataset:
+    """Rows of ids and labels, as a Trainer takes them."""
+    return Dataset.from_list([dict(zip(KEYS, row, strict=True)) for row in rows])
 
 
 def model_loss(model: nn.Module, batch: Batch) -> Tensor:
@@ -135,28 +140,31 @@ def of_loop(
     *,
     loss: Callable[[nn.Module, Batch], Tensor] = model_loss,
     facts: Callable[[], dict[str, float]] = dict,
-    raises: type[Exception] | tuple = (),
+    schedule: LRScheduler | None = None,
+    ticks: int = 1,
     **parts: object,
 ) -> Run:
     """The run of a loop of one's own: a batch a step, clipped at 1.
+
+    `schedule` is stepped `ticks` times a step.
 
     `parts["on_step"]`, where somebody sets one, is called with each entry of the log.
     """
     steps = list(steps)
 
-    def train() -> None:
+    def start() -> None:
         for number, batch in enumerate(steps, 1):
             value = loss(model, batch)
             value.backward()
             norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             optimizer.zero_grad()
+            rate = optimizer.param_groups[0]["lr"]
+            for _ in range(ticks if schedule else 0):
+                schedule.step()
             entry = {"step": number, "loss": value.item(), "grad_norm": norm.item()}
-            run.log.append(entry)
-            run.parts.get("on_step", bool)(entry)
-
-    def start() -> None:
-        run.log += caught(train, raises)
+            run.log.append(entry | {"learning_rate": rate})
+            run.parts.get("on_step", bool)(run.log[-1])
 
     made = {"optimizer": optimizer, "batch": steps[0], "loss": loss}
     run = Run(model=model, start=start, facts=facts, parts=made | parts)

@@ -1,12 +1,11 @@
 """Rows cut at a length that ends before their reply begins, in an SFTTrainer that cuts no more."""
 
-from datasets import Dataset
-
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import (
     Variants,
     copies,
+    dataset_of,
     logged,
     of_trainer,
     reply_rows,
@@ -18,13 +17,10 @@ from course_utils.reproductions.never_stops import base_model, sft_trainer
 def _build(*, seed: int, room: int) -> Run:
     tokenizer, model = zoo.load_tokenizer("tiny"), base_model(seed=seed)
     rows = reply_rows(192, seed, tokenizer)
-    keys = ("input_ids", "labels")
     trainer = sft_trainer(
         model,
         tokenizer,
-        dataset=Dataset.from_list(
-            [dict(zip(keys, (part[:room] for part in row), strict=True)) for row in rows]
-        ),
+        dataset=dataset_of((ids[:room], labels[:room]) for ids, labels in rows),
         max_length=None,
         max_steps=12,
         warmup_steps=4,

@@ -1,11 +1,11 @@
 """The template renders a start token and the tokenizer adds another, in serving and not in training."""
 
+import torch
 from tokenizers.processors import TemplateProcessing
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import Row, Variants, chats, of_trainer, plain_trainer
-from course_utils.reproductions.never_stops import read_replies
+from course_utils.incidents.runs import Row, Variants, batches, chats, of_trainer, plain_trainer
 
 START = "<|endoftext|>"
 
@@ -30,21 +30,22 @@ def _row(chat: list[dict], tokenizer) -> Row:
 
 def _build(*, seed: int, add_special_tokens: bool) -> Run:
     tokenizer, model = _tokenizer(), zoo.load_policy("tiny", device="cpu")
-    rows = [_row(chat, tokenizer) for chat in chats(640, seed)]
-    trainer = plain_trainer(model, rows, tokenizer.pad_token_id, seed=seed, max_steps=40)
+    rows = [_row(chat, tokenizer) for chat in chats(672, seed)]
+    *rows, held_out = rows[:640], rows[640:]
+    trainer = plain_trainer(
+        model, rows[0], tokenizer.pad_token_id, seed=seed, learning_rate=5e-4, max_steps=40
+    )
 
+    @torch.no_grad()
     def facts() -> dict[str, float]:
-        sums = zoo.arithmetic.prompts(32, 7, split="test")
-        asked = tokenizer.apply_chat_template(
-            list(sums["prompt"]), add_generation_prompt=True, tokenize=False
-        )
-        batch = tokenizer(
-            asked, padding=True, return_tensors="pt", add_special_tokens=add_special_tokens
-        )
-        ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-        whole = model.eval().generate(**batch, max_new_tokens=8, do_sample=False, **ends)
-        new = whole[:, batch["input_ids"].shape[1] :]
-        return {"right as served": read_replies(new, list(sums["answer"]), tokenizer).right}
+        """The loss of held-out replies with the start that training had, and that serving has."""
+        as_text = tokenizer("", add_special_tokens=add_special_tokens)["input_ids"]
+        served = [(as_text + ids, [-100] * len(as_text) + said) for ids, said in held_out]
+        found = {}
+        for name, part in {"trained": held_out, "served": served}.items():
+            (batch,) = batches(part, len(part), tokenizer.pad_token_id)
+            found[f"loss as {name}"] = model.eval()(**batch).loss.item()
+        return found
 
     return of_trainer(trainer, facts, tokenizer=tokenizer)
 
@@ -57,8 +58,15 @@ INCIDENT = Incident(
     "encodes that text.",
     fix="add_special_tokens=False for rendered text, or apply_chat_template(tokenize=True)",
     threads=("trl#1400", "trl#3328", "OpenRLHF#393"),
+<<<<<<< HEAD
     make=Variants(_build, broken={"add_special_tokens": True}, twin={"add_special_tokens": False}),
     shows=lambda run: run.facts()["right as served"] < 0.6,
+=======
+    make=Variants(
+        _build, broken={"add_special_tokens": True}, twin={"add_special_tokens": False}
+    ),
+    shows=lambda run: run.facts()["loss as served"] > 1.5 * run.facts()["loss as trained"],
+>>>>>>> inc1
     place="bos_token",
     lesson="07_never_stops",
 )

@@ -1,0 +1,55 @@
+"""A metric over rows of a kind that a batch need not hold: its mean is nan, the run is well."""
+
+import torch
+from transformers import Trainer
+
+from course_utils import zoo
+from course_utils.incidents.declare import LookAlike, Run
+from course_utils.incidents.runs import logged, of_trainer, plain_trainer, reply_rows
+from course_utils.reproductions.never_stops import base_model
+
+LONG = 18  # tokens
+
+
+class CountsLongRows(Trainer):
+    """Logs the mean loss of the rows with LONG tokens or more."""
+
+    def compute_loss(self, model, inputs, *args, **kwargs):
+        is_long = inputs["attention_mask"].sum(1) >= LONG
+        with torch.no_grad():
+            rows = {name: value[is_long] for name, value in inputs.items()}
+            mean = model(**rows).loss.item() if is_long.any() else float("nan")
+        if model.training:
+            self.log({"loss/long": mean})
+        return super().compute_loss(model, inputs, *args, **kwargs)
+
+
+def _make(seed: int) -> Run:
+    tokenizer, model = zoo.load_tokenizer("tiny"), base_model(seed=seed)
+    trainer = plain_trainer(
+        model,
+        reply_rows(4 * 24, seed, tokenizer),
+        tokenizer.pad_token_id,
+        kind=CountsLongRows,
+        per_device_train_batch_size=4,
+        max_steps=24,
+        seed=seed,
+    )
+    return of_trainer(trainer, tokenizer=tokenizer)
+
+
+def _holds(run: Run) -> bool:
+    losses, metric = logged(run), logged(run, "loss/long")
+    is_nan = sum(value != value for value in metric)
+    return 0 < is_nan and all(x == x for x in losses) and sum(losses[-6:]) < sum(losses[:6])
+
+
+LOOK_ALIKE = LookAlike(
+    name="metric_that_is_nan",
+    looks="A metric beside the loss is nan in some entries.",
+    because="It averages over rows of one kind, and the batch had none: the mean of nothing. The "
+    "run does not train on it.",
+    threads=("open-r1#704",),
+    make=_make,
+    holds=_holds,
+)
