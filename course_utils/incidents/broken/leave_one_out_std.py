@@ -39,9 +39,11 @@ class LeaveOneOut(VerlGrpo):
 
     def describe(self, batch) -> dict:
         spread = {"critic/advantages/max": batch.advantages.max().item()}
-        return super().describe(batch) | spread | {
-            "critic/advantages/min": batch.advantages.min().item()
-        }
+        return (
+            super().describe(batch)
+            | spread
+            | {"critic/advantages/min": batch.advantages.min().item()}
+        )
 
 
 class Floored(LeaveOneOut):

@@ -13,7 +13,7 @@ def make(variant: Variant, seed: int) -> Run:
     def sample(trainer, prompt_ids):
         ids, logps = engine(trainer, prompt_ids)
         if variant == "broken":  # the first is of the token before the reply
-            logps = [([0.0] + row)[: len(row)] for row in logps]
+            logps = [[0.0, *row][: len(row)] for row in logps]
         return ids, logps
 
     return grpo(seed, correct_sum, steps=4, trainer_class=trainer_with(sample))

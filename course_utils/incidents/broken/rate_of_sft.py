@@ -6,9 +6,7 @@ from course_utils.zoo.arithmetic import correct_sum
 
 
 def make(variant: Variant, seed: int) -> Run:
-    return grpo(
-        seed, correct_sum, steps=8, learning_rate=5e-3 if variant == "broken" else 1e-4
-    )
+    return grpo(seed, correct_sum, steps=8, learning_rate=5e-3 if variant == "broken" else 1e-4)
 
 
 def shows(run: Run) -> bool:

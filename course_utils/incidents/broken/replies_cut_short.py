@@ -6,14 +6,12 @@ from course_utils.zoo.arithmetic import correct_sum
 
 
 def make(variant: Variant, seed: int) -> Run:
-    return grpo(
-        seed, correct_sum, steps=4, max_completion_length=2 if variant == "broken" else 5
-    )
+    return grpo(seed, correct_sum, steps=4, max_completion_length=2 if variant == "broken" else 5)
 
 
 def shows(run: Run) -> bool:
     cut = mean(values(run, "completions/clipped_ratio"))
-    return cut > 0.3 and mean(values(run, "reward")) < 0.1
+    return cut > 0.3 and mean(values(run, "reward")) < 0.2
 
 
 INCIDENT = Incident(

@@ -1,0 +1,22 @@
+"""A sampler in bfloat16 beside a trainer in float32: the ratio is nearly 1."""
+
+from course_utils.incidents.declare import LookAlike, Run
+from course_utils.incidents.rl_runs import grpo, learned
+from course_utils.zoo.arithmetic import correct_sum
+
+
+def make(seed: int) -> Run:
+    from course_utils.incidents.two_engines import Engine, trainer_with
+
+    engine = Engine(dtype="bfloat16")
+    return grpo(seed, correct_sum, steps=10, trainer_class=trainer_with(engine))
+
+
+LOOK_ALIKE = LookAlike(
+    name="sampler_in_bfloat16",
+    looks="sampling_logp_difference is not 0, although sampler and trainer have the same weights.",
+    because="They compute in two formats: the differences are small and have both signs.",
+    threads=("verl#2953", "trl#4772"),
+    make=make,
+    holds=learned,
+)
