@@ -1,4 +1,4 @@
-"""verl 0.2's k3: exp, then clamp. A finite loss, a nan gradient, and then only exclamation marks."""
+"""verl 0.2's k3, exp before clamp: a finite loss, a nan gradient, then only exclamation marks."""
 
 from course_utils.exercises.lesson_04.fix_answers import bounded_kl
 from course_utils.incidents.declare import Incident, Run, Variant

@@ -1,92 +1,20 @@
-"""GRPO's mean of means: a wrong reply pays less the longer it is, so it grows.
+"""GRPO's mean of means: a wrong reply pays less for each token the longer it is, so it grows."""
 
-The policy is given a right or a wrong token and then a tail that may stop at every place. The
-tail earns nothing, so a loss without that bias leaves its length alone. Shape letters: B = replies,
-T = places in the tail; row 0 of two is right, row 1 wrong.
-"""
-
-from collections.abc import Callable
-
-import torch
-from torch import Tensor
-from transformers import Qwen2Config, Qwen2ForCausalLM, set_seed
+from transformers import set_seed
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import mean
+from course_utils.incidents.tail_loop import TailLoop
 
-BEGIN, RIGHT, WRONG, TAIL, END = range(5)
-LIMIT, GROUPS, N, STEPS, RATE = 40, 8, 8, 80, 2e-3
-STOPS_AT_FIRST = 0.1
-NORMALISERS: dict[str, Callable[[Tensor], Tensor]] = {
-    "grpo": lambda length_B: 1 / (length_B * len(length_B)),
-    "dr_grpo": lambda length_B: torch.full_like(length_B, 1 / (len(length_B) * LIMIT)),
-}
-
-
-def build() -> Qwen2ForCausalLM:
-    """One layer over five tokens."""
-    return Qwen2ForCausalLM(
-        Qwen2Config(
-            vocab_size=5,
-            hidden_size=32,
-            intermediate_size=64,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            num_key_value_heads=2,
-            max_position_embeddings=64,
-        )
-    )
-
-
-def hazards(model: Qwen2ForCausalLM) -> Tensor:
-    """Log-probs of going on and of stopping, (2, LIMIT, 2)."""
-    rows = torch.tensor([[BEGIN, first] + [TAIL] * (LIMIT - 1) for first in (RIGHT, WRONG)])
-    logits = model(input_ids=rows).logits[:, 1:][..., [TAIL, END]]
-    bias = torch.tensor([0.0, torch.tensor(STOPS_AT_FIRST / (1 - STOPS_AT_FIRST)).log()])
-    return (logits + bias).log_softmax(-1)
-
-
-def tail_logp(hazard_2TK: Tensor, kind_B: Tensor, stop_B: Tensor) -> Tensor:
-    """Log-prob of a tail that goes on `stop_B` times and then stops, or is cut at LIMIT, (B,)."""
-    gone_on = torch.cat([torch.zeros(2, 1), hazard_2TK[..., 0].cumsum(1)], 1)
-    stopped = hazard_2TK[kind_B, stop_B.clamp(max=LIMIT - 1), 1]
-    return gone_on[kind_B, stop_B] + torch.where(stop_B == LIMIT, 0.0, stopped)
+STEPS = 80
 
 
 def make(variant: Variant, seed: int) -> Run:
     set_seed(seed)
-    model, generator = build(), torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
-    weigh = NORMALISERS["grpo" if variant == "broken" else "dr_grpo"]
-    run = Run(model=model, start=lambda: None, parts={"optimizer": optimizer})
-
-    def step() -> dict[str, float]:
-        hazard = hazards(model)
-        kind_B = torch.randint(2, (GROUPS * N,), generator=generator)
-        noise = torch.rand(GROUPS * N, LIMIT, generator=generator)
-        stops = noise < hazard.detach()[kind_B, :, 1].exp()
-        stop_B = torch.where(stops.any(1), stops.int().argmax(1), LIMIT)
-        length_B = (stop_B + 2).clamp(max=LIMIT + 1).float()
-        reward = (kind_B == 0).float().view(GROUPS, N)
-        spread = reward.std(1, keepdim=True) + 1e-4
-        advantage_B = ((reward - reward.mean(1, keepdim=True)) / spread).flatten()
-        logp_B = tail_logp(hazard, kind_B, stop_B)
-        loss = -(weigh(length_B) * advantage_B * logp_B).sum()
-        optimizer.zero_grad()
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        right, wrong = (length_B[kind_B == kind].mean().item() for kind in (0, 1))
-        return {
-            "actor/pg_loss": loss.item(),
-            "actor/grad_norm": norm.item(),
-            "critic/score/mean": reward.mean().item(),
-            "response_length/mean": length_B.mean().item(),
-            "response_length/right": right,
-            "response_length/wrong": wrong,
-        }
-
-    run.start = lambda: run.log.extend({"step": n} | step() for n in range(1, STEPS + 1))
+    loop = TailLoop("grpo" if variant == "broken" else "dr_grpo", seed)
+    parts = {"optimizer": loop.optimizer, "batch": loop.rollout(), "loss": loop.loss}
+    run = Run(model=loop.model, start=lambda: None, parts=parts)
+    run.start = lambda: run.log.extend({"step": n} | loop.step() for n in range(1, STEPS + 1))
     run.facts = lambda: {"gap": gap(run)}
     return run
 

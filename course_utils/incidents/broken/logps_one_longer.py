@@ -1,12 +1,11 @@
 """The engine's log-probs begin one token too early: each belongs to its neighbour."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import grpo, mean, values
-from course_utils.zoo.arithmetic import correct_sum
+from course_utils.incidents.rl_runs import mean, values
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, trainer_with
+    from course_utils.incidents.two_engines import Engine, run_with
 
     engine = Engine()
 
@@ -16,7 +15,7 @@ def make(variant: Variant, seed: int) -> Run:
             logps = [[0.0, *row][: len(row)] for row in logps]
         return ids, logps
 
-    return grpo(seed, correct_sum, steps=4, trainer_class=trainer_with(sample))
+    return run_with(engine, seed, sample=sample, steps=4)
 
 
 def shows(run: Run) -> bool:

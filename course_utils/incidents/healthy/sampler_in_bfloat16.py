@@ -1,15 +1,14 @@
 """A sampler in bfloat16 beside a trainer in float32: the ratio is nearly 1."""
 
 from course_utils.incidents.declare import LookAlike, Run
-from course_utils.incidents.rl_runs import grpo, learned
-from course_utils.zoo.arithmetic import correct_sum
+from course_utils.incidents.rl_runs import learned
 
 
 def make(seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, trainer_with
+    from course_utils.incidents.two_engines import Engine, run_with
 
     engine = Engine(dtype="bfloat16")
-    return grpo(seed, correct_sum, steps=10, trainer_class=trainer_with(engine))
+    return run_with(engine, seed, steps=10)
 
 
 LOOK_ALIKE = LookAlike(

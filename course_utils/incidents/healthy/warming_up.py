@@ -9,8 +9,7 @@ def make(seed: int) -> Run:
     return grpo(
         seed,
         correct_sum,
-        steps=14,
-        learning_rate=2e-4,
+        steps=16,
         warmup_steps=10,
         lr_scheduler_type="constant_with_warmup",
     )
