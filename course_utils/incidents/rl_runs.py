@@ -14,6 +14,7 @@ from course_utils.incidents.declare import Run
 from course_utils.reproductions.verl_grpo import VerlGrpo
 
 NUM_PROMPTS, NUM_JUDGED = 256, 64
+SAMPLED_AT_START = 0.46  # what `sampled_truth` gives for the zoo's policy
 # Four sums of eight replies a step; three digits and the end fit into five tokens.
 TRL_SETTINGS = dict(
     learning_rate=1e-4,
@@ -34,12 +35,17 @@ def nothing(_trained: object) -> dict[str, float]:
     return {}
 
 
+def zoo_policy(dtype: str = "float32") -> nn.Module:
+    """The tiny Qwen2."""
+    return zoo.load_policy("tiny", device="cpu", dtype=dtype)
+
+
 def grpo(
     seed: int,
     rewards: Callable | list[Callable],
     *,
     steps: int,
-    model: nn.Module | None = None,
+    make_model: Callable[[], nn.Module] = zoo_policy,
     trainer_class: Callable | None = None,
     prompts: object | None = None,
     level: str = "hard",
@@ -50,7 +56,7 @@ def grpo(
 
     Args:
         rewards: TRL's `reward_funcs`.
-        model: a policy; None takes the zoo's in float32.
+        make_model: builds the policy, after the seed is set.
         trainer_class: what builds the trainer instead of TRL's class.
         prompts: a data set; None takes sums of `level`.
         facts: more facts than `facts_of`, of the trained model.
@@ -60,11 +66,10 @@ def grpo(
     from trl import GRPOConfig, GRPOTrainer
 
     set_seed(seed)
-    model = zoo.load_policy("tiny", device="cpu") if model is None else model
     arguments = {k: v for k, v in settings.items() if not hasattr(GRPOConfig, k)}
     config = {k: v for k, v in settings.items() if k not in arguments}
     trainer = (trainer_class or GRPOTrainer)(
-        model=model,
+        model=make_model(),
         args=GRPOConfig(
             **training.quiet_config(), **TRL_SETTINGS | config, seed=seed, max_steps=steps
         ),
@@ -143,6 +148,20 @@ def truth_of(model: nn.Module) -> float:
     return zoo.share_right(model, zoo.load_tokenizer("tiny"), sums)
 
 
+def sampled_truth(model: nn.Module) -> float:
+    """Share of held-out hard sums right when sampled at temperature 1, always the same noise.
+
+    The zoo's policy stays silent at two in five of them; what GRPO teaches first is to speak.
+    """
+    loop = VerlGrpo(**VERL_SETTINGS)
+    return loop.evaluate(model)
+
+
+def learned(run: Run) -> bool:
+    """Whether the policy samples more right sums than the zoo's, and lost none of its greed."""
+    return sampled_truth(run.model) > SAMPLED_AT_START + 0.05 and run.facts()["truth"] > 0.6
+
+
 def share_moved(model: nn.Module, before: dict[str, Tensor]) -> float:
     """Share of the weights that are not what they were."""
     moved = [weight != before[name] for name, weight in model.named_parameters()]
@@ -169,8 +188,24 @@ def truth(completions, answer, **_columns) -> list[float]:
     return zoo.arithmetic.correct_sum(completions, answer)
 
 
+class PaidForSilence(VerlGrpo):
+    """verl's loop with a reward that pulls the policy away from its reference: short replies."""
+
+    def __init__(self, **changes: object) -> None:
+        super().__init__(num_prompts=4, **changes)
+
+    def rollout(self):
+        batch = super().rollout()
+        batch.scores = -batch.response_mask.sum(1).float()
+        return batch
+
+
+@torch.no_grad()
 def kl_to_reference(loop: VerlGrpo) -> dict[str, float]:
-    """KL of the policy that made the last rollout to the reference, in nats a token (k3)."""
-    batch = loop.batch
-    d = (batch.ref_log_prob - batch.old_log_prob)[batch.response_mask == 1].double()
-    return {"kl": (d.exp() - 1 - d).mean().item()}
+    """KL of the policy to the reference at the first token of a reply, mean over sums, in nats."""
+    sums = zoo.arithmetic.prompts(NUM_JUDGED, 0, level="hard", split="test")
+    asked = loop.tokenizer.apply_chat_template(
+        list(sums["prompt"]), add_generation_prompt=True, return_dict=True, return_tensors="pt"
+    )
+    p, q = (m(**asked).logits[:, -1].log_softmax(-1) for m in (loop.actor, loop.reference))
+    return {"kl": (p.exp() * (p - q)).sum(-1).mean().item()}

@@ -10,8 +10,12 @@ import torch
 from trl import GRPOTrainer
 
 from course_utils import zoo
+from course_utils.incidents.declare import Run
+from course_utils.incidents.rl_runs import grpo
+from course_utils.zoo.arithmetic import correct_sum
 
 Sampled = tuple[list[list[int]], list[list[float]]]  # ids of each reply, log-probs of the same
+Sample = Callable[[GRPOTrainer, list[list[int]]], Sampled]
 
 
 class Engine:
@@ -67,8 +71,21 @@ def _length(ids: list[int], end: int) -> int:
     return ids.index(end) + 1 if end in ids else len(ids)
 
 
-def trainer_with(engine: Callable[[GRPOTrainer, list[list[int]]], Sampled]) -> type[GRPOTrainer]:
-    """A GRPOTrainer that takes its replies, and the sampler's log-probs, from `engine`."""
+def run_with(engine: Engine, seed: int, *, sample: Sample | None = None, **settings: object) -> Run:
+    """A run on sums whose replies, and the log-probs reported of them, are the engine's.
+
+    Args:
+        sample: what stands between the engine and the trainer; None is nothing.
+        settings: those of `rl_runs.grpo`.
+    """
+    trainer_class = trainer_with(sample or engine)
+    run = grpo(seed, correct_sum, trainer_class=trainer_class, **settings)
+    run.parts["sampler"] = engine.model
+    return run
+
+
+def trainer_with(sample: Sample) -> type[GRPOTrainer]:
+    """A GRPOTrainer that takes its replies, and the sampler's log-probs, from `sample`."""
 
     class TwoEngines(GRPOTrainer):
         def __init__(self, *args, **more) -> None:
@@ -76,6 +93,6 @@ def trainer_with(engine: Callable[[GRPOTrainer, list[list[int]]], Sampled]) -> t
             self.use_vllm = True  # set late: no server is asked for
 
         def _generate_single_turn(self, prompt_ids, *_images, **_more) -> Sampled:
-            return engine(self, prompt_ids)
+            return sample(self, prompt_ids)
 
     return TwoEngines

@@ -1,15 +1,14 @@
 """New weights are sent and no request uses them: the sampler is the base model for ever."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import grpo, mean, values
-from course_utils.zoo.arithmetic import correct_sum
+from course_utils.incidents.rl_runs import mean, values
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, trainer_with
+    from course_utils.incidents.two_engines import Engine, run_with
 
     engine = Engine(synced=variant != "broken")
-    return grpo(seed, correct_sum, steps=6, trainer_class=trainer_with(engine))
+    return run_with(engine, seed, steps=6)
 
 
 def shows(run: Run) -> bool:

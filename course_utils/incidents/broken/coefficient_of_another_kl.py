@@ -1,28 +1,29 @@
 """kl_loss_coef is set, and use_kl_loss is not: the coefficient that counts is another one."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import kl_to_reference, verl
+from course_utils.incidents.rl_runs import PaidForSilence, kl_to_reference, verl
 
 
 def make(variant: Variant, seed: int) -> Run:
     return verl(
         seed,
-        steps=8,
-        learning_rate=3e-4,
-        kl_loss_coef=1.0,
+        steps=12,
+        loop_class=PaidForSilence,
+        ppo_mini_batch_size=32,
+        kl_loss_coef=5.0,
         use_kl_loss=variant != "broken",
         facts=kl_to_reference,
     )
 
 
 def shows(run: Run) -> bool:
-    return run.facts()["kl"] > 0.2
+    return run.facts()["kl"] > 0.3
 
 
 INCIDENT = Incident(
     name="coefficient_of_another_kl",
     kind="kl_place",
-    says="kl_loss_coef is 1.0 and makes no difference to any other value of it.",
+    says="kl_loss_coef is 5.0 and makes no difference to any other value of it.",
     cause="use_kl_loss is False, so the KL goes into the reward with algorithm.kl_ctrl.kl_coef, "
     "0.001, and kl_loss_coef is never read.",
     fix="use_kl_loss=True.",

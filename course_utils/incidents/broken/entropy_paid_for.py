@@ -5,7 +5,9 @@ from course_utils.incidents.rl_runs import values, verl
 
 
 def make(variant: Variant, seed: int) -> Run:
-    return verl(seed, steps=8, entropy_coeff=1.0 if variant == "broken" else 0.0)
+    return verl(
+        seed, steps=6, learning_rate=3e-4, entropy_coeff=10.0 if variant == "broken" else 0.0
+    )
 
 
 def shows(run: Run) -> bool:
@@ -22,7 +24,7 @@ INCIDENT = Incident(
     fix="entropy_coeff=0, as in GRPO's paper.",
     threads=("verl#781", "verl#514", "verl#2738"),
     rebuilt="verl's loop. Its old default 0.001 was enough on large models over hundreds of steps; "
-    "here the coefficient is 1, for eight.",
+    "here the coefficient is 10, for six.",
     make=make,
     shows=shows,
     causes=("collapse",),

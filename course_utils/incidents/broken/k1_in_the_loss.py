@@ -1,23 +1,23 @@
 """The KL penalty in the loss by its plain estimator, whose expected gradient is 0."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import kl_to_reference, verl
+from course_utils.incidents.rl_runs import PaidForSilence, kl_to_reference, verl
 
 
 def make(variant: Variant, seed: int) -> Run:
     return verl(
         seed,
-        steps=8,
-        learning_rate=3e-4,
-        ppo_mini_batch_size=64,
-        kl_loss_coef=1.0,
+        steps=12,
+        loop_class=PaidForSilence,
+        ppo_mini_batch_size=32,
+        kl_loss_coef=5.0,
         kl_loss_type="kl" if variant == "broken" else "mse",
         facts=kl_to_reference,
     )
 
 
 def shows(run: Run) -> bool:
-    return run.facts()["kl"] > 0.2
+    return run.facts()["kl"] > 0.3
 
 
 INCIDENT = Incident(

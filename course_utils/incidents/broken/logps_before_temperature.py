@@ -1,19 +1,16 @@
 """An engine that reports log-probs before the temperature, and a trainer that scores after it."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import grpo, mean, values
-from course_utils.zoo.arithmetic import correct_sum
+from course_utils.incidents.rl_runs import mean, values
 
 TEMPERATURE = 0.6
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, trainer_with
+    from course_utils.incidents.two_engines import Engine, run_with
 
     engine = Engine(temperature=TEMPERATURE, raw=variant == "broken")
-    return grpo(
-        seed, correct_sum, steps=4, trainer_class=trainer_with(engine), temperature=TEMPERATURE
-    )
+    return run_with(engine, seed, steps=4, temperature=TEMPERATURE)
 
 
 def shows(run: Run) -> bool:

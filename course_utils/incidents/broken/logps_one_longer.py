@@ -1,22 +1,21 @@
 """The engine's log-probs begin one token too early: each belongs to its neighbour."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import grpo, mean, values
-from course_utils.zoo.arithmetic import correct_sum
+from course_utils.incidents.rl_runs import mean, values
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, trainer_with
+    from course_utils.incidents.two_engines import Engine, run_with
 
     engine = Engine()
 
     def sample(trainer, prompt_ids):
         ids, logps = engine(trainer, prompt_ids)
         if variant == "broken":  # the first is of the token before the reply
-            logps = [([0.0] + row)[: len(row)] for row in logps]
+            logps = [[0.0, *row][: len(row)] for row in logps]
         return ids, logps
 
-    return grpo(seed, correct_sum, steps=4, trainer_class=trainer_with(sample))
+    return run_with(engine, seed, sample=sample, steps=4)
 
 
 def shows(run: Run) -> bool:

@@ -11,7 +11,7 @@ def make(variant: Variant, seed: int) -> Run:
 
 def shows(run: Run) -> bool:
     cut = mean(values(run, "completions/clipped_ratio"))
-    return cut > 0.3 and mean(values(run, "reward")) < 0.1
+    return cut > 0.3 and mean(values(run, "reward")) < 0.2
 
 
 INCIDENT = Incident(

@@ -10,7 +10,7 @@ def make(variant: Variant, seed: int) -> Run:
 
 
 def shows(run: Run) -> bool:
-    return mean(values(run, "frac_reward_zero_std")) > 0.9 and mean(values(run, "reward")) > 0.9
+    return mean(values(run, "frac_reward_zero_std")) > 0.6 and mean(values(run, "reward")) > 0.9
 
 
 INCIDENT = Incident(

@@ -19,11 +19,11 @@ def make(variant: Variant, seed: int) -> Run:
             asked, _, _ = trainer._tokenize_prompts([[SYSTEM, *prompt] for prompt in prompts])
         return {"prompt_ids": asked, "completion_ids": ids, "logprobs": logps}
 
-    return grpo(seed, correct_sum, steps=10, rollout_func=rollout)
+    return grpo(seed, correct_sum, steps=12, rollout_func=rollout)
 
 
 def shows(run: Run) -> bool:
-    return run.facts()["truth"] < 0.3
+    return run.facts()["truth"] < 0.6
 
 
 INCIDENT = Incident(

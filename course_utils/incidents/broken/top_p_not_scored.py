@@ -1,15 +1,14 @@
 """Replies from a nucleus, scored over the whole vocabulary: every ratio lies below 1."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import grpo, mean, values
-from course_utils.zoo.arithmetic import correct_sum
+from course_utils.incidents.rl_runs import mean, values
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, trainer_with
+    from course_utils.incidents.two_engines import Engine, run_with
 
     engine = Engine(top_p=0.8 if variant == "broken" else 1.0)
-    return grpo(seed, correct_sum, steps=4, trainer_class=trainer_with(engine))
+    return run_with(engine, seed, steps=4)
 
 
 def shows(run: Run) -> bool:

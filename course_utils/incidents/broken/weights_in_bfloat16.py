@@ -1,15 +1,15 @@
 """A policy whose own weights are bfloat16, under RL's learning rate: the steps round to nothing."""
 
-from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import grpo, values
+from course_utils.incidents.rl_runs import grpo, values, zoo_policy
 from course_utils.zoo.arithmetic import correct_sum
 
 
 def make(variant: Variant, seed: int) -> Run:
     dtype = "bfloat16" if variant == "broken" else "float32"
-    policy = zoo.load_policy("tiny", device="cpu", dtype=dtype)
-    return grpo(seed, correct_sum, steps=3, model=policy, learning_rate=1e-6)
+    return grpo(
+        seed, correct_sum, steps=3, make_model=lambda: zoo_policy(dtype), learning_rate=1e-6
+    )
 
 
 def shows(run: Run) -> bool:
