@@ -58,15 +58,10 @@ INCIDENT = Incident(
     "encodes that text.",
     fix="add_special_tokens=False for rendered text, or apply_chat_template(tokenize=True)",
     threads=("trl#1400", "trl#3328", "OpenRLHF#393"),
-<<<<<<< HEAD
-    make=Variants(_build, broken={"add_special_tokens": True}, twin={"add_special_tokens": False}),
-    shows=lambda run: run.facts()["right as served"] < 0.6,
-=======
     make=Variants(
         _build, broken={"add_special_tokens": True}, twin={"add_special_tokens": False}
     ),
     shows=lambda run: run.facts()["loss as served"] > 1.5 * run.facts()["loss as trained"],
->>>>>>> inc1
     place="bos_token",
     lesson="07_never_stops",
 )
