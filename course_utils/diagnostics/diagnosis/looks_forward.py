@@ -26,6 +26,9 @@ def look_at_forward(subject: Subject, sheet: Sheet) -> None:
     else:
         with sheet.trying("rows alone"):
             _rows_alone(subject, sheet)
+        if subject.kind == SCORES:
+            with sheet.trying("scores of pairs"):
+                _scores_differ(subject, sheet)
     if subject.kind == PAIRS and subject.reference is not None and not subject.has_ended:
         with sheet.trying("the reference"):
             _reference_agrees(subject, sheet)
@@ -102,6 +105,23 @@ def _apart(model: nn.Module, together: Tensor, ids: Tensor, keep: Tensor) -> flo
 
 def _padding_side(mask: Tensor) -> str:
     return "padding on the left" if not bool(mask[:, 0].all()) else "padding on the right"
+
+
+def _scores_differ(subject: Subject, sheet: Sheet) -> None:
+    """A score that is read at the end of a reply differs between two replies."""
+    ids = subject.batch["input_ids"]
+    half = len(ids) // 2
+    differ = [i for i in range(half) if not torch.equal(ids[i], ids[i + half])]
+    if not differ:
+        return
+    with evaluated(subject.model):
+        scores = outputs_of(subject.model, subject.batch)
+    alike = sum(torch.equal(scores[i], scores[i + half]) for i in differ)
+    said = f"{alike} of {len(differ)} pairs of different replies get one and the same score"
+    if alike > len(differ) / 2:
+        sheet.find("rows_pooled_wrong", COUNTED, said, place="pad_token")
+    else:
+        sheet.clear("scores of pairs", said)
 
 
 def _reference_agrees(subject: Subject, sheet: Sheet) -> None:

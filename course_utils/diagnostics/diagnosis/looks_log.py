@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from course_utils.diagnostics.diagnosis.finding import Found, Sheet
 from course_utils.explain import Answer, explain_entries
-from course_utils.explain.reading import Entry, entries_of_row
+from course_utils.explain.reading import Entry, Line, entries_of_row
 
 SHARE = 0.75  # of a log's weight: what is measured in the run itself counts for more
 
@@ -18,8 +18,10 @@ def answer_of(history: Iterable[dict]) -> Answer:
     return explain_entries(entries, len(rows))
 
 
-def _read(number: int, row: dict) -> Iterable[Entry]:
+def _read(number: int, row: dict) -> Iterable[Entry | Line]:
     where = f"step {row['step']}" if "step" in row else f"entry {number}"
+    if isinstance(row.get("error"), str):  # what ended the run
+        return [Line(where, " ".join(row["error"].split()))]
     return entries_of_row(where, json.dumps(row, default=str), row.items())
 
 

@@ -20,6 +20,8 @@ PLAIN = {
 def look_at_settings(subject: Subject, sheet: Sheet) -> None:
     with sheet.trying("the learning rate"):
         _rate(subject, sheet)
+    with sheet.trying("what an evaluation keeps"):
+        _evaluation(subject, sheet)
     if subject.kind == POLICY:
         with sheet.trying("how replies are sampled"):
             _sampling(subject, sheet)
@@ -45,6 +47,30 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
     else:
         known = f", {warm_up} of {steps} steps of warm-up" if steps else ""
         sheet.clear("learning rate", f"{rate:g}{known}")
+
+
+def _evaluation(subject: Subject, sheet: Sheet) -> None:
+    """With compute_metrics a Trainer keeps the logits of the whole evaluation set."""
+    trainer, config = subject.trainer, getattr(subject.model, "config", None)
+    tested = getattr(trainer, "eval_dataset", None)
+    keeps = getattr(trainer, "compute_metrics", None) is not None
+    if not keeps or not hasattr(tested, "__len__") or subject.kind == SCORES:
+        return
+    if trainer.preprocess_logits_for_metrics is not None or subject.batch is None:
+        sheet.clear("what an evaluation keeps", "logits are reduced before they are kept")
+        return
+    vocabulary, width = getattr(config, "vocab_size", 0), subject.batch["input_ids"].shape[-1]
+    numbers = len(tested) * width * vocabulary
+    said = (
+        f"{len(tested)} rows x {width} tokens x {vocabulary} logits: {4 * numbers / 2**20:.1f} MiB"
+    )
+    sheet.find(
+        "memory_by_logits",
+        LIKELY,
+        f"compute_metrics is set, and an evaluation keeps {said}",
+        place="compute_metrics",
+        advice="preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1)",
+    )
 
 
 def _num_steps(subject: Subject) -> int:
