@@ -3,7 +3,7 @@
 Every incident runs broken and as its healthy twin, every look-alike once, under each tool. Rules
 are tuned on one half of the incidents, chosen by a hash of the name; the table shows both halves.
 
-    python -m benchmarks.diagnosis [--half tuned|other] [--quick] [--write] [NAME ...]
+    python -m benchmarks.diagnosis [--half tuned|other] [--quick] [--write] [--keep FILE] [NAME ...]
 
 `--quick` leaves out the tools that need a run of their own. RIVALS names the bin folder of an
 environment with rldoctor 0.2.0 and rlwatch 0.5.1.
@@ -11,6 +11,7 @@ environment with rldoctor 0.2.0 and rlwatch 0.5.1.
 
 import argparse
 import hashlib
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -54,6 +55,7 @@ class Row:
     name: str
     half: str
     incident: Incident | None  # None: a healthy run
+    is_twin: bool = False
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def rank(self, tool: str) -> int | None:
@@ -75,33 +77,40 @@ class Row:
         return bool(self.outcomes[tool].keys)
 
 
-def rows_of(names: list[str], half: str, *, quick: bool) -> Iterator[Row]:
-    """Run everything asked for, broken ones first."""
-    wanted = [n for n in incidents.names() if not names or n in names]
-    for name in wanted:
-        if half in (half_of(name), "both"):
+Kept = dict[tuple[str, bool], dict[str, Outcome]]
+
+
+def rows_of(names: list[str], half: str, kept: Kept, *, quick: bool) -> Iterator[Row]:
+    """Run everything asked for; what is in `kept` is taken from there."""
+    for name in incidents.names():
+        if (not names or name in names) and half in (half_of(name), "both"):
             incident = incidents.load_incident(name)
             for variant, of in (("broken", incident), ("twin", None)):
-                yield _run(f"{name}", half_of(name), of, partial(incident.make, variant), quick)
+                row = Row(name, half_of(name), of, variant == "twin")
+                yield _run(row, partial(incident.make, variant), kept, quick)
     for name in incidents.names(healthy):
         if (not names or name in names) and half in (half_of(name), "both"):
-            make = partial(incidents.load_look_alike(name).make)
-            yield _run(name, half_of(name), None, make, quick)
+            row = Row(name, half_of(name), None)
+            yield _run(row, incidents.load_look_alike(name).make, kept, quick)
 
 
-def _run(name: str, half: str, incident: Incident | None, make: Callable, quick: bool) -> Row:
-    row = Row(name, half, incident)
+def _run(row: Row, make: Callable, kept: Kept, quick: bool) -> Row:
+    done = row.outcomes = kept.setdefault((row.name, row.incident is not None), {})
     started = partial(make, SEED)
-    row.outcomes["diagnose"] = tools.in_child(started, tools.by_diagnose)
-    bare = tools.in_child(started, tools.by_nothing)
-    row.outcomes |= {"bare log": bare, "explain": tools.explained(bare)}
-    for tool, read in (("rldoctor", tools.by_rldoctor), ("rlwatch", tools.by_rlwatch)):
-        outcome = read(bare)
-        if outcome is not None:
-            row.outcomes[tool] = outcome
+    in_own_run = {"diagnose": tools.by_diagnose, "bare log": tools.by_nothing}
     if not quick:
-        row.outcomes["detect_anomaly"] = tools.in_child(started, tools.by_anomaly)
-        row.outcomes["underflow"] = tools.in_child(started, tools.by_underflow)
+        in_own_run |= {"detect_anomaly": tools.by_anomaly, "underflow": tools.by_underflow}
+    for tool, use in in_own_run.items():
+        if tool not in done:
+            done[tool] = tools.in_child(started, use)
+    readers = {
+        "explain": tools.explained,
+        "rldoctor": tools.by_rldoctor,
+        "rlwatch": tools.by_rlwatch,
+    }
+    for tool, read in readers.items():
+        if tool not in done and (outcome := read(done["bare log"])) is not None:
+            done[tool] = outcome
     return row
 
 
@@ -112,7 +121,8 @@ def summary(rows: list[Row], half: str) -> list[tuple[str, ...]]:
     lines = []
     for tool in TOOLS:
         if not any(tool in row.outcomes for row in some):
-            lines.append((tool, "absent", "", "", "", ""))
+            why = "absent" if tool.startswith("rl") else "not run"
+            lines.append((tool, why, "", "", "", ""))
             continue
         ranks = [row.rank(tool) for row in broken]
         placed = [row.names_place(tool) for row in broken if row.incident.place]
@@ -129,6 +139,18 @@ def summary(rows: list[Row], half: str) -> list[tuple[str, ...]]:
                 _cost(some, tool),
             )
         )
+    told = [row for row in broken if row.incident.causes]
+    ranks = [row.rank("explain") for row in told]
+    lines.append(
+        (
+            "explain, where a log can tell",
+            _share(sum(rank == 1 for rank in ranks), len(told)),
+            _share(sum(rank is not None and rank <= 3 for rank in ranks), len(told)),
+            "",
+            "",
+            "",
+        )
+    )
     return lines
 
 
@@ -164,7 +186,7 @@ def page(rows: list[Row]) -> str:
         "# Who names the cause",
         "",
         f"Made by `make bench-diagnosis`: {len(broken)} broken runs, each with its healthy twin, "
-        f"and {len(rows) - 2 * len(broken)} healthy runs that look broken. A cause is right if the "
+        f"and {sum(not r.incident and not r.is_twin for r in rows)} healthy runs that look broken. A cause is right if the "
         "incident lists it, or if it is of the incident's kind. The rules of `diagnose` were tuned "
         "on one half of the incidents, chosen by a hash of the name; the other half was run once. "
         f"The looks before and after a run take {fmean(looks):.1f} s of CPU time in the mean.",
@@ -203,7 +225,8 @@ def _at(row: Row, tool: str) -> str:
 
 def _alarm(row: Row) -> tuple[str, str, str]:
     said = [f"{t}: {', '.join(o.keys[:2])}" for t, o in row.outcomes.items() if o.keys]
-    return row.name, row.half, "; ".join(said)
+    name = f"twin of {row.name}" if row.is_twin else row.name
+    return name, row.half, "; ".join(said)
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
@@ -216,11 +239,17 @@ def main() -> None:
     parser.add_argument("--half", default="both", choices=[TUNED, OTHER, "both"])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--keep", type=Path, help="a file of outcomes, to go on from and add to")
     parser.add_argument("--text", action="store_true", help="print what diagnose says")
     asked = parser.parse_args()
+    kept: Kept = {}
+    if asked.keep and asked.keep.exists():
+        kept = pickle.loads(asked.keep.read_bytes())
     rows = []
-    for row in rows_of(asked.names, asked.half, quick=asked.quick):
+    for row in rows_of(asked.names, asked.half, kept, quick=asked.quick):
         rows.append(row)
+        if asked.keep:
+            asked.keep.write_bytes(pickle.dumps(kept))
         outcome = row.outcomes["diagnose"]
         kind = row.incident.kind if row.incident else "healthy"
         keys = {t: row.outcomes[t].keys[:4] for t in ("diagnose", "explain")}
@@ -236,6 +265,8 @@ def main() -> None:
         )
         if asked.text:
             print(outcome.text, flush=True)
+        if asked.write and len(rows) % 20 == 0:
+            PAGE.write_text(page(rows), encoding="utf-8")
     for half in (TUNED, OTHER):
         print(half, *summary(rows, half), sep="\n  ")
     if asked.write:
