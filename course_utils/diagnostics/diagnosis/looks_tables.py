@@ -79,7 +79,11 @@ def _new_tokens_train(subject: Subject, sheet: Sheet) -> None:
         return
     if any(t is not None and t.requires_grad for t in (table, head)):
         return
-    seen = sorted(i for i in added & set(ids.unique().tolist()) if i < len(table))
+    mask = subject.batch.get("attention_mask")
+    has_mask = isinstance(mask, Tensor) and mask.shape == ids.shape
+    used = set((ids[mask.bool()] if has_mask else ids).unique().tolist())
+    used -= {subject.tokenizer.pad_token_id}
+    seen = sorted(i for i in added & used if i < len(table))
     rows = table.detach().float()
     near = torch.cosine_similarity(rows, rows.mean(0, keepdim=True), dim=1)
     fresh = [i for i in seen if near[i] > AT_THE_MEAN or not bool(rows[i].any())]
