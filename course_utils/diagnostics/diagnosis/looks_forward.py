@@ -66,7 +66,7 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
     ids = batch["input_ids"]
     mask = batch.get("attention_mask")
     mask = mask if mask is not None and mask.shape == ids.shape else _mask_by_pad(subject, ids)
-    if "position_ids" in batch or mask is None or bool(mask.bool().all()):
+    if _restarts(batch) or mask is None or bool(mask.bool().all()):
         sheet.miss("rows alone", "no row of the batch has padding")
         return
     with evaluated(subject.model):
@@ -86,6 +86,15 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
         sheet.find(key, MEASURED + 1, said, place=_padding_side(mask))
     else:
         sheet.clear("rows alone", f"the same as in the batch, up to {share:.1g} of their spread")
+
+
+def _restarts(batch: Mapping) -> bool:
+    """Whether positions begin anew inside a row: documents are packed, and nothing is padded."""
+    positions = batch.get("position_ids")
+    if positions is None or positions.dim() != 2:
+        return positions is not None
+    falls = positions[:, 1:] < positions[:, :-1]
+    return "attention_mask" not in batch and bool(falls.any())
 
 
 def _mask_by_pad(subject: Subject, ids: Tensor) -> Tensor | None:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from course_utils.diagnostics.diagnosis.batch_watch import FirstBatch
 from course_utils.diagnostics.diagnosis.finding import Sheet
 from course_utils.diagnostics.diagnosis.judge_policy import judge_policy
 from course_utils.diagnostics.diagnosis.judge_run import judge_numbers_of_run
 from course_utils.diagnostics.diagnosis.judge_steps import judge_steps
 from course_utils.diagnostics.diagnosis.looks import look_after, look_before
+from course_utils.diagnostics.diagnosis.looks_forward import look_at_forward
 from course_utils.diagnostics.diagnosis.policy_watch import Replies
 from course_utils.diagnostics.diagnosis.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sampler_watch import SamplerWatch
@@ -35,6 +37,7 @@ class Watching:
         self._replies = Replies(subject.trainer)
         self._sampler = SamplerWatch(subject)
         self._served = Served(subject)
+        self._first = FirstBatch(subject)
         self._watch: Any = None
         self._error: BaseException | None = None
         self._began_at = 0
@@ -85,6 +88,7 @@ class Watching:
             ("listening to replies", self._replies.reading),
             ("listening to the sampler", self._sampler.listening),
             ("listening to generate", self._served.listening),
+            ("listening to the batches", self._first.listening),
         ):
             with self._before.trying(what):
                 self._undo.enter_context(enter())
@@ -100,6 +104,11 @@ class Watching:
             self._undo.__exit__(kind, error, trace)
         if self.subject.trainer is not None:
             self.subject.log = self.subject.trainer.state.log_history
+        if self.subject.batch is None and self._first.batch is not None:
+            self.subject.batch = self._first.batch
+            self._before.unseen.pop("rows alone", None)
+            with sheet.trying("rows alone"):
+                look_at_forward(self.subject, sheet)
         with sheet.trying("looking after"):
             look_after(self.subject, sheet)
         self._after = sheet
