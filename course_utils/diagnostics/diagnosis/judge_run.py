@@ -15,6 +15,7 @@ KINDS = {  # of a watch's verdict -> the cause
     "std of one sample": "std_of_one",
     "divergence": "rate_too_high",
     "loss without a graph": "no_grad_fn",
+    "gradient not finite": "nan_gradient",
     "id out of range": "index_outside",
     "label out of range": "index_outside",
 }
@@ -38,6 +39,9 @@ def _found(report, sheet: Sheet) -> None:
     if key == "operation_not_finite" and report.dtype == torch.float16:
         key = "fp16_overflow"
     place = report.module or report.operation
+    if key == "nan_gradient":  # the watch saw the gradient alone, and knows of no operation
+        sheet.find(key, MEASURED, report.headline.split("\n")[0], place=place)
+        return
     said = report.headline.split("\n")[0]
     sheet.find(key, COUNTED, said, place=place, why=report.cause, advice=report.fix)
 

@@ -32,6 +32,7 @@ EXPLAINS: dict[str, set[str]] = {
     "template_differs": ENDLESS | {"above_uniform"},
     "loaded_broken_weight": BROKEN | STILL,
     "operation_not_finite": BROKEN,
+    "nan_gradient": {"nan_from_the_start", "nan_already", "norm_never_finite", "nan_weights"},
     "half_weights": BROKEN | {"fp16_overflow", "unscale_half"},
     "fp16_overflow": BROKEN | {"operation_not_finite"},
     "reward_nan": BROKEN,
