@@ -86,7 +86,16 @@ def _log_of(run: Run) -> list[dict]:
 def by_diagnose(run: Run) -> Outcome:
     """Ride along, as a user would: on the Trainer, or on the model with the loop's parts."""
     began, error, in_run = time.process_time(), "", 0.0
-    known = ("optimizer", "batch", "loss", "tokenizer", "sampler", "reference", "served")
+    known: tuple[str, ...] = (
+        "optimizer",
+        "batch",
+        "loss",
+        "tokenizer",
+        "sampler",
+        "reference",
+        "served",
+    )
+    known = (*known, "processes")
     parts = {name: run.parts[name] for name in known if name in run.parts}
     if run.trainer is None:
         parts["log"] = run.log

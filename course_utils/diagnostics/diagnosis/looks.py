@@ -4,6 +4,7 @@ from course_utils.diagnostics.diagnosis.finding import Sheet
 from course_utils.diagnostics.diagnosis.looks_after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks_batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks_forward import look_at_forward
+from course_utils.diagnostics.diagnosis.looks_gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks_log import look_at_log
 from course_utils.diagnostics.diagnosis.looks_reward import look_at_rewards
 from course_utils.diagnostics.diagnosis.looks_settings import look_at_settings
@@ -19,6 +20,7 @@ BEFORE = (
     look_at_settings,
     look_at_forward,
     look_at_split,
+    look_at_gradients,
     look_at_rewards,
 )
 

@@ -41,7 +41,9 @@ def look_at_log(history: list[dict], sheet: Sheet) -> None:
         sheet.healthy += [
             Found(one.key, one.weight, one.for_it) for one in answer.no_faults if one.for_it
         ]
-        if not answer.causes:
+        if not answer.causes and not answer.num_entries:
+            sheet.miss("the log", "it holds no numbers that are known here")
+        elif not answer.causes:
             sheet.clear("the log", f"{answer.num_entries} entries{_last(history)}")
 
 

@@ -23,11 +23,11 @@ def look_at_split(subject: Subject, sheet: Sheet) -> None:
     """One accumulated step as the Trainer takes it, whole and in parts."""
     parts = getattr(subject.args, "gradient_accumulation_steps", 1)
     batch = subject.batch
-    if subject.trainer is None and subject.loss_of is not None and _has_labels(batch):
+    if subject.trainer is None and subject.loss_of is not None and has_labels(batch):
         with sheet.trying("rows and tokens"), put_back(subject):
             _against_the_model(subject, sheet)
         return
-    if subject.kind != TRAINING or parts < 2 or not _has_labels(batch):
+    if subject.kind != TRAINING or parts < 2 or not has_labels(batch):
         return
     if any(isinstance(m, nn.Dropout) and m.p for m in subject.model.modules()):
         sheet.miss("split and whole", "dropout draws anew, so two passes differ anyway")
@@ -70,7 +70,8 @@ def _vector(model: nn.Module) -> Tensor:
     return torch.cat(grads).double() if grads else torch.zeros(1, dtype=torch.float64)
 
 
-def _has_labels(batch: Any) -> bool:
+def has_labels(batch: Any) -> bool:
+    """Whether a model can make a loss of this batch by itself."""
     return isinstance(batch, Mapping) and isinstance(batch.get("labels"), Tensor)
 
 

@@ -22,6 +22,7 @@ EXPLAINS: dict[str, set[str]] = {
     "schedule_ends_early": STILL | {"rate_zero"},
     "rounding_swallows": STILL,
     "weight_without_gradient": {"unused_parameters", "no_gradient"},
+    "ranks_disagree": {"python_error"},
     "reference_moves": STILL,
     "no_signal": STILL,
     "signal_ended": STILL - {"no_gradient"},

@@ -36,6 +36,7 @@ class Subject:
     served: Any = None  # the merged, reloaded or exported model
     log: list[dict] = field(default_factory=list)
     why_no_batch: str = ""
+    processes: int = 1
     makes_own_schedule: bool = False  # a Trainer that was given no optimizer and no schedule
 
     @property
@@ -102,7 +103,8 @@ def of_parts(
     Args:
         loss: a function of the model and a batch; without it the model returns the loss.
         log: one dict an entry, such as a loop prints; it may still be empty, and fill up.
-        parts: `optimizer`, `tokenizer`, `sampler`, `reference`, `served`.
+        parts: `optimizer`, `tokenizer`, `sampler`, `reference`, `served`, and the number of
+            `processes` that the run has.
 
     Raises:
         BadRequest: this is no model, or there is a part of another name.
@@ -113,7 +115,7 @@ def of_parts(
             why="a diagnosis needs something with weights, or what was saved of it",
             fix="call diagnose(trainer), diagnose(model=..., batch=...) or diagnose('folder')",
         )
-    known = {"optimizer", "tokenizer", "sampler", "reference", "served"}
+    known = {"optimizer", "tokenizer", "sampler", "reference", "served", "processes"}
     if unknown := parts.keys() - known:
         raise BadRequest(
             f"nothing is done with {', '.join(sorted(unknown))}",

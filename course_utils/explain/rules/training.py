@@ -78,7 +78,8 @@ def climbing(log: Log) -> Finding | None:
 
 
 def large_rate(log: Log) -> Finding | None:
-    entry = log.first("learning_rate", lambda rate: math.isfinite(rate) and rate >= LARGE_RATE)
+    limit = LARGE_RATE if log.kind() == "supervised" else LARGE_RATE / 10
+    entry = log.first("learning_rate", lambda rate: math.isfinite(rate) and rate >= limit)
     if entry is None:
         return None
     proof, losses = f"{entry.where}: {said(entry, 'learning_rate')}", log.values("loss")
@@ -170,6 +171,23 @@ def no_rate(log: Log) -> Finding | None:
     return Finding("rate_zero", 7.0, entry, (f"learning_rate 0 in all {len(rates)} entries",))
 
 
+def rate_ends_early(log: Log) -> Finding | None:
+    """A learning rate that was above 0 is exactly 0 in the last third of the entries or more."""
+    series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v)]
+    alive = [number for number, (_, rate) in enumerate(series) if rate > 0]
+    is_verl = any(name.startswith("actor/") for name in log.entries[0].names.values())
+    if len(series) < 6 or not alive or is_verl or len(series) - 1 - alive[-1] < len(series) / 3:
+        return None
+    entry = series[alive[-1] + 1][0]
+    count = len(series) - 1 - alive[-1]
+    proof = (
+        f"{entry.where}: {said(entry, 'learning_rate')}, and 0 to the end ({count} of "
+        f"{len(series)} entries)",
+        f"it was up to {max(rate for _, rate in series):.2g}",
+    )
+    return Finding("schedule_ends_early", 7.0, entry, proof)
+
+
 def loss_falls(log: Log) -> Finding | None:
     levels = trend(log.values("loss"))
     if levels is None or log.kind() == "policy" or not levels[0] > levels[2] > 0:
@@ -189,5 +207,6 @@ RULES = (
     memorised,
     flat,
     no_rate,
+    rate_ends_early,
     loss_falls,
 )
