@@ -120,7 +120,8 @@ def plain_trainer(
         args=TrainingArguments(**training.quiet_config() | known | settings),
         train_dataset=dataset_of(rows),
         eval_dataset=dataset_of(tested) if tested else None,
-        data_collator=collate or (lambda rows: padded([tuple(r[k] for k in KEYS) for r in rows], pad)),
+        data_collator=collate
+        or (lambda rows: padded([tuple(r[k] for k in KEYS) for r in rows], pad)),
     )
 
 

@@ -23,6 +23,9 @@ def on_two_ranks(function: Callable[[int], dict], *, timeout_s: float = 30) -> l
     Returns:
         For each rank what the function returned, which must be picklable; of one that raised
         RuntimeError the error alone, as the entry of a log.
+
+    Raises:
+        EOFError: a process died of something else; its traceback is on stderr.
     """
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         pipes = [FORK.Pipe(duplex=False) for _ in range(WORLD)]
@@ -33,6 +36,8 @@ def on_two_ranks(function: Callable[[int], dict], *, timeout_s: float = 30) -> l
         ]
         for process in processes:
             process.start()
+        for _receives, sends in pipes:
+            sends.close()  # so that a process that dies is an end of file, and no wait
         found = [receives.recv() for receives, _sends in pipes]
         for process in processes:
             process.join()
@@ -42,6 +47,7 @@ def on_two_ranks(function: Callable[[int], dict], *, timeout_s: float = 30) -> l
 def _rank(function: Callable, rank: int, meet: str, timeout_s: float, sends) -> None:
     torch.set_num_threads(1)
     os.environ |= {"RANK": f"{rank}", "LOCAL_RANK": f"{rank}", "WORLD_SIZE": f"{WORLD}"}
+    os.environ |= {"LOCAL_WORLD_SIZE": f"{WORLD}", "MASTER_ADDR": "localhost", "MASTER_PORT": "0"}
     dist.init_process_group(
         "gloo",
         init_method=meet,

@@ -6,7 +6,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import Variants, copies, of_trainer, share_moved
+from course_utils.incidents.runs import Variants, of_trainer, share_moved
 from course_utils.reproductions.never_stops import base_model, chats, sft_trainer
 
 LORA = dict(r=8, lora_alpha=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
@@ -15,9 +15,7 @@ LORA = dict(r=8, lora_alpha=16, target_modules=["q_proj", "v_proj"], task_type="
 def _build(*, seed: int, is_trainable: bool) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         get_peft_model(base_model(seed=seed), LoraConfig(**LORA)).save_pretrained(folder)
-        loaded = PeftModel.from_pretrained(
-            base_model(seed=seed), folder, is_trainable=is_trainable
-        )
+        loaded = PeftModel.from_pretrained(base_model(seed=seed), folder, is_trainable=is_trainable)
     trainer = sft_trainer(
         loaded,
         zoo.load_tokenizer("tiny"),

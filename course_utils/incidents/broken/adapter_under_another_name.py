@@ -39,7 +39,9 @@ def _build(*, seed: int, unwrap: bool) -> Run:
         saved = (inner if unwrap else model).state_dict()
         saved = {name.replace(".default", ""): w for name, w in saved.items() if "lora_" in name}
         loaded = _adapted(seed)
-        set_peft_model_state_dict(loaded, saved)  # its answer says what did not fit; nobody reads it
+        set_peft_model_state_dict(
+            loaded, saved
+        )  # its answer says what did not fit; nobody reads it
         apart = loaded.eval()(**test).logits - model.eval()(**test).logits
         return {"logits apart": apart.abs().max().item()}
 

@@ -58,9 +58,7 @@ INCIDENT = Incident(
     "encodes that text.",
     fix="add_special_tokens=False for rendered text, or apply_chat_template(tokenize=True)",
     threads=("trl#1400", "trl#3328", "OpenRLHF#393"),
-    make=Variants(
-        _build, broken={"add_special_tokens": True}, twin={"add_special_tokens": False}
-    ),
+    make=Variants(_build, broken={"add_special_tokens": True}, twin={"add_special_tokens": False}),
     shows=lambda run: run.facts()["loss as served"] > 1.5 * run.facts()["loss as trained"],
     place="bos_token",
     lesson="07_never_stops",

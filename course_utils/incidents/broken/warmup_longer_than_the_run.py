@@ -30,7 +30,10 @@ INCIDENT = Incident(
     fix="a warm-up of a tenth of the steps (warmup_steps=0.1)",
     threads=("GPT2-Chinese#60",),
     make=Variants(
-        _build, broken={"warmup_steps": 2000}, twin={"warmup_steps": 2}, mended={"warmup_steps": 0.1}
+        _build,
+        broken={"warmup_steps": 2000},
+        twin={"warmup_steps": 2},
+        mended={"warmup_steps": 0.1},
     ),
     shows=lambda run: max(logged(run, "learning_rate")) < 0.1 * RATE,
     place="warmup_steps",

@@ -41,7 +41,7 @@ def _make(seed: int) -> Run:
 def _holds(run: Run) -> bool:
     losses, metric = logged(run), logged(run, "loss/long")
     is_nan = sum(value != value for value in metric)
-    return 0 < is_nan and all(x == x for x in losses) and sum(losses[-6:]) < sum(losses[:6])
+    return is_nan > 0 and all(x == x for x in losses) and sum(losses[-6:]) < sum(losses[:6])
 
 
 LOOK_ALIKE = LookAlike(

@@ -1,5 +1,7 @@
 """A short run on one row a step: the loss jumps up and down."""
 
+from itertools import pairwise
+
 from course_utils import zoo
 from course_utils.incidents.declare import LookAlike, Run
 from course_utils.incidents.runs import logged, of_trainer, plain_trainer, reply_rows
@@ -22,7 +24,7 @@ def _make(seed: int) -> Run:
 
 def _holds(run: Run) -> bool:
     losses = logged(run)
-    rises = sum(b > a for a, b in zip(losses, losses[1:], strict=False))
+    rises = sum(b > a for a, b in pairwise(losses))
     return rises > 12 and sum(losses[-12:]) < sum(losses[:12])
 
 

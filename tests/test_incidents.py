@@ -1,0 +1,94 @@
+"""Every incident shows its symptom, its twin does not, its fix heals it; look-alikes are healthy.
+
+One seed an incident, drawn by its name; INCIDENTS_ALL=1 takes three and prints what each cost.
+"""
+
+import os
+import zlib
+from pathlib import Path
+
+import pytest
+
+from course_utils import incidents
+from course_utils.explain.causes import CAUSES
+from course_utils.incidents import broken, healthy
+from course_utils.incidents.declare import CLASSES
+
+BROKEN, HEALTHY = incidents.names(), incidents.names(healthy)
+ALL = bool(os.environ.get("INCIDENTS_ALL"))
+NUM_SEEDS, MOST_LINES = 3, 120
+LESSONS = {
+    path.stem for path in Path(__file__).parents[1].joinpath("solutions").glob("[0-9][0-9]_*.py")
+}
+
+
+def with_seeds(names):
+    """Pairs of a name and a seed: all seeds, or the one that the name decides."""
+    return [
+        (name, seed)
+        for name in names
+        for seed in (range(NUM_SEEDS) if ALL else [zlib.crc32(name.encode()) % NUM_SEEDS])
+    ]
+
+
+def ended(run):
+    run.start()
+    return run
+
+
+def variants(incident):
+    """Those worth a run: `mended` is left out where it is the twin itself."""
+    same = getattr(incident.make, "mended", "something") is None
+    return ("broken", "twin") if same else ("broken", "twin", "mended")
+
+
+@pytest.fixture
+def cost(request):
+    """Prints the CPU seconds of a test, those of its child processes too."""
+    before = sum(os.times()[:4])
+    yield
+    if ALL:
+        print(f"\n{request.node.name}: {sum(os.times()[:4]) - before:.1f} s")
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")  # a clue, and shown
+@pytest.mark.parametrize(("name", "seed"), with_seeds(BROKEN))
+def test_the_broken_run_shows_its_symptom_and_no_other_does(name, seed, cost):
+    incident = incidents.load_incident(name)
+    shown = {
+        variant: bool(incident.shows(ended(incident.make(variant, seed))))
+        for variant in variants(incident)
+    }
+    assert shown == {variant: variant == "broken" for variant in shown}
+
+
+@pytest.mark.parametrize(("name", "seed"), with_seeds(HEALTHY))
+def test_a_run_that_only_looks_broken_is_healthy(name, seed, cost):
+    look_alike = incidents.load_look_alike(name)
+    assert look_alike.holds(ended(look_alike.make(seed)))
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_an_incident_refers_to_exists(name):
+    incident = incidents.load_incident(name)
+    assert incident.name == name
+    assert incident.kind in CLASSES
+    assert set(incident.causes) <= set(CAUSES)
+    assert incident.lesson in LESSONS | {""}
+    assert incident.threads and all("#" in thread for thread in incident.threads)
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_look_alike_is_named_as_its_module_and_has_a_thread(name):
+    look_alike = incidents.load_look_alike(name)
+    assert look_alike.name == name and all("#" in thread for thread in look_alike.threads)
+
+
+def test_no_name_is_taken_twice():
+    assert not set(BROKEN) & set(HEALTHY)
+
+
+def test_no_module_is_long():
+    for package in (broken, healthy):
+        for path in Path(package.__file__).parent.glob("*.py"):
+            assert len(path.read_text().splitlines()) <= MOST_LINES, path.name
