@@ -1,7 +1,6 @@
-"""The tiny RL runs that incidents vary: TRL's GRPOTrainer and verl's loop, both on sums.
+"""The tiny runs of TRL's GRPOTrainer that incidents vary, and what is asked after any run of RL.
 
-What is the same everywhere stands here: the policy of the zoo, the settings, the facts that are
-asked for afterwards. It judges nothing.
+What is the same everywhere stands here: the policy of the zoo, the settings, the facts.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +26,6 @@ TRL_SETTINGS = dict(
     use_cpu=True,
     activation_checkpointing=False,
 )
-VERL_SETTINGS = dict(device="cpu", logits_dtype="float32", response_length=5)
 
 
 def nothing(_trained: object) -> dict[str, float]:
@@ -67,16 +65,14 @@ def grpo(
 
     set_seed(seed)
     arguments = {k: v for k, v in settings.items() if not hasattr(GRPOConfig, k)}
-    config = {k: v for k, v in settings.items() if k not in arguments}
+    config = TRL_SETTINGS | {k: v for k, v in settings.items() if k not in arguments}
+    if prompts is None:
+        prompts = zoo.arithmetic.prompts(NUM_PROMPTS, seed, level=level)
     trainer = (trainer_class or GRPOTrainer)(
         model=make_model(),
-        args=GRPOConfig(
-            **training.quiet_config(), **TRL_SETTINGS | config, seed=seed, max_steps=steps
-        ),
+        args=GRPOConfig(**training.quiet_config(), **config, seed=seed, max_steps=steps),
         reward_funcs=rewards,
-        train_dataset=zoo.arithmetic.prompts(NUM_PROMPTS, seed, level=level)
-        if prompts is None
-        else prompts,
+        train_dataset=prompts,
         processing_class=zoo.load_tokenizer("tiny"),
         **arguments,
     )
@@ -86,58 +82,18 @@ def grpo(
         trainer.train()
         run.log.extend(trainer.state.log_history)
 
-    run.start = start
-    judged = facts_of(run.model)
-    run.facts = lambda: judged() | facts(run.model)
+    run.start, run.facts = start, facts_of(run.model, facts)
     return run
 
 
-def verl(
-    seed: int,
-    *,
-    steps: int,
-    loop_class: type[VerlGrpo] = VerlGrpo,
-    facts: Callable[[VerlGrpo], dict[str, float]] = nothing,
-    **settings: object,
-) -> Run:
-    """A loop in verl's manner that has not started; its log has one entry a rollout.
-
-    Args:
-        facts: more facts than `facts_of`, of the loop.
-        settings: fields of `verl_grpo.Settings`.
-    """
-    loop = loop_class(**VERL_SETTINGS | settings, seed=seed)
-    run = Run(model=loop.actor, start=lambda: None)
-    run.parts |= {"optimizer": loop.optimizer, "tokenizer": loop.tokenizer}
-
-    def start() -> None:
-        loop.train(steps)
-        run.log.extend(verl_log(loop))
-
-    run.start = start
-    judged = facts_of(loop.actor)
-    run.facts = lambda: judged() | facts(loop)
-    return run
-
-
-def verl_log(loop: VerlGrpo) -> list[dict]:
-    """One entry a rollout: what is known of its replies, and the mean of its updates' metrics."""
-    entries = []
-    for step in loop.steps:
-        updates = [update for update in loop.updates if update["step"] == step["step"]]
-        names = [name for name in updates[0] if name.startswith("actor/")] if updates else []
-        means = {name: sum(u[name] for u in updates) / len(updates) for name in names}
-        known = {key: step[key] for key in step if key == "step" or "/" in key}
-        entries.append(known | {"actor/lr": loop.settings.learning_rate} | means)
-    return entries
-
-
-def facts_of(model: nn.Module) -> Callable[[], dict[str, float]]:
+def facts_of(
+    model: nn.Module, more: Callable[[nn.Module], dict[str, float]] = nothing
+) -> Callable[[], dict[str, float]]:
     """Ask later what became of a model: share of held-out sums right, share of weights moved."""
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
 
     def facts() -> dict[str, float]:
-        return {"truth": truth_of(model), "moved": share_moved(model, before)}
+        return {"truth": truth_of(model), "moved": share_moved(model, before)} | more(model)
 
     return facts
 
@@ -153,8 +109,7 @@ def sampled_truth(model: nn.Module) -> float:
 
     The zoo's policy stays silent at two in five of them; what GRPO teaches first is to speak.
     """
-    loop = VerlGrpo(**VERL_SETTINGS)
-    return loop.evaluate(model)
+    return VerlGrpo(device="cpu", response_length=5).evaluate(model)
 
 
 def learned(run: Run) -> bool:
@@ -186,26 +141,3 @@ def said(completions: list[list[dict[str, str]]]) -> list[str]:
 def truth(completions, answer, **_columns) -> list[float]:
     """Right or not, for a log; with a weight of 0 it trains nothing."""
     return zoo.arithmetic.correct_sum(completions, answer)
-
-
-class PaidForSilence(VerlGrpo):
-    """verl's loop with a reward that pulls the policy away from its reference: short replies."""
-
-    def __init__(self, **changes: object) -> None:
-        super().__init__(num_prompts=4, **changes)
-
-    def rollout(self):
-        batch = super().rollout()
-        batch.scores = -batch.response_mask.sum(1).float()
-        return batch
-
-
-@torch.no_grad()
-def kl_to_reference(loop: VerlGrpo) -> dict[str, float]:
-    """KL of the policy to the reference at the first token of a reply, mean over sums, in nats."""
-    sums = zoo.arithmetic.prompts(NUM_JUDGED, 0, level="hard", split="test")
-    asked = loop.tokenizer.apply_chat_template(
-        list(sums["prompt"]), add_generation_prompt=True, return_dict=True, return_tensors="pt"
-    )
-    p, q = (m(**asked).logits[:, -1].log_softmax(-1) for m in (loop.actor, loop.reference))
-    return {"kl": (p.exp() * (p - q)).sum(-1).mean().item()}

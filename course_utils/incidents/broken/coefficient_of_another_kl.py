@@ -1,7 +1,7 @@
 """kl_loss_coef is set, and use_kl_loss is not: the coefficient that counts is another one."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import PaidForSilence, kl_to_reference, verl
+from course_utils.incidents.verl_runs import PaidForSilence, kl_to_reference, verl
 
 
 def make(variant: Variant, seed: int) -> Run:

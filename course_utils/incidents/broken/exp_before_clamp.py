@@ -2,7 +2,7 @@
 
 from course_utils.exercises.lesson_04.fix_answers import bounded_kl
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import verl
+from course_utils.incidents.verl_runs import verl
 
 
 def make(variant: Variant, seed: int) -> Run:

@@ -1,7 +1,7 @@
 """The KL penalty in the loss by its plain estimator, whose expected gradient is 0."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import PaidForSilence, kl_to_reference, verl
+from course_utils.incidents.verl_runs import PaidForSilence, kl_to_reference, verl
 
 
 def make(variant: Variant, seed: int) -> Run:

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import values, verl
+from course_utils.incidents.rl_runs import values
+from course_utils.incidents.verl_runs import verl
 from course_utils.reproductions.verl_grpo import VerlGrpo
 
 FLOOR = 1e-3

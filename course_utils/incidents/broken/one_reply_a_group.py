@@ -3,7 +3,8 @@
 import math
 
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import values, verl
+from course_utils.incidents.rl_runs import values
+from course_utils.incidents.verl_runs import verl
 
 
 def make(variant: Variant, seed: int) -> Run:

@@ -1,7 +1,8 @@
 """The entropy falls because sums have one right answer."""
 
 from course_utils.incidents.declare import LookAlike, Run
-from course_utils.incidents.rl_runs import learned, verl
+from course_utils.incidents.rl_runs import learned
+from course_utils.incidents.verl_runs import verl
 
 
 def make(seed: int) -> Run:

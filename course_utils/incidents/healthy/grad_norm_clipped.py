@@ -1,7 +1,8 @@
 """Norms far above the limit are scaled down before the step."""
 
 from course_utils.incidents.declare import LookAlike, Run
-from course_utils.incidents.rl_runs import learned, verl
+from course_utils.incidents.rl_runs import learned
+from course_utils.incidents.verl_runs import verl
 
 
 def make(seed: int) -> Run:
