@@ -13,6 +13,7 @@ from course_utils.diagnostics.diagnosis.looks_batch import write_report
 from course_utils.diagnostics.diagnosis.subject import POLICY, Subject
 
 MAX_CALLS = 4  # of which the prompts are read
+KEPT = ("input_ids", "attention_mask", "labels", "position_ids")
 LIMIT = 4  # new tokens below which a reply that does not end says nothing
 
 
@@ -23,6 +24,7 @@ class Served:
     subject: Subject
     prompts: list[dict[str, Tensor]] = field(default_factory=list)
     stops_at: set[int] = field(default_factory=set)
+    judged: list[dict[str, Tensor]] = field(default_factory=list)  # batches of an evaluation
     ended: list[float] = field(default_factory=list)  # share of each call's replies
     failures: list[str] = field(default_factory=list)
 
@@ -35,6 +37,7 @@ class Served:
             yield
             return
         own = vars(model).get("generate")
+        handle = model.register_forward_pre_hook(self._hear_forward, with_kwargs=True)
 
         def heard(*args: Any, **kwargs: Any) -> Any:
             output = generate(*args, **kwargs)
@@ -48,10 +51,20 @@ class Served:
         try:
             yield
         finally:
+            handle.remove()
             if own is None:
                 del model.generate
             else:
                 model.generate = own
+
+    def _hear_forward(self, module: Any, _args: tuple, kwargs: Mapping) -> None:
+        """Keep the first batches with labels that are judged and not learnt from."""
+        is_judged = not module.training and not torch.is_grad_enabled()
+        if is_judged and isinstance(kwargs.get("labels"), Tensor) and len(self.judged) < MAX_CALLS:
+            taken = {n: v for n, v in kwargs.items() if n in KEPT and isinstance(v, Tensor)}
+            self.judged.append(
+                {name: value.detach().cpu().clone() for name, value in taken.items()}
+            )
 
     def _hear(self, args: tuple, kwargs: Mapping, output: Any) -> None:
         given = kwargs.get("input_ids", kwargs.get("inputs", args[0] if args else None))
@@ -83,7 +96,13 @@ class Served:
         for failure in dict.fromkeys(self.failures):
             sheet.miss("the generate calls", failure)
         tokenizer = self.subject.tokenizer
-        if not self.prompts or tokenizer is None:
+        if tokenizer is None:
+            return
+        for number, batch in enumerate(self.judged, start=1):
+            with sheet.trying("the evaluation's tokens"):
+                report = inspect_batch(batch, tokenizer)
+                write_report(report, sheet, where=f"evaluation batch {number}")
+        if not self.prompts:
             return
         for number, prompt in enumerate(self.prompts, start=1):
             with sheet.trying("the prompts of generate"):
