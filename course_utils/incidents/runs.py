@@ -15,9 +15,11 @@ from transformers import PreTrainedTokenizerBase, Trainer, TrainingArguments, se
 from course_utils import training, zoo
 from course_utils.incidents.declare import Run, Variant
 from course_utils.reproductions.batches import Batch, padded, prompt_and_reply
+from course_utils.reproductions.never_stops import behaviour
 
 Row = tuple[list[int], list[int]]  # ids, and labels of the same length
 KEYS = ("input_ids", "labels")
+LORA = dict(r=8, lora_alpha=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
 
 
 @dataclass(frozen=True)
@@ -185,13 +187,28 @@ def error(run: Run) -> str:
     return "".join(logged(run, "error"))
 
 
-def copies(model: nn.Module) -> dict[str, Tensor]:
-    """Every trainable weight as it is now."""
-    return {n: p.detach().clone() for n, p in model.named_parameters() if p.requires_grad}
+def moves(model: nn.Module, part: str = "") -> Callable[[], dict[str, float]]:
+    """Facts: the share of the weights that have moved since this call.
+
+    Of those whose name holds `part`, or without one of those that are trained.
+    """
+    watched = {
+        n: p for n, p in model.named_parameters() if (part in n if part else p.requires_grad)
+    }
+    before = {name: weight.detach().clone() for name, weight in watched.items()}
+
+    def facts() -> dict[str, float]:
+        moved = sum(int((watched[name] != old).sum()) for name, old in before.items())
+        return {"moved": moved / sum(old.numel() for old in before.values())}
+
+    return facts
 
 
-def share_moved(model: nn.Module, before: dict[str, Tensor]) -> float:
-    """The share of weights with another value than in `copies`."""
-    now = dict(model.named_parameters())
-    moved = sum(int((now[name] != old).sum()) for name, old in before.items())
-    return moved / sum(old.numel() for old in before.values())
+def ends(model: nn.Module) -> Callable[[], dict[str, float]]:
+    """Facts: the share of replies that end by themselves, and of those that are right."""
+
+    def facts() -> dict[str, float]:
+        seen = behaviour(model, n=32)
+        return {"stops": seen.stops, "right": seen.right}
+
+    return facts

@@ -1,14 +1,13 @@
 """Gemma 3 under float16 autocast: what a post-norm puts out is too large for the format."""
 
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import Variants, copies, logged, of_trainer, share_moved
+from course_utils.incidents.runs import Variants, logged, moves, of_trainer
 from course_utils.reproductions.gemma_dpo import dpo_trainer
 
 
 def _build(*, seed: int, **formats: bool) -> Run:
     trainer = dpo_trainer(device="cpu", seed=seed, **formats)
-    before = copies(trainer.model)
-    return of_trainer(trainer, lambda: {"moved": share_moved(trainer.model, before)})
+    return of_trainer(trainer, moves(trainer.model))
 
 
 def _shows(run: Run) -> bool:

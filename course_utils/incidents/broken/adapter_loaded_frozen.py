@@ -6,10 +6,8 @@ from peft import LoraConfig, PeftModel, get_peft_model
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import Variants, of_trainer, share_moved
+from course_utils.incidents.runs import LORA, Variants, moves, of_trainer
 from course_utils.reproductions.never_stops import base_model, chats, sft_trainer
-
-LORA = dict(r=8, lora_alpha=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
 
 
 def _build(*, seed: int, is_trainable: bool) -> Run:
@@ -26,8 +24,7 @@ def _build(*, seed: int, is_trainable: bool) -> Run:
         logging_steps=1,
         seed=seed,
     )
-    before = {name: w.detach().clone() for name, w in loaded.named_parameters() if "lora" in name}
-    return of_trainer(trainer, lambda: {"moved": share_moved(loaded, before)})
+    return of_trainer(trainer, moves(loaded, "lora"))
 
 
 INCIDENT = Incident(

@@ -6,10 +6,8 @@ from torch import nn
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import Variants, batches, of_loop, reply_rows
+from course_utils.incidents.runs import LORA, Variants, batches, of_loop, reply_rows
 from course_utils.reproductions.never_stops import base_model
-
-LORA = dict(r=8, lora_alpha=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
 
 
 class Wrapped(nn.Module):

@@ -4,14 +4,7 @@ import torch
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import (
-    Variants,
-    copies,
-    of_trainer,
-    plain_trainer,
-    reply_rows,
-    share_moved,
-)
+from course_utils.incidents.runs import Variants, moves, of_trainer, plain_trainer, reply_rows
 from course_utils.reproductions.never_stops import base_model
 
 
@@ -26,8 +19,7 @@ def _build(*, seed: int, dtype: torch.dtype) -> Run:
         max_steps=12,
         seed=seed,
     )
-    before = copies(model)
-    return of_trainer(trainer, lambda: {"moved": share_moved(model, before)})
+    return of_trainer(trainer, moves(model))
 
 
 INCIDENT = Incident(

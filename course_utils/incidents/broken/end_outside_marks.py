@@ -4,9 +4,9 @@ from datasets import Dataset
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import Variants, chats, of_trainer
+from course_utils.incidents.runs import Variants, chats, ends, of_trainer
 from course_utils.reproductions.batches import MARKED
-from course_utils.reproductions.never_stops import base_model, behaviour, sft_trainer
+from course_utils.reproductions.never_stops import base_model, sft_trainer
 
 INSIDE = MARKED.replace(
     "{% endgeneration %}{{ '<|im_end|>' }}", "{{ '<|im_end|>' }}{% endgeneration %}"
@@ -26,12 +26,7 @@ def _build(*, seed: int, template: str) -> Run:
         logging_steps=1,
         seed=seed,
     )
-
-    def facts() -> dict[str, float]:
-        seen = behaviour(model, n=32)
-        return {"stops": seen.stops, "right": seen.right}
-
-    return of_trainer(trainer, facts)
+    return of_trainer(trainer, ends(model))
 
 
 INCIDENT = Incident(

@@ -6,11 +6,10 @@ from course_utils.incidents.runs import (
     Row,
     Variants,
     chats,
-    copies,
     logged,
+    moves,
     of_trainer,
     plain_trainer,
-    share_moved,
 )
 from course_utils.reproductions.batches import prompt_and_reply
 from course_utils.reproductions.never_stops import base_model
@@ -31,8 +30,7 @@ def _build(*, seed: int, marker: str) -> Run:
     ids = tokenizer(marker, add_special_tokens=False)["input_ids"]
     rows = [_row(chat, tokenizer, ids) for chat in chats(96, seed)]
     trainer = plain_trainer(model, rows, tokenizer.pad_token_id, seed=seed, max_steps=12)
-    before = copies(model)
-    return of_trainer(trainer, lambda: {"moved": share_moved(model, before)}, tokenizer=tokenizer)
+    return of_trainer(trainer, moves(model), tokenizer=tokenizer)
 
 
 INCIDENT = Incident(

@@ -5,7 +5,7 @@ from peft import LoraConfig, get_peft_model
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import Variants, chats, of_trainer, plain_trainer, reply_row
+from course_utils.incidents.runs import LORA, Variants, chats, of_trainer, plain_trainer, reply_row
 
 NEW = "<|sum|>"
 STEPS = 40
@@ -16,9 +16,8 @@ def _build(*, seed: int, train_rows: bool) -> Run:
     tokenizer.add_special_tokens({"additional_special_tokens": [NEW]})
     model.resize_token_embeddings(len(tokenizer))
     new = tokenizer.convert_tokens_to_ids(NEW)
-    lora = dict(r=8, lora_alpha=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
     indices = {"embed_tokens": [new]} if train_rows else None
-    model = get_peft_model(model, LoraConfig(**lora, trainable_token_indices=indices))
+    model = get_peft_model(model, LoraConfig(**LORA, trainable_token_indices=indices))
     asked = [(chat[0], {"role": "assistant", "content": NEW}) for chat in chats(640, seed)]
     rows = [reply_row(list(chat), tokenizer) for chat in asked]
     trainer = plain_trainer(

@@ -2,8 +2,8 @@
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import Variants, of_trainer, plain_trainer, reply_rows
-from course_utils.reproductions.never_stops import base_model, behaviour
+from course_utils.incidents.runs import Variants, ends, of_trainer, plain_trainer, reply_rows
+from course_utils.reproductions.never_stops import base_model
 
 
 def _build(*, seed: int, end: bool) -> Run:
@@ -11,12 +11,7 @@ def _build(*, seed: int, end: bool) -> Run:
     rows = reply_rows(480, seed, tokenizer)
     rows = rows if end else [(ids[:-1], labels[:-1]) for ids, labels in rows]
     trainer = plain_trainer(model, rows, tokenizer.pad_token_id, seed=seed, max_steps=30)
-
-    def facts() -> dict[str, float]:
-        seen = behaviour(model, n=32)
-        return {"stops": seen.stops, "right": seen.right}
-
-    return of_trainer(trainer, facts, tokenizer=tokenizer)
+    return of_trainer(trainer, ends(model), tokenizer=tokenizer)
 
 
 INCIDENT = Incident(

@@ -5,10 +5,8 @@ from peft import LoraConfig, get_peft_model
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import Variants, batches, copies, of_loop, reply_rows, share_moved
+from course_utils.incidents.runs import LORA, Variants, batches, moves, of_loop, reply_rows
 from course_utils.reproductions.never_stops import base_model
-
-LORA = dict(r=8, lora_alpha=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
 
 
 def _build(*, seed: int, adapter_first: bool) -> Run:
@@ -19,12 +17,11 @@ def _build(*, seed: int, adapter_first: bool) -> Run:
         weights = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(weights, lr=5e-3)
     rows = reply_rows(16 * 16, seed, tokenizer)
-    before = copies(model)
     return of_loop(
         model,
         optimizer,
         batches(rows, 16, tokenizer.pad_token_id),
-        facts=lambda: {"moved": share_moved(model, before)},
+        facts=moves(model),
         tokenizer=tokenizer,
     )
 

@@ -4,8 +4,8 @@ from transformers import DataCollatorForLanguageModeling
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import Variants, of_trainer, plain_trainer, reply_rows
-from course_utils.reproductions.never_stops import base_model, behaviour
+from course_utils.incidents.runs import Variants, ends, of_trainer, plain_trainer, reply_rows
+from course_utils.reproductions.never_stops import base_model
 
 
 def _build(*, seed: int, pad: str) -> Run:
@@ -19,12 +19,7 @@ def _build(*, seed: int, pad: str) -> Run:
         seed=seed,
         max_steps=30,
     )
-
-    def facts() -> dict[str, float]:
-        seen = behaviour(model, n=32)
-        return {"stops": seen.stops, "right": seen.right}
-
-    return of_trainer(trainer, facts, tokenizer=tokenizer)
+    return of_trainer(trainer, ends(model), tokenizer=tokenizer)
 
 
 def _ids_only(collate):

@@ -2,15 +2,7 @@
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.runs import (
-    Variants,
-    copies,
-    dataset_of,
-    logged,
-    of_trainer,
-    reply_rows,
-    share_moved,
-)
+from course_utils.incidents.runs import Variants, dataset_of, logged, moves, of_trainer, reply_rows
 from course_utils.reproductions.never_stops import base_model, sft_trainer
 
 
@@ -27,8 +19,7 @@ def _build(*, seed: int, room: int) -> Run:
         logging_steps=1,
         seed=seed,
     )
-    before = copies(model)
-    return of_trainer(trainer, lambda: {"moved": share_moved(model, before)})
+    return of_trainer(trainer, moves(model))
 
 
 INCIDENT = Incident(

@@ -1,4 +1,4 @@
-"""A model that is asked, when it is served, with a prompt written by hand: one newline is missing."""
+"""A model that is served with a prompt written by hand: one newline is missing."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run

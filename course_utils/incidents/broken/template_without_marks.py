@@ -6,11 +6,10 @@ from course_utils.incidents.runs import (
     Row,
     Variants,
     chats,
-    copies,
     logged,
+    moves,
     of_trainer,
     plain_trainer,
-    share_moved,
 )
 from course_utils.reproductions.batches import MARKED
 from course_utils.reproductions.never_stops import base_model
@@ -29,8 +28,7 @@ def _build(*, seed: int, template: str | None) -> Run:
     tokenizer.chat_template = template or tokenizer.chat_template
     rows = [_row(chat, tokenizer) for chat in chats(96, seed)]
     trainer = plain_trainer(model, rows, tokenizer.pad_token_id, seed=seed, max_steps=12)
-    before = copies(model)
-    return of_trainer(trainer, lambda: {"moved": share_moved(model, before)}, tokenizer=tokenizer)
+    return of_trainer(trainer, moves(model), tokenizer=tokenizer)
 
 
 INCIDENT = Incident(

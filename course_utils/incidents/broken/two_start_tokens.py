@@ -1,4 +1,4 @@
-"""The template renders a start token and the tokenizer adds another, in serving and not in training."""
+"""The template renders a start token, and in serving the tokenizer adds another."""
 
 import torch
 from tokenizers.processors import TemplateProcessing

@@ -16,7 +16,7 @@ def _make(seed: int) -> Run:
 
 def _holds(run: Run) -> bool:
     losses = logged(run)
-    return max(logged(run, "grad_norm")) > 10 and losses[-1] < 0.5 * losses[0]
+    return max(logged(run, "grad_norm")) > 10 and losses[-1] < 0.6 * losses[0]
 
 
 LOOK_ALIKE = LookAlike(

@@ -5,10 +5,8 @@ from peft import LoraConfig, get_peft_model
 
 from course_utils import zoo
 from course_utils.incidents.declare import LookAlike, Run
-from course_utils.incidents.runs import batches, logged, model_loss, of_loop, reply_rows
+from course_utils.incidents.runs import LORA, batches, logged, model_loss, of_loop, reply_rows
 from course_utils.reproductions.never_stops import base_model
-
-LORA = dict(r=8, lora_alpha=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
 
 
 def _make(seed: int) -> Run:

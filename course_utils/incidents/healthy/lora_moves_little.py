@@ -4,10 +4,8 @@ from peft import LoraConfig, get_peft_model
 
 from course_utils import zoo
 from course_utils.incidents.declare import LookAlike, Run
-from course_utils.incidents.runs import copies, logged, of_trainer, share_moved
+from course_utils.incidents.runs import LORA, logged, moves, of_trainer
 from course_utils.reproductions.never_stops import base_model, chats, sft_trainer
-
-LORA = dict(r=8, lora_alpha=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
 
 
 def _make(seed: int) -> Run:
@@ -22,16 +20,15 @@ def _make(seed: int) -> Run:
         logging_steps=1,
         seed=seed,
     )
-    before = copies(model)
-    share = sum(w.numel() for w in before.values()) / sum(w.numel() for w in model.parameters())
-    return of_trainer(
-        trainer, lambda: {"trained": share, "of them moved": share_moved(model, before)}
-    )
+    moved = moves(model)
+    trained = sum(w.numel() for w in model.parameters() if w.requires_grad)
+    share = trained / sum(w.numel() for w in model.parameters())
+    return of_trainer(trainer, lambda: {"trained": share} | moved())
 
 
 def _holds(run: Run) -> bool:
     facts, losses = run.facts(), logged(run)
-    moved = facts["of them moved"] > 0.9 and facts["trained"] < 0.05
+    moved = facts["moved"] > 0.9 and facts["trained"] < 0.05
     return moved and sum(losses[-3:]) < sum(losses[:3])
 
 

@@ -8,14 +8,14 @@ from course_utils.incidents.declare import LookAlike, Run
 from course_utils.incidents.runs import logged, of_trainer, plain_trainer, reply_rows
 from course_utils.reproductions.never_stops import base_model
 
-LONG = 18  # tokens
+LONG = 4  # tokens: three digits and the end
 
 
 class CountsLongRows(Trainer):
-    """Logs the mean loss of the rows with LONG tokens or more."""
+    """Logs the mean loss of the rows whose reply has LONG tokens or more."""
 
     def compute_loss(self, model, inputs, *args, **kwargs):
-        is_long = inputs["attention_mask"].sum(1) >= LONG
+        is_long = (inputs["labels"] != -100).sum(1) >= LONG
         with torch.no_grad():
             rows = {name: value[is_long] for name, value in inputs.items()}
             mean = model(**rows).loss.item() if is_long.any() else float("nan")
@@ -28,11 +28,11 @@ def _make(seed: int) -> Run:
     tokenizer, model = zoo.load_tokenizer("tiny"), base_model(seed=seed)
     trainer = plain_trainer(
         model,
-        reply_rows(4 * 24, seed, tokenizer),
+        reply_rows(2 * 40, seed, tokenizer),
         tokenizer.pad_token_id,
         kind=CountsLongRows,
-        per_device_train_batch_size=4,
-        max_steps=24,
+        per_device_train_batch_size=2,
+        max_steps=40,
         seed=seed,
     )
     return of_trainer(trainer, tokenizer=tokenizer)
@@ -41,7 +41,7 @@ def _make(seed: int) -> Run:
 def _holds(run: Run) -> bool:
     losses, metric = logged(run), logged(run, "loss/long")
     is_nan = sum(value != value for value in metric)
-    return is_nan > 0 and all(x == x for x in losses) and sum(losses[-6:]) < sum(losses[:6])
+    return is_nan > 0 and all(x == x for x in losses) and sum(losses[-10:]) < sum(losses[:10])
 
 
 LOOK_ALIKE = LookAlike(
