@@ -14,7 +14,7 @@ LOOK_ALIKE = LookAlike(
     looks="grad_norm spikes to fifty times the limit.",
     because="The norm is logged before it is clipped; every step taken has a norm of at most "
     "the limit.",
-    threads=("verl#721",),
+    threads=("verl#2282", "LlamaFactory#3996"),
     make=make,
     holds=learned,
 )

@@ -36,7 +36,7 @@ LOOK_ALIKE = LookAlike(
     name="learns_to_stop",
     looks="The replies become shorter and shorter, as in a collapse.",
     because="They used to ramble past the answer; the reward rises as they learn to end behind it.",
-    threads=("VLM-R1#280", "trl#3138"),
+    threads=("VLM-R1#280",),
     make=make,
     holds=holds,
 )
