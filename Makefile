@@ -47,7 +47,7 @@ bench-diagnosis: $(INSTALLED)
 	$(BIN)/python -m benchmarks.diagnosis --write
 
 attack: $(INSTALLED)
-	ALL_ANSWERS=1 $(BIN)/pytest tests/test_judge.py tests/test_attacks.py
+	ALL_ANSWERS=1 $(BIN)/pytest tests/test_exercises.py tests/test_judge.py tests/test_attacks.py
 
 eras: $(INSTALLED)
 	$(BIN)/course era --all

@@ -1,4 +1,4 @@
-"""A function on two processes that gloo joins, and what each of them returned."""
+"""A run on two processes that gloo joins: the log of the first, or the error of either."""
 
 import multiprocessing
 import os
@@ -9,20 +9,34 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from torch import nn
+
+from course_utils.incidents.declare import Run
+from course_utils.reproductions.batches import Batch
 
 WORLD = 2
 FORK = multiprocessing.get_context("fork")  # the libraries are imported already
+Train = Callable[[int], list[dict]]  # from the rank, the log of its process
 
 
-def on_two_ranks(function: Callable[[int], dict], *, timeout_s: float = 30) -> list[dict]:
-    """Call `function(rank)` in two forked processes.
+def of_two_ranks(model: nn.Module, train: Train, batch: Batch, *, timeout_s: float = 30) -> Run:
+    """The run of `train` in two forked processes; the model of this one stays as it is.
 
     Args:
         timeout_s: what a collective operation waits for the other process.
+    """
 
-    Returns:
-        For each rank what the function returned, which must be picklable; of one that raised
-        RuntimeError the error alone, as the entry of a log.
+    def start() -> None:
+        ranks = on_two_ranks(train, timeout_s)
+        errors = [entry for log in ranks for entry in log if "error" in entry]
+        run.log += errors[:1] or ranks[0]
+
+    run = Run(model=model, start=start, parts={"batch": batch, "processes": WORLD})
+    return run
+
+
+def on_two_ranks(train: Train, timeout_s: float) -> list[list[dict]]:
+    """What `train` returned in each process; of one that raised RuntimeError the error as an entry.
 
     Raises:
         EOFError: a process died of something else; its traceback is on stderr.
@@ -31,7 +45,7 @@ def on_two_ranks(function: Callable[[int], dict], *, timeout_s: float = 30) -> l
         pipes = [FORK.Pipe(duplex=False) for _ in range(WORLD)]
         meet = f"file://{Path(folder, 'meet')}"
         processes = [
-            FORK.Process(target=_rank, args=(function, rank, meet, timeout_s, sends))
+            FORK.Process(target=_rank, args=(train, rank, meet, timeout_s, sends))
             for rank, (_receives, sends) in enumerate(pipes)
         ]
         for process in processes:
@@ -44,7 +58,7 @@ def on_two_ranks(function: Callable[[int], dict], *, timeout_s: float = 30) -> l
     return found
 
 
-def _rank(function: Callable, rank: int, meet: str, timeout_s: float, sends) -> None:
+def _rank(train: Train, rank: int, meet: str, timeout_s: float, sends) -> None:
     torch.set_num_threads(1)
     os.environ |= {"RANK": f"{rank}", "LOCAL_RANK": f"{rank}", "WORLD_SIZE": f"{WORLD}"}
     os.environ |= {"LOCAL_WORLD_SIZE": f"{WORLD}", "MASTER_ADDR": "localhost", "MASTER_PORT": "0"}
@@ -56,9 +70,8 @@ def _rank(function: Callable, rank: int, meet: str, timeout_s: float, sends) -> 
         timeout=timedelta(seconds=timeout_s),
     )
     try:
-        sends.send(function(rank))
+        log = train(rank)
         dist.barrier()  # nobody leaves while the other still asks
     except RuntimeError as error:
-        sends.send({"error": f"{type(error).__name__}: {error}"})
-    finally:
-        sends.close()
+        log = [{"error": f"{type(error).__name__}: {error}"}]
+    sends.send(log)

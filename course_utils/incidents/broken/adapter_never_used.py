@@ -8,7 +8,7 @@ from torch.nn.parallel import DistributedDataParallel
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, batches, error, reply_rows
-from course_utils.incidents.two_ranks import WORLD, on_two_ranks
+from course_utils.incidents.two_ranks import WORLD, of_two_ranks
 from course_utils.reproductions.never_stops import base_model
 
 STEPS, SIZE = 4, 4
@@ -21,7 +21,7 @@ def _build(*, seed: int, targets: tuple[str, ...], find_unused_parameters: bool 
     rows = reply_rows(SIZE * STEPS * WORLD, seed, tokenizer)
     steps = batches(rows, SIZE, tokenizer.pad_token_id)
 
-    def train(rank: int) -> dict:
+    def train(rank: int) -> list[dict]:
         wrapped = DistributedDataParallel(model, find_unused_parameters=find_unused_parameters)
         trained = [weight for weight in wrapped.parameters() if weight.requires_grad]
         optimizer, log = torch.optim.AdamW(trained, lr=1e-3), []
@@ -31,14 +31,9 @@ def _build(*, seed: int, targets: tuple[str, ...], find_unused_parameters: bool 
             optimizer.step()
             optimizer.zero_grad()
             log.append({"step": number, "loss": loss.item()})
-        return {"log": log}
+        return log
 
-    def start() -> None:
-        first, _second = on_two_ranks(train)
-        run.log += first.get("log") or [first]
-
-    run = Run(model=model, start=start, parts={"batch": steps[0], "processes": WORLD})
-    return run
+    return of_two_ranks(model, train, steps[0])
 
 
 INCIDENT = Incident(

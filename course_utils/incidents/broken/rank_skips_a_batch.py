@@ -7,7 +7,7 @@ from torch.nn.parallel import DistributedDataParallel
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, batches, error, reply_rows
-from course_utils.incidents.two_ranks import WORLD, on_two_ranks
+from course_utils.incidents.two_ranks import WORLD, of_two_ranks
 from course_utils.reproductions.never_stops import base_model
 
 STEPS, SIZE, BAD_STEP, WAIT_S = 4, 4, 2, 3
@@ -19,7 +19,7 @@ def _build(*, seed: int, skip: bool, masked: bool = True) -> Run:
     if masked:
         steps[BAD_STEP * WORLD + 1]["labels"][:] = -100  # prompts that filled the room
 
-    def train(rank: int) -> dict:
+    def train(rank: int) -> list[dict]:
         wrapped = DistributedDataParallel(model)
         optimizer, log = torch.optim.AdamW(wrapped.parameters(), lr=3e-4), []
         for number, batch in enumerate(steps[rank::WORLD], 1):
@@ -32,14 +32,9 @@ def _build(*, seed: int, skip: bool, masked: bool = True) -> Run:
             optimizer.zero_grad()
             dist.all_reduce(loss.detach())
             log.append({"step": number, "loss": loss.item()})
-        return {"log": log}
+        return log
 
-    def start() -> None:
-        ranks = on_two_ranks(train, timeout_s=WAIT_S)
-        run.log += ranks[0].get("log") or [found for found in ranks if "error" in found][:1]
-
-    run = Run(model=model, start=start, parts={"batch": steps[0], "processes": WORLD})
-    return run
+    return of_two_ranks(model, train, steps[0], timeout_s=WAIT_S)
 
 
 INCIDENT = Incident(

@@ -8,7 +8,7 @@ from transformers import get_linear_schedule_with_warmup
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, batches, logged, reply_rows
-from course_utils.incidents.two_ranks import WORLD, on_two_ranks
+from course_utils.incidents.two_ranks import WORLD, of_two_ranks
 from course_utils.reproductions.never_stops import base_model
 
 STEPS, SIZE = 12, 4
@@ -19,7 +19,7 @@ def _build(*, seed: int, steps_of_schedule: int) -> Run:
     rows = reply_rows(SIZE * STEPS * WORLD, seed, tokenizer)
     steps = batches(rows, SIZE, tokenizer.pad_token_id)
 
-    def train(rank: int) -> dict:
+    def train(rank: int) -> list[dict]:
         AcceleratorState._reset_state(reset_partial_state=True)  # of what was before the fork
         accelerator = Accelerator(cpu=True)
         optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
@@ -34,14 +34,9 @@ def _build(*, seed: int, steps_of_schedule: int) -> Run:
             schedule.step()
             prepared.zero_grad()
             log.append({"step": number, "loss": loss.item(), "learning_rate": rate})
-        return {"log": log, "processes": accelerator.num_processes}
+        return log
 
-    def start() -> None:
-        first, _second = on_two_ranks(train)
-        run.log += first.get("log") or [first]
-
-    run = Run(model=model, start=start, parts={"batch": steps[0], "processes": WORLD})
-    return run
+    return of_two_ranks(model, train, steps[0])
 
 
 INCIDENT = Incident(
