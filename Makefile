@@ -42,7 +42,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
 
 attack: $(INSTALLED)
-	ALL_ANSWERS=1 $(BIN)/pytest tests/test_judge.py tests/test_attacks.py
+	ALL_ANSWERS=1 $(BIN)/pytest tests/test_exercises.py tests/test_judge.py tests/test_attacks.py
 
 eras: $(INSTALLED)
 	$(BIN)/course era --all

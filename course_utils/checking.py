@@ -126,13 +126,18 @@ def _line(one: Observation, *, with_advice: bool) -> str:
     return page.line(State.BAD, one.criterion.says, (("saw", one.saw), *said))
 
 
-def check(exercise: Exercise, answer: object) -> CheckReport:
-    """Run every criterion of `exercise` on `answer`, within its time limit."""
+def check(exercise: Exercise, answer: object, *, until_unmet: bool = False) -> CheckReport:
+    """Run every criterion of `exercise` on `answer`, within its time limit.
+
+    Args:
+        until_unmet: look no further than the first criterion that is not met; later ones may have
+            to train.
+    """
     printed = Tail()
     report = functools.partial(CheckReport, exercise)
     try:
         with contained(printed) as interrupts, time_limit(exercise.time_limit_s):
-            observed = tuple(_observations(exercise, answer))
+            observed = tuple(_observations(exercise, answer, until_unmet))
     except NotAttempted:
         detail = f"Put your answer into `{exercise.reads}`, run its cell, then this one again."
         return report(Outcome.NOT_ATTEMPTED, details=(detail,))
@@ -153,7 +158,7 @@ def check(exercise: Exercise, answer: object) -> CheckReport:
     return report(Outcome.WRONG, observed, _printed_lines(printed))
 
 
-def _observations(exercise: Exercise, answer: object) -> Iterator[Observation]:
+def _observations(exercise: Exercise, answer: object, until_unmet: bool) -> Iterator[Observation]:
     if _holds_todo(answer):
         raise NotAttempted
     subject = _all_watched(answer, exercise.may_change)
@@ -164,7 +169,9 @@ def _observations(exercise: Exercise, answer: object) -> Iterator[Observation]:
     if exercise.run is not None:
         subject = _run(exercise, subject)
     for criterion in exercise.criteria:
-        yield Observation(criterion, _observe(criterion, subject))
+        yield (seen := Observation(criterion, _observe(criterion, subject)))
+        if until_unmet and seen.saw is not None:
+            return
 
 
 def _form_differs(exercise: Exercise, answer: object, subject: object) -> str | None:
