@@ -112,14 +112,22 @@ def _tokenizer(folder: Path, names: set[str], sheet: Sheet) -> None:
     if pad is not None and pad == eos:
         said = f"pad_token and eos_token are both {pad!r}"
         sheet.find("pad_is_eos", LIKELY - 1, said, place="tokenizer_config.json")
-    ids = {_word(v): int(k) for k, v in settings.get("added_tokens_decoder", {}).items()}
-    own = ids.get(eos)
+    own = _ids_of(folder, settings).get(eos)
     known = set(stops) if isinstance(stops, list) else {stops}
     if own is not None and known != {None} and own not in known:
         said = f"the tokenizer ends with {eos!r} (id {own}), generation stops at {sorted(known)}"
         sheet.find("stops_elsewhere", MEASURED, said, place="generation_config.json")
     elif pad != eos:
         sheet.clear("pad and end", f"{pad!r} and {eos!r}")
+
+
+def _ids_of(folder: Path, settings: dict[str, Any]) -> dict[str | None, int]:
+    """The ids of added tokens; older libraries wrote them into the tokenizer's settings."""
+    written = settings.get("added_tokens_decoder", {})
+    added = _json(folder, "tokenizer.json").get("added_tokens", ())
+    return {_word(token): int(number) for number, token in written.items()} | {
+        _word(token): token["id"] for token in added
+    }
 
 
 def _word(token: Any) -> str | None:

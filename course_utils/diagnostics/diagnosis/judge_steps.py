@@ -37,7 +37,7 @@ def _no_step(subject: Subject, steps: Steps, sheet: Sheet, num_counted: int) -> 
         name, count = steps.strangers.most_common(1)[0]
         said = f"{count} steps of {name} were on tensors that are not the model's"
         sheet.find("optimizer_holds_others", COUNTED, said, place=name)
-    elif num_counted:
+    elif num_counted and not steps.failures:
         said = f"{num_counted} steps were counted and none reached the optimizer"
         sheet.find("steps_skipped", COUNTED, said, place="GradScaler")
     else:

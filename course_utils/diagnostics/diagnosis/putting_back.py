@@ -16,6 +16,8 @@ from course_utils.diagnostics.diagnosis.subject import Subject
 from course_utils.diagnostics.nonfinite.state import Surroundings, set_gradients_aside
 from course_utils.diagnostics.nonfinite.untouched import untouched
 
+HOOKS = [name for name in vars(nn.Module()) if "_hooks" in name]  # dicts that a module keeps
+
 
 @contextmanager
 def put_back(subject: Subject) -> Iterator[None]:
@@ -28,7 +30,7 @@ def put_back(subject: Subject) -> Iterator[None]:
     with ExitStack() as stack:
         around = Surroundings.now(modules)
         stack.callback(around.put_back)
-        stack.enter_context(_same_modules(modules))
+        stack.enter_context(_same_hooks(modules))
         stack.enter_context(_same_weights(parameters))
         stack.enter_context(set_gradients_aside(parameters))
         stack.enter_context(untouched(*_owners(subject)))
@@ -66,14 +68,17 @@ def _as_copies(trainer: Any, names: tuple[str, ...]) -> Iterator[None]:
 
 
 @contextmanager
-def _same_modules(modules: list[nn.Module]) -> Iterator[None]:
-    flat = [module for root in modules for module in root.modules()]
-    modes = [module.training for module in flat]
+def _same_hooks(modules: list[nn.Module]) -> Iterator[None]:
+    """Training with checkpointing hangs a hook on the embedding, and leaves it there."""
+    flat = {id(module): module for root in modules for module in root.modules()}.values()
+    held = [vars(module)[name] for module in flat for name in HOOKS]
+    before = [dict(hooks) for hooks in held]
     try:
         yield
     finally:
-        for module, mode in zip(flat, modes, strict=True):
-            module.training = mode
+        for hooks, were in zip(held, before, strict=True):
+            hooks.clear()
+            hooks.update(were)
 
 
 @contextmanager
