@@ -7,6 +7,7 @@
 #   make build  regenerate both notebooks of every lesson from solutions/*.py
 #   make bench  cost and speed, side by side
 #   make bench-diagnosis  who names the cause of each broken run (an hour); writes docs/diagnosis.md
+#   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
 #   make attack every right and wrong answer, and every attack, through the box (half an hour)
 #   make eras   all five failures in the versions of their day, and in today's (needs the package index)
 #   make lock   write requirements.lock anew from what is installed
@@ -19,7 +20,7 @@ INSTALLED := .venv/.installed
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: run test lab build bench bench-diagnosis attack eras lock
+.PHONY: run test lab build bench bench-diagnosis incidents attack eras lock
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -45,6 +46,9 @@ bench: $(INSTALLED)
 # RIVALS=FOLDER/bin adds rldoctor and rlwatch, from an environment of their own.
 bench-diagnosis: $(INSTALLED)
 	$(BIN)/python -m benchmarks.diagnosis --write
+
+incidents: $(INSTALLED)
+	$(BIN)/python -m benchmarks.incidents --write
 
 attack: $(INSTALLED)
 	ALL_ANSWERS=1 $(BIN)/pytest tests/test_exercises.py tests/test_judge.py tests/test_attacks.py

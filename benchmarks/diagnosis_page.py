@@ -5,6 +5,7 @@ from statistics import fmean, median
 
 from benchmarks.cause_kinds import names_it
 from benchmarks.diagnosis_tools import Outcome
+from benchmarks.markdown import table
 from course_utils.incidents.declare import Incident
 
 TOOLS = ("diagnose", "explain", "rldoctor", "rlwatch", "detect_anomaly", "underflow", "bare log")
@@ -119,7 +120,7 @@ def page(rows: list[Row]) -> str:
         f"The looks before and after a run take {fmean(looks):.1f} s of CPU time in the mean.",
     ]
     for half, title in ((OTHER, "The half not tuned on"), (TUNED, "The half tuned on")):
-        parts += ["", f"## {title}", "", *_table(HEAD, summary(rows, half))]
+        parts += ["", f"## {title}", "", *table(HEAD, summary(rows, half))]
     columns = ("incident", "kind", "half", "diagnose says first", "right at", "explain", "right at")
     lines = [
         (
@@ -133,10 +134,10 @@ def page(rows: list[Row]) -> str:
         )
         for row in broken
     ]
-    parts += ["", "## Every broken run", "", *_table(columns, lines)]
+    parts += ["", "## Every broken run", "", *table(columns, lines)]
     alarms = [r for r in rows if not r.incident and any(r.alarms(t) for t in r.outcomes)]
     columns = ("healthy run", "half", "who alarms, and with what")
-    parts += ["", "## Alarms on healthy runs", "", *_table(columns, [_alarm(r) for r in alarms])]
+    parts += ["", "## Alarms on healthy runs", "", *table(columns, [_alarm(r) for r in alarms])]
     return "\n".join(parts) + "\n"
 
 
@@ -155,7 +156,3 @@ def _alarm(row: Row) -> tuple[str, str, str]:
     said = [f"{t}: {', '.join(o.keys[:2])}" for t, o in row.outcomes.items() if o.keys]
     name = f"twin of {row.name}" if row.is_twin else row.name
     return name, row.half, "; ".join(said)
-
-
-def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    return [f"| {' | '.join(cells)} |" for cells in (columns, ["---"] * len(columns), *rows)]
