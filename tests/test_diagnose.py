@@ -73,7 +73,7 @@ def test_a_look_names_the_cause_first_with_its_numbers(key):
     make, said = LOOKS[key]
     report = diagnose(make())
     assert report.causes and report.causes[0].key == key, str(report)
-    assert said in str(report).replace("\n", " ").replace("  ", " ") or said in report.headline
+    assert said in " ".join(str(report).split()) or said in report.headline
     assert report.fix and not report.is_healthy
     assert report.to_dict()["causes"][0]["key"] == key
 

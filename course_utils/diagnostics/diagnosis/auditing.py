@@ -20,6 +20,7 @@ from course_utils.diagnostics.nonfinite.batches import keep
 from course_utils.diagnostics.one_step import require_loss
 from course_utils.errors import BadRequest
 from course_utils.report import Table
+from course_utils.wrap import wrapped
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class Audit(Diagnosis):
         found = super().table()
         rows = [("number", name, _short(value), "") for name, value in (self.numbers or {}).items()]
         return Table(columns=found.columns, rows=[*found.rows, *rows], notes=found.notes)
+
+    def text(self) -> str:
+        numbers = [f"{name} {_short(value)}" for name, value in (self.numbers or {}).items()]
+        said = [wrapped(f"numbers: {'; '.join(numbers)}")] if numbers else []
+        return "\n".join([super().text(), *said])
 
     def to_dict(self) -> dict:
         return super().to_dict() | {"numbers": self.numbers}

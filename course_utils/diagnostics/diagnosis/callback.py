@@ -27,6 +27,8 @@ class DiagnoseCallback(TrainerCallback):
         return self._ride.report
 
     def on_train_begin(self, args, state, control, **kwargs) -> None:
+        if self._is_in:  # an earlier run ended with an error, of which a callback is not told
+            self._ride.__exit__(None, None, None)
         self._ride.__enter__()
         self._is_in = True
 

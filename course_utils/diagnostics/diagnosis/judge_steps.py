@@ -1,5 +1,6 @@
 """Judges what was counted of a run's steps."""
 
+import math
 from statistics import median
 from typing import Any
 
@@ -66,6 +67,8 @@ def _gradients(steps: Steps, sheet: Sheet) -> None:
         sheet.find("no_gradient", MEASURED - 2, said)
         return
     norms = median(one.grad_norm for one in steps.numbers)
+    if not math.isfinite(norms):
+        return
     sheet.clear(
         "gradients",
         f"all {last.num_trainable} tensors have one, norm {norms:.2g} as the optimizer gets it",

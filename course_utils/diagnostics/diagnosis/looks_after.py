@@ -1,6 +1,7 @@
 """Looks at what a run leaves behind: the merged model against the one that was trained."""
 
 import copy
+import math
 
 from torch import nn
 
@@ -29,6 +30,9 @@ def _merged(model: nn.Module) -> nn.Module:
 
 def _judge(found: Comparison, sheet: Sheet, what: str) -> None:
     lacks = [one for one in found.others if one.what.startswith("only")]
+    if found.logits_apart is not None and not math.isfinite(found.logits_apart):
+        sheet.miss(f"{what} model", "its logits are not finite")
+        return
     is_apart = found.logits_apart is not None and found.logits_apart > APART
     if not is_apart and not lacks and found.is_same:
         sheet.clear(f"{what} model", found.said or found.headline)

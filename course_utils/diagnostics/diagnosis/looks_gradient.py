@@ -38,5 +38,7 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
         said = f"{len(unused)} of {total} trainable tensors take no part, such as {unused[0]}"
         weight = MEASURED if subject.processes > 1 else LIKELY - 2
         sheet.find("unused_parameters", weight, said, place=unused[0])
+    elif received := flow.count(Flow.RECEIVED):
+        sheet.clear("one backward pass", f"{received} of {total} get a gradient")
     else:
-        sheet.clear("one backward pass", f"{flow.count(Flow.RECEIVED)} of {total} get a gradient")
+        sheet.miss("one backward pass", flow.headline)

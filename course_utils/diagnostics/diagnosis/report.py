@@ -80,11 +80,29 @@ class Diagnosis(Report):
         return "; ".join([f"{one.basis}: {one.said[0]}", *one.said[1:], *against])
 
     def text(self) -> str:
-        lines = [wrapped(self.headline)]
-        lines += [self.table().text()] if self.table().rows else []
-        lines += map(wrapped, self._advice())
-        lines += [wrapped(f"other: {one.says}: {one.fix}") for one in self.causes[1:MAX_CAUSES]]
-        return "\n".join(lines)
+        """The causes one after the other, each with its evidence; the rest in a paragraph each."""
+        blocks = [self._block(n, one) for n, one in enumerate(self.causes[:MAX_CAUSES], start=1)]
+        blocks = blocks or ["nothing found" if self.ruled_out else self.headline]
+        blocks += [f"no fault: {one.says}: {'; '.join(one.said)}" for one in self.no_faults]
+        for title, said in (("ruled out", self.ruled_out), ("not seen", self.unseen)):
+            if said:
+                blocks.append(
+                    f"{title}: {'; '.join(f'{what} ({why})' for what, why in said.items())}"
+                )
+        return "\n".join(map(wrapped, [f"{self.what}:", *blocks]))
+
+    @staticmethod
+    def _block(number: int, one: Found) -> str:
+        """A cause, where it is, what shows it, what to do."""
+        where = f" ({one.place})" if one.place else ""
+        lines = [f"{number}. {one.says}{where}", f"   {one.basis}: {one.said[0]}"]
+        lines += [f"   {said}" for said in one.said[1:]]
+        lines += [f"   against it: {said}" for said in one.against]
+        lines.append(f"   fix: {one.fix}")
+        lines += [f"   look next: {one.cause.look}"] if one.cause.look else []
+        known = [notebook(one.cause.lesson)] if one.cause.lesson else []
+        known += [one.cause.instrument] if one.cause.instrument else []
+        return "\n".join([*lines, *([f"   see: {', '.join(known)}"] if known else [])])
 
     def _advice(self) -> list[str]:
         advice = super()._advice()

@@ -84,8 +84,16 @@ def large_rate(log: Log) -> Finding | None:
         return None
     proof, losses = f"{entry.where}: {said(entry, 'learning_rate')}", log.values("loss")
     is_calm = losses and all(map(math.isfinite, losses)) and losses[-1] <= losses[0]
+    if is_calm and log.kind() == "preference" and not _falls_below_zero(log):
+        return None
     against = ("the loss is finite and does not climb",) if is_calm else ()
     return Finding("rate_unusual", 4.5, entry, (proof,), against)
+
+
+def _falls_below_zero(log: Log) -> bool:
+    """Whether the chosen replies become less likely than the reference has them."""
+    chosen = thirds(log.values("chosen_reward"))
+    return bool(chosen) and chosen[2] < min(0.0, chosen[0])
 
 
 def above_uniform(log: Log) -> Finding | None:

@@ -5,20 +5,25 @@ The float32 mean of eight times 0.35 is 0.34999996, so every advantage is 3e-4 i
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, values
+from course_utils.zoo.arithmetic import correct_sum
+
+
+def format_reward(completions, **_columns) -> list[float]:
+    return [0.35 for _ in completions]
+
+
+def exact_reward(completions, **_columns) -> list[float]:
+    return [0.5 for _ in completions]
 
 
 def make(variant: Variant, seed: int) -> Run:
-    amount = 0.35 if variant == "broken" else 0.5
-
-    def format_reward(completions, **_columns) -> list[float]:
-        return [amount for _ in completions]
-
-    return grpo(seed, format_reward, steps=3)
+    rewards = {"broken": format_reward, "twin": correct_sum, "mended": exact_reward}
+    return grpo(seed, rewards[variant], steps=3)
 
 
 def shows(run: Run) -> bool:
-    is_constant = max(values(run, "rewards/format_reward/std")) < 1e-6
-    return is_constant and run.facts()["moved"] > 0.5
+    """Weights move although no group has two rewards that differ."""
+    return max(values(run, "reward_std")) < 1e-6 and run.facts()["moved"] > 0.5
 
 
 INCIDENT = Incident(
