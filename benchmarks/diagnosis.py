@@ -6,8 +6,8 @@ half runs with another seed, and the table shows both.
 
     python -m benchmarks.diagnosis [--half tuned|other] [--quick] [--write] [--keep FILE] [NAME ...]
 
-`--quick` leaves out the tools that need a run of their own. RIVALS names the bin folder of an
-environment with rldoctor 0.2.0 and rlwatch 0.5.1.
+`--quick` leaves out the tools that need a run of their own, which see the twins never. RIVALS names
+the bin folder of an environment with rldoctor 0.2.0 and rlwatch 0.5.1.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def _run(row: Row, make: Callable, kept: Kept, quick: bool) -> Row:
     done = row.outcomes = kept.setdefault((row.name, row.incident is not None), {})
     started = partial(make, SEEDS[row.half])
     in_own_run = {"diagnose": tools.by_diagnose, "bare log": tools.by_nothing}
-    if not quick:
+    if not quick and not row.is_twin:  # slow, and they stop at nan alone
         in_own_run |= {"detect_anomaly": tools.by_anomaly, "underflow": tools.by_underflow}
     for tool, use in in_own_run.items():
         if tool not in done:

@@ -61,7 +61,8 @@ def summary(rows: list[Row], half: str) -> list[tuple[str, ...]]:
             continue
         ranks = [row.rank(tool) for row in broken]
         placed = [row.names_place(tool) for row in broken if row.incident.place]
-        alarms = sum(row.alarms(tool) for row in fine)
+        tested = [row for row in fine if tool in row.outcomes]
+        alarms = sum(row.alarms(tool) for row in tested)
         first = sum(rank == 1 for rank in ranks)
         three = sum(rank is not None and rank <= 3 for rank in ranks)
         lines.append(
@@ -70,7 +71,7 @@ def summary(rows: list[Row], half: str) -> list[tuple[str, ...]]:
                 _share(first, len(broken)),
                 _share(three, len(broken)),
                 _share(sum(placed), len(placed)),
-                f"{alarms} of {len(fine)}",
+                f"{alarms} of {len(tested)}",
                 _cost(some, tool),
             )
         )

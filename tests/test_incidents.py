@@ -1,7 +1,8 @@
 """Every incident shows its symptom, its twin does not, its fix heals it; look-alikes are healthy.
 
-One seed an incident, drawn by its name; INCIDENTS_ALL=1 takes three. `make incidents` runs the same
-three, and writes what each showed and cost into docs/incidents.md.
+One seed an incident, drawn by its name, and none of the costly ones; INCIDENTS_ALL=1 takes three of
+all. `make incidents` runs the same three, and writes what each showed and cost into
+docs/incidents.md.
 """
 
 import os
@@ -18,16 +19,21 @@ from course_utils.incidents.declare import CLASSES
 BROKEN, HEALTHY = incidents.names(), incidents.names(healthy)
 ALL = bool(os.environ.get("INCIDENTS_ALL"))
 NUM_SEEDS, MOST_LINES = 3, 120
+COSTLY = {  # five CPU seconds or more a seed
+    *("coefficient_of_another_kl", "entropy_paid_for", "exp_before_clamp", "k1_in_the_loss"),
+    *("short_beats_right", "sign_of_the_length", "substring_verifier", "system_prompt_in_trainer"),
+}
 LESSONS = {
     path.stem for path in Path(__file__).parents[1].joinpath("solutions").glob("[0-9][0-9]_*.py")
 }
 
 
 def with_seeds(names):
-    """Pairs of a name and a seed: all seeds, or the one that the name decides."""
+    """Pairs of a name and a seed: all, or of the cheap ones the seed that the name decides."""
     return [
         (name, seed)
         for name in names
+        if ALL or name not in COSTLY
         for seed in (range(NUM_SEEDS) if ALL else [zlib.crc32(name.encode()) % NUM_SEEDS])
     ]
 
@@ -62,6 +68,7 @@ def test_a_look_alike_is_named_as_its_module_and_has_a_thread(name):
 
 def test_no_name_is_taken_twice():
     assert not set(BROKEN) & set(HEALTHY)
+    assert set(BROKEN) > COSTLY
 
 
 def test_no_module_is_long():

@@ -43,7 +43,7 @@ def compare_models(
     >>> compare_models(a, b).is_same
     True
     """
-    ours, theirs = _weights_of(a), _weights_of(b)
+    ours, theirs = _aligned(_weights_of(a), _weights_of(b))
     weights = tuple(_different(ours, theirs))
     number = len(ours.keys() | theirs.keys())
     if batch is None:
@@ -51,7 +51,7 @@ def compare_models(
     batch = {k: v[:MAX_ROWS] for k, v in batch.items() if isinstance(v, Tensor) and v.dim()}
     with evaluated(a), evaluated(b):
         (first, at_a), (second, at_b) = (_outputs(model, batch) for model in (a, b))
-    layer = next(_layers_apart(at_a, at_b), None)
+    layer = next(_layers_apart(*_aligned(at_a, at_b)), None)
     if first.shape != second.shape:
         return Comparison(weights, layer, number, why_no_outputs="their logits have other shapes")
     keep = _attended(batch, first)
@@ -90,6 +90,20 @@ def _weights_of(model: nn.Module) -> dict[str, Tensor]:
         plain_name(n): p.detach() for n, p in model.named_parameters() if not ADAPTER.search(n)
     }
     return named | merged
+
+
+def _aligned(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> tuple[dict, dict]:
+    """Where one model is a part of the other's wrapper: names without that wrapper's prefix."""
+    if ours.keys() & theirs.keys():
+        return ours, theirs
+    return _without_prefix(ours, theirs), _without_prefix(theirs, ours)
+
+
+def _without_prefix(names: dict[str, Tensor], others: dict[str, Tensor]) -> dict[str, Tensor]:
+    found = ((n, o) for n in names for o in others if n.endswith(f".{o}"))
+    name, other = next(found, ("", ""))
+    prefix = name.removesuffix(other)
+    return {n.removeprefix(prefix): tensor for n, tensor in names.items()}
 
 
 def _different(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> Iterator[Differs]:

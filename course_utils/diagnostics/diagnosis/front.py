@@ -25,7 +25,8 @@ def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
             put back: weights, optimizer, schedule, random numbers, counters, log, bit for bit.
             0 takes none: it looks at data, weights, settings, one forward pass, and the log.
         parts: for a model: `batch`, `loss` (a function of model and batch), `optimizer`,
-            `tokenizer`, `sampler`, `reference`, `served`, `log`; or `model` itself.
+            `tokenizer`, `sampler`, `reference`, `log`, `served` (the merged or reloaded model, or
+            a function that makes it, called after the run); or `model` itself.
 
     A run as it happens: `with diagnose.watching(trainer_or_model, ...) as run: ...`, then
     `run.report`; or `trainer.add_callback(DiagnoseCallback(trainer))`.

@@ -17,7 +17,9 @@ def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
     """The served model, if there is one; and the model with its adapter merged, on a copy."""
     if subject.served is not None:
         with sheet.trying("the served model"):
-            _judge(compare_models(subject.model, subject.served, subject.batch), sheet, "served")
+            is_model = isinstance(subject.served, nn.Module)
+            served = subject.served if is_model else subject.served()
+            _judge(compare_models(subject.model, served, subject.batch), sheet, "served")
     if hasattr(subject.model, "merge_and_unload") and subject.batch is not None:
         with sheet.trying("merging"):
             merged = _merged(subject.model)

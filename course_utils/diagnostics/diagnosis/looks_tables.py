@@ -63,11 +63,19 @@ def _ties_hold(subject: Subject, sheet: Sheet) -> None:
     if table.data_ptr() == head.data_ptr():
         sheet.clear("tied embeddings", "one tensor")
         return
+    if _is_kept_beside(subject, head) or _is_kept_beside(subject, table):
+        sheet.clear("tied embeddings", "two tensors, the trained one kept beside the model by PEFT")
+        return
     apart = float((table.detach().float() - head.detach().float()).abs().max())
     said = f"the configuration ties them, and they are two tensors up to {apart:.2g} apart"
     trains = [n for n, p in (("embed_tokens", table), ("lm_head", head)) if p.requires_grad]
     more = (f"{' and '.join(trains)} alone would be trained",) if len(trains) == 1 else ()
     sheet.find("tie_broken", MEASURED, said, *more, place="lm_head, embed_tokens")
+
+
+def _is_kept_beside(subject: Subject, weight: Tensor) -> bool:
+    """Whether PEFT saves this tensor with the adapter (modules_to_save), apart from the base."""
+    return any(p is weight for n, p in subject.model.named_parameters() if ".modules_to_save." in n)
 
 
 def _new_tokens_train(subject: Subject, sheet: Sheet) -> None:

@@ -33,7 +33,7 @@ class Subject:
     optimizer: Any = None
     sampler: Any = None  # the model that samples, where it is another object
     reference: Any = None  # the model that the KL or DPO compares with
-    served: Any = None  # the merged, reloaded or exported model
+    served: Any = None  # the merged, reloaded or exported model, or a function that loads it
     log: list[dict] = field(default_factory=list)
     why_no_batch: str = ""
     processes: int = 1

@@ -32,19 +32,21 @@ def _build(*, seed: int, unwrap: bool) -> Run:
     steps = batches(reply_rows(16 * 17, seed, tokenizer), 16, tokenizer.pad_token_id)
     test = steps.pop()
 
-    @torch.no_grad()
-    def facts() -> dict[str, float]:
+    def load() -> nn.Module:
         saved = (inner if unwrap else model).state_dict()
         saved = {name.replace(".default", ""): w for name, w in saved.items() if "lora_" in name}
         loaded = _adapted(seed)
-        set_peft_model_state_dict(
-            loaded, saved
-        )  # its answer says what did not fit; nobody reads it
-        apart = loaded.eval()(**test).logits - model.eval()(**test).logits
+        # Its answer says what did not fit; nobody reads it.
+        set_peft_model_state_dict(loaded, saved)
+        return loaded
+
+    @torch.no_grad()
+    def facts() -> dict[str, float]:
+        apart = load().eval()(**test).logits - model.eval()(**test).logits
         return {"logits apart": apart.abs().max().item()}
 
     optimizer = torch.optim.AdamW(trained, lr=5e-3)
-    return of_loop(model, optimizer, steps, facts=facts, tokenizer=tokenizer)
+    return of_loop(model, optimizer, steps, facts=facts, tokenizer=tokenizer, served=load)
 
 
 INCIDENT = Incident(

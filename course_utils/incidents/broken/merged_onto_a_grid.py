@@ -38,11 +38,13 @@ def _build(*, seed: int, into_4_bit: bool) -> Run:
     rows = reply_rows(16 * (NUM_STEPS + 2), seed, tokenizer)
     *steps, test_a, test_b = batches(rows, 16, tokenizer.pad_token_id)
 
+    def merge() -> nn.Module:
+        merged = copy.deepcopy(model).merge_and_unload()
+        return put_onto_grid(merged) if into_4_bit else merged
+
     @torch.no_grad()
     def facts() -> dict[str, float]:
-        merged = copy.deepcopy(model).merge_and_unload()
-        merged = put_onto_grid(merged) if into_4_bit else merged
-        losses = {"base": None, "trained": model, "merged": merged}
+        losses = {"base": None, "trained": model, "merged": merge()}
         with model.disable_adapter():
             losses["base"] = model_loss(model, test_a).item() + model_loss(model, test_b).item()
         for name in ("trained", "merged"):
@@ -52,7 +54,7 @@ def _build(*, seed: int, into_4_bit: bool) -> Run:
         return losses | {"kept": (losses["base"] - losses["merged"]) / gain}
 
     optimizer = torch.optim.AdamW(trained, lr=2e-4)
-    return of_loop(model, optimizer, steps, facts=facts, tokenizer=tokenizer)
+    return of_loop(model, optimizer, steps, facts=facts, tokenizer=tokenizer, served=merge)
 
 
 INCIDENT = Incident(
