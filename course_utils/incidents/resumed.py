@@ -6,6 +6,7 @@ from pathlib import Path
 
 from transformers import Trainer, TrainerCallback, set_seed
 
+from course_utils import training
 from course_utils.incidents.declare import Run
 
 STEPS, STOP_AT = 12, 6
@@ -23,12 +24,12 @@ def of_resumed(
     build: Callable[..., Trainer], facts: Callable[[Trainer], dict[str, float]], **settings: object
 ) -> Run:
     """The run of the second trainer; `build(folder, **settings)` makes both, alike."""
-    folder = tempfile.TemporaryDirectory(prefix="course-")
-    first, second = (build(folder.name, **settings) for _ in range(2))
+    folder = tempfile.mkdtemp(dir=training.quiet_config()["output_dir"])  # gone with the process
+    first, second = (build(folder, **settings) for _ in range(2))
     first.add_callback(StopHalfWay())
 
     def start() -> None:
-        for trainer, checkpoint in ((first, None), (second, Path(folder.name))):
+        for trainer, checkpoint in ((first, None), (second, Path(folder))):
             set_seed(trainer.args.seed)
             where = checkpoint and str(checkpoint / f"checkpoint-{STOP_AT}")
             trainer.train(resume_from_checkpoint=where)

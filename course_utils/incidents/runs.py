@@ -204,6 +204,20 @@ def moves(model: nn.Module, part: str = "") -> Callable[[], dict[str, float]]:
     return facts
 
 
+def learns(model: nn.Module, rows: Sequence[Row], pad: int) -> Callable[[], dict[str, float]]:
+    """Facts: the loss on these rows at this call, and when asked; without dropout."""
+
+    @torch.no_grad()
+    def loss() -> float:
+        mode = model.training
+        value = model_loss(model.eval(), padded(rows, pad)).item()
+        model.train(mode)
+        return value
+
+    before = loss()
+    return lambda: {"loss before": before, "loss after": loss()}
+
+
 def ends(model: nn.Module) -> Callable[[], dict[str, float]]:
     """Facts: the share of replies that end by themselves, and of those that are right."""
 

@@ -1,9 +1,14 @@
 """Judges what the watch saw of a run's numbers, and how the run ended."""
 
+import math
+
 import torch
 
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.stepping import Steps
 from course_utils.explain import explain
+
+RARE = 0.8  # of the steps had a gradient: the others are rare
 
 KINDS = {  # of a watch's verdict -> the cause
     "labels all ignored": "labels_masked",
@@ -21,11 +26,23 @@ KINDS = {  # of a watch's verdict -> the cause
 }
 
 
-def judge_numbers_of_run(watch, error: BaseException | None, sheet: Sheet) -> None:
-    """Write down the first number that was not finite, and the error that ended the run."""
+def judge_numbers_of_run(
+    watch, error: BaseException | None, sheet: Sheet, steps: Steps | None = None
+) -> None:
+    """Write down the first number that was not finite, and the error that ended the run.
+
+    Args:
+        steps: those that were counted, to tell one batch without labels from a run without.
+    """
     report = getattr(watch, "report", None)
     if report is not None and report.found:
-        _found(report, sheet)
+        key = KINDS.get(report.kind, "operation_not_finite")
+        alive = [one for one in (steps.numbers if steps else ()) if 0 < one.grad_norm < math.inf]
+        if key == "labels_masked" and len(alive) > RARE * len(steps.numbers):
+            said = f"{len(steps.numbers) - len(alive)} of {len(steps.numbers)} had no label"
+            sheet.clear("batches without labels", said)
+        else:
+            _found(report, key, sheet)
     elif report is not None and report.is_clear:
         sheet.clear("losses, gradients, weights", f"finite in {watch.num_steps} steps")
     elif report is not None and watch.num_steps:
@@ -34,8 +51,7 @@ def judge_numbers_of_run(watch, error: BaseException | None, sheet: Sheet) -> No
         _ended(error, sheet)
 
 
-def _found(report, sheet: Sheet) -> None:
-    key = KINDS.get(report.kind, "operation_not_finite")
+def _found(report, key: str, sheet: Sheet) -> None:
     if key == "operation_not_finite" and report.dtype == torch.float16:
         key = "fp16_overflow"
     place = report.module or report.operation

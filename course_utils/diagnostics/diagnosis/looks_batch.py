@@ -56,9 +56,13 @@ def _prompts(subject: Subject, sheet: Sheet) -> None:
 
 def write_report(report: BatchReport, sheet: Sheet, *, where: str = "") -> None:
     """Write down the faults of a batch; `where` says which batch, if not the first rows."""
+    num_rows = len(report.case.view.rows)
     for one in report.faults:
         key, weight = _key(one), COUNTED
-        if one.name == "no labels" and len(one.rows) < len(report.case.view.rows) / 2:
+        if one.name == "no labels" and len(one.rows) < num_rows / 4:
+            sheet.clear("rows without labels", f"{len(one.rows)} of {num_rows}")
+            continue
+        if one.name == "no labels" and len(one.rows) < num_rows / 2:
             weight = MEASURED - 3  # some rows are empty: the others train
         rows = f" (in {', '.join(one.rows[:3])})" if one.rows else ""
         rows += f", {where}" if where else ""

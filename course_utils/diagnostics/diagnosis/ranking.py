@@ -14,7 +14,7 @@ LEAVES = {"kl_runs", "collapse", "entropy_gone", "diverged", "rate_too_high"}
 APART = {"engines_disagree", "kl_negative", "collapse", "kl_runs"}
 # A cause, and what follows from it: what is explained is no finding of its own.
 EXPLAINS: dict[str, set[str]] = {
-    "labels_masked": STILL | BROKEN,
+    "labels_masked": STILL | BROKEN | {"weight_without_gradient"},
     "nothing_trainable": STILL | {"no_grad_fn", "weight_without_gradient"},
     "no_grad_fn": STILL | {"weight_without_gradient"},
     "optimizer_holds_others": STILL,

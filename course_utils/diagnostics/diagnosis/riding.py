@@ -76,7 +76,7 @@ class Watching:
         with sheet.trying("the generate calls"):
             self._served.judge(sheet)
         with sheet.trying("the numbers of the run"):
-            judge_numbers_of_run(self._watch, self._error, sheet)
+            judge_numbers_of_run(self._watch, self._error, sheet, self._steps)
 
     def __enter__(self) -> "Watching":
         with self._before.trying("looking before"):

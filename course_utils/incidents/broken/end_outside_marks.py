@@ -5,12 +5,8 @@ from datasets import Dataset
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, chats, ends, of_trainer
-from course_utils.reproductions.batches import MARKED
+from course_utils.reproductions.batches import MARKED, MARKED_TO_THE_END
 from course_utils.reproductions.never_stops import base_model, sft_trainer
-
-INSIDE = MARKED.replace(
-    "{% endgeneration %}{{ '<|im_end|>' }}", "{{ '<|im_end|>' }}{% endgeneration %}"
-)
 
 
 def _build(*, seed: int, template: str) -> Run:
@@ -37,7 +33,7 @@ INCIDENT = Incident(
     "no label.",
     fix="write the end of the turn inside {% generation %}",
     threads=("trl#5988", "trl#6044"),
-    make=Variants(_build, broken={"template": MARKED}, twin={"template": INSIDE}),
+    make=Variants(_build, broken={"template": MARKED}, twin={"template": MARKED_TO_THE_END}),
     shows=lambda run: run.facts()["stops"] < 0.25,
     place="chat_template",
     lesson="07_never_stops",

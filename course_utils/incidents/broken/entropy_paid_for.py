@@ -7,13 +7,14 @@ from course_utils.incidents.verl_runs import verl
 
 def make(variant: Variant, seed: int) -> Run:
     return verl(
-        seed, steps=8, learning_rate=2e-4, entropy_coeff=10.0 if variant == "broken" else 0.0
+        seed, steps=10, learning_rate=2e-4, entropy_coeff=10.0 if variant == "broken" else 0.0
     )
 
 
 def shows(run: Run) -> bool:
     entropy = values(run, "actor/entropy_loss")
-    return mean(entropy[-3:]) > 1.5 * entropy[0] and run.facts()["truth"] < 0.3
+    grows = mean(entropy[-3:]) > 1.1 * mean(entropy[:3])
+    return grows and run.facts()["truth"] < 0.3
 
 
 INCIDENT = Incident(
@@ -25,7 +26,7 @@ INCIDENT = Incident(
     fix="entropy_coeff=0, as in GRPO's paper.",
     threads=("verl#781", "verl#514", "verl#2738"),
     rebuilt="verl's loop. Its old default 0.001 was enough on large models over hundreds of steps; "
-    "here the coefficient is 10, for eight.",
+    "here the coefficient is 10, for ten.",
     make=make,
     shows=shows,
     causes=("collapse",),

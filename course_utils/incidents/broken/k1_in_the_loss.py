@@ -17,7 +17,7 @@ def make(variant: Variant, seed: int) -> Run:
 
 
 def shows(run: Run) -> bool:
-    return run.facts()["kl"] > 0.3
+    return run.facts()["kl"] > 0.12
 
 
 INCIDENT = Incident(

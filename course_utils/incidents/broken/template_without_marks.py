@@ -11,7 +11,7 @@ from course_utils.incidents.runs import (
     of_trainer,
     plain_trainer,
 )
-from course_utils.reproductions.batches import MARKED
+from course_utils.reproductions.batches import MARKED_TO_THE_END
 from course_utils.reproductions.never_stops import base_model
 
 
@@ -39,7 +39,7 @@ INCIDENT = Incident(
     "all zero and every label is -100.",
     fix="a template with {% generation %} around what the assistant says",
     threads=("Qwen3#1522", "trl#4201", "marin#7237"),
-    make=Variants(_build, broken={"template": None}, twin={"template": MARKED}),
+    make=Variants(_build, broken={"template": None}, twin={"template": MARKED_TO_THE_END}),
     shows=lambda run: max(logged(run)) == 0 and run.facts()["moved"] == 0,
     causes=("labels_masked",),
     place="chat_template",

@@ -7,7 +7,7 @@ from course_utils import zoo
 from course_utils.incidents.declare import LookAlike, Run
 from course_utils.incidents.rl_runs import grpo, mean, said, values, zoo_policy
 
-HALF_FORGOTTEN = 0.6  # of the end token's embedding
+LEFT = 0.2  # what is left of the end token's output row
 
 
 def exact(completions, answer, **_columns) -> list[float]:
@@ -16,20 +16,27 @@ def exact(completions, answer, **_columns) -> list[float]:
 
 
 def rambling_policy() -> nn.Module:
-    """The zoo's policy with half of its end token forgotten."""
+    """The zoo's policy with most of its end token forgotten."""
     policy, end = zoo_policy(), zoo.load_tokenizer("tiny").eos_token_id
     with torch.no_grad():
-        policy.get_output_embeddings().weight[end] *= HALF_FORGOTTEN
+        policy.get_output_embeddings().weight[end] *= LEFT
     return policy
 
 
 def make(seed: int) -> Run:
-    return grpo(seed, exact, steps=14, make_model=rambling_policy, max_completion_length=8)
+    return grpo(
+        seed,
+        exact,
+        steps=14,
+        learning_rate=2e-4,
+        make_model=rambling_policy,
+        max_completion_length=8,
+    )
 
 
 def holds(run: Run) -> bool:
     lengths, rewards = values(run, "completions/mean_length"), values(run, "reward")
-    return mean(lengths[-3:]) < mean(lengths[:3]) and mean(rewards[-3:]) > mean(rewards[:3]) + 0.1
+    return mean(lengths[-5:]) < mean(lengths[:5]) - 0.5 and mean(rewards[-5:]) > mean(rewards[:5])
 
 
 LOOK_ALIKE = LookAlike(
