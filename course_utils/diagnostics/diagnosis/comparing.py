@@ -92,6 +92,17 @@ def _weights_of(model: nn.Module) -> dict[str, Tensor]:
     return named | merged
 
 
+def lacks_adapter(model: nn.Module, served: nn.Module) -> bool:
+    """Whether each weight that the model's adapter changes is the base's in the served model."""
+    base = {
+        plain_name(f"{name}.weight"): module.base_layer.weight.detach()
+        for name, module in model.named_modules()
+        if hasattr(module, "get_delta_weight") and hasattr(module, "base_layer")
+    }
+    ours, theirs = _aligned(base, _weights_of(served))
+    return bool(ours) and all(n in theirs and torch.equal(w, theirs[n]) for n, w in ours.items())
+
+
 def _aligned(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> tuple[dict, dict]:
     """Where one model is a part of the other's wrapper: names without that wrapper's prefix."""
     if ours.keys() & theirs.keys():

@@ -79,7 +79,8 @@ def _signal(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
     share = fmean(shares)
     said = f"{share:.0%} of the groups have advantages that are all 0"
     if share > 0.95 and len(shares) > 1:
-        sheet.find("no_signal", COUNTED, said, place="advantages")
+        tried = [f"{what}: {why}" for what, why in sheet.unseen.items() if "it pays" in why]
+        sheet.find("no_signal", COUNTED, said, *tried, place="advantages")
     else:
         sheet.clear("groups", said)
 

@@ -5,7 +5,7 @@ import math
 
 from torch import nn
 
-from course_utils.diagnostics.diagnosis.comparing import compare_models
+from course_utils.diagnostics.diagnosis.comparing import compare_models, lacks_adapter
 from course_utils.diagnostics.diagnosis.comparison import Comparison
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.subject import Subject
@@ -19,7 +19,12 @@ def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
         with sheet.trying("the served model"):
             is_model = isinstance(subject.served, nn.Module)
             served = subject.served if is_model else subject.served()
-            _judge(compare_models(subject.model, served, subject.batch), sheet, "served")
+            found = compare_models(subject.model, served, subject.batch)
+            if not found.is_same and lacks_adapter(subject.model, served):
+                said = "the served weights are those of the base, to the last digit"
+                sheet.find("adapter_not_loaded", COUNTED, said, found.headline, place=found.place)
+            else:
+                _judge(found, sheet, "served")
     if hasattr(subject.model, "merge_and_unload") and subject.batch is not None:
         with sheet.trying("merging"):
             merged = _merged(subject.model)
