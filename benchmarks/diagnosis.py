@@ -113,8 +113,6 @@ def main() -> None:
         )
         if asked.text:
             print(outcome.text, flush=True)
-        if asked.write and len(rows) % 20 == 0:
-            PAGE.write_text(page(rows), encoding="utf-8")
     for half in (TUNED, OTHER):
         print(half, *summary(rows, half), sep="\n  ")
     if asked.write:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
+from benchmarks import diagnosis_pasted
 from benchmarks.cause_kinds import names_it
 from benchmarks.diagnosis_tools import Outcome
 from benchmarks.markdown import table
@@ -108,20 +109,56 @@ def _cost(rows: list[Row], tool: str) -> str:
 
 def page(rows: list[Row]) -> str:
     """docs/diagnosis.md, losses included."""
-    broken = [row for row in rows if row.incident]
+    parts = [*_intro(rows)]
+    for half, title in ((OTHER, "The half not tuned on"), (TUNED, "The half tuned on")):
+        parts += [
+            "",
+            f"## {title}",
+            "",
+            *table(HEAD, summary(rows, half)),
+            "",
+            *_losses(rows, half),
+        ]
+    parts += ["", "## Every broken run", "", *_every_run([row for row in rows if row.incident])]
+    alarms = [r for r in rows if not r.incident and any(r.alarms(t) for t in r.outcomes)]
+    columns = ("healthy run", "half", "who alarms, and with what")
+    parts += ["", "## Alarms on healthy runs", "", *table(columns, map(_alarm, alarms))]
+    parts += ["", "## Ten logs that people pasted", "", "What `course explain` answers, in full."]
+    return "\n".join([*parts, *diagnosis_pasted.sections()]) + "\n"
+
+
+def _intro(rows: list[Row]) -> list[str]:
+    broken = sum(row.incident is not None for row in rows)
     alikes = sum(not row.incident and not row.is_twin for row in rows)
     looks = [r.outcomes["diagnose"].extra_s for r in rows if r.outcomes["diagnose"].extra_s]
-    parts = [
+    return [
         "# Who names the cause",
         "",
-        f"Made by `make bench-diagnosis`: {len(broken)} broken runs, each with its healthy twin, "
-        f"and {alikes} healthy runs that look broken. A cause is right if the incident "
-        " lists it, or if it is of the incident's kind. The rules of `diagnose` were "
-        "tuned on one half of the incidents, chosen by a hash of the name, and on no other. "
+        f"Made by `make bench-diagnosis`: {broken} [broken runs](incidents.md), each with its "
+        f"healthy twin, and {alikes} healthy runs that look broken. `diagnose` rides along with "
+        "the run; `explain`, rldoctor 0.2.0 and rlwatch 0.5.1 read the log that the run exports; "
+        "detect_anomaly and DebugUnderflowOverflow (underflow) run within it, on some rows only.",
+        "",
+        "A cause is right if the incident lists it, or if it is of the incident's kind. The "
+        "incidents are halved by a hash of their names, and the halves run with different seeds. "
+        "What was first written saw all of them; thresholds and rules were mended on one half. "
         f"The looks before and after a run take {fmean(looks):.1f} s of CPU time in the mean.",
     ]
-    for half, title in ((OTHER, "The half not tuned on"), (TUNED, "The half tuned on")):
-        parts += ["", f"## {title}", "", *table(HEAD, summary(rows, half))]
+
+
+def _losses(rows: list[Row], half: str) -> list[str]:
+    """What `diagnose` and `explain` do not name, and what they alarm on, by name."""
+    some = [row for row in rows if row.half == half]
+    lines = []
+    for tool in ("diagnose", "explain"):
+        missed = [row.name for row in some if row.incident and row.rank(tool) != 1]
+        alarms = [_alarm(row)[0] for row in some if not row.incident and row.alarms(tool)]
+        lines.append(f"* `{tool}` does not put first: {', '.join(missed) or 'none'}.")
+        lines.append(f"* `{tool}` alarms on: {', '.join(alarms) or 'none'}.")
+    return lines
+
+
+def _every_run(broken: list[Row]) -> list[str]:
     columns = ("incident", "kind", "half", "diagnose says first", "right at", "explain", "right at")
     lines = [
         (
@@ -135,11 +172,7 @@ def page(rows: list[Row]) -> str:
         )
         for row in broken
     ]
-    parts += ["", "## Every broken run", "", *table(columns, lines)]
-    alarms = [r for r in rows if not r.incident and any(r.alarms(t) for t in r.outcomes)]
-    columns = ("healthy run", "half", "who alarms, and with what")
-    parts += ["", "## Alarms on healthy runs", "", *table(columns, [_alarm(r) for r in alarms])]
-    return "\n".join(parts) + "\n"
+    return table(columns, lines)
 
 
 def _first(row: Row, tool: str) -> str:

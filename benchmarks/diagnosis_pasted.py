@@ -10,7 +10,7 @@ from course_utils.explain import explain
 PASTED = Path(__file__).parents[1] / "tests" / "pasted"
 SHOWN = (
     *("trl-1199", "ms-swift-4711", "trl-5697", "trl-1236", "open-r1-255"),
-    *("open-r1-239", "fairseq-515", "verl-721", "LlamaFactory-7396", "trl-570"),
+    *("open-r1-239", "DeepSpeed-931", "verl-721", "LlamaFactory-7396", "trl-570"),
 )
 MOST_LINES, WIDTH = 6, 200
 
