@@ -113,8 +113,11 @@ def _not_as_asked(subject: Subject, rates: list[float]) -> str:
     args, state = subject.args, getattr(subject.trainer, "state", None)
     if args is None or not subject.makes_own_schedule or not state.max_steps or len(rates) < 5:
         return ""
-    asked = _schedule(args, state.max_steps)[: len(rates)]
-    off = [i for i, (a, b) in enumerate(zip(asked, rates, strict=False)) if abs(a - b) > 0.1 * a]
+    whole = _schedule(args, state.max_steps)
+    before = max(0, state.global_step - len(rates))  # steps of the run that was resumed
+    asked, off = min(
+        (_against(whole[at:], rates) for at in (0, before)), key=lambda one: len(one[1])
+    )
     if len(off) < 0.3 * len(rates):
         return ""
     i = off[len(off) // 2]
@@ -122,6 +125,12 @@ def _not_as_asked(subject: Subject, rates: list[float]) -> str:
         f"{len(off)} of {len(rates)} steps used another rate than asked: step {i + 1} used "
         f"{rates[i]:.2g}, and the schedule says {asked[i]:.2g}"
     )
+
+
+def _against(asked: list[float], rates: list[float]) -> tuple[list[float], list[int]]:
+    """The schedule, and the steps at which the rates leave it by a tenth."""
+    pairs = enumerate(zip(asked, rates, strict=False))
+    return asked, [i for i, (a, b) in pairs if abs(a - b) > 0.1 * a]
 
 
 def _schedule(args: Any, num_steps: int) -> list[float]:
