@@ -3,6 +3,11 @@
 from importlib import import_module
 
 _HOME = {
+    "diagnose": "diagnosis",
+    "DiagnoseCallback": "diagnosis",
+    "audit_step": "diagnosis",
+    "audit_policy": "diagnosis",
+    "compare_models": "diagnosis",
     "trace_step": "nonfinite",
     "watch": "watching",
     "NonFiniteReport": "nonfinite",
