@@ -1,8 +1,9 @@
 """1,000 submissions with faults get 1,000 results; three ways to grade 200 give one CSV.
 
 `python -m benchmarks.grading [SIZE] [--stand-in]`. Graders are killed at random while it runs, and
-the whole command twice; each time it is called again, and goes on. Submissions are of lesson 00.
-With --stand-in no answer is executed: it tries the batch alone, in minutes instead of hours.
+the whole command twice; each time it is called again, and goes on. The answers are drawn from the
+exercises' own right and wrong ones (lessons 00 and 01), so that the points of each are known.
+With --stand-in no answer is executed: it tries the batch alone.
 """
 
 import json
@@ -26,6 +27,10 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
 
 import classes  # noqa: E402  the class that the tests draw, too
+from written import Drawn  # noqa: E402
+
+from course_utils.exercises import find_lesson  # noqa: E402
+from course_utils.exercises.declare import Lesson  # noqa: E402
 
 IS_STAND_IN = "--stand-in" in sys.argv
 REAL = (sys.executable, "-c", "from course_utils.commands import main; main()")
@@ -33,7 +38,7 @@ COMMAND = (*(classes.COURSE if IS_STAND_IN else REAL), "grade")
 STUB = "return TODO  # your code instead of this line"
 RIGHT = "return ((a.float() + b.float()) / 2).to(a.dtype)"
 GRADER = ("course_utils.grading.worker", classes.FAKE_GRADER[1])  # in its command line
-# What stands in a cell of its own: each costs that student alone.
+# What stands above an answer: each costs that student alone.
 REAL_FAULTS = dict.fromkeys(
     (
         "raise SystemExit",
@@ -63,33 +68,39 @@ def lesson_00(*, right: int = 1, added: str = "") -> dict:
     return data
 
 
-def faulty(size: int, jobs: int = 2) -> Table:
-    """Grade `size` submissions while graders and the whole command are killed."""
+def faulty(size: int, lessons: list[Lesson], *, num_stops: int = 2) -> Table:
+    """Grade `size` submissions while graders, and `num_stops` times the command, are killed."""
     with TemporaryDirectory() as scratch:
         folder, out = Path(scratch) / "class", Path(scratch) / "out"
         settings = {"size": size, "seed": 0, "faults": FAULTS, "max_right": 1}
-        wanted = classes.random_class(folder, lesson_00, **settings)
+        make = lesson_00 if IS_STAND_IN else Drawn(lessons, seed=0)
+        wanted = classes.random_class(folder, make, **settings)
         began, kills = time.perf_counter(), Counter()
-        for stop_at in (size // 3, 2 * size // 3, size + 1):
-            _grade_with_kills(folder, out, jobs, stop_at, kills)
+        stops = [size * n // (num_stops + 1) for n in range(1, num_stops + 1)]
+        for stop_at in (*stops, size + 1):
+            _grade_with_kills(folder, out, stop_at, kills)
         seconds = time.perf_counter() - began
-        kinds = _kinds(out)
+        kinds, points = _kinds(out), _points(out)
     wrong = [student for student, kind in wanted.items() if kinds.get(student) != kind]
+    right = {} if IS_STAND_IN else expected_points(wanted, make.points)
+    wrong += [student for student, worth in right.items() if points.get(student) != worth]
     rows = [(kind, str(count)) for kind, count in Counter(kinds.values()).items()]
     rows += [(f"killed: {what}", str(count)) for what, count in kills.items()]
+    rows += [("points known beforehand", str(len(right)))]
     rows += [("another result than it must have", str(len(wrong))), ("seconds", f"{seconds:.0f}")]
     title = f"{size} submissions, {len(kinds)} results"
     if len(kinds) != size or wrong:
-        raise AssertionError(f"{title}; wrong: {[(s, wanted[s], kinds.get(s)) for s in wrong[:5]]}")
+        seen = [(s, wanted[s], right.get(s), kinds.get(s), points.get(s)) for s in wrong[:9]]
+        raise AssertionError(f"{title}; wrong: {seen}")
     return Table(columns=("what", "count"), rows=rows, title=title)
 
 
-def _grade_with_kills(folder: Path, out: Path, jobs: int, stop_at: int, kills: Counter) -> None:
+def _grade_with_kills(folder: Path, out: Path, stop_at: int, kills: Counter) -> None:
     draw, results = random.Random(stop_at), out / "results"
-    command = [*COMMAND, str(folder), "--out", str(out), "--jobs", str(jobs), "--cell-limit", "20"]
-    log = (out.with_name("log")).open("w")
+    command = [*COMMAND, str(folder), "--out", str(out), "--jobs", "2", "--cell-limit", "20"]
     command += ["--no-sandbox"] if IS_STAND_IN else []  # nothing is executed
-    process = subprocess.Popen(command, stdout=log, stderr=log)
+    with out.with_name("log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
     next_kill = 0
     while process.poll() is None:
         time.sleep(0.2)
@@ -101,7 +112,7 @@ def _grade_with_kills(folder: Path, out: Path, jobs: int, stop_at: int, kills: C
         elif num_results > next_kill and (graders := _graders(process)):
             draw.choice(graders).kill()
             kills["grader"] += 1
-            next_kill = num_results + draw.randint(5, 40)
+            next_kill = num_results + draw.randint(5, max(40, stop_at // 3))
     if process.wait() not in (-9, 0, 1, 2, 3):
         raise AssertionError(out.with_name("log").read_text()[-2000:])
 
@@ -114,6 +125,19 @@ def _graders(process: subprocess.Popen) -> list[psutil.Process]:
         return []
 
 
+def expected_points(wanted: dict[str, str], made: list[int | None]) -> dict[str, int]:
+    """The points of those whose notebook is graded as it was made."""
+    pairs = zip(wanted.items(), made, strict=True)
+    return {
+        student: worth for (student, kind), worth in pairs if kind == "grade" and worth is not None
+    }
+
+
+def _points(out: Path) -> dict[str, int]:
+    records = [json.loads(path.read_text()) for path in (out / "results").glob("*.json")]
+    return {record["student"]: record["result"].get("points") for record in records}
+
+
 def _kinds(out: Path) -> dict[str, str]:
     records = [json.loads(path.read_text()) for path in (out / "results").glob("*.json")]
     return {record["student"]: record["result"]["kind"] for record in records}
@@ -124,7 +148,8 @@ def three_ways(size: int) -> Table:
     with TemporaryDirectory() as scratch:
         folder, csvs, rows = Path(scratch) / "class", {}, []
         settings = {"size": size, "seed": 1, "faults": FAULTS, "max_right": 1}
-        classes.random_class(folder, lesson_00, **settings)
+        make = lesson_00 if IS_STAND_IN else Drawn([find_lesson("00")], seed=1)
+        classes.random_class(folder, make, **settings)
         for name, way in WAYS.items():
             began = time.perf_counter()
             way(folder, Path(scratch) / name)
@@ -162,7 +187,7 @@ def _by_dask(folder: Path, out: Path) -> None:
         while process.poll() is None:
             time.sleep(0.5)
             results = out / "results"
-            if results.exists() and len(os.listdir(results)) > len(os.listdir(folder)) // 2:
+            if len(list(results.glob("*.json"))) > len(os.listdir(folder)) // 2:
                 victim.kill()
         if process.returncode not in (0, 1, 2, 3) or victim.poll() is None:
             raise AssertionError(f"Dask ended with {process.returncode}")
@@ -183,9 +208,7 @@ def _cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen]]:
         subprocess.Popen([*one, "--no-dashboard"], **start) for one in (scheduler, node, node)
     ]
     try:
-        while not known.exists():
-            time.sleep(0.2)
-        yield json.loads(known.read_text())["address"], processes[-1]
+        yield classes.address_in(known), processes[-1]
     finally:
         for process in processes:
             process.kill()
@@ -204,5 +227,5 @@ except ImportError:
 
 if __name__ == "__main__":
     size = next((int(argument) for argument in sys.argv[1:] if argument.isdecimal()), 1000)
-    print(faulty(size), end="\n\n", flush=True)
+    print(faulty(size, [find_lesson("00"), find_lesson("01")]), end="\n\n", flush=True)
     print(three_ways(size // 5))

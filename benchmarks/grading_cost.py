@@ -9,10 +9,14 @@ from collections.abc import Iterable
 import psutil
 
 from course_utils.exercises.declare import Lesson
+from course_utils.grading import one
 from course_utils.grading.box.kind import find_kind
 from course_utils.grading.judge.ask import Box
+from course_utils.grading.merge import merge
+from course_utils.grading.repair import repaired
+from course_utils.grading.submission import read_submission
 from course_utils.notebook.execute import Limits
-from course_utils.notebook.lesson_source import SOLUTION, load_source
+from course_utils.notebook.lesson_source import load_source
 from course_utils.notebook.repository import find_repository
 from course_utils.report import Table
 
@@ -49,12 +53,11 @@ def _row(lesson: Lesson) -> tuple[str, ...]:
 
 
 def _cells(lesson: Lesson) -> list[dict]:
-    source = load_source(find_repository().source_path(lesson.stem))
-    return [
-        {"source": cell.solved, "role": cell.role, "exercise": cell.exercise}
-        for cell in source.cells
-        if cell.kind == "code" and cell.role != SOLUTION
-    ]
+    """What is graded of the solved notebook, as `course grade` puts it together."""
+    repository = find_repository()
+    source = load_source(repository.source_path(lesson.stem))
+    submission = read_submission(repository.solved_path(lesson.stem))
+    return one.code_cells(merge(source, repaired(source, submission)))
 
 
 def _tree() -> list[psutil.Process]:

@@ -3,7 +3,9 @@
 import json
 import random
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from attacks import notebooks
@@ -34,6 +36,19 @@ def notebook(course, *, right: int = 2, added: str = "") -> dict:
         extra = {"cell_type": "code", "id": "added", "metadata": {}, "outputs": []}
         data["cells"].append(extra | {"source": added, "execution_count": None})
     return data
+
+
+def address_in(known: Path, within_s: float = 60) -> str:
+    """Where a Dask scheduler listens, once it has written so into the file `known`.
+
+    The file is there for a moment before what it says.
+    """
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        with suppress(OSError, ValueError, KeyError):
+            return json.loads(known.read_text())["address"]
+        time.sleep(0.05)
+    raise AssertionError(f"no scheduler has written {known} within {within_s:g} s")
 
 
 def hand_in(path: Path, data: dict) -> None:

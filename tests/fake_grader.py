@@ -19,7 +19,7 @@ DIE, DIE_ONCE, HANG, RAISE, SLOW = "# DIE", "# DIE ONCE", "# HANG", "# RAISE", "
 LONG = "# LONG"  # a result of more than 8 KiB
 
 
-def grade_one(repository, submission, limits) -> Scores:
+def grade_one(repository, submission, limits, known=None) -> Scores:
     """Scores by what stands in the answer cells, after what `# DIE` and the like ask for."""
     text = "\n".join(cell.source for cell in submission.cells)
     _happen(text, submission.student)

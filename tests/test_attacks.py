@@ -1,22 +1,33 @@
-"""No answer gains a point, touches a file, starts a process or ends the grader."""
+"""No answer gains a point, touches a file, starts a process or ends the grader.
+
+By default every fifth attack; with ALL_ANSWERS=1 all of them, and a table of what came of each.
+"""
 
 import hashlib
+import inspect
 import os
 import socket
 
 import psutil
 import pytest
-from attacks.answers import ALL, HONEST
+from attacks import answers, deeper, inside
+from attacks.answers import HONEST
 
-from course_utils.exercises import find_lesson
+from course_utils.exercises import find_exercise, find_lesson
 from course_utils.grading.box.kind import PACKAGE, find_kind
 from course_utils.grading.judge.ask import Box
+from course_utils.grading.judge.how import MUST_RUN_INSIDE
+from course_utils.grading.judge.reviewed import reaches_for
 from course_utils.notebook.execute import Limits
 
 pytestmark = pytest.mark.skipif(
     not find_kind().has_walls, reason=f"no box can be made here: {find_kind().saw}"
 )
 LIMITS = Limits(cell_s=4, notebook_s=60)
+IS_FULL = bool(os.environ.get("ALL_ANSWERS"))
+ATTACKS = (*answers.ALL, *deeper.ALL)
+TRIED = ATTACKS if IS_FULL else ATTACKS[::5]
+ROWS: list[tuple[str, str, str]] = []  # attack, verdict, what was touched outside
 BEFORE = 'from course_utils.lesson import TODO, start\n\nex = start("00")'
 
 
@@ -65,13 +76,45 @@ def test_the_answer_that_attacks_are_made_of_is_right(box):
     assert outcome(box, HONEST.source) == "passed"
 
 
-@pytest.mark.parametrize("attack", ALL, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", TRIED, ids=lambda attack: attack.name)
 def test_an_attack_gains_nothing_and_touches_nothing(box, canary, port, attack):
     source = attack.source.replace("{canary}", str(canary)).replace("{port}", str(port))
     before = outside(canary)
-    assert outcome(box, source) in ("wrong", "raised", "not attempted", "not graded")
-    assert outside(canary) == before
+    verdict = outcome(box, source)
+    touched = [str(now) for was, now in zip(before, outside(canary), strict=True) if was != now]
+    ROWS.append((attack.name, verdict, ", ".join(touched) or "nothing"))
+    assert verdict in ("wrong", "raised", "not attempted", "not graded")
+    assert not touched
 
 
 def test_the_box_still_grades_after_all_attacks(box):
     assert outcome(box, HONEST.source) == "passed"
+
+
+@pytest.mark.parametrize("name", inside.ALL)
+def test_an_answer_that_is_judged_inside_and_reaches_out_is_not_run(name):
+    found = reaches_for([f"{inside.KEEP}\n{inside.ALL[name]}"])
+    ROWS.append((f"inside: {name}", "not run" if found else "RUN", "nothing"))
+    assert found
+
+
+@pytest.mark.parametrize("number", MUST_RUN_INSIDE)
+def test_no_answer_that_is_judged_inside_reaches_out(number):
+    """Right or wrong, none of those that people give is refused."""
+    for variant in find_exercise(number).variants:
+        given = (*variant.right, *(wrong.answer for wrong in variant.wrong))
+        parts = [p for one in given for p in (one.values() if isinstance(one, dict) else (one,))]
+        for function in filter(callable, parts):
+            module = inspect.getmodule(function)
+            source = inspect.getsource(getattr(module, function.__qualname__.partition(".")[0]))
+            assert not reaches_for([source])
+
+
+def test_the_table_of_attacks(capsys):
+    """Runs last: prints what the tests above saw."""
+    if not IS_FULL:
+        pytest.skip("printed when all attacks are tried")
+    rows = "\n".join(f"{name:52} {verdict:14} {touched}" for name, verdict, touched in ROWS)
+    with capsys.disabled():
+        print(f"\n{len(ROWS)} attacks, their verdict, and what was touched outside:\n{rows}")
+    assert len(ROWS) >= 60

@@ -1,6 +1,5 @@
 """A real scheduler and two real workers, one of them killed in the middle: the same grades."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,7 +9,7 @@ import time
 from functools import partial
 
 import pytest
-from classes import GRADE, hand_in, notebook, random_class
+from classes import GRADE, address_in, hand_in, notebook, random_class
 from fake_course import FAKE_GRADER, FIXTURES, ROOT, cli
 
 from course_utils.grading import worker
@@ -27,36 +26,49 @@ needs_dask = pytest.mark.skipif(
 pytestmark = [needs_dask, pytest.mark.filterwarnings("ignore:.*")]
 
 
+@pytest.fixture(scope="module")
+def running():
+    """The cluster of this module: what the first test starts, and the last one ends."""
+    kept = {}
+    yield kept
+    for process in kept.get("processes", ()):
+        process.kill()
+        process.wait()
+
+
 @pytest.fixture
-def cluster(course, tmp_path, monkeypatch):
-    """The scheduler's address and the processes: scheduler, worker, worker."""
+def cluster(running, course, tmp_path, monkeypatch):
+    """The scheduler's address and the processes: scheduler, and three workers."""
     monkeypatch.setattr(worker, "COMMAND", FAKE_GRADER)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv(NO_SANDBOX_ENV, "1")  # so that it is taken back afterwards
     path = f"{os.environ['PYTHONPATH']}{os.pathsep}{ROOT / 'tests'}"
     monkeypatch.setenv("PYTHONPATH", path)
-    known = tmp_path / "scheduler.json"
-    command = [sys.executable, "-m", "dask"]
+    if not running:
+        running |= _started(tmp_path)
+    return running["address"], running["processes"]
+
+
+def _started(folder) -> dict:
+    known, command = folder / "scheduler.json", [sys.executable, "-m", "dask"]
     node = [*command, "worker", "--scheduler-file", str(known), "--no-nanny", "--no-dashboard"]
-    node += ["--nthreads", "1", "--preload", "fake_on_dask", "--local-directory", str(tmp_path)]
-    log = (tmp_path / "log").open("w")
-    start = {"cwd": tmp_path, "stdout": log, "stderr": log, "env": dict(os.environ)}
+    node += ["--nthreads", "1", "--preload", "fake_on_dask", "--local-directory", str(folder)]
     ports = ["--port", "0", "--no-dashboard", "--host", "127.0.0.1"]
     scheduler = [*command, "scheduler", *ports, "--scheduler-file", str(known)]
-    processes = [subprocess.Popen(one, **start) for one in (scheduler, node, node)]
-    deadline = time.monotonic() + WAIT_S
-    while not known.exists():
-        assert time.monotonic() < deadline, (tmp_path / "log").read_text()
-        time.sleep(0.1)
-    yield json.loads(known.read_text())["address"], processes
-    for process in processes:
-        process.kill()
-        process.wait()
-    log.close()
+    with (folder / "log").open("w") as log:
+        start = {"cwd": folder, "stdout": log, "stderr": log, "env": dict(os.environ)}
+        commands = (scheduler, node, node, node)
+        processes = [subprocess.Popen(one, **start) for one in commands]
+    try:
+        return {"address": address_in(known), "processes": processes}
+    except BaseException:
+        for process in processes:
+            process.kill()
+        raise
 
 
 def test_a_worker_that_is_killed_in_the_middle_costs_no_result(course, tmp_path, cluster):
-    address, (_, victim, _) = cluster
+    address, (_, victim, *_) = cluster
     random_class(tmp_path / "class", partial(notebook, course), size=14, seed=2)
     for number in range(10):
         data = notebook(course, added="# SLOW")
@@ -65,10 +77,12 @@ def test_a_worker_that_is_killed_in_the_middle_costs_no_result(course, tmp_path,
 
     def kill_one(_process_id=None):
         victim.send_signal(signal.SIGKILL)
-        killed.append(len(list((tmp_path / "dask").glob("results/*.json"))))
+        killed.append(num_results())
 
-    timer_out = tmp_path / "dask" / "results"
-    watcher = _when(lambda: timer_out.exists() and len(list(timer_out.iterdir())) > 8, kill_one)
+    def num_results() -> int:  # not what is being written
+        return len(list((tmp_path / "dask").glob("results/*.json")))
+
+    watcher = _when(lambda: num_results() > 8, kill_one)
     result = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "dask", "--dask", address)
     watcher.join()
     assert result.exit_code in (2, 3), result.output
@@ -101,7 +115,7 @@ def test_a_cluster_that_ends_leaves_what_was_finished(course, tmp_path, cluster)
         for process in (scheduler, *workers):
             process.kill()
 
-    watcher = _when(lambda: results.exists() and any(results.iterdir()), end)
+    watcher = _when(lambda: any(results.glob("*.json")), end)
     result = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "out", "--dask", address)
     watcher.join()
     assert result.exit_code == 3, result.output

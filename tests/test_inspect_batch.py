@@ -1,9 +1,21 @@
 """`inspect_batch` finds every planted fault of a batch, names its cause, and is quiet on twins."""
 
+from itertools import islice
+
+import numpy as np
 import pytest
 import torch
 from datasets import Dataset
-from trl import DPOConfig, DPOTrainer, RewardConfig, RewardTrainer, SFTConfig, SFTTrainer
+from trl import (
+    DPOConfig,
+    DPOTrainer,
+    GRPOConfig,
+    GRPOTrainer,
+    RewardConfig,
+    RewardTrainer,
+    SFTConfig,
+    SFTTrainer,
+)
 
 from course_utils import training, zoo
 from course_utils.diagnostics import inspect_batch
@@ -114,6 +126,15 @@ def messages(n: int = 16) -> Dataset:
     )
 
 
+def marked():
+    """A tokenizer whose template marks replies and their ends."""
+    tokenizer, close = zoo.load_tokenizer("tiny"), "{% endgeneration %}"
+    tokenizer.chat_template = batches.MARKED.replace(close, "{{ '<|im_end|>' }}" + close).replace(
+        close + "{{ '<|im_end|>' }}", close
+    )
+    return tokenizer
+
+
 def dpo(**settings):
     config = DPOConfig(**training.quiet_config(), **ON_CPU | settings)
     return DPOTrainer(
@@ -134,8 +155,26 @@ def reward():
     )
 
 
+def grpo(tokenizer=None, **settings):
+    config = GRPOConfig(
+        **training.quiet_config(),
+        **ON_CPU | {"num_generations": 2, "per_device_train_batch_size": 2} | settings,
+    )
+    return GRPOTrainer(
+        model=zoo.load_policy("tiny", device="cpu"),
+        args=config,
+        processing_class=tokenizer or zoo.load_tokenizer("tiny"),
+        train_dataset=zoo.arithmetic.prompts(16, 0),
+        reward_funcs=lambda completions, **more: [0.0] * len(completions),
+    )
+
+
 TRAINERS = {
     "SFT, prompt and completion": sft,
+    "GRPO": grpo,
+    "SFT, replies by the template": lambda: sft(
+        marked(), dataset=messages(), assistant_only_loss=True
+    ),
     "SFT, messages": lambda: sft(dataset=messages()),
     "SFT, packed": lambda: sft(dataset=messages(), packing=True, max_length=64),
     "DPO": dpo,
@@ -147,9 +186,11 @@ TRAINERS = {
 def test_a_healthy_trainer_is_quiet_and_stays_as_it_is(kind):
     trainer = TRAINERS[kind]()
     state, columns = torch.random.get_rng_state(), trainer._signature_columns
+    before = np.random.get_state()[1].copy()
     found = inspect_batch(trainer)
     assert found.is_healthy, str(found)
     assert torch.equal(state, torch.random.get_rng_state())
+    assert (np.random.get_state()[1] == before).all()
     assert trainer._signature_columns == columns
 
 
@@ -171,6 +212,73 @@ def test_wrapped_packing_leaks_and_a_foreign_end_stops_nothing():
     assert [f.name for f in inspect_batch(trainer).faults] == ["stops elsewhere"]
 
 
+def test_a_grpo_trainer_shows_the_prompts_that_it_will_sample_replies_to():
+    trainer = grpo()
+    found = inspect_batch(trainer, num_rows=3)
+    assert found.case.kind == "generation" and len(found.case.view.rows) == 3
+    assert all(row.ids[-3:] == list(found.case.template.header) for row in found.case.view.rows)
+    trainer.eos_token_ids = [317]
+    assert [f.name for f in inspect_batch(trainer).faults] == ["stops elsewhere"]
+
+
+# --- loaders ----------------------------------------------------------------------------------
+
+
+class Drawn(torch.utils.data.Dataset):
+    """Rows that are drawn when they are asked for, by a generator of their own."""
+
+    def __init__(self) -> None:
+        self.generator = torch.Generator().manual_seed(1)
+        batch, self.tokenizer = batches.labels_by_id()
+        self.rows = [
+            dict(zip(batch, row, strict=True)) for row in zip(*batch.values(), strict=True)
+        ]
+
+    def __len__(self) -> int:
+        return 64
+
+    def __getitem__(self, at: int) -> dict:
+        return self.rows[int(torch.randint(len(self.rows), (1,), generator=self.generator))]
+
+
+def mixed(rows: list[dict]) -> dict:
+    np.random.rand()
+    return torch.utils.data.default_collate(rows)
+
+
+def test_a_loader_is_read_and_gives_the_batches_that_it_would_have_given():
+    def first_two(look):
+        torch.manual_seed(0)
+        np.random.seed(0)
+        dataset = Drawn()
+        order = torch.Generator().manual_seed(2)
+        loader = torch.utils.data.DataLoader(
+            dataset, batch_size=4, shuffle=True, generator=order, collate_fn=mixed
+        )
+        look(loader, dataset)
+        ids = [batch["input_ids"] for batch in islice(loader, 2)]
+        return torch.cat(ids), torch.rand(1), np.random.rand(1)
+
+    def read(loader, dataset):
+        assert inspect_batch(loader, dataset.tokenizer).faults[0].name == "end masked"
+
+    for mine, alone in zip(first_two(read), first_two(lambda *_: None), strict=True):
+        assert (mine == alone).all()
+
+
+def test_rows_that_can_be_read_only_once_are_left_alone():
+    class Once(torch.utils.data.IterableDataset):
+        rows = iter(range(3))
+
+        def __iter__(self):
+            return self.rows
+
+    once = Once()
+    with pytest.raises(BadRequest, match="only once"):
+        inspect_batch(torch.utils.data.DataLoader(once), zoo.load_tokenizer("tiny"))
+    assert list(once.rows) == [0, 1, 2]
+
+
 # --- what is shown ----------------------------------------------------------------------------
 
 
@@ -181,13 +289,49 @@ def test_the_text_marks_what_is_learnt_and_the_page_has_every_number():
     assert f"[[{answer}<|im_end|>]]" in found.text()
     assert "mask 0" in found.html() and "position 3" in found.html()
     assert max(map(len, found.text().splitlines())) <= 120
+    first = found.tokens.numbers(0, last=3).rows
+    assert [row[2:4] for row in first][-1] == ("-100", "0") and first[0][1] == first[0][2]
     assert found.to_dict()["share_learnt"] == pytest.approx(found.share_learnt)
 
 
-@pytest.mark.parametrize("source", [{}, {"input_ids": [[1, 2]]}, {"input_ids": torch.ones(3)}])
-def test_what_is_no_batch_says_so(source):
-    with pytest.raises(BadRequest, match="input_ids"):
-        inspect_batch(source, zoo.load_tokenizer("tiny"))
+NO_BATCHES = {
+    "its keys are labels": {"labels": torch.ones(1, 2)},
+    "different lengths": {"input_ids": [[1, 2], [3]]},
+    "shape \\(3,\\)": {"input_ids": torch.ones(3)},
+    "no token ids": {"input_ids": torch.tensor([[-100, 3]])},
+    "labels` has the shape": {"input_ids": torch.ones(1, 3).long(), "labels": torch.ones(1, 2)},
+    "one tensor": torch.ones(1, 3),
+    "rows .list.": [{"input_ids": [1, 2]}],
+    "rows .Dataset.": Dataset.from_list([{"input_ids": [1, 2]}]),
+    "an iterator": iter([]),
+    "holds no batch": torch.nn.Linear(1, 1),
+    "is a str": "a text",
+}
+
+
+@pytest.mark.parametrize("saw", NO_BATCHES)
+def test_what_is_no_batch_is_told_why_in_a_sentence(saw):
+    with pytest.raises(BadRequest, match=saw):
+        inspect_batch(NO_BATCHES[saw], zoo.load_tokenizer("tiny"))
+
+
+def test_swapped_arguments_a_name_for_a_tokenizer_and_no_rows_are_told():
+    batch, tokenizer = batches.replies_learnt()
+    for wrong, saw in (
+        ((tokenizer, batch), "first argument is a tokenizer"),
+        ((batch, "tiny"), "tokenizer is a str"),
+    ):
+        with pytest.raises(BadRequest, match=saw):
+            inspect_batch(*wrong)
+    with pytest.raises(BadRequest, match="num_rows"):
+        inspect_batch(batch, tokenizer, num_rows=0)
+
+
+def test_lists_and_arrays_are_read_as_tensors_are():
+    batch, tokenizer = batches.labels_by_id()
+    want = inspect_batch(batch, tokenizer).to_dict()
+    for kept in (lambda v: v.tolist(), lambda v: v.numpy()):
+        assert inspect_batch({k: kept(v) for k, v in batch.items()}, tokenizer).to_dict() == want
 
 
 def test_a_batch_needs_a_tokenizer():

@@ -19,7 +19,7 @@ from course_utils.notebook.lesson_source import load_source
 lessons_90_and_91, unbuilt, course = FIXTURES
 
 
-def grade_one(repository, submission, _limits) -> Scores:
+def grade_one(repository, submission, _limits, _known) -> Scores:
     """Two points for each answer that has come to its place in the lesson."""
     source = load_source(repository.source_path(submission.lesson))
     fixed = repaired(source, submission)

@@ -8,17 +8,16 @@ from pathlib import Path
 import click
 
 from course_utils.commands import BAD_INPUT, INTERRUPTED, options
-from course_utils.commands.progress_line import ProgressLine
+from course_utils.commands.grade_text import Shown, total
 from course_utils.errors import BadRequest, NotSaved
 from course_utils.grading import batch, intake, outcome_files
 from course_utils.grading.batch import Settings, Store
 from course_utils.grading.box.kind import NO_SANDBOX_ENV, find_kind, no_box
 from course_utils.grading.intake import PRESETS, Handin
 from course_utils.grading.printable import printable
-from course_utils.grading.result import CannotBeGraded, Grade, GraderFailed, Record
+from course_utils.grading.result import CannotBeGraded, GraderFailed, Record
 from course_utils.notebook.execute import Limits
 from course_utils.notebook.repository import Repository, find_repository
-from course_utils.report import Table
 from course_utils.saving import new_folder, save
 
 GRADER_FAILED = 3
@@ -61,10 +60,23 @@ class Shard(click.ParamType):
 @click.option("--junit", "junit_path", type=FILE, metavar="FILE", help="The same as JUnit XML.")
 @click.option("--csv", "csv_path", type=FILE, metavar="FILE", help="The same for Moodle.")
 @click.option("--no-sandbox", is_flag=True, help="Run strangers' code with your own rights.")
+@click.option("--no-cache", is_flag=True, help="Run also answers that were graded before.")
 @options.limits(cell_s=120.0, notebook_s=900.0)
 @click.pass_context
 def grade(
-    ctx, paths, lesson, pattern, out, jobs, shard, dask, no_sandbox, cell_limit, limit, **targets
+    ctx,
+    paths,
+    lesson,
+    pattern,
+    out,
+    jobs,
+    shard,
+    dask,
+    no_sandbox,
+    no_cache,
+    cell_limit,
+    limit,
+    **targets,
 ) -> None:
     """Grade notebooks (by default all in notebooks/), or a folder of what a class handed in.
 
@@ -73,20 +85,23 @@ def grade(
     """
     repository = find_repository()
     [stem] = repository.find((lesson,)) if lesson else [""]
-    settings = Settings(Limits(cell_limit, limit), batch.course_version(repository), stem)
+    course = batch.course_version(repository)
+    settings = Settings(Limits(cell_limit, limit), course, stem, with_known=not no_cache)
     handins, is_class = _handins(repository, paths, pattern)
     part, handins = _part(handins, shard)
     if not dask:
         _choose_box(repository, handins, no_sandbox=no_sandbox)
     runner = _runner(dask, jobs)
     with tempfile.TemporaryDirectory() as scratch:
+        if out and is_class:
+            _check_out(out, paths[0])
         out = out or (new_folder(repository.runs) if is_class else Path(scratch))
         if is_class:
             click.echo(f"Results are kept in {out}", err=True)
-        shown = _Shown(len(handins), is_class=is_class)
+        shown = Shown(len(handins), is_class=is_class)
         with batch.locked(out, part):
             records = _grade(handins, out, settings, runner, shown, is_whole=is_class and not part)
-    click.echo(_total(records))
+    click.echo(total(records))
     for name, write in WRITERS.items():
         if targets[name]:
             save(targets[name], write(records))
@@ -145,6 +160,15 @@ def _handins(
     return list(found.handins), True
 
 
+def _check_out(out: Path, folder: Path) -> None:
+    if out.resolve().is_relative_to(folder.resolve()):
+        raise BadRequest(
+            f"--out {printable(str(out))} lies in the folder that is graded",
+            why="what a student handed in there could pass for a result",
+            fix="name a folder elsewhere",
+        )
+
+
 def _part(handins: list[Handin], shard: tuple[int, int] | None) -> tuple[str, list[Handin]]:
     if shard is None:
         return "", handins
@@ -181,58 +205,6 @@ def _grade(handins, out, settings, runner, shown, *, is_whole: bool) -> list[Rec
         )
         code = GRADER_FAILED if isinstance(error, NotSaved) else INTERRUPTED
         raise click.exceptions.Exit(code) from error
-
-
-class _Shown:
-    """Says of each result what it is: in full for single notebooks, in one line for a class."""
-
-    def __init__(self, total: int, *, is_class: bool) -> None:
-        self.total, self.is_class, self.count = total, is_class, 0
-        self.line = ProgressLine()
-
-    def __call__(self, record: Record, was_there: bool) -> None:
-        self.count += 1
-        self.line.clear()
-        result = record.result
-        if not self.is_class:
-            text = full(record) if isinstance(result, Grade) else result.reason
-            click.echo(text, err=not isinstance(result, Grade))
-            return
-        kept = ", kept from before" if was_there else ""
-        click.echo(f"{self.count} of {self.total}: {record.path}: {_brief(record)}{kept}", err=True)
-
-    def clear(self) -> None:
-        self.line.clear()
-
-
-def _brief(record: Record) -> str:
-    result = record.result
-    if isinstance(result, Grade):
-        return f"{result.scores.points} of {result.scores.of} points"
-    return f"{result.kind}: {result.reason.partition(chr(10))[0]}"
-
-
-def full(record: Record) -> str:
-    """One graded notebook, exercise by exercise."""
-    scores, rows = record.result.scores, []
-    for score in scores.scores:
-        points = f"{score.points} of {score.of}"
-        rows.append((score.exercise, score.title, score.outcome, points))
-        rows += [("", detail, "", "") for detail in score.details]
-    columns = ("exercise", "title", "outcome", "points")
-    table = Table(columns=columns, rows=rows, notes=scores.notes).text()
-    return f"{record.path}: {_brief(record)}\n{table}"
-
-
-def _total(records: list[Record]) -> str:
-    graded = [record.result.scores for record in records if isinstance(record.result, Grade)]
-    points, of = sum(g.points for g in graded), sum(g.of for g in graded)
-    counts = [
-        f"{sum(isinstance(record.result, kind) for record in records)} {words}"
-        for kind, words in ((CannotBeGraded, "cannot be graded"), (GraderFailed, "failed here"))
-    ]
-    said = [count for count in counts if not count.startswith("0 ")]
-    return f"Total: {'; '.join([f'{points} of {of} points', *said])}"
 
 
 def _exit_code(records: list[Record]) -> int:

@@ -6,6 +6,7 @@ where the first one ended, however it ended.
 
 import hashlib
 import queue
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -34,6 +35,7 @@ from course_utils.notebook.repository import Repository
 
 NOTHING = "there is nothing that could be graded"
 HAND_IN = "hand in the notebook file that JupyterLab saved"
+LESSON = re.compile(rb'"lesson":\s*"(\d\d)_')  # as a notebook names it
 OnRecord = Callable[[Record, bool], None]  # the record, and whether it was there before
 # Takes what is to be graded, yields each with its result, in any order.
 Runner = Callable[[list[tuple[Handin, Request]]], Iterator[tuple[Handin, Result]]]
@@ -46,6 +48,7 @@ class Settings:
     limits: Limits
     course: str  # the version of the course
     lesson: str = ""  # for notebooks that name none
+    with_known: bool = True  # whether an answer that was graded before gets its score unrun
 
     def version(self, result: Result) -> str:
         """What a result depends on besides the submission; a refusal also on --lesson."""
@@ -57,7 +60,7 @@ class Store:
     """The folder in which each result has a file of its own."""
 
     def __init__(self, out: Path) -> None:
-        self.results = out / "results"
+        self.results, self.known = out / "results", out / "known"
 
     def path(self, handin: Handin) -> Path:
         return self.results / f"{handin.key}.json"
@@ -72,9 +75,9 @@ class Store:
 
 
 def course_version(repository: Repository) -> str:
-    """A digest of what decides on points: the lessons and their exercises."""
+    """A digest of what decides on points: the lessons, their exercises, and what judges them."""
     package = Path(course_utils.__file__).parent
-    paths = [*repository.solutions.glob("*.py"), *(package / "exercises").rglob("*.py")]
+    paths = [*repository.solutions.glob("*.py"), *package.rglob("*.py")]
     digest = hashlib.sha256(course_utils.__version__.encode())
     for path in sorted(paths):
         digest.update(path.read_bytes())
@@ -92,7 +95,7 @@ def grade_all(
     """
     records, pending, digests = {}, [], {}
     for handin in handins:
-        digest, problem = _digest(handin)
+        digest, problem, lesson = _digest(handin)
         known = store.done(handin, digest, settings)
         if known is None and problem:
             known = _save(store, handin, digest, settings, CannotBeGraded(problem))
@@ -103,8 +106,9 @@ def grade_all(
             records[handin.key] = known
         else:
             digests[handin.key] = digest
-            pending.append((handin, _request(handin, settings)))
-    with closing(runner(pending)) as results:
+            pending.append((lesson, handin, _request(handin, settings, store)))
+    pending.sort(key=lambda one: one[0])  # a grader holds one lesson warm
+    with closing(runner([one[1:] for one in pending])) as results:
         for handin, result in results:
             record = _save(store, handin, digests[handin.key], settings, result)
             records[handin.key] = record
@@ -183,21 +187,29 @@ def _work(grader: Grader, todo: queue.SimpleQueue, finished: queue.SimpleQueue) 
     return None
 
 
-def _digest(handin: Handin) -> tuple[str, str]:
-    """The digest of a submission's file, or "" and why there is none."""
+def _digest(handin: Handin) -> tuple[str, str, bytes]:
+    """The digest of a submission's file, or "" and why there is none; and a hint at its lesson."""
     try:
         if handin.problem:
             raise BadNotebook(f"{handin.below} {handin.problem}", why=NOTHING, fix=HAND_IN)
-        return hashlib.sha256(read_bytes(handin.path, handin.below)).hexdigest()[:32], ""
+        data = read_bytes(handin.path, handin.below)
+        lesson = LESSON.search(data)
+        return hashlib.sha256(data).hexdigest()[:32], "", lesson[1] if lesson else b""
     except BadNotebook as error:
-        return "", str(error)
+        return "", str(error), b""
 
 
-def _request(handin: Handin, settings: Settings) -> Request:
-    limits = settings.limits
-    path = str(handin.path.absolute())
-    who, lesson = (handin.below, handin.student), settings.lesson
-    return Request(path, *who, lesson, limits.cell_s, limits.notebook_s)
+def _request(handin: Handin, settings: Settings, store: Store) -> Request:
+    return Request(
+        path=str(handin.path.absolute()),
+        below=handin.below,
+        student=handin.student,
+        lesson=settings.lesson,
+        cell_s=settings.limits.cell_s,
+        notebook_s=settings.limits.notebook_s,
+        course=settings.course,
+        known=str(store.known.absolute()) if settings.with_known else "",
+    )
 
 
 def _save(store: Store, handin: Handin, digest: str, settings: Settings, result: Result) -> Record:

@@ -25,7 +25,7 @@ PRESETS = {
     # a folder a student, such as the homes that nbgitpuller filled; or one file each
     "name": r"(?P<id>[^/]+?)(?:\.ipynb$|/)",
 }
-IGNORED = re.compile(r"\..*|__MACOSX|__pycache__|.*\.before-reset-\d+\.ipynb", re.DOTALL)
+IGNORED = re.compile(r"\.(?!\.).*|__MACOSX|__pycache__|.*\.before-reset-\d+\.ipynb", re.DOTALL)
 MAX_FOLDERS, MAX_ENTRIES, MAX_NOTEBOOKS = 12, 20_000, 50  # of one student
 NOTEBOOKS = "notebooks"
 

@@ -21,6 +21,7 @@ from pathlib import Path
 import psutil
 
 from course_utils.errors import BadNotebook
+from course_utils.grading.known import Known
 from course_utils.grading.printable import printable
 from course_utils.grading.result import (
     CannotBeGraded,
@@ -39,7 +40,7 @@ from course_utils.quiet import THREADS
 COMMAND = (sys.executable, "-m", "course_utils.grading.worker")
 MAX_ATTEMPTS = 3
 START_S, GRACE_S = 120.0, 20.0
-GradeOne = Callable[[Repository, Submission, Limits], Scores]
+GradeOne = Callable[[Repository, Submission, Limits, Known | None], Scores]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Request:
     lesson: str  # for a notebook that names none; "" when nothing is known
     cell_s: float
     notebook_s: float
+    course: str = ""  # its version
+    known: str = ""  # the folder of verdicts that were made before; "" for none
 
 
 class Grader:
@@ -139,7 +142,8 @@ def grade(repository: Repository, request: Request, grade_one: GradeOne) -> Resu
         submission = read_submission(Path(request.path), request.below, request.student)
         lesson = _lesson_of(submission, request, repository)
         limits = Limits(request.cell_s, request.notebook_s)
-        return Grade(grade_one(repository, replace(submission, lesson=lesson), limits))
+        known = Known(Path(request.known), request.course, limits.cell_s) if request.known else None
+        return Grade(grade_one(repository, replace(submission, lesson=lesson), limits, known))
     except BadNotebook as error:
         return CannotBeGraded(str(error))
     except Exception as error:  # whatever it is, it is no verdict on the submission

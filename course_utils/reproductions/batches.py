@@ -24,6 +24,9 @@ MARKED = (
     "{% else %}{{ message['content'] + '<|im_end|>' }}{% endif %}{{ '\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+MARKED_TO_THE_END = MARKED.replace(
+    "{% endgeneration %}{{ '<|im_end|>' }}", "{{ '<|im_end|>' }}{% endgeneration %}"
+)
 
 
 def sums(seed: int = 0, n: int = N) -> list[list[dict]]:
@@ -56,6 +59,15 @@ def replies_learnt(seed: int = 0, tokenizer=None) -> Made:
     rows = [prompt_and_reply(chat, tokenizer) for chat in sums(seed)]
     made = [(asked + said, [-100] * len(asked) + said) for asked, said in rows]
     return padded(made, tokenizer.pad_token_id), tokenizer
+
+
+def on_the_left(batch: Batch) -> Batch:
+    """The same rows with their padding, which was on the right, on the left."""
+    gaps = (batch["attention_mask"] == 0).sum(-1).tolist()
+    return {
+        key: torch.stack([row.roll(gap) for row, gap in zip(rows, gaps, strict=True)])
+        for key, rows in batch.items()
+    }
 
 
 def labels_by_id(seed: int = 0) -> Made:

@@ -4,7 +4,6 @@ The base is a tiny chat model whose end token is noise again, as a base checkpoi
 are: it adds, and has never learnt to stop. Nothing here is judged. Shape letters: B row, T token.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,6 +38,12 @@ def chats(n: int = NUM_ROWS, seed: int = 0) -> Dataset:
     drawn = zoo.arithmetic.prompts(n, seed)
     rows = [(row["prompt"], [{"role": "assistant", "content": row["answer"]}]) for row in drawn]
     return Dataset.from_list([{"prompt": asked, "completion": said} for asked, said in rows])
+
+
+def unlearnt(tokenizer: PreTrainedTokenizerBase, n: int = 32) -> Dataset:
+    """Ready-made rows of which no token has a label."""
+    ids = tokenizer("17+25=")["input_ids"]
+    return Dataset.from_list([{"input_ids": ids, "labels": [-100] * len(ids)}] * n)
 
 
 def sft_trainer(
@@ -78,8 +83,9 @@ class Behaviour:
     """What a model does with held-out sums, greedily; shares from 0 to 1."""
 
     stops: float  # the end token came before the limit
+    halts: float  # and generation ended with it: nothing but padding stands behind it
     right: float  # the number the reply begins with is the sum
-    replies: tuple[str, ...]  # raw, special tokens included, cut after the first end
+    replies: tuple[str, ...]  # raw, special tokens included, without padding behind the end
 
     @property
     def both(self) -> float:
@@ -96,12 +102,18 @@ def behaviour(
     side: str = "left",
     mask: bool = True,
     text: Callable[[str], str] = str,
+    stop_at: str = "",
+    batch_size: int = NUM_HELD_OUT,
+    **settings: object,
 ) -> Behaviour:
     """Let a model answer sums it has not seen, and look at the raw tokens.
 
     Args:
         side: of the padding; `mask` False reads padding like text.
         text: changes each rendered prompt.
+        stop_at: the token at which generation ends; the tokenizer's own end, if none is named.
+        batch_size: how many are asked together, padded to one length.
+        settings: more of `generate`, such as `stop_strings` or `repetition_penalty`.
 
     End and padding are given to `generate` by hand: where they are one token, a row that is
     finished and a row that is padded look the same.
@@ -111,33 +123,42 @@ def behaviour(
     asked = tokenizer.apply_chat_template(
         list(sums["prompt"]), add_generation_prompt=True, tokenize=False
     )
-    asked = [text(prompt) for prompt in asked]
-    batch = tokenizer(asked, padding=True, padding_side=side, return_tensors="pt")
-    batch = batch.to(model.device)
-    if not mask:
-        batch["attention_mask"] = torch.ones_like(batch["input_ids"])
-    with evaluating(model):
-        whole_BT = model.generate(
-            **batch,
-            max_new_tokens=max_new_tokens,
-            do_sample=False,
-            eos_token_id=tokenizer.eos_token_id,
-            pad_token_id=tokenizer.pad_token_id,
-        )
-    new_BT = whole_BT[:, batch["input_ids"].shape[1] :]
-    return read_replies(new_BT, list(sums["answer"]), tokenizer)
+    asked, said = [text(prompt) for prompt in asked], []
+    for start in range(0, n, batch_size):
+        batch = tokenizer(
+            asked[start : start + batch_size],
+            padding=True,
+            padding_side=side,
+            return_tensors="pt",
+        ).to(model.device)
+        if not mask:
+            batch["attention_mask"] = torch.ones_like(batch["input_ids"])
+        with evaluating(model):
+            whole_BT = model.generate(
+                **batch,
+                max_new_tokens=max_new_tokens,
+                do_sample=False,
+                eos_token_id=tokenizer.convert_tokens_to_ids(stop_at or tokenizer.eos_token),
+                pad_token_id=tokenizer.pad_token_id,
+                tokenizer=tokenizer,  # which stop strings are read with
+                **settings,
+            )
+        said += whole_BT[:, batch["input_ids"].shape[1] :].tolist()
+    return read_replies(said, list(sums["answer"]), tokenizer)
 
 
 def read_replies(
-    new_BT: torch.Tensor, answers: list[str], tokenizer: PreTrainedTokenizerBase
+    new: list[list[int]], answers: list[str], tokenizer: PreTrainedTokenizerBase
 ) -> Behaviour:
     """Count the replies that end and those that begin with their answer."""
-    end, said, stops = tokenizer.eos_token_id, [], []
-    for ids in new_BT.tolist():
+    end, pad, said, stops, halts = tokenizer.eos_token_id, tokenizer.pad_token_id, [], [], []
+    for ids in new:
+        behind = ids[ids.index(end) + 1 :] if end in ids else ids
         stops.append(end in ids)
-        said.append(tokenizer.decode(ids[: ids.index(end) + 1] if end in ids else ids))
+        halts.append(end in ids and set(behind) <= {pad})
+        said.append(tokenizer.decode(ids[: len(ids) - len(behind)] if halts[-1] else ids))
     right = [re.match(r"\d*", s)[0] == a for s, a in zip(said, answers, strict=True)]
-    return Behaviour(sum(stops) / len(stops), sum(right) / len(right), tuple(said))
+    return Behaviour(*(sum(of) / len(of) for of in (stops, halts, right)), tuple(said))
 
 
 def end_logps(model: PreTrainedModel, name: str = "tiny", *, n: int = 32) -> torch.Tensor:
@@ -186,57 +207,3 @@ def evaluating(model: PreTrainedModel) -> Iterator[None]:
 def losses(trainer: SFTTrainer) -> list[float]:
     """The logged losses of a run, in order."""
     return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-
-
-# --- runs whose outcome is wanted, and not their trainer ------------------------------------------
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of one run of `NUM_STEPS` steps."""
-
-    losses: tuple[float, ...]
-    logp_before: float  # of the end after the answer, in nats
-    logp_after: float
-    behaviour: Behaviour
-
-
-def outcome(
-    collate: Callable[[list[dict], int], dict[str, torch.Tensor]], *, pad: str, seed: int
-) -> Outcome:
-    """Train a base model with a collator and a pad token of its name.
-
-    The same batches on the same seed are trained once: what stands in padding does not count.
-    """
-    tokenizer = zoo.load_tokenizer("tiny")
-    tokenizer.pad_token = pad
-    watcher, model = EndWatcher(every=NUM_STEPS), base_model(seed=seed)
-    trainer = sft_trainer(
-        model,
-        tokenizer,
-        collate=lambda rows: collate(rows, tokenizer.pad_token_id),
-        seed=seed,
-        callbacks=(watcher,),
-    )
-    key = _fingerprint(trainer, seed)
-    if key not in _OUTCOMES:
-        set_seed(seed)
-        trainer.train()
-        logged = tuple(losses(trainer))
-        _OUTCOMES[key] = Outcome(logged, watcher.logps[0], watcher.logps[-1], behaviour(model))
-    return _OUTCOMES[key]
-
-
-_OUTCOMES: dict[str, Outcome] = {}
-
-
-def _fingerprint(trainer: SFTTrainer, seed: int) -> str:
-    digest, rows = hashlib.sha256(str(seed).encode()), list(trainer.train_dataset)
-    for start in range(0, len(rows), BATCH_SIZE):
-        batch = trainer.data_collator(rows[start : start + BATCH_SIZE])
-        is_text = batch["attention_mask"] != 0
-        for key in ("input_ids", "labels", "attention_mask"):
-            value = batch[key].masked_fill(~is_text, 0) if key == "input_ids" else batch[key]
-            digest.update(f"{key} {tuple(value.shape)}".encode())
-            digest.update(value.long().numpy().tobytes())
-    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Three fine-tuning scripts that somebody wrote by hand; each trains, and each serves rubbish.
+"""Four fine-tuning scripts that somebody wrote by hand; each trains, and each serves rubbish.
 
 A script is made of named parts, small functions that `fresh` can replace. Nothing here raises, and
 nothing is judged.
@@ -9,15 +9,16 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
-from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from course_utils import zoo
 from course_utils.report import Table
+from course_utils.reproductions import unseen_07_parts as made
 from course_utils.reproductions.never_stops import base_model, evaluating
-from course_utils.working import track
+from course_utils.reproductions.unseen_07_training import fit, preference_loss, reply_loss
 
 NUM_STEPS, BATCH_SIZE, NUM_ASKED, LIMIT = 60, 16, 64, 12
 CAUSES = {
@@ -34,72 +35,6 @@ Parts = dict[str, Callable]
 Rows = list[dict[str, list[int]]]
 
 
-# --- the parts: one script, in which one part or another is at fault --------------------------
-
-
-def encode(question, answer, tokenizer):
-    """One row: the chat's ids, and labels for the reply alone."""
-    chat = [{"role": "user", "content": question}]
-    prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
-    prompt = tokenizer(prompt)["input_ids"]
-    reply = tokenizer(answer + tokenizer.eos_token)["input_ids"]
-    return {"input_ids": prompt + reply, "labels": [-100] * len(prompt) + reply}
-
-
-def encode_within_the_room(question, answer, tokenizer):
-    """One row: the chat's ids, and labels for the reply alone."""
-    room_for_the_reply = 3  # no sum of the data has more digits
-    chat = [{"role": "user", "content": question}]
-    prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
-    prompt = tokenizer(prompt)["input_ids"]
-    reply = tokenizer(answer + tokenizer.eos_token)["input_ids"][:room_for_the_reply]
-    return {"input_ids": prompt + reply, "labels": [-100] * len(prompt) + reply}
-
-
-def collate(rows, pad):
-    """A batch, padded on the right; no padding is learnt."""
-    ids = [torch.tensor(row["input_ids"]) for row in rows]
-    labels = [torch.tensor(row["labels"]) for row in rows]
-    return {
-        "input_ids": pad_sequence(ids, batch_first=True, padding_value=pad),
-        "attention_mask": pad_sequence([torch.ones_like(i) for i in ids], batch_first=True),
-        "labels": pad_sequence(labels, batch_first=True, padding_value=-100),
-    }
-
-
-def answer(model, tokenizer, questions, limit):
-    """The ids of each reply, greedily, at most `limit` of them."""
-    chats = [[{"role": "user", "content": question}] for question in questions]
-    asked = tokenizer.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
-    batch = tokenizer(asked, padding=True, padding_side="left", return_tensors="pt")
-    ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-    whole = model.generate(**batch, max_new_tokens=limit, do_sample=False, **ends)
-    return whole[:, batch["input_ids"].shape[1] :].tolist()
-
-
-def answer_as_the_base_does(model, tokenizer, questions, limit):
-    """The ids of each reply, greedily, at most `limit` of them."""
-    chats = [[{"role": "user", "content": question}] for question in questions]
-    asked = tokenizer.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
-    batch = tokenizer(asked, padding=True, padding_side="left", return_tensors="pt")
-    of_the_base = tokenizer.convert_tokens_to_ids("<|endoftext|>")  # its generation_config.json
-    ends = {"eos_token_id": of_the_base, "pad_token_id": of_the_base}
-    whole = model.generate(**batch, max_new_tokens=limit, do_sample=False, **ends)
-    return whole[:, batch["input_ids"].shape[1] :].tolist()
-
-
-def answer_by_hand(model, tokenizer, questions, limit):
-    """The ids of each reply, greedily, at most `limit` of them."""
-    asked = [f"<|im_start|>user\n{q}<|im_end|>\n<|im_start|>assistant" for q in questions]
-    batch = tokenizer(asked, padding=True, padding_side="left", return_tensors="pt")
-    ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-    whole = model.generate(**batch, max_new_tokens=limit, do_sample=False, **ends)
-    return whole[:, batch["input_ids"].shape[1] :].tolist()
-
-
-HEALTHY: Parts = {"encode": encode, "collate": collate, "answer": answer}
-
-
 # --- the run ----------------------------------------------------------------------------------
 
 
@@ -109,10 +44,11 @@ class Ticket:
 
     report: str
     parts: Parts = field(repr=False)
+    is_preference: bool = False
 
     def fresh(self, seed: int = 0, **changes: Callable) -> "Run":
         """The run from its start, with other functions in place of the named parts."""
-        return Run(self.parts | changes, seed)
+        return Run(self.parts | changes, seed, is_preference=self.is_preference)
 
     def source(self) -> str:
         """The code of every part, after a line that imports what the parts use."""
@@ -144,17 +80,33 @@ def without_padding(ids: list[int], pad: int) -> list[int]:
 class Run:
     """One run: rows, batches, a model to train, and what it answers."""
 
-    def __init__(self, parts: Parts, seed: int) -> None:
-        self._parts, self._seed = parts, seed
+    def __init__(self, parts: Parts, seed: int, *, is_preference: bool = False) -> None:
+        self._parts, self._seed, self._is_preference = parts, seed, is_preference
         self.tokenizer: PreTrainedTokenizerBase = zoo.load_tokenizer("tiny")
         self.model: PreTrainedModel = base_model(seed=seed)
-        sums = _with_three_digits(NUM_STEPS * BATCH_SIZE, seed, split="train")
-        rows = [parts["encode"](q, a, self.tokenizer) for q, a in sums]
-        starts = range(0, len(rows), BATCH_SIZE)
-        self.batches = [self._collated(rows[s : s + BATCH_SIZE]) for s in starts]
-        self.batch = self.batches[0]
         self.served: dict[str, torch.Tensor] = {}  # what generate was given last
+        self.num_generated = 0  # tokens a reply, padding included, that generate made last
         self.log: list[dict[str, float]] = []
+
+    @cached_property
+    def batches(self) -> list[dict[str, torch.Tensor]]:
+        """Every batch of the run; with preferences, chosen replies and then the rejected ones."""
+        size, end = BATCH_SIZE, self.tokenizer.eos_token
+        if self._is_preference:
+            size = BATCH_SIZE // 2
+        sums = _with_three_digits(NUM_STEPS * size, self._seed, split="train")
+        batches = []
+        for start in range(0, len(sums), size):
+            asked = sums[start : start + size]
+            if self._is_preference:
+                asked = asked + [(q, _another(a) + end) for q, a in asked]
+            rows = [self._parts["encode"](q, a, self.tokenizer) for q, a in asked]
+            batches.append(self._collated(rows))
+        return batches
+
+    @property
+    def batch(self) -> dict[str, torch.Tensor]:
+        return self.batches[0]
 
     def _collated(self, rows: Rows) -> dict[str, torch.Tensor]:
         return self._parts["collate"](rows, self.tokenizer.pad_token_id)
@@ -163,25 +115,33 @@ class Run:
         """Train on every batch once; the same batches on the same seed give the same weights."""
         key = _fingerprint(self.batches, self._seed)
         if key not in _TRAINED:
-            losses = _fit(self.model, self.batches)
-            _TRAINED[key] = (self.model.state_dict(), losses)
-        weights, losses = _TRAINED[key]
+            loss_of = preference_loss if self._is_preference else reply_loss
+            logged = fit(self.model, self.batches, loss_of)
+            _TRAINED[key] = (self.model.state_dict(), logged)
+        weights, logged = _TRAINED[key]
         self.model.load_state_dict(weights)
-        seen = self.behaviour()
+        seen = self._behaviour_of(key)
         for step in (1, NUM_STEPS // 2, NUM_STEPS):
-            self.log.append({"step": step, "loss": losses[step - 1]})
+            self.log.append({"step": step} | logged[step - 1])
         self.log[-1] |= {"ends": seen.ends, "right": seen.right}
         return self
+
+    def _behaviour_of(self, key: str) -> "Served":
+        """Of the same weights, the script's own `answer` gives the same replies: asked once."""
+        answer = self._parts["answer"]
+        if answer.__module__ != made.__name__:
+            return self.behaviour()
+        if (key, answer) not in _SERVED:
+            _SERVED[key, answer] = (self.behaviour(), self.served, self.num_generated)
+        seen, self.served, self.num_generated = _SERVED[key, answer]
+        return seen
 
     def behaviour(self) -> "Served":
         """What the model does with held-out sums, read off the raw ids."""
         sums = _with_three_digits(NUM_ASKED, 7, split="test")
         questions, answers = zip(*sums, strict=True)
-        new, pad, end = (
-            self.ask(list(questions)),
-            self.tokenizer.pad_token_id,
-            self.tokenizer.eos_token,
-        )
+        new = self.ask(list(questions))
+        pad, end = self.tokenizer.pad_token_id, self.tokenizer.eos_token
         said = [self.tokenizer.decode(without_padding(ids, pad)) for ids in new]
         ends = sum(text.partition(end)[1:] == (end, "") for text in said) / len(said)
         right = sum(re.match(r"\d*", t)[0] == a for t, a in zip(said, answers, strict=True))
@@ -194,7 +154,10 @@ class Run:
         def noted(*args, **kwargs):
             batch = {**(args[0] if args and isinstance(args[0], dict) else {}), **kwargs}
             self.served = {k: v for k, v in batch.items() if isinstance(v, torch.Tensor)}
-            return generate(*args, **kwargs)
+            whole = generate(*args, **kwargs)
+            if isinstance(whole, torch.Tensor) and "input_ids" in self.served:
+                self.num_generated = whole.shape[1] - self.served["input_ids"].shape[1]
+            return whole
 
         self.model.generate = noted
         try:
@@ -204,7 +167,7 @@ class Run:
             del self.model.generate
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        columns = ("step", "loss", "ends", "right")
+        columns = tuple(dict.fromkeys(name for entry in self.log for name in entry))
         rows = [tuple(_cell(entry, column) for column in columns) for entry in self.log]
         return Table(columns=columns, rows=rows)._repr_mimebundle_()
 
@@ -222,7 +185,15 @@ def _with_three_digits(n: int, seed: int, *, split: str) -> list[tuple[str, str]
     return [(question, answer) for question, answer in pairs if len(answer) == 3][:n]
 
 
-_TRAINED: dict[str, tuple[dict, list[float]]] = {}
+def _another(answer: str) -> str:
+    """A number of three digits that is not the answer."""
+    return str(100 + (int(answer) + 37) % 100)
+
+
+_TRAINED: dict[str, tuple[dict, list[dict[str, float]]]] = {}
+
+
+_SERVED: dict[tuple[str, Callable], tuple[Served, dict[str, torch.Tensor], int]] = {}
 
 
 def _fingerprint(batches: list[dict], seed: int) -> str:
@@ -234,27 +205,13 @@ def _fingerprint(batches: list[dict], seed: int) -> str:
     return digest.hexdigest()
 
 
-def _fit(model: PreTrainedModel, batches: list[dict]) -> list[float]:
-    optimizer, losses = torch.optim.AdamW(model.parameters(), lr=1e-3), []
-    model.train()
-    for step, batch in enumerate(track(batches, "training")):
-        for group in optimizer.param_groups:
-            group["lr"] = 1e-3 * (1 - step / len(batches))
-        loss = model(**batch).loss
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        losses.append(loss.item())
-    return losses
-
-
 def no_room_for_the_end() -> Ticket:
     """Replies that are as long as the data's longest answer, and no longer."""
     report = (
-        "A hand-written SFT script on a base model. The loss falls to almost nothing; the first\n"
+        "A hand-written SFT script on a base model. The loss is next to nothing; the first\n"
         "three digits are right, and every reply goes on to the limit."
     )
-    return Ticket(report, HEALTHY | {"encode": encode_within_the_room})
+    return Ticket(report, made.HEALTHY | {"encode": made.encode_within_the_room})
 
 
 def stops_at_the_base_end() -> Ticket:
@@ -263,7 +220,7 @@ def stops_at_the_base_end() -> Ticket:
         "A hand-written SFT script on a base model, served with the settings of the base. The\n"
         "loss falls to almost nothing; every reply goes on to the limit."
     )
-    return Ticket(report, HEALTHY | {"answer": answer_as_the_base_does})
+    return Ticket(report, made.HEALTHY | {"answer": made.answer_as_the_base_does})
 
 
 def one_line_end_short() -> Ticket:
@@ -272,4 +229,14 @@ def one_line_end_short() -> Ticket:
         "A hand-written SFT script on a base model, served by a small server of our own. The loss\n"
         "falls to almost nothing; the replies are wrong, though in training they were right."
     )
-    return Ticket(report, HEALTHY | {"answer": answer_by_hand})
+    return Ticket(report, made.HEALTHY | {"answer": made.answer_by_hand})
+
+
+def ends_on_one_side() -> Ticket:
+    """Pairs of a written answer and a sampled one, of which the sampled one brings its end."""
+    report = (
+        "A hand-written preference run on a base model (DPO's loss and that of the chosen\n"
+        "replies). Chosen answers were typed in, rejected ones sampled. Loss and margin look\n"
+        "well, and every reply goes on to the limit."
+    )
+    return Ticket(report, made.HEALTHY | {"encode": made.encode_as_it_came}, is_preference=True)

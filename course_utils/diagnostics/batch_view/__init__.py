@@ -5,6 +5,7 @@ template   what a tokenizer's chat template puts around a reply
 case       both, with the settings that made them
 ends, places, prompts    what can be wrong, one function each
 paint, report            what is shown
+rows, sources    where batches come from: a Trainer, a DataLoader, a mapping
 reading    `inspect_batch`, the front door
 """
 

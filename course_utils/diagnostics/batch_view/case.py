@@ -22,6 +22,7 @@ class Case:
     max_length: int | None = None
     is_packed: bool = False  # a trainer says so
     serving: Template | None = None  # of the tokenizer that will serve the model
+    is_whole_batch: bool = False  # given as a batch, of which only some rows may be shown
     stops_at: tuple[int, ...] = ()  # what the model's generation stops at, where it is known
 
     @property

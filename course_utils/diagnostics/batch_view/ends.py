@@ -83,10 +83,9 @@ def end_is_missing(case: Case) -> Finding | None:
         fix = "raise max_length, or drop the rows that do not fit"
     else:
         sizes = {len(reply.tokens) - reply.start for _, reply in missing}
-        alike = len(sizes) == 1 and len(missing) > 2
-        cut = (
-            f"; or each was cut at {min(sizes)} tokens, as long as all of them are" if alike else ""
-        )
+        longest = max(len(reply.tokens) - reply.start for _, reply in replies)
+        alike = sizes == {longest} and len(missing) > 2
+        cut = f"; or each was cut at {longest} tokens, as long as all of them are" if alike else ""
         cause = f"the data has none: nothing appends it to these rows{cut}"
         fix = "append the tokenizer's eos_token, or render the reply with the chat template"
     return Finding("end missing", rows_of(missing), saw, cause, fix)

@@ -13,7 +13,13 @@ LEARNT = "background: rgba(0, 114, 178, 0.22); border-bottom: 2px solid #0072B2"
 READ = "background: rgba(118, 118, 118, 0.10)"
 HIDDEN = "color: #767676; text-decoration: line-through"
 NEW = "border-left: 3px solid #D55E00; margin-left: 4px"
-NAMES = ((LEARNT, "learnt"), (READ, "read only"), (HIDDEN, "hidden (mask 0)"), (NEW, "a new one"))
+NAMES = (
+    (LEARNT, "learnt"),
+    (READ, "read only"),
+    (HIDDEN, "hidden (mask 0)"),
+    (NEW, "a document begins"),
+)
+NUMBERS = ("id", "label", "mask", "position", "segment")
 NUMBER = "font-size: 70%; color: #595959"
 
 
@@ -68,6 +74,13 @@ def visible(token: Token) -> str:
     return token.piece.replace("\n", "\\n").replace("\t", "\\t") or f"<{token.id}>"
 
 
+def numbers(at: int, token: Token) -> tuple[str, ...]:
+    """What stands at place `at`: the token, and its `NUMBERS`."""
+    position = at if token.position is None else token.position
+    values = (token.id, token.label, int(token.is_attended), position, token.segment)
+    return (visible(token), *map(str, values))
+
+
 def as_html(view: BatchView, num_rows: int) -> str:
     """Each row with coloured tokens; pointing at one tells its numbers."""
     legend = " ".join(f'<span style="{style}">{name}</span>' for style, name in NAMES)
@@ -87,11 +100,8 @@ def _spans(row: Row, view: BatchView) -> Iterator[str]:
             style = f"{LEARNT}; {HIDDEN}"
         if token.segment > segment:
             segment, style = token.segment, f"{style}; {NEW}"
-        position = at if token.position is None else token.position
-        number = f'<sub style="{NUMBER}">{position}</sub>' if view.has_positions else ""
-        title = (
-            f"id {token.id}, label {token.id if token.is_learnt else -100}, "
-            f"mask {int(token.is_attended)}, position {position}, segment {token.segment}"
-        )
+        _, *values = numbers(at, token)
+        number = f'<sub style="{NUMBER}">{values[-2]}</sub>' if view.has_positions else ""
+        title = ", ".join(map(" ".join, zip(NUMBERS, values, strict=True)))
         text = escape(visible(token)).replace(" ", "&nbsp;")
         yield f'<span style="{style}" title="{title}"><code>{text}</code>{number}</span>&#8203;'

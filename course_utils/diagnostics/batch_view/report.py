@@ -27,6 +27,11 @@ class Tokens(Shown):
     view: BatchView
     num_shown: int
 
+    def numbers(self, row: int, *, last: int | None = None) -> Table:
+        """Id, label, mask, position and segment of each token of one row, or of its last ones."""
+        cells = list(map(paint.numbers, *zip(*enumerate(self.view.rows[row].tokens), strict=True)))
+        return Table(columns=("token", *paint.NUMBERS), rows=cells[-last:] if last else cells)
+
     def text(self) -> str:
         return "\n".join([paint.LEGEND, *paint.as_text(self.view, self.num_shown)])
 
@@ -60,7 +65,7 @@ class BatchReport(Report):
             more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
             return f"{self.faults[0].name}: {self.faults[0].saw}{more}"
         looked = f"looked for {LOOKED_FOR[self.case.kind]}"
-        return f"nothing found in {len(self.case.view.rows)} rows; {looked}"
+        return f"nothing found in {of_rows(self.case.view)}; {looked}"
 
     @property
     def cause(self) -> str:
@@ -84,7 +89,7 @@ class BatchReport(Report):
     @property
     def _sums(self) -> str:
         view = self.case.view
-        counted = f"{len(view.rows)} rows, {view.num_tokens} tokens"
+        counted = f"{of_rows(view)}, {view.num_tokens} tokens"
         if view.learnt_by == BY_NONE:
             return f"{counted}; no labels, as is usual for {self.case.kind}"
         return f"{counted}, {view.num_learnt} ({self.share_learnt:.0%}) in the loss"
@@ -114,6 +119,10 @@ class BatchReport(Report):
                 for f in self.findings
             ],
         }
+
+
+def of_rows(view: BatchView) -> str:
+    return "1 row" if len(view.rows) == 1 else f"{len(view.rows)} rows"
 
 
 def _some(rows: tuple[str, ...]) -> str:

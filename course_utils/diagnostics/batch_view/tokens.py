@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+import torch
 from torch import Tensor
 
 from course_utils.errors import BadRequest
@@ -26,6 +27,7 @@ class Token:
     is_attended: bool
     position: int | None  # None: the model counts by itself
     segment: int  # which document of a packed row, from 0
+    label: int = IGNORED  # as the batch gives it; a completion mask stands for the ids
 
 
 @dataclass(frozen=True)
@@ -97,13 +99,7 @@ def view_of(batch: Mapping[str, object], tokenizer, *, pairs: bool = False) -> B
     Raises:
         BadRequest: there are no ids of two axes.
     """
-    ids_BT = batch.get("input_ids") if isinstance(batch, Mapping) else None
-    if not isinstance(ids_BT, Tensor) or ids_BT.dim() != 2 or not ids_BT.numel():
-        raise BadRequest(
-            "the batch has no `input_ids` of shape (rows, tokens)",
-            why="the tokens are what is read here",
-            fix="give what the model gets: trainer.data_collator(rows), or tokenizer(...)",
-        )
+    ids_BT = _ids_of(batch)
     columns = {key: _column(batch, key, ids_BT.shape) for key in KEYS}
     labels, mask = columns["labels"], columns["attention_mask"]
     completion = columns["completion_mask"]
@@ -112,28 +108,69 @@ def view_of(batch: Mapping[str, object], tokenizer, *, pairs: bool = False) -> B
     names = _names(len(ids_BT), pairs=pairs)
     for b, ids in enumerate(ids_BT.tolist()):
         positions = columns["position_ids"][b] if columns["position_ids"] else None
-        learnt = _learnt(labels, completion, b, len(ids))
+        targets = labels[b] if labels else _targets(completion, b, ids)
         attended = [bool(m) for m in mask[b]] if mask else [True] * len(ids)
         if labels:
             pairs_of = zip(labels[b], ids, strict=True)
             wrong += sum(label not in (IGNORED, token) for label, token in pairs_of)
-        rows.append(_row(names[b], ids, learnt, attended, positions, tokenizer))
+        rows.append(_row(names[b], ids, targets, attended, positions, tokenizer))
     return BatchView(tuple(rows), learnt_by, bool(mask), bool(columns["position_ids"]), wrong)
 
 
 KEYS = ("labels", "attention_mask", "completion_mask", "position_ids")
 
 
+def _ids_of(batch: Mapping) -> Tensor:
+    ids = _tensor(batch.get("input_ids"))
+    if ids is None:
+        saw = f"there are no `input_ids` in the batch; its keys are {', '.join(map(str, batch))}"
+        if batch.get("input_ids") is not None:
+            saw = "the rows of `input_ids` are of different lengths"
+    elif ids.dim() != 2 or not ids.numel():
+        saw = f"`input_ids` has the shape {tuple(ids.shape)}"
+    elif ids.is_floating_point() or int(ids.min()) < 0:
+        saw = "`input_ids` holds numbers that are no token ids (-100 belongs into labels)"
+    else:
+        return ids
+    raise BadRequest(
+        saw,
+        why="token ids of shape (rows, tokens) are what is read here",
+        fix="give what the model gets: collator(rows), or tokenizer(texts, padding=True)",
+    )
+
+
+def _tensor(value: object) -> Tensor | None:
+    """Numbers of a batch, however they are kept; None for what has no regular shape."""
+    if value is None or isinstance(value, Tensor):
+        return value
+    try:
+        return torch.as_tensor(value)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
 def _column(batch: Mapping, key: str, shape) -> list[list[int]] | None:
-    """A tensor of the batch as lists; one of another shape, such as a 4-d mask, is not read."""
-    value = batch.get(key)
-    return value.tolist() if isinstance(value, Tensor) and value.shape == shape else None
+    """One column as lists; one of other axes, such as a 4-d mask, is not read.
+
+    Raises:
+        BadRequest: it has rows and tokens, and not those of the ids.
+    """
+    value = _tensor(batch.get(key))
+    if value is None or value.dim() != 2:
+        return None
+    if value.shape != shape:
+        raise BadRequest(
+            f"`{key}` has the shape {tuple(value.shape)}, `input_ids` {tuple(shape)}",
+            why="each label and each mask is read beside its token",
+            fix="keep all tokens: the model moves labels by one itself (an encoder-decoder is "
+            "not read here)",
+        )
+    return value.tolist()
 
 
-def _learnt(labels, completion, b: int, length: int) -> list[bool]:
-    if labels:
-        return [label != IGNORED for label in labels[b]]
-    return [bool(c) for c in completion[b]] if completion else [False] * length
+def _targets(completion, b: int, ids: list[int]) -> list[int]:
+    is_learnt = completion[b] if completion else [False] * len(ids)
+    return [token if learnt else IGNORED for token, learnt in zip(ids, is_learnt, strict=True)]
 
 
 def _names(n: int, *, pairs: bool) -> list[str]:
@@ -143,7 +180,7 @@ def _names(n: int, *, pairs: bool) -> list[str]:
     return [f"chosen {b}" for b in range(half)] + [f"rejected {b}" for b in range(n - half)]
 
 
-def _row(name: str, ids, learnt, attended, positions, tokenizer) -> Row:
+def _row(name: str, ids, labels, attended, positions, tokenizer) -> Row:
     """Segments begin where the position ids start again at 0; padding at the end begins none."""
     tokens, segment = [], 0
     for t, token in enumerate(ids):
@@ -151,5 +188,6 @@ def _row(name: str, ids, learnt, attended, positions, tokenizer) -> Row:
         if position == 0 and t > 0 and attended[t] and positions[t - 1] != 0:
             segment += 1
         piece = tokenizer.decode([token], clean_up_tokenization_spaces=False)
-        tokens.append(Token(token, piece, learnt[t], attended[t], position, segment))
+        is_learnt = labels[t] != IGNORED
+        tokens.append(Token(token, piece, is_learnt, attended[t], position, segment, labels[t]))
     return Row(name, tuple(tokens))

@@ -7,8 +7,7 @@ import torch
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_07 import collate_answers as answers
 from course_utils.exercises.settings import OverSeeds, over_seeds
-from course_utils.reproductions import never_stops
-from course_utils.reproductions.never_stops import Outcome
+from course_utils.reproductions.never_stops_outcomes import Outcome, outcome
 
 SEEDS = (1, 2, 3)
 PAD_IS_END = "<|im_end|>"
@@ -34,9 +33,7 @@ class _Tried:
 
     def __init__(self, collate: Callable) -> None:
         self.collate = collate
-        self.runs = OverSeeds(
-            lambda seed: never_stops.outcome(collate, pad=PAD_IS_END, seed=seed), SEEDS
-        )
+        self.runs = OverSeeds(lambda seed: outcome(collate, pad=PAD_IS_END, seed=seed), SEEDS)
 
     def batch(self, rows: tuple) -> dict:
         return self.collate([{k: list(v) for k, v in row.items()} for row in rows], PAD)

@@ -3,6 +3,8 @@
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
+from course_utils.reproductions.batches import on_the_left
+
 KEYS = ("input_ids", "labels")
 
 
@@ -59,12 +61,7 @@ def floats(rows, pad):
 
 
 def padding_on_the_left(rows, pad):
-    batch = by_lengths(rows, pad)
-    gaps = (batch["attention_mask"] == 0).sum(-1).tolist()
-    return {
-        key: torch.stack([row.roll(gap) for row, gap in zip(value, gaps, strict=True)])
-        for key, value in batch.items()
-    }
+    return on_the_left(by_lengths(rows, pad))
 
 
 def zeros_for_padding(rows, pad):

@@ -9,7 +9,7 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_07 import ends_answers as answers
 from course_utils.reproductions import batches
 
-START, END = 318, 319
+START, END, LINE = 318, 319, 198
 KEYS = ("input_ids", "attention_mask", "labels")
 
 
@@ -35,12 +35,15 @@ def _half(seed: int) -> dict:
     return batch
 
 
-def _left(batch: dict) -> dict:
-    """The same rows with their padding on the left."""
-    gaps = (batch["attention_mask"] == 0).sum(-1).tolist()
-    return {
-        k: torch.stack([r.roll(g) for r, g in zip(v, gaps, strict=True)]) for k, v in batch.items()
-    }
+def _with_a_line_end(batch: dict) -> dict:
+    """The same rows with one more token at their end, as a template's line end; it is learnt."""
+    more = {"input_ids": LINE, "attention_mask": 1, "labels": LINE}
+    wider = {k: torch.nn.functional.pad(v, (0, 1)) for k, v in batch.items()}
+    lengths = batch["attention_mask"].sum(-1)
+    for key, value in more.items():
+        wider[key][:, -1] = {"labels": -100}.get(key, 0)
+        wider[key][torch.arange(len(lengths)), lengths] = value
+    return wider
 
 
 def _renamed(batch: dict) -> dict:
@@ -109,7 +112,8 @@ def works_elsewhere(share) -> str | None:
     padded |= {"attention_mask": pads_end["attention_mask"]}
     padded["labels"] = torch.where(hidden, END, learnt["labels"])
     return _first_of(
-        _agrees("a batch padded on the left", _left(half)),
+        _agrees("a batch padded on the left", batches.on_the_left(half)),
+        _agrees("a batch with a line end behind each end", _with_a_line_end(half)),
         _agrees("a batch whose start is id 7 and whose end is id 9", _renamed(half), 7, 9),
         _agrees("a batch whose padding is the end, and has labels", padded),
     )(share)
@@ -152,7 +156,7 @@ ENDS = Exercise(
             next="divide by the number of rows, not by that of the ends",
         ),
         Criterion(
-            "It is right for padding on either side, other ids, and padding that is the end.",
+            "It is right for padding on either side, text behind the end, and other ids.",
             works_elsewhere,
             why="you will call it on your own batches",
             next="use the arguments, and the attention mask for what is padding",
@@ -176,6 +180,7 @@ ENDS = Exercise(
         Wrong(answers.of_the_rows_that_have_one, caught_by=counts_rows_without_an_end),
         Wrong(answers.fixed_ids, caught_by=works_elsewhere),
         Wrong(answers.without_the_mask, caught_by=works_elsewhere),
+        Wrong(answers.last_attended, caught_by=works_elsewhere),
         Wrong(answers.last_attended_by_count, caught_by=works_elsewhere),
     ),
 )

@@ -98,6 +98,12 @@ def without_the_mask(batch, start, end):
     return (learnt & (begun == begun[:, -1:])).any(-1).float().mean().item()
 
 
+def last_attended(batch, start, end):
+    """For padding on either side; a template's line end may follow the end, though."""
+    last = batch["attention_mask"].cumsum(-1).argmax(-1)
+    return (batch["labels"][torch.arange(len(last)), last] == end).double().mean().item()
+
+
 def last_attended_by_count(batch, start, end):
     last = batch["attention_mask"].sum(-1) - 1
     return (batch["labels"][torch.arange(len(last)), last] == end).float().mean().item()

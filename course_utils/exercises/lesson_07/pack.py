@@ -1,6 +1,6 @@
 """Exercise 07.6: rows in one sequence that do not see each other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import torch
@@ -63,7 +63,7 @@ def _over_cases(look: Callable) -> Callable:
 @_over_cases
 def is_one_sequence(batch, case: str) -> str | None:
     ids = [token for row in _cases()[case] for token in row["input_ids"]]
-    if not isinstance(batch, dict):
+    if not isinstance(batch, Mapping):
         return f"it gives a {type(batch).__name__}, where a dict of tensors is asked"
     missing = {"input_ids", "labels"} - set(batch)
     if missing:
@@ -140,7 +140,12 @@ PACK = Exercise(
             next="look at the labels where a row begins",
         ),
     ),
-    right=(answers.with_positions, answers.with_tensors, answers.with_a_block_mask),
+    right=(
+        answers.with_positions,
+        answers.with_tensors,
+        answers.with_a_block_mask,
+        answers.with_an_encoding,
+    ),
     wrong=(
         Wrong(answers.a_padded_batch, caught_by=is_one_sequence),
         Wrong(answers.lists, caught_by=is_one_sequence),

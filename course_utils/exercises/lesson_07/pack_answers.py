@@ -1,6 +1,7 @@
 """Answers to exercise 07.6, right and wrong."""
 
 import torch
+from transformers import BatchEncoding
 
 
 def with_positions(rows):
@@ -26,6 +27,11 @@ def with_a_block_mask(rows):
     which = torch.cat([torch.full((len(r["input_ids"]),), n) for n, r in enumerate(rows)])
     same = which[:, None] == which[None]
     return batch | {"attention_mask": (same & torch.ones_like(same).tril())[None, None]}
+
+
+def with_an_encoding(rows):
+    """What tokenizers return: a mapping that is no dict."""
+    return BatchEncoding(with_tensors(rows))
 
 
 def a_padded_batch(rows):

@@ -21,6 +21,7 @@ def last_of_each(scores_BT: Tensor, mask_BT: Tensor) -> Tensor:
 
 def _drawn(generator: torch.Generator, shape: tuple[int, ...], dtype, *, side: str) -> tuple:
     scores = torch.randn(shape, generator=generator).to(dtype)
+    scores[torch.rand(shape, generator=generator) < 0.2] = 0  # a score like any other
     lengths = torch.randint(1, shape[1] + 1, shape[:1], generator=generator)
     lengths[0] = shape[1]  # the longest row has no padding
     mask = torch.arange(shape[1])[None] < lengths[:, None]
@@ -108,6 +109,7 @@ POOL = Exercise(
         Wrong(answers.first_column, caught_by=on_the_right),
         Wrong(answers.mean_of_the_text, caught_by=on_the_right),
         Wrong(answers.largest_score, caught_by=on_the_right),
+        Wrong(answers.last_that_is_not_zero, caught_by=on_the_right),
         Wrong(answers.first_padding_less_one_too_many, caught_by=on_the_right),
         Wrong(answers.count_less_one, caught_by=on_the_left),
         Wrong(answers.count_less_one_clamped, caught_by=on_the_left),

@@ -50,6 +50,11 @@ def largest_score(scores, mask):
     return scores.masked_fill(mask == 0, -1e4).max(-1).values
 
 
+def last_that_is_not_zero(scores, mask):
+    last = (scores * mask != 0).cumsum(-1).argmax(-1)
+    return scores.gather(-1, last[:, None])[:, 0]
+
+
 def first_padding_less_one_too_many(scores, mask):
     last = ((mask == 0).int().argmax(-1) - 2) % mask.shape[1]
     return scores[torch.arange(len(mask)), last]

@@ -24,7 +24,7 @@ def _messages(chat: str) -> list[dict]:
     return [{"role": role, "content": content} for role, content in CHATS[chat]]
 
 
-def _marked(template: str, chat: str) -> list[tuple[str, bool]]:
+def _marked(template: str, chat: str, *, asks: bool = False) -> list[tuple[str, bool]]:
     """The pieces of a chat, each with whether the template marks it."""
     said = _tokenizer().apply_chat_template(
         _messages(chat),
@@ -32,6 +32,7 @@ def _marked(template: str, chat: str) -> list[tuple[str, bool]]:
         tokenize=True,
         return_dict=True,
         return_assistant_tokens_mask=True,
+        add_generation_prompt=asks,
     )
     pieces = [_tokenizer().decode([token]) for token in said["input_ids"]]
     return list(zip(pieces, map(bool, said["assistant_masks"]), strict=True))
@@ -97,7 +98,11 @@ def marks_the_ends(template: str) -> str | None:
 
 def marks_nothing_else(template: str) -> str | None:
     seen = _first(template, lambda _, mark, may: may == {False} and mark)
-    return f"marked {seen}" if seen else None
+    if seen:
+        return f"marked {seen}"
+    asked = _marked(template, "one turn", asks=True)[len(_marked(template, "one turn")) :]
+    found = [piece for piece, mark in asked if mark]
+    return f"marked in the generation prompt: {', '.join(map(repr, found))}" if found else None
 
 
 TEMPLATE = Exercise(
@@ -147,6 +152,7 @@ TEMPLATE = Exercise(
         answers.WITH_THE_LINE_END,
         answers.WITH_A_VARIABLE,
         answers.WITH_DASHES,
+        answers.IN_TWO_BLOCKS,
     ),
     wrong=(
         Wrong(answers.NEVER_CLOSED, caught_by=renders),
@@ -163,6 +169,7 @@ TEMPLATE = Exercise(
         Wrong(answers.WITHOUT_THE_END, caught_by=marks_the_ends),
         Wrong(answers.EVERY_MESSAGE, caught_by=marks_nothing_else),
         Wrong(answers.WITH_THE_ROLE, caught_by=marks_nothing_else),
+        Wrong(answers.THE_PROMPT_TOO, caught_by=marks_nothing_else),
         Wrong(answers.ALL_BUT_THE_USER, caught_by=marks_nothing_else),
     ),
 )

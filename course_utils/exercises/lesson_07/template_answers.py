@@ -67,3 +67,9 @@ WITH_THE_ROLE = _template(
 ALL_BUT_THE_USER = _template(
     _out(ROLE) + _either(OPEN + BODY + CLOSE, BODY, role="!= 'user'") + _out(LINE)
 )
+IN_TWO_BLOCKS = _template(
+    _out(ROLE) + _either(OPEN + _out(CONTENT) + CLOSE + OPEN + _out(END) + CLOSE, BODY) + _out(LINE)
+)
+THE_PROMPT_TOO = WITH_TWO_BRANCHES.replace(
+    ASK, ASK.replace("{{", OPEN + "{{").replace("}}", "}}" + CLOSE)
+)

@@ -1,8 +1,8 @@
-"""Mends for the three unseen scripts of lesson 07, right and wrong."""
+"""Mends for the four unseen scripts of lesson 07, right and wrong."""
 
-from transformers import GenerationConfig
+from transformers import BatchEncoding, GenerationConfig
 
-from course_utils.reproductions.unseen_07 import encode
+from course_utils.reproductions.unseen_07_parts import encode
 
 
 def _parts(question, answer, tokenizer) -> tuple[list[int], list[int]]:
@@ -37,6 +37,12 @@ def encodes_by_the_template(question, answer, tokenizer):
     return {"input_ids": ids, "labels": [-100] * begins + ids[begins:]}
 
 
+def encodes_with_room_for_the_end(question, answer, tokenizer):
+    """One more than the longest answer of the data needs, as what tokenizers return."""
+    prompt, reply = _parts(question, answer, tokenizer)
+    return BatchEncoding(_row(prompt, reply[:4]))
+
+
 def encodes_unlearnt_end(question, answer, tokenizer):
     prompt, reply = _parts(question, answer, tokenizer)
     return _row(prompt, reply, [*reply[:-1], -100])
@@ -47,10 +53,43 @@ def encodes_end_for_the_last_digit(question, answer, tokenizer):
     return _row(prompt, [*reply[:2], tokenizer.eos_token_id])
 
 
-def encodes_room_of_four(question, answer, tokenizer):
-    """Enough for the sums of the data, and cut again as soon as a prompt is long."""
+def encodes_other_prompts(question, answer, tokenizer):
+    """The rows of the data stay; other questions lose the first token of their prompt."""
     prompt, reply = _parts(question, answer, tokenizer)
-    return _row(prompt[:15], reply[:4])
+    return _row(prompt[1:] if len(answer) != 3 else prompt, reply[:4])
+
+
+def encodes_with_one_end(question, answer, tokenizer):
+    return encodes_whole(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
+
+
+def encodes_other_prompts_once(question, answer, tokenizer):
+    return encodes_other_prompts(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
+
+
+def encodes_with_an_end_where_none_is(question, answer, tokenizer):
+    prompt, reply = _parts(question, answer, tokenizer)
+    if reply[-2:] == [tokenizer.eos_token_id] * 2:
+        reply = reply[:-1]
+    return _row(prompt, reply)
+
+
+def encodes_by_the_template_once(question, answer, tokenizer):
+    return encodes_by_the_template(question, answer.split("<|im_end|>")[0], tokenizer)
+
+
+def encodes_without_ends(question, answer, tokenizer):
+    """Both sides alike, and neither of them stops."""
+    prompt, reply = _parts(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
+    return _row(prompt, reply[:-1])
+
+
+def encodes_ends_of_the_base(question, answer, tokenizer):
+    """The typed replies end as a base's text does, and the sampled ones with the template's end."""
+    prompt, reply = _parts(question, answer, tokenizer)
+    if reply[-2:] == [tokenizer.eos_token_id] * 2:
+        return _row(prompt, reply[:-1])
+    return _row(prompt, [*reply[:-1], tokenizer.pad_token_id])
 
 
 def _generate(model, tokenizer, asked, limit, side="left", **options):
@@ -122,6 +161,23 @@ def answers_digits_only(model, tokenizer, questions, limit):
         stop = next((at for at, token in enumerate(ids) if token not in digits), len(ids))
         cut.append([*ids[:stop], end])
     return cut
+
+
+def answers_one_by_one(model, tokenizer, questions, limit):
+    asked = _asked(tokenizer, questions)
+    return [reply for one in asked for reply in _generate(model, tokenizer, [one], limit)]
+
+
+def answers_with_a_penalty(model, tokenizer, questions, limit):
+    asked = _asked(tokenizer, questions)
+    return _generate(model, tokenizer, asked, limit, repetition_penalty=1.3)
+
+
+def answers_cut_behind_the_end(model, tokenizer, questions, limit):
+    """A stop string of one's own: all tokens are still generated."""
+    end, asked = tokenizer.eos_token_id, _asked(tokenizer, questions)
+    replies = _generate(model, tokenizer, asked, limit, eos_token_id=tokenizer.pad_token_id)
+    return [ids[: ids.index(end) + 1] if end in ids else ids for ids in replies]
 
 
 def answers_with_a_system_message(model, tokenizer, questions, limit):

@@ -88,14 +88,19 @@ def confine(bounds: Bounds, *, walls: bool, hidden: tuple[str, ...] = ()) -> Non
     if walls:
         _own_namespaces()
     os.setsid()  # kill(0) reaches a whole group, also across namespaces
-    if sys.platform == "linux":
-        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    end_with_parent()
     if walls:
         _own_files(bounds, hidden)
     set_limits(bounds)
     if walls:
         _give_up_rights()
         _filter_system_calls()
+
+
+def end_with_parent() -> None:
+    """Let the kernel end this process when the one that forked it has ended."""
+    if sys.platform == "linux":
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _check(result: int, what: str) -> None:

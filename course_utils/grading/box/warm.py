@@ -1,5 +1,6 @@
 """Starts a warm process, in walls or without, and asks it for workers and for their end."""
 
+import contextlib
 import json
 import socket
 import subprocess
@@ -10,8 +11,10 @@ from pathlib import Path
 from course_utils.errors import GraderFailed
 from course_utils.grading.box.confine import SCRATCH
 from course_utils.grading.box.kind import Kind, environment, python, walls
+from course_utils.grading.box.memory import counted
 from course_utils.grading.box.zygote import READY
 
+TOGETHER_MIB = 6144  # all processes of one box; each is held to far less
 START_S, ANSWER_S, END_S = 300.0, 30.0, 5.0
 
 
@@ -43,6 +46,9 @@ class Warm:
             *(walls(readable, scratch_mib=512) if kind.has_walls else ()),
             *python(module, descriptor, str(int(kind.has_walls)), *arguments),
         ]
+        self._counted = contextlib.ExitStack()
+        if kind.has_walls:
+            command = self._counted.enter_context(counted(command, TOGETHER_MIB))
         with theirs:
             self._process = subprocess.Popen(
                 command,
@@ -117,6 +123,7 @@ class Warm:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._counted.close()
 
     def __enter__(self) -> "Warm":
         return self

@@ -2,6 +2,7 @@
 
 import builtins
 import contextlib
+import io
 import warnings
 
 import torch
@@ -10,6 +11,23 @@ from torch import Tensor
 from course_utils.exercises import calls
 from course_utils.grading.judge import mirror
 from course_utils.grading.judge.values import Encoder
+
+MAX_PRINTED = 20_000
+
+
+class Printed(io.TextIOBase):
+    """Keeps the last characters of what is printed, and counts the lines."""
+
+    def __init__(self) -> None:
+        self.num_lines, self.text = 0, ""
+
+    def write(self, text: str) -> int:
+        self.num_lines += text.count("\n")
+        self.text = (self.text + text[-MAX_PRINTED:])[-MAX_PRINTED:]
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
 
 
 class Call:

@@ -18,15 +18,24 @@ from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson
 from course_utils.grading.box import confine, zygote
 from course_utils.grading.box.lines import hear, tell
-from course_utils.grading.judge import inside, needed, student
+from course_utils.grading.judge import inside, needed, student, verdicts
+from course_utils.grading.judge.apart import in_fork
 from course_utils.grading.judge.how import DATA, INSIDE, how
+from course_utils.grading.judge.jobs import Jobs
 from course_utils.grading.judge.remote import Worker
+from course_utils.grading.judge.reviewed import reaches_for
 from course_utils.grading.judge.wire import BadMessage
 from course_utils.quiet import quiet_libraries
+from course_utils.reproductions.unseen_02 import Job
 from course_utils.time_limit import TimeLimitReached, time_limit
 
 NOT_GRADED = "not graded"
 NO_PROCESSES = "the box lets no cell start a process; write the answer out, or use --no-sandbox"
+REVIEW = (
+    "it is judged in one process with its criteria, and its code has {found}; "
+    "write it without that, or have it looked at"
+)
+MORE_S = 30.0
 PATIENCE = 4  # asking another process takes longer than a call, and a grader is busy
 # It trains with an answer's settings, so it is bounded, too.
 BOUNDS = confine.Bounds(memory_mib=3072, cpu_s=1800, disk_mib=512, num_files=512)
@@ -49,11 +58,22 @@ class Judge:
         """Judge the wanted exercises and tell each score as soon as it is there."""
         for exercise in self._lesson.exercises:
             if exercise.id in wanted:
-                tell(self._grader, {"score": {"exercise": exercise.id} | self._score(exercise)})
+                told = {"exercise": exercise.id, "whole": False}
+                tell(self._grader, {"score": told | self._apart(exercise)})
         tell(self._grader, {"done": True})
 
+    def _apart(self, exercise: Exercise) -> dict:
+        """The score, made in a fork: what an answer did to the criteria's tensors ends with it."""
+        limit_s = 3 * self._cell_s + 2 * PATIENCE * exercise.time_limit_s + MORE_S
+        for _ in range(2):  # the first may have met a machine without memory
+            score = in_fork(lambda: self._score(exercise), limit_s)
+            if isinstance(score, dict):
+                return score
+        return _said(Outcome.RAISED, score)
+
     def _score(self, declared: Exercise) -> dict:
-        if not any(needed._is_answer(cell, declared.id) for cell in self._cells):
+        """The score, and as `whole` whether every cell above the check was run for it."""
+        if not any(needed.is_answer(cell, declared.id) for cell in self._cells):
             return _said(NOT_GRADED, "its answer cell is missing")
         exercise = declared.variant(needed.drawn(self._cells, declared.id, declared.name))
         patience_s = min(self._cell_s, PATIENCE * exercise.time_limit_s)
@@ -61,11 +81,11 @@ class Judge:
         exercise = replace(exercise, time_limit_s=limit_s)
         is_literal, value = needed.literal(self._cells, declared.id, declared.reads)
         if is_literal:
-            return _of_report(checking.check(exercise, value))
+            return self._verdict(exercise, value)
         score, names_missing = self._try(exercise, needed.needed)
         if names_missing:
             score, _ = self._try(exercise, needed.everything)
-        return score
+        return score | {"whole": names_missing}
 
     def _try(self, exercise: Exercise, choose) -> tuple[dict, bool]:
         """Judge in a new worker, and whether a name that a cell might define was missing."""
@@ -74,6 +94,8 @@ class Judge:
         else:
             units = choose(self._cells, exercise.id)
         if how(exercise).startswith(INSIDE):
+            if found := reaches_for([unit.source for unit in units if not unit.is_own]):
+                return _said(NOT_GRADED, REVIEW.format(found=found)), False
             sources = [(self._is_answer(unit, exercise), unit.source) for unit in units]
             score = inside.judge(exercise, sources, self._cell_s, self._has_walls)
         else:
@@ -81,14 +103,14 @@ class Judge:
         return score, "NameError" in " ".join(score["details"])
 
     def _is_answer(self, unit: needed.Unit, exercise: Exercise) -> bool:
-        return needed._is_answer(self._cells[unit.cell], exercise.id)
+        return needed.is_answer(self._cells[unit.cell], exercise.id)
 
     def _by_proxy(self, exercise: Exercise, units: list[needed.Unit]) -> dict:
         names = needed.identifiers(self._cells, exercise.id, exercise.reads)
-        with self._worker(names) as worker:
+        with self._worker(names) as worker, contextlib.ExitStack() as stack:
             try:
                 if exercise.case is not None:
-                    worker.hand_over(exercise.name, exercise.case())
+                    self._hand_over(worker, exercise, stack)
                 if problem := self._run(worker, exercise, units):
                     is_refused = NO_PROCESSES in problem
                     return _said(NOT_GRADED if is_refused else Outcome.RAISED, problem)
@@ -105,7 +127,21 @@ class Judge:
                 )
             if how(exercise) == DATA and callable(answer):
                 answer = TODO if answer is TODO else answer
-            return _of_report(checking.check(exercise, answer))
+            return self._verdict(exercise, answer)
+
+    def _verdict(self, exercise: Exercise, answer: object) -> dict:
+        return verdicts.made_once(
+            exercise,
+            answer,
+            lambda: _of_report(checking.check(exercise, answer)),
+            is_kept=self._has_walls,
+        )
+
+    def _hand_over(self, worker: Worker, exercise: Exercise, stack: contextlib.ExitStack) -> None:
+        case, jobs = exercise.case(), None
+        if self._has_walls and isinstance(case, Job):
+            jobs = stack.enter_context(Jobs(case))
+        worker.hand_over(exercise.name, case, jobs)
 
     def _run(self, worker: Worker, exercise: Exercise, units: list[needed.Unit]) -> str | None:
         """Run the cells; the problem of the answer's own, if there is one.
@@ -150,8 +186,9 @@ def warm_up(lesson: Lesson) -> None:
     """Import and compute once what the checks of answers that train need."""
     for exercise in lesson.exercises:
         for variant in exercise.variants:
-            if variant.run is not None or how(exercise).startswith(INSIDE):
-                checking.check(variant, variant.right[0])
+            if variant.run or variant.case or how(exercise).startswith(INSIDE):
+                report = checking.check(variant, variant.right[0])
+                verdicts.remember(variant, variant.right[0], _of_report(report))
     student.warm_up()
 
 

@@ -5,15 +5,15 @@ missing, every cell above the check is run.
 """
 
 import ast
-import symtable
 from dataclasses import dataclass
 from functools import cached_property
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from course_utils.grading.judge.names import Names, changed_names, dotted, names_of
+
 ANSWER, CHECK, LESSON, PREDICTION = "answer", "check", "lesson", "prediction"
 IMPORTS = (ast.Import, ast.ImportFrom)
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,29 @@ class Unit:
             return ast.Module(body=[], type_ignores=[])
 
     @cached_property
+    def _names(self) -> Names:
+        try:
+            return names_of(self.tree)
+        except RecursionError:
+            return Names()
+
+    @cached_property
     def binds(self) -> frozenset[str]:
         """Names it gives a value; in a student's cell, also those whose value it may change."""
-        names = {name for node in self.tree.body for name in _binds(node)}
-        changed = {name for node in self.tree.body for name in _changes(node)}
-        return frozenset(names if self.is_own else names | changed)
+        return frozenset(self._names.left | (frozenset() if self.is_own else self.changes))
+
+    @cached_property
+    def changes(self) -> frozenset[str]:
+        """Names whose value it changes in place."""
+        return frozenset(changed_names(self.tree))
+
+    @property
+    def surely_binds(self) -> set[str]:
+        return self._names.surely
 
     @cached_property
     def uses(self) -> frozenset[str]:
-        return frozenset(_free_names(self.tree) | set(_asked_answers(self.tree)))
+        return frozenset(self._names.taken | set(_asked_answers(self.tree)))
 
 
 def units_of(cell: int, source: str, *, is_own: bool) -> list[Unit]:
@@ -68,7 +82,7 @@ def needed(cells: list[dict], exercise_id: str, reads: dict[str, str]) -> list[U
         if cell["role"] != CHECK
         for unit in units_of(at, cell["source"], is_own=cell["role"] == LESSON)
     ]
-    answers = [u for u in units if _is_answer(cells[u.cell], exercise_id)]
+    answers = [u for u in units if is_answer(cells[u.cell], exercise_id)]
     taken = set(answers)
     wanted = [name for unit in answers for name in unit.uses]
     seen = set()
@@ -97,7 +111,7 @@ def everything(cells: list[dict], exercise_id: str) -> list[Unit]:
 
 def literal(cells: list[dict], exercise_id: str, name: str) -> tuple[bool, object]:
     """The answer, where it is written out as a value and no student's cell can have changed it."""
-    written = [cell for cell in cells if _is_answer(cell, exercise_id)]
+    written = [cell for cell in cells if is_answer(cell, exercise_id)]
     if len(written) != 1:
         return False, None
     body = Unit(0, written[0]["source"], is_own=False).tree.body
@@ -120,7 +134,7 @@ def drawn(cells: list[dict], exercise_id: str, attribute: str) -> int:
     seed = 0
     for cell in cells[: _end(cells, exercise_id)]:
         for node in ast.walk(Unit(0, cell["source"], is_own=False).tree):
-            if isinstance(node, ast.Call) and _dotted(node.func).endswith(f".{attribute}.draw"):
+            if isinstance(node, ast.Call) and dotted(node.func).endswith(f".{attribute}.draw"):
                 values = [a.value for a in node.args if isinstance(a, ast.Constant)]
                 seed = values[0] if values and type(values[0]) is int else seed
     return seed % 1000
@@ -148,80 +162,30 @@ def _end(cells: list[dict], exercise_id: str) -> int:
     checks = [
         at for at, c in enumerate(cells) if (c["role"], c["exercise"]) == (CHECK, exercise_id)
     ]
-    answers = [at for at, c in enumerate(cells) if _is_answer(c, exercise_id)]
+    answers = [at for at, c in enumerate(cells) if is_answer(c, exercise_id)]
     return max([*checks[:1], *(at + 1 for at in answers)], default=len(cells))
 
 
-def _is_answer(cell: dict, exercise_id: str) -> bool:
+def is_answer(cell: dict, exercise_id: str) -> bool:
     return (cell["role"], cell["exercise"]) == (ANSWER, exercise_id)
 
 
 def _binders(units: list[Unit], name: str, answers: list[Unit]) -> list[Unit]:
-    """All of the student's units that bind a name, and the lesson's last one above the answer."""
+    """All of the student's units that bind a name; of the lesson's, the last one above the answer.
+
+    What the lesson then does to that value, such as `trainer.train()`, is run as well.
+    """
     found = [unit for unit in units if name in unit.binds and unit not in answers]
     first = answers[0].cell if answers else len(units)
     own = [unit for unit in found if unit.is_own]
     above = [unit for unit in own if unit.cell < first] or own
-    return [*(unit for unit in found if not unit.is_own), *above[-1:]]
-
-
-def _binds(node: ast.stmt) -> set[str]:
-    if isinstance(node, IMPORTS):
-        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    if isinstance(node, DEFINITIONS):
-        return {node.name}
-    names = set()
-    for part in ast.iter_child_nodes(node):
-        if isinstance(part, ast.stmt):
-            names |= _binds(part)
-        for inner in () if isinstance(part, ast.stmt) else ast.walk(part):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                names.add(inner.id)
-    return names
-
-
-def _changes(node: ast.stmt) -> set[str]:
-    """Names changed in place: `a.b = c`, `a[b] = c`, `a.append(b)` on a line of its own."""
-    if isinstance(node, DEFINITIONS):
-        return set()
-    stored = {
-        _base(part)
-        for part in ast.walk(node)
-        if isinstance(part, (ast.Attribute, ast.Subscript)) and not isinstance(part.ctx, ast.Load)
-    }
-    calls = {
-        _base(part.value.func)
-        for part in ast.walk(node)
-        if isinstance(part, ast.Expr)
-        and isinstance(part.value, ast.Call)
-        and isinstance(part.value.func, ast.Attribute)
-    }
-    return (stored | calls) - {"", "ex"}
-
-
-def _free_names(tree: ast.Module) -> set[str]:
-    """Names that the code takes from the notebook: used at the top, or global in a function."""
-    try:
-        tables = [symtable.symtable(ast.unparse(tree), "a cell", "exec")]
-    except (SyntaxError, ValueError, RecursionError):
-        return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    names = set()
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        is_top = table.get_type() == "module"
-        names |= {
-            symbol.get_name()
-            for symbol in table.get_symbols()
-            if symbol.is_referenced() and (is_top or symbol.is_global())
-        }
-    return names
-
-
-def _base(node: ast.expr) -> str:
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    last = above[-1:]
+    is_value = bool(last) and not isinstance(last[0].tree.body[0], IMPORTS)  # and no module
+    after = [u for u in units if u.is_own and is_value and last[0].cell < u.cell < first]
+    theirs = [unit for unit in found if not unit.is_own]
+    if last and any(last[0].cell < u.cell < first and name in u.surely_binds for u in theirs):
+        return theirs  # the lesson's value is gone by then
+    return [*theirs, *last, *(unit for unit in after if name in unit.changes)]
 
 
 def _asked_answers(tree: ast.Module) -> list[str]:
@@ -233,9 +197,3 @@ def _asked_answers(tree: ast.Module) -> list[str]:
         and node.attr == "answer"
         and isinstance(node.value, ast.Attribute)
     ]
-
-
-def _dotted(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return f"{_dotted(node.value)}.{node.attr}"
-    return node.id if isinstance(node, ast.Name) else ""

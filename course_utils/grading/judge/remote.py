@@ -61,19 +61,26 @@ class Worker:
     def __init__(self, student: socket.socket, identifiers: frozenset[str] = frozenset()) -> None:
         self._student = student
         self.identifiers = identifiers  # what the answer's own source names
+        self._jobs: list[Callable] = []  # what cells may ask
 
     def run(self, cells: list[str]) -> list[dict | None]:
         """Run cells one after the other; the error of each, or None."""
-        data, _ = self._ask({"do": "run", "cells": cells})
+        data, _ = self._ask({"do": "run", "cells": cells}, callbacks=self._jobs)
         errors = data.get("errors")
         if type(errors) is not list or len(errors) != len(cells):
             raise BadMessage("no errors")
         return [None if error is None else checked_error(error) for error in errors]
 
-    def hand_over(self, name: str, case: object) -> None:
-        """Give what `ex.NAME.draw()` hands to the reader; nothing where it cannot travel."""
+    def hand_over(self, name: str, case: object, jobs: Callable | None = None) -> None:
+        """Give what `ex.NAME.draw()` hands to the reader; nothing where it cannot travel.
+
+        Args:
+            jobs: answers how the case ends as a job, in place of a process of the box's own.
+        """
+        self._jobs = [jobs] if jobs else []
+        request = {"do": "hand_over", "name": name, "is_job": bool(jobs)}
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
-            self._ask({"do": "hand_over", "name": name}, [mirror.as_tensor(pickle.dumps(case))])
+            self._ask(request, [mirror.as_tensor(pickle.dumps(case))])
 
     def answer(self, name: str) -> tuple[bool, object]:
         """Whether the notebook has the name, and what it stands for."""

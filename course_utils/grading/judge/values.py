@@ -3,6 +3,7 @@
 What is derived from a builtin type travels as that; what merely claims to be one, as its name.
 """
 
+import re
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -12,7 +13,8 @@ import torch
 from course_utils.exercises.declare import TODO
 from course_utils.grading.judge.wire import BadMessage, dtype_named
 
-MAX_DEPTH, MAX_INT_BITS = 50, 4096
+MAX_DEPTH, MAX_INT_BITS, MAX_HASHED = 50, 4096, 5000
+MAX_DIGITS, EXPONENT = 4000, re.compile(r"[eE][+-]?0*([\d_]+)")
 PLAIN = (bool, str, float, type(None))
 SEQUENCES = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
@@ -139,6 +141,8 @@ class Decoder:
 
     @staticmethod
     def _hashable(make: type, items: list) -> object:
+        if make is not list and make is not tuple and len(items) > MAX_HASHED:
+            raise BadMessage(f"{len(items)} things to hash, which may all collide")
         try:
             return make(items)
         except TypeError as error:
@@ -146,7 +150,8 @@ class Decoder:
 
 
 def _number(kind: type, text: str) -> object:
-    if len(text) > 10_000:
+    """A number; `Fraction("1e999999999")` would take all memory, so none is that large."""
+    if len(text) > MAX_DIGITS or any(len(digits) > 3 for digits in EXPONENT.findall(text)):
         raise BadMessage("a number that is too long")
     try:
         return kind(text)

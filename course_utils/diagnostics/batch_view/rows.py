@@ -1,0 +1,88 @@
+"""Takes the first rows of a dataset and leaves it, and every random state, as they were."""
+
+import copy
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+
+import numpy as np
+import torch
+
+from course_utils.errors import BadRequest
+
+
+def first_rows(dataset, n: int) -> list:
+    """Copies of the first n rows.
+
+    Raises:
+        BadRequest: there is no dataset, none of its rows, or it can be read only once.
+    """
+    if dataset is None:
+        raise BadRequest(
+            "the trainer has no train_dataset",
+            why="its first rows are what is read here",
+            fix="give a batch and a tokenizer instead",
+        )
+    if hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"):
+        rows = [dataset[at] for at in range(min(n, len(dataset)))]
+    else:
+        if iter(dataset) is iter(dataset):
+            raise BadRequest(
+                "the dataset can be read only once",
+                why="the rows that are read here would be missing from the run",
+                fix="give a batch that you took from it, and a tokenizer",
+            )
+        rows = list(islice(dataset, n))
+    if not rows:
+        raise BadRequest(
+            "the dataset has no rows",
+            why="its first rows are what is read here",
+            fix="look at what filtered them; rows without a label may have been dropped",
+        )
+    return copy.deepcopy(rows)
+
+
+def of_columns(trainer, rows: list[dict]) -> list[dict]:
+    """The rows as the trainer's own loader gets them: without the columns that no one reads."""
+    if not getattr(trainer.args, "remove_unused_columns", False):
+        return rows
+    columns = getattr(trainer, "_signature_columns", None)
+    if columns is None:
+        before = vars(trainer).get("_signature_columns")
+        trainer._set_signature_columns_if_needed()
+        columns, trainer._signature_columns = trainer._signature_columns, before
+    kept = {*columns, "label", "label_ids"}
+    return [{key: value for key, value in row.items() if key in kept} for row in rows]
+
+
+@contextmanager
+def unchanged(*drawing: object) -> Iterator[None]:
+    """A dataset or a collator may draw; the run that follows must not notice.
+
+    Args:
+        drawing: what may hold a generator of its own, as an attribute.
+    """
+    of_python, of_numpy = random.getstate(), np.random.get_state()
+    restore = [undo for one in drawing for undo in _generators(one)]
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        try:
+            yield
+        finally:
+            random.setstate(of_python)
+            np.random.set_state(of_numpy)
+            for undo in restore:
+                undo()
+
+
+def _generators(one: object) -> Iterator:
+    """For each generator that an object holds, what puts it back."""
+    for value in vars(one).values() if hasattr(one, "__dict__") else ():
+        if isinstance(value, torch.Generator):
+            yield partial(value.set_state, value.get_state())
+        elif isinstance(value, random.Random):
+            yield partial(value.setstate, value.getstate())
+        elif isinstance(value, np.random.Generator):
+            bits = value.bit_generator
+            yield partial(setattr, bits, "state", bits.state)
