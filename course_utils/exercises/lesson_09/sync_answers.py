@@ -41,8 +41,10 @@ def merge_and_back(engine, policy):
 def wraps_the_engine(engine, policy):
     from peft import get_peft_model
 
-    wrapped = get_peft_model(engine, policy.peft_config["default"])
-    wrapped.load_state_dict(policy.state_dict())
+    if not any("lora_" in name for name, _ in engine.named_parameters()):
+        get_peft_model(engine, policy.peft_config["default"])
+    state = {n.removeprefix("base_model.model."): w for n, w in policy.state_dict().items()}
+    engine.load_state_dict(state)
 
 
 def merges_the_policy(engine, policy):
