@@ -138,4 +138,18 @@ CLAIMS = {
         "a format reward must be small to be safe",
         "a stricter verifier is a safer verifier",
     ),
+    "logp": (
+        "the same weights give the same probabilities, so the ratio is 1",
+        "bf16 alone breaks RL",
+        "fp16 on both sides removes the mismatch",
+        "the larger the difference, the worse the run",
+        "the ratio of a reply is exp(mean difference x length)",
+        "top_p shifts every token's log-prob by the same -log p",
+        "token-level truncated importance sampling removes the bias",
+        "fix: recompute the old log-probs with the trainer",
+        "loss 0 and clip ratio 0 mean that nothing is learned",
+        "a small or negative KL means that the policies agree",
+        "k3 is unbiased, so it is the right penalty for the loss",
+        "wrong position ids under left padding bias the log-probs",
+    ),
 }

@@ -29,6 +29,7 @@ TRUTH = (
     f"{FROM}\n\naudit = diagnostics.TruthAudit(held_out, is_right).attach(trainer)\n"
     "trainer.train()\nprint(audit)"
 )
+POLICIES = f"{FROM}\n\nprint(diagnostics.compare_policies(sampler, scorer, prompts, model=model))"
 TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
 SYMPTOMS = (
@@ -55,6 +56,8 @@ SYMPTOMS = (
     ),
     Symptom("the reward goes up, the evaluation goes down", "10_reward_up", "TruthAudit", TRUTH),
     Symptom("GRPO: loss 0.0, and is anything learned?", "10_reward_up", "TruthAudit", TRUTH),
+    Symptom("the importance ratio is not 1", "09_two_logprobs", "compare_policies", POLICIES),
+    Symptom("reward flat, checkpoints improve", "09_two_logprobs", "compare_policies", POLICIES),
     Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
 )
 

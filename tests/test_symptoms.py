@@ -9,7 +9,14 @@ from transformers import DataCollatorForLanguageModeling
 from course_utils import zoo
 from course_utils.errors import TrainingStopped
 from course_utils.exercises.outline import outline
-from course_utils.reproductions import batch_loss, batch_trainers, never_stops, reward_up, verifiers
+from course_utils.reproductions import (
+    batch_loss,
+    batch_trainers,
+    never_stops,
+    policy_pairs,
+    reward_up,
+    verifiers,
+)
 from course_utils.reproductions.reward_model import reward_trainer
 from course_utils.symptoms import SYMPTOMS
 
@@ -24,6 +31,7 @@ SAYS = {
     "inspect_batch": ("nothing found in 8 rows", "end masked: the end of all 8 replies"),
     "compare_splits": ("The gradient of 4 rows is the same", "The gradient depends on the split"),
     "TruthAudit": ("The truth did not move beyond the noise", "The truth fell"),
+    "compare_policies": ("Sampler and trainer agree", "They differ by"),
     "trace_step": ("Loss, gradients and weights are finite.", "Inf was already in the weights"),
 }
 
@@ -60,9 +68,17 @@ def grpo_names(check, num_steps: int) -> dict[str, object]:
     return dict(trainer=trainer, held_out=reward_up.held_out(32), is_right=zoo.arithmetic.is_right)
 
 
+def two_sides(cause: str) -> dict[str, object]:
+    """An engine, a trainer's log-probs of its replies, and prompts."""
+    pair = policy_pairs.pair(cause, 0)
+    sides = dict(sampler=pair.sampler, scorer=pair.trainer)
+    return sides | dict(prompts=pair.prompts, model=pair.model)
+
+
 SICK = {
     "inspect_batch": lambda: {"trainer": never_stops_trainer()},
     "compare_splits": lambda: {"trainer": mean_trainer()},
+    "compare_policies": lambda: two_sides("temperature"),
     "TruthAudit": lambda: grpo_names(verifiers.occurs, num_steps=16),
 }
 
@@ -83,6 +99,8 @@ def test_the_call_at_a_lessons_end_has_no_fault_to_find_in_a_sound_run(
     names = names_of("float32")
     if instrument == "TruthAudit":
         names |= grpo_names(zoo.arithmetic.is_right, num_steps=2)
+    if instrument == "compare_policies":
+        names |= two_sides("healthy")
     say(instrument, names, "print('training')")
     said, expected = capsys.readouterr().out, SAYS[instrument][0]
     assert said.startswith(expected) if expected else said == ""

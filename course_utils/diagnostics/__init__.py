@@ -29,6 +29,7 @@ _HOME = {
     "inspect_batch": "batch_view",
     "compare_splits": "splits",
     "TruthAudit": "truth_audit",
+    "compare_policies": "policies",
     "diagnose_cublas": "cublas",
     "read_cublas_environment": "cublas",
 }

@@ -10,6 +10,7 @@ from course_utils.eras.declared.never_stops import NEVER_STOPS
 from course_utils.eras.declared.reward_nan import REWARD_NAN
 from course_utils.eras.declared.reward_up import REWARD_UP
 from course_utils.eras.declared.sigfpe import SIGFPE
+from course_utils.eras.declared.two_logprobs import TWO_LOGPROBS
 from course_utils.eras.declared.verl import VERL
 
-ERAS = (SIGFPE, REWARD_NAN, VERL, GEMMA, GRAD_FN, NEVER_STOPS, BATCH_LOSS, REWARD_UP)
+ERAS = (SIGFPE, REWARD_NAN, VERL, GEMMA, GRAD_FN, NEVER_STOPS, BATCH_LOSS, REWARD_UP, TWO_LOGPROBS)

@@ -129,6 +129,8 @@ POLICY = (
         "probabilities",
         "the same temperature, weights and template in both; truncated importance sampling",
         "log-probs of the same tokens in both",
+        lesson="09_two_logprobs",
+        instrument="compare_policies",
         thread="trl#4159",
     ),
     Cause(

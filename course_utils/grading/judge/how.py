@@ -16,6 +16,8 @@ MUST_RUN_INSIDE = {
     "07.8": "its parts of a script take a tokenizer and live models",
     "08.5": "its Trainer steps through a live model, rank after rank",
     "08.8": "its parts of a loop leave gradients in live models",
+    "09.7": "it writes into a live engine, from a live policy with an adapter",
+    "09.9": "its parts of a script take live models",
     "06.12": "its part of a run takes live models, and may return an optimizer",
 }
 
