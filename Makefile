@@ -5,7 +5,10 @@
 #   make test   everything that proves the course
 #   make lab    JupyterLab at the first lesson
 #   make build  regenerate both notebooks of every lesson from solutions/*.py
+#   make site   the reading site, into build/site (fetches Pyodide and MathJax once, with npm)
 #   make bench  cost and speed, side by side
+#   make bench-diagnosis  who names the cause of each broken run (an hour); writes docs/diagnosis.md
+#   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
 #   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
 #   make eras   all five failures in the versions of their day, and in today's (needs the package index)
 #   make lock   write requirements.lock anew from what is installed
@@ -18,7 +21,7 @@ INSTALLED := .venv/.installed
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: run test lab build bench attack eras lock
+.PHONY: run test lab build site bench bench-diagnosis incidents attack eras lock
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -38,8 +41,18 @@ lab: $(INSTALLED)
 build: $(INSTALLED)
 	$(BIN)/course build
 
+site: $(INSTALLED)
+	$(BIN)/python docs/site
+
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
+
+# RIVALS=FOLDER/bin adds rldoctor and rlwatch, from an environment of their own.
+bench-diagnosis: $(INSTALLED)
+	$(BIN)/python -m benchmarks.diagnosis --write
+
+incidents: $(INSTALLED)
+	$(BIN)/python -m benchmarks.incidents --write
 
 attack: $(INSTALLED)
 	ALL_ANSWERS=1 $(BIN)/pytest tests/test_exercises.py tests/test_judge.py tests/test_attacks.py

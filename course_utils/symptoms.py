@@ -24,6 +24,12 @@ WATCH = f"{FROM}\n\nwith diagnostics.watch(trainer):\n    trainer.train()"
 RANGES = f"{FROM}\n\nprint(diagnostics.profile_ranges(model, batch))"
 AUDIT = f"{FROM}\n\nprint(diagnostics.audit_gradients(model, batch))"
 BATCH = f"{FROM}\n\nprint(diagnostics.inspect_batch(trainer))"
+SPLITS = f"{FROM}\n\nprint(diagnostics.compare_splits(trainer))"
+TRUTH = (
+    f"{FROM}\n\naudit = diagnostics.TruthAudit(held_out, is_right).attach(trainer)\n"
+    "trainer.train()\nprint(audit)"
+)
+POLICIES = f"{FROM}\n\nprint(diagnostics.compare_policies(sampler, scorer, prompts, model=model))"
 TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
 SYMPTOMS = (
@@ -39,6 +45,19 @@ SYMPTOMS = (
     Symptom(
         "loss 0.0, grad_norm 0.0 from the first step", "07_never_stops", "inspect_batch", BATCH
     ),
+    Symptom(
+        "more accumulation or GPUs, and it learns something else",
+        "08_batch_loss",
+        "compare_splits",
+        SPLITS,
+    ),
+    Symptom(
+        "the logged loss is 4, 16 or 32 times too large", "08_batch_loss", "compare_splits", SPLITS
+    ),
+    Symptom("the reward goes up, the evaluation goes down", "10_reward_up", "TruthAudit", TRUTH),
+    Symptom("GRPO: loss 0.0, and is anything learned?", "10_reward_up", "TruthAudit", TRUTH),
+    Symptom("the importance ratio is not 1", "09_two_logprobs", "compare_policies", POLICIES),
+    Symptom("reward flat, checkpoints improve", "09_two_logprobs", "compare_policies", POLICIES),
     Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
 )
 

@@ -1,10 +1,12 @@
 """Pins one thread, quiets the libraries, shares the tests out, and offers JupyterLab to them."""
 
+import os
 import re
 import signal
 
 import pytest
 from lab_server import browser_page, fresh_course, lab_on
+from site_server import served, site_in
 from xdist.scheduler import LoadFileScheduling
 
 from course_utils.quiet import quiet_libraries
@@ -48,3 +50,39 @@ def lab(lab_course):
 def browser():
     with browser_page() as page:
         yield page
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder of the built site, the same for all workers."""
+    for name in ("sphinx", "myst_nb", "sphinx_book_theme"):
+        pytest.importorskip(name, reason=f"no {name} here: the site is not built")
+    own = tmp_path_factory.getbasetemp()
+    return site_in(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+
+
+@pytest.fixture(scope="module")
+def server(site):
+    with served(site) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def watched(browser):
+    """The page, with what it asked of the network and what its console complained of."""
+    browser.asked, browser.complaints = [], []
+    browser.emulate_media(reduced_motion="reduce")  # or a side bar slides while it is looked at
+    browser.on("request", lambda request: browser.asked.append(request))
+    browser.on("pageerror", lambda error: browser.complaints.append(str(error)))
+    browser.on(
+        "console", lambda said: said.type == "error" and browser.complaints.append(said.text)
+    )
+    return browser
+
+
+@pytest.fixture
+def page(watched):
+    """Its console has to stay silent in every test."""
+    watched.complaints.clear()
+    yield watched
+    assert watched.complaints == []

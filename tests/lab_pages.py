@@ -87,7 +87,7 @@ def set_theme(page, theme: str) -> None:
 
 
 @cache
-def _axe():
+def axe():
     from axe_playwright_python.sync_playwright import Axe
 
     return Axe()
@@ -96,7 +96,7 @@ def _axe():
 def axe_findings(page, **options) -> dict[str, int]:
     """How many elements of the open notebook axe-core objects to, by rule."""
     options = VIOLATIONS | options
-    found = _axe().run(page, context=".jp-Notebook", options=options).response["violations"]
+    found = axe().run(page, context=".jp-Notebook", options=options).response["violations"]
     return {violation["id"]: len(violation["nodes"]) for violation in found}
 
 

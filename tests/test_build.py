@@ -123,6 +123,21 @@ def test_build_renews_a_copy_that_nobody_worked_on(course, monkeypatch):
     assert "Two times x" in cell_of(student, "answer", "90.1").source
 
 
+def test_text_is_renewed_without_an_execution_and_code_is_not(course, monkeypatch):
+    monkeypatch.setattr(build, "execute", None)
+    before = read_notebook(course.solved_path("90_fake"))
+    course.source_path("90_fake").write_text(SOURCE.replace("A fake lesson", "A new title"))
+    assert cli("build", "--text", "90").exit_code == 0
+    after = read_notebook(course.solved_path("90_fake"))
+    assert [c.get("outputs") for c in after.cells] == [c.get("outputs") for c in before.cells]
+    assert any("A new title" in c.source for c in after.cells)
+    kept = course.solved_path("90_fake").read_bytes()
+    course.source_path("90_fake").write_text(SOURCE.replace("2 * x", "x + x"))
+    result = cli("build", "--text", "90")
+    assert result.exit_code == 1 and "not the code that was executed" in result.stderr
+    assert course.solved_path("90_fake").read_bytes() == kept
+
+
 def test_a_solution_that_fails_names_its_cell_and_keeps_the_last_good_one(course):
     before = course.solved_path("91_other").read_bytes()
     source = course.source_path("91_other")

@@ -66,6 +66,9 @@ CRASHES = {
     "ValueError: num_samples should be a positive integer value, but got num_samples=0": (
         "no_samples"
     ),
+    "RuntimeError: [unbound_buffer.cc:81] Timed out waiting 3000ms for recv operation": (
+        "ranks_disagree"
+    ),
     "IndexError: index out of range in self": "index_outside",
 }
 

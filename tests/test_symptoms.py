@@ -9,7 +9,14 @@ from transformers import DataCollatorForLanguageModeling
 from course_utils import zoo
 from course_utils.errors import TrainingStopped
 from course_utils.exercises.outline import outline
-from course_utils.reproductions import never_stops
+from course_utils.reproductions import (
+    batch_loss,
+    batch_trainers,
+    never_stops,
+    policy_pairs,
+    reward_up,
+    verifiers,
+)
 from course_utils.reproductions.reward_model import reward_trainer
 from course_utils.symptoms import SYMPTOMS
 
@@ -22,6 +29,9 @@ SAYS = {
     "profile_ranges": ("float16 holds every number", "This step left float32 itself"),
     "audit_gradients": ("50 of 50 trainable parameters", "Every gradient holds nan or inf"),
     "inspect_batch": ("nothing found in 8 rows", "end masked: the end of all 8 replies"),
+    "compare_splits": ("The gradient of 4 rows is the same", "The gradient depends on the split"),
+    "TruthAudit": ("The truth did not move beyond the noise", "The truth fell"),
+    "compare_policies": ("Sampler and trainer agree", "They differ by"),
     "trace_step": ("Loss, gradients and weights are finite.", "Inf was already in the weights"),
 }
 
@@ -47,6 +57,32 @@ def never_stops_trainer():
     return never_stops.sft_trainer(model, tokenizer, collate=collate, dataset=dataset)
 
 
+def mean_trainer():
+    """compute_loss is overridden with the mean of its micro-batch."""
+    return batch_loss.trainer(batch_trainers.Mean)
+
+
+def grpo_names(check, num_steps: int) -> dict[str, object]:
+    """A GRPO run of a reader's own, with questions and a judge that are not its reward's."""
+    trainer = reward_up.grpo_trainer([reward_up.reward_of(check)], max_steps=num_steps)
+    return dict(trainer=trainer, held_out=reward_up.held_out(32), is_right=zoo.arithmetic.is_right)
+
+
+def two_sides(cause: str) -> dict[str, object]:
+    """An engine, a trainer's log-probs of its replies, and prompts."""
+    pair = policy_pairs.pair(cause, 0)
+    sides = dict(sampler=pair.sampler, scorer=pair.trainer)
+    return sides | dict(prompts=pair.prompts, model=pair.model)
+
+
+SICK = {
+    "inspect_batch": lambda: {"trainer": never_stops_trainer()},
+    "compare_splits": lambda: {"trainer": mean_trainer()},
+    "compare_policies": lambda: two_sides("temperature"),
+    "TruthAudit": lambda: grpo_names(verifiers.occurs, num_steps=16),
+}
+
+
 def say(instrument: str, names: dict[str, object], script: str) -> None:
     """What a reader does: copy the call into a folder with a script called train.py."""
     Path("train.py").write_text(script)
@@ -60,7 +96,12 @@ def test_the_call_at_a_lessons_end_has_no_fault_to_find_in_a_sound_run(
     instrument, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    say(instrument, names_of("float32"), "print('training')")
+    names = names_of("float32")
+    if instrument == "TruthAudit":
+        names |= grpo_names(zoo.arithmetic.is_right, num_steps=2)
+    if instrument == "compare_policies":
+        names |= two_sides("healthy")
+    say(instrument, names, "print('training')")
     said, expected = capsys.readouterr().out, SAYS[instrument][0]
     assert said.startswith(expected) if expected else said == ""
 
@@ -72,8 +113,8 @@ def test_the_call_at_a_lessons_end_finds_the_fault_of_a_sick_run(
     monkeypatch.chdir(tmp_path)
     names = names_of("float16")
     names["model"].model.norm.weight.data[0] = float("inf")
-    if instrument == "inspect_batch":
-        names["trainer"] = never_stops_trainer()
+    if instrument in SICK:
+        names |= SICK[instrument]()
     stops = pytest.raises(TrainingStopped) if instrument == "NonFiniteGuard" else nullcontext()
     with stops:
         say(instrument, names, "raise SystemExit(3)")

@@ -1,10 +1,12 @@
 """`course build`: both notebooks of every lesson, from its source."""
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import nbformat
+from nbformat import NotebookNode
 
 from course_utils.commands.progress_line import ProgressLine
 from course_utils.errors import BadNotebook
@@ -22,12 +24,15 @@ from course_utils.notebook.repository import Repository, find_repository
 from course_utils.progress import ENV_NAME
 from course_utils.saving import save
 
+Solve = Callable[[Repository, LessonSource], NotebookNode]
+
 LIMITS = Limits(cell_s=300, notebook_s=900)
 
 
 @click.command()
 @click.argument("lessons", nargs=-1, metavar="[LESSON]...")
 @click.option("--check", is_flag=True, help="Change nothing; fail when anything is stale.")
+@click.option("--text", is_flag=True, help="Execute nothing: only text changed, outputs stay.")
 @click.option("--nbgrader", is_flag=True, help="Make nbgrader's source notebooks, nothing else.")
 @click.option(
     "--out",
@@ -39,11 +44,17 @@ LIMITS = Limits(cell_s=300, notebook_s=900)
 )
 @click.pass_context
 def build(
-    ctx: click.Context, lessons: tuple[str, ...], check: bool, nbgrader: bool, out: Path
+    ctx: click.Context,
+    lessons: tuple[str, ...],
+    check: bool,
+    text: bool,
+    nbgrader: bool,
+    out: Path,
 ) -> None:
     """Make notebooks/NN_name.ipynb and solutions/NN_name.ipynb from solutions/NN_name.py.
 
-    The solved notebook is executed. A student's copy that holds work is left alone.
+    The solved notebook is executed, unless --text says that only text changed, such as the way
+    through the course after a lesson was added. A student's copy that holds work is left alone.
     """
     repository = find_repository()
     if nbgrader:
@@ -53,7 +64,7 @@ def build(
     for stem in repository.find(lessons):
         if not check:
             try:
-                problems += build_lesson(repository, stem)
+                problems += build_lesson(repository, stem, outputs_of if text else solve)
             except BadNotebook as error:  # the other lessons are still built
                 problems.append(str(error))
         found = findings(repository, stem)
@@ -102,7 +113,7 @@ def refresh_readme(repository: Repository, *, check: bool) -> list[str]:
     return ["README.md is stale: run `course build`"]
 
 
-def build_lesson(repository: Repository, stem: str) -> list[str]:
+def build_lesson(repository: Repository, stem: str, solved: Solve) -> list[str]:
     """Build one lesson; returns a sentence when the student's copy was left alone.
 
     Raises:
@@ -113,7 +124,7 @@ def build_lesson(repository: Repository, stem: str) -> list[str]:
     if problems := list(source_findings(source)):
         return problems
     problems = _write_student(repository, source)
-    write_notebook(repository.solved_path(stem), solve(repository, source))
+    write_notebook(repository.solved_path(stem), solved(repository, source))
     return problems
 
 
@@ -133,7 +144,7 @@ def _write_student(repository: Repository, source: LessonSource) -> list[str]:
     return []
 
 
-def solve(repository: Repository, source: LessonSource):
+def solve(repository: Repository, source: LessonSource) -> NotebookNode:
     """The solved notebook with its outputs, as a fresh kernel made them.
 
     Raises:
@@ -158,8 +169,31 @@ def solve(repository: Repository, source: LessonSource):
                 why="a solved notebook has to run to its end; the last good one was kept",
                 fix="correct the source, then run `course build` again",
             )
-        executed = read_notebook(job.target)
-    for cell, result in zip(notebook.cells, executed.cells, strict=True):
-        if cell.cell_type == "code":  # the outputs only: papermill's metadata holds timings
-            cell.outputs, cell.execution_count = result.outputs, result.execution_count
+        return _with_outputs(notebook, read_notebook(job.target))
+
+
+def outputs_of(repository: Repository, source: LessonSource) -> NotebookNode:
+    """The solved notebook with the outputs that its last execution left.
+
+    Raises:
+        BadNotebook: code changed since.
+    """
+    notebook, executed = derive_solved(source), read_notebook(repository.solved_path(source.stem))
+    if [cell.source for cell in _code(notebook)] != [cell.source for cell in _code(executed)]:
+        raise BadNotebook(
+            f"solutions/{source.stem}.py: its code is not the code that was executed",
+            why="outputs must come from the cells above them",
+            fix="run `course build` without --text",
+        )
+    return _with_outputs(notebook, executed)
+
+
+def _with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode:
+    for cell, result in zip(_code(notebook), _code(executed), strict=True):
+        # The outputs only: papermill's metadata holds timings.
+        cell.outputs, cell.execution_count = result.outputs, result.execution_count
     return notebook
+
+
+def _code(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]

@@ -29,7 +29,9 @@ def start(folder: Path) -> None:
     source = find_repository().root
     try:
         for name in COPIED:
-            ignore = shutil.ignore_patterns(".*", "__pycache__", "conftest.py", "*.before-*")
+            ignore = shutil.ignore_patterns(
+                ".*", "__pycache__", "conftest.py", "*.before-*", "site"
+            )
             shutil.copytree(source / name, folder / name, ignore=ignore)
         for name in PAPERS:
             shutil.copy2(source / name, folder / name)

@@ -3,6 +3,11 @@
 from importlib import import_module
 
 _HOME = {
+    "diagnose": "diagnosis",
+    "DiagnoseCallback": "diagnosis",
+    "audit_step": "diagnosis",
+    "audit_policy": "diagnosis",
+    "compare_models": "diagnosis",
     "trace_step": "nonfinite",
     "watch": "watching",
     "NonFiniteReport": "nonfinite",
@@ -22,6 +27,9 @@ _HOME = {
     "decode_logged_loss": "logged_loss",
     "simulate_logged_loss": "logged_loss",
     "inspect_batch": "batch_view",
+    "compare_splits": "splits",
+    "TruthAudit": "truth_audit",
+    "compare_policies": "policies",
     "diagnose_cublas": "cublas",
     "read_cublas_environment": "cublas",
 }

@@ -2,15 +2,16 @@
 
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from typing import SupportsInt
 
+from course_utils.explain.document import read_document
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import listed, said, thirds, trend
 from course_utils.explain.page import page
-from course_utils.explain.reading import Entry, Line, read, read_document
+from course_utils.explain.reading import Entry, Line, read
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.words import finding_of_code, findings_in
@@ -51,6 +52,7 @@ class Answer:
     worries: tuple[str, ...] = ()  # numbers that go astray, of which no rule knows the cause
     trend: str = ""  # that the loss has none
     restart: str = ""  # how the last run was told from the one before it
+    entries: tuple[Entry, ...] = field(default=(), repr=False)  # of the last run, thinned out
 
     @property
     def causes(self) -> tuple[Finding, ...]:
@@ -150,6 +152,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         worries=tuple(worries(log)),
         trend=_no_trend(log),
         restart=log.restart,
+        entries=tuple(log.entries),
     )
 
 

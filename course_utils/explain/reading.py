@@ -2,11 +2,10 @@
 
 Reads what trainers print and save: Python dicts and JSON lines (Transformers, TRL, ms-swift,
 LLaMA-Factory), `key:value - key:value` (verl), `key: value  key: value` (torchtune),
-`key=value` at the end of a progress bar (OpenRLHF), tables (notebooks, unsloth), CSV,
-`trainer_state.json`. Holds one line at a time.
+`key=value` at the end of a progress bar (OpenRLHF), tables (notebooks, unsloth), CSV. Holds one
+line at a time.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -99,23 +98,6 @@ def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
 def _is_bare(entry: Entry) -> bool:
     """Whether the numbers stand in no dict, so that more of them may follow below."""
     return "{" not in entry.text
-
-
-def read_document(text: str) -> Iterator[Entry] | None:
-    """The entries of a whole JSON document (`trainer_state.json`, a list of dicts), or None."""
-    try:
-        loaded = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    history = loaded.get("log_history", loaded) if isinstance(loaded, dict) else loaded
-    rows = history if isinstance(history, list) else [history]
-    if not all(isinstance(row, dict) for row in rows):
-        return None
-    return (
-        entry
-        for number, row in enumerate(rows, start=1)
-        for entry in entries_of_row(f"entry {number}", json.dumps(row), row.items())
-    )
 
 
 def _entries(where: str, text: str) -> Iterator[Entry]:

@@ -40,6 +40,7 @@ _KNOWN = tuple(
         ("scaler_search", r"overflow detected, setting loss scale|reducing (the )?loss scale"),
         ("cuda_memory", r"CUDA out of memory|OutOfMemoryError"),
         ("ranks_disagree", r"Watchdog caught collective operati(on timeout)?"),
+        ("ranks_disagree", r"Timed out waiting \d+ ?ms for (send|recv) operation"),
         (
             "ranks_disagree",
             r"wait ?timeout after \d+ ?ms|connection (closed|reset) by (remote )?peer",

@@ -59,7 +59,8 @@ class Run:
         facts: numbers about the outcome that no log shows (truth, share that stops, weights
             moved), asked for after `start`.
         parts: what a loop of one's own is made of, by name: `optimizer`, `batch` (one batch as
-            the model takes it), `loss` (a function of model and batch), `tokenizer`, `sampler`.
+            the model takes it), `loss` (a function of model and batch), `tokenizer`, `sampler`,
+            `served` (a function that makes the merged or reloaded model, after the run).
     """
 
     model: nn.Module

@@ -24,6 +24,9 @@ MARKED = (
     "{% else %}{{ message['content'] + '<|im_end|>' }}{% endif %}{{ '\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+MARKED_TO_THE_END = MARKED.replace(
+    "{% endgeneration %}{{ '<|im_end|>' }}", "{{ '<|im_end|>' }}{% endgeneration %}"
+)
 
 
 def sums(seed: int = 0, n: int = N) -> list[list[dict]]:

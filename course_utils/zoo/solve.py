@@ -1,4 +1,4 @@
-"""Lets a model answer sums greedily, and counts the right ones. It never changes the model."""
+"""Lets a model answer sums, and counts the right ones. It never changes the model."""
 
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,12 @@ def replies(
     sums: "Dataset",
     *,
     max_new_tokens: int = 8,
+    temperature: float = 0.0,
 ) -> list[str]:
-    """Answer the prompts of `arithmetic.prompts` greedily, in left-padded batches.
+    """Answer the prompts of `arithmetic.prompts`, in left-padded batches.
+
+    Args:
+        temperature: 0 is greedy; above it replies are sampled with torch's generator.
 
     Returns:
         One text for each prompt, without special tokens. Dead weights answer "!!!!!!!!".
@@ -31,11 +35,13 @@ def replies(
     texts = tokenizer.apply_chat_template(
         list(sums["prompt"]), add_generation_prompt=True, tokenize=False
     )
+    sampling = {"do_sample": True, "temperature": temperature} if temperature else {}
     answered = []
     for start in range(0, len(texts), BATCH_SIZE):
         batch = tokenizer(texts[start : start + BATCH_SIZE], padding=True, return_tensors="pt")
         output_BT = model.generate(
-            **batch.to(model.device), max_new_tokens=max_new_tokens, do_sample=False
+            **batch.to(model.device),
+            **{"max_new_tokens": max_new_tokens, "do_sample": False} | sampling,
         )
         new_BT = output_BT[:, batch["input_ids"].shape[1] :]
         answered += tokenizer.batch_decode(new_BT, skip_special_tokens=True)

@@ -9,6 +9,7 @@ POLICY = (
         "the advantages of a group add up to 0",
         "none needed; watch the reward",
         "the reward, not the loss",
+        lesson="10_reward_up",
         thread="open-r1#239",
         healthy=True,
     ),
@@ -18,6 +19,7 @@ POLICY = (
         "these steps teach nothing",
         "make the reward tell replies apart, or the prompts neither too easy nor too hard",
         "read the replies of one group with their rewards",
+        lesson="10_reward_up",
         thread="trl#3452",
     ),
     Cause(
@@ -52,6 +54,7 @@ POLICY = (
         "easy to get",
         "weigh the parts anew, or pay the easy one only with the other",
         "replies of both ends of the log",
+        lesson="10_reward_up",
         thread="open-r1#255",
     ),
     Cause(
@@ -60,6 +63,7 @@ POLICY = (
         "another, as a verifier does that falls back to a default",
         "call that reward by hand on a right and on a wrong reply",
         "what the reward function returns when it cannot parse",
+        lesson="10_reward_up",
         thread="train-deepseek-r1#4",
     ),
     Cause(
@@ -90,6 +94,8 @@ POLICY = (
         "the reward rises and the evaluation falls: the reward is being cheated",
         "read the replies with the highest reward, and harden the verifier",
         "a held-out verifier on a fixed set",
+        lesson="10_reward_up",
+        instrument="TruthAudit",
         thread="Visual-RFT#176",
     ),
     Cause(
@@ -123,6 +129,8 @@ POLICY = (
         "probabilities",
         "the same temperature, weights and template in both; truncated importance sampling",
         "log-probs of the same tokens in both",
+        lesson="09_two_logprobs",
+        instrument="compare_policies",
         thread="trl#4159",
     ),
     Cause(
@@ -130,6 +138,7 @@ POLICY = (
         "an advantage far from 0 comes from a division by a tiny standard deviation",
         "add eps to the std, or leave the division out (scale_rewards=False)",
         "the group with the largest advantage",
+        lesson="10_reward_up",
         thread="NeMo-RL#4161",
     ),
 )

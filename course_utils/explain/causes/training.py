@@ -78,6 +78,8 @@ TRAINING = (
         "where they should be averaged",
         "update, or divide by num_items_in_batch in compute_loss",
         "the loss with gradient_accumulation_steps=1",
+        "08_batch_loss",
+        "compare_splits",
         thread="transformers#37766",
     ),
     Cause(

@@ -8,6 +8,7 @@ from course_utils.explain.numbers import said, share
 from course_utils.explain.reading import Entry
 
 SMALL = 1e-3
+RESIDUE = 1e-6  # of a reward_std: rounding, and not a difference between replies
 
 
 def zero_loss_on_policy(log: Log) -> Finding | None:
@@ -111,9 +112,20 @@ def no_gradient(log: Log) -> Finding | None:
 def tiny_std(log: Log) -> Finding | None:
     entry = log.first("advantage_max", lambda value: math.isfinite(value) and value > 50)
     if entry is None:
-        return None
+        return _residue(log)
     proof = f"{entry.where}: {said(entry, 'advantage_max')}; of N replies none is beyond sqrt(N)"
     return Finding("tiny_std", 7.0, entry, (proof,))
+
+
+def _residue(log: Log) -> Finding | None:
+    """reward_std is what rounding leaves of 0, and a gradient is made of it."""
+    series = log.series("reward_std")
+    tiny = [e for e, v in series if 0 < v < RESIDUE and e.numbers.get("grad_norm", 0.0) > 0]
+    if not tiny or share(tiny, series) < 0.5:
+        return None
+    counted = f"{len(tiny)} of {len(series)} entries, first {tiny[0].where}: "
+    proof = counted + said(tiny[0], "reward_std", "grad_norm")
+    return Finding("tiny_std", 7.5, tiny[0], (proof, "rewards that are alike have the std 0"))
 
 
 def _has_rewards(log: Log) -> bool:

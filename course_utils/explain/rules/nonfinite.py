@@ -42,7 +42,8 @@ def dead_from_the_start(log: Log) -> Finding | None:
     step = entry.numbers.get("step")
     if step is not None and step <= 1:
         return Finding("nan_from_the_start", 8.0, entry, (proof, said(entry, "step")))
-    return Finding("nan_already", 6.0, entry, (proof,), ("the log does not say which step it is",))
+    unknown = "what came before it is not in the log" if step else "the log does not say its step"
+    return Finding("nan_already", 6.0, entry, (proof,), (unknown,))
 
 
 def huge_loss(log: Log) -> Finding | None:

@@ -135,6 +135,16 @@ def kl_negative(log: Log) -> Finding | None:
     return Finding("kl_negative", 7.0, low[0], (proof,))
 
 
+def plain_kl_in_the_loss(log: Log) -> Finding | None:
+    """A KL term of the loss below 0: k1, whose gradient is 0 in the mean; k2 and k3 never are."""
+    low = [(e, v) for e, v in log.series("kl_loss") if -math.inf < v < -1e-3]
+    if not low:
+        return None
+    entry = min(low, key=lambda one: one[1])[0]
+    proof = f"{len(low)} of {len(log.series('kl_loss'))} entries are below 0, such as {entry.where}"
+    return Finding("kl_without_effect", 5.5, entry, (f"{proof}: {said(entry, 'kl_loss')}",))
+
+
 def reward_rises(log: Log) -> Finding | None:
     levels = trend(log.values("reward"))
     if levels is None or levels[2] <= levels[0]:
@@ -143,4 +153,13 @@ def reward_rises(log: Log) -> Finding | None:
     return Finding("improves", 2.0, log.series("reward")[-1][0], (proof,))
 
 
-RULES = (collapse, cheated, parts_apart, constant_part, kl_runs, kl_negative, reward_rises)
+RULES = (
+    collapse,
+    cheated,
+    parts_apart,
+    constant_part,
+    kl_runs,
+    kl_negative,
+    plain_kl_in_the_loss,
+    reward_rises,
+)

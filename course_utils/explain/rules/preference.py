@@ -52,7 +52,8 @@ def wrong_reference(log: Log) -> Finding | None:
         return None
     entry, chosen = series[0]
     known = _shows_the_start(log, entry)
-    if not known or abs(chosen) <= 1 or abs(entry.numbers.get("rejected_reward", 0)) <= 1:
+    rejected = entry.numbers.get("rejected_reward", 0.0)
+    if not known or not (1 < abs(chosen) < math.inf and 1 < abs(rejected) < math.inf):
         return None
     proof = f"{entry.where}: {said(entry, 'chosen_reward', 'rejected_reward')}; both must be 0"
     return Finding("wrong_reference", 6.5, entry, (proof, known))

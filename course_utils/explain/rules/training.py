@@ -78,13 +78,22 @@ def climbing(log: Log) -> Finding | None:
 
 
 def large_rate(log: Log) -> Finding | None:
-    entry = log.first("learning_rate", lambda rate: math.isfinite(rate) and rate >= LARGE_RATE)
+    limit = LARGE_RATE if log.kind() == "supervised" else LARGE_RATE / 10
+    entry = log.first("learning_rate", lambda rate: math.isfinite(rate) and rate >= limit)
     if entry is None:
         return None
     proof, losses = f"{entry.where}: {said(entry, 'learning_rate')}", log.values("loss")
     is_calm = losses and all(map(math.isfinite, losses)) and losses[-1] <= losses[0]
+    if is_calm and log.kind() == "preference" and not _falls_below_zero(log):
+        return None
     against = ("the loss is finite and does not climb",) if is_calm else ()
     return Finding("rate_unusual", 4.5, entry, (proof,), against)
+
+
+def _falls_below_zero(log: Log) -> bool:
+    """Whether the chosen replies become less likely than the reference has them."""
+    chosen = thirds(log.values("chosen_reward"))
+    return bool(chosen) and chosen[2] < min(0.0, chosen[0])
 
 
 def above_uniform(log: Log) -> Finding | None:
@@ -170,6 +179,23 @@ def no_rate(log: Log) -> Finding | None:
     return Finding("rate_zero", 7.0, entry, (f"learning_rate 0 in all {len(rates)} entries",))
 
 
+def rate_ends_early(log: Log) -> Finding | None:
+    """A learning rate that was above 0 is exactly 0 in the last third of the entries or more."""
+    series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v)]
+    alive = [number for number, (_, rate) in enumerate(series) if rate > 0]
+    is_verl = any(name.startswith("actor/") for name in log.entries[0].names.values())
+    if len(series) < 6 or not alive or is_verl or len(series) - 1 - alive[-1] < len(series) / 3:
+        return None
+    entry = series[alive[-1] + 1][0]
+    count = len(series) - 1 - alive[-1]
+    proof = (
+        f"{entry.where}: {said(entry, 'learning_rate')}, and 0 to the end ({count} of "
+        f"{len(series)} entries)",
+        f"it was up to {max(rate for _, rate in series):.2g}",
+    )
+    return Finding("schedule_ends_early", 7.0, entry, proof)
+
+
 def loss_falls(log: Log) -> Finding | None:
     levels = trend(log.values("loss"))
     if levels is None or log.kind() == "policy" or not levels[0] > levels[2] > 0:
@@ -189,5 +215,6 @@ RULES = (
     memorised,
     flat,
     no_rate,
+    rate_ends_early,
     loss_falls,
 )

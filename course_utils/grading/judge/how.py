@@ -14,6 +14,10 @@ MUST_RUN_INSIDE = {
     "05.4": "its hooks and new forwards work within a model that the criteria hook as well",
     "05.8": "its mend changes a live Trainer, which then trains",
     "07.8": "its parts of a script take a tokenizer and live models",
+    "08.5": "its Trainer steps through a live model, rank after rank",
+    "08.8": "its parts of a loop leave gradients in live models",
+    "09.7": "it writes into a live engine, from a live policy with an adapter",
+    "09.9": "its parts of a script take live models",
     "06.12": "its part of a run takes live models, and may return an optimizer",
 }
 

@@ -1,0 +1,17 @@
+"""From a broken run to its cause: one front door for all instruments.
+
+front       `diagnose` and `diagnose.watching`
+subject     what is diagnosed: a Trainer or the parts of a loop
+looks*      before and after: batch, weights, tables, settings, forward, split, reward, log, outcome
+stepping, policy_watch, sampler_watch    what a run is asked while it runs
+judge_*     what those numbers mean
+comparing, auditing    audits that can be called alone
+ranking, report        which cause comes first, and what is shown
+"""
+
+from course_utils.diagnostics.diagnosis.auditing import audit_policy, audit_step
+from course_utils.diagnostics.diagnosis.callback import DiagnoseCallback
+from course_utils.diagnostics.diagnosis.comparing import compare_models
+from course_utils.diagnostics.diagnosis.front import diagnose
+
+__all__ = ["DiagnoseCallback", "audit_policy", "audit_step", "compare_models", "diagnose"]

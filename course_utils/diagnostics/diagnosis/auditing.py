@@ -1,0 +1,131 @@
+"""`audit_step` and `audit_policy`: one step, or one batch of replies, judged alone."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.finding import Sheet
+from course_utils.diagnostics.diagnosis.front import subject_of
+from course_utils.diagnostics.diagnosis.judge_policy import judge_numbers, judge_policy
+from course_utils.diagnostics.diagnosis.judge_steps import judge_steps
+from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers, policy_numbers
+from course_utils.diagnostics.diagnosis.policy_watch import Replies
+from course_utils.diagnostics.diagnosis.putting_back import put_back, train_some
+from course_utils.diagnostics.diagnosis.report import Diagnosis
+from course_utils.diagnostics.diagnosis.stepping import StepNumbers, Steps
+from course_utils.diagnostics.nonfinite.batches import keep
+from course_utils.diagnostics.one_step import require_loss
+from course_utils.errors import BadRequest
+from course_utils.report import Table
+from course_utils.wrap import wrapped
+
+
+@dataclass(frozen=True)
+class Audit(Diagnosis):
+    """A diagnosis of one step or one batch of replies, with its `numbers`."""
+
+    numbers: dict[str, float | str] | None = None
+
+    def table(self) -> Table:
+        found = super().table()
+        rows = [("number", name, _short(value), "") for name, value in (self.numbers or {}).items()]
+        return Table(columns=found.columns, rows=[*found.rows, *rows], notes=found.notes)
+
+    def text(self) -> str:
+        numbers = [f"{name} {_short(value)}" for name, value in (self.numbers or {}).items()]
+        said = [wrapped(f"numbers: {'; '.join(numbers)}")] if numbers else []
+        return "\n".join([super().text(), *said])
+
+    def to_dict(self) -> dict:
+        return super().to_dict() | {"numbers": self.numbers}
+
+
+def audit_step(
+    source: Any,
+    batch: Any = None,
+    optimizer: torch.optim.Optimizer | None = None,
+    *,
+    loss: Callable[[Any, Any], Tensor] | None = None,
+) -> Audit:
+    """Take one optimizer step, count what it did, and put everything back.
+
+    Args:
+        source: a Trainer, which takes a step as it does in training; or a model.
+        batch, optimizer: for a model, one batch and the optimizer of the loop.
+        loss: for a model that does not return its loss: a function of model and batch.
+
+    Returns:
+        `numbers`: lr, grad_norm, share_moved (of the weights), largest_update (rms of the update
+        by rms of the weights), num_without_grad, num_zero_grad.
+
+    Raises:
+        BadRequest: a model without a batch or an optimizer.
+    """
+    subject = subject_of(source, **({} if batch is None else {"batch": batch, "loss": loss}))
+    steps, sheet = Steps(subject.model), Sheet()
+    if subject.trainer is None and (batch is None or optimizer is None):
+        raise BadRequest(
+            "a model alone takes no step",
+            why="a step needs a batch and the optimizer that holds the weights",
+            fix="call audit_step(model, batch, optimizer, loss=...), or audit_step(trainer)",
+        )
+    subject.optimizer = optimizer or subject.optimizer
+    with put_back(subject), steps.counting():
+        if subject.trainer is not None:
+            train_some(subject.trainer, 1)
+        else:
+            optimizer.zero_grad()
+            require_loss(subject.target.loss_of(keep(batch))).backward()
+            optimizer.step()
+    judge_steps(subject, steps, sheet, num_counted=1)
+    numbers = asdict(steps.numbers[-1]) if steps.numbers else {}
+    return _audit(f"one step of {subject.name}", sheet, numbers)
+
+
+def audit_policy(source: Any = None, *, group: int | None = None, **tensors: Tensor) -> Audit:
+    """Judge one batch of replies: who gave its tokens which probability, and what it teaches.
+
+    Args:
+        source: a GRPOTrainer, which samples one batch for it; everything is put back.
+        group: without a Trainer: replies to a prompt, which stand next to each other.
+        tensors: without a Trainer: `mask` (N, T) and what is known of `logps`, `sampler_logps`,
+            `reference_logps`, `entropies` (N, T), `advantages` (N,) or (N, T), `ended` (N,).
+
+    Returns:
+        `numbers`, under the names of `PolicyNumbers`.
+
+    Raises:
+        BadRequest: neither a GRPOTrainer nor a mask.
+    """
+    sheet = Sheet()
+    if source is None and "mask" in tensors:
+        found = policy_numbers(group=group, **tensors)
+        judge_numbers([found], sheet, scale="group" if group else "", group=group)
+        return _audit("one batch of replies", sheet, found.to_dict())
+    if not hasattr(source, "_generate_and_score_completions"):
+        raise BadRequest(
+            f"{type(source).__name__} samples no replies",
+            why="a policy is judged by replies and the probabilities of their tokens",
+            fix="give a GRPOTrainer, or mask=, logps=, sampler_logps=, advantages=, group=",
+        )
+    subject, replies = subject_of(source), Replies(source)
+    with put_back(subject), replies.reading():
+        train_some(source, 1)
+    judge_policy(subject, replies, sheet)
+    first = replies.numbers[0] if replies.numbers else PolicyNumbers(0)
+    return _audit(f"the replies of {subject.name}", sheet, first.to_dict())
+
+
+def _audit(what: str, sheet: Sheet, numbers: dict) -> Audit:
+    done = Diagnosis.of(what, sheet)
+    return Audit(**vars(done), numbers=numbers)
+
+
+def _short(value: float | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+__all__ = ["Audit", "StepNumbers", "audit_policy", "audit_step"]

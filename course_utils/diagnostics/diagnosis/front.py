@@ -1,0 +1,108 @@
+"""`diagnose`: the front door. What is given decides what is looked at."""
+
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from course_utils.diagnostics.diagnosis.finding import Sheet
+from course_utils.diagnostics.diagnosis.folder import look_into
+from course_utils.diagnostics.diagnosis.looks import look_after, look_before
+from course_utils.diagnostics.diagnosis.putting_back import put_back, train_some
+from course_utils.diagnostics.diagnosis.report import Diagnosis
+from course_utils.diagnostics.diagnosis.riding import Watching
+from course_utils.diagnostics.diagnosis.subject import Subject, of_parts, of_trainer
+from course_utils.errors import BadRequest, Unsupported
+
+
+def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
+    """Say what is wrong with a run, the likeliest cause first, or that nothing was found.
+
+    Args:
+        source: a Trainer (SFT, DPO, reward, GRPO, or transformers' own), a model, or the folder of
+            a checkpoint or a saved model.
+        steps: of a Trainer, how many optimizer steps to take as well, after which everything is
+            put back: weights, optimizer, schedule, random numbers, counters, log, bit for bit.
+            0 takes none: it looks at data, weights, settings, one forward pass, and the log.
+        parts: for a model: `batch`, `loss` (a function of model and batch), `optimizer`,
+            `tokenizer`, `sampler`, `reference`, `log`, `served` (the merged or reloaded model, or
+            a function that makes it, called after the run); or `model` itself.
+
+    A run as it happens: `with diagnose.watching(trainer_or_model, ...) as run: ...`, then
+    `run.report`; or `trainer.add_callback(DiagnoseCallback(trainer))`.
+
+    Raises:
+        BadRequest: this is no Trainer, model or folder.
+        Unsupported: `steps` with several processes, or with a data set that is a stream.
+
+    >>> import torch
+    >>> model = torch.nn.Linear(2, 1).requires_grad_(False)
+    >>> diagnose(model).causes[0].key
+    'nothing_trainable'
+    """
+    if isinstance(source, str | PathLike):
+        sheet = Sheet()
+        look_into(Path(source), sheet)
+        return Diagnosis.of(f"the folder {source}", sheet)
+    subject = subject_of(source, **parts)
+    if steps:
+        return _with_steps(subject, steps)
+    sheet = Sheet()
+    look_before(subject, sheet)
+    look_after(subject, sheet)
+    sheet.miss("the run", "no step was taken; steps=20 takes some and puts everything back")
+    return Diagnosis.of(subject.name, sheet)
+
+
+def subject_of(source: Any = None, **parts: Any) -> Subject:
+    """What is known of a Trainer, or of a model and its parts."""
+    if hasattr(source, "training_step") and hasattr(source, "model"):
+        subject = of_trainer(source)
+        for name in ("sampler", "served", "reference", "tokenizer"):
+            if parts.get(name) is not None:
+                setattr(subject, name, parts[name])
+        return subject
+    return of_parts(parts.pop("model", source), **parts)
+
+
+def watching(
+    source: Any = None, *, then: Callable[[Diagnosis], object] | None = None, **parts: Any
+) -> Watching:
+    """Ride along with a run: `with diagnose.watching(model, optimizer=optimizer, log=log) as run`.
+
+    Args:
+        source, parts: as for `diagnose`.
+        then: is called with the report when the block ends.
+    """
+    return Watching(subject_of(source, **parts), then=then)
+
+
+def _with_steps(subject: Subject, steps: int) -> Diagnosis:
+    _require_one_process(subject)
+    with put_back(subject):
+        ride = Watching(subject)
+        with ride:
+            train_some(subject.trainer, steps)
+        return ride.report
+
+
+def _require_one_process(subject: Subject) -> None:
+    if subject.trainer is None:
+        raise BadRequest(
+            "steps= needs a Trainer",
+            why="only a Trainer knows how to take a step by itself",
+            fix="write `with diagnose.watching(model, ...) as run:` around your loop",
+        )
+    data = getattr(subject.trainer, "train_dataset", None)
+    if subject.args.world_size > 1 or not hasattr(data, "__len__"):
+        is_several = subject.args.world_size > 1
+        raise Unsupported(
+            "steps= with several processes" if is_several else "steps= with a stream of data",
+            why="these steps could not be put back"
+            if not is_several
+            else "all of them would have to take the steps together",
+            fix="ride along instead: `with diagnose.watching(trainer) as run: trainer.train()`",
+        )
+
+
+diagnose.watching = watching

@@ -1,0 +1,129 @@
+"""Judges what a run's replies show: another distribution, old weights, no signal, tiny spreads."""
+
+import math
+from statistics import fmean, median
+
+from course_utils.diagnostics.diagnosis.finding import COUNTED, LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers
+from course_utils.diagnostics.diagnosis.policy_watch import Replies
+from course_utils.diagnostics.diagnosis.subject import Subject
+
+APART = 0.02  # nats a token; float32 engines agree to 1e-5, bfloat16 ones to about 0.01
+GROWS = 3.0
+RESIDUE = 1e-2  # an advantage below this is what rounding leaves of 0
+FAR = 0.7  # nats a token between two batches: each probability halves or doubles
+WEIGHED_BY_ROW = ("grpo", "sapo")  # a token counts by one over the length of its reply
+
+
+def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
+    for failure in dict.fromkeys(replies.failures):
+        sheet.miss("the replies", failure)
+    if not replies.numbers:
+        return
+    judge_numbers(
+        replies.numbers,
+        sheet,
+        scale=getattr(subject.trainer, "scale_rewards", ""),
+        group=getattr(subject.trainer, "num_generations", None),
+    )
+    if getattr(subject.trainer, "loss_type", "") in WEIGHED_BY_ROW:
+        _length(replies.numbers, subject.trainer.loss_type, sheet)
+
+
+def judge_numbers(
+    numbers: list[PolicyNumbers], sheet: Sheet, *, scale: str = "", group: int | None = None
+) -> None:
+    """Write down what batches of replies show, the first one first."""
+    _agreement(numbers, sheet)
+    _signal(numbers, sheet)
+    _spread(numbers, sheet, scale, group)
+    _movement(numbers, sheet)
+    entropies = [one.entropy for one in numbers if one.entropy is not None]
+    if entropies:
+        sheet.clear("entropy", f"{entropies[0]:.3g} to {entropies[-1]:.3g}")
+
+
+def _agreement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
+    known = [one for one in numbers if one.logp_difference is not None]
+    if not known:
+        sheet.miss("the sampler's log-probs", "it does not give them")
+        return
+    first, last = known[0], known[-1]
+    if max(one.logp_difference for one in known) < APART:
+        said = f"sampler and trainer differ by {last.logp_difference:.1g} nats a token"
+        sheet.clear("log-probs", said)
+        return
+    said = (
+        f"the first batch: {first.logp_difference:.2g} nats a token, ratio {first.ratio:.3g}; "
+        f"the last: {last.logp_difference:.2g}, ratio {last.ratio:.3g}"
+    )
+    rows = f"{last.rows_apart:.0%} of the replies disagree somewhere"
+    if first.logp_difference < APART and last.logp_difference > GROWS * first.logp_difference:
+        sheet.find("stale_sampler", COUNTED, said, rows, place="the sampler's weights")
+    elif 0 < fmean(one.rows_apart for one in known) < 0.9 and _turns_inside(known):
+        sheet.find("retokenised", MEASURED, said, rows, place="completion_ids")
+    else:
+        sheet.find("logp_disagree", MEASURED + 1, said, rows, place="sampler and trainer")
+
+
+def _turns_inside(known: list[PolicyNumbers]) -> bool:
+    """Whether replies agree exactly up to some token and then do not."""
+    until = [one.agrees_until for one in known if one.agrees_until is not None]
+    return bool(until) and fmean(until) > 0.05
+
+
+def _signal(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
+    shares = [one.share_no_signal for one in numbers if one.share_no_signal is not None]
+    if not shares:
+        return
+    share = fmean(shares)
+    said = f"{share:.0%} of the groups have advantages that are all 0"
+    if share > 0.95 and len(shares) > 1:
+        tried = [f"{what}: {why}" for what, why in sheet.unseen.items() if "it pays" in why]
+        sheet.find("no_signal", COUNTED, said, *tried, place="advantages")
+    else:
+        sheet.clear("groups", said)
+
+
+def _spread(numbers: list[PolicyNumbers], sheet: Sheet, scale: str, group: int | None) -> None:
+    largest = max((one.advantage_max or 0.0 for one in numbers), default=0.0)
+    limit = math.sqrt(group) if group and scale == "group" else 50.0
+    if 0 < largest < RESIDUE:
+        said = (
+            f"advantages are up to {largest:.1g} and not 0 where all rewards of a group are alike"
+        )
+        sheet.find("tiny_std", MEASURED + 1, said, place="advantages, reward_std")
+    elif not math.isfinite(largest) or largest > 1.1 * limit:
+        said = f"an advantage of {largest:.3g}; of {group} replies none is beyond {limit:.3g}"
+        sheet.find("tiny_std", MEASURED, said, place="advantages")
+    else:
+        sheet.clear("advantages", f"up to {largest:.3g}")
+
+
+def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
+    """How far the updates between two batches move the policy where it was sampled."""
+    moves = [one.moved for one in numbers if one.moved is not None]
+    if not moves:
+        return
+    said = f"an update moves its own replies by {median(moves):.2g} nats a token"
+    if median(moves) > FAR or max(moves) > 5 * FAR:
+        most = f"up to {max(moves):.2g}, by update {moves.index(max(moves)) + 1}"
+        sheet.find("update_too_large", MEASURED, said, most, place="learning_rate")
+    else:
+        sheet.clear("updates", said)
+
+
+def _length(numbers: list[PolicyNumbers], loss_type: str, sheet: Sheet) -> None:
+    """Replies grow under a loss that pays for it."""
+    lengths = [one.length for one in numbers if one.length is not None]
+    loses = [one.long_loses for one in numbers if one.long_loses is not None]
+    third = len(lengths) // 3
+    if third < 2:
+        return
+    early, late = fmean(lengths[:third]), fmean(lengths[-third:])
+    if late > 1.3 * early:
+        said = f"loss_type {loss_type!r}; replies grow from {early:.3g} to {late:.3g} tokens"
+        more = (f"losing replies are {fmean(loses):.2g} times as long",) if loses else ()
+        sheet.find("length_is_paid", LIKELY + 1, said, *more, place="loss_type")
+    else:
+        sheet.clear("length", f"{early:.3g} to {late:.3g} tokens")

@@ -1,0 +1,38 @@
+"""All looks, in the order in which they are taken."""
+
+from course_utils.diagnostics.diagnosis.finding import Sheet
+from course_utils.diagnostics.diagnosis.looks_after import look_at_outcome
+from course_utils.diagnostics.diagnosis.looks_batch import look_at_batch
+from course_utils.diagnostics.diagnosis.looks_forward import look_at_forward
+from course_utils.diagnostics.diagnosis.looks_gradient import look_at_gradients
+from course_utils.diagnostics.diagnosis.looks_log import look_at_log
+from course_utils.diagnostics.diagnosis.looks_reward import look_at_rewards
+from course_utils.diagnostics.diagnosis.looks_settings import look_at_settings
+from course_utils.diagnostics.diagnosis.looks_split import look_at_split
+from course_utils.diagnostics.diagnosis.looks_tables import look_at_tables
+from course_utils.diagnostics.diagnosis.looks_weights import look_at_weights
+from course_utils.diagnostics.diagnosis.subject import Subject
+
+BEFORE = (
+    look_at_weights,
+    look_at_batch,
+    look_at_tables,
+    look_at_settings,
+    look_at_forward,
+    look_at_split,
+    look_at_gradients,
+    look_at_rewards,
+)
+
+
+def look_before(subject: Subject, sheet: Sheet) -> None:
+    """Data, weights, settings and one forward pass: seconds, and nothing is changed."""
+    for look in BEFORE:
+        with sheet.trying(look.__name__.replace("_", " ")):
+            look(subject, sheet)
+
+
+def look_after(subject: Subject, sheet: Sheet) -> None:
+    """The log, and the model that the run leaves."""
+    look_at_log(subject.log, sheet)
+    look_at_outcome(subject, sheet)

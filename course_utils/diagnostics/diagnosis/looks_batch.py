@@ -1,0 +1,107 @@
+"""Looks at the tokens that are learnt: what `inspect_batch` finds, and what pairs share."""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from course_utils.diagnostics.batch_view import inspect_batch
+from course_utils.diagnostics.batch_view.case import Finding
+from course_utils.diagnostics.batch_view.report import BatchReport
+from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.subject import PAIRS, POLICY, Subject
+
+KEYS = {  # what inspect_batch calls it -> the cause
+    "no labels": "labels_masked",
+    "labels shifted": "labels_shifted",
+    "padding learnt": "padding_learnt",
+    "holes in the mask": "pad_is_eos",
+    "end missing": "end_missing",
+    "stops elsewhere": "stops_elsewhere",
+    "template differs": "template_differs",
+    "two BOS": "double_bos",
+    "padding side": "padding_side",
+    "padding attended": "padding_attended",
+    "packing leaks": "packing_leak",
+    "labels across documents": "packing_leak",
+    "prompt learnt": "prompt_in_loss",
+}
+
+
+def look_at_batch(subject: Subject, sheet: Sheet) -> None:
+    """The first rows, token by token."""
+    if subject.kind == POLICY:
+        with sheet.trying("the prompts' tokens"):
+            _prompts(subject, sheet)
+        return
+    if subject.batch is None or subject.tokenizer is None:
+        missing = "tokenizer" if subject.batch is not None else "batch"
+        sheet.miss("the tokens", subject.why_no_batch or f"there is no {missing}")
+        return
+    with sheet.trying("the tokens"):
+        source = subject.trainer if subject.trainer is not None else subject.batch
+        write_report(inspect_batch(source, subject.tokenizer), sheet)
+    if subject.kind == PAIRS:
+        with sheet.trying("the pairs"):
+            _pairs(subject.batch, sheet)
+
+
+def _prompts(subject: Subject, sheet: Sheet) -> None:
+    """The prompts as GRPO tokenizes them, padded on the left as it does."""
+    trainer, tokenizer = subject.trainer, subject.tokenizer
+    rows = [trainer.train_dataset[i]["prompt"] for i in range(min(8, len(trainer.train_dataset)))]
+    ids = trainer._tokenize_prompts(rows)[0]
+    padded = tokenizer.pad({"input_ids": ids}, padding_side="left", return_tensors="pt")
+    write_report(inspect_batch(dict(padded), tokenizer), sheet)
+
+
+def write_report(report: BatchReport, sheet: Sheet, *, where: str = "") -> None:
+    """Write down the faults of a batch; `where` says which batch, if not the first rows."""
+    num_rows = len(report.case.view.rows)
+    for one in report.faults:
+        key, weight = _key(one), COUNTED
+        if one.name == "no labels" and len(one.rows) < num_rows / 4:
+            sheet.clear("rows without labels", f"{len(one.rows)} of {num_rows}")
+            continue
+        if one.name == "no labels" and len(one.rows) < num_rows / 2:
+            weight = MEASURED - 3  # some rows are empty: the others train
+        rows = f" (in {', '.join(one.rows[:3])})" if one.rows else ""
+        rows += f", {where}" if where else ""
+        sheet.find(key, weight, f"{one.saw}{rows}", place=one.name, why=one.cause, advice=one.fix)
+    if not report.faults:
+        view = report.case.view
+        share = report.share_learnt
+        learnt = "" if share is None else f", {share:.0%} of them learnt"
+        sheet.clear(where or "tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
+
+
+def _key(one: Finding) -> str:
+    if one.name == "end masked":
+        return "pad_is_eos" if "pad is the end" in one.cause else "end_masked"
+    return KEYS[one.name]
+
+
+def _pairs(batch: Mapping, sheet: Sheet) -> None:
+    """Chosen and rejected must begin alike and then differ."""
+    ids, mask = batch.get("input_ids"), batch.get("completion_mask")
+    if not isinstance(ids, Tensor) or not isinstance(mask, Tensor) or len(ids) % 2:
+        return
+    n = len(ids) // 2
+    split = [(_prompt_of(ids, mask, b), _reply_of(ids, mask, b)) for b in range(2 * n)]
+    pairs = [(split[b], split[b + n]) for b in range(n)]
+    alike = sum(chosen[1] == rejected[1] for chosen, rejected in pairs)
+    foreign = sum(chosen[0] != rejected[0] for chosen, rejected in pairs)
+    if alike >= max(1, n // 2):
+        sheet.find("pairs_alike", COUNTED, f"{alike} of {n} pairs have one reply twice")
+    if foreign:
+        sheet.find("pair_prompts_differ", COUNTED, f"the prompts differ in {foreign} of {n} pairs")
+    if not alike and not foreign:
+        sheet.clear("pairs", f"{n} pairs begin alike and differ")
+
+
+def _prompt_of(ids: Tensor, mask: Tensor, b: int) -> list[int]:
+    first = int(mask[b].argmax()) if bool(mask[b].any()) else len(mask[b])
+    return ids[b, :first].tolist()
+
+
+def _reply_of(ids: Tensor, mask: Tensor, b: int) -> list[int]:
+    return ids[b][mask[b].bool()].tolist()

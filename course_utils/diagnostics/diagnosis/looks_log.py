@@ -1,0 +1,53 @@
+"""Looks at a run's own log: the rules of `course explain`, on entries instead of lines."""
+
+import json
+import math
+from collections.abc import Iterable
+
+from course_utils.diagnostics.diagnosis.finding import Found, Sheet
+from course_utils.explain import Answer, explain_entries
+from course_utils.explain.reading import Entry, Line, entries_of_row
+
+SHARE = 0.75  # of a log's weight: what is measured in the run itself counts for more
+
+
+def answer_of(history: Iterable[dict]) -> Answer:
+    """What `course explain` says of a log that is a list of dicts, such as `log_history`."""
+    rows = list(history)
+    entries = [entry for number, row in enumerate(rows, start=1) for entry in _read(number, row)]
+    return explain_entries(entries, len(rows))
+
+
+def _read(number: int, row: dict) -> Iterable[Entry | Line]:
+    where = f"step {row['step']}" if "step" in row else f"entry {number}"
+    if isinstance(row.get("error"), str):  # what ended the run
+        return [Line(where, " ".join(row["error"].split()))]
+    return entries_of_row(where, json.dumps(row, default=str), row.items())
+
+
+def look_at_log(history: list[dict], sheet: Sheet) -> None:
+    """Write down what the log points to, and what in it only looks like a fault."""
+    if not history:
+        sheet.miss("the log", "it is empty")
+        return
+    with sheet.trying("the log"):
+        answer = answer_of(history)
+        for one in answer.causes:
+            weight = min(SHARE * one.weight, 7.5)
+            said = one.for_it or (one.at.text,)
+            sheet.found.append(
+                Found(one.key, weight, said, one.at.where, one.against, is_of_log=True)
+            )
+        sheet.healthy += [
+            Found(one.key, one.weight, one.for_it) for one in answer.no_faults if one.for_it
+        ]
+        if not answer.causes and not answer.num_entries:
+            sheet.miss("the log", "it holds no numbers that are known here")
+        elif not answer.causes:
+            sheet.clear("the log", f"{answer.num_entries} entries{_last(history)}")
+
+
+def _last(history: list[dict]) -> str:
+    losses = [row["loss"] for row in history if isinstance(row.get("loss"), int | float)]
+    known = losses and math.isfinite(losses[-1])
+    return f", loss {losses[0]:.4g} to {losses[-1]:.4g}" if known else ""

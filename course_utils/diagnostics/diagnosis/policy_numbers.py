@@ -1,0 +1,112 @@
+"""Numbers of one batch of sampled replies: who gave them which probability, and what they earned.
+
+Shape letters: N replies, G replies of a group, T tokens of a reply.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+AGREE = 1e-3  # log-probs of one token that differ by less are the same, rounding aside
+
+
+@dataclass(frozen=True)
+class PolicyNumbers:
+    """What one batch of replies shows. A number is None where its parts are not known."""
+
+    num_replies: int
+    logp_difference: float | None = None  # mean |trainer - sampler| over the tokens
+    ratio: float | None = None  # mean of exp(trainer - sampler)
+    rows_apart: float | None = None  # share of the replies with a token that disagrees
+    agrees_until: float | None = None  # in those, the share of tokens before the first such one
+    kl_k1: float | None = None  # mean of policy - reference
+    kl_k3: float | None = None  # mean of exp(r - p) - (r - p) - 1
+    entropy: float | None = None  # of the trainer's distribution, mean over the tokens, in nats
+    advantage_std: float | None = None
+    advantage_max: float | None = None  # largest magnitude
+    share_no_signal: float | None = None  # of the groups, those whose advantages are all 0
+    length: float | None = None
+    share_truncated: float | None = None
+    moved: float | None = None  # mean |change| of the last batch's log-probs since it was sampled
+    long_loses: float | None = None  # mean length of replies below the mean, by those above it
+
+    def to_dict(self) -> dict[str, float]:
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+def policy_numbers(
+    *,
+    mask: Tensor,
+    logps: Tensor | None = None,
+    sampler_logps: Tensor | None = None,
+    reference_logps: Tensor | None = None,
+    entropies: Tensor | None = None,
+    advantages: Tensor | None = None,
+    group: int | None = None,
+    ended: Tensor | None = None,
+) -> PolicyNumbers:
+    """The numbers of one batch.
+
+    Args:
+        mask: (N, T), 1 where a token belongs to the reply.
+        logps, sampler_logps, reference_logps: (N, T) log-probs of the same tokens, by trainer,
+            sampler and reference, in nats.
+        entropies: (N, T) of the trainer's distributions, in nats.
+        advantages: (N,) or (N, T).
+        group: G, the number of replies to one prompt, which stand next to each other.
+        ended: (N,), whether a reply ended by itself.
+    """
+    keep = mask.bool()
+    found: dict[str, float] = {"length": float(keep.sum(1).float().mean())}
+    if logps is not None and sampler_logps is not None:
+        found |= _agreement(logps.double(), sampler_logps.double(), keep)
+    if logps is not None and reference_logps is not None:
+        away = (reference_logps.double() - logps.double())[keep]
+        found |= {"kl_k1": _mean(-away), "kl_k3": _mean(away.exp() - away - 1)}
+    if entropies is not None:
+        found["entropy"] = _mean(entropies.double()[keep])
+    if advantages is not None:
+        found |= _signal(advantages, keep, group)
+    if ended is not None:
+        found["share_truncated"] = 1 - float(ended.double().mean())
+    return PolicyNumbers(num_replies=len(mask), **found)
+
+
+def _mean(values: Tensor) -> float:
+    return float(values.mean()) if values.numel() else math.nan
+
+
+def _agreement(logps: Tensor, sampler: Tensor, keep: Tensor) -> dict[str, float]:
+    known = keep & sampler.isfinite() & logps.isfinite()
+    gap = torch.where(known, logps - sampler, 0.0)
+    bad = gap.abs() > AGREE * 50
+    rows = bad.any(1)
+    found = {
+        "logp_difference": _mean(gap[known].abs()),
+        "ratio": _mean(gap[known].exp()),
+        "rows_apart": float(rows.double().mean()),
+    }
+    if bool(rows.any()):
+        first = bad[rows].double().argmax(1)
+        found["agrees_until"] = float((first / keep[rows].sum(1).clamp_min(1)).mean())
+    return found
+
+
+def _signal(advantages: Tensor, keep: Tensor, group: int | None) -> dict[str, float]:
+    per_reply = advantages.double()
+    if per_reply.dim() == 2:
+        per_reply = (per_reply * keep).sum(1) / keep.sum(1).clamp_min(1)
+    found = {
+        "advantage_std": float(per_reply.std()) if len(per_reply) > 1 else 0.0,
+        "advantage_max": float(per_reply.abs().max()),
+    }
+    if group and len(per_reply) % group == 0:
+        grouped = per_reply.view(-1, group)
+        found["share_no_signal"] = float((grouped.abs().amax(1) < 1e-6).double().mean())
+    lengths = keep.sum(1).double()
+    good, poor = lengths[per_reply > 0], lengths[per_reply < 0]
+    if len(good) and len(poor):
+        found["long_loses"] = float(poor.mean() / good.mean().clamp_min(1))
+    return found

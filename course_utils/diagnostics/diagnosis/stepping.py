@@ -1,0 +1,143 @@
+"""Counts what each optimizer step does: who has a gradient, what moved and by how much.
+
+Hooks of torch tell of the steps, whoever takes them; a sample of each tensor is compared before
+and after. Memory is bounded: a sample of the weights, and a few numbers a step.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import optimizer as optimizers
+
+SAMPLE = 2048  # numbers of one tensor that are compared
+MAX_STEPS = 5000  # of which numbers are kept; later ones replace the earliest
+
+
+@dataclass(frozen=True)
+class StepNumbers:
+    """One optimizer step on the watched model."""
+
+    step: int  # counted from 1
+    lr: float
+    grad_norm: float
+    num_without_grad: int  # trainable tensors whose gradient is None
+    num_zero_grad: int  # those whose gradient is exactly 0
+    num_trainable: int
+    share_moved: float  # of the sampled weights, those with another value than before
+    largest_update: float  # of a tensor: rms of its update by rms of its weights
+
+
+@dataclass
+class Steps:
+    """All steps of a run."""
+
+    model: nn.Module
+    numbers: list[StepNumbers] = field(default_factory=list)
+    without_grad: Counter[str] = field(default_factory=Counter)  # name -> steps without one
+    moved: Counter[str] = field(default_factory=Counter)  # name -> steps in which it moved
+    strangers: Counter[str] = field(default_factory=Counter)  # optimizers that hold none of it
+    failures: list[str] = field(default_factory=list)
+    largest_at: str = ""  # the tensor of the largest update
+    _before: dict[str, Tensor] = field(default_factory=dict)
+    _pending: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def num_steps(self) -> int:
+        return self.numbers[-1].step if self.numbers else 0
+
+    def rates(self) -> list[float]:
+        return [one.lr for one in self.numbers]
+
+    @contextmanager
+    def counting(self) -> Iterator["Steps"]:
+        """Inside, every optimizer step is counted. Nothing that fails in here reaches the run."""
+        handles = (
+            optimizers.register_optimizer_step_pre_hook(self._safely(self._look_before)),
+            optimizers.register_optimizer_step_post_hook(self._safely(self._look_after)),
+        )
+        try:
+            yield self
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _safely(self, look):
+        def hook(optimizer, *_args) -> None:
+            try:
+                with torch.no_grad():
+                    look(optimizer)
+            except Exception as error:
+                self.failures.append(f"{type(error).__name__}: {error}"[:160])
+
+        return hook
+
+    def _held(self, optimizer: Any) -> dict[str, Tensor]:
+        own = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        named = self.model.named_parameters()
+        return {name: p for name, p in named if p.requires_grad and id(p) in own}
+
+    def _look_before(self, optimizer: Any) -> None:
+        held = self._held(optimizer)
+        if not held:
+            self.strangers[type(optimizer).__name__] += 1
+            return
+        trainable = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
+        without = [name for name, p in trainable.items() if p.grad is None]
+        self.without_grad.update(without)
+        grads = [p.grad for p in trainable.values() if p.grad is not None]
+        norms = (
+            [float(n) for n in torch.stack([g.detach().float().norm() for g in grads])]
+            if grads
+            else []
+        )
+        self._before = {name: _sample(p) for name, p in held.items()}
+        self._pending = {
+            "lr": max(float(group["lr"]) for group in optimizer.param_groups),
+            "grad_norm": math.hypot(*norms),
+            "num_without_grad": len(without),
+            "num_zero_grad": sum(norm == 0 for norm in norms),
+            "num_trainable": len(trainable),
+        }
+
+    def _look_after(self, optimizer: Any) -> None:
+        if not self._pending:
+            return
+        held = self._held(optimizer)
+        moved = total = 0
+        largest = 0.0
+        for name, before in self._before.items():
+            now = _sample(held[name])
+            changed = int((now != before).sum())
+            self.moved[name] += changed > 0
+            moved, total = moved + changed, total + now.numel()
+            update = _relative(before, now)
+            if update > largest:
+                largest, self.largest_at = update, name
+        share = moved / total if total else 0.0
+        step = self.num_steps + 1
+        self.numbers.append(
+            StepNumbers(step=step, share_moved=share, largest_update=largest, **self._pending)
+        )
+        del self.numbers[:-MAX_STEPS]
+        self._pending = {}
+
+
+def _sample(weight: Tensor) -> Tensor:
+    """Numbers at even distances, copied."""
+    flat = weight.detach().flatten()
+    return flat[:: max(1, len(flat) // SAMPLE)].clone()
+
+
+def _relative(before: Tensor, now: Tensor) -> float:
+    """The rms of the update by the rms of the weights; 0 for weights that are all 0."""
+    if before.numel() < 16:
+        return 0.0
+    size = float(before.float().square().mean().sqrt())
+    change = float((now.float() - before.float()).square().mean().sqrt())
+    return change / size if size > 1e-6 and math.isfinite(change) else 0.0

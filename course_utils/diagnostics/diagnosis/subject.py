@@ -1,0 +1,127 @@
+"""What is diagnosed: a model with what is known of its run, whoever trains it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from course_utils.diagnostics.batch_view.reading import _first_rows, _same_random_state
+from course_utils.diagnostics.nonfinite.targets import Target, open_target
+from course_utils.errors import BadRequest
+
+NUM_ROWS = 8
+POLICY, PAIRS, SCORES, TRAINING, LOOP = "policy", "pairs", "scores", "training", "loop"
+_BY_CLASS = (
+    ("GRPOTrainer", POLICY),
+    ("RLOOTrainer", POLICY),
+    ("DPOTrainer", PAIRS),
+    ("RewardTrainer", SCORES),
+)
+
+
+@dataclass
+class Subject:
+    """A model and its run. What is None is not known, and not looked at."""
+
+    model: nn.Module
+    trainer: Any = None
+    tokenizer: Any = None
+    batch: Mapping[str, Any] | None = None  # one batch as the model takes it
+    loss_of: Callable[[Any], Any] | None = None  # a function of the batch
+    optimizer: Any = None
+    sampler: Any = None  # the model that samples, where it is another object
+    reference: Any = None  # the model that the KL or DPO compares with
+    served: Any = None  # the merged, reloaded or exported model, or a function that loads it
+    log: list[dict] = field(default_factory=list)
+    why_no_batch: str = ""
+    processes: int = 1
+    makes_own_schedule: bool = False  # a Trainer that was given no optimizer and no schedule
+
+    @property
+    def kind(self) -> str:
+        names = {base.__name__ for base in type(self.trainer).__mro__}
+        found = (kind for name, kind in _BY_CLASS if name in names)
+        return LOOP if self.trainer is None else next(found, TRAINING)
+
+    @property
+    def args(self) -> Any:
+        return getattr(self.trainer, "args", None)
+
+    @property
+    def name(self) -> str:
+        return type(self.trainer or self.model).__name__
+
+    @property
+    def target(self) -> Target:
+        """In the form of the other instruments."""
+        return open_target(self.trainer or self.model, None if self.trainer else self.loss_of)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the Trainer has already taken steps."""
+        return getattr(getattr(self.trainer, "state", None), "global_step", 0) > 0
+
+    def trainable(self) -> dict[str, Tensor]:
+        return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+
+
+def of_trainer(trainer: Any) -> Subject:
+    """A Trainer's model, tokenizer, first rows, reference and log. Changes nothing."""
+    processor = getattr(trainer, "processing_class", None)
+    subject = Subject(
+        model=trainer.model,
+        trainer=trainer,
+        tokenizer=getattr(processor, "tokenizer", processor),
+        optimizer=getattr(trainer, "optimizer", None),
+        reference=getattr(trainer, "ref_model", None),
+        log=trainer.state.log_history,
+        makes_own_schedule=getattr(trainer, "lr_scheduler", None) is None,
+    )
+    try:
+        with _same_random_state():
+            batch = trainer.data_collator(_first_rows(trainer, NUM_ROWS))
+        is_batch = isinstance(batch, Mapping)
+        subject.batch = batch if is_batch else None
+        subject.why_no_batch = "" if is_batch else "its collator leaves rows as they are"
+    except Exception as error:  # a collator or a data set of its own kind
+        subject.why_no_batch = f"its first rows gave {type(error).__name__}: {error}"[:160]
+    return subject
+
+
+def of_parts(
+    model: nn.Module,
+    *,
+    batch: Any = None,
+    loss: Callable[..., Any] | None = None,
+    log: list[dict] | None = None,
+    **parts: Any,
+) -> Subject:
+    """A loop of one's own.
+
+    Args:
+        loss: a function of the model and a batch; without it the model returns the loss.
+        log: one dict an entry, such as a loop prints; it may still be empty, and fill up.
+        parts: `optimizer`, `tokenizer`, `sampler`, `reference`, `served`, and the number of
+            `processes` that the run has.
+
+    Raises:
+        BadRequest: this is no model, or there is a part of another name.
+    """
+    if not isinstance(model, nn.Module):
+        raise BadRequest(
+            f"{type(model).__name__} is no model, Trainer or folder",
+            why="a diagnosis needs something with weights, or what was saved of it",
+            fix="call diagnose(trainer), diagnose(model=..., batch=...) or diagnose('folder')",
+        )
+    known = {"optimizer", "tokenizer", "sampler", "reference", "served", "processes"}
+    if unknown := parts.keys() - known:
+        raise BadRequest(
+            f"nothing is done with {', '.join(sorted(unknown))}",
+            why="what is not looked at must not look as if it were",
+            fix=f"known are batch, loss, log, {', '.join(sorted(known))}",
+        )
+    loss_of = partial(loss, model) if loss is not None else None
+    history = log if log is not None else []
+    return Subject(model=model, batch=batch, loss_of=loss_of, log=history, **parts)

@@ -1,0 +1,31 @@
+"""A Trainer in one process that believes to be one of several. Computes nothing."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def believing_in(num_ranks: int) -> Iterator[None]:
+    """Trainer, Accelerator, PartialState and WORLD_SIZE say `num_ranks` inside the block.
+
+    Nothing is sent: what a collective would give, the caller has to compute.
+    """
+    from accelerate.state import AcceleratorState, PartialState  # takes seconds
+
+    known = [s._shared_state for s in (PartialState, AcceleratorState)]
+    before = [state.get("num_processes") for state in known]
+    in_environment = os.environ.get("WORLD_SIZE")
+    try:
+        os.environ["WORLD_SIZE"] = str(num_ranks)
+        for state, was in zip(known, before, strict=True):
+            if was is not None:
+                state["num_processes"] = num_ranks
+        yield
+    finally:
+        os.environ.pop("WORLD_SIZE")
+        if in_environment is not None:
+            os.environ["WORLD_SIZE"] = in_environment
+        for state, was in zip(known, before, strict=True):
+            if was is not None:
+                state["num_processes"] = was

@@ -1,0 +1,125 @@
+"""What `compare_splits` shows: the splits beside each other, and what makes the difference."""
+
+from dataclasses import asdict, dataclass
+
+from course_utils.diagnostics.splits.judging import FACTOR, OTHER, SAME, WEIGHTS, Compared
+from course_utils.page import State
+from course_utils.report import Report, Table
+
+COUNT = "the count of the whole optimizer step, over all micro-batches and ranks"
+DIVIDE = f"add up the token losses of a micro-batch and divide by {COUNT} (num_items_in_batch)"
+FACTORS = {
+    "G": (
+        "nobody divides by the number of micro-batches, G",
+        "set loss_is_scaled_for_ga = False on a Trainer whose loss is a mean, or divide by G",
+    ),
+    "1/G": (
+        "it is divided by G once too often",
+        "set loss_is_scaled_for_ga = True on a Trainer whose loss is divided by the whole count",
+    ),
+    "1/ranks": (
+        "the gradient is averaged over the ranks, and the loss was divided by the count of all",
+        "multiply the loss by the number of processes (self.accelerator.num_processes)",
+    ),
+    "ranks": (
+        "the loss is multiplied by the number of ranks once too often",
+        "multiply by the number of processes only what was divided by the count of all ranks",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class SplitReport(Report):
+    """The gradient of the same rows for several splits, beside that of one micro-batch."""
+
+    compared: tuple[Compared, ...]
+    num_rows: int
+    targets: tuple[int, ...] = ()  # of each row; () where they are not known
+    noise: float = 0.0  # the difference of the same split from itself
+    tolerance: float = 1e-4
+
+    @property
+    def is_repeatable(self) -> bool:
+        return self.noise <= self.tolerance
+
+    @property
+    def worst(self) -> Compared:
+        """The split that differs most; one rank before several."""
+        sick = [one for one in self.compared if one.kind != SAME]
+        alone = [one for one in sick if one.num_ranks == 1]
+        return max(alone or sick or self.compared, key=lambda one: one.distance)
+
+    @property
+    def is_healthy(self) -> bool:
+        return self.is_repeatable and all(one.kind == SAME for one in self.compared)
+
+    @property
+    def state(self) -> State:
+        return State.PLAIN if self.is_healthy else State.BAD
+
+    @property
+    def headline(self) -> str:
+        if not self.is_repeatable:
+            return (
+                f"The same split gives another gradient each time (by {self.noise:.1e}), so splits "
+                "cannot be compared: something is drawn at random."
+            )
+        worst = self.worst
+        if self.is_healthy:
+            return (
+                f"The gradient of {self.num_rows} rows is the same for {len(self.compared) + 1} "
+                f"splits, to {worst.distance:.0e}. (A factor that all share cannot be seen.)"
+            )
+        said = f"cosine {worst.cosine:.3f}, norm times {worst.ratio:.3g}"
+        return f"The gradient depends on the split: {worst.name} against all at once has {said}."
+
+    @property
+    def cause(self) -> str:
+        if self.is_healthy or not self.is_repeatable:
+            return ""
+        worst = self.worst
+        factor = FACTORS.get(worst.factor_name, (f"a factor of {worst.factor:.3g}", ""))[0]
+        if worst.kind == FACTOR:
+            return f"a factor alone: {factor}"
+        if worst.kind == OTHER:
+            return "more than weights and a factor: the micro-batches' gradients are not just added"
+        on_top = "" if worst.factor_name == "1" else f"; and on top, {factor}"
+        return f"{self._weights}{on_top}"
+
+    @property
+    def _weights(self) -> str:
+        own = "each micro-batch is averaged over its own count, so a token in a small one weighs"
+        if not self.targets:
+            return f"{own} more than one in a large one"
+        return f"{own} more (rows have {min(self.targets)} to {max(self.targets)} targets)"
+
+    @property
+    def fix(self) -> str:
+        if self.is_healthy or not self.is_repeatable:
+            return ""
+        if self.worst.kind == WEIGHTS:
+            return DIVIDE
+        if self.worst.kind == OTHER:
+            return "look for what is done between two backward passes: a clip, a reset, a step"
+        return FACTORS.get(self.worst.factor_name, ("", DIVIDE))[1]
+
+    def table(self) -> Table:
+        first = (f"{self.num_rows} x 1", "1", "1", "0", "", "")
+        rows = [first, *map(_row, self.compared)]
+        columns = ("rows x micro-batches", "cosine", "norm", "difference", "weights", "factor")
+        return Table(columns=columns, rows=rows)
+
+    def to_dict(self) -> dict:
+        return {
+            "is_healthy": self.is_healthy,
+            "noise": self.noise,
+            "tolerance": self.tolerance,
+            "splits": [{"name": one.name, **asdict(one)} for one in self.compared],
+        }
+
+
+def _row(one: Compared) -> tuple[str, ...]:
+    size = "0" if one.kind == SAME else f"{one.distance:.2g}"
+    weights = {SAME: "right", FACTOR: "right", WEIGHTS: "wrong", OTHER: "?"}[one.kind]
+    factor = "?" if one.kind == OTHER else one.factor_name
+    return one.name, f"{one.cosine:.3f}", f"{one.ratio:.3g}", size, weights, factor

@@ -1,0 +1,44 @@
+"""Lesson 08: what is asked about means, counts, micro-batches and ranks.
+
+One module for each thing to understand: its exercises and their criteria; the longer lists of
+answers stand in `*_answers`.
+"""
+
+from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.exercises.lesson_08.log import LOG
+from course_utils.exercises.lesson_08.mend import MEND
+from course_utils.exercises.lesson_08.parts import PARTS
+from course_utils.exercises.lesson_08.quiz import QUIZ
+from course_utils.exercises.lesson_08.tables import DRIFT, LOOPS, SIGN
+from course_utils.exercises.lesson_08.unseen import UNSEEN
+from course_utils.exercises.lesson_08.weigh import WEIGH
+
+ALIKE = Prediction(
+    id="08.a",
+    name="ALIKE",
+    question="Sixteen rows in one micro-batch, or in sixteen of one row. How alike are the two "
+    "gradients of a loss that is the mean of its micro-batch?",
+    choices={
+        "a": "equal, but for float error",
+        "b": "one direction, another length",
+        "c": "another direction",
+    },
+)
+
+RATE = Prediction(
+    id="08.b",
+    name="RATE",
+    question="A linear schedule of twelve steps, given to accelerator.prepare on two processes. "
+    "What is the learning rate after six of the twelve?",
+    choices={"a": "half of the first", "b": "0", "c": "the first"},
+)
+
+LESSON = Lesson(
+    stem="08_batch_loss",
+    title="The loss that depends on the batch",
+    minutes=75,
+    exercises=(PARTS, WEIGH, SIGN, LOOPS, MEND, LOG, DRIFT, UNSEEN, QUIZ),
+    predictions=(ALIKE, RATE),
+    topic="batch",
+    builds_on=("07",),
+)

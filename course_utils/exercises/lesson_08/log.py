@@ -1,0 +1,85 @@
+"""Exercise 08.6: four logs of which each is off by a factor, or by none."""
+
+from course_utils.exercises.compare import number_differs
+from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
+
+FACTORS = {"1": 16.0, "2": 0.5, "3": 1.0, "4": 4.0}
+
+
+def has_four_numbers(factors: dict) -> str | None:
+    keys = {str(key) for key in factors}
+    if keys != set(FACTORS):
+        return f"the keys are {sorted(keys)}, and {', '.join(FACTORS)} are asked"
+    for key, value in factors.items():
+        if isinstance(value, bool) or not hasattr(value, "__float__"):
+            return f"for {key} it says {value!r}, where a number is asked"
+    return None
+
+
+def _is_right(number: str) -> Observe:
+    def is_the_factor(factors: dict) -> str | None:
+        got = float({str(k): v for k, v in factors.items()}[number])
+        return number_differs(got, FACTORS[number], rtol=1e-3, given=f"log {number}")
+
+    is_the_factor.__name__ = f"factor_{number}"
+    return is_the_factor
+
+
+LOOKS = {number: _is_right(number) for number in FACTORS}
+WHYS = {
+    "1": "what is left after the factor says whether anything else is wrong",
+    "2": "two ranks, each divided by the count of both, and DDP takes the mean",
+    "3": "a log that is only a little off has no factor in it: its rows are weighed wrongly",
+    "4": "a ratio that is no whole number is a factor and something else",
+}
+NEXTS = {
+    "1": "which setting of the run makes a factor, and what is then left, beside the other runs?",
+    "2": "divide the one loss by the other",
+    "3": "no setting of this run is 0.62: which fault changes a loss without a factor?",
+    "4": "which whole number can stand in this run's log, and what is left once it is out?",
+}
+PLAIN = {"1": 16, "2": 0.5, "3": 1, "4": 4}
+
+LOG = Exercise(
+    id="08.6",
+    name="LOG",
+    title="Read logs that are off by a factor",
+    minutes=5,
+    difficulty="four numbers",
+    points=3,
+    reads="factors",
+    expects=(dict,),
+    hints=(
+        "Which numbers can be a factor at all? They stand in the settings of each run.",
+        "Take the factor out and compare what is left with the loss that is right: the rest is the "
+        "weights of the rows.",
+        "In log 1 the loss grows nearly with G, so each is divided by its own G. In log 4 the "
+        "factor is G too, and 42.7 / G is not 12.6: that is the other fault.",
+    ),
+    form=has_four_numbers,
+    criteria=tuple(
+        Criterion(f"The factor in log {n} is right.", look, why=WHYS[n], next=NEXTS[n])
+        for n, look in LOOKS.items()
+    ),
+    right=(
+        PLAIN,
+        {int(number): factor for number, factor in FACTORS.items()},
+        {"1": 64 / 4, "2": 1 / 2, "3": 16 / 16, "4": 8 - 4},
+    ),
+    wrong=(
+        Wrong({}, caught_by=has_four_numbers),
+        Wrong({"1": 16, "2": 0.5, "3": 1}, caught_by=has_four_numbers),
+        Wrong(PLAIN | {"1": "G"}, caught_by=has_four_numbers),
+        Wrong(PLAIN | {"5": 1}, caught_by=has_four_numbers),
+        Wrong(PLAIN | {"1": 69 / 3.2}, caught_by=LOOKS["1"]),
+        Wrong(PLAIN | {"1": 69}, caught_by=LOOKS["1"]),
+        Wrong(PLAIN | {"1": 8}, caught_by=LOOKS["1"]),
+        Wrong(PLAIN | {"1": 1 / 16}, caught_by=LOOKS["1"]),
+        Wrong(PLAIN | {"2": 2}, caught_by=LOOKS["2"]),
+        Wrong(PLAIN | {"2": 1}, caught_by=LOOKS["2"]),
+        Wrong(PLAIN | {"3": 7.82 / 12.59}, caught_by=LOOKS["3"]),
+        Wrong(PLAIN | {"3": 16}, caught_by=LOOKS["3"]),
+        Wrong(PLAIN | {"4": 42.7 / 12.59}, caught_by=LOOKS["4"]),
+        Wrong(PLAIN | {"4": 16}, caught_by=LOOKS["4"]),
+    ),
+)

@@ -1,0 +1,189 @@
+"""Exercise 08.5: a Trainer with a loss of its own, whose gradient is the same for every split."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.splits.judging import cosine, distance
+from course_utils.diagnostics.splits.ranks import believing_in
+from course_utils.diagnostics.splits.stepping import Split, TrainerStep, cut, left_as_it_was
+from course_utils.exercises.compare import number_differs
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_08 import mend_answers as answers
+from course_utils.reproductions import batch_loss, batch_trainers
+
+CLOSE = 5e-6  # float32 leaves 1e-6 between two orders of summation
+
+
+class _Tried:
+    """The reader's Trainer on six rows, with its gradient for any split."""
+
+    def __init__(self, compute_loss: Callable) -> None:
+        self.rows = batch_loss.mixed_rows(3, long=2, short=4)
+        self.trainer = batch_loss.trainer(batch_trainers.with_loss(compute_loss), self.rows)
+        self.trainer.current_gradient_accumulation_steps = 1
+        self._step = TrainerStep(self.trainer)
+
+    @cached_property
+    def due(self) -> Tensor:
+        """The gradient of the mean over all targets."""
+        with left_as_it_was(self._step):
+            self._token_mean(self.rows).backward()
+            grads = [w.grad for w in self.trainer.model.parameters()]
+        return torch.cat([grad.double().flatten() for grad in grads])
+
+    def _token_mean(self, rows: list) -> Tensor:
+        batch = batch_loss.collate(rows)
+        labels = batch.pop("labels")
+        return batch_loss.token_losses(self.trainer.model(**batch).logits, labels).mean()
+
+    def differs(self, split: Split, given: str) -> str | None:
+        with left_as_it_was(self._step):
+            got = self._step(split).gradient_N
+        if not got.any():
+            return f"with {given} there is no gradient at all"
+        if distance(got, self.due) <= CLOSE:
+            return None
+        ratio = float(got.norm() / self.due.norm())
+        return (
+            f"with {given} the gradient has cosine {cosine(got, self.due):.3f} with that of the "
+            f"token mean, and {ratio:.3g} times its norm"
+        )
+
+    def evaluated(self, num_ranks: int, *, counted: bool) -> tuple[object, float]:
+        """The mean over the ranks of an evaluation's losses, and what it should be."""
+        share = len(self.rows) // num_ranks
+        rows = [self.rows[at * share : (at + 1) * share] for at in range(num_ranks)]
+        count = sum(map(batch_loss.num_targets, self.rows)) if counted else None
+        with believing_in(num_ranks), left_as_it_was(self._step), torch.no_grad():
+            self.trainer.model.eval()
+            said = [self._evaluated(own, count) for own in rows]
+            own = [float(self._token_mean(one)) for one in ([self.rows] if counted else rows)]
+        if not all(isinstance(one, tuple) and len(one) == 2 for one in said):
+            return said[0], 0.0
+        return sum(loss.item() for loss, _ in said) / num_ranks, sum(own) / len(own)
+
+    def _evaluated(self, rows: list, count: int | None) -> object:
+        batch, model = batch_loss.collate(rows), self.trainer.model
+        given = {"return_outputs": True, "num_items_in_batch": count}
+        return self.trainer.compute_loss(model, batch, **given)
+
+
+def gives_a_loss(compute_loss) -> str | None:
+    tried = _Tried(compute_loss)
+    batch = batch_loss.collate(tried.rows[:2])
+    got = tried.trainer.compute_loss(tried.trainer.model.train(), batch, num_items_in_batch=9)
+    if isinstance(got, Tensor) and got.numel() == 1:
+        return None
+    said = f"a tensor of shape {tuple(got.shape)}" if isinstance(got, Tensor) else repr(got)[:60]
+    return f"it gives {said}, where a tensor of one number is asked"
+
+
+def is_the_token_mean(tried: _Tried) -> str | None:
+    return tried.differs(cut(tried.rows, 6), "all rows in one micro-batch")
+
+
+def same_for_every_split(tried: _Tried) -> str | None:
+    for size in (3, 1):
+        split = cut(tried.rows, size)
+        if seen := tried.differs(split, f"{len(split[0])} micro-batches of {size}"):
+            return seen
+    uneven = [[tried.rows[:5], tried.rows[5:]]]
+    return tried.differs(uneven, "micro-batches of 5 and 1 rows")
+
+
+def same_for_every_number_of_ranks(tried: _Tried) -> str | None:
+    for ranks, size in ((2, 1), (2, 3), (3, 1)):
+        given = f"{ranks} ranks and micro-batches of {size}"
+        if seen := tried.differs(cut(tried.rows, size, ranks), given):
+            return seen
+    return None
+
+
+def evaluates(tried: _Tried) -> str | None:
+    for ranks, counted in ((1, True), (2, True), (1, False), (2, False)):
+        got, want = tried.evaluated(ranks, counted=counted)
+        if isinstance(got, Tensor):
+            return "with return_outputs=True it gives a tensor; (loss, outputs) are asked"
+        given = f"evaluation on {ranks} rank{'s' if ranks > 1 else ''}"
+        given += "" if counted else " without a count"
+        if seen := number_differs(got, want, rtol=1e-4, given=given):
+            return seen
+    return None
+
+
+MEND = Exercise(
+    id="08.5",
+    name="MEND",
+    title="A Trainer that does not care how the batch is cut",
+    minutes=10,
+    difficulty="a few lines",
+    points=5,
+    reads="compute_loss",
+    expects=(Callable,),
+    hints=(
+        "What does the Trainer hand to compute_loss besides model and inputs, and what is it?",
+        "Divide the sum of the token losses by num_items_in_batch. On several ranks that is the "
+        "count of all ranks, and the gradients are averaged afterwards: what undoes the mean?",
+        "With a count: the sum over it, times self.accelerator.num_processes, in evaluation too. "
+        "Without one, nobody has counted for the others: what is left is the batch's own.",
+    ),
+    form=gives_a_loss,
+    criteria=(
+        Criterion(
+            "All rows at once give the mean of token_losses over all targets.",
+            is_the_token_mean,
+            why="a mend keeps the loss it mends",
+            next="compare sum, count and shift with batch_loss.token_losses",
+        ),
+        Criterion(
+            "Every cut into micro-batches gives the same gradient.",
+            same_for_every_split,
+            why="batch size is a question of memory, and must not be one of learning",
+            next="put it into a Trainer and print(compare_splits(trainer)): it names what is left",
+        ),
+        Criterion(
+            "So does every number of ranks.",
+            same_for_every_number_of_ranks,
+            why="gradients are averaged over the ranks, and the count is that of all",
+            next="ask self.accelerator for the number of processes, in the step itself",
+        ),
+        Criterion(
+            "Evaluation gives the token mean, and without a count the batch's own.",
+            evaluates,
+            why="the same function is called there, and its losses are averaged over ranks, too",
+            next="which of your factors may stay where num_items_in_batch is None?",
+        ),
+    ),
+    right=(
+        answers.mended,
+        answers.from_the_environment,
+        answers.of_world_size,
+        answers.mean_by_its_share,
+    ),
+    wrong=(
+        Wrong(answers.token_by_token, caught_by=gives_a_loss),
+        Wrong(answers.a_float, caught_by=gives_a_loss),
+        Wrong(answers.plain_cross_entropy, caught_by=is_the_token_mean),
+        Wrong(answers.unshifted_count, caught_by=is_the_token_mean),
+        Wrong(answers.not_divided, caught_by=is_the_token_mean),
+        Wrong(answers.padding_counted, caught_by=is_the_token_mean),
+        Wrong(answers.detached, caught_by=is_the_token_mean),
+        Wrong(answers.two_ranks_always, caught_by=is_the_token_mean),
+        Wrong(answers.a_mean, caught_by=same_for_every_split),
+        Wrong(answers.mean_over_g, caught_by=same_for_every_split),
+        Wrong(answers.divided_again, caught_by=same_for_every_split),
+        Wrong(answers.own_count_over_g, caught_by=same_for_every_split),
+        Wrong(answers.ranks_forgotten, caught_by=same_for_every_number_of_ranks),
+        Wrong(answers.at_most_two_ranks, caught_by=same_for_every_number_of_ranks),
+        Wrong(answers.sum_without_a_count, caught_by=evaluates),
+        Wrong(answers.ranks_without_a_count, caught_by=evaluates),
+        Wrong(answers.ranks_in_training_only, caught_by=evaluates),
+        Wrong(answers.never_the_outputs, caught_by=evaluates),
+    ),
+    may_change=(0, 1, 2),
+    run=_Tried,
+    time_limit_s=120.0,
+)

@@ -1,0 +1,152 @@
+"""Answers to exercise 08.5, right and wrong: each is the compute_loss of a Trainer."""
+
+import os
+
+from torch.nn.functional import cross_entropy
+
+from course_utils.reproductions.batch_loss import token_losses
+
+
+def _losses(model, inputs):
+    out = model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
+    return token_losses(out.logits, inputs["labels"]), out
+
+
+def _given(loss, out, return_outputs):
+    return (loss, out) if return_outputs else loss
+
+
+def mended(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    labels = inputs.pop("labels")
+    out = model(**inputs)
+    losses = token_losses(out.logits, labels)
+    if num_items_in_batch is None:
+        loss = losses.mean()
+    else:
+        loss = losses.sum() / num_items_in_batch * self.accelerator.num_processes
+    return (loss, out) if return_outputs else loss
+
+
+def from_the_environment(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    num_ranks = int(os.environ.get("WORLD_SIZE", "1"))
+    count = num_ranks * len(losses) if num_items_in_batch is None else num_items_in_batch
+    return _given(losses.sum() / (count / num_ranks), out, return_outputs)
+
+
+def of_world_size(self, model, inputs, return_outputs=False, **more):
+    losses, out = _losses(model, inputs)
+    count = more.get("num_items_in_batch")
+    share = 1 / len(losses) if count is None else self.args.world_size / count
+    return _given((losses * share).sum(), out, return_outputs)
+
+
+def mean_by_its_share(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    loss = losses.mean()
+    if num_items_in_batch is not None:
+        loss = loss * len(losses) * self.accelerator.num_processes / num_items_in_batch
+    return _given(loss, out, return_outputs)
+
+
+def token_by_token(self, model, inputs, return_outputs=False, **more):
+    losses, _ = _losses(model, inputs)
+    return losses
+
+
+def a_float(self, model, inputs, return_outputs=False, **more):
+    losses, _ = _losses(model, inputs)
+    return losses.mean().item()
+
+
+def plain_cross_entropy(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    labels = inputs["labels"][:, 1:].flatten()
+    out = model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
+    loss = cross_entropy(out.logits[:, :-1].flatten(0, 1), labels, reduction="sum")
+    count = (labels != -100).sum() if num_items_in_batch is None else num_items_in_batch
+    return _given(loss / count * self.accelerator.num_processes, out, return_outputs)
+
+
+def unshifted_count(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    count = inputs["attention_mask"].sum() if num_items_in_batch is not None else len(losses)
+    return _given(losses.sum() / count, out, return_outputs)
+
+
+def not_divided(self, model, inputs, return_outputs=False, **more):
+    losses, out = _losses(model, inputs)
+    return _given(losses.sum(), out, return_outputs)
+
+
+def padding_counted(self, model, inputs, return_outputs=False, **more):
+    losses, out = _losses(model, inputs)
+    return _given(losses.sum() / inputs["labels"].numel(), out, return_outputs)
+
+
+def detached(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    return _given(losses.mean().detach().requires_grad_(), out, return_outputs)
+
+
+def two_ranks_always(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    return _given(2 * losses.sum() / num_items_in_batch, out, return_outputs)
+
+
+def a_mean(self, model, inputs, return_outputs=False, **more):
+    losses, out = _losses(model, inputs)
+    return _given(losses.mean(), out, return_outputs)
+
+
+def mean_over_g(self, model, inputs, return_outputs=False, **more):
+    losses, out = _losses(model, inputs)
+    num_micro = self.current_gradient_accumulation_steps if model.training else 1
+    return _given(losses.mean() / num_micro, out, return_outputs)
+
+
+def divided_again(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    num = num_items_in_batch * self.current_gradient_accumulation_steps
+    return _given(losses.sum() / num * self.accelerator.num_processes, out, return_outputs)
+
+
+def own_count_over_g(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    num = len(losses) * self.current_gradient_accumulation_steps
+    return _given(losses.sum() / num * self.accelerator.num_processes, out, return_outputs)
+
+
+def ranks_forgotten(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    loss = losses.mean() if num_items_in_batch is None else losses.sum() / num_items_in_batch
+    return _given(loss, out, return_outputs)
+
+
+def at_most_two_ranks(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    num_ranks = min(self.accelerator.num_processes, 2)
+    count = num_ranks * len(losses) if num_items_in_batch is None else num_items_in_batch
+    return _given(losses.sum() / count * num_ranks, out, return_outputs)
+
+
+def sum_without_a_count(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    count = 1 if num_items_in_batch is None else num_items_in_batch
+    return _given(losses.sum() / count * self.accelerator.num_processes, out, return_outputs)
+
+
+def ranks_without_a_count(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    count = len(losses) if num_items_in_batch is None else num_items_in_batch
+    return _given(losses.sum() / count * self.accelerator.num_processes, out, return_outputs)
+
+
+def ranks_in_training_only(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    losses, out = _losses(model, inputs)
+    count = len(losses) if num_items_in_batch is None else num_items_in_batch
+    num_ranks = self.accelerator.num_processes if model.training else 1
+    return _given(losses.sum() / count * num_ranks, out, return_outputs)
+
+
+def never_the_outputs(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    return mended(self, model, dict(inputs), False, num_items_in_batch)

@@ -1,0 +1,40 @@
+"""Lesson 09: what is asked about the two log-probs of a token, the sampler's and the trainer's.
+
+One module for each exercise; the longer lists of answers stand in `*_answers`. `runs` is what a
+mended run has to show.
+"""
+
+from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.exercises.lesson_09.join import JOIN
+from course_utils.exercises.lesson_09.kl import KL
+from course_utils.exercises.lesson_09.loss import LOSS
+from course_utils.exercises.lesson_09.mend import MEND
+from course_utils.exercises.lesson_09.quiz import QUIZ
+from course_utils.exercises.lesson_09.score import SCORE
+from course_utils.exercises.lesson_09.sync import SYNC
+from course_utils.exercises.lesson_09.unseen import UNSEEN
+from course_utils.exercises.lesson_09.weigh import WEIGH
+from course_utils.exercises.lesson_09.which import WHICH
+
+WORST = Prediction(
+    id="09.a",
+    name="WORST",
+    question="Which of five runs ends lowest, in the mean of ten seeds?",
+    choices={
+        "a": "the engine computes in bfloat16, the trainer in float32",
+        "b": "the engine samples at temperature 2, the trainer scores at 1",
+        "c": "the engine samples at temperature 0.6, the trainer scores at 1",
+        "d": "the engine never gets the trained weights",
+        "e": "the trainer scores behind a system prompt that the engine did not see",
+    },
+)
+
+LESSON = Lesson(
+    stem="09_two_logprobs",
+    title="Two log-probs for one token",
+    minutes=75,
+    exercises=(SCORE, WHICH, WEIGH, LOSS, KL, JOIN, SYNC, MEND, UNSEEN, QUIZ),
+    predictions=(WORST,),
+    topic="logp",
+    builds_on=("04",),
+)

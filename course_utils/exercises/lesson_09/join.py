@@ -1,0 +1,125 @@
+"""Exercise 09.6: prompt, replies and tool results as one row of ids, none of them retokenised."""
+
+from collections.abc import Callable
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_09 import join_answers as answers
+
+END = 319  # <|im_end|>
+PROMPT = [318, 286, 198, 22, 10, 318, 289, 198]
+SPELT = [83, 104, 101]  # "T", "h", "e", which the tokenizer would write as one
+CASES = {
+    "one reply": (PROMPT, [([24, END], [-0.1, -0.2])]),
+    "a reply, a tool, a reply": (
+        PROMPT,
+        [([24, END], [-0.1, -0.2]), ([198, 17, 18], None), ([19, 20, END], [-0.3, -0.4, -0.5])],
+    ),
+    "a reply spelt letter by letter": (PROMPT, [([*SPELT, END], [-0.5, -0.6, -0.7, -0.8])]),
+    "a reply cut off before its end": (PROMPT, [([24, 25, 26], [-1.0, -2.0, -3.0])]),
+    "an empty tool result": (PROMPT, [([24], [-0.1]), ([], None), ([END], [-0.2])]),
+    "tool, tool": (PROMPT, [([17], None), ([18], None), ([24, END], [-0.1, -0.2])]),
+    "padding inside a reply": (PROMPT, [([317, 24, 317], [-0.7, -0.1, -0.2])]),
+    "no turn yet": (PROMPT, []),
+}
+
+
+def due(prompt: list[int], turns: list) -> tuple[list[int], list[int], list[float]]:
+    """Ids, 1 where a token was sampled, and the log-prob there."""
+    ids, mask, logps = list(prompt), [0] * len(prompt), [0.0] * len(prompt)
+    for tokens, reported in turns:
+        ids += tokens
+        mask += [int(reported is not None)] * len(tokens)
+        logps += reported or [0.0] * len(tokens)
+    return ids, mask, logps
+
+
+def _call(join: Callable, case: str):
+    prompt, turns = CASES[case]
+    return join(list(prompt), [(list(t), None if s is None else list(s)) for t, s in turns])
+
+
+def gives_three_lists(join) -> str | None:
+    got = _call(join, "one reply")
+    if not isinstance(got, tuple | list) or len(got) != 3:
+        return f"it returns {type(got).__name__}, where three lists are asked"
+    for name, one in zip(("ids", "mask", "logps"), got, strict=True):
+        if not isinstance(one, list):
+            return f"{name} is a {type(one).__name__}, where a list is asked"
+    if len({len(one) for one in got}) != 1:
+        return f"the lists have {', '.join(str(len(one)) for one in got)} entries"
+    return None
+
+
+def _compare(join, which: int, name: str) -> str | None:
+    for case, given in CASES.items():
+        got, want = list(_call(join, case)[which]), due(*given)[which]
+        if got != want:
+            return f"for {case} the {name} are {got}, they should be {want}"
+    return None
+
+
+def keeps_the_ids(join) -> str | None:
+    return _compare(join, 0, "ids")
+
+
+def marks_what_was_sampled(join) -> str | None:
+    return _compare(join, 1, "marks")
+
+
+def keeps_the_logps_in_place(join) -> str | None:
+    return _compare(join, 2, "log-probs")
+
+
+JOIN = Exercise(
+    id="09.6",
+    name="JOIN",
+    title="Token in, token out",
+    minutes=6,
+    difficulty="a few lines",
+    points=3,
+    reads="join",
+    expects=(Callable,),
+    hints=(
+        "Which of the tokens did the engine draw, and which did somebody put there?",
+        "No text is needed: ids are concatenated as they are, end tokens included.",
+        "Begin with the prompt, zeros and zeros; for each turn add its ids, 1 or 0 for each of "
+        "them, and its log-probs or zeros.",
+    ),
+    form=gives_three_lists,
+    criteria=(
+        Criterion(
+            "The ids are those of prompt and turns, one after the other.",
+            keeps_the_ids,
+            why="other ids have other log-probs, and other lengths",
+            next="concatenate; decode nothing, drop nothing",
+        ),
+        Criterion(
+            "1 stands at the tokens that were sampled, and only there.",
+            marks_what_was_sampled,
+            why="a tool's tokens were drawn by nobody: there is nothing to learn from them",
+            next="a turn whose log-probs are None was not sampled",
+        ),
+        Criterion(
+            "Each log-prob stands at its own token, 0.0 elsewhere.",
+            keeps_the_logps_in_place,
+            why="one place off, and every ratio is another token's",
+            next="the three lists grow together",
+        ),
+    ),
+    right=(answers.by_lists, answers.by_zip, answers.by_chain),
+    wrong=(
+        Wrong(answers.two_lists, caught_by=gives_three_lists),
+        Wrong(answers.tensors, caught_by=gives_three_lists),
+        Wrong(answers.short_logps, caught_by=gives_three_lists),
+        Wrong(answers.through_text, caught_by=keeps_the_ids),
+        Wrong(answers.without_end, caught_by=keeps_the_ids),
+        Wrong(answers.without_padding, caught_by=keeps_the_ids),
+        Wrong(answers.last_turn_only, caught_by=keeps_the_ids),
+        Wrong(answers.marks_tools_too, caught_by=marks_what_was_sampled),
+        Wrong(answers.end_is_not_marked, caught_by=marks_what_was_sampled),
+        Wrong(answers.last_turn_marked, caught_by=marks_what_was_sampled),
+        Wrong(answers.shifted_logps, caught_by=keeps_the_logps_in_place),
+        Wrong(answers.logps_first, caught_by=keeps_the_logps_in_place),
+        Wrong(answers.zeros, caught_by=keeps_the_logps_in_place),
+    ),
+)

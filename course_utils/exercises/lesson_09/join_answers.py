@@ -1,0 +1,104 @@
+"""Answers to exercise 09.6, right and wrong."""
+
+from itertools import chain
+
+import torch
+
+from course_utils import zoo
+
+
+def by_lists(prompt, turns):
+    ids, mask, logps = list(prompt), [0] * len(prompt), [0.0] * len(prompt)
+    for tokens, reported in turns:
+        ids.extend(tokens)
+        mask.extend([0 if reported is None else 1] * len(tokens))
+        logps.extend([0.0] * len(tokens) if reported is None else reported)
+    return ids, mask, logps
+
+
+def by_zip(prompt, turns):
+    rows = [(token, 0, 0.0) for token in prompt]
+    for tokens, reported in turns:
+        for at, token in enumerate(tokens):
+            rows.append((token, 0, 0.0) if reported is None else (token, 1, reported[at]))
+    return tuple([row[column] for row in rows] for column in range(3))
+
+
+def by_chain(prompt, turns):
+    pieces = [(prompt, None), *turns]
+    return [
+        list(chain.from_iterable(tokens for tokens, _ in pieces)),
+        [int(said is not None) for tokens, said in pieces for _ in tokens],
+        [value for tokens, said in pieces for value in (said or [0.0] * len(tokens))],
+    ]
+
+
+def two_lists(prompt, turns):
+    return by_lists(prompt, turns)[:2]
+
+
+def tensors(prompt, turns):
+    return tuple(map(torch.tensor, by_lists(prompt, turns)))
+
+
+def short_logps(prompt, turns):
+    ids, mask, logps = by_lists(prompt, turns)
+    return ids, mask, logps[len(prompt) :]
+
+
+def through_text(prompt, turns):
+    tokenizer = zoo.load_tokenizer("tiny")
+    again = lambda ids: tokenizer(tokenizer.decode(ids))["input_ids"] if ids else []  # noqa: E731
+    pieces = []
+    for tokens, said in turns:
+        new = again(tokens)
+        pieces.append((new, None if said is None else (said + [0.0] * len(new))[: len(new)]))
+    return by_lists(prompt, pieces)
+
+
+def without_end(prompt, turns):
+    dropped = [
+        ([t for t in tokens if t != 319], said and said[: len([t for t in tokens if t != 319])])
+        for tokens, said in turns
+    ]
+    return by_lists(prompt, dropped)
+
+
+def without_padding(prompt, turns):
+    columns = zip(*by_lists(prompt, turns), strict=True)
+    return tuple(map(list, zip(*[c for c in columns if c[0] != 317], strict=True)))
+
+
+def last_turn_only(prompt, turns):
+    return by_lists(prompt, turns[-1:])
+
+
+def marks_tools_too(prompt, turns):
+    ids, _, logps = by_lists(prompt, turns)
+    return ids, [0] * len(prompt) + [1] * (len(ids) - len(prompt)), logps
+
+
+def end_is_not_marked(prompt, turns):
+    ids, mask, logps = by_lists(prompt, turns)
+    return ids, [m * (i != 319) for i, m in zip(ids, mask, strict=True)], logps
+
+
+def last_turn_marked(prompt, turns):
+    ids, mask, logps = by_lists(prompt, turns)
+    last = len(turns[-1][0]) if turns else 0
+    return ids, [0] * (len(ids) - last) + mask[len(ids) - last :], logps
+
+
+def shifted_logps(prompt, turns):
+    ids, mask, logps = by_lists(prompt, turns)
+    return ids, mask, [*logps[1:], 0.0]
+
+
+def logps_first(prompt, turns):
+    ids, mask, logps = by_lists(prompt, turns)
+    return ids, mask, logps[len(prompt) :] + [0.0] * len(prompt)
+
+
+def zeros(prompt, turns):
+    ids, mask, _ = by_lists(prompt, turns)
+    return ids, mask, [0.0] * len(ids)

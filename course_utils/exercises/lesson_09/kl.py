@@ -1,0 +1,136 @@
+"""Exercise 09.5: a KL term whose gradient is that of the KL, checked by enumeration."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_09 import kl_answers as answers
+
+CASES = ((0, 0.3), (1, 1.0), (2, 2.0))  # seeds, and how far the reference is
+VOCABULARY = 20
+
+
+def true_gradient(logits: Tensor, reference: Tensor) -> Tensor:
+    """Of KL(policy || reference) in the logits, as a sum over the vocabulary."""
+    leaf = logits.clone().requires_grad_()
+    p, logp = leaf.softmax(-1), leaf.log_softmax(-1)
+    (p * (logp - reference.log_softmax(-1))).sum().backward()
+    return leaf.grad
+
+
+def expected_gradient(kl_loss: Callable, logits: Tensor, reference: Tensor) -> Tensor | str:
+    """What the loss of sampled tokens gives on average: each token weighs its probability."""
+    leaf = logits.clone().requires_grad_()
+    logp = leaf.log_softmax(-1)
+    loss = kl_loss(logp, reference.log_softmax(-1))
+    if not loss.requires_grad:
+        return "the result has no graph, so nothing is pulled anywhere"
+    (logits.softmax(-1) * loss).sum().backward()
+    return leaf.grad
+
+
+def _cases():
+    for seed, distance in CASES:
+        generator = torch.Generator().manual_seed(seed)
+        logits = torch.randn(VOCABULARY, generator=generator, dtype=torch.float64) * 2
+        other = torch.randn(VOCABULARY, generator=generator, dtype=torch.float64) * distance
+        yield logits, logits + other
+
+
+def gives_one_number_a_token(kl_loss) -> str | None:
+    for shape in ((4,), (2, 3), (1,)):
+        logp = -torch.rand(shape) - 0.1
+        got = kl_loss(logp, logp - 0.2)
+        if not isinstance(got, Tensor):
+            return f"it returns a {type(got).__name__}, where a tensor is asked"
+        if got.shape != logp.shape:
+            return f"log-probs of shape {shape} give a result of shape {tuple(got.shape)}"
+    return None
+
+
+def has_a_graph(kl_loss) -> str | None:
+    got = expected_gradient(kl_loss, *next(_cases()))
+    return got if isinstance(got, str) else None
+
+
+def points_down_the_kl(kl_loss) -> str | None:
+    if has_a_graph(kl_loss):
+        return "there is no gradient"
+    for logits, reference in _cases():
+        got = expected_gradient(kl_loss, logits, reference)
+        want = true_gradient(logits, reference)
+        if got.norm() < 1e-9 * want.norm():
+            return f"the expected gradient is 0; that of the KL has the norm {want.norm():.3f}"
+        cosine = torch.nn.functional.cosine_similarity(got, want, dim=0).item()
+        if cosine < 0.999:
+            return f"its cosine to the gradient of the KL is {cosine:.3f}"
+    return None
+
+
+def has_the_right_length(kl_loss) -> str | None:
+    if points_down_the_kl(kl_loss):
+        return "its direction is not that of the KL, so its length says nothing"
+    for logits, reference in _cases():
+        got = expected_gradient(kl_loss, logits, reference).norm()
+        ratio = (got / true_gradient(logits, reference).norm()).item()
+        if abs(ratio - 1) > 0.01:
+            return f"its length is {ratio:.3f} times that of the KL's gradient"
+    return None
+
+
+KL = Exercise(
+    id="09.5",
+    name="KL",
+    title="A penalty that pulls the right way",
+    minutes=6,
+    difficulty="one line",
+    points=3,
+    reads="kl_loss",
+    expects=(Callable,),
+    hints=(
+        "Two things depend on the weights: the term, and which tokens are sampled. Which of the "
+        "two does autograd see?",
+        "The gradient of the KL is the expectation of (logp - ref_logp) times the gradient of "
+        "logp. Which function of logp has that derivative?",
+        "Integrate d times dd, with d = logp - ref_logp; or multiply a detached d with logp.",
+    ),
+    form=gives_one_number_a_token,
+    criteria=(
+        Criterion(
+            "The result can be differentiated.",
+            has_a_graph,
+            why="a detached penalty is a number in the log, and nothing else",
+            next="keep logp in the graph",
+        ),
+        Criterion(
+            "On average over sampled tokens its gradient points as the KL's does.",
+            points_down_the_kl,
+            why="the value can be right while the gradient is another divergence's, or 0",
+            next="ask for the gradient of the expectation, not the expectation of the gradient",
+        ),
+        Criterion(
+            "And it is as long.",
+            has_the_right_length,
+            why="beta would mean something else",
+            next="mind the factor one half",
+        ),
+    ),
+    right=(answers.k2, answers.score_function, answers.k1_times_ratio, answers.k3_times_ratio),
+    wrong=(
+        Wrong(answers.a_float, caught_by=gives_one_number_a_token),
+        Wrong(answers.the_mean, caught_by=gives_one_number_a_token),
+        Wrong(answers.detached, caught_by=has_a_graph),
+        Wrong(answers.k1, caught_by=points_down_the_kl),
+        Wrong(answers.k1_reversed, caught_by=points_down_the_kl),
+        Wrong(answers.k3, caught_by=points_down_the_kl),
+        Wrong(answers.k3_reversed, caught_by=points_down_the_kl),
+        Wrong(answers.absolute, caught_by=points_down_the_kl),
+        Wrong(answers.k2_times_ratio, caught_by=points_down_the_kl),
+        Wrong(answers.upwards, caught_by=points_down_the_kl),
+        Wrong(answers.k2_clamped, caught_by=points_down_the_kl),
+        Wrong(answers.square, caught_by=has_the_right_length),
+        Wrong(answers.tenth, caught_by=has_the_right_length),
+    ),
+)

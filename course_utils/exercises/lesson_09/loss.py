@@ -1,0 +1,106 @@
+"""Exercise 09.4: the loss of a step on policy, by hand."""
+
+from numbers import Real
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+
+# Four replies to one question: advantages of a group add up to 0, on policy every ratio is 1.
+ADVANTAGES, LENGTHS = (1.5, -0.5, -0.5, -0.5), (2, 7, 3, 4)
+DUE = {
+    "grpo": -sum(ADVANTAGES) / 4,
+    "dapo": -sum(a * n for a, n in zip(ADVANTAGES, LENGTHS, strict=True)) / sum(LENGTHS),
+    "slope": -ADVANTAGES[0] / (4 * LENGTHS[0]),
+    "clipped": 0.0,
+}
+TOLERANCE = 0.003
+
+
+def has_four_numbers(loss: dict) -> str | None:
+    if set(loss) != set(DUE):
+        return f"the keys are {sorted(map(str, loss))}, and {', '.join(DUE)} are asked"
+    for key, value in loss.items():
+        value = value.item() if hasattr(value, "item") else value
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return f"{key} is {value!r}, where a number is asked"
+    return None
+
+
+def _is_right(key: str):
+    def look(loss: dict) -> str | None:
+        got = float(loss[key])
+        if abs(got - DUE[key]) <= TOLERANCE:
+            return None
+        return f"{key} is {got:.4g}, and it is not"
+
+    look.__name__ = f"{key}_is_right"
+    return look
+
+
+LOOKS = {key: _is_right(key) for key in DUE}
+SAYS = {
+    "grpo": "The loss averaged over each reply, then over replies.",
+    "dapo": "The loss averaged over all tokens.",
+    "slope": "The slope of the first loss in one log-prob of reply 1.",
+    "clipped": "The share of clipped tokens.",
+}
+WHY = {
+    "grpo": "advantages of a group add up to 0, whatever is learned",
+    "dapo": "long replies weigh more, so the value says whether right ones are shorter",
+    "slope": "the value is 0 and the slope is not: that is what is learned from",
+    "clipped": "a ratio of exactly 1 is inside every clip range",
+}
+NEXT = {
+    "grpo": "write minus the advantage of every token, and take the two means",
+    "dapo": "sum advantage times length, divide by all tokens, mind the sign",
+    "slope": "the derivative of exp(logp - old) at equality is 1; what divides this token?",
+    "clipped": "compare 1 with 1 - 0.2 and 1 + 0.2",
+}
+
+
+def _off(key: str, value: object) -> Wrong:
+    return Wrong(DUE | {key: value}, caught_by=LOOKS[key])
+
+
+LOSS = Exercise(
+    id="09.4",
+    name="LOSS",
+    title="What the loss says on policy",
+    minutes=5,
+    difficulty="four numbers",
+    points=3,
+    reads="loss",
+    expects=(dict,),
+    hints=(
+        "On policy the ratio is 1. What is then the loss of one token, as a number?",
+        "Minus its advantage. Average these over each reply and then over replies, or over all 16.",
+        "The first token of reply 1 enters the first loss as -1.5 * ratio, divided by its two "
+        "tokens and by four replies.",
+    ),
+    form=has_four_numbers,
+    criteria=tuple(
+        Criterion(SAYS[key], look, why=WHY[key], next=NEXT[key]) for key, look in LOOKS.items()
+    ),
+    right=(
+        DUE,
+        {"grpo": 0, "dapo": 1 / 4, "slope": -0.1875, "clipped": 0},
+        {key: round(value, 3) for key, value in DUE.items()},
+    ),
+    wrong=(
+        Wrong({}, caught_by=has_four_numbers),
+        Wrong({"grpo": 0.0}, caught_by=has_four_numbers),
+        Wrong(DUE | {"grpo": "0"}, caught_by=has_four_numbers),
+        Wrong(DUE | {"dapo": None}, caught_by=has_four_numbers),
+        _off("grpo", 0.25),
+        _off("grpo", -1.5),
+        _off("dapo", 0.0),
+        _off("dapo", -0.25),
+        _off("dapo", 4.0),
+        _off("slope", 0.0),
+        _off("slope", -1.5),
+        _off("slope", 0.1875),
+        _off("slope", -1.5 / 16),
+        _off("slope", -0.75),
+        _off("clipped", 1.0),
+        _off("clipped", 0.2),
+    ),
+)

@@ -1,0 +1,114 @@
+"""Exercise 09.8: a run with several disagreements, mended by its settings and trained."""
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_09 import runs
+from course_utils.exercises.lesson_09.runs import Mended
+from course_utils.exercises.settings import OverSeeds, both, only, over_seeds
+from course_utils.reproductions import three_causes
+from course_utils.reproductions.three_causes import AS_REPORTED, WEIGHTS
+
+SEEDS = (21, 22, 23)
+RANGES = {
+    "engine_temperature": (0.05, 5.0),
+    "trainer_temperature": (0.05, 5.0),
+    "clip_ratio": (0.0, 10.0),
+    "kl_loss_coef": (0.0, 10.0),
+    "learning_rate": (0.0, 1.0),
+}
+
+
+def _has_known_values(mend: dict) -> str | None:
+    if not mend:
+        return "it changes nothing"
+    for key, value in mend.items():
+        low, high = RANGES.get(key, (0, 0))
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if key in RANGES and not (is_number and low <= value <= high):
+            return f"{key} is {value!r}; a number from {low:g} to {high:g} is asked"
+        if key == "sync_every" and (type(value) is not int or value < 0):
+            return f"sync_every is {value!r}; a whole number of rollouts is asked, 0 is never"
+        if key == "trainer_system_prompt" and not isinstance(value, bool):
+            return f"trainer_system_prompt is {value!r}; True or False is asked"
+        if key == "weights" and value not in WEIGHTS:
+            return f"weights is {value!r}; one of {', '.join(WEIGHTS)} is asked"
+        if key == "old_log_probs" and value not in ("trainer", "engine"):
+            return f"old_log_probs is {value!r}; trainer or engine is asked"
+    return None
+
+
+changes_a_run = both(only(*AS_REPORTED), _has_known_values)
+
+
+def try_it(mend: dict) -> OverSeeds:
+    return OverSeeds(lambda seed: Mended(three_causes.run(seed, **mend)), SEEDS)
+
+
+@over_seeds
+def both_sides_agree(mended: Mended) -> str | None:
+    return runs.agrees(mended)
+
+
+@over_seeds
+def policy_still_learns(mended: Mended) -> str | None:
+    return runs.agrees(mended) or runs.learns(mended)
+
+
+ALL_THREE = {"trainer_temperature": 0.7, "sync_every": 1, "trainer_system_prompt": False}
+
+MEND = Exercise(
+    id="09.8",
+    name="MEND",
+    title="One text, one temperature, one set of weights",
+    minutes=6,
+    difficulty="a dict",
+    points=4,
+    reads="mend",
+    expects=(dict,),
+    hints=(
+        "How many causes does the instrument name? Mend one, and ask it again.",
+        "The largest hides the others. Behind the system prompt is a temperature, and in later "
+        "rollouts something that is not there in the first.",
+        "Three settings: the trainer's prompt, one of the two temperatures, and how often the "
+        "weights are handed over. Weights, clipping and KL remove none of the three.",
+    ),
+    form=changes_a_run,
+    criteria=(
+        Criterion(
+            "On three seeds both sides agree in each of the first three rollouts.",
+            both_sides_agree,
+            why="what is weighted, clipped or penalised still differs",
+            next="call compare() after three rollouts of your run",
+        ),
+        Criterion(
+            "And after four the policy has moved and is not broken.",
+            policy_still_learns,
+            why="two sides agree also where nothing is trained",
+            next="leave the learning rate as it was",
+        ),
+    ),
+    right=(
+        ALL_THREE,
+        {"engine_temperature": 1.0, "sync_every": 1, "trainer_system_prompt": False},
+        ALL_THREE | {"clip_ratio": 0.3},
+    ),
+    wrong=(
+        Wrong({}, caught_by=changes_a_run),
+        Wrong({"seed": 3}, caught_by=changes_a_run),
+        Wrong({"weights": "both"}, caught_by=changes_a_run),
+        Wrong({"sync_every": 0.5}, caught_by=changes_a_run),
+        Wrong({"weights": "token"}, caught_by=both_sides_agree),
+        Wrong({"weights": "sequence", "clip_ratio": 0.01}, caught_by=both_sides_agree),
+        Wrong({"learning_rate": 0.0}, caught_by=both_sides_agree),
+        Wrong({"kl_loss_coef": 1.0}, caught_by=both_sides_agree),
+        Wrong(
+            {"trainer_system_prompt": False, "trainer_temperature": 0.7},
+            caught_by=both_sides_agree,
+        ),
+        Wrong({"trainer_system_prompt": False, "sync_every": 1}, caught_by=both_sides_agree),
+        Wrong(ALL_THREE | {"sync_every": 2}, caught_by=both_sides_agree),
+        Wrong(ALL_THREE | {"learning_rate": 0.0}, caught_by=policy_still_learns),
+        Wrong(ALL_THREE | {"learning_rate": 0.03}, caught_by=policy_still_learns),
+    ),
+    run=try_it,
+    time_limit_s=180.0,
+)

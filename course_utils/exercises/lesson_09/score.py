@@ -1,0 +1,161 @@
+"""Exercise 09.1: log-probs at the sampler's temperature and on its support."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_utils.exercises.compare import tensor_differs
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_09 import score_answers as answers
+from course_utils.exercises.probes import gradient_of
+
+SHAPES = ((), (1,), (6,), (3, 4), (2, 1, 3))
+VOCABULARY = 12
+SETTINGS = ((1.0, 1.0), (0.6, 1.0), (1.7, 1.0), (1.0, 0.8), (0.6, 0.9), (1.7, 0.7), (0.3, 0.5))
+
+
+def due(logits: Tensor, ids: Tensor, temperature: float, top_p: float) -> Tensor:
+    """The right log-probs in float64, token by token."""
+    rows = logits.double().reshape(-1, logits.shape[-1]) / temperature
+    out = []
+    for row, token in zip(rows, ids.reshape(-1).tolist(), strict=True):
+        probs = row.detach().softmax(-1)
+        inside, mass = {token}, 0.0
+        for likely in probs.argsort(descending=True).tolist():
+            if mass < top_p:
+                inside.add(likely)
+                mass += probs[likely].item()
+        out.append(row[token] - row[sorted(inside)].logsumexp(-1))
+    return torch.stack(out).reshape(ids.shape)
+
+
+def _draw(seed: int, shape: tuple[int, ...], dtype=torch.float32, lost: bool = False):
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn((*shape, VOCABULARY), generator=generator).mul(2).to(dtype)
+    ids = torch.randint(VOCABULARY, shape, generator=generator)
+    if not lost:  # a sampler draws likely tokens
+        ids = logits.argmax(-1)
+    return logits, ids
+
+
+def _cases(lost: bool = False):
+    for seed, shape in enumerate(SHAPES):
+        for dtype in (torch.float32, torch.float64):
+            logits, ids = _draw(seed, shape, dtype, lost)
+            name = f"{str(dtype).removeprefix('torch.')} logits of shape {tuple(logits.shape)}"
+            yield logits, ids, name
+
+
+def _differs(score: Callable, settings, *, lost: bool = False) -> str | None:
+    for logits, ids, name in _cases(lost):
+        for temperature, top_p in settings:
+            got = score(logits, ids, temperature, top_p)
+            want = due(logits, ids, temperature, top_p).to(logits.dtype)
+            given = f"{name}, temperature {temperature}, top_p {top_p}"
+            if seen := tensor_differs(got, want, rtol=1e-3, atol=1e-5, given=given):
+                return seen
+    return None
+
+
+def gives_one_number_a_token(score) -> str | None:
+    logits, ids = _draw(5, (3, 4))
+    got = score(logits, ids, 1.0, 1.0)
+    if not isinstance(got, Tensor):
+        return f"it returns a {type(got).__name__}, where a tensor is asked"
+    if got.shape != ids.shape:
+        return f"for ids of shape (3, 4) the result has shape {tuple(got.shape)}"
+    return None
+
+
+def has_the_temperature(score) -> str | None:
+    return _differs(score, [pair for pair in SETTINGS if pair[1] == 1.0])
+
+
+def has_the_support(score) -> str | None:
+    return _differs(score, [pair for pair in SETTINGS if pair[1] < 1.0])
+
+
+def keeps_what_was_sampled(score) -> str | None:
+    return _differs(score, SETTINGS, lost=True)
+
+
+def can_be_trained(score) -> str | None:
+    for shape in SHAPES:
+        logits, ids = _draw(7, shape)
+        for settings in SETTINGS:
+            got, problem = gradient_of(score, (logits, ids, *settings))
+            if problem:
+                return problem
+            want, _ = gradient_of(due, (logits.double(), ids, *settings))
+            given = f"logits of shape {tuple(logits.shape)}, settings {settings}, the gradient"
+            want = want.to(got.dtype)
+            if seen := tensor_differs(got, want, rtol=1e-3, atol=1e-5, given=given):
+                return seen
+    return None
+
+
+SCORE = Exercise(
+    id="09.1",
+    name="SCORE",
+    title="Score what was sampled",
+    minutes=9,
+    difficulty="some lines",
+    points=4,
+    reads="score",
+    expects=(Callable,),
+    hints=(
+        "Which logits did the sampler draw from, and which tokens could it not have drawn?",
+        "Divide the logits, then sort their softmax: a token stays if the mass *before* it is "
+        "below top_p. The sampled token stays in any case.",
+        "kept = the mask in the order of the vocabulary, with scatter; then "
+        "logits.masked_fill(~kept, -inf).log_softmax(-1), and gather.",
+    ),
+    form=gives_one_number_a_token,
+    criteria=(
+        Criterion(
+            "At top_p 1 they are log-probs of logits / temperature.",
+            has_the_temperature,
+            why="temperature acts before the softmax; a log-prob divided by it is no log-prob",
+            next="divide the logits, once, and normalise afterwards",
+        ),
+        Criterion(
+            "Below 1 they are normalised over the tokens that top_p leaves.",
+            has_the_support,
+            why="the kept mass differs from place to place, and is at least top_p",
+            next="set the logits of all other tokens to -inf before log_softmax",
+        ),
+        Criterion(
+            "A sampled token counts as kept, whatever your own order says.",
+            keeps_what_was_sampled,
+            why="rounding moves a token over the edge, and one -inf makes the loss nan",
+            next="add the sampled token to the mask before you normalise",
+        ),
+        Criterion(
+            "The gradient comes back to the logits, and is right.",
+            can_be_trained,
+            why="the same function is differentiated in the loss",
+            next="keep the graph: no detach, no no_grad, no data",
+        ),
+    ),
+    right=(answers.by_scatter, answers.by_threshold, answers.by_rank),
+    wrong=(
+        Wrong(answers.a_list, caught_by=gives_one_number_a_token),
+        Wrong(answers.keeps_the_last_axis, caught_by=gives_one_number_a_token),
+        Wrong(answers.summed, caught_by=gives_one_number_a_token),
+        Wrong(answers.logp_divided, caught_by=has_the_temperature),
+        Wrong(answers.divided_twice, caught_by=has_the_temperature),
+        Wrong(answers.multiplied, caught_by=has_the_temperature),
+        Wrong(answers.shifted, caught_by=has_the_temperature),
+        Wrong(answers.probabilities, caught_by=has_the_temperature),
+        Wrong(answers.without_top_p, caught_by=has_the_support),
+        Wrong(answers.minus_log_p, caught_by=has_the_support),
+        Wrong(answers.nucleus_first, caught_by=has_the_support),
+        Wrong(answers.without_the_crossing, caught_by=has_the_support),
+        Wrong(answers.one_mask_for_all, caught_by=has_the_support),
+        Wrong(answers.lost_is_minus_inf, caught_by=keeps_what_was_sampled),
+        Wrong(answers.lost_is_zero, caught_by=keeps_what_was_sampled),
+        Wrong(answers.detached, caught_by=can_be_trained),
+        Wrong(answers.straight_through, caught_by=can_be_trained),
+    ),
+)

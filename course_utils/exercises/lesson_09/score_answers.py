@@ -1,0 +1,122 @@
+"""Answers to exercise 09.1, right and wrong."""
+
+import torch
+
+
+def _pick(logp, ids):
+    return logp.gather(-1, ids[..., None])[..., 0]
+
+
+def _kept(scaled, top_p):
+    ordered, order = scaled.detach().softmax(-1).sort(-1, descending=True)
+    before = ordered.cumsum(-1) - ordered
+    return torch.zeros_like(scaled, dtype=torch.bool).scatter(-1, order, before < top_p)
+
+
+def by_scatter(logits, ids, temperature, top_p):
+    scaled = logits / temperature
+    kept = _kept(scaled, top_p).scatter(-1, ids[..., None], True)
+    return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
+
+
+def by_threshold(logits, ids, temperature, top_p):
+    logp = (logits / temperature).log_softmax(-1)
+    probs = logp.detach().exp()
+    ordered = probs.sort(-1, descending=True).values
+    num = (ordered.cumsum(-1) - ordered < top_p).sum(-1, keepdim=True)
+    least = ordered.gather(-1, num - 1)
+    own = _pick(probs, ids)[..., None]
+    kept = (probs >= least) | (probs == own)
+    mass = torch.where(kept, logp.exp(), torch.zeros_like(probs)).sum(-1)
+    return _pick(logp, ids) - mass.log()
+
+
+def by_rank(logits, ids, temperature, top_p):
+    scaled = logits.div(temperature)
+    probs = scaled.detach().softmax(-1)
+    likelier = probs[..., None, :] > probs[..., :, None]
+    before = (likelier * probs[..., None, :]).sum(-1)
+    kept = (before < top_p) | torch.nn.functional.one_hot(ids, logits.shape[-1]).bool()
+    return _pick(scaled, ids) - torch.where(kept, scaled, -torch.inf).logsumexp(-1)
+
+
+def a_list(logits, ids, temperature, top_p):
+    return by_scatter(logits, ids, temperature, top_p).tolist()
+
+
+def keeps_the_last_axis(logits, ids, temperature, top_p):
+    return by_scatter(logits, ids, temperature, top_p)[..., None]
+
+
+def summed(logits, ids, temperature, top_p):
+    return by_scatter(logits, ids, temperature, top_p).sum(-1)
+
+
+def logp_divided(logits, ids, temperature, top_p):
+    return by_scatter(logits, ids, 1.0, top_p) / temperature
+
+
+def divided_twice(logits, ids, temperature, top_p):
+    return by_scatter(logits / temperature, ids, temperature, top_p)
+
+
+def multiplied(logits, ids, temperature, top_p):
+    return by_scatter(logits, ids, 1 / temperature, top_p)
+
+
+def shifted(logits, ids, temperature, top_p):
+    return by_scatter(logits, ids, temperature, top_p).roll(1)
+
+
+def probabilities(logits, ids, temperature, top_p):
+    return by_scatter(logits, ids, temperature, top_p).exp()
+
+
+def without_top_p(logits, ids, temperature, top_p):
+    return by_scatter(logits, ids, temperature, 1.0)
+
+
+def minus_log_p(logits, ids, temperature, top_p):
+    return by_scatter(logits, ids, temperature, 1.0) - torch.tensor(top_p).log()
+
+
+def nucleus_first(logits, ids, temperature, top_p):
+    kept = _kept(logits, top_p).scatter(-1, ids[..., None], True)
+    scaled = logits / temperature
+    return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
+
+
+def without_the_crossing(logits, ids, temperature, top_p):
+    scaled = logits / temperature
+    ordered, order = scaled.detach().softmax(-1).sort(-1, descending=True)
+    inside = (ordered.cumsum(-1) < top_p) | (top_p == 1.0)
+    kept = torch.zeros_like(scaled, dtype=torch.bool).scatter(-1, order, inside)
+    kept = kept.scatter(-1, ids[..., None], True)
+    return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
+
+
+def one_mask_for_all(logits, ids, temperature, top_p):
+    scaled = logits / temperature
+    flat = scaled.reshape(-1, logits.shape[-1])
+    kept = _kept(flat[:1], top_p).expand_as(flat).reshape(logits.shape)
+    kept = kept.scatter(-1, ids[..., None], True)
+    return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
+
+
+def lost_is_minus_inf(logits, ids, temperature, top_p):
+    scaled = logits / temperature
+    return _pick(scaled.masked_fill(~_kept(scaled, top_p), -torch.inf).log_softmax(-1), ids)
+
+
+def lost_is_zero(logits, ids, temperature, top_p):
+    return lost_is_minus_inf(logits, ids, temperature, top_p).nan_to_num(neginf=0.0)
+
+
+def detached(logits, ids, temperature, top_p):
+    return by_scatter(logits.detach(), ids, temperature, top_p)
+
+
+def straight_through(logits, ids, temperature, top_p):
+    value = by_scatter(logits.detach(), ids, temperature, top_p)
+    plain = by_scatter(logits, ids, 1.0, 1.0)
+    return value + plain - plain.detach()

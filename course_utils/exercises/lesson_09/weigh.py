@@ -1,0 +1,157 @@
+"""Exercise 09.3: truncated importance weights, of tokens and of sequences."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_utils.exercises.compare import tensor_differs
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_09 import weigh_answers as answers
+
+SHAPES = ((4, 6), (1, 5), (3, 1), (2, 9))
+
+
+def due(logp: Tensor, engine: Tensor, mask: Tensor, level: str, cap: float) -> Tensor:
+    """The right weights, in float64 and row by row."""
+    out = torch.zeros_like(logp, dtype=torch.float64)
+    for row in range(len(logp)):
+        places = mask[row].bool()
+        d = (logp[row, places] - engine[row, places]).detach().double()
+        ratio = d.exp() if level == "token" else d.sum().exp().expand_as(d)
+        out[row, places] = ratio.clamp(max=cap)
+    return out
+
+
+def _draw(seed: int, shape: tuple[int, int], *, padding: float = 0.0, size: float = 0.4):
+    generator = torch.Generator().manual_seed(seed)
+    logp = -torch.rand(shape, generator=generator) * 3
+    engine = logp + torch.randn(shape, generator=generator) * size
+    lengths = torch.randint(1, shape[1] + 1, (shape[0], 1), generator=generator)
+    mask = (torch.arange(shape[1]) < lengths).long()
+    return logp.masked_fill(mask == 0, padding), engine.masked_fill(mask == 0, -padding), mask
+
+
+def _differs(weights: Callable, level: str, caps=(2.0, 5.0), **how) -> str | None:
+    for seed, shape in enumerate(SHAPES):
+        for cap in caps:
+            args = _draw(seed, shape, **how)
+            want = due(*args, level, cap).float()
+            given = f"level {level!r}, cap {cap:g}, log-probs of shape {shape}"
+            got = weights(*args, level, cap)
+            got = got.float() if isinstance(got, Tensor) else got
+            if seen := tensor_differs(got, want, rtol=1e-4, atol=1e-6, given=given):
+                return seen
+    return None
+
+
+def gives_a_weight_a_token(weights) -> str | None:
+    for level in ("token", "sequence"):
+        got = weights(*_draw(0, (4, 6)), level, 2.0)
+        if not isinstance(got, Tensor):
+            return f"it returns a {type(got).__name__}, where a tensor is asked"
+        if got.shape != (4, 6):
+            return f"at level {level!r}, (4, 6) log-probs give weights of {tuple(got.shape)}"
+    return None
+
+
+def weighs_tokens(weights) -> str | None:
+    return _differs(weights, "token")
+
+
+def weighs_sequences(weights) -> str | None:
+    return _differs(weights, "sequence")
+
+
+def ignores_padding(weights) -> str | None:
+    for level in ("token", "sequence"):
+        for padding in (3.0, 500.0, float("nan")):
+            if seen := _differs(weights, level, padding=padding):
+                return f"with {padding:g} at the padding, {seen}"
+    return None
+
+
+def survives_large_differences(weights) -> str | None:
+    for level in ("token", "sequence"):
+        if seen := _differs(weights, level, size=60.0):
+            return f"with differences of some 60 nats, {seen}"
+    return None
+
+
+def is_a_constant(weights) -> str | None:
+    logp, engine, mask = _draw(1, (4, 6))
+    for level in ("token", "sequence"):
+        leaf = logp.clone().requires_grad_()
+        if weights(leaf, engine, mask, level, 2.0).requires_grad:
+            return f"at level {level!r} the weights have a graph: the loss differentiates them"
+    return None
+
+
+WEIGH = Exercise(
+    id="09.3",
+    name="WEIGH",
+    title="Weights with a cap",
+    minutes=7,
+    difficulty="a few lines",
+    points=3,
+    reads="weights",
+    expects=(Callable,),
+    hints=(
+        "What is the ratio of the probabilities of a whole reply, in terms of its tokens' d?",
+        "exp of the sum of d, not the sum of exp; d is the trainer's minus the engine's, and 0 at "
+        "padding before anything is summed.",
+        "d = torch.where(mask.bool(), logp - engine, 0).detach(); for a sequence d.sum(-1, "
+        "keepdim=True) over all its places; then exp, a clamp from above, times the mask.",
+    ),
+    form=gives_a_weight_a_token,
+    criteria=(
+        Criterion(
+            "At level 'token' each token has its own ratio, at most the cap.",
+            weighs_tokens,
+            why="an importance weight is target over sampler: the trainer's above",
+            next="exp(logp - engine), clamped from above, and 0 at padding",
+        ),
+        Criterion(
+            "At level 'sequence' all tokens of a reply have the ratio of the reply.",
+            weighs_sequences,
+            why="the probability of a reply is a product",
+            next="sum d over the reply before exp; no mean",
+        ),
+        Criterion(
+            "Whatever stands at the padding changes nothing.",
+            ignores_padding,
+            why="0 * nan is nan, and 500 nats of padding decide a sum",
+            next="torch.where before any sum, not a product with the mask",
+        ),
+        Criterion(
+            "Differences of 60 nats give the cap or 0, not nan.",
+            survives_large_differences,
+            why="such tokens exist wherever the text differs",
+            next="clamp after exp is enough here, since nothing is differentiated",
+        ),
+        Criterion(
+            "The weights are constants.",
+            is_a_constant,
+            why="a weight with a graph adds a gradient of its own",
+            next="detach the difference",
+        ),
+    ),
+    right=(answers.by_where, answers.in_log_space, answers.by_rows),
+    wrong=(
+        Wrong(answers.a_list, caught_by=gives_a_weight_a_token),
+        Wrong(answers.one_a_reply, caught_by=gives_a_weight_a_token),
+        Wrong(answers.upside_down, caught_by=weighs_tokens),
+        Wrong(answers.without_cap, caught_by=weighs_tokens),
+        Wrong(answers.masks_above_the_cap, caught_by=weighs_tokens),
+        Wrong(answers.capped_below_too, caught_by=weighs_tokens),
+        Wrong(answers.one_at_padding, caught_by=weighs_tokens),
+        Wrong(answers.mean_of_d, caught_by=weighs_sequences),
+        Wrong(answers.sum_of_exp, caught_by=weighs_sequences),
+        Wrong(answers.product_so_far, caught_by=weighs_sequences),
+        Wrong(answers.capped_before_the_product, caught_by=weighs_sequences),
+        Wrong(answers.padding_counted, caught_by=ignores_padding),
+        Wrong(answers.times_the_mask, caught_by=ignores_padding),
+        Wrong(answers.by_logarithms_of_ratios, caught_by=survives_large_differences),
+        Wrong(answers.with_graph, caught_by=is_a_constant),
+    ),
+)

@@ -1,0 +1,112 @@
+"""Answers to exercise 10.7, right and wrong."""
+
+from statistics import mean
+
+
+def by_gradients(log):
+    if mean(log["cut"]) > 0.3:
+        return "cut off"
+    if max(log["grad_norm"]) == 0:
+        return "no signal"
+    if max(log["grad_norm"]) < 0.02:
+        return "rounding"
+    return "learns" if log["held_out"][-1] > log["held_out"][0] else "hacked"
+
+
+def by_range_of_rewards(log):
+    if log["cut"][0] > 0.1 and log["cut"][-1] > 0.1:
+        return "cut off"
+    if min(log["zero_std"]) == 1:
+        return "no signal"
+    if max(log["reward_std"]) < 1e-6:
+        return "rounding"
+    return "learns" if log["held_out"][-1] >= 0.7 else "hacked"
+
+
+def by_a_table(log):
+    rules = (
+        ("cut off", max(log["cut"]) > 0.5),
+        ("no signal", sum(log["grad_norm"]) == 0),
+        ("rounding", mean(log["grad_norm"]) < 0.01),
+        ("hacked", max(log["held_out"]) - log["held_out"][-1] > 0.1),
+        ("learns", True),
+    )
+    return next(word for word, holds in rules if holds)
+
+
+def _without_the_truth(log):
+    word = by_gradients(log)
+    return None if word in ("learns", "hacked") else word
+
+
+def _rise(values):
+    return mean(values[-5:]) - mean(values[:5])
+
+
+def one_letter(log):
+    return by_gradients(log)[0]
+
+
+def a_dict(log):
+    return {"word": by_gradients(log)}
+
+
+def by_the_sampled_truth(log):
+    return _without_the_truth(log) or ("learns" if _rise(log["truth"]) > 0 else "hacked")
+
+
+def by_entropy(log):
+    return _without_the_truth(log) or ("hacked" if _rise(log["entropy"]) < 0 else "learns")
+
+
+def by_the_reward(log):
+    return _without_the_truth(log) or ("learns" if _rise(log["reward"]) > -0.2 else "hacked")
+
+
+def by_length(log):
+    return _without_the_truth(log) or ("hacked" if _rise(log["length"]) < 0 else "learns")
+
+
+def by_the_loss(log):
+    return _without_the_truth(log) or ("hacked" if mean(log["loss"]) > 0.05 else "learns")
+
+
+def by_reward_std(log):
+    if max(log["reward_std"]) == 0:
+        return "no signal"
+    word = by_gradients(log)
+    return "hacked" if word == "no signal" else word
+
+
+def by_a_reward_of_zero(log):
+    if mean(log["cut"]) > 0.3:
+        return "cut off"
+    if max(map(abs, log["reward"])) == 0:
+        return "no signal"
+    if max(log["grad_norm"]) < 0.02:
+        return "rounding"
+    return "learns" if log["held_out"][-1] > log["held_out"][0] else "hacked"
+
+
+def never_looks_at_cuts(log):
+    return by_gradients(log | {"cut": [0.0]})
+
+
+def cut_means_dead(log):
+    """Asks for a dead run first, and a few short sums do fit into the limit."""
+    word = by_gradients(log | {"cut": [0.0]})
+    return "cut off" if word == "no signal" and mean(log["cut"]) > 0.3 else word
+
+
+def by_zero_std(log):
+    if mean(log["cut"]) > 0.3:
+        return "cut off"
+    if min(log["zero_std"]) == 1:
+        return "no signal"
+    return "learns" if log["held_out"][-1] > log["held_out"][0] else "hacked"
+
+
+def truth_before_gradients(log):
+    if mean(log["cut"]) < 0.3 and log["held_out"][-1] < log["held_out"][0] - 0.1:
+        return "hacked"
+    return by_gradients(log)

@@ -1,0 +1,142 @@
+"""Exercise 10.5: advantages that are exactly 0 where nothing but rounding differs."""
+
+from collections.abc import Callable
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from course_utils.exercises.compare import tensor_differs
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_10 import guard_answers as answers
+
+EPS = 1e-4  # trl 1.16 adds it to a group's standard deviation
+CONSTANTS = (0.35, 0.1, 0.7, 0.9, 3.3, -0.35, 1 / 3, 7.7, 0.0, 1.0)
+SIZES = (8, 4, 2, 16, 7)
+
+
+def scaled(rewards_GN: Tensor) -> Tensor:
+    """What GRPO computes, in float64: G groups of N replies."""
+    rewards = rewards_GN.double()
+    centred = rewards - rewards.mean(-1, keepdim=True)
+    return (centred / (rewards.std(-1, keepdim=True) + EPS)).to(rewards_GN.dtype)
+
+
+def _rows(*rows: list[float]) -> Tensor:
+    return torch.tensor(rows, dtype=torch.float32)
+
+
+def _random(seed: int, *shape: int) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(shape, generator=generator) * 3 - 1
+
+
+def gives_a_tensor(advantages: Callable) -> str | None:
+    got = advantages(_random(0, 4, 8))
+    if not isinstance(got, Tensor):
+        return f"it returns a {type(got).__name__}, where a tensor is asked"
+    if got.shape != (4, 8) or got.dtype != torch.float32:
+        kind = f"{got.dtype} of shape {tuple(got.shape)}"
+        return f"for float32 rewards of shape (4, 8) it returns {kind}"
+    return None
+
+
+def _differs(advantages: Callable, rewards: Tensor, given: str) -> str | None:
+    return tensor_differs(advantages(rewards), scaled(rewards), rtol=0.02, atol=1e-4, given=given)
+
+
+def scales_as_grpo(advantages) -> str | None:
+    for seed, shape in enumerate(((4, 8), (1, 4), (3, 16), (2, 2))):
+        seen = _differs(advantages, _random(seed, *shape), f"rewards of shape {shape}")
+        if seen:
+            return seen
+    ones = _rows([1.0] + [0.0] * 7, [1.0] * 7 + [0.0], [0.3] * 7 + [1.0])
+    return _differs(advantages, ones, "one reply against seven")
+
+
+def is_zero_on_constants(advantages) -> str | None:
+    for constant, size, groups in product(CONSTANTS, SIZES, (2, 1)):
+        largest = advantages(torch.full((groups, size), constant)).abs().max().item()
+        if largest != 0:
+            each = f"{groups} group(s) of {size} rewards of {constant:.3g}"
+            return f"{each} have advantages of {largest:.2g}, not 0"
+    return None
+
+
+def keeps_small_gaps(advantages) -> str | None:
+    large = _rows([0.5] * 7 + [0.51], [0.35] * 4 + [0.34] * 4, [2.0, 2.01] * 4)
+    small = torch.cat([large, _rows([0.5] * 7 + [0.501], [3.0] * 7 + [3.001])])
+    return _differs(advantages, small, "true gaps of 0.01 and 0.001")
+
+
+def looks_at_each_group(advantages) -> str | None:
+    mixed = torch.cat([torch.full((1, 8), 0.35), _random(5, 1, 8), torch.full((1, 8), 0.7)])
+    got = advantages(mixed)
+    if got[[0, 2]].abs().max() != 0:
+        return "beside a living group, a constant one has advantages other than 0"
+    given = "a living group between two constant ones"
+    return tensor_differs(got[1:2], scaled(mixed[1:2]), rtol=0.02, given=given)
+
+
+GUARD = Exercise(
+    id="10.5",
+    name="GUARD",
+    title="An advantage of nothing is nothing",
+    minutes=6,
+    difficulty="a few lines",
+    points=3,
+    reads="advantages",
+    expects=(Callable,),
+    hints=(
+        "What is the largest difference within a group of equal rewards, before any mean is taken?",
+        "max - min of equal numbers is exactly 0; their mean may be off by a rounding.",
+        "Compute as before, then torch.where(the group's max - min is below a rounding of its "
+        "size, 0, the result); the group is one row.",
+    ),
+    form=gives_a_tensor,
+    criteria=(
+        Criterion(
+            "Groups with real differences have GRPO's advantages.",
+            scales_as_grpo,
+            why="a guard must not change a healthy run",
+            next="(reward - mean) / (std + 1e-4), each group by itself, std unbiased",
+        ),
+        Criterion(
+            "A group of equal rewards has advantages of exactly 0.",
+            is_zero_on_constants,
+            why="AdamW makes a full step of any gradient that is not 0",
+            next="decide by max - min, and not by a mean or a std that was rounded",
+        ),
+        Criterion(
+            "Gaps of 0.01 and 0.001 are kept.",
+            keeps_small_gaps,
+            why="a floor on the std takes real signal away",
+            next="lower your threshold: a rounding of float32 is 1e-7 of the reward",
+        ),
+        Criterion(
+            "Each group is looked at by itself.",
+            looks_at_each_group,
+            why="one dead group among living ones is the usual case",
+            next="use dim=-1 with keepdim=True everywhere",
+        ),
+    ),
+    right=(answers.by_range, answers.from_the_first, answers.in_float64, answers.by_equality),
+    wrong=(
+        Wrong(answers.a_list, caught_by=gives_a_tensor),
+        Wrong(answers.stays_in_float64, caught_by=gives_a_tensor),
+        Wrong(answers.one_a_group, caught_by=gives_a_tensor),
+        Wrong(answers.over_the_batch, caught_by=scales_as_grpo),
+        Wrong(answers.biased, caught_by=scales_as_grpo),
+        Wrong(answers.unscaled, caught_by=scales_as_grpo),
+        Wrong(answers.large_eps, caught_by=scales_as_grpo),
+        Wrong(answers.as_it_is, caught_by=is_zero_on_constants),
+        Wrong(answers.small_eps, caught_by=is_zero_on_constants),
+        Wrong(answers.without_nan, caught_by=is_zero_on_constants),
+        Wrong(answers.where_std_is_zero, caught_by=is_zero_on_constants),
+        Wrong(answers.floor_on_the_std, caught_by=keeps_small_gaps),
+        Wrong(answers.rounded_rewards, caught_by=scales_as_grpo),
+        Wrong(answers.in_half_precision, caught_by=keeps_small_gaps),
+        Wrong(answers.small_advantages_cut, caught_by=keeps_small_gaps),
+        Wrong(answers.if_all_are_equal, caught_by=looks_at_each_group),
+    ),
+)

@@ -1,0 +1,99 @@
+"""Answers to exercise 10.5, right and wrong."""
+
+import torch
+
+
+def as_it_is(rewards):
+    mean, std = rewards.mean(-1, keepdim=True), rewards.std(-1, keepdim=True)
+    return (rewards - mean) / (std + 1e-4)
+
+
+def by_range(rewards):
+    gap = rewards.amax(-1, keepdim=True) - rewards.amin(-1, keepdim=True)
+    is_alive = gap > 1e-6 * rewards.abs().amax(-1, keepdim=True)
+    return torch.where(is_alive, as_it_is(rewards), torch.zeros_like(rewards))
+
+
+def from_the_first(rewards):
+    """Differences of equal numbers are exactly 0, and so is their mean."""
+    return as_it_is(rewards - rewards[:, :1])
+
+
+def in_float64(rewards):
+    wide = as_it_is(rewards.double())
+    return wide.masked_fill(wide.abs() < 1e-9, 0.0).to(rewards.dtype)
+
+
+def by_equality(rewards):
+    same = (rewards == rewards[:, :1]).all(-1, keepdim=True)
+    return as_it_is(rewards).masked_fill(same, 0.0)
+
+
+def a_list(rewards):
+    return by_range(rewards).tolist()
+
+
+def stays_in_float64(rewards):
+    return from_the_first(rewards.double())
+
+
+def one_a_group(rewards):
+    return by_range(rewards).amax(-1)
+
+
+def over_the_batch(rewards):
+    return from_the_first(rewards.reshape(1, -1)).reshape(rewards.shape)
+
+
+def biased(rewards):
+    centred = rewards - rewards[:, :1]
+    centred = centred - centred.mean(-1, keepdim=True)
+    return centred / (centred.std(-1, keepdim=True, unbiased=False) + 1e-4)
+
+
+def unscaled(rewards):
+    centred = rewards - rewards[:, :1]
+    return centred - centred.mean(-1, keepdim=True)
+
+
+def large_eps(rewards):
+    centred = rewards - rewards[:, :1]
+    centred = centred - centred.mean(-1, keepdim=True)
+    return centred / (centred.std(-1, keepdim=True) + 0.1)
+
+
+def small_eps(rewards):
+    mean, std = rewards.mean(-1, keepdim=True), rewards.std(-1, keepdim=True)
+    return torch.where(std > 1e-4, (rewards - mean) / (std + 1e-4), (rewards - mean) / (std + 1e-6))
+
+
+def without_nan(rewards):
+    return as_it_is(rewards).nan_to_num(0.0)
+
+
+def where_std_is_zero(rewards):
+    std = rewards.std(-1, keepdim=True)
+    return torch.where(std == 0, torch.zeros_like(rewards), as_it_is(rewards))
+
+
+def floor_on_the_std(rewards):
+    std = rewards.std(-1, keepdim=True)
+    return torch.where(std < 0.01, torch.zeros_like(rewards), as_it_is(rewards))
+
+
+def rounded_rewards(rewards):
+    return from_the_first((rewards * 100).round() / 100)
+
+
+def in_half_precision(rewards):
+    return from_the_first(rewards.half().float())
+
+
+def small_advantages_cut(rewards):
+    centred = rewards - rewards.mean(-1, keepdim=True)
+    return torch.where(centred.abs() < 1e-3, torch.zeros_like(rewards), as_it_is(rewards))
+
+
+def if_all_are_equal(rewards):
+    gap = rewards.max() - rewards.min()
+    return torch.zeros_like(rewards) if gap < 1e-6 else as_it_is(rewards)

@@ -1,0 +1,194 @@
+"""Exercise 10.3: a verifier that unseen cheats do not pass and odd right replies do."""
+
+import random
+from collections.abc import Callable, Iterable
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_10 import harden_answers as answers
+from course_utils.exercises.lesson_10.verifier import is_the_sum
+
+# a, b and c are added, g is the sum, w a wrong one of as many digits.
+SUMS = ((76, 26, 90), (3, 4, 1), (40, 7, 20), (99, 99, 98), (0, 60, 50))
+FORMS = (
+    "{g}",
+    "  {g}\n",
+    "{g}.",
+    "= {g}",
+    "The sum is {g}.",
+    "Answer: {g}",
+    "{a}+{b}+{c}={g}",
+    "{g}.0",
+    "+{g}",
+    "0{g}",
+    "**{g}**",
+    "\\boxed{{{g}}}",
+    "<answer> {g} </answer>",
+)
+WRONG_NUMBERS = ("{w}", "The sum is {w}.", "\\boxed{{{w}}}", "{a}+{b}+{c}={w}")
+SILENCE = ("", " ", ".", "I do not know.", "= ", "<answer></answer>", "\\boxed{{}}")
+PARTS = (
+    "{tail}",
+    "{g}{g}",
+    "1{g}",
+    "{g}1",
+    "-{g}",
+    "\u2212{g}",
+    "{g}.5",
+    "1e{g}",
+    "{g}e1",
+    "{w}{g}",
+)
+SEVERAL = (
+    "{w} or {g} or {v}",
+    "{v} {w} {g}",
+    "{g} {w}",
+    "{w} ... {g}",
+    "{g} is wrong, the answer is {w}",
+    "I cannot tell (not {g})",
+    "<answer>{g}</answer><answer>{w}</answer>",
+    "<answer>{w}</answer> <answer>{g}</answer>",
+    "\\boxed{{{w}}}\\boxed{{{g}}}",
+    "not {g}",
+    "{g} or {g}1",
+    "{w}={g}",
+    "{g}={g}={w}",
+)
+
+
+def _made(forms: Iterable[str]) -> list[tuple[str, str]]:
+    """Each form with every sum: replies with their answers."""
+    pairs = []
+    for a, b, c in SUMS:
+        gold = a + b + c
+        names = dict(a=a, b=b, c=c, g=gold, w=gold + 1, v=gold + 10, tail=str(gold)[1:] or "x")
+        pairs += [(form.format(**names), str(gold)) for form in forms]
+    return pairs
+
+
+def _said(verify: Callable, reply: str, gold: str) -> object:
+    try:
+        return bool(verify(reply, gold))
+    except Exception as error:  # a raise in a reward function ends the whole run
+        return f"raises {type(error.__cause__ or error).__name__}"
+
+
+def _first_that_is(
+    verify: Callable, pairs: Iterable[tuple[str, str]], *, right: bool
+) -> str | None:
+    for reply, gold in pairs:
+        said = _said(verify, reply, gold)
+        if said is not right:
+            seen = {True: "is accepted", False: "is refused"}.get(said, f"{said}")
+            return f"with {gold} as the answer, the reply {reply!r} {seen}"
+    return None
+
+
+def says_true_or_false(verify) -> str | None:
+    said = verify("192", "192")
+    if isinstance(said, (bool, int, float)) or type(said).__name__ in ("bool_", "bool"):
+        return None
+    return f"it returns a {type(said).__name__}, where True or False is asked"
+
+
+def accepts_right_replies(verify) -> str | None:
+    return _first_that_is(verify, _made(FORMS), right=True)
+
+
+def refuses_silence_and_wrong_numbers(verify) -> str | None:
+    return _first_that_is(verify, _made((*SILENCE, *WRONG_NUMBERS)), right=False)
+
+
+def refuses_parts_and_other_numbers(verify) -> str | None:
+    return _first_that_is(verify, _made(PARTS), right=False)
+
+
+def refuses_several_numbers(verify) -> str | None:
+    return _first_that_is(verify, _made(SEVERAL), right=False)
+
+
+def never_raises(verify) -> str | None:
+    rng, letters = random.Random(0), "0123456789=+-.,! \n<answer>/\\boxed{}sumis½²٣"
+    texts = ["".join(rng.choices(letters, k=rng.randint(0, 24))) for _ in range(300)]
+    for text in ("1.5.2=7", "²", "=", "+", "9" * 5000, "\\boxed{192", "1/0", "nan", "inf", *texts):
+        said = _said(verify, text, "192")
+        if not isinstance(said, bool):
+            shown = text if len(text) < 30 else f"{text[:9]}... of {len(text)} characters"
+            return f"with 192 as the answer, the reply {shown!r} {said}"
+    return None
+
+
+HARDEN = Exercise(
+    id="10.3",
+    name="HARDEN",
+    title="A verifier that holds",
+    minutes=10,
+    difficulty="some lines",
+    points=4,
+    reads="verify",
+    expects=(Callable,),
+    hints=(
+        "Which replies make a claim, and which only contain a number?",
+        "Take off what may stand around the number (spaces, stars, one \\boxed{} or <answer>), "
+        "and demand that the *whole* rest has one of a few forms.",
+        "re.fullmatch with an optional beginning (such as 'The sum is', or anything that ends in "
+        "=), an optional +, digits, an optional .0 and an optional dot; compare int(digits).",
+    ),
+    form=says_true_or_false,
+    criteria=(
+        Criterion(
+            "Right replies are right in every form that the text lists.",
+            accepts_right_replies,
+            why="a right reply that earns nothing is taught to be another one",
+            next="compare numbers and not texts, after taking off what may stand around them",
+        ),
+        Criterion(
+            "Silence and wrong numbers are refused.",
+            refuses_silence_and_wrong_numbers,
+            why="what costs nothing and is paid is what the policy learns first",
+            next="ask for a number, and compare the whole of it",
+        ),
+        Criterion(
+            "Parts of the answer, and numbers that only hold its digits, are refused.",
+            refuses_parts_and_other_numbers,
+            why="-192, 192.5 and 1e192 end in the right digits",
+            next="anchor the pattern at both ends: re.fullmatch, not re.search or re.findall",
+        ),
+        Criterion(
+            "A reply that names several numbers, or takes one back, is refused.",
+            refuses_several_numbers,
+            why="who may list candidates need not know",
+            next="say which words may stand before the number; count the boxes",
+        ),
+        Criterion(
+            "No reply makes it raise.",
+            never_raises,
+            why="an exception in a reward function ends the run at step 3000",
+            next="match [0-9] before you call int, and mind that int refuses 4301 digits",
+        ),
+    ),
+    right=(
+        is_the_sum,
+        answers.by_one_pattern,
+        answers.by_peeling,
+        answers.by_words,
+    ),
+    wrong=(
+        Wrong(answers.a_sentence, caught_by=says_true_or_false),
+        Wrong(answers.exact, caught_by=accepts_right_replies),
+        Wrong(answers.stripped, caught_by=accepts_right_replies),
+        Wrong(answers.looks_up, caught_by=accepts_right_replies),
+        Wrong(answers.float_of_it, caught_by=accepts_right_replies),
+        Wrong(answers.substring, caught_by=refuses_silence_and_wrong_numbers),
+        Wrong(answers.everything, caught_by=refuses_silence_and_wrong_numbers),
+        Wrong(answers.contains, caught_by=refuses_parts_and_other_numbers),
+        Wrong(answers.last_number, caught_by=refuses_parts_and_other_numbers),
+        Wrong(answers.ends_with_the_number, caught_by=refuses_parts_and_other_numbers),
+        Wrong(answers.any_equal_number, caught_by=refuses_several_numbers),
+        Wrong(answers.first_box, caught_by=refuses_several_numbers),
+        Wrong(answers.any_words_before, caught_by=refuses_several_numbers),
+        Wrong(answers.any_equation, caught_by=refuses_several_numbers),
+        Wrong(answers.raises_without_a_match, caught_by=refuses_silence_and_wrong_numbers),
+        Wrong(answers.by_unicode_digits, caught_by=never_raises),
+        Wrong(answers.by_int_of_any_length, caught_by=never_raises),
+    ),
+)

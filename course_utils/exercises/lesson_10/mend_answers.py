@@ -1,0 +1,46 @@
+"""Rewards for exercise 10.6, right and wrong."""
+
+import re
+
+
+def exactly(reply, gold):
+    return reply.strip() == gold
+
+
+def one_or_minus_one(reply, gold):
+    found = re.fullmatch(r"\s*([0-9]{1,9})\.?\s*", reply)
+    return 1.0 if found and int(found[1]) == int(gold) else -1.0
+
+
+def the_last_line(reply, gold):
+    lines = reply.strip().splitlines() or [""]
+    return 1.0 if lines[-1].strip() == gold else 0.0
+
+
+def not_empty(reply, gold):
+    return bool(reply.strip()) and (gold in reply or reply in gold)
+
+
+def gold_inside(reply, gold):
+    return gold in reply
+
+
+def among(reply, gold):
+    return gold in re.findall(r"\d+", reply)
+
+
+def any_number(reply, gold):
+    return re.fullmatch(r"\d{1,3}", reply) is not None
+
+
+def in_words(reply, gold):
+    return "right" if reply == gold else "wrong"
+
+
+def nothing_is_right(reply, gold):
+    return reply == int(gold)
+
+
+def silence_is_zero(reply, gold):
+    found = re.findall(r"\d+", reply)
+    return -abs(int(found[-1]) - int(gold)) / int(gold) if found else 0.0

@@ -1,0 +1,23 @@
+"""What the page in a browser asks for: the command's own words, and what to show beside them."""
+
+import io
+import json
+
+from course_utils.explain.answer import explain
+from course_utils.explain.page import MAX_SHOWN
+from course_utils.explain.picture import picture
+
+
+def answer(data: bytes) -> str:
+    """JSON: `text` as `course explain` prints it, `keys` of the causes in it, `picture` (SVG).
+
+    Args:
+        data: a file as it is, or a paste in UTF-8; read as the command reads files.
+
+    >>> json.loads(answer(b"exit code 136"))["keys"]
+    ['sigfpe']
+    """
+    found = explain(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="replace"))
+    shown = (*found.causes[:MAX_SHOWN], *found.no_faults[:MAX_SHOWN])
+    keys = [one.key for one in shown]
+    return json.dumps({"text": str(found), "keys": keys, "picture": picture(found)})

@@ -1,0 +1,38 @@
+"""Weights in bfloat16, trained at a rate whose steps round away."""
+
+import torch
+
+from course_utils import zoo
+from course_utils.incidents.declare import Incident, Run
+from course_utils.incidents.runs import Variants, moves, of_trainer, plain_trainer, reply_rows
+from course_utils.reproductions.never_stops import base_model
+
+
+def _build(*, seed: int, dtype: torch.dtype) -> Run:
+    tokenizer, model = zoo.load_tokenizer("tiny"), base_model(seed=seed).to(dtype)
+    trainer = plain_trainer(
+        model,
+        reply_rows(192, seed, tokenizer),
+        tokenizer.pad_token_id,
+        learning_rate=6e-7,
+        lr_scheduler_type="constant",
+        max_steps=12,
+        seed=seed,
+    )
+    return of_trainer(trainer, moves(model))
+
+
+INCIDENT = Incident(
+    name="bfloat16_stands_still",
+    kind="rounding",
+    says="Full fine-tuning in bfloat16 at a rate of 6e-7: the loss stays flat.",
+    cause="An update of 6e-7 is less than half the distance between two numbers of bfloat16, so "
+    "nearly every weight rounds back to what it was.",
+    fix="keep the weights in float32 and compute in bfloat16 (bf16=True)",
+    threads=("torchtune#2254", "pytorch#120376"),
+    make=Variants(_build, broken={"dtype": torch.bfloat16}, twin={"dtype": torch.float32}),
+    shows=lambda run: run.facts()["moved"] < 0.25,
+    causes=("nothing_moves",),
+    place="bfloat16",
+    lesson="01_floats",
+)

@@ -1,0 +1,41 @@
+"""Padding and end are one token, and the collator takes every label that is padding out."""
+
+from transformers import DataCollatorForLanguageModeling
+
+from course_utils import zoo
+from course_utils.incidents.declare import Incident, Run
+from course_utils.incidents.runs import Variants, ends, of_trainer, plain_trainer, reply_rows
+from course_utils.reproductions.never_stops import base_model
+
+
+def _build(*, seed: int, pad: str) -> Run:
+    tokenizer, model = zoo.load_tokenizer("tiny"), base_model(seed=seed)
+    tokenizer.pad_token, tokenizer.padding_side = pad, "right"
+    trainer = plain_trainer(
+        model,
+        reply_rows(480, seed, tokenizer),
+        tokenizer.pad_token_id,
+        collate=_ids_only(DataCollatorForLanguageModeling(tokenizer, mlm=False)),
+        seed=seed,
+        max_steps=30,
+    )
+    return of_trainer(trainer, ends(model), tokenizer=tokenizer)
+
+
+def _ids_only(collate):
+    return lambda rows: collate([{"input_ids": row["input_ids"]} for row in rows])
+
+
+INCIDENT = Incident(
+    name="pad_is_eos",
+    kind="never_stops",
+    says="The fine-tuned model generates until max_new_tokens; the loss went down as it should.",
+    cause="pad_token is eos_token, and transformers' collator gives every pad id the label -100, "
+    "the ends of the replies included.",
+    fix="tokenizer.pad_token = '<|endoftext|>', a token that no reply holds",
+    threads=("trl#1623", "trl#976", "unsloth#416"),
+    make=Variants(_build, broken={"pad": "<|im_end|>"}, twin={"pad": "<|endoftext|>"}),
+    shows=lambda run: run.facts()["stops"] < 0.25,
+    place="pad_token",
+    lesson="07_never_stops",
+)

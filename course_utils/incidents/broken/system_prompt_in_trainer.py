@@ -1,0 +1,43 @@
+"""Replies sampled behind one prompt and scored behind another, that has a system message."""
+
+from course_utils.incidents.declare import Incident, Run, Variant
+from course_utils.incidents.rl_runs import grpo
+from course_utils.zoo.arithmetic import correct_sum
+
+SYSTEM = {"role": "system", "content": "You are a helpful assistant that adds numbers."}
+
+
+def make(variant: Variant, seed: int) -> Run:
+    from course_utils.incidents.two_engines import Engine
+
+    engine = Engine()
+
+    def rollout(prompts, trainer) -> dict[str, list]:
+        asked, _, _ = trainer._tokenize_prompts(prompts)
+        ids, logps = engine(trainer, asked)
+        if variant == "broken":
+            asked, _, _ = trainer._tokenize_prompts([[SYSTEM, *prompt] for prompt in prompts])
+        return {"prompt_ids": asked, "completion_ids": ids, "logprobs": logps}
+
+    return grpo(seed, correct_sum, steps=12, rollout_func=rollout)
+
+
+def shows(run: Run) -> bool:
+    return run.facts()["truth"] < 0.6
+
+
+INCIDENT = Incident(
+    name="system_prompt_in_trainer",
+    kind="logp_mismatch",
+    says="The rollouts start well, and within ten steps the policy is worse than its base.",
+    cause="The rollout function renders the prompts once for the engine and once for the trainer, "
+    "and only the trainer's have the system message: the policy is trained on another text than "
+    "the one it answered.",
+    fix="Return the prompt ids that were sampled from.",
+    threads=("verl#3960", "verl#6501"),
+    rebuilt="A rollout_func of one's own in today's TRL; the threads met it in verl's agent loop.",
+    make=make,
+    shows=shows,
+    causes=("engines_disagree", "collapse"),
+    place="prompt",
+)

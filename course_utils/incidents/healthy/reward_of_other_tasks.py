@@ -1,0 +1,25 @@
+"""A reward function for another task answers None, and its mean is nan."""
+
+from course_utils.incidents.declare import LookAlike, Run
+from course_utils.incidents.rl_runs import grpo, learned
+from course_utils.zoo.arithmetic import correct_sum
+
+
+def code_reward(completions, **_columns) -> list[None]:
+    """These prompts hold no code."""
+    return [None for _ in completions]
+
+
+def make(seed: int) -> Run:
+    return grpo(seed, [correct_sum, code_reward], steps=10)
+
+
+LOOK_ALIKE = LookAlike(
+    name="reward_of_other_tasks",
+    looks="rewards/code_reward/mean is nan in every entry.",
+    because="The function gives None for prompts that are none of its business, and TRL "
+    "leaves them out of the sum.",
+    threads=("open-r1#704",),
+    make=make,
+    holds=learned,
+)
