@@ -53,7 +53,33 @@ def reaches_for(sources: list[str]) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "code that is no plain Python"
     whole = ast.Module([node for tree in trees for node in tree.body], [])
-    return next(_found(whole), "")
+    return next(_found(_Environment().visit(whole)), "")
+
+
+class _Environment(ast.NodeTransformer):
+    """Takes out reads of the environment, which holds nothing of the grader's in a box.
+
+    >>> reaches_for(["import os", "ranks = int(os.environ.get('WORLD_SIZE', '1'))"])
+    ''
+    >>> reaches_for(["import os", "os.environ['A'] = 'b'"]), reaches_for(["import os as o"])
+    ('os', 'os')
+    """
+
+    READS = ("os.environ.get", "os.getenv", "os.environ")
+
+    def visit_Import(self, node: ast.Import) -> ast.AST:
+        is_plain = [alias.name for alias in node.names] == ["os"] and not node.names[0].asname
+        return ast.Pass() if is_plain else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if ast.unparse(node.func) in self.READS:
+            node.func = ast.Name("dict", ast.Load())
+        return self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if isinstance(node.ctx, ast.Load) and ast.unparse(node.value) in self.READS:
+            node.value = ast.Name("dict", ast.Load())
+        return self.generic_visit(node)
 
 
 def _found(tree: ast.Module) -> Iterator[str]:
