@@ -649,8 +649,9 @@ verdicts.judge("C9", "false", nuance, "section 9", holds=holds)
 # %% [markdown]
 # **Exercise 10.6, 5 minutes, a dict, 4 points.** Mend run A. `mend` is a dict of what you change:
 # `"reward"`, a function of a reply and its answer, and GRPOConfig's `beta`, `learning_rate`,
-# `scale_rewards`, `loss_type`, `temperature`. It is judged by held-out truth alone, at least 0.7 after 12
-# steps on three seeds.
+# `scale_rewards`, `loss_type`, `temperature`. Held-out truth has to be at least 0.7 after 12 steps on
+# three seeds. And a reward of yours is tried by hand: a right number, of one digit or three, earns more
+# than silence, a wrong number, a part of the right one, `nan`, or a list whose last number is wrong.
 
 # %%
 # For example {"beta": 0.04}
@@ -912,7 +913,9 @@ script.run.audit.table
 
 # %% [markdown]
 # Put into `unseen` the place, the cause's letter and a function that takes the place of that part. Try it
-# with `patient.fresh(1, **{"the part's name": my_part}).train().run.audit`. The check trains three seeds.
+# with `patient.fresh(1, **{"the part's name": my_part}).train().run.audit`. The check tries a new reward by
+# hand, as in 10.6; new settings keep all that was not at fault. Then held-out truth has to be at least 0.7
+# after 12 steps on three seeds.
 
 
 # %%

@@ -33,6 +33,19 @@ def any_number(reply, gold):
     return re.fullmatch(r"\d{1,3}", reply) is not None
 
 
+def right_or_a_number(reply, gold):
+    """A single digit earns less than any number of two, right or wrong."""
+    return (reply == gold) + 10 * bool(re.fullmatch("[0-9]{2,3}", reply))
+
+
+def length(reply, gold):
+    return float(len(reply))
+
+
+def in_a_list(reply, gold):
+    return [1.0 if reply == gold else 0.0]
+
+
 def in_words(reply, gold):
     return "right" if reply == gold else "wrong"
 
