@@ -257,6 +257,10 @@ for step in (0, NUM_STEPS // 2, NUM_STEPS - 1):
 # many? `last number` is the judge of this lesson so far.
 
 # %%
+print("not right:", *map(repr, verifiers.CHEATS), sep="\n  ")
+print("right:", *map(repr, verifiers.ODD_BUT_RIGHT), sep="\n  ")
+
+# %%
 judges = {"substring": check_a}
 judges["among the numbers"] = verifiers.is_among_the_numbers
 judges |= {"last number": zoo.arithmetic.is_right, "exact": check_b}
@@ -280,11 +284,14 @@ print("the judge of section 4 accepts:", misjudged(zoo.arithmetic.is_right)[0])
 # %% [markdown]
 # Our own judge can be cheated. Write a better one.
 #
-# **Exercise 10.3, 10 minutes, some lines, 4 points.** Write `verify(reply, gold)`: True or False, never
-# an exception. Right are the number alone, with spaces around it, a `+`, zeros or `= ` before it, `.0`
-# or `.` behind it, between `**`, in one `\boxed{}` or one `<answer></answer>`, after `The sum is`,
-# `Answer:` or the sum that was asked, as `76+26+90=192`. Wrong is what names no number, another one, or
-# several. The check has other cheats than the list.
+# **Exercise 10.3, 10 minutes, some lines, 4 points.** Write `verify(reply, gold)`: True or False. Right are
+# the number alone, with spaces around it, a `+`, zeros or `= ` before it, `.0` or `.` behind it, between
+# `**`, in one `\boxed{}` or one `<answer></answer>`, after `The sum is`, `Answer:` or a sum, as
+# `76+26+90=192`. Wrong is what claims no number (the question alone), another one (`1 9 2` and `1,9,2`, too),
+# or several, in one line or two, and what takes its number back. The check has other cheats than the list.
+#
+# `verify` does not see the question. No reply may make it raise, not even one of 5000 digits, which `int`
+# refuses to read.
 
 
 # %%
@@ -500,7 +507,8 @@ Table(columns=("0.35 with", *MOVED), rows=rows)
 #
 # **Exercise 10.5, 6 minutes, a few lines, 3 points.** Write `advantages(rewards)`: float32 rewards of
 # shape (groups, replies); (reward - mean) / (std + 1e-4) for each group, and exactly 0 in a group whose
-# rewards are all the same. True gaps of 0.001 stay.
+# rewards are all the same, such as 0.1, 100.1, or those of a group of one. True gaps of 0.001 stay, near 0
+# and near 100.
 
 
 # %%
@@ -522,11 +530,14 @@ ex.GUARD.check(advantages)
 
 
 # %%
+guard = ex.GUARD.answer
+
+
 def guarded(check):
     def reward(completions, answer, **_):
         pairs = zip(reward_up.texts(completions), answer, strict=True)
         paid = torch.tensor([float(check(*pair)) for pair in pairs])
-        return ex.GUARD.answer(paid.view(-1, 8)).view(-1).tolist()
+        return guard(paid.view(-1, 8)).view(-1).tolist()
 
     return reward
 
