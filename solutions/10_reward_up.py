@@ -122,7 +122,7 @@ for begin in range(0, NUM_STEPS, width):
 Table(columns=("steps", "reward of run A", "of run B"), rows=rows)
 
 # %% [markdown]
-# Each ends higher than it began; one creeps, one wavers. Predict: put a letter in place of `TODO`.
+# On the whole both rise. Predict: put a letter in place of `TODO`.
 
 # %%
 ### BEGIN SOLUTION
