@@ -188,6 +188,7 @@ DASHBOARD = Exercise(
         Wrong(answers.by_where_it_begins, caught_by=names_those_that_learn),
         Wrong(answers.by_a_weak_beginning, caught_by=names_those_that_learn),
         Wrong(answers.looks_the_run_up, caught_by=names_those_that_learn),
+        Wrong(answers.zero_std_means_dead, caught_by=names_the_rounding),
         Wrong(answers.by_this_constant, caught_by=names_the_rounding),
         Wrong(answers.by_the_sampled_truth, caught_by=names_those_that_learn),
         Wrong(answers.by_entropy, caught_by=names_those_that_learn),

@@ -133,6 +133,10 @@ def by_a_weak_beginning(log):
     return "cut off" if log["held_out"][0] < 0.3 else by_gradients(log)
 
 
+def zero_std_means_dead(log):
+    return "no signal" if min(log["zero_std"]) == 1 else by_gradients(log)
+
+
 def by_this_constant(log):
     """0.35 is the constant of the lesson's runs."""
     word = by_gradients(log)

@@ -1,10 +1,12 @@
 """Exercise 10.6: the run of section 4, changed in any way; a new reward is tried by hand, too."""
 
+import math
 from collections.abc import Callable
 from itertools import pairwise
 from numbers import Real
 
 from course_utils import zoo
+from course_utils.checking import watched
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_10 import mend_answers as answers
 from course_utils.exercises.lesson_10.verifier import is_the_sum
@@ -16,6 +18,10 @@ SEEDS, NUM_STEPS = (11, 12, 13), 12
 AT_LEAST = 0.7  # 0.63 before the first step; a large beta stays there
 KEYS = ("reward", "beta", "learning_rate", "scale_rewards", "loss_type", "temperature")
 ABOVE_ZERO, NOT_BELOW = ("temperature",), ("beta", "learning_rate")
+ONE_OF = {  # of trl 1.16; "luspo" asks for another setting as well
+    "scale_rewards": ("group", "batch", "none", True, False),
+    "loss_type": ("grpo", "dr_grpo", "dapo", "bnpo", "cispo", "sapo", "vespo"),
+}
 
 GOLDS = ("192", "7", "67", "296", "110")
 # The last number of no trick is right: a reward may read that one, as the lesson's judge does.
@@ -36,25 +42,45 @@ def _numbers_are_in_range(mend: dict) -> str | None:
     return None
 
 
+def _words_are_known(mend: dict) -> str | None:
+    for key, words in ONE_OF.items():
+        if key in mend and mend[key] not in words:
+            return f"{key} is {mend[key]!r}; one of {', '.join(map(str, words))} is asked"
+    return None
+
+
 def _rewards_with_a_number(mend: dict) -> str | None:
     if "reward" not in mend:
         return None
     if not callable(mend["reward"]):
         return f"reward is {mend['reward']!r}; a function of a reply and its answer is asked"
-    return gives_numbers(mend["reward"])
+    return gives_numbers(watched(mend["reward"]))
 
 
 def gives_numbers(reward: Callable) -> str | None:
     """A reward is a number, a bool among them, or None where a reply is not judged."""
     for reply in ("192", "182", ""):
         paid = reward(reply, "192")
-        if paid is not None and not hasattr(paid, "__float__"):
+        if paid is not None and not _is_a_number(paid):
             kind = type(paid).__name__
             return f"for {reply!r} the reward gives {paid!r}, a {kind}; a number or None is asked"
     return None
 
 
-changes_a_run = both(only(*KEYS), _changes_something, _numbers_are_in_range, _rewards_with_a_number)
+changes_a_run = both(
+    only(*KEYS),
+    _changes_something,
+    _numbers_are_in_range,
+    _words_are_known,
+    _rewards_with_a_number,
+)
+
+
+def _is_a_number(paid: object) -> bool:
+    try:
+        return not isinstance(paid, str) and not math.isnan(float(paid))
+    except (TypeError, ValueError, RuntimeError):  # torch's, of a tensor of several
+        return False
 
 
 def pays_no_known_trick(reward: Callable) -> str | None:
@@ -153,6 +179,10 @@ MEND = Exercise(
         Wrong({"reward": answers.in_a_list}, caught_by=changes_a_run),
         Wrong({"temperature": 0.0}, caught_by=changes_a_run),
         Wrong({"learning_rate": "1e-5"}, caught_by=changes_a_run),
+        Wrong({"loss_type": "ppo"}, caught_by=changes_a_run),
+        Wrong({"reward": answers.in_words, "scale_rewards": "no"}, caught_by=changes_a_run),
+        Wrong({"reward": answers.nan_where_wrong}, caught_by=changes_a_run),
+        Wrong({"reward": answers.one_of_each}, caught_by=changes_a_run),
         Wrong({"beta": 0.04}, caught_by=trains_to_the_truth),
         Wrong({"beta": 1.0}, caught_by=trains_to_the_truth),
         Wrong({"learning_rate": 1e-5}, caught_by=trains_to_the_truth),

@@ -2,6 +2,8 @@
 
 import re
 
+import torch
+
 
 def exactly(reply, gold):
     return reply.strip() == gold
@@ -44,6 +46,15 @@ def length(reply, gold):
 
 def in_a_list(reply, gold):
     return [1.0 if reply == gold else 0.0]
+
+
+def nan_where_wrong(reply, gold):
+    return 1.0 if reply == gold else float("nan")
+
+
+def one_of_each(reply, gold):
+    """A tensor of two numbers, where one is asked."""
+    return torch.tensor([float(reply == gold), float(bool(reply))])
 
 
 def in_words(reply, gold):
