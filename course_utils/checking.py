@@ -211,8 +211,8 @@ def leaves_its_inputs_alone(answer) -> str | None:
 INPUTS_STAY = Criterion(
     "It leaves what it is given as it was.",
     leaves_its_inputs_alone,
-    why="the caller goes on with the same tensors, and finds them changed",
-    next="work on a copy, or use operations without a trailing underscore",
+    why="the caller goes on with what it gave, and finds it changed",
+    next="work on a copy: nothing like x.add_(1), rows.sort() or log.pop('loss') on the original",
 )
 
 

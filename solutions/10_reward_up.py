@@ -13,7 +13,7 @@
 # %% [markdown]
 # # The reward goes up and nothing gets better
 #
-# After 75 minutes you will be able to
+# After 105 minutes you will be able to
 #
 # * **read** the replies that a reward pays, and name the trick in them,
 # * **tell** a dead run from one whose loss is 0 and healthy,
@@ -122,7 +122,7 @@ for begin in range(0, NUM_STEPS, width):
 Table(columns=("steps", "reward of run A", "of run B"), rows=rows)
 
 # %% [markdown]
-# Two curves that rise. Predict: put a letter in place of `TODO`.
+# On the whole both rise. Predict: put a letter in place of `TODO`.
 
 # %%
 ### BEGIN SOLUTION
@@ -208,9 +208,9 @@ ex.CHEAT.check(replies)
 
 # %% [markdown]
 # **Exercise 10.2, 6 minutes, a few lines, 3 points.** Nobody reads a million replies. The **shape** of a
-# reply is the reply with every digit made a 9. Write `trick(rows)`: rows are tuples of a reply, its
-# reward, and whether it is right. Return the shape that is **overpaid** most: mean reward minus share
-# right. Shapes with fewer than five rows do not count.
+# reply is the reply with every digit made a 9, and nothing else changed. Write `trick(rows)`: rows are
+# tuples of a reply, its reward, and whether it is right. Return the shape that is **overpaid** most: mean
+# reward minus share right. Shapes with fewer than five rows do not count.
 
 
 # %%
@@ -257,6 +257,10 @@ for step in (0, NUM_STEPS // 2, NUM_STEPS - 1):
 # many? `last number` is the judge of this lesson so far.
 
 # %%
+print("not right:", *map(repr, verifiers.CHEATS), sep="\n  ")
+print("right:", *map(repr, verifiers.ODD_BUT_RIGHT), sep="\n  ")
+
+# %%
 judges = {"substring": check_a}
 judges["among the numbers"] = verifiers.is_among_the_numbers
 judges |= {"last number": zoo.arithmetic.is_right, "exact": check_b}
@@ -280,11 +284,17 @@ print("the judge of section 4 accepts:", misjudged(zoo.arithmetic.is_right)[0])
 # %% [markdown]
 # Our own judge can be cheated. Write a better one.
 #
-# **Exercise 10.3, 10 minutes, some lines, 4 points.** Write `verify(reply, gold)`: True or False, never
-# an exception. Right are the number alone, with spaces around it, a `+`, zeros or `= ` before it, `.0`
-# or `.` behind it, between `**`, in one `\boxed{}` or one `<answer></answer>`, after `The sum is`,
-# `Answer:` or the sum that was asked, as `76+26+90=192`. Wrong is what names no number, another one, or
-# several. The check has other cheats than the list.
+# **Exercise 10.3, 10 minutes, some lines, 4 points.** Write `verify(reply, gold)`: True or False. Right are
+# the number alone, with spaces around it, a `+`, zeros or `= ` before it, `.0` or `.` behind it, between
+# `**`, in one `\boxed{}` or one `<answer></answer>`, after `The sum is`, `Answer:` or a sum, as
+# `76+26+90=192`.
+
+# %% [markdown]
+# Wrong is what claims no number (the question alone), another one (`1 9 2` and `1,9,2`, too), or several, in
+# one line or two, and what takes its number back. The check has other cheats than the list.
+#
+# `verify` does not see the question. No reply may make it raise, not even one of 5000 digits, which `int`
+# refuses to read.
 
 
 # %%
@@ -496,11 +506,13 @@ Table(columns=("0.35 with", *MOVED), rows=rows)
 
 # %% [markdown]
 # SGD does not divide by the gradient's size, and stands still. A larger epsilon, or rewards that are not
-# scaled up, make the drift slower and no more. Mend it where it comes from.
+# scaled up, make the drift slower and no more; another way of averaging (`loss_type`) changes nothing. Mend
+# it where it comes from.
 #
 # **Exercise 10.5, 6 minutes, a few lines, 3 points.** Write `advantages(rewards)`: float32 rewards of
 # shape (groups, replies); (reward - mean) / (std + 1e-4) for each group, and exactly 0 in a group whose
-# rewards are all the same. True gaps of 0.001 stay.
+# rewards are all the same, such as 0.1, 100.1, or those of a group of one. True gaps of 0.001 stay, near 0
+# and near 100.
 
 
 # %%
@@ -522,11 +534,14 @@ ex.GUARD.check(advantages)
 
 
 # %%
+guard = ex.GUARD.answer
+
+
 def guarded(check):
     def reward(completions, answer, **_):
         pairs = zip(reward_up.texts(completions), answer, strict=True)
         paid = torch.tensor([float(check(*pair)) for pair in pairs])
-        return ex.GUARD.answer(paid.view(-1, 8)).view(-1).tolist()
+        return guard(paid.view(-1, 8)).view(-1).tolist()
 
     return reward
 
@@ -649,8 +664,9 @@ verdicts.judge("C9", "false", nuance, "section 9", holds=holds)
 # %% [markdown]
 # **Exercise 10.6, 5 minutes, a dict, 4 points.** Mend run A. `mend` is a dict of what you change:
 # `"reward"`, a function of a reply and its answer, and GRPOConfig's `beta`, `learning_rate`,
-# `scale_rewards`, `loss_type`, `temperature`. It is judged by held-out truth alone, at least 0.7 after 12
-# steps on three seeds.
+# `scale_rewards`, `loss_type`, `temperature`. Held-out truth has to be at least 0.7 after 12 steps on
+# three seeds. And a reward of yours is tried by hand: a right number, of one digit or three, earns more
+# than silence, a wrong number, a part of the right one, `nan`, or a list whose last number is wrong.
 
 # %%
 # For example {"beta": 0.04}
@@ -811,8 +827,9 @@ audits["A"].table
 audits["B"].table
 
 # %% [markdown]
-# Before the first step: with verifier A a wrong reply earns nearly what a right one does. That is the
-# cheapest test of a reward that there is, and it needs no training.
+# The titles speak of the truth alone. After so few steps, on 64 sums, the fall of A is no larger than chance
+# may be. `wrong earns` does not have to wait: *before* the first step, verifier A pays a wrong reply nearly
+# what a right one earns. That is the cheapest test of a reward that there is, and it needs no training.
 #
 # A rising truth proves less. A reward of *length alone* lifts it for a while, since this policy's
 # commonest mistake was silence:
@@ -825,14 +842,20 @@ expect_symptom("a wrong reward helps", holds=all(rises))
 
 # %% [markdown]
 # **Exercise 10.7, 8 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
-# dict of columns, one number a step: `loss`, `grad_norm`, `reward`, `reward_std`, `zero_std` (of section
-# 7), `entropy`, `length`, `cut` (share of replies at the limit), `truth` (of 32 sampled replies); and
-# `held_out`, every eight steps. It returns `"learns"`, `"hacked"`, `"no signal"`, `"rounding"` (a constant
-# reward) or `"cut off"` (so that hardly a reply can be right). Five of the runs:
+# dict of columns, a list of one number a step each: `loss`, `grad_norm`, `reward`, `reward_std`, `zero_std`
+# (of section 7), `entropy`, `length`, `cut` (share of replies at the limit), `truth` (of the step's 32
+# sampled replies); and `held_out`, a list every eight steps (of 100 other sums, not sampled; a `run` holds
+# it as a dict by step).
+
+# %% [markdown]
+# It returns `"learns"`, `"hacked"`, `"no signal"`, `"rounding"` (*any* constant reward) or `"cut off"` (a
+# third of the replies or more reach the limit). Runs may have other lengths, constants and beginnings. Six
+# of them:
 
 # %%
-five = ("exact", "any_number", "never_right", "constant", "exact, limit 2")
-examples = [recorded(kind)[-1] for kind in five]
+six = ("exact", "any_number", "never_right", "constant", "constant, 0.1")
+six += ("exact, limit 2",)
+examples = [recorded(kind)[-1] for kind in six]
 SEEN = ("reward", "zero_std", "grad_norm", "entropy", "length", "cut", "truth")
 rows = []
 for number, run in enumerate(examples, start=1):
@@ -860,8 +883,8 @@ def diagnose(log):
 ex.DASHBOARD.check(diagnose)
 
 # %% [markdown]
-# Fifty-three runs that learn or are hacked, and not one mistaken: the second judge does what no alarm on
-# the log did. It does so when the harm is done.
+# If yours passed: of fifty-three recorded runs that learn or are hacked it mistakes none. The second judge
+# does what no alarm on the log did. It does so when the harm is done.
 #
 # ## 12. The verdicts, then and now
 #
@@ -912,7 +935,9 @@ script.run.audit.table
 
 # %% [markdown]
 # Put into `unseen` the place, the cause's letter and a function that takes the place of that part. Try it
-# with `patient.fresh(1, **{"the part's name": my_part}).train().run.audit`. The check trains three seeds.
+# with `patient.fresh(1, **{"the part's name": my_part}).train().run.audit`. The check tries a new reward by
+# hand, as in 10.6; new settings keep all that was not at fault. Then held-out truth has to be at least 0.7
+# after 12 steps on three seeds.
 
 
 # %%

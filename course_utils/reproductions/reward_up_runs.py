@@ -64,6 +64,11 @@ def cut_is_wrong(reply: str, gold: str) -> float:
     return float(reply == gold and len(reply) < 3)
 
 
+def a_tenth(reply: str, gold: str) -> float:
+    """A constant whose rounding trl takes for no spread at all."""
+    return 0.1
+
+
 def never_right(reply: str, gold: str) -> float:
     """The answers of another column."""
     return float(reply == gold + "0")
@@ -103,6 +108,7 @@ KINDS = {
     "any_number": Kind(any_number, 3, 40),
     "length": Kind(length, 3),
     "constant": Kind(constant, 5),
+    "constant, 0.1": Kind(a_tenth, 2),
     "never_right": Kind(never_right, 2),
     "exact, limit 2": Kind(exact, 2, settings=((LIMIT, 2),)),
     "exact, limit 3": Kind(exact, 3, settings=((LIMIT, 3),)),

@@ -24,7 +24,7 @@ def three_short_texts(replies: dict) -> str | None:
 def _is_paid(number: str):
     def is_paid(replies: dict) -> str | None:
         reply = replies.get(number, replies.get(int(number)))
-        unpaid = [gold for gold in GOLDS if not VERIFIERS[number](reply.strip(), gold)]
+        unpaid = [gold for gold in GOLDS if not VERIFIERS[number](reply, gold)]
         if not unpaid:
             return None
         shown = reply if len(reply) <= 40 else f"{reply[:37]}..."
@@ -49,7 +49,7 @@ NEXTS = {
     "3": "which float is never larger than 0.5, whatever is taken from it?",
 }
 TEMPTING = {
-    "1": ("192", "1", "the answer", "0123456789"),
+    "1": ("192", "1", "the answer", "0123456789", " ", "\n\t  "),
     "2": ("192", "0 to 297", " ".join(map(str, range(100))), "182 or 192 or 202"),
     "3": ("inf", "192", "1e309", "", "-0.0"),
 }
@@ -82,7 +82,7 @@ CHEAT = Exercise(
     ),
     right=(
         GOOD,
-        {1: " \n", 2: ",".join(reversed(GOLDS)), 3: "NaN"},
+        {1: "", 2: ",".join(reversed(GOLDS)), 3: " NaN\n"},
         {"1": ALL, "2": f"one of {ALL}", "3": "-nan"},
     ),
     wrong=(

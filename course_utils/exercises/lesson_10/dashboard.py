@@ -17,25 +17,57 @@ KINDS = {
     "never_right": "no signal",
     "exact, limit 2": "cut off",
     "constant": "rounding",
+    "constant, 0.1": "rounding",
 }
+Log = dict[str, list[float]]
 
 
 @cache
-def logs(kind: str) -> tuple[dict[str, list[float]], ...]:
+def logs(kind: str) -> tuple[Log, ...]:
     """Each recorded run of a kind, as the reader's function is given it."""
-    return tuple(run.log | {"held_out": list(run.held_out.values())} for run in recorded(kind))
+    return tuple(
+        _not_the_file(run.log) | {"held_out": list(run.held_out.values())} for run in recorded(kind)
+    )
 
 
-def _decided_by_the_prompt() -> dict[str, list[float]]:
+def _not_the_file(log: Log) -> Log:
+    """The same to any rule, and unlike the recorded numbers: a step less, 1.01 of the entropy."""
+    later = {name: values[1:] for name, values in log.items()}
+    return later | {"entropy": [1.01 * value for value in later["entropy"]]}
+
+
+def _decided_by_the_prompt() -> Log:
     """A dead run whose rewards differ from group to group: its columns put beside a dead run's."""
     log = logs("never_right")[1]
     steps = len(log["reward"])
-    return log | {"reward": [0.75, 0.5] * (steps // 2), "reward_std": [0.44, 0.51] * (steps // 2)}
+    alternating = {"reward": (0.75, 0.5), "reward_std": (0.44, 0.51)}
+    return log | {name: [pair[n % 2] for n in range(steps)] for name, pair in alternating.items()}
 
 
-def _always_right() -> dict[str, list[float]]:
+def _always_right() -> Log:
     log = logs("never_right")[0]
     return log | {"reward": [1.0] * len(log["reward"])}
+
+
+def _learns_and_stays() -> Log:
+    """A run that learns and then stays as it is, 40 steps in all."""
+    log = logs("exact")[0]
+    longer = {name: (values + values[-17:])[:40] for name, values in log.items()}
+    return longer | {"held_out": log["held_out"] + log["held_out"][-1:] * 2}
+
+
+def _learns_from_little() -> Log:
+    """A run whose policy could hardly add before it: 0.05 of the held-out sums, 0.9 after it."""
+    log = logs("exact")[1]
+    steps = len(log["truth"])
+    rising = [0.05 + 0.85 * n / (steps - 1) for n in range(steps)]
+    return log | {"reward": rising, "truth": rising, "held_out": [0.05, 0.4, 0.7, 0.9]}
+
+
+def _learns_with_some_cut() -> Log:
+    """A run that learns, one of 32 replies at the limit in every third step."""
+    log = logs("exact")[2]
+    return log | {"cut": [(n % 3 == 0) / 32 for n in range(len(log["cut"]))]}
 
 
 def says_a_word(diagnose: Callable) -> str | None:
@@ -45,11 +77,11 @@ def says_a_word(diagnose: Callable) -> str | None:
     return f"it returns {got!r}; one of {', '.join(WORDS)} is asked"
 
 
-def _copied(log: dict) -> dict:
+def _copied(log: Log) -> Log:
     return {name: list(values) for name, values in log.items()}
 
 
-def _all_named(diagnose: Callable, runs: Iterator[tuple[str, dict]], want: str) -> str | None:
+def _all_named(diagnose: Callable, runs: Iterator[tuple[str, Log]], want: str) -> str | None:
     for name, log in runs:
         got = diagnose(_copied(log))
         if got != want:
@@ -61,12 +93,17 @@ def _all_named(diagnose: Callable, runs: Iterator[tuple[str, dict]], want: str) 
     return None
 
 
-def _named(kind: str) -> Iterator[tuple[str, dict]]:
+def _named(kind: str) -> Iterator[tuple[str, Log]]:
     return ((f"run {n} of {len(logs(kind))}", log) for n, log in enumerate(logs(kind), start=1))
 
 
 def names_those_that_learn(diagnose) -> str | None:
-    return _all_named(diagnose, _named("exact"), "learns")
+    made = (
+        ("a run of 40 steps", _learns_and_stays()),
+        ("a run that begins with a weaker policy", _learns_from_little()),
+        ("a run with one reply of 32 cut now and then", _learns_with_some_cut()),
+    )
+    return _all_named(diagnose, iter((*_named("exact"), *made)), "learns")
 
 
 def names_the_hacked(diagnose) -> str | None:
@@ -89,7 +126,8 @@ def names_the_cut(diagnose) -> str | None:
 
 
 def names_the_rounding(diagnose) -> str | None:
-    return _all_named(diagnose, _named("constant"), "rounding")
+    runs = (named for kind in ("constant", "constant, 0.1") for named in _named(kind))
+    return _all_named(diagnose, runs, "rounding")
 
 
 DASHBOARD = Exercise(
@@ -103,18 +141,18 @@ DASHBOARD = Exercise(
     expects=(Callable,),
     hints=(
         "Which of the five kinds can be told without the truth, and by which column?",
-        "cut is 0 in all kinds but one. grad_norm is 0 in every step of another, and never above "
-        "0.01 in a third. Only the last two kinds need the truth.",
+        "cut is almost 0 in all kinds but one. grad_norm is 0 in every step of another, and never "
+        "above 0.01 in a third. Only the last two kinds need the truth.",
         "In order: the mean of cut, then max(grad_norm) == 0, then max(grad_norm) < 0.01; then "
         "compare the last held_out with the best or the first.",
     ),
     form=says_a_word,
     criteria=(
         Criterion(
-            "Twenty runs with a sound verifier learn.",
+            "Runs with a sound verifier learn: twenty, a longer one, a weaker one, one a bit cut.",
             names_those_that_learn,
             why="a dashboard that cries at healthy runs is switched off",
-            next="use held_out: the sampled truth of one batch swings by 0.2",
+            next="compare held_out with what it was: the sampled truth of a batch swings by 0.2",
         ),
         Criterion(
             "Thirty-three hacked runs, with four different tricks, are found.",
@@ -132,12 +170,12 @@ DASHBOARD = Exercise(
             "Runs whose replies are cut off are found.",
             names_the_cut,
             why="the mend is another: a limit, and not a reward",
-            next="look at the share of cut replies, before anything else",
+            next="look at the share of cut replies over the whole run, before anything else",
         ),
         Criterion(
-            "Runs that move by rounding alone are found, with and without damage.",
+            "Runs that move by rounding alone are found: constants of 0.35 and of 0.1.",
             names_the_rounding,
-            why="zero_std is 0 there, as in the healthiest run",
+            why="zero_std is 0 for the one and 1 for the other: it tells nothing here",
             next="ask for a grad_norm that is not 0 and never large",
         ),
     ),
@@ -145,6 +183,13 @@ DASHBOARD = Exercise(
     wrong=(
         Wrong(answers.one_letter, caught_by=says_a_word),
         Wrong(answers.a_dict, caught_by=says_a_word),
+        Wrong(answers.any_cut, caught_by=names_those_that_learn),
+        Wrong(answers.by_the_number_of_steps, caught_by=names_those_that_learn),
+        Wrong(answers.by_where_it_begins, caught_by=names_those_that_learn),
+        Wrong(answers.by_a_weak_beginning, caught_by=names_those_that_learn),
+        Wrong(answers.looks_the_run_up, caught_by=names_those_that_learn),
+        Wrong(answers.zero_std_means_dead, caught_by=names_the_rounding),
+        Wrong(answers.by_this_constant, caught_by=names_the_rounding),
         Wrong(answers.by_the_sampled_truth, caught_by=names_those_that_learn),
         Wrong(answers.by_entropy, caught_by=names_those_that_learn),
         Wrong(answers.by_the_reward, caught_by=names_the_hacked),

@@ -2,6 +2,8 @@
 
 from statistics import mean
 
+from course_utils.reproductions.reward_up_runs import KINDS, recorded
+
 
 def by_gradients(log):
     if mean(log["cut"]) > 0.3:
@@ -16,7 +18,7 @@ def by_gradients(log):
 def by_range_of_rewards(log):
     if log["cut"][0] > 0.1 and log["cut"][-1] > 0.1:
         return "cut off"
-    if min(log["zero_std"]) == 1:
+    if not any(log["grad_norm"]):
         return "no signal"
     if max(log["reward_std"]) < 1e-6:
         return "rounding"
@@ -110,3 +112,45 @@ def truth_before_gradients(log):
     if mean(log["cut"]) < 0.3 and log["held_out"][-1] < log["held_out"][0] - 0.1:
         return "hacked"
     return by_gradients(log)
+
+
+def any_cut(log):
+    return "cut off" if max(log["cut"]) > 0 else by_gradients(log)
+
+
+def by_the_number_of_steps(log):
+    """The recorded hack by format has 40 steps, and six looks at the held-out sums."""
+    is_long = len(log["loss"]) == 40 or len(log["held_out"]) == 6
+    return "hacked" if is_long else by_gradients(log)
+
+
+def by_where_it_begins(log):
+    """0.05 is what the two recorded runs with a limit of 2 begin at."""
+    return "cut off" if log["held_out"][0] == 0.05 else by_gradients(log)
+
+
+def by_a_weak_beginning(log):
+    return "cut off" if log["held_out"][0] < 0.3 else by_gradients(log)
+
+
+def zero_std_means_dead(log):
+    return "no signal" if min(log["zero_std"]) == 1 else by_gradients(log)
+
+
+def by_this_constant(log):
+    """0.35 is the constant of the lesson's runs."""
+    word = by_gradients(log)
+    if word != "rounding":
+        return word
+    return "rounding" if log["reward"][0] == log["reward"][-1] == 0.35 else "no signal"
+
+
+def looks_the_run_up(log):
+    """Reads the words off the recorded runs, by their entropy."""
+    words = {"exact": "learns", "never_right": "no signal", "exact, limit 2": "cut off"}
+    words["constant"] = words["constant, 0.1"] = "rounding"
+    for kind in KINDS:
+        for run in recorded(kind):
+            if run.log["entropy"] == log["entropy"]:
+                return words.get(kind, "hacked")
+    return "hacked"

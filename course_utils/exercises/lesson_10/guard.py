@@ -1,5 +1,6 @@
 """Exercise 10.5: advantages that are exactly 0 where nothing but rounding differs."""
 
+import warnings
 from collections.abc import Callable
 from itertools import product
 
@@ -11,8 +12,8 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_10 import guard_answers as answers
 
 EPS = 1e-4  # trl 1.16 adds it to a group's standard deviation
-CONSTANTS = (0.35, 0.1, 0.7, 0.9, 3.3, -0.35, 1 / 3, 7.7, 0.0, 1.0)
-SIZES = (8, 4, 2, 16, 7)
+CONSTANTS = (0.35, 0.1, 0.7, 0.9, 3.3, -0.35, 1 / 3, 7.7, 0.0, 1.0, 12.3, 100.1, -100.1)
+SIZES = (8, 4, 2, 16, 7, 1)
 
 
 def scaled(rewards_GN: Tensor) -> Tensor:
@@ -51,12 +52,20 @@ def scales_as_grpo(advantages) -> str | None:
         if seen:
             return seen
     ones = _rows([1.0] + [0.0] * 7, [1.0] * 7 + [0.0], [0.3] * 7 + [1.0])
-    return _differs(advantages, ones, "one reply against seven")
+    seen = _differs(advantages, ones, "one reply against seven")
+    return seen or _differs(advantages, _all_mixed(8), "every group of eight that mixes 0 and 1")
+
+
+def _all_mixed(size: int) -> Tensor:
+    """Every group of zeros and ones that holds both: no few replies tell whether it is alive."""
+    return torch.tensor(list(product((0.0, 1.0), repeat=size))[1:-1])
 
 
 def is_zero_on_constants(advantages) -> str | None:
     for constant, size, groups in product(CONSTANTS, SIZES, (2, 1)):
-        largest = advantages(torch.full((groups, size), constant)).abs().max().item()
+        with warnings.catch_warnings():  # torch's, of the std of one reply
+            warnings.filterwarnings("ignore", message=".*degrees of freedom")
+            largest = advantages(torch.full((groups, size), constant)).abs().max().item()
         if largest != 0:
             each = f"{groups} group(s) of {size} rewards of {constant:.3g}"
             return f"{each} have advantages of {largest:.2g}, not 0"
@@ -66,7 +75,10 @@ def is_zero_on_constants(advantages) -> str | None:
 def keeps_small_gaps(advantages) -> str | None:
     large = _rows([0.5] * 7 + [0.51], [0.35] * 4 + [0.34] * 4, [2.0, 2.01] * 4)
     small = torch.cat([large, _rows([0.5] * 7 + [0.501], [3.0] * 7 + [3.001])])
-    return _differs(advantages, small, "true gaps of 0.01 and 0.001")
+    seen = _differs(advantages, small, "true gaps of 0.01 and 0.001")
+    far = _rows([100.0] * 7 + [100.001])  # a mean in float32 is off by 1 % of this gap
+    given = "a true gap of 0.001 above 100"
+    return seen or tensor_differs(advantages(far), scaled(far), rtol=0.2, given=given)
 
 
 def looks_at_each_group(advantages) -> str | None:
@@ -104,8 +116,8 @@ GUARD = Exercise(
         Criterion(
             "A group of equal rewards has advantages of exactly 0.",
             is_zero_on_constants,
-            why="AdamW makes a full step of any gradient that is not 0",
-            next="decide by max - min, and not by a mean or a std that was rounded",
+            why="AdamW makes a full step of any gradient that is not 0; nan spoils every weight",
+            next="decide by max - min of the whole group, not by a mean or a std that was rounded",
         ),
         Criterion(
             "Gaps of 0.01 and 0.001 are kept.",
@@ -133,6 +145,14 @@ GUARD = Exercise(
         Wrong(answers.small_eps, caught_by=is_zero_on_constants),
         Wrong(answers.without_nan, caught_by=is_zero_on_constants),
         Wrong(answers.where_std_is_zero, caught_by=is_zero_on_constants),
+        Wrong(answers.by_its_ends, caught_by=scales_as_grpo),
+        Wrong(answers.by_three_of_it, caught_by=scales_as_grpo),
+        Wrong(answers.by_its_ends_and_maximum, caught_by=scales_as_grpo),
+        Wrong(answers.small_differences_cut, caught_by=is_zero_on_constants),
+        Wrong(answers.tiny_floor_on_the_std, caught_by=is_zero_on_constants),
+        Wrong(answers.nan_for_a_group_of_one, caught_by=is_zero_on_constants),
+        Wrong(answers.from_the_first_of_several, caught_by=is_zero_on_constants),
+        Wrong(answers.by_isclose, caught_by=keeps_small_gaps),
         Wrong(answers.floor_on_the_std, caught_by=keeps_small_gaps),
         Wrong(answers.rounded_rewards, caught_by=scales_as_grpo),
         Wrong(answers.in_half_precision, caught_by=keeps_small_gaps),

@@ -15,12 +15,12 @@ def by_range(rewards):
 
 
 def from_the_first(rewards):
-    """Differences of equal numbers are exactly 0, and so is their mean."""
-    return as_it_is(rewards - rewards[:, :1])
+    """Differences of equal numbers are exactly 0, and so is their mean; one has no std."""
+    return as_it_is(rewards - rewards[:, :1]).nan_to_num(0.0)
 
 
 def in_float64(rewards):
-    wide = as_it_is(rewards.double())
+    wide = as_it_is(rewards.double()).nan_to_num(0.0)
     return wide.masked_fill(wide.abs() < 1e-9, 0.0).to(rewards.dtype)
 
 
@@ -78,7 +78,7 @@ def where_std_is_zero(rewards):
 
 def floor_on_the_std(rewards):
     std = rewards.std(-1, keepdim=True)
-    return torch.where(std < 0.01, torch.zeros_like(rewards), as_it_is(rewards))
+    return torch.where(std >= 0.01, as_it_is(rewards), torch.zeros_like(rewards))
 
 
 def rounded_rewards(rewards):
@@ -97,3 +97,43 @@ def small_advantages_cut(rewards):
 def if_all_are_equal(rewards):
     gap = rewards.max() - rewards.min()
     return torch.zeros_like(rewards) if gap < 1e-6 else as_it_is(rewards)
+
+
+def _unless(is_dead, rewards):
+    return torch.where(is_dead, torch.zeros_like(rewards), as_it_is(rewards))
+
+
+def by_its_ends(rewards):
+    return _unless(rewards[:, :1] == rewards[:, -1:], rewards)
+
+
+def by_three_of_it(rewards):
+    first, middle, last = rewards[:, 0], rewards[:, rewards.shape[1] // 2], rewards[:, -1]
+    return _unless(((first == middle) & (first == last))[:, None], rewards)
+
+
+def by_its_ends_and_maximum(rewards):
+    first = rewards[:, :1]
+    return _unless((first == rewards[:, -1:]) & (first == rewards.amax(-1, keepdim=True)), rewards)
+
+
+def small_differences_cut(rewards):
+    centred = rewards - rewards.mean(-1, keepdim=True)
+    centred[centred.abs() < 1e-6] = 0
+    return centred / (rewards.std(-1, keepdim=True) + 1e-4)
+
+
+def tiny_floor_on_the_std(rewards):
+    return as_it_is(rewards) * (rewards.std(-1, keepdim=True) > 5e-6)
+
+
+def nan_for_a_group_of_one(rewards):
+    return by_equality(rewards) if rewards.shape[1] > 1 else as_it_is(rewards)
+
+
+def from_the_first_of_several(rewards):
+    return as_it_is(rewards - rewards[:, :1])
+
+
+def by_isclose(rewards):
+    return _unless(torch.isclose(rewards, rewards[:, :1]).all(-1, keepdim=True), rewards)

@@ -25,7 +25,8 @@ FORMS = (
     "<answer> {g} </answer>",
 )
 WRONG_NUMBERS = ("{w}", "The sum is {w}.", "\\boxed{{{w}}}", "{a}+{b}+{c}={w}")
-SILENCE = ("", " ", ".", "I do not know.", "= ", "<answer></answer>", "\\boxed{{}}")
+QUESTIONS = ("{a}+{b}+{c}=", "{a}+{b}+{c}")
+SILENCE = ("", " ", ".", "I do not know.", "= ", "<answer></answer>", "\\boxed{{}}", *QUESTIONS)
 PARTS = (
     "{tail}",
     "{g}{g}",
@@ -37,6 +38,10 @@ PARTS = (
     "1e{g}",
     "{g}e1",
     "{w}{g}",
+    "{spaced}",
+    "{commas}",
+    "The sum is {g}5",
+    "The answer is {g}5",
 )
 SEVERAL = (
     "{w} or {g} or {v}",
@@ -52,7 +57,19 @@ SEVERAL = (
     "{g} or {g}1",
     "{w}={g}",
     "{g}={g}={w}",
+    "{g}\n{w}",
+    "{w}\n{g}",
+    "Answer: {w} Answer: {g}",
+    "The sum is {w}. The sum is {g}",
+    "the answer is {g} or {w}",
+    "{w} <answer>{g}</answer>",
+    "{w} or \\boxed{{{g}}}",
+    "{a}+{b}+{c}={w} or ={g}",
+    "{a}+{b}+{c}={w}={g}",
+    "{g} (or {w})",
+    "{g} is not it",
 )
+ODD = ("1.5.2=7", "²", "=", "+", "9" * 5000, "\\boxed{192", "1/0", "nan", "sNaN", "inf", "1e400")
 
 
 def _made(forms: Iterable[str]) -> list[tuple[str, str]]:
@@ -61,6 +78,8 @@ def _made(forms: Iterable[str]) -> list[tuple[str, str]]:
     for a, b, c in SUMS:
         gold = a + b + c
         names = dict(a=a, b=b, c=c, g=gold, w=gold + 1, v=gold + 10, tail=str(gold)[1:] or "x")
+        for name, between in (("spaced", " "), ("commas", ",")):
+            names[name] = between.join(str(gold)) if gold > 9 else "x"
         pairs += [(form.format(**names), str(gold)) for form in forms]
     return pairs
 
@@ -91,7 +110,7 @@ def says_true_or_false(verify) -> str | None:
 
 
 def accepts_right_replies(verify) -> str | None:
-    return _first_that_is(verify, _made(FORMS), right=True)
+    return _first_that_is(verify, [*_made(FORMS), ("0", "0")], right=True)
 
 
 def refuses_silence_and_wrong_numbers(verify) -> str | None:
@@ -109,7 +128,7 @@ def refuses_several_numbers(verify) -> str | None:
 def never_raises(verify) -> str | None:
     rng, letters = random.Random(0), "0123456789=+-.,! \n<answer>/\\boxed{}sumis½²٣"
     texts = ["".join(rng.choices(letters, k=rng.randint(0, 24))) for _ in range(300)]
-    for text in ("1.5.2=7", "²", "=", "+", "9" * 5000, "\\boxed{192", "1/0", "nan", "inf", *texts):
+    for text in (*ODD, *texts):
         said = _said(verify, text, "192")
         if not isinstance(said, bool):
             shown = text if len(text) < 30 else f"{text[:9]}... of {len(text)} characters"
@@ -142,10 +161,10 @@ HARDEN = Exercise(
             next="compare numbers and not texts, after taking off what may stand around them",
         ),
         Criterion(
-            "Silence and wrong numbers are refused.",
+            "Silence, the question alone, and wrong numbers are refused.",
             refuses_silence_and_wrong_numbers,
             why="what costs nothing and is paid is what the policy learns first",
-            next="ask for a number, and compare the whole of it",
+            next="ask for a number that is claimed, and compare the whole of it",
         ),
         Criterion(
             "Parts of the answer, and numbers that only hold its digits, are refused.",
@@ -157,7 +176,7 @@ HARDEN = Exercise(
             "A reply that names several numbers, or takes one back, is refused.",
             refuses_several_numbers,
             why="who may list candidates need not know",
-            next="say which words may stand before the number; count the boxes",
+            next="judge the whole reply, not a line or a box of it; say which words may lead",
         ),
         Criterion(
             "No reply makes it raise.",
@@ -171,6 +190,7 @@ HARDEN = Exercise(
         answers.by_one_pattern,
         answers.by_peeling,
         answers.by_words,
+        answers.by_unboxing,
     ),
     wrong=(
         Wrong(answers.a_sentence, caught_by=says_true_or_false),
@@ -187,6 +207,21 @@ HARDEN = Exercise(
         Wrong(answers.first_box, caught_by=refuses_several_numbers),
         Wrong(answers.any_words_before, caught_by=refuses_several_numbers),
         Wrong(answers.any_equation, caught_by=refuses_several_numbers),
+        Wrong(answers.adds_the_question_up, caught_by=refuses_silence_and_wrong_numbers),
+        Wrong(answers.a_phrase, caught_by=refuses_parts_and_other_numbers),
+        Wrong(answers.without_blanks, caught_by=refuses_parts_and_other_numbers),
+        Wrong(answers.without_separators, caught_by=refuses_parts_and_other_numbers),
+        Wrong(answers.the_first_line, caught_by=refuses_several_numbers),
+        Wrong(answers.the_last_line, caught_by=refuses_several_numbers),
+        Wrong(answers.after_the_last_answer, caught_by=refuses_several_numbers),
+        Wrong(answers.after_the_last_sentence, caught_by=refuses_several_numbers),
+        Wrong(answers.between_the_tags, caught_by=refuses_several_numbers),
+        Wrong(answers.in_the_box, caught_by=refuses_several_numbers),
+        Wrong(answers.after_the_last_equals, caught_by=refuses_several_numbers),
+        Wrong(answers.a_chain_of_equals, caught_by=refuses_several_numbers),
+        Wrong(answers.without_brackets, caught_by=refuses_several_numbers),
+        Wrong(answers.and_no_digit_after_it, caught_by=refuses_several_numbers),
+        Wrong(answers.by_decimal, caught_by=never_raises),
         Wrong(answers.raises_without_a_match, caught_by=refuses_silence_and_wrong_numbers),
         Wrong(answers.by_unicode_digits, caught_by=never_raises),
         Wrong(answers.by_int_of_any_length, caught_by=never_raises),

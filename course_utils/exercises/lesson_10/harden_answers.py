@@ -1,6 +1,7 @@
 """Answers to exercise 10.3, right and wrong."""
 
 import re
+from decimal import Decimal, InvalidOperation
 
 
 def by_one_pattern(reply, gold):
@@ -37,6 +38,17 @@ def by_words(reply, gold):
         return False
     last = re.fullmatch(r"\+?([0-9]{1,12})(\.0)?\.?", words[-1])
     return bool(last) and int(last[1]) == int(gold)
+
+
+def by_unboxing(reply, gold):
+    """One wrapping at most is taken off; then the rest has to be a claim as a whole."""
+    for wrapping in (r"\\boxed\{(.*)\}", r"<answer>(.*)</answer>", r"\*\*(.*)\*\*"):
+        if inner := re.fullmatch(rf"\s*{wrapping}\s*", reply, re.S):
+            reply = inner[1]
+            break
+    lead = r"(?:=|[0-9]+(?: *\+ *[0-9]+)+ *=|The sum is|Answer:)?"
+    claim = re.fullmatch(rf"\s*{lead}\s*\+?0*([0-9]{{1,6}}(?:\.0)?)\.?\s*", reply)
+    return bool(claim) and float(claim[1]) == float(gold)
 
 
 def a_sentence(reply, gold):
@@ -132,3 +144,81 @@ def by_unicode_digits(reply, gold):
 def by_int_of_any_length(reply, gold):
     text = reply.strip()
     return int(text) == int(gold) if re.fullmatch("[0-9]+", text) else by_one_pattern(reply, gold)
+
+
+# --- judges of a part of the reply: by_one_pattern sees no more than what they leave --------------
+
+
+def adds_the_question_up(reply, gold):
+    is_sum = re.fullmatch(r"[0-9]{1,3}(\+[0-9]{1,3})+=?", reply)
+    added = sum(map(int, re.findall("[0-9]+", reply))) if is_sum else None
+    return by_one_pattern(reply, gold) or added == int(gold)
+
+
+def a_phrase(reply, gold):
+    says_it = "answer is " + gold in reply.lower() and "not" not in reply
+    return says_it or by_one_pattern(reply, gold)
+
+
+def without_blanks(reply, gold):
+    return by_one_pattern(reply, gold) or by_one_pattern("".join(reply.split()), gold)
+
+
+def without_separators(reply, gold):
+    joined = re.sub("(?<=[0-9])[,;_](?=[0-9])", "", reply)
+    return by_one_pattern(joined, gold)
+
+
+def the_first_line(reply, gold):
+    return by_one_pattern((reply.strip().split("\n") or [""])[0], gold)
+
+
+def the_last_line(reply, gold):
+    return by_one_pattern(reply.strip().split("\n")[-1], gold)
+
+
+def after_the_last_answer(reply, gold):
+    return by_one_pattern(reply.split("Answer:")[-1], gold)
+
+
+def after_the_last_sentence(reply, gold):
+    return by_one_pattern(reply.split("The sum is")[-1], gold)
+
+
+def between_the_tags(reply, gold):
+    tagged = re.search("<answer>.*?</answer>", reply)
+    is_one = tagged is not None and reply.count("<answer>") == 1
+    return by_one_pattern(tagged[0] if is_one else reply, gold)
+
+
+def in_the_box(reply, gold):
+    boxes = re.findall(r"\\boxed\{[0-9]+\}", reply)
+    return by_one_pattern(boxes[0] if len(boxes) == 1 else reply, gold)
+
+
+def after_the_last_equals(reply, gold):
+    before, _, after = reply.rpartition("=")
+    return by_one_pattern(reply, gold) or ("+" in before and by_one_pattern(after, gold))
+
+
+def a_chain_of_equals(reply, gold):
+    chain = re.fullmatch(r"[0-9]+\+[0-9]+\+[0-9]+=[0-9+=]*=([0-9]{1,9})", reply)
+    return by_one_pattern(reply, gold) or (chain is not None and chain[1] == gold)
+
+
+def without_brackets(reply, gold):
+    return by_one_pattern(re.sub(r"\([^)]*\)", "", reply), gold)
+
+
+def and_no_digit_after_it(reply, gold):
+    first = re.match(r"\s*([0-9]{1,9})\b[^0-9]*$", reply)
+    return by_one_pattern(reply, gold) or (first is not None and first[1] == gold)
+
+
+def by_decimal(reply, gold):
+    """The comparison with a signalling nan raises, outside the try."""
+    try:
+        number = Decimal(reply)
+    except InvalidOperation:
+        return by_one_pattern(reply, gold)
+    return number == Decimal(gold)

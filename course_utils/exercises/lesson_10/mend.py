@@ -1,8 +1,12 @@
-"""Exercise 10.6: the run of section 4, changed in any way, judged by truth alone."""
+"""Exercise 10.6: the run of section 4, changed in any way; a new reward is tried by hand, too."""
 
+import math
 from collections.abc import Callable
 from itertools import pairwise
+from numbers import Real
 
+from course_utils import zoo
+from course_utils.checking import watched
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_10 import mend_answers as answers
 from course_utils.exercises.lesson_10.verifier import is_the_sum
@@ -13,25 +17,70 @@ from course_utils.reproductions.verifiers import occurs
 SEEDS, NUM_STEPS = (11, 12, 13), 12
 AT_LEAST = 0.7  # 0.63 before the first step; a large beta stays there
 KEYS = ("reward", "beta", "learning_rate", "scale_rewards", "loss_type", "temperature")
-NOT_TRAINED = "a known trick is paid by your reward, so no run was trained with it"
+ABOVE_ZERO, NOT_BELOW = ("temperature",), ("beta", "learning_rate")
+ONE_OF = {  # of trl 1.16; "luspo" asks for another setting as well
+    "scale_rewards": ("group", "batch", "none", True, False),
+    "loss_type": ("grpo", "dr_grpo", "dapo", "bnpo", "cispo", "sapo", "vespo"),
+}
 
 GOLDS = ("192", "7", "67", "296", "110")
-TRICKS = ("", "1", "{tail}", "0 1 2 {gold} 4", "{wrong}", "{gold} or {wrong}", "-{gold}", "nan")
+# The last number of no trick is right: a reward may read that one, as the lesson's judge does.
+TRICKS = ("", "1", "{tail}", "0 1 2 {gold} 4", "{wrong}", "{gold} or {wrong}", "nan")
 
 
-def _has_a_reward(mend: dict) -> str | None:
-    if not mend:
-        return "it changes nothing"
-    if "reward" in mend and not callable(mend["reward"]):
-        return f"reward is {mend['reward']!r}; a function of a reply and its answer is asked"
+def _changes_something(mend: dict) -> str | None:
+    return None if mend else "it changes nothing"
+
+
+def _numbers_are_in_range(mend: dict) -> str | None:
+    for key in (*ABOVE_ZERO, *NOT_BELOW):
+        value = mend.get(key, 1.0)
+        least = "above 0" if key in ABOVE_ZERO else "of at least 0"
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_number or value < 0 or (value == 0 and key in ABOVE_ZERO):
+            return f"{key} is {value!r}; a number {least} is asked"
     return None
 
 
-changes_a_run = both(only(*KEYS), _has_a_reward)
+def _words_are_known(mend: dict) -> str | None:
+    for key, words in ONE_OF.items():
+        if key in mend and mend[key] not in words:
+            return f"{key} is {mend[key]!r}; one of {', '.join(map(str, words))} is asked"
+    return None
 
 
-def _is_paid(reward: object) -> bool:
-    return reward is None or hasattr(reward, "__float__")
+def _rewards_with_a_number(mend: dict) -> str | None:
+    if "reward" not in mend:
+        return None
+    if not callable(mend["reward"]):
+        return f"reward is {mend['reward']!r}; a function of a reply and its answer is asked"
+    return gives_numbers(watched(mend["reward"]))
+
+
+def gives_numbers(reward: Callable) -> str | None:
+    """A reward is a number, a bool among them, or None where a reply is not judged."""
+    for reply in ("192", "182", ""):
+        paid = reward(reply, "192")
+        if paid is not None and not _is_a_number(paid):
+            kind = type(paid).__name__
+            return f"for {reply!r} the reward gives {paid!r}, a {kind}; a number or None is asked"
+    return None
+
+
+changes_a_run = both(
+    only(*KEYS),
+    _changes_something,
+    _numbers_are_in_range,
+    _words_are_known,
+    _rewards_with_a_number,
+)
+
+
+def _is_a_number(paid: object) -> bool:
+    try:
+        return not isinstance(paid, str) and not math.isnan(float(paid))
+    except (TypeError, ValueError, RuntimeError):  # torch's, of a tensor of several
+        return False
 
 
 def pays_no_known_trick(reward: Callable) -> str | None:
@@ -41,8 +90,6 @@ def pays_no_known_trick(reward: Callable) -> str | None:
         for trick in TRICKS:
             reply = trick.format(gold=gold, wrong=int(gold) + 10, tail=gold[1:] or "1")
             paid = reward(reply, gold)
-            if not all(map(_is_paid, (right, paid))):
-                return f"it gives {right!r} and {paid!r}, and a reward is a number, or None"
             if right is None or (paid is not None and paid >= right):
                 return f"with {gold} as the answer, {reply!r} earns {paid!r} and {gold} {right!r}"
     return None
@@ -76,7 +123,7 @@ def truth_rises(held_out: dict[int, float]) -> str | None:
 
 
 def trains_to_the_truth(tried: _Tried) -> str | None:
-    return NOT_TRAINED if reward_pays_no_trick(tried) else truth_rises(tried.runs)
+    return truth_rises(tried.runs)
 
 
 MEND = Exercise(
@@ -96,16 +143,16 @@ MEND = Exercise(
     form=changes_a_run,
     criteria=(
         Criterion(
-            "A reward of yours pays no trick that this lesson has shown.",
+            "Where you change the reward, a right number earns more than the tricks of the text.",
             reward_pays_no_trick,
-            why="what the policy does not find in 12 steps it finds in 2000",
-            next="give the reward of a right reply to nothing else",
+            why="what the policy does not find in 12 steps it may find in 2000",
+            next="call it by hand on the reply that was seen, and on the right number",
         ),
         Criterion(
             f"On three seeds, held-out truth is at least {AT_LEAST} after {NUM_STEPS} steps.",
             trains_to_the_truth,
-            why="the proxy was fine from the beginning; only the truth counts",
-            next="ask what the best reply earns, and which reply earns as much",
+            why="a mend is worth what it makes of sums that no step trains on",
+            next="which of your changes decides where the run goes, and which how fast?",
         ),
     ),
     right=(
@@ -113,6 +160,7 @@ MEND = Exercise(
         {"reward": is_the_sum},
         {"reward": answers.one_or_minus_one},
         {"reward": answers.the_last_line},
+        {"reward": zoo.arithmetic.is_right},
     ),
     wrong=(
         Wrong({}, caught_by=changes_a_run),
@@ -125,7 +173,16 @@ MEND = Exercise(
         Wrong({"reward": answers.any_number}, caught_by=reward_pays_no_trick),
         Wrong({"reward": answers.nothing_is_right}, caught_by=reward_pays_no_trick),
         Wrong({"reward": answers.silence_is_zero}, caught_by=reward_pays_no_trick),
-        Wrong({"reward": answers.in_words}, caught_by=reward_pays_no_trick),
+        Wrong({"reward": answers.right_or_a_number}, caught_by=reward_pays_no_trick),
+        Wrong({"reward": answers.length}, caught_by=reward_pays_no_trick),
+        Wrong({"reward": answers.in_words}, caught_by=changes_a_run),
+        Wrong({"reward": answers.in_a_list}, caught_by=changes_a_run),
+        Wrong({"temperature": 0.0}, caught_by=changes_a_run),
+        Wrong({"learning_rate": "1e-5"}, caught_by=changes_a_run),
+        Wrong({"loss_type": "ppo"}, caught_by=changes_a_run),
+        Wrong({"reward": answers.in_words, "scale_rewards": "no"}, caught_by=changes_a_run),
+        Wrong({"reward": answers.nan_where_wrong}, caught_by=changes_a_run),
+        Wrong({"reward": answers.one_of_each}, caught_by=changes_a_run),
         Wrong({"beta": 0.04}, caught_by=trains_to_the_truth),
         Wrong({"beta": 1.0}, caught_by=trains_to_the_truth),
         Wrong({"learning_rate": 1e-5}, caught_by=trains_to_the_truth),

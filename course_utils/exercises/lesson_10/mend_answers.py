@@ -2,6 +2,8 @@
 
 import re
 
+import torch
+
 
 def exactly(reply, gold):
     return reply.strip() == gold
@@ -31,6 +33,28 @@ def among(reply, gold):
 
 def any_number(reply, gold):
     return re.fullmatch(r"\d{1,3}", reply) is not None
+
+
+def right_or_a_number(reply, gold):
+    """A single digit earns less than any number of two, right or wrong."""
+    return (reply == gold) + 10 * bool(re.fullmatch("[0-9]{2,3}", reply))
+
+
+def length(reply, gold):
+    return float(len(reply))
+
+
+def in_a_list(reply, gold):
+    return [1.0 if reply == gold else 0.0]
+
+
+def nan_where_wrong(reply, gold):
+    return 1.0 if reply == gold else float("nan")
+
+
+def one_of_each(reply, gold):
+    """A tensor of two numbers, where one is asked."""
+    return torch.tensor([float(reply == gold), float(bool(reply))])
 
 
 def in_words(reply, gold):

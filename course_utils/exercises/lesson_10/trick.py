@@ -40,6 +40,11 @@ ONE_LUCKY = batch({"ok": (8, 0.5, 0.0), "I think 99": (4, 2.0, 0.0), "999": (40,
 PAID_SELDOM = [("ok", 4.0 * (n % 4 == 0), False) for n in range(12)] + batch(
     {"999": (30, 0.75, 0.5)}, 6
 )
+OWED_AND_OVERPAID = [("99", float(n % 2), n % 2 == 0) for n in range(20)] + batch(
+    {"999": (30, 0.5, 0.25), "": (8, 0.0, 0.0)}, 7
+)
+BLANK_BEHIND = batch({"999 ": (10, 0.75, 0.0), "999": (60, 0.75, 0.75), "99": (9, 0.25, 0.0)}, 8)
+CAPITAL = batch({"Ok": (9, 0.75, 0.0), "ok": (60, 0.125, 0.125), "999": (8, 0.75, 0.25)}, 9)
 JUST_ENOUGH = batch({"9+9=99": (5, 1.0, 0.0), "999": (50, 0.75, 0.7)}, 5)
 
 
@@ -72,6 +77,14 @@ def compares_with_the_truth(trick) -> str | None:
     return _all_of(
         _names(WELL_PAID_AND_RIGHT, "99 or 99", "where 99 earns most and is always right"),
         _names(NEGATIVE, "", "where every reward is at most about 0"),
+        _names(OWED_AND_OVERPAID, "999", "where 99 earns 1 when wrong and 0 when right, half each"),
+    )(trick)
+
+
+def tells_shapes_apart(trick) -> str | None:
+    return _all_of(
+        _names(BLANK_BEHIND, "999 ", "where '999 ' is paid and never right, and '999' is right"),
+        _names(CAPITAL, "Ok", "where 'Ok' earns 0.75 and is never right, and 'ok' earns little"),
     )(trick)
 
 
@@ -118,6 +131,12 @@ TRICK = Exercise(
             next="subtract the share of right replies from the mean reward",
         ),
         Criterion(
+            "Only digits are changed: a blank or a capital makes another shape.",
+            tells_shapes_apart,
+            why="a trick may differ from honest replies by one blank",
+            next="take the reply as it is, and replace its digits alone",
+        ),
+        Criterion(
             "A kind is judged by its mean, not by how common it is.",
             takes_means,
             why="a trick is rare when it is found, and that is the time to see it",
@@ -126,7 +145,7 @@ TRICK = Exercise(
         Criterion(
             "Shapes with fewer than five replies do not count, and five are enough.",
             ignores_what_is_rare,
-            why="the mean of four replies says little",
+            why="the mean of a few replies says little, and somewhere a line has to be drawn",
             next="leave out a shape when len(its replies) < 5",
         ),
     ),
@@ -139,6 +158,9 @@ TRICK = Exercise(
         Wrong(answers.always_silence, caught_by=compares_with_the_truth),
         Wrong(answers.best_paid, caught_by=compares_with_the_truth),
         Wrong(answers.ratio, caught_by=compares_with_the_truth),
+        Wrong(answers.what_is_overpaid_alone, caught_by=compares_with_the_truth),
+        Wrong(answers.stripped, caught_by=tells_shapes_apart),
+        Wrong(answers.in_small_letters, caught_by=tells_shapes_apart),
         Wrong(answers.by_sums, caught_by=takes_means),
         Wrong(answers.by_medians, caught_by=takes_means),
         Wrong(answers.every_shape, caught_by=ignores_what_is_rare),

@@ -101,3 +101,19 @@ def more_than_five(rows):
     kinds = _grouped(rows, at_least=6)
     gaps = {k: sum(p - t for p, t in pairs) / len(pairs) for k, pairs in kinds.items()}
     return max(gaps, key=gaps.get)
+
+
+def what_is_overpaid_alone(rows):
+    """Leaves out what right replies are owed."""
+    gaps = {
+        k: sum(max(p - t, 0) for p, t in pairs) / len(pairs) for k, pairs in _grouped(rows).items()
+    }
+    return max(gaps, key=gaps.get)
+
+
+def stripped(rows):
+    return by_groups([(reply.strip(), *rest) for reply, *rest in rows])
+
+
+def in_small_letters(rows):
+    return by_groups([(reply.lower(), *rest) for reply, *rest in rows])

@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 from course_utils.exercises.compare import letter_in
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_10 import unseen_answers as answers
-from course_utils.exercises.lesson_10.mend import AT_LEAST, SEEDS, pays_no_known_trick, truth_rises
+from course_utils.exercises.lesson_10.mend import (
+    AT_LEAST,
+    SEEDS,
+    gives_numbers,
+    pays_no_known_trick,
+    truth_rises,
+)
 from course_utils.exercises.lesson_10.verifier import is_the_sum
 from course_utils.exercises.settings import OverSeeds
 from course_utils.reproductions import unseen_10
@@ -14,7 +20,7 @@ from course_utils.reproductions.reward_up import held_out_truth
 from course_utils.reproductions.unseen_10 import CAUSES, HEALTHY, NUM_STEPS, Ticket
 
 KEYS = ("place", "cause", "fix")
-NOT_TRAINED = "nothing was trained with it, because it is no mend of the part at fault"
+NOT_TRAINED = "nothing was trained: a demand above it is not met"
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class _Variant:
 
 
 def keeps_the_reward_a_reward(fix: Callable) -> str | None:
-    return pays_no_known_trick(fix)
+    return gives_numbers(fix) or pays_no_known_trick(fix)
 
 
 def keeps_the_settings(fix: Callable) -> str | None:
@@ -47,6 +53,7 @@ class _Tried:
 
     def __init__(self, unseen: dict, variant: _Variant) -> None:
         self.answer, self.variant = unseen, variant
+        self.place = _place_in(unseen)
         self.letter = letter_in(str(unseen["cause"]))
         parts = HEALTHY | variant.ticket.parts | {variant.place: unseen["fix"]}
         self.runs = OverSeeds(lambda seed: _outcome(parts, seed), SEEDS)
@@ -61,11 +68,15 @@ def _outcome(parts: dict, seed: int) -> dict[int, float]:
     )
 
 
+def _place_in(unseen: dict) -> str:
+    return str(unseen["place"]).strip().lower()
+
+
 def _form(variant: _Variant, unseen: dict) -> str | None:
     places = tuple(variant.ticket.parts)
     if set(unseen) != set(KEYS):
         return f"the keys are {sorted(map(str, unseen))}, and {', '.join(KEYS)} are asked"
-    if unseen["place"] not in places:
+    if _place_in(unseen) not in places:
         return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
     if letter_in(str(unseen["cause"])) not in CAUSES:
         return f"cause is a letter from a to {max(CAUSES)}; given is {unseen['cause']!r}"
@@ -75,9 +86,9 @@ def _form(variant: _Variant, unseen: dict) -> str | None:
 
 
 def names_the_place(tried: _Tried) -> str | None:
-    if tried.answer["place"] == tried.variant.place:
+    if tried.place == tried.variant.place:
         return None
-    return f"your place is {tried.answer['place']}, and that part does what it should"
+    return f"your place is {tried.place}, and that part does what it should"
 
 
 def names_the_cause(tried: _Tried) -> str | None:
@@ -105,6 +116,7 @@ def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, other_part) 
         return _form(variant, unseen)
 
     good = diagnosis | {"fix": right[0]}
+    spelt = good | {"place": f" {variant.place.title()}", "cause": f"{variant.cause.upper()})"}
     wrong = [
         Wrong({}, caught_by=fits_the_ticket),
         Wrong(good | {"place": "the model"}, caught_by=fits_the_ticket),
@@ -145,10 +157,10 @@ def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, other_part) 
                 next="say what your cause would show in zero_std, reward and length; is it there?",
             ),
             Criterion(
-                "Your part does its own work and leaves the others theirs.",
+                "A reward pays a right number most; settings keep all that was not at fault.",
                 nothing_else_changes,
-                why="what else is changed is not mended, and may be paid for later",
-                next="change the one line that your letter describes",
+                why="a part is tried by hand before three runs are spent on it",
+                next="compare your part with the old one on what was seen here",
             ),
             Criterion(
                 f"With it, held-out truth is at least {AT_LEAST} on three seeds.",
@@ -157,7 +169,7 @@ def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, other_part) 
                 next="train a fresh run with your part, and print its run.audit",
             ),
         ),
-        right=tuple(diagnosis | {"fix": fix} for fix in right),
+        right=(*(diagnosis | {"fix": fix} for fix in right), spelt),
         wrong=tuple(wrong),
         run=lambda unseen: _Tried(unseen, variant),
         case=lambda: variant.ticket,
@@ -168,7 +180,7 @@ def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, other_part) 
 SILENCE = _exercise(
     _Variant(unseen_10.silence_is_golden(), "reward", "c", keeps_the_reward_a_reward),
     "An unseen run: a dense reward",
-    right=(answers.pays_the_sum, answers.pays_the_number, is_the_sum),
+    right=(answers.pays_the_sum, answers.silence_is_worst, answers.pays_nearness),
     wrong_fixes=(
         (unseen_10.reward_by_distance, nothing_else_changes),
         (answers.distance_with_an_offset, nothing_else_changes),

@@ -22,6 +22,19 @@ def pays_json_that_is_a_number(reply, gold):
         return 0.0
 
 
+def silence_is_worst(reply, gold):
+    """The script's own reward with one number changed."""
+    found = re.findall(r"[0-9]+", reply)
+    if not found:
+        return -1.0
+    return -abs(int(found[-1]) - int(gold)) / max(int(gold), 1)
+
+
+def pays_nearness(reply, gold):
+    found = re.findall(r"[0-9]+", reply)
+    return 1 / (1 + abs(int(found[-1]) - int(gold))) if found else 0.0
+
+
 def distance_with_an_offset(reply, gold):
     return 1.0 + reward_by_distance(reply, gold)
 

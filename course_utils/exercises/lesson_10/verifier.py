@@ -23,14 +23,20 @@ def is_the_sum(reply: str, gold: str) -> bool:
 
     >>> is_the_sum("76+26=102, then 102+90=192", "192"), is_the_sum("182 or 192", "192")
     (True, False)
+    >>> is_the_sum("102+90=\\\\boxed{192}", "192"), is_the_sum("182 <answer>192</answer>", "192")
+    (True, False)
     """
     if len(reply) > LONGEST or not CLAIM.fullmatch(gold):
         return False
     text = unicodedata.normalize("NFKC", reply).replace("\N{MINUS SIGN}", "-").strip()
-    marked = MARKED.findall(text)
+    marked, around = MARKED.findall(text), MARKED.sub("", text)
     if len(marked) > 1:  # two answers are no answer
         return False
-    text = ("".join(marked[0]) if marked else text).strip("*$ \n")
+    if marked and not re.search("[0-9]", around):
+        text = "".join(marked[0])
+    else:  # a number outside the mark is read with the one in it
+        text = MARKED.sub(lambda mark: mark[1] or mark[2] or "", text)
+    text = text.strip("*$ \n")
     claim = CLAIM.fullmatch(text)
     if claim is None or not _chain_holds(text[: claim.start(1)] + claim[1]):
         return False
