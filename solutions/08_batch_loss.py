@@ -447,11 +447,17 @@ ex.LOOPS.check(loops_are)
 # %% [markdown]
 # ## 8. Mend it
 #
-# **Exercise 08.5, 10 minutes, a few lines, 5 points.** Write `compute_loss` for a Trainer with our loss, the
-# mean of `token_losses` over all targets. Its gradient is the same for every cut and every number of
-# ranks. The Trainer hands in `num_items_in_batch`, the targets of the whole step on **all** ranks (in
-# evaluation, of the batches evaluated together); the ranks' results are averaged afterwards. Where it is
-# None, the batch has its own mean. With `return_outputs=True` return (loss, outputs).
+# What the Trainer does for its compute_loss: it hands in `num_items_in_batch`, the targets of the whole step
+# on **all** ranks (in evaluation, of the batches evaluated together), and once it does so, it does not divide
+# by G. The ranks' gradients and losses are averaged afterwards; `self.accelerator.num_processes` is the
+# number of ranks. With `return_outputs=True` it reads logits and labels after the call.
+
+# %% [markdown]
+# **Exercise 08.5, 10 minutes, a few lines, 5 points.** Write the function `compute_loss` for a Trainer with
+# our loss, the mean of `token_losses` over all targets. Its gradient is the same for every cut and every
+# number of ranks. Where `num_items_in_batch` is None, the batch has its own mean. With `return_outputs=True`
+# return a tuple: the loss, and what the model returned. The model keeps its mode, and the tensors in
+# `inputs` their numbers.
 
 
 # %%
