@@ -832,7 +832,7 @@ print(compare_splits(run.step, run.rows[:8], model=run.model))
 # %% [markdown]
 # Put into `unseen` the place, the cause's letter and a function that takes the place of that part, with
 # its arguments. Try it with `patient.fresh(1, **{"the part's name": my_part})`. The check trains other
-# seeds, cut in several ways; some micro-batches have no label.
+# seeds, cut in several ways; some micro-batches have no label, and one whole step has none.
 
 
 # %%

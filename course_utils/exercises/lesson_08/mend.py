@@ -54,7 +54,7 @@ class _Tried:
             f"token mean, and {ratio:.3g} times its norm"
         )
 
-    def evaluated(self, num_ranks: int, *, counted: bool) -> tuple[object, float]:
+    def evaluated(self, num_ranks: int, *, counted: bool) -> tuple[float, float]:
         """The mean over the ranks of an evaluation's losses, and what it should be."""
         share = len(self.rows) // num_ranks
         rows = [self.rows[at * share : (at + 1) * share] for at in range(num_ranks)]
@@ -63,9 +63,10 @@ class _Tried:
             self.trainer.model.eval()
             said = [self._evaluated(own, count) for own in rows]
             own = [float(self._token_mean(one)) for one in ([self.rows] if counted else rows)]
-        return sum(loss.item() for loss, _ in said) / num_ranks, sum(own) / len(own)
+        losses = [one[0] if isinstance(one, (tuple, list)) else one for one in said]
+        return sum(loss.item() for loss in losses) / num_ranks, sum(own) / len(own)
 
-    def _evaluated(self, rows: list, count: int | None) -> tuple:
+    def _evaluated(self, rows: list, count: int | None) -> object:
         batch, model = batch_loss.collate(rows), self.trainer.model
         given = {"return_outputs": True, "num_items_in_batch": count}
         return self.trainer.compute_loss(model, batch, **given)
