@@ -79,7 +79,7 @@ def _exercise(variant: Variant, title: str, *, right, wrong_fixes, other_part) -
             Criterion(
                 "Trained on other seeds, every cut gives the same model and the same log.",
                 trains_one_model,
-                why="rows without a label add nothing to the count of labels; a step may hold no others",
+                why="rows without a label add nothing to their count; a step may hold no others",
                 next="what does your part do where a count of labels is 0?",
             ),
         ),
