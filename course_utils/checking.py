@@ -3,6 +3,7 @@
 import functools
 import inspect
 import linecache
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -302,7 +303,8 @@ def _type_name(kind: type) -> str:
 
 def _describe(value: object) -> str:
     """A value in a few words: tensors by dtype, shape and, when small, their numbers."""
-    if type(value).__name__ == "Tensor":
+    torch = sys.modules.get("torch")
+    if torch is not None and type(value) is torch.Tensor:
         numbers = f" {value.tolist()}" if value.numel() <= 8 else ""
         return f"tensor({str(value.dtype).removeprefix('torch.')}, {tuple(value.shape)}){numbers}"
     if callable(value) and not hasattr(value, "state_dict"):

@@ -10,13 +10,13 @@ import socket
 
 import psutil
 import pytest
-from attacks import answers, deeper, inside
+from attacks import answers, deeper, inside, odd
 from attacks.answers import HONEST
 
 from course_utils.exercises import find_exercise, find_lesson
 from course_utils.grading.box.kind import PACKAGE, find_kind
 from course_utils.grading.judge.ask import Box
-from course_utils.grading.judge.how import MUST_RUN_INSIDE
+from course_utils.grading.judge.how import BELIEVED, MUST_RUN_INSIDE
 from course_utils.grading.judge.reviewed import reaches_for
 from course_utils.notebook.execute import Limits
 
@@ -28,7 +28,8 @@ IS_FULL = bool(os.environ.get("ALL_ANSWERS"))
 ATTACKS = (*answers.ALL, *deeper.ALL)
 TRIED = ATTACKS if IS_FULL else ATTACKS[::5]
 ROWS: list[tuple[str, str, str]] = []  # attack, verdict, what was touched outside
-BEFORE = 'from course_utils.lesson import TODO, start\n\nex = start("00")'
+BEFORE = "from course_utils.concepts import lesson_00 as concepts\n"
+BEFORE += 'from course_utils.lesson import TODO, start\n\nex = start("00")'
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +54,20 @@ def canary(tmp_path):
 
 
 def outcome(box, source: str) -> str:
+    return score(box, source)["outcome"]
+
+
+def score(box, source: str, above=(), below=()) -> dict:
+    """The score of an answer, between cells of the student's own."""
     cells = [
         {"source": BEFORE, "role": "lesson", "exercise": ""},
+        *({"source": one, "role": "", "exercise": ""} for one in above),
         {"source": source, "role": "answer", "exercise": "00.1"},
+        *({"source": one, "role": "", "exercise": ""} for one in below),
         {"source": "ex.MEAN.check(mean_of)", "role": "check", "exercise": "00.1"},
     ]
-    [score] = box.scores(cells, ["00.1"], LIMITS)
-    return score["outcome"]
+    [told] = box.scores(cells, ["00.1"], LIMITS)
+    return told
 
 
 def outside(folder) -> tuple:
@@ -91,6 +99,21 @@ def test_the_box_still_grades_after_all_attacks(box):
     assert outcome(box, HONEST.source) == "passed"
 
 
+@pytest.mark.parametrize("name", odd.ALL)
+def test_an_honest_answer_gets_the_verdict_and_the_words_it_must_have(box, name):
+    above, source, below, wanted, said = odd.ALL[name]
+    told = score(box, source, above, below)
+    assert told["outcome"] == wanted, told
+    assert said in " ".join(told["details"]) and "(first" not in " ".join(told["details"])
+
+
+def test_what_a_student_prints_reaches_no_file_that_others_share(box):
+    before = os.fstat(box._judge._log.fileno()).st_size
+    source = f"for n in range(200):\n    print('x' * 1000)\n{odd.WRONG}"
+    assert outcome(box, source) == "wrong"
+    assert os.fstat(box._judge._log.fileno()).st_size == before
+
+
 @pytest.mark.parametrize("name", inside.ALL)
 def test_an_answer_that_is_judged_inside_and_reaches_out_is_not_run(name):
     found = reaches_for([f"{inside.KEEP}\n{inside.ALL[name]}"])
@@ -98,16 +121,23 @@ def test_an_answer_that_is_judged_inside_and_reaches_out_is_not_run(name):
     assert found
 
 
-@pytest.mark.parametrize("number", MUST_RUN_INSIDE)
+@pytest.mark.parametrize("name", inside.HONEST)
+def test_an_honest_answer_that_is_judged_inside_passes_the_review(name):
+    assert reaches_for([inside.HONEST[name]]) == ""
+
+
+@pytest.mark.parametrize("number", [*MUST_RUN_INSIDE, *BELIEVED])
 def test_no_answer_that_is_judged_inside_reaches_out(number):
-    """Right or wrong, none of those that people give is refused."""
+    """None of those that people give is refused; of the inside ones, no wrong one either."""
     for variant in find_exercise(number).variants:
-        given = (*variant.right, *(wrong.answer for wrong in variant.wrong))
+        wrong = variant.wrong if number in MUST_RUN_INSIDE else ()
+        given = (*variant.right, *(one.answer for one in wrong))
         parts = [p for one in given for p in (one.values() if isinstance(one, dict) else (one,))]
         for function in filter(callable, parts):
             module = inspect.getmodule(function)
             source = inspect.getsource(getattr(module, function.__qualname__.partition(".")[0]))
-            assert not reaches_for([source])
+            texts = [f"{n} = {v!r}" for n, v in vars(module).items() if n.isupper()]
+            assert not reaches_for([*(text for text in texts if "<" not in text), source])
 
 
 def test_the_table_of_attacks(capsys):

@@ -11,6 +11,7 @@ import pytest
 from course_utils.errors import BadRequest
 from course_utils.grading import outcome_files
 from course_utils.grading.intake import of_folder, shard
+from course_utils.grading.layouts import MARK
 from course_utils.grading.result import CannotBeGraded, Grade, Record, Score, Scores
 
 
@@ -67,6 +68,57 @@ def test_moodles_names_are_kept_and_of_two_times_the_last_counts(tmp_path):
         "ada+03_reward_nan+2026-11-2" + ""
     ]
     assert "2026-11-21" in found.handins[0].below and "2026-11-20" in found.notes[0]
+
+
+# What one student can do to the names, and what must come of all: (student, has a problem).
+ODD = {
+    "a name that looks like Moodle's": (
+        ("X_111_assignsubmission_file__222_assignsubmission_file_/a.ipynb",),
+        {("222", False)},
+        "moodle",
+    ),
+    "a file whose name looks like Moodle's": (
+        ("X_111_assignsubmission_file_a_222_assignsubmission_file_b.ipynb", "x_5_assign.ipynb"),
+        {
+            ("X_111_assignsubmission_file_a_222_assignsubmission_file_b.ipynb", True),
+            ("x_5_assign.ipynb", True),
+        },
+        "moodle",
+    ),
+    "one of Moodle's names among others": (
+        ("x_1_assignsubmission_file_.ipynb",),
+        {("x_1_assignsubmission_file_", False)},
+        "name",
+    ),
+    "one name of the exchange's": (
+        ("eve+03+2026+x/a.ipynb",),
+        {("eve+03+2026+x", False)},
+        "name",
+    ),
+    "a folder called submitted": (("submitted/a.ipynb",), {("submitted", False)}, "name"),
+    "an essay": (("essay.ipynb", "notes.txt"), {("essay.ipynb", True)}, "moodle"),
+    "capitals": (("bob.IPYNB", "eva/a.IpyNb"), {("bob", False), ("eva", False)}, "name"),
+    "a scratch folder of the course's name": (
+        ("eve/course/notebooks/00.ipynb", "eve/notebooks/scratch.ipynb"),
+        {("eve", False)},
+        "name",
+    ),
+    "an empty notebooks/": (("eve/00.ipynb", "eve/notebooks/n.txt"), {("eve", False)}, "name"),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_no_name_decides_about_the_others_and_each_notebook_gets_a_result(odd, tmp_path):
+    names, wanted, layout = ODD[odd]
+    folders = [f"Ada_1{MARK}", f"Cem_2{MARK}", f"Dan_3{MARK}"]
+    others = [f"{f}/a.ipynb" for f in (folders if layout == "moodle" else ("ada", "cem", "dan"))]
+    found = of_folder(files(tmp_path, *others, *names))
+    told = {(handin.student, bool(handin.problem)) for handin in found.handins}
+    usual = {"1", "2", "3"} if layout == "moodle" else {"ada", "cem", "dan"}
+    assert found.pattern == layout
+    assert told == wanted | {(student, False) for student in usual}
+    num_notebooks = sum(name.lower().endswith(".ipynb") for name in names)
+    assert len(found.handins) == 3 + num_notebooks
 
 
 @pytest.mark.parametrize("layout", ["moodle", "nbgrader", "classroom", "name"])

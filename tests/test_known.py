@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from dataclasses import replace
 
 import pytest
@@ -131,10 +132,41 @@ def test_an_error_may_be_the_machines_and_is_never_kept(graded, judge, outcome):
     assert graded()[1] == ["90.1"]
 
 
+UNREADABLE = {
+    "a chain": f"if 0:\n    x = a{'.b' * 1500}()",
+    "a magic that IPython stumbles over": "%time= %\\\r",
+    "a long cell": "#" * 31_000,
+    "450 magics": "".join(f"a{n} = !x\n" for n in range(450)) + "x = 1\n" * 1000,
+    "a deep formula": f"x = {'-' * 200}1",
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_a_cell_that_cannot_be_read_is_run_each_time_and_costs_no_time(graded, what):
+    def unreadable(notebook):
+        notebook.cells.insert(4, v4.new_code_cell(UNREADABLE[what]))
+
+    began = time.process_time()
+    assert graded(change=unreadable)[0].points == 4
+    assert graded()[1] == ["90.1", "90.2"]
+    assert time.process_time() - began < 5
+
+
 def test_without_walls_nothing_is_taken_or_kept(graded, monkeypatch, tmp_path):
     monkeypatch.setattr(one, "_kind", lambda: Kind("none", "of a test"))
     graded()
     assert graded()[1] == ["90.1", "90.2"] and not (tmp_path / "known").exists()
+
+
+def test_reading_that_takes_long_ends_and_nothing_is_kept(graded, monkeypatch):
+    def endless(*_):
+        while True:
+            pass
+
+    monkeypatch.setattr(known, "MAX_S", 0.01)
+    monkeypatch.setattr(known, "drawn", endless)
+    assert graded()[0].points == 4
+    assert graded()[1] == ["90.1", "90.2"]
 
 
 def forged(path, how):

@@ -4,8 +4,9 @@ import ast
 
 import pytest
 
+from course_utils.grading.judge.drawn import drawn
 from course_utils.grading.judge.names import changed_names, names_of
-from course_utils.grading.judge.needed import needed
+from course_utils.grading.judge.needed import literal, needed
 
 CASES = {
     "a = b": ("b", "a"),
@@ -55,7 +56,7 @@ def cells(*pairs):
 
 
 def sources(*pairs):
-    units = needed(cells(*pairs), "90.1", {"DOUBLE": "double"})
+    units = needed(cells(*pairs), "90.1", {"DOUBLE": "double"}, "double")
     return [unit.source for unit in units]
 
 
@@ -97,3 +98,86 @@ def test_every_cell_of_the_students_that_binds_or_changes_a_name_is_run():
 def test_an_earlier_answer_that_is_asked_by_its_handle_is_run():
     pairs = [("", "double = 2"), ("answer", "triple = ex.DOUBLE.answer + 1")]
     assert sources(*pairs) == ["double = 2", "triple = ex.DOUBLE.answer + 1"]
+
+
+# What a student may put between the answer and its check: the check sees what it leaves.
+BELOW = {
+    "it is filled": ("double = {}", ["double['a'] = 1", "double |= {'b': 2}"]),
+    "it is replaced": ("double = TODO", ["double = {'a': 1}"]),
+    "it is mended": ("def double(x): return x", ["def double(x): return 2 * x"]),
+    "a method changes it": ("double = [1, 2, 3]", ["last = double.pop()"]),
+    "a function is given it": ("double = {}", ["def fill(d): d['a'] = 1", "fill(double)"]),
+    "a function changes it": ("double = {}", ["def fill(): double['a'] = 1", "fill()"]),
+    "a decorator changes it": (
+        "double = {}",
+        ["def rule(f):\n    double[f.__name__] = f", "@rule\ndef mean(): pass"],
+    ),
+    "what it uses comes later": ("def double(x): return more(x)", ["def more(x): return 2 * x"]),
+}
+
+
+@pytest.mark.parametrize("what", BELOW)
+def test_what_a_student_does_between_an_answer_and_its_check_is_run(what):
+    answer, below = BELOW[what]
+    pairs = [("answer", answer), *(("", source) for source in below), ("check", "")]
+    assert sources(*pairs) == [answer, *below]
+    assert literal(cells(*pairs), "90.1", "double") == (False, None)
+
+
+def test_what_only_looks_at_an_answer_is_not_run():
+    pairs = [("answer", "double = [1]"), ("", "print(double, len(double))"), ("check", "")]
+    assert sources(*pairs) == ["double = [1]"]
+    assert literal(cells(*pairs), "90.1", "double") == (True, [1])
+    pairs[0] = ("answer", "import torch\ndouble = torch.ones(1)")
+    pairs[1] = ("", "own = torch.zeros(1)\nown.add_(1)")
+    assert sources(*pairs) == [pairs[0][1]]
+    pairs[0] = ("answer", "double = torch.ones(1)")
+    pairs[1:2] = [("", "import torch\ndef run(): torch.ones(torch.seed())"), ("", "run()")]
+    assert sources(*pairs) == [pairs[0][1], pairs[1][1]]
+
+
+def test_what_an_answer_owes_to_a_function_that_changes_it_is_run_above_it_too():
+    pairs = [("", "RULES = {}\ndef rule(f):\n    RULES[f.__name__] = f\n    return f")]
+    pairs += [("", "@rule\ndef mean(a): return a"), ("", "unrelated = 1")]
+    pairs += [("answer", "def double(x): return RULES['mean'](x)"), ("check", "")]
+    assert sources(*pairs) == [pairs[n][1] for n in (0, 1, 3)]
+
+
+def test_a_cell_that_cannot_be_read_may_bind_anything_and_is_run():
+    deep = f"if 0:\n    x = a{'.b' * 1500}()"
+    pairs = [("", deep), ("answer", "double = 1"), ("check", "")]
+    assert sources(*pairs) == [deep, "double = 1"]
+    assert literal(cells(*pairs), "90.1", "double") == (False, None)
+
+
+LESSON = ("lesson", "SEED = 0"), ("lesson", "patient = ex.DOUBLE.draw(SEED)"), ("answer", "")
+DRAWN = {
+    "patient = ex.DOUBLE.draw(1)": [1],
+    "patient = ex.DOUBLE.draw(SEED + 1)": [1],
+    "mine = 2\npatient = ex.DOUBLE.draw(seed=mine % 3)": [2],
+    "draw = ex.DOUBLE.draw\npatient = draw(1)": [0, 1, 2],
+    "run = ex.DOUBLE\npatient = run.draw(1)": [0, 1, 2],
+    "for n in range(3):\n    ex.DOUBLE.draw(n)": [0, 1, 2],
+    "ex.DOUBLE.check(double)\nother.draw(2)": [0],
+    "ex.OTHER.draw(2)": [0],
+    "mine = 1 % 0\nex.DOUBLE.draw(1 // 0)": [0, 1, 2],
+}
+
+
+@pytest.mark.parametrize("source", DRAWN)
+def test_the_run_that_was_drawn(source):
+    found = drawn(cells(*LESSON[:2], ("", source), LESSON[2], ("check", "")), "90.1", "DOUBLE", 3)
+    assert found == DRAWN[source]
+
+
+def test_a_seed_that_a_student_wrote_into_the_lessons_cells_draws():
+    told = cells(*LESSON, ("check", ""))
+    told[0]["theirs"] = "SEED = 1"
+    assert drawn(told, "90.1", "DOUBLE", 3) == [1]
+    told[1]["theirs"] = "patient = ex.DOUBLE.draw(SEED + 1)"
+    assert drawn(told, "90.1", "DOUBLE", 3) == [2]
+
+
+def test_a_run_that_is_drawn_below_the_check_may_be_meant_as_well():
+    told = cells(*LESSON, ("check", ""), ("", "ex.DOUBLE.draw(SEED + 2)"))
+    assert drawn(told, "90.1", "DOUBLE", 3) == [0, 2]

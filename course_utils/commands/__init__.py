@@ -5,6 +5,7 @@ import sys
 
 import click
 
+import course_utils.notebook  # noqa: F401  first, because it shortens the import of nbformat
 from course_utils.errors import CourseError
 
 # Module and help of each subcommand, so that `course --help` imports none of them.

@@ -13,7 +13,8 @@ from course_utils.errors import BadRequest, NotSaved
 from course_utils.grading import batch, intake, outcome_files
 from course_utils.grading.batch import Settings, Store
 from course_utils.grading.box.kind import NO_SANDBOX_ENV, find_kind, no_box
-from course_utils.grading.intake import PRESETS, Handin
+from course_utils.grading.intake import Handin
+from course_utils.grading.layouts import PRESETS
 from course_utils.grading.printable import printable
 from course_utils.grading.result import CannotBeGraded, GraderFailed, Record
 from course_utils.notebook.execute import Limits

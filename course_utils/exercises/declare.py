@@ -109,6 +109,20 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """One lesson as the map of the course shows it."""
+
+    stem: str
+    title: str
+    minutes: int
+    builds_on: tuple[str, ...] = ()  # numbers of lessons
+
+    @property
+    def number(self) -> str:
+        return self.stem[:2]
+
+
+@dataclass(frozen=True)
 class Lesson:
     """One lesson: its file stem, its title, and what it asks.
 

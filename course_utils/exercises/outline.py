@@ -5,25 +5,12 @@ Importing all declarations takes seconds, since they hold models and trainers.
 
 import ast
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from course_utils.exercises.declare import Entry
+
 HERE = Path(__file__).parent
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One lesson as the map of the course shows it."""
-
-    stem: str
-    title: str
-    minutes: int
-    builds_on: tuple[str, ...] = ()  # numbers of lessons
-
-    @property
-    def number(self) -> str:
-        return self.stem[:2]
 
 
 @cache

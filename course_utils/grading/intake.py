@@ -1,7 +1,6 @@
 """Which files of a folder are whose submission. Reads names only, never a file, follows no link."""
 
 import hashlib
-import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -9,25 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.errors import BadRequest
+from course_utils.grading.layouts import (
+    PRESETS,
+    compiled,
+    detect,
+    is_nbgrader,
+    is_notebook,
+)
 from course_utils.grading.printable import printable
 
-# What platforms leave. Each is matched at the start of a path below the folder; `id` is the
-# student, `name` as people write it, and of several with one `assignment` the last `time` counts.
-PRESETS = {
-    # "Ada Lovelace_12345_assignsubmission_file_/03.ipynb", or the same as one file's name
-    "moodle": r"(?P<name>[^/]+?)_(?P<id>\d+)_assignsubmission_file_",
-    # nbgrader's exchange, inbound: "ada+03_reward_nan+2026-11-22 01:15:40 UTC+ab12/"
-    "exchange": r"(?P<id>[^/+]+)\+(?P<assignment>[^/+]+)\+(?P<time>[^/+]+)[^/]*/",
-    # nbgrader after `nbgrader collect`, below "submitted/": "ada/03_reward_nan/"
-    "nbgrader": r"(?P<id>[^/]+)/(?P<assignment>[^/]+)/",
-    # GitHub Classroom: "post-training-ada/"
-    "classroom": r"{prefix}(?P<id>[^/]+)/",
-    # a folder a student, such as the homes that nbgitpuller filled; or one file each
-    "name": r"(?P<id>[^/]+?)(?:\.ipynb$|/)",
-}
 IGNORED = re.compile(r"\.(?!\.).*|__MACOSX|__pycache__|.*\.before-reset-\d+\.ipynb", re.DOTALL)
 MAX_FOLDERS, MAX_ENTRIES, MAX_NOTEBOOKS = 12, 20_000, 50  # of one student
-NOTEBOOKS = "notebooks"
+NOTEBOOKS, SOLUTIONS = "notebooks", "solutions"
 
 
 @dataclass(frozen=True)
@@ -66,23 +58,19 @@ def of_folder(folder: Path, pattern: str | None = None) -> Intake:
     Raises:
         BadRequest: the folder cannot be read, or the pattern is none.
     """
-    if pattern in (None, "nbgrader") and (folder / "submitted").is_dir():
+    names = _entries(folder)
+    if "submitted" in names and (pattern == "nbgrader" or (not pattern and is_nbgrader(names))):
         folder = folder / "submitted"
-    try:
-        names = sorted(name for name in os.listdir(folder) if not IGNORED.fullmatch(name))
-    except OSError as error:
-        raise BadRequest(
-            f"{folder} cannot be read: {error.strerror}",
-            why="the submissions are taken from it",
-            fix="name a folder, or a notebook file",
-        ) from error
-    chosen = pattern or _detect(folder, names)
-    regex = _compiled(chosen, names)
+        names = _entries(folder)
+    chosen = pattern or detect(folder, names)
+    regex = compiled(chosen, names)
     handins, notes = [], []
     for unit in (unit for name in names for unit in _units(folder, name, regex)):
         found, unknown = _of_unit(folder, unit, regex)
-        handins += found
-        notes += [f"{printable(name)} is nobody's by this pattern: left out" for name in unknown]
+        lost = [name for name in unknown if chosen in PRESETS and is_notebook(name)]
+        handins += [*found, *(_nobodys(folder, name, chosen) for name in lost)]
+        left_out = [printable(name) for name in unknown if name not in lost]
+        notes += [f"{name} is nobody's by this pattern: left out" for name in left_out]
     handins, superseded = _latest(handins)
     notes += [f"{one.below} is older than another of the same student" for one in superseded]
     return Intake(tuple(one for one, _ in handins), chosen, tuple(notes))
@@ -93,44 +81,15 @@ def shard(handins: tuple[Handin, ...], part: int, parts: int) -> tuple[Handin, .
     return tuple(h for h in handins if int(h.key[-8:], 16) % parts == part - 1)
 
 
-def _detect(folder: Path, names: list[str]) -> str:
-    folders = [name for name in names if (folder / name).is_dir()]
-    if any(re.match(PRESETS["moodle"], name) for name in names):
-        return "moodle"
-    if any(re.match(PRESETS["exchange"], f"{name}/") for name in folders):
-        return "exchange"
-    if folder.name == "submitted":
-        return "nbgrader"
-    return "classroom" if len(folders) > 1 and _prefix(folders) else "name"
-
-
-def _prefix(names: list[str]) -> str:
-    """What all names have in common, up to its last hyphen: the assignment of a Classroom."""
-    pairs = zip(min(names), max(names), strict=False)
-    common = "".join(a for a, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return common[: common.rfind("-") + 1]
-
-
-def _compiled(pattern: str, names: list[str]) -> re.Pattern:
-    text = PRESETS.get(pattern, pattern)
-    if pattern == "classroom":
-        text = text.replace("{prefix}", re.escape(_prefix(names)))
+def _entries(folder: Path) -> list[str]:
     try:
-        regex = re.compile(text)
-    except re.error as error:
-        raise _bad_pattern(pattern, f"it is no regular expression: {error}") from error
-    if "id" not in regex.groupindex:
-        raise _bad_pattern(pattern, "it has no group (?P<id>...)")
-    return regex
-
-
-def _bad_pattern(pattern: str, why: str) -> BadRequest:
-    known = ", ".join(PRESETS)
-    return BadRequest(
-        f"--student {pattern!r} is no pattern",
-        why=why,
-        fix=rf"give one of {known}, or such as '(?P<id>\w+)_.*\.ipynb'",
-    )
+        return sorted(name for name in os.listdir(folder) if not IGNORED.fullmatch(name))
+    except OSError as error:
+        raise BadRequest(
+            f"{folder} cannot be read: {error.strerror}",
+            why="the submissions are taken from it",
+            fix="name a folder, or a notebook file",
+        ) from error
 
 
 def _units(folder: Path, name: str, regex: re.Pattern) -> list[str]:
@@ -174,7 +133,7 @@ def _of_unit(folder: Path, unit: str, regex: re.Pattern):
 
 
 def _notebooks(top: Path) -> Iterator[Path]:
-    """Everything named *.ipynb below `top`, whatever it is; in a course, its notebooks/ only.
+    """Everything named *.ipynb below `top`, whatever it is; in a course, not its solutions/.
 
     Raises:
         OverflowError: there is more than one student can have.
@@ -189,9 +148,11 @@ def _notebooks(top: Path) -> Iterator[Path]:
                 if seen > MAX_ENTRIES or depth > MAX_FOLDERS:
                     raise OverflowError(f"holds more than {MAX_ENTRIES} files, or too deep folders")
                 entries += [] if IGNORED.fullmatch(entry.name) else [entry]
-        course = [e for e in entries if e.name == NOTEBOOKS and e.is_dir(follow_symlinks=False)]
-        for entry in sorted(course or entries, key=lambda entry: entry.name):
-            if entry.name.endswith(".ipynb"):
+        is_course = any(e.name == NOTEBOOKS and e.is_dir(follow_symlinks=False) for e in entries)
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if is_course and entry.name == SOLUTIONS:
+                continue
+            if is_notebook(entry.name):
                 found += 1
                 if found > MAX_NOTEBOOKS:
                     raise OverflowError(f"holds more than {MAX_NOTEBOOKS} notebooks")
@@ -204,17 +165,23 @@ def _latest(handins: list) -> tuple[list, list[Handin]]:
     """Of the same student, assignment and file name, the last by time; and the others."""
     last: dict[tuple, tuple[str, str]] = {}
     for handin, match in handins:
-        if time := match.groupdict().get("time"):
+        if time := match and match.groupdict().get("time"):
             same = (match["id"], match["assignment"], handin.path.name)
             last[same] = max(last.get(same, ("", "")), (time, handin.below))
     kept, older = [], []
     for handin, match in handins:
-        groups = match.groupdict()
-        same = (groups["id"], groups.get("assignment"), handin.path.name)
+        groups = match.groupdict() if match else {}
+        same = (groups.get("id"), groups.get("assignment"), handin.path.name)
         is_older = groups.get("time") and last[same][1] != handin.below
         older += [handin] if is_older else []
         kept += [] if is_older else [(handin, match)]
     return kept, older
+
+
+def _nobodys(folder: Path, name: str | Path, preset: str) -> tuple[Handin, None]:
+    """A notebook that the others' pattern does not fit: it gets a result like every other."""
+    problem = f"is nobody's by --student {preset}, which most names fit"
+    return _handin(folder / name, str(name), Path(name).parts[0], "", problem), None
 
 
 def _from(path: Path, relative: str, match: re.Match, problem: str = "") -> Handin:

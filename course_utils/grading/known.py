@@ -5,7 +5,6 @@ the course, the exercise, the variant drawn, and the source of every cell that i
 the grader writes there; what runs in the box can reach no folder of the grader's.
 """
 
-import ast
 import hashlib
 import json
 import os
@@ -17,10 +16,14 @@ from course_utils.checking import Outcome
 from course_utils.errors import NotSaved
 from course_utils.exercises.declare import Exercise, Lesson
 from course_utils.grading.judge import needed
+from course_utils.grading.judge.drawn import drawn
+from course_utils.grading.judge.parsed import read
 from course_utils.saving import save
+from course_utils.time_limit import TimeLimitReached, time_limit
 
 MAX_FILES, MAX_BYTES = 50_000, 32 * 2**10
 MAX_TEXTS = 40
+MAX_S = 10.0  # for one digest; what honest people hand in takes a hundredth of a second
 # What depends on the answer alone. An error may also come from a machine that was slow, or full.
 LASTING = (str(Outcome.PASSED), str(Outcome.WRONG), str(Outcome.NOT_ATTEMPTED))
 Score = dict[str, object]
@@ -39,14 +42,15 @@ class Known:
     course: str
     cell_s: float
     _num_files: int = field(default=-1, repr=False)
+    _is_slow: bool = field(default=False, repr=False)  # this submission's cells
 
     def scores(self, lesson: Lesson, cells: list[dict], wanted: list[str]) -> dict[str, Score]:
         """The scores, by exercise, of those answers that were graded before."""
         found = {}
         for exercise in lesson.exercises:
             if exercise.id in wanted:
-                keys = (self.key(lesson, exercise, cells, whole=whole) for whole in (False, True))
-                known = next(filter(None, map(self._load, keys)), None)
+                keys = (self._key(lesson, exercise, cells, whole=whole) for whole in (False, True))
+                known = next(filter(None, map(self._load, filter(None, keys))), None)
                 found |= {exercise.id: {"exercise": exercise.id} | known} if known else {}
         return found
 
@@ -55,7 +59,9 @@ class Known:
         if score["outcome"] not in LASTING or self._is_full():
             return
         [exercise] = [e for e in lesson.exercises if e.id == score["exercise"]]
-        key = self.key(lesson, exercise, cells, whole=score["whole"])
+        key = self._key(lesson, exercise, cells, whole=score["whole"])
+        if not key:
+            return
         kept = {"key": key} | {name: score[name] for name in ("outcome", "unmet", "details")}
         try:
             path = self._path(key)
@@ -65,6 +71,18 @@ class Known:
             self._num_files += 1
         except (NotSaved, OSError):
             self._num_files = MAX_FILES
+
+    def _key(self, lesson: Lesson, exercise: Exercise, cells: list[dict], *, whole: bool) -> str:
+        """The digest, or "" where a cell cannot be read, or reading takes too long."""
+        if self._is_slow:
+            return ""
+        try:
+            with time_limit(MAX_S):
+                is_readable = all(read(cell["source"]).is_readable for cell in cells)
+                return self.key(lesson, exercise, cells, whole=whole) if is_readable else ""
+        except TimeLimitReached:
+            self._is_slow = True
+            return ""
 
     def key(self, lesson: Lesson, exercise: Exercise, cells: list[dict], *, whole: bool) -> str:
         """A digest of all that a verdict rests on.
@@ -76,18 +94,18 @@ class Known:
         units = (
             needed.everything(cells, exercise.id)
             if whole
-            else needed.needed(cells, exercise.id, reads)
+            else needed.needed(cells, exercise.id, reads, exercise.reads)
         )
         rests_on = {
             "course": self.course,
             "cell_s": self.cell_s,
             "exercise": exercise.id,
-            "drawn": needed.drawn(cells, exercise.id, exercise.name) % len(exercise.variants),
+            "drawn": drawn(cells, exercise.id, exercise.name, len(exercise.variants)),
             "written out": needed.literal(cells, exercise.id, exercise.reads)[0],
             "whole": whole,
-            "names": sorted(needed.identifiers(cells, exercise.id, exercise.reads)),
+            "names": sorted(needed.identifiers(cells, exercise.reads)),
             "units": [
-                [needed.is_answer(cells[unit.cell], exercise.id), normalised(unit)]
+                [needed.is_answer(cells[unit.cell], exercise.id), unit.code.normal]
                 for unit in units
             ],
         }
@@ -121,11 +139,3 @@ class Known:
         if self._num_files < 0:
             self._num_files = len(os.listdir(self.folder)) if self.folder.is_dir() else 0
         return self._num_files >= MAX_FILES
-
-
-def normalised(unit: needed.Unit) -> str:
-    """The source without comments, blank lines and layout; as it stands where it is no Python."""
-    try:
-        return ast.unparse(unit.tree) if unit.tree.body else unit.source.strip()
-    except (RecursionError, ValueError):
-        return unit.source.strip()

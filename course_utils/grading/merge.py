@@ -34,6 +34,8 @@ def merge(source: LessonSource, submission: Submission) -> Merged:
     for cell in merged.cells:
         if cell.id in theirs and course_metadata(cell)["role"] in STUDENTS:
             cell.source = theirs[cell.id].source
+        elif cell.id in theirs and theirs[cell.id].source != cell.source:
+            cell.metadata.theirs = theirs[cell.id].source  # read for what it draws, never run
         elif cell.id not in theirs and course_metadata(cell)["role"] == ANSWER:
             missing.append(course_metadata(cell)["exercise"])
     notes += [f"there is no answer cell of exercise {number}" for number in missing]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from course_utils.exercises.declare import Exercise, Lesson
 from course_utils.grading.box.kind import NO_SANDBOX_ENV, OPEN, Kind, find_kind, no_box
+from course_utils.grading.judge import parsed
 from course_utils.grading.judge.ask import Box
 from course_utils.grading.known import Known
 from course_utils.grading.merge import Merged, merge
@@ -39,6 +40,7 @@ def grade_one(
         BadNotebook: the submission is at fault, and the text says how.
         Exception: any other means that this machine is at fault; it is tried again.
     """
+    parsed.forget()
     source = load_source(repository.source_path(submission.lesson))
     submission = repaired(source, submission)
     merged = merge(source, submission)
@@ -97,13 +99,17 @@ def _box(lesson: Lesson, kind: Kind) -> Box:
 
 
 def code_cells(merged: Merged) -> list[dict]:
-    """What a judge is told: each cell of code with its source, role and exercise."""
+    """What a judge is told: each cell of code with its source, role and exercise.
+
+    Of a lesson's own cell that was edited also, as `theirs`, what the student made of it.
+    """
     cells = []
     for cell in merged.notebook.cells:
         role = course_metadata(cell)
         if cell.cell_type == "code":
             role = {"role": role.get("role", ""), "exercise": role.get("exercise", "")}
-            cells.append({"source": cell.source} | role)
+            theirs = {"theirs": cell.metadata.theirs} if "theirs" in cell.metadata else {}
+            cells.append({"source": cell.source} | role | theirs)
     return cells
 
 

@@ -1,21 +1,21 @@
 """Reads what somebody handed in. Bounded before it is parsed; executes and changes nothing."""
 
 import errno
-import json
 import os
 import stat
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course_utils.errors import BadNotebook
+from course_utils.grading import bounded_json
 from course_utils.grading.printable import as_text, printable
+from course_utils.notebook.lesson_source import ANSWER
 
 MIB = 2**20
 MAX_BYTES = 32 * MIB  # a lesson with all its figures has 3
-MAX_CONTAINERS, MAX_ITEMS = 300_000, 2_000_000  # parsed, that is below 500 MB
-MAX_DEPTH = 60
 MAX_CELLS, MAX_SOURCE_CHARS = 2_000, 500_000
+MAX_CODE_CHARS = 300_000  # of all cells; a lesson has 23,000
 KINDS = {"code": "code", "markdown": "markdown", "raw": "raw", "heading": "markdown"}
 
 
@@ -81,18 +81,17 @@ def parse(data: bytes, where: str, student: str = "") -> Submission:
     Raises:
         BadNotebook: it is cut off, too large once parsed, or no notebook.
     """
-    notebook = _json(data, where)
+    try:
+        notebook = bounded_json.parse(data)
+    except bounded_json.Refused as error:
+        raise _bad(where, error.saw, error.why) from error
     raw_cells = _raw_cells(notebook, where)
     cells = tuple(_cell(raw, where, n) for n, raw in enumerate(raw_cells, start=1))
-    twice = [i for i, count in Counter(cell.id for cell in cells).items() if i and count > 1]
-    if twice:
-        count = sum(cell.id == twice[0] for cell in cells)
-        raise _bad(
-            where,
-            f"holds {count} cells with the id {twice[0]!r}",
-            "nobody can tell which of them is meant",
-            "delete all but one of them; copying a cell in JupyterLab gives it a new id",
-        )
+    cells = _without_copies(cells, where)
+    num_chars = sum(len(cell.source) for cell in cells if cell.kind == "code")
+    if num_chars > MAX_CODE_CHARS:
+        why = f"its code has {num_chars} characters, and {MAX_CODE_CHARS} are read"
+        raise _bad(where, "is too large", why, "hand in the lesson without long texts in its code")
     named = _course(notebook)
     replaced = [str(n) for n, raw in enumerate(raw_cells, start=1) if _is_no_text(raw)]
     note = f"cells with characters that are no text, each replaced: {', '.join(replaced[:20])}"
@@ -105,49 +104,27 @@ def parse(data: bytes, where: str, student: str = "") -> Submission:
     )
 
 
-def _json(data: bytes, where: str) -> object:
-    containers, items = data.count(b"[") + data.count(b"{"), data.count(b",")
-    if containers > MAX_CONTAINERS or items > MAX_ITEMS:
-        raise _bad(where, "is too large", f"it holds {containers} lists and {items} commas")
-    try:
-        text = data.decode(json.detect_encoding(data))
-        parsed = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
-        _check_depth(parsed, where)
-        return parsed
-    except UnicodeDecodeError as error:
-        raise _not_one(where, "a notebook is text, this is not") from error
-    except json.JSONDecodeError as error:
-        why = f"its JSON breaks at line {error.lineno}: {error.msg}; it may have been cut off"
-        raise _not_one(where, why) from error
-    except RecursionError as error:
-        raise _not_one(where, f"it is nested more than {MAX_DEPTH} levels deep") from error
-    except ValueError as error:  # a key twice, NaN, a number of 5,000 digits
-        raise _not_one(where, str(error)) from error
+def _without_copies(cells: tuple[SubmittedCell, ...], where: str) -> tuple[SubmittedCell, ...]:
+    """The cells; a text that has the id of another cell has none afterwards.
 
-
-def _unique(pairs: list[tuple[str, object]]) -> dict:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        key = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {key!r} stands twice in one object")
-    return found
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no JSON")
-
-
-def _check_depth(value: object, where: str) -> None:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [item for one in level if isinstance(one, (dict, list)) for item in _items(one)]
-        if not level:
-            return
-    raise _not_one(where, f"it is nested more than {MAX_DEPTH} levels deep")
-
-
-def _items(value: dict | list):
-    return value.values() if isinstance(value, dict) else value
+    Raises:
+        BadNotebook: an answer has the id of another cell of code.
+    """
+    counts = Counter(cell.id for cell in cells if cell.kind == "code" and cell.id)
+    for cell in cells:
+        if cell.role == ANSWER and cell.kind == "code" and counts[cell.id] > 1:
+            raise _bad(
+                where,
+                f"holds {counts[cell.id]} cells with the id {cell.id!r}",
+                "nobody can tell which of them is meant",
+                "delete all but one of them; copying a cell in JupyterLab gives it a new id",
+            )
+    kept = []
+    for cell in cells:
+        is_copy = cell.kind != "code" and counts[cell.id] > 0
+        kept.append(replace(cell, id="", role="", exercise="") if is_copy else cell)
+        counts[cell.id] += bool(cell.id)
+    return tuple(kept)
 
 
 def _raw_cells(notebook: object, where: str) -> list:

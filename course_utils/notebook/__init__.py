@@ -9,3 +9,9 @@ findings       what is wrong with what was generated
 merge          the student's cells inside the lesson's own
 execute        notebooks in child processes that may die
 """
+
+import sys
+
+# jsonschema, which nbformat imports, takes it for international addresses, and to import it costs
+# each command and each grader a second. No notebook holds such an address to be checked.
+sys.modules.setdefault("rfc3987_syntax", None)

@@ -26,6 +26,21 @@ ALL = {
     "a name backwards": "import torch\nm = getattr(torch, 'sys'[::-1][::-1])",
     "a name of numbers": "import torch\nm = getattr(torch, chr(115) + chr(121) + chr(115))",
     "a name by itemgetter": "from operator import attrgetter\nm = attrgetter('sys')",
+    "getattr by another name": "g = getattr",
+    "getattr that is handed on": "import functools\nf = functools.partial(getattr, KEEP)",
+    "getattr of the builtins": "b = len.__self__",
+    "modules of a module": "import collections\ns = collections._sys",
+    "modules of a module, as self": "import collections\nself = collections\nself._sys",
+    "a private name": "import torch\ntorch._dynamo",
+    "a private name that is imported": "from collections import _sys",
+    "a name cut from another": "t = 'xsys'\nimport torch\nm = getattr(torch, t[1:])",
+    "a name cut from another, in a loop": "import torch\nfor n in (t[1:],): getattr(torch, n)",
+    "a name in a list that changes": "N = ['a']\nN[0] += 'b'\nfor n in N: getattr(model, n)",
+    "a name that begins well": "x = getattr(KEEP, f'mod{1}')",
+    "parts of its own": "import torch\ndef named_children(): yield 'sy', 1\n"
+    "for n, _ in K.named_children(): getattr(torch, n)",
+    "an attribute by a pattern": "match KEEP:\n    case object(__globals__=g): pass",
+    "timed, and no Python": "%%time\n%run x.py",
     "all classes": "().__class__.__base__.__subclasses__()",
     "the function's globals": f"{KEEP}keep_in_float32.__globals__['x'] = 1",
     "the function's code": f"{KEEP}keep_in_float32.__code__ = 1",
@@ -43,4 +58,42 @@ ALL = {
     "code in C": "import ctypes\nctypes.string_at(0)",
     "a file": "open('/etc/hostname')",
     "what is no Python": "%%bash\ntouch /tmp/x",
+}
+
+# What honest answers do, and a review must let through.
+HONEST = {
+    "timed": f"%%time\n{KEEP}",
+    "a name with a part of its own": """
+def keep_in_float32(model):
+    for layer in model.model.layers:
+        for part in ("attention", "feedforward"):
+            norm = getattr(layer, f"post_{part}_layernorm")
+            norm.register_forward_pre_hook(lambda _, args: (args[0].float(),))
+            print(f"{part} done", "a" + "b")
+""",
+    "a mark of its own": """
+def keep_in_float32(model):
+    for name, module in model.named_modules():
+        if name.replace(".", "_").endswith("layernorm") and not hasattr(module, "kept"):
+            setattr(module, "kept", True)
+""",
+    "private parts of its own": """
+from torch import nn
+class Wide(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self._inner = inner
+    def forward(self, x):
+        return self._inner(x.float())
+def keep_in_float32(model):
+    model.model.norm = Wide(model.model.norm)
+""",
+    "a loop over a model's parts": """
+def keep_in_float32(model):
+    for layer in model.model.layers:
+        for name, part in layer.named_children():
+            if name.startswith("post_") and part is getattr(layer, name):
+                setattr(layer, name, part)
+""",
+    "a method": "import types\ndef keep(model): model.norm.forward = types.MethodType(KEEP, model)",
 }

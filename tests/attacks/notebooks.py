@@ -92,13 +92,21 @@ def _new_ids(data: dict) -> None:
         cell["id"] = f"new-{number}"
 
 
+def _answers(data: dict) -> list[dict]:
+    return [c for c in data["cells"] if c["metadata"]["course"].get("role") == "answer"]
+
+
+def _texts_of_answers(data: dict) -> None:
+    data["cells"] += [cell | {"cell_type": "markdown"} for cell in _answers(data)]
+
+
 def _swapped_ids(data: dict) -> None:
-    first, second = [c for c in data["cells"] if c["metadata"]["course"].get("role") == "answer"]
+    first, second = _answers(data)
     first["id"], second["id"] = second["id"], first["id"]
 
 
 def _swapped_roles(data: dict) -> None:
-    first, second = [c for c in data["cells"] if c["metadata"]["course"].get("role") == "answer"]
+    first, second = _answers(data)
     first["metadata"], second["metadata"] = second["metadata"], first["metadata"]
 
 
@@ -135,19 +143,31 @@ ALL = (
     Attack("a hole of 1 GiB", _sparse, "it has 1024 MiB"),
     Attack("NaN", _text(lambda text: text.replace("4,", "NaN,", 1)), "NaN is no JSON"),
     Attack("Infinity", _raw(b'{"cells": [Infinity]}'), "Infinity is no JSON"),
-    Attack("5,000 digits", _raw(b'{"cells": [], "n": ' + b"9" * 5000 + b"}"), "is not a notebook"),
+    Attack("5,000 digits", _raw(b'{"cells": [], "n": ' + b"9" * 5000 + b"}"), "of 5000 digits"),
     Attack("a key twice", _text(_twice), "the key 'cells' stands twice"),
     Attack(
-        "an id twice",
-        _changed(lambda data: [cell.update(id="same") for cell in data["cells"][:2]]),
+        "an answer's id twice",
+        _changed(lambda data: [cell.update(id="same") for cell in _answers(data)]),
         "holds 2 cells with the id 'same'",
     ),
+    Attack(
+        "a text that is copied with its id",
+        _changed(lambda data: data["cells"].append(dict(data["cells"][0]))),
+        "",
+        points=4,
+    ),
+    Attack("texts with an answer's id and role", _changed(_texts_of_answers), "", points=4),
     Attack("nbformat 5", _changed(lambda data: data.update(nbformat=5)), "it has nbformat 5"),
     Attack("nbformat 2", _changed(lambda data: data.update(nbformat=2)), "it has nbformat 2"),
     Attack("nbformat true", _changed(lambda data: data.update(nbformat=True)), "nbformat True"),
     Attack("nbformat 10^300", _changed(lambda data: data.update(nbformat=10**300)), "it has nbf"),
     Attack("3,000 cells", _changed(lambda d: d.update(cells=[_cell()] * 3000)), "3000 cells"),
     Attack("a cell of 600,000 characters", _insert(source="#" * 600_000), "600000 characters"),
+    Attack(
+        "60 cells of 5,000 statements",
+        _changed(lambda data: data["cells"].extend(_cell(source="1;" * 5000) for _ in range(60))),
+        "and 300000 are read",
+    ),
     Attack("a source that is a dict", _insert(source={"a": 1}), "is no text"),
     Attack("a source of numbers", _insert(source=[1, 2]), "is no text"),
     Attack("no source", _insert(source=None), "is no text"),

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 from course_utils.exercises import lesson_numbers
+from course_utils.exercises.outline import outline
 from course_utils.grading.box.kind import PACKAGE
 
 # Of `exercises/`, what says nothing about any exercise.
@@ -15,6 +16,14 @@ EXERCISES = '''"""Inside the box: how many lessons there are, and none of their 
 def lesson_numbers() -> list[str]:
     return {numbers!r}
 '''
+OUTLINE = '''"""Inside the box: what the map of the course shows."""
+
+from course_utils.exercises.declare import Entry
+
+
+def outline() -> tuple[Entry, ...]:
+    return {entries!r}
+'''
 
 
 def strip(folder: Path) -> Path:
@@ -25,6 +34,8 @@ def strip(folder: Path) -> Path:
     exercises.mkdir()
     text = EXERCISES.format(numbers=lesson_numbers())
     (exercises / "__init__.py").write_text(text, encoding="utf-8")
+    text = OUTLINE.format(entries=outline())
+    (exercises / "outline.py").write_text(text, encoding="utf-8")
     for name in KEPT:
         shutil.copy2(PACKAGE / "exercises" / name, exercises / name)
     inside = PACKAGE / "grading" / "judge" / "lesson_inside.py"

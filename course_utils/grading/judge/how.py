@@ -21,6 +21,12 @@ MUST_RUN_INSIDE = {
     "06.12": "its part of a run takes live models, and may return an optimizer",
 }
 
+# Judged outside, but criteria ask the student's own process what it ran or kept, and it could lie.
+BELIEVED = {
+    "01.4": "which operations its function ran",
+    "06.1": "which tensors its graph kept, and how often its block was called",
+}
+
 
 def how(exercise: Exercise) -> str:
     """How `exercise` is judged, as the table says it.

@@ -13,14 +13,15 @@ from dataclasses import replace
 
 from course_utils import checking
 from course_utils.checking import Outcome
-from course_utils.contained import AnswerEnded
+from course_utils.contained import AnswerEnded, Tail
 from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson
 from course_utils.grading.box import confine, zygote
 from course_utils.grading.box.lines import hear, tell
 from course_utils.grading.judge import inside, needed, student, verdicts
 from course_utils.grading.judge.apart import in_fork
-from course_utils.grading.judge.how import DATA, INSIDE, how
+from course_utils.grading.judge.drawn import drawn
+from course_utils.grading.judge.how import BELIEVED, DATA, INSIDE, how
 from course_utils.grading.judge.jobs import Jobs
 from course_utils.grading.judge.remote import Worker
 from course_utils.grading.judge.reviewed import reaches_for
@@ -32,7 +33,7 @@ from course_utils.time_limit import TimeLimitReached, time_limit
 NOT_GRADED = "not graded"
 NO_PROCESSES = "the box lets no cell start a process; write the answer out, or use --no-sandbox"
 REVIEW = (
-    "it is judged in one process with its criteria, and its code has {found}; "
+    "its verdict rests on what its own process says, and its code has {found}; "
     "write it without that, or have it looked at"
 )
 MORE_S = 30.0
@@ -59,8 +60,18 @@ class Judge:
         for exercise in self._lesson.exercises:
             if exercise.id in wanted:
                 told = {"exercise": exercise.id, "whole": False}
-                tell(self._grader, {"score": told | self._apart(exercise)})
+                tell(self._grader, {"score": told | self._best(exercise)})
         tell(self._grader, {"done": True})
+
+    def _best(self, declared: Exercise) -> dict:
+        """The score for the run that was drawn; where that cannot be told, for the best of them."""
+        numbers = drawn(self._cells, declared.id, declared.name, len(declared.variants))
+        scores = []
+        for number in numbers:
+            scores.append(self._apart(declared.variant(number)))
+            if scores[-1]["outcome"] in (str(Outcome.PASSED), str(Outcome.NOT_ATTEMPTED)):
+                return scores[-1]
+        return scores[0]
 
     def _apart(self, exercise: Exercise) -> dict:
         """The score, made in a fork: what an answer did to the criteria's tensors ends with it."""
@@ -71,42 +82,44 @@ class Judge:
                 return score
         return _said(Outcome.RAISED, score)
 
-    def _score(self, declared: Exercise) -> dict:
+    def _score(self, exercise: Exercise) -> dict:
         """The score, and as `whole` whether every cell above the check was run for it."""
-        if not any(needed.is_answer(cell, declared.id) for cell in self._cells):
+        if not any(needed.is_answer(cell, exercise.id) for cell in self._cells):
             return _said(NOT_GRADED, "its answer cell is missing")
-        exercise = declared.variant(needed.drawn(self._cells, declared.id, declared.name))
         patience_s = min(self._cell_s, PATIENCE * exercise.time_limit_s)
         limit_s = max(exercise.time_limit_s, patience_s)
         exercise = replace(exercise, time_limit_s=limit_s)
-        is_literal, value = needed.literal(self._cells, declared.id, declared.reads)
+        is_literal, value = needed.literal(self._cells, exercise.id, exercise.reads)
         if is_literal:
             return self._verdict(exercise, value)
-        score, names_missing = self._try(exercise, needed.needed)
+        units = needed.needed(self._cells, exercise.id, self._reads, exercise.reads)
+        score, names_missing = self._try(exercise, units)
         if names_missing:
-            score, _ = self._try(exercise, needed.everything)
+            score, _ = self._try(exercise, needed.everything(self._cells, exercise.id))
         return score | {"whole": names_missing}
 
-    def _try(self, exercise: Exercise, choose) -> tuple[dict, bool]:
+    def _try(self, exercise: Exercise, units: list[needed.Unit]) -> tuple[dict, bool]:
         """Judge in a new worker, and whether a name that a cell might define was missing."""
-        if choose is needed.needed:
-            units = choose(self._cells, exercise.id, self._reads)
-        else:
-            units = choose(self._cells, exercise.id)
-        if how(exercise).startswith(INSIDE):
-            if found := reaches_for([unit.source for unit in units if not unit.is_own]):
-                return _said(NOT_GRADED, REVIEW.format(found=found)), False
-            sources = [(self._is_answer(unit, exercise), unit.source) for unit in units]
+        is_inside = how(exercise).startswith(INSIDE)
+        is_reviewed = is_inside or exercise.id in BELIEVED
+        theirs = [unit.source for unit in units if not unit.is_own]
+        if is_reviewed and (found := reaches_for(theirs)):
+            return _said(NOT_GRADED, REVIEW.format(found=found)), False
+        if is_inside:
+            sources = [(self._must_run(unit, units, exercise), unit.source) for unit in units]
             score = inside.judge(exercise, sources, self._cell_s, self._has_walls)
         else:
             score = self._by_proxy(exercise, units)
         return score, "NameError" in " ".join(score["details"])
 
-    def _is_answer(self, unit: needed.Unit, exercise: Exercise) -> bool:
-        return needed.is_answer(self._cells[unit.cell], exercise.id)
+    def _must_run(self, unit: needed.Unit, units: list[needed.Unit], exercise: Exercise) -> bool:
+        """Whether it is the answer, and no later cell of the student's gives another one."""
+        later = (u for u in units if u.cell > unit.cell and not u.is_own)
+        is_answer = needed.is_answer(self._cells[unit.cell], exercise.id)
+        return is_answer and not any(exercise.reads in other.surely_binds for other in later)
 
     def _by_proxy(self, exercise: Exercise, units: list[needed.Unit]) -> dict:
-        names = needed.identifiers(self._cells, exercise.id, exercise.reads)
+        names = needed.identifiers(self._cells, exercise.reads)
         with self._worker(names) as worker, contextlib.ExitStack() as stack:
             try:
                 if exercise.case is not None:
@@ -154,11 +167,11 @@ class Judge:
                 [error] = worker.run([unit.source])
             if error is None:
                 continue
-            said = f"{error['type']}: {error['text']}"[:300]
-            if self._is_answer(unit, exercise):
+            is_process = error["type"] == "PermissionError" and "[Errno 1]" in error["text"]
+            said = NO_PROCESSES if is_process else f"{error['type']}: {error['text']}"[:300]
+            if self._must_run(unit, units, exercise):
                 return f"its answer cell: {said}{above}"
-            why = NO_PROCESSES if error["type"] == "PermissionError" else said
-            above = above or f" (first, cell {unit.cell + 1}: {why})"
+            above = above or f" (first, cell {unit.cell + 1}: {said})"
         return None
 
     @contextlib.contextmanager
@@ -179,7 +192,9 @@ def _said(outcome: str, *details: str) -> dict:
 
 def _of_report(report: checking.CheckReport) -> dict:
     data = report.to_dict()
-    return {name: data[name] for name in ("outcome", "unmet", "details")}
+    kind, plain = f"Your code raised {BadMessage.__name__}:", "What your code gave cannot be read:"
+    details = [line.replace(kind, plain) for line in data["details"]]
+    return {"outcome": data["outcome"], "unmet": data["unmet"], "details": details}
 
 
 def warm_up(lesson: Lesson) -> None:
@@ -202,6 +217,8 @@ def main() -> None:
 
     def child(request: dict, sockets: list[socket.socket]) -> None:
         [grader] = sockets
+        os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # stdout is a file that all submissions share
+        sys.stdout = sys.stderr = Tail()
         confine.remember_use()
         confine.set_limits(BOUNDS)
         job, _ = hear(grader)

@@ -4,6 +4,13 @@ import ast
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+IMPORTS = (ast.Import, ast.ImportFrom)
+# What never changes what it is given.
+PURE = {
+    *("abs", "all", "any", "bool", "callable", "dict", "display", "enumerate", "float", "help"),
+    *("id", "int", "isinstance", "len", "list", "max", "min", "print", "range", "repr", "round"),
+    *("set", "sorted", "str", "sum", "tuple", "type", "zip"),
+}
 
 
 class Names(ast.NodeVisitor):
@@ -189,14 +196,35 @@ def _changes(node: ast.stmt) -> set[str]:
     return stored | calls
 
 
+def touched_names(tree: ast.AST) -> set[str]:
+    """Names whose value may change: also of `a.pop()` and `fill(a)` anywhere.
+
+    >>> sorted(touched_names(ast.parse("b = a.pop()\\nfill(c, d=e)\\nprint(f)\\ng[0] = 1")))
+    ['a', 'c', 'e', 'g']
+    """
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+            found.add(_base(node))
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") not in PURE:
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            found |= {_base(one) for one in given if not isinstance(one, ast.Call)}
+            found |= {_base(node.func)} if isinstance(node.func, ast.Attribute) else set()
+    return found - {"", "ex"}
+
+
+def asked_answers(tree: ast.Module) -> list[str]:
+    """NAME of every `ex.NAME.answer`."""
+    return [
+        node.value.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr == "answer"
+        and isinstance(node.value, ast.Attribute)
+    ]
+
+
 def _base(node: ast.expr) -> str:
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def dotted(node: ast.expr) -> str:
-    """The name of what is called: "ex.MEAN.draw"; "" for what has none."""
-    if isinstance(node, ast.Attribute):
-        return f"{dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""

@@ -1,19 +1,17 @@
-"""Which cells an answer needs, by the names they bind and use. Runs nothing.
+"""Which cells an answer needs, by the names they bind, change and use. Runs nothing.
 
 A guess that is wrong costs time or a second try, never points: where a name turns out to be
 missing, every cell above the check is run.
 """
 
 import ast
+from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
 
-from IPython.core.inputtransformer2 import TransformerManager
-
-from course_utils.grading.judge.names import Names, changed_names, dotted, names_of
+from course_utils.grading.judge.names import IMPORTS
+from course_utils.grading.judge.parsed import Code, read
 
 ANSWER, CHECK, LESSON, PREDICTION = "answer", "check", "lesson", "prediction"
-IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 @dataclass(frozen=True)
@@ -24,37 +22,81 @@ class Unit:
     source: str
     is_own: bool  # the lesson's, not the student's
 
-    @cached_property
+    @property
+    def code(self) -> Code:
+        return read(self.source)
+
+    @property
     def tree(self) -> ast.Module:
-        try:
-            return ast.parse(TransformerManager().transform_cell(self.source))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return ast.Module(body=[], type_ignores=[])
+        return self.code.tree
 
-    @cached_property
-    def _names(self) -> Names:
-        try:
-            return names_of(self.tree)
-        except RecursionError:
-            return Names()
-
-    @cached_property
-    def binds(self) -> frozenset[str]:
-        """Names it gives a value; in a student's cell, also those whose value it may change."""
-        return frozenset(self._names.left | (frozenset() if self.is_own else self.changes))
-
-    @cached_property
+    @property
     def changes(self) -> frozenset[str]:
         """Names whose value it changes in place."""
-        return frozenset(changed_names(self.tree))
+        return self.code.changes
 
     @property
     def surely_binds(self) -> set[str]:
-        return self._names.surely
+        return self.code.names.surely
 
-    @cached_property
+    @property
     def uses(self) -> frozenset[str]:
-        return frozenset(self._names.taken | set(_asked_answers(self.tree)))
+        return self.code.uses
+
+
+class Units:
+    """The units of a notebook above a check, by the names to which they give a value."""
+
+    def __init__(self, units: list[Unit], exercise_id: str, cells: list[dict]) -> None:
+        self.all = units
+        self.answers = [u for u in units if is_answer(cells[u.cell], exercise_id)]
+        self.stars = [u for u in units if "*" in u.code.left]
+        modules = {name for unit in units for name in unit.code.imported}
+        effects = _effects([unit for unit in units if not unit.is_own], modules)
+        self._binders: dict[str, list[Unit]] = defaultdict(list)
+        for unit in units:
+            bound = set(unit.code.left)
+            if not unit.is_own:  # also what it may change
+                bound |= unit.changes | (unit.code.touches - modules)
+                given = {id(effects[f]): effects[f] for f in unit.uses & effects.keys()}
+                bound.update(*given.values())
+            for name in bound:
+                self._binders[name].append(unit)
+
+    def binders(self, name: str) -> list[Unit]:
+        """All of the student's units that bind a name; of the lesson's, the last above the answer.
+
+        What the lesson then does to that value, such as `trainer.train()`, is run as well.
+        """
+        found = [unit for unit in self._binders.get(name, ()) if unit not in self.answers]
+        own = [unit for unit in found if unit.is_own]
+        theirs = [unit for unit in found if not unit.is_own]
+        if not own:
+            return theirs
+        first = self.answers[0].cell if self.answers else len(self.all)
+        last = ([unit for unit in own if unit.cell < first] or own)[-1]
+        is_value = not isinstance(last.tree.body[0], IMPORTS)  # and no module
+        after = [u for u in self.all if u.is_own and is_value and last.cell < u.cell < first]
+        if any(last.cell < u.cell < first and name in u.surely_binds for u in theirs):
+            return theirs  # the lesson's value is gone by then
+        return [*theirs, last, *(unit for unit in after if name in unit.changes)]
+
+    def of_answer(self, name: str) -> list[Unit]:
+        """The student's units to which the check owes what `name` is, beside the answer's cell."""
+        theirs = [u for u in self._binders.get(name, ()) if not u.is_own and u not in self.answers]
+        is_fresh = any(name in unit.surely_binds for unit in self.answers)
+        return [u for u in theirs if not is_fresh or u.cell > self.answers[0].cell]
+
+
+def _effects(units: list[Unit], modules: set[str]) -> dict[str, set[str]]:
+    """What calling a student's function may change, by the function's name."""
+    owner = {name: n for n, unit in enumerate(units) for name, _ in unit.code.functions}
+    changed = [set(unit.code.touches - modules) for unit in units]
+    called = [{owner[f] for f in unit.uses & owner.keys()} for unit in units]
+    for _ in range(3):  # functions that call functions
+        for mine, others in zip(changed, called, strict=True):
+            mine.update(*(changed[n] for n in others))
+    return {name: changed[n] for name, n in owner.items()}
 
 
 def units_of(cell: int, source: str, *, is_own: bool) -> list[Unit]:
@@ -68,23 +110,23 @@ def units_of(cell: int, source: str, *, is_own: bool) -> list[Unit]:
     return [*units, *([Unit(cell, ast.unparse(rest), is_own)] if rest else [])]
 
 
-def needed(cells: list[dict], exercise_id: str, reads: dict[str, str]) -> list[Unit]:
+def needed(cells: list[dict], exercise_id: str, reads: dict[str, str], name: str) -> list[Unit]:
     """What must run for one answer, in the order of the notebook.
 
     Args:
         cells: with `source`, `role` and `exercise`.
         reads: what each exercise, by its attribute such as "MEAN", calls its answer.
+        name: what this one calls its answer.
     """
-    end = _end(cells, exercise_id)
-    units = [
+    above = [
         unit
-        for at, cell in enumerate(cells[:end])
+        for at, cell in enumerate(cells[: end_of(cells, exercise_id)])
         if cell["role"] != CHECK
         for unit in units_of(at, cell["source"], is_own=cell["role"] == LESSON)
     ]
-    answers = [u for u in units if is_answer(cells[u.cell], exercise_id)]
-    taken = set(answers)
-    wanted = [name for unit in answers for name in unit.uses]
+    units = Units(above, exercise_id, cells)
+    taken = {*units.answers, *units.of_answer(name), *units.stars}
+    wanted = [name for unit in taken for name in unit.uses]
     seen = set()
     while wanted:
         name = wanted.pop()
@@ -92,19 +134,18 @@ def needed(cells: list[dict], exercise_id: str, reads: dict[str, str]) -> list[U
         if name in seen:
             continue
         seen.add(name)
-        for unit in _binders(units, name, answers):
+        for unit in units.binders(name):
             if unit not in taken:
                 taken.add(unit)
                 wanted += unit.uses
-    stars = [u for u in units if "*" in u.binds]
-    return [unit for unit in units if unit in taken or unit in stars]
+    return [unit for unit in above if unit in taken]
 
 
 def everything(cells: list[dict], exercise_id: str) -> list[Unit]:
     """Every cell above the check of an exercise."""
     return [
         Unit(at, cell["source"], cell["role"] == LESSON)
-        for at, cell in enumerate(cells[: _end(cells, exercise_id)])
+        for at, cell in enumerate(cells[: end_of(cells, exercise_id)])
         if cell["role"] != CHECK
     ]
 
@@ -114,14 +155,12 @@ def literal(cells: list[dict], exercise_id: str, name: str) -> tuple[bool, objec
     written = [cell for cell in cells if is_answer(cell, exercise_id)]
     if len(written) != 1:
         return False, None
-    body = Unit(0, written[0]["source"], is_own=False).tree.body
-    others = [
-        u for at, c in enumerate(cells) if c["role"] == "" for u in [Unit(at, c["source"], False)]
-    ]
+    body = read(written[0]["source"]).tree.body
     is_one = len(body) == 1 and isinstance(body[0], ast.Assign) and len(body[0].targets) == 1
     if not is_one or not isinstance(body[0].targets[0], ast.Name) or body[0].targets[0].id != name:
         return False, None
-    if any(name in unit.binds or "*" in unit.binds for unit in others):
+    others = [c for c in cells if c["role"] not in (LESSON, CHECK) and c is not written[0]]
+    if any({name, "*"} & (c.left | c.touches) for c in (read(o["source"]) for o in others)):
         return False, None
     try:
         return True, ast.literal_eval(body[0].value)
@@ -129,25 +168,12 @@ def literal(cells: list[dict], exercise_id: str, name: str) -> tuple[bool, objec
         return False, None
 
 
-def drawn(cells: list[dict], exercise_id: str, attribute: str) -> int:
-    """The seed of the last `ex.NAME.draw(seed)` with a plain number above the check, else 0."""
-    seed = 0
-    for cell in cells[: _end(cells, exercise_id)]:
-        for node in ast.walk(Unit(0, cell["source"], is_own=False).tree):
-            if isinstance(node, ast.Call) and dotted(node.func).endswith(f".{attribute}.draw"):
-                values = [a.value for a in node.args if isinstance(a, ast.Constant)]
-                seed = values[0] if values and type(values[0]) is int else seed
-    return seed % 1000
-
-
-def identifiers(cells: list[dict], exercise_id: str, name: str) -> frozenset[str]:
+def identifiers(cells: list[dict], name: str) -> frozenset[str]:
     """Every name and attribute in the answer's function and the functions it uses."""
     functions, found, wanted = {}, set(), [name]
     for cell in cells:
         if cell["role"] in (ANSWER, ""):
-            for node in ast.walk(Unit(0, cell["source"], is_own=False).tree):
-                if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-                    functions[getattr(node, "name", name)] = node
+            functions |= {f or name: node for f, node in read(cell["source"]).functions}
     while wanted:
         node = functions.pop(wanted.pop(), None)
         for part in ast.walk(node) if node else ():
@@ -158,7 +184,8 @@ def identifiers(cells: list[dict], exercise_id: str, name: str) -> frozenset[str
     return frozenset(found)
 
 
-def _end(cells: list[dict], exercise_id: str) -> int:
+def end_of(cells: list[dict], exercise_id: str) -> int:
+    """The number of the first check of an exercise, or of the cell after its answer."""
     checks = [
         at for at, c in enumerate(cells) if (c["role"], c["exercise"]) == (CHECK, exercise_id)
     ]
@@ -168,32 +195,3 @@ def _end(cells: list[dict], exercise_id: str) -> int:
 
 def is_answer(cell: dict, exercise_id: str) -> bool:
     return (cell["role"], cell["exercise"]) == (ANSWER, exercise_id)
-
-
-def _binders(units: list[Unit], name: str, answers: list[Unit]) -> list[Unit]:
-    """All of the student's units that bind a name; of the lesson's, the last one above the answer.
-
-    What the lesson then does to that value, such as `trainer.train()`, is run as well.
-    """
-    found = [unit for unit in units if name in unit.binds and unit not in answers]
-    first = answers[0].cell if answers else len(units)
-    own = [unit for unit in found if unit.is_own]
-    above = [unit for unit in own if unit.cell < first] or own
-    last = above[-1:]
-    is_value = bool(last) and not isinstance(last[0].tree.body[0], IMPORTS)  # and no module
-    after = [u for u in units if u.is_own and is_value and last[0].cell < u.cell < first]
-    theirs = [unit for unit in found if not unit.is_own]
-    if last and any(last[0].cell < u.cell < first and name in u.surely_binds for u in theirs):
-        return theirs  # the lesson's value is gone by then
-    return [*theirs, *last, *(unit for unit in after if name in unit.changes)]
-
-
-def _asked_answers(tree: ast.Module) -> list[str]:
-    """NAME of every `ex.NAME.answer`."""
-    return [
-        node.value.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and node.attr == "answer"
-        and isinstance(node.value, ast.Attribute)
-    ]

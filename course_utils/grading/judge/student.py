@@ -37,6 +37,8 @@ from course_utils.quiet import quiet_libraries
 
 MAX_CALLS, MAX_SAVED = 8, 5_000
 FROM_JUDGE = 2**30
+# Magics about how a notebook looks and loads; here is no page, and nothing is loaded twice.
+FRONT_END = ("matplotlib", "gui", "config", "load_ext", "reload_ext", "autoreload")
 
 
 class Aborted(BaseException):
@@ -199,7 +201,12 @@ def make_shell() -> InteractiveShell:
     config.InteractiveShell.colors = "nocolor"
     shell = InteractiveShell.instance(config=config)
     shell.display_formatter.active_types = ["text/plain"]
+    shell.magics_manager.magics["line"].update(dict.fromkeys(FRONT_END, _nothing))
     return shell
+
+
+def _nothing(_line: str) -> None:
+    """What a magic for the notebook's page does here."""
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ What is derived from a builtin type travels as that; what merely claims to be on
 """
 
 import re
+from collections import UserDict
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -56,6 +57,8 @@ class Encoder:
             if isinstance(value, sequence):
                 items = list(sequence.__iter__(value))
                 return {"is": name, "of": [self.encode(item, depth + 1) for item in items]}
+        if isinstance(value, UserDict):  # such as a tokenizer's encoding
+            return self.encode(value.data, depth + 1)
         if isinstance(value, dict):
             pairs = dict.items(value)
             return {

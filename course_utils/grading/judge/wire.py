@@ -12,9 +12,10 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-MAX_JSON, MAX_TENSORS = 4 * 2**20, 256 * 2**20
+MIB = 2**20
+MAX_JSON, MAX_TENSORS = 4 * MIB, 256 * MIB
 HEADER = struct.Struct(">QQ")
-CHUNK = 2**20
+CHUNK = MIB
 DTYPES = {
     str(value).removeprefix("torch."): value
     for value in vars(torch).values()
@@ -56,7 +57,8 @@ def receive(
     """
     size, size_tensors = HEADER.unpack(_read(of, HEADER.size))
     if size > max_json or size_tensors > max_tensors:
-        raise BadMessage(f"a message of {size} and {size_tensors} bytes")
+        taken = f"{max_json / MIB:.0f} MiB of values and {max_tensors / MIB:.0f} of tensors"
+        raise BadMessage(f"it is larger than {taken}")
     text, body = _read(of, size), _read(of, size_tensors)
     try:
         data = json.loads(text)
