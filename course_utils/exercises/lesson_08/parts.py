@@ -14,42 +14,38 @@ UNEVEN, EVEN, ALONE, GAPS = (2, 4), (3, 3, 3), (5,), (0, 7, 1, 0, 30)
 
 
 class _Step:
-    """The token losses of a step's micro-batches, each with its graph to one shared weight."""
+    """The token losses of a step's micro-batches, and what a loop does with the parts."""
 
     def __init__(self, counts: tuple[int, ...], dtype=torch.float32) -> None:
         self.counts = counts
         draw = torch.Generator().manual_seed(sum(counts) + len(counts))
-        self.tokens = [4 * torch.rand(n, generator=draw).to(dtype) for n in counts]
+        self.losses = [4 * torch.rand(n, generator=draw).to(dtype) for n in counts]
         if max(counts) > 3:
-            self.tokens[counts.index(max(counts))][1] = 0.0  # a token that is learnt already
-        weight = torch.ones((), dtype=dtype, requires_grad=True)
-        # A product keeps both factors for its backward pass, and loses them in it.
-        self.losses = [token.requires_grad_() * weight for token in self.tokens]
+            self.losses[counts.index(max(counts))][1] = 0.0  # a token that is learnt already
+        self.weights = []  # of each token: the gradient of its part
+        for loss in self.losses:
+            loss.requires_grad_()
 
     @property
     def given(self) -> str:
         return f"micro-batches of {', '.join(map(str, self.counts))} targets"
 
     def backward(self, parts) -> str | None:
-        """The loop's backward passes, one part after the other; says what goes wrong in one."""
+        """What would end the loop's backward passes, each with no graph but its own."""
         for number, part in enumerate(parts(self.losses)):
             named = f"with {self.given}, part {number}"
             if not part.requires_grad:
                 return f"{named} has no graph, so the loop's .backward() raises"
-            try:
-                part.backward()
-            except RuntimeError as error:
-                return f"{named} needs a graph that is gone: {str(error).split(' (')[0]}"
-            for other in range(number + 1, len(self.tokens)):
-                if self._has_a_gradient(other):
-                    return f"{named} depends on micro-batch {other}, whose graph comes later"
-            if self.counts[number] and self.tokens[number].grad is None:
+            grads = torch.autograd.grad(part, self.losses, retain_graph=True, allow_unused=True)
+            ties = [n for n, grad in enumerate(grads) if n != number and grad is not None]
+            if ties:
+                # Its graph is one with theirs: whichever pass comes first frees it for both.
+                return f"{named} holds the graph of micro-batch {ties[0]}, too"
+            if grads[number] is not None:
+                self.weights += grads[number].tolist()
+            elif self.counts[number]:
                 return f"{named} does not depend on its own micro-batch"
         return None
-
-    def _has_a_gradient(self, number: int) -> bool:
-        grad = self.tokens[number].grad
-        return grad is not None and bool(grad.any())
 
 
 def gives_one_number_each(parts) -> str | None:
@@ -74,7 +70,7 @@ def _said(value: object) -> str:
 
 def _adds_up(parts, counts: tuple[int, ...], dtype=torch.float32) -> str | None:
     step = _Step(counts, dtype)
-    want = torch.cat(step.tokens).detach().double().mean().item()
+    want = torch.cat(step.losses).detach().double().mean().item()
     got = sum(one.item() for one in parts(step.losses))
     return number_differs(got, want, rtol=1e-5, given=f"{step.given}, added up,")
 
@@ -84,8 +80,7 @@ def _weighs_the_same(parts, counts: tuple[int, ...]) -> str | None:
     if seen := step.backward(parts):
         return seen
     due, given = 1 / sum(counts), f"one token of {sum(counts)}, the gradient,"
-    weights = [weight for token in step.tokens if len(token) for weight in token.grad.tolist()]
-    seen = (number_differs(weight, due, rtol=1e-5, given=given) for weight in weights)
+    seen = (number_differs(weight, due, rtol=1e-5, given=given) for weight in step.weights)
     return next(filter(None, seen), None)
 
 
@@ -136,8 +131,8 @@ PARTS = Exercise(
         Criterion(
             "The loop can call .backward() on one part after the other.",
             can_be_learnt_from_in_turn,
-            why="the graph of a micro-batch is gone when the next one comes",
-            next="let what all parts share be a plain number, counted without the losses' values",
+            why="a backward pass frees its graph, and raises on one that is freed",
+            next="give each part a graph of its own; what all share is a plain number",
         ),
         Criterion(
             "In the gradient, each token weighs one share.",
