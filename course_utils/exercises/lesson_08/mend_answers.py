@@ -187,7 +187,7 @@ def labels_wiped(self, model, inputs, return_outputs=False, num_items_in_batch=N
 
 def left_in_evaluation(self, model, inputs, return_outputs=False, num_items_in_batch=None):
     """Without dropout the numbers are steadier, and nothing is trained with it any more."""
-    return mended(self, model.eval(), inputs, return_outputs, num_items_in_batch)
+    return mended(self, model.train(False), inputs, return_outputs, num_items_in_batch)
 
 
 class _Callable:
