@@ -309,5 +309,9 @@ def _describe(value: object) -> str:
         return f"tensor({str(value.dtype).removeprefix('torch.')}, {tuple(value.shape)}){numbers}"
     if callable(value) and not hasattr(value, "state_dict"):
         return f"the function {getattr(value, '__name__', 'without a name')}"
+    if hasattr(value, "state_dict") or type(value).__repr__ is object.__repr__:
+        return f"the {type(value).__name__}"  # an address, or a page of layers, helps nobody
+    if isinstance(value, dict) and any(type(one).__name__ == "Tensor" for one in value.values()):
+        return f"{{{', '.join(f'{key!r}: {_describe(one)}' for key, one in value.items())}}}"
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:97]}..."

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # The loss that depends on the batch
 #
-# After 75 minutes you will be able to
+# After 105 minutes you will be able to
 #
 # * **predict** from lengths and losses what a mean of means does to a gradient,
 # * **measure** whether a run's gradient depends on micro-batches and ranks, and name the factor,
@@ -95,7 +95,9 @@ verdicts.vote(my_votes)
 # %% [markdown]
 # ## 3. Predict
 #
-# Put a letter in place of `TODO`.
+# Sixteen rows in one micro-batch, or in sixteen of one row; the loss is the mean of its micro-batch. How alike
+# are the two gradients: a) equal, but for float error, b) one direction, another length, c) another
+# direction? Put a letter in place of `TODO`.
 
 # %%
 ### BEGIN SOLUTION
@@ -108,7 +110,8 @@ ex.ALIKE.predict(my_guess)
 #
 # Today's Trainer with a loss of our own, as people write it: the mean of what it is given. The argument
 # `num_items_in_batch` is accepted, in `**more`, as threads advise, and not used. `token_losses` is a cross-entropy with
-# a small penalty, so that no stock loss will do: one number for each target.
+# a small penalty, so that no stock loss will do: one number for each target. A mean is not yet divided for
+# gradient accumulation, and `loss_is_scaled_for_ga = False` says so to the Trainer, which then divides by G.
 
 
 # %%
@@ -121,7 +124,7 @@ class Ours(Trainer):
 
 
 class Told(Ours):
-    loss_is_scaled_for_ga = False  # "divide by G for me"
+    loss_is_scaled_for_ga = False
 
 
 # %% [markdown]
@@ -220,8 +223,8 @@ ex.PARTS.check(parts)
 #
 # **Exercise 08.2, 5 minutes, a few lines, 3 points.** Write `weights(counts, size)`: `counts` is a 1-d
 # tensor of integers, the targets (at least one) of each row; `size` rows in order make a micro-batch, the
-# last may be shorter. Each micro-batch is averaged over its targets, then the G means are. Return for each
-# row what one of its tokens weighs as a multiple of its due: 1.0 is the token mean.
+# last may be shorter. Each micro-batch is averaged over its targets, then the G means are. Return a 1-d float
+# tensor: for each row what one of its tokens weighs as a multiple of its due; 1.0 is the token mean.
 
 
 # %%
@@ -252,8 +255,8 @@ for n, weight in found.items():
 #
 # mean of means - token mean = -cov(l / mean(l), m)
 #
-# exactly, with one row in a micro-batch; with more, over micro-batches. So lengths alone bound it
-# (their spread times that of m), and what goes with them decides. A check on the losses of our rows, and
+# exactly, with one row in a micro-batch; with more, over micro-batches. So the spread of the lengths times
+# that of m bounds it, and how the two go together decides. A check on the losses of our rows, and
 # of the same rows where every short answer is "no", which this model never says:
 
 # %%
@@ -313,6 +316,10 @@ ex.SIGN.check(signs)
 # %% [markdown]
 # And in gradients? Sixteen rows of one kind (random digits) with lengths ever less alike, and ours, whole
 # and cut short. CV is the standard deviation of the numbers of targets over their mean.
+#
+# `cut(rows, n)` cuts rows into micro-batches of n; `TrainerStep(trainer)` is a function that makes the Trainer's
+# own backward passes of one step on them, without an update. `gradient_N` is what it leaves: all N weights'
+# gradients in one row.
 
 # %%
 import random
@@ -447,11 +454,17 @@ ex.LOOPS.check(loops_are)
 # %% [markdown]
 # ## 8. Mend it
 #
-# **Exercise 08.5, 10 minutes, a few lines, 5 points.** Write `compute_loss` for a Trainer with our loss, the
-# mean of `token_losses` over all targets. Its gradient is the same for every cut and every number of
-# ranks. The Trainer hands in `num_items_in_batch`, the targets of the whole step on **all** ranks (in
-# evaluation, of the batches evaluated together); the ranks' results are averaged afterwards. Where it is
-# None, the batch has its own mean. With `return_outputs=True` return (loss, outputs).
+# What the Trainer does for its compute_loss: it hands in `num_items_in_batch`, the targets of the whole step
+# on **all** ranks (in evaluation, of the batches evaluated together), and once it does so, it does not divide
+# by G. The ranks' gradients and losses are averaged afterwards; `self.accelerator.num_processes` is the
+# number of ranks. With `return_outputs=True` it reads logits and labels after the call.
+
+# %% [markdown]
+# **Exercise 08.5, 10 minutes, a few lines, 5 points.** Write the function `compute_loss` for a Trainer with
+# our loss, the mean of `token_losses` over all targets. Its gradient is the same for every cut and every
+# number of ranks. Where `num_items_in_batch` is None, the batch has its own mean. With `return_outputs=True`
+# return a tuple: the loss, and what the model returned. The model keeps its mode, and the tensors in
+# `inputs` their numbers.
 
 
 # %%
@@ -484,9 +497,12 @@ print(compare_splits(mended, eight, num_ranks=(1, 2, 4)))
 # %% [markdown]
 # ## 9. Two processes
 #
-# Played ranks prove nothing until real ones agree. Here are two processes with gloo, as `torchrun` starts
-# them, short rows first. (`accelerate launch --cpu --num_processes 2` started *one* here, and said nothing: count them.)
-# It also takes a linear schedule of twelve steps through `accelerator.prepare`. Predict:
+# The ranks so far were played in one process, which proves nothing until real ones agree. Here are two
+# processes with gloo, as `torchrun` starts them, short rows first. (`accelerate launch --cpu
+# --num_processes 2` started *one* here, and said nothing: count them.)
+#
+# They are asked a second thing. A learning rate that falls linearly to 0 over twelve steps is given to
+# `accelerator.prepare`. Predict: after six of the twelve it is a) half of the first, b) 0, c) the first.
 
 # %%
 ### BEGIN SOLUTION
@@ -608,8 +624,51 @@ plotting.show(fig, f"Long rows end at {long}, short rows at {short}.")
 # Long rows are learnt more slowly, and short ones faster; so it is with five seeds, in the test suite. That
 # the size of a micro-batch decides it is the fault. Where lengths are alike, or rows, nothing changes; no
 # benefit on a large model is shown here.
+
+# %% [markdown]
+# ## 11. Read the log
 #
-# ## 11. The same formula in GRPO
+# Two faults were one in most posts: wrong weights (until 4.45), and a factor G on top wherever the new
+# count was not used (4.46 on).
+#
+# **Exercise 08.6, 5 minutes, four numbers, 3 points.** Each log is of one batch whose right loss stands
+# beside it. A number of the run's settings, or its inverse, may stand in the log as a factor: which? Give 1
+# for none. What is left, once it is out, is the weights.
+#
+# | log | setting | logged | right |
+# | --- | --- | --- | --- |
+# | 1 | 128 rows a step, G = 16 ([LLaMA-Factory#7443](https://github.com/hiyouga/LLaMA-Factory/issues/7443): 6.4, 13.65, 69, 138 for G = 2, 4, 16, 32) | 69 | about 3.2 |
+# | 2 | two ranks, G = 8, a custom loss: the sum of the rank over the count of both | 6.295 | 12.590 |
+# | 3 | transformers 4.45, G = 16 | 7.82 | 12.59 |
+# | 4 | transformers 4.48.0, G = 4 | 42.7 | 12.59 |
+
+# %%
+# A dict of four numbers, for example {"1": 1, "2": 1, "3": 1, "4": 1}
+### BEGIN SOLUTION
+factors = {"1": 16, "2": 1 / 2, "3": 1, "4": 4}
+### END SOLUTION
+
+# %%
+ex.LOG.check(factors)
+
+# %% [markdown]
+# `course era 08` runs the report in versions of both faults.
+
+# %%
+from course_utils import eras
+
+eras.row("08")
+
+# %%
+parted = ours[1].loss / told[1].loss
+nuance = "two faults: weights, either way, and a factor G since 4.46"
+holds = abs(parted - 16) < 0.1 and told[1].loss < told[16].loss
+verdicts.judge("C2", "partly", nuance, "sections 4 and 11", holds=holds)
+nuance = "a custom mean has it still, with a factor G on top"
+verdicts.judge("C6", "false", nuance, "sections 4, 11", holds=parted > 15)
+
+# %% [markdown]
+# ## 12. The same formula in GRPO
 #
 # A reply's loss has weights, too. What does TRL's GRPOTrainer multiply one token of a reply by? Read off
 # the gradient of its own loss, eight replies, advantage 1; times 1000.
@@ -628,9 +687,12 @@ Table(columns=columns, rows=lines)
 # right reply (advantage above 0) gains more a token if it is short, a wrong one loses less if it is long.
 
 # %% [markdown]
-# A toy knows nothing else: the first token is right or wrong, given; the tail may stop at each token, with
-# one logit after a right and one after a wrong token. Start: about 10 tokens, cap 64.
-#
+# A toy that can learn nothing but when to stop. Each reply begins with a token that is right or wrong, drawn,
+# not learnt. After it, at every token, the policy stops or goes on; it has two numbers to train: the logit of
+# stopping in replies that began right, and in those that began wrong. At first a reply has about 10 tokens;
+# at 64 it is cut.
+
+# %% [markdown]
 # **Exercise 08.7, 5 minutes, six letters, 3 points.** Predict: do they get a) shorter, b) longer, or
 # c) does it go both ways, from seed to seed?
 #
@@ -688,11 +750,11 @@ both = drifted["grpo, 1 in 5 right"].all, drifted["grpo, 9 in 10 right"].all
 nuance = "wrong ones, not right ones; the mean follows the majority"
 apart = gaps["grpo"].max() < -50
 holds = bool(both[0].min() > 20 and both[1].max() < 10 and apart)
-verdicts.judge("C13", "partly", nuance, "section 11", holds=holds)
+verdicts.judge("C13", "partly", nuance, "section 12", holds=holds)
 walk = length_bias.drift("grpo", 0.5, neutral=True, num_seeds=20).gap
 nuance = "twenty seeds walk both ways"
 holds = bool(walk.min() < 0 < walk.max())
-verdicts.judge("C14", "false", nuance, "section 11", holds=holds)
+verdicts.judge("C14", "false", nuance, "section 12", holds=holds)
 
 # %% [markdown]
 # And 1/std? The table has it: without, the gap is the same. It is a weight, too, but of a question: `grpo`
@@ -729,7 +791,7 @@ for n, gap in groups.items():
 nuance = "nearly: its count goes with the lengths; less so in large batches"
 few, many = (gap.mean().item() for gap in groups.values())
 holds = few < -5 and many > few / 2
-verdicts.judge("C15", "partly", nuance, "section 11", holds=holds)
+verdicts.judge("C15", "partly", nuance, "section 12", holds=holds)
 
 # %% [markdown]
 # All this needs a policy that *can tell* while it writes whether it is right, and many steps. In the two
@@ -758,44 +820,8 @@ Table(columns=("TRL 1.16", "the same for every cut?"), rows=lines)
 # %% [markdown]
 # `grpo` is invariant and biased by length; `bnpo` is neither invariant nor unbiased. Two properties, to be
 # asked for one by one.
-#
-# ## 12. Read the log
-#
-# **Exercise 08.6, 5 minutes, four numbers, 3 points.** Each log is of one batch whose right loss stands
-# beside it. By which factor is it off, 1 for none? What is left is the weights.
-#
-# | log | setting | logged | right |
-# | --- | --- | --- | --- |
-# | 1 | 128 rows a step, G = 16 ([LLaMA-Factory#7443](https://github.com/hiyouga/LLaMA-Factory/issues/7443): 6.4, 13.65, 69, 138 for G = 2, 4, 16, 32) | 69 | about 3.2 |
-# | 2 | two ranks, G = 8, a custom sum / count | 6.295 | 12.590 |
-# | 3 | transformers 4.45, G = 16 | 7.82 | 12.59 |
-# | 4 | transformers 4.48.0, G = 4 | 42.7 | 12.59 |
 
 # %%
-# A dict of four numbers, for example {"1": 1, "2": 1, "3": 1, "4": 1}
-### BEGIN SOLUTION
-factors = {"1": 16, "2": 1 / 2, "3": 1, "4": 4}
-### END SOLUTION
-
-# %%
-ex.LOG.check(factors)
-
-# %% [markdown]
-# Two faults were one in most posts: wrong weights (until 4.45), and a factor G on top wherever the new
-# count was not used (4.46 on). `course era 08` runs the report in both.
-
-# %%
-from course_utils import eras
-
-eras.row("08")
-
-# %%
-parted = ours[1].loss / told[1].loss
-nuance = "two faults: weights, either way, and a factor G since 4.46"
-holds = abs(parted - 16) < 0.1 and told[1].loss < told[16].loss
-verdicts.judge("C2", "partly", nuance, "sections 4 and 12", holds=holds)
-nuance = "a custom mean has it still, with a factor G on top"
-verdicts.judge("C6", "false", nuance, "sections 4, 12", holds=parted > 15)
 verdicts.table()
 
 # %% [markdown]
@@ -826,7 +852,7 @@ print(compare_splits(run.step, run.rows[:8], model=run.model))
 # %% [markdown]
 # Put into `unseen` the place, the cause's letter and a function that takes the place of that part, with
 # its arguments. Try it with `patient.fresh(1, **{"the part's name": my_part})`. The check trains other
-# seeds, cut in several ways; some micro-batches have no label.
+# seeds, cut in several ways; some micro-batches have no label, and one whole step has none.
 
 
 # %%

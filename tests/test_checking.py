@@ -59,6 +59,22 @@ def test_what_the_students_code_raises_is_shown_with_its_inputs():
     assert "Traceback" not in report.text()
 
 
+def test_an_object_among_the_inputs_is_shown_by_its_class_and_a_batch_by_its_shapes():
+    class Loop:
+        pass
+
+    def calls(answer) -> str | None:
+        return answer(Loop(), torch.nn.Linear(1, 1), {"ids": torch.zeros(3, 20)}, count=None)
+
+    def fails(loop, model, batch, count):
+        return 1 / count
+
+    criterion = Criterion("It is called.", calls, why="w", next="n")
+    said = checking.check(exercise(criteria=(criterion,)), fails).text()
+    inputs = "fails(the Loop, the Linear, {'ids': tensor(float32, (3, 20))}, count=None)"
+    assert inputs in " ".join(said.split())
+
+
 def test_an_answer_of_the_wrong_kind_is_named_not_raised():
     report = checking.check(exercise(), "six")
     assert report.outcome is Outcome.WRONG

@@ -73,6 +73,14 @@ def test_a_clip_between_two_backward_passes_is_neither():
     assert last.kind == OTHER and "not just added" in report.cause
 
 
+def test_two_terms_with_counts_of_their_own_are_offered_as_a_cause():
+    def first_by_its_own(total, own, whole, num):
+        return total / own / num + (total**2 / whole**2).sqrt()
+
+    report, last = judged(first_by_its_own)
+    assert last.kind == OTHER and "different counts" in report.cause and "count" in report.fix
+
+
 def test_a_constant_factor_is_said_to_be_out_of_sight():
     report, _ = judged(lambda total, own, whole, num: 7 * total / whole)
     assert report.is_healthy and "cannot be seen" in report.headline
@@ -104,6 +112,20 @@ def test_a_trainer_that_forgets_the_ranks_is_named_so(rows):
     report = compare_splits(batch_loss.trainer(batch_trainers.RanksForgotten, rows), rows)
     assert {one.kind for one in report.compared if one.num_ranks == 1} == {SAME}
     assert report.worst.factor_name == "1/ranks" and "num_processes" in report.fix
+
+
+class DividedBySettings(batch_trainers.OwnLoss):
+    """A sum over the whole count, and once more over what the arguments say of a step."""
+
+    def loss(self, losses, count, model, labels):
+        return losses.sum() / count / self.args.gradient_accumulation_steps
+
+
+def test_a_division_by_the_arguments_own_number_of_micro_batches_is_seen(rows):
+    trainer = batch_loss.trainer(DividedBySettings, rows)
+    report = compare_splits(trainer, rows, num_ranks=(1,))
+    assert (report.worst.kind, report.worst.factor_name) == (FACTOR, "1/G")
+    assert trainer.args.gradient_accumulation_steps == 1
 
 
 def test_a_count_that_is_not_gathered_is_a_mean_of_means_over_ranks(rows):

@@ -1,8 +1,8 @@
 """Every incident shows its symptom, its twin does not, its fix heals it; look-alikes are healthy.
 
 By default one incident of each kind and every other look-alike, with a seed that their names draw;
-INCIDENTS_ALL=1 takes three seeds of all. `make incidents` runs the same three, and writes what each showed and cost into
-docs/incidents.md.
+INCIDENTS_ALL=1 takes three seeds of all. `make incidents` runs the same three, and writes what each
+showed and cost into docs/incidents.md.
 """
 
 import os

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from course_utils.diagnostics.batch_view.reading import _first_rows, _same_random_state
+from course_utils.diagnostics.batch_view.rows import first_rows, of_columns, unchanged
 from course_utils.diagnostics.nonfinite.targets import Target, open_target
 from course_utils.errors import BadRequest
 
@@ -80,8 +80,9 @@ def of_trainer(trainer: Any) -> Subject:
         makes_own_schedule=getattr(trainer, "lr_scheduler", None) is None,
     )
     try:
-        with _same_random_state():
-            batch = trainer.data_collator(_first_rows(trainer, NUM_ROWS))
+        with unchanged(trainer.train_dataset, trainer.data_collator):
+            rows = first_rows(trainer.train_dataset, NUM_ROWS)
+            batch = trainer.data_collator(of_columns(trainer, rows))
         is_batch = isinstance(batch, Mapping)
         subject.batch = batch if is_batch else None
         subject.why_no_batch = "" if is_batch else "its collator leaves rows as they are"

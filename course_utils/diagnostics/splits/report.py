@@ -8,6 +8,14 @@ from course_utils.report import Report, Table
 
 COUNT = "the count of the whole optimizer step, over all micro-batches and ranks"
 DIVIDE = f"add up the token losses of a micro-batch and divide by {COUNT} (num_items_in_batch)"
+MORE = (
+    "more than one set of weights and a factor: the loss has several terms divided by different "
+    "counts (padding may be counted in one), or the micro-batches' gradients are not just added"
+)
+LOOK_FOR_MORE = (
+    "look at the count of each term, one term at a time, then for what is done between two "
+    "backward passes: a clip, a reset, a step"
+)
 FACTORS = {
     "G": (
         "nobody divides by the number of micro-batches, G",
@@ -82,7 +90,7 @@ class SplitReport(Report):
         if worst.kind == FACTOR:
             return f"a factor alone: {factor}"
         if worst.kind == OTHER:
-            return "more than weights and a factor: the micro-batches' gradients are not just added"
+            return MORE
         on_top = "" if worst.factor_name == "1" else f"; and on top, {factor}"
         return f"{self._weights}{on_top}"
 
@@ -100,7 +108,7 @@ class SplitReport(Report):
         if self.worst.kind == WEIGHTS:
             return DIVIDE
         if self.worst.kind == OTHER:
-            return "look for what is done between two backward passes: a clip, a reset, a step"
+            return LOOK_FOR_MORE
         return FACTORS.get(self.worst.factor_name, ("", DIVIDE))[1]
 
     def table(self) -> Table:

@@ -68,9 +68,21 @@ class TrainerStep:
         return own
 
     def _one_rank(self, batches: list, count) -> float:
-        self.trainer.current_gradient_accumulation_steps = len(batches)
-        losses = [self.trainer.training_step(self.model, batch, count) for batch in batches]
+        with _accumulating(self.trainer, len(batches)):
+            losses = [self.trainer.training_step(self.model, batch, count) for batch in batches]
         return sum(loss.item() for loss in losses)
+
+
+@contextmanager
+def _accumulating(trainer, num_micro: int) -> Iterator[None]:
+    """The trainer and its arguments say that a step has so many micro-batches."""
+    before = trainer.args.gradient_accumulation_steps
+    trainer.current_gradient_accumulation_steps = num_micro
+    trainer.args.gradient_accumulation_steps = num_micro
+    try:
+        yield
+    finally:
+        trainer.args.gradient_accumulation_steps = before
 
 
 class FunctionStep:

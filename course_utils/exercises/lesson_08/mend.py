@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from inspect import isfunction
 
 import torch
 from torch import Tensor
 
+from course_utils import checking
 from course_utils.diagnostics.splits.judging import cosine, distance
 from course_utils.diagnostics.splits.ranks import believing_in
 from course_utils.diagnostics.splits.stepping import Split, TrainerStep, cut, left_as_it_was
@@ -52,7 +54,7 @@ class _Tried:
             f"token mean, and {ratio:.3g} times its norm"
         )
 
-    def evaluated(self, num_ranks: int, *, counted: bool) -> tuple[object, float]:
+    def evaluated(self, num_ranks: int, *, counted: bool) -> tuple[float, float]:
         """The mean over the ranks of an evaluation's losses, and what it should be."""
         share = len(self.rows) // num_ranks
         rows = [self.rows[at * share : (at + 1) * share] for at in range(num_ranks)]
@@ -61,17 +63,39 @@ class _Tried:
             self.trainer.model.eval()
             said = [self._evaluated(own, count) for own in rows]
             own = [float(self._token_mean(one)) for one in ([self.rows] if counted else rows)]
-        if not all(isinstance(one, tuple) and len(one) == 2 for one in said):
-            return said[0], 0.0
-        return sum(loss.item() for loss, _ in said) / num_ranks, sum(own) / len(own)
+        losses = [one[0] if isinstance(one, (tuple, list)) else one for one in said]
+        return sum(loss.item() for loss in losses) / num_ranks, sum(own) / len(own)
 
     def _evaluated(self, rows: list, count: int | None) -> object:
         batch, model = batch_loss.collate(rows), self.trainer.model
         given = {"return_outputs": True, "num_items_in_batch": count}
         return self.trainer.compute_loss(model, batch, **given)
 
+    def hands_on(self) -> str | None:
+        """What prevents Trainer.prediction_step from reading the logits and the labels."""
+        model, batch = self.trainer.model.eval(), batch_loss.collate(self.rows[:3])
+        due = {name: value.clone() for name, value in batch.items()}
+        with torch.no_grad():
+            logits = model(**{k: v for k, v in due.items() if k != "labels"}).logits
+            pair = self._evaluated(self.rows[:3], None)
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                return f"it gives a {type(pair).__name__}; a tuple (loss, outputs) is asked"
+            outputs = f"outputs is a {type(pair[1]).__name__}"
+            try:
+                _, got, labels = self.trainer.prediction_step(model, batch, False)
+            except (TypeError, AttributeError, LookupError) as error:
+                return f"{outputs}, of which an evaluation cannot read the logits: {error}"
+        if not isinstance(got, Tensor) or got.shape != logits.shape or not got.allclose(logits):
+            return f"{outputs}, of which an evaluation reads something else than the logits"
+        if not labels.equal(due["labels"]):
+            return "it writes into inputs['labels'], which the evaluation reads afterwards"
+        return None
+
 
 def gives_a_loss(compute_loss) -> str | None:
+    own = getattr(compute_loss, "__wrapped__", compute_loss)  # what the check watches
+    if not isfunction(own):
+        return f"it is a {type(own).__name__}, which a class does not bind to its object; use def"
     tried = _Tried(compute_loss)
     batch = batch_loss.collate(tried.rows[:2])
     got = tried.trainer.compute_loss(tried.trainer.model.train(), batch, num_items_in_batch=9)
@@ -102,11 +126,14 @@ def same_for_every_number_of_ranks(tried: _Tried) -> str | None:
     return None
 
 
+def hands_on_the_outputs(tried: _Tried) -> str | None:
+    seen = tried.hands_on()
+    return seen and f"with return_outputs=True {seen}"
+
+
 def evaluates(tried: _Tried) -> str | None:
     for ranks, counted in ((1, True), (2, True), (1, False), (2, False)):
         got, want = tried.evaluated(ranks, counted=counted)
-        if isinstance(got, Tensor):
-            return "with return_outputs=True it gives a tensor; (loss, outputs) are asked"
         given = f"evaluation on {ranks} rank{'s' if ranks > 1 else ''}"
         given += "" if counted else " without a count"
         if seen := number_differs(got, want, rtol=1e-4, given=given):
@@ -151,6 +178,12 @@ MEND = Exercise(
             next="ask self.accelerator for the number of processes, in the step itself",
         ),
         Criterion(
+            "With return_outputs=True it gives the model's outputs, too.",
+            hands_on_the_outputs,
+            why="Trainer.evaluate reads logits and labels after the call, for its metrics",
+            next="return (loss, out) there, where out is what the model returned",
+        ),
+        Criterion(
             "Evaluation gives the token mean, and without a count the batch's own.",
             evaluates,
             why="the same function is called there, and its losses are averaged over ranks, too",
@@ -162,10 +195,13 @@ MEND = Exercise(
         answers.from_the_environment,
         answers.of_world_size,
         answers.mean_by_its_share,
+        answers.as_a_list,
     ),
     wrong=(
         Wrong(answers.token_by_token, caught_by=gives_a_loss),
         Wrong(answers.a_float, caught_by=gives_a_loss),
+        Wrong(answers.A_CALLABLE, caught_by=gives_a_loss),
+        Wrong(answers.A_PARTIAL, caught_by=gives_a_loss),
         Wrong(answers.plain_cross_entropy, caught_by=is_the_token_mean),
         Wrong(answers.unshifted_count, caught_by=is_the_token_mean),
         Wrong(answers.not_divided, caught_by=is_the_token_mean),
@@ -175,15 +211,21 @@ MEND = Exercise(
         Wrong(answers.a_mean, caught_by=same_for_every_split),
         Wrong(answers.mean_over_g, caught_by=same_for_every_split),
         Wrong(answers.divided_again, caught_by=same_for_every_split),
+        Wrong(answers.divided_by_the_settings, caught_by=same_for_every_split),
         Wrong(answers.own_count_over_g, caught_by=same_for_every_split),
         Wrong(answers.ranks_forgotten, caught_by=same_for_every_number_of_ranks),
         Wrong(answers.at_most_two_ranks, caught_by=same_for_every_number_of_ranks),
         Wrong(answers.sum_without_a_count, caught_by=evaluates),
         Wrong(answers.ranks_without_a_count, caught_by=evaluates),
         Wrong(answers.ranks_in_training_only, caught_by=evaluates),
-        Wrong(answers.never_the_outputs, caught_by=evaluates),
+        Wrong(answers.never_the_outputs, caught_by=hands_on_the_outputs),
+        Wrong(answers.no_outputs, caught_by=hands_on_the_outputs),
+        Wrong(answers.inputs_for_outputs, caught_by=hands_on_the_outputs),
+        Wrong(answers.logits_for_outputs, caught_by=hands_on_the_outputs),
+        Wrong(answers.labels_wiped, caught_by=hands_on_the_outputs),
+        Wrong(answers.left_in_evaluation, caught_by=checking.leaves_its_inputs_alone),
     ),
-    may_change=(0, 1, 2),
+    may_change=(0, 2),
     run=_Tried,
     time_limit_s=120.0,
 )

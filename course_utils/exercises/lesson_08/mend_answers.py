@@ -1,6 +1,7 @@
 """Answers to exercise 08.5, right and wrong: each is the compute_loss of a Trainer."""
 
 import os
+from functools import partial
 
 from torch.nn.functional import cross_entropy
 
@@ -47,6 +48,11 @@ def mean_by_its_share(self, model, inputs, return_outputs=False, num_items_in_ba
     if num_items_in_batch is not None:
         loss = loss * len(losses) * self.accelerator.num_processes / num_items_in_batch
     return _given(loss, out, return_outputs)
+
+
+def as_a_list(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    loss, out = mended(self, model, inputs, True, num_items_in_batch)
+    return [loss, {"logits": out.logits}] if return_outputs else loss
 
 
 def token_by_token(self, model, inputs, return_outputs=False, **more):
@@ -110,6 +116,11 @@ def divided_again(self, model, inputs, return_outputs=False, num_items_in_batch=
     return _given(losses.sum() / num * self.accelerator.num_processes, out, return_outputs)
 
 
+def divided_by_the_settings(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    loss, out = mended(self, model, inputs, True, num_items_in_batch)
+    return _given(loss / self.args.gradient_accumulation_steps, out, return_outputs)
+
+
 def own_count_over_g(self, model, inputs, return_outputs=False, num_items_in_batch=None):
     losses, out = _losses(model, inputs)
     num = len(losses) * self.current_gradient_accumulation_steps
@@ -150,3 +161,39 @@ def ranks_in_training_only(self, model, inputs, return_outputs=False, num_items_
 
 def never_the_outputs(self, model, inputs, return_outputs=False, num_items_in_batch=None):
     return mended(self, model, dict(inputs), False, num_items_in_batch)
+
+
+def no_outputs(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    loss = mended(self, model, inputs, False, num_items_in_batch)
+    return _given(loss, None, return_outputs)
+
+
+def inputs_for_outputs(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    loss = mended(self, model, inputs, False, num_items_in_batch)
+    return _given(loss, inputs, return_outputs)
+
+
+def logits_for_outputs(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    loss, out = mended(self, model, inputs, True, num_items_in_batch)
+    return _given(loss, out.logits, return_outputs)
+
+
+def labels_wiped(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    labels = inputs["labels"]
+    loss, out = mended(self, model, inputs, True, num_items_in_batch)
+    labels.fill_(-100)
+    return _given(loss, out, return_outputs)
+
+
+def left_in_evaluation(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    """Without dropout the numbers are steadier, and nothing is trained with it any more."""
+    return mended(self, model.train(False), inputs, return_outputs, num_items_in_batch)
+
+
+class _Callable:
+    def __call__(self, trainer, model, inputs, return_outputs=False, num_items_in_batch=None):
+        return mended(trainer, model, inputs, return_outputs, num_items_in_batch)
+
+
+# The right sum, in what a class does not bind as a method.
+A_CALLABLE, A_PARTIAL = _Callable(), partial(mended)

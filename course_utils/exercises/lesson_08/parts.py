@@ -13,68 +13,97 @@ from course_utils.exercises.lesson_08 import parts_answers as answers
 UNEVEN, EVEN, ALONE, GAPS = (2, 4), (3, 3, 3), (5,), (0, 7, 1, 0, 30)
 
 
-def _drawn(counts: tuple[int, ...], dtype=torch.float32) -> list[Tensor]:
-    draw = torch.Generator().manual_seed(sum(counts) + len(counts))
-    losses = [4 * torch.rand(n, generator=draw).to(dtype) for n in counts]
-    if max(counts) > 3:
-        losses[counts.index(max(counts))].data[1] = 0.0  # a token that is learnt already
-    return [loss.requires_grad_() for loss in losses]
+class _Step:
+    """The token losses of a step's micro-batches, and what a loop does with the parts."""
+
+    def __init__(self, counts: tuple[int, ...], dtype=torch.float32) -> None:
+        self.counts = counts
+        draw = torch.Generator().manual_seed(sum(counts) + len(counts))
+        self.losses = [4 * torch.rand(n, generator=draw).to(dtype) for n in counts]
+        if max(counts) > 3:
+            self.losses[counts.index(max(counts))][1] = 0.0  # a token that is learnt already
+        self.weights = []  # of each token: the gradient of its part
+        for loss in self.losses:
+            loss.requires_grad_()
+
+    @property
+    def given(self) -> str:
+        return f"micro-batches of {', '.join(map(str, self.counts))} targets"
+
+    def backward(self, parts) -> str | None:
+        """What would end the loop's backward passes, each with no graph but its own."""
+        for number, part in enumerate(parts(self.losses)):
+            named = f"with {self.given}, part {number}"
+            if not part.requires_grad:
+                return f"{named} has no graph, so the loop's .backward() raises"
+            grads = torch.autograd.grad(part, self.losses, retain_graph=True, allow_unused=True)
+            ties = [n for n, grad in enumerate(grads) if n != number and grad is not None]
+            if ties:
+                # Its graph is one with theirs: whichever pass comes first frees it for both.
+                return f"{named} holds the graph of micro-batch {ties[0]}, too"
+            if grads[number] is not None:
+                self.weights += grads[number].tolist()
+            elif self.counts[number]:
+                return f"{named} does not depend on its own micro-batch"
+        return None
 
 
 def gives_one_number_each(parts) -> str | None:
-    got = parts(_drawn(UNEVEN))
-    if not isinstance(got, (list, tuple)) or len(got) != len(UNEVEN):
-        return f"it gives {_said(got)} for two micro-batches; a list of two tensors is asked"
-    for one in got:
-        if not isinstance(one, Tensor) or one.numel() != 1:
-            return f"its list holds {_said(one)}; tensors of one number are asked"
+    for counts in (UNEVEN, GAPS):
+        got, num = parts(_Step(counts).losses), len(counts)
+        if not isinstance(got, (list, tuple)) or len(got) != num:
+            return f"it gives {_said(got)} for {num} micro-batches; a list of {num} is asked"
+        for number, one in enumerate(got):
+            if not isinstance(one, Tensor) or one.dim():
+                empty = "" if counts[number] else f" for micro-batch {number}, which is empty"
+                return f"its list holds {_said(one)}{empty}; 0-d tensors are asked"
     return None
 
 
 def _said(value: object) -> str:
+    if value is None:
+        return "None"
     if isinstance(value, Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
     return f"a {type(value).__name__}" + (f" of {len(value)}" if hasattr(value, "__len__") else "")
 
 
 def _adds_up(parts, counts: tuple[int, ...], dtype=torch.float32) -> str | None:
-    losses = _drawn(counts, dtype)
-    want = torch.cat(losses).detach().double().mean().item()
-    got = sum(one.item() for one in parts(losses))
-    given = f"micro-batches of {', '.join(map(str, counts))} targets, added up,"
-    return number_differs(got, want, rtol=1e-5, given=given)
+    step = _Step(counts, dtype)
+    want = torch.cat(step.losses).detach().double().mean().item()
+    got = sum(one.item() for one in parts(step.losses))
+    return number_differs(got, want, rtol=1e-5, given=f"{step.given}, added up,")
+
+
+def _weighs_the_same(parts, counts: tuple[int, ...]) -> str | None:
+    step = _Step(counts)
+    if seen := step.backward(parts):
+        return seen
+    due, given = 1 / sum(counts), f"one token of {sum(counts)}, the gradient,"
+    seen = (number_differs(weight, due, rtol=1e-5, given=given) for weight in step.weights)
+    return next(filter(None, seen), None)
+
+
+def _first(look, *cases: tuple) -> str | None:
+    return next(filter(None, (look(*case) for case in cases)), None)
 
 
 def adds_up_to_the_token_mean(parts) -> str | None:
-    return _adds_up(parts, UNEVEN) or _adds_up(parts, (1, 2, 40))
+    return _first(_adds_up, (parts, UNEVEN), (parts, (1, 2, 40)))
+
+
+def can_be_learnt_from_in_turn(parts) -> str | None:
+    return _first(lambda counts: _Step(counts).backward(parts), (EVEN,), (UNEVEN,))
 
 
 def every_token_weighs_the_same(parts) -> str | None:
-    for counts in (EVEN, UNEVEN, (1, 2, 40)):
-        losses, due = _drawn(counts), 1 / sum(counts)
-        for number, part in enumerate(parts(losses)):
-            if not part.requires_grad:
-                return f"part {number} has no graph, so nothing is learnt from it"
-            grads = torch.autograd.grad(part.sum(), losses, retain_graph=True, allow_unused=True)
-            for other, grad in enumerate(grads):
-                if grad is not None and other != number and grad.any():
-                    return f"part {number} depends on micro-batch {other}, whose graph is gone"
-            if grads[number] is None:
-                return f"part {number} does not depend on its own micro-batch"
-            for weight in grads[number].tolist():
-                if seen := number_differs(
-                    weight, due, rtol=1e-5, given=f"one token of {sum(counts)}, the gradient,"
-                ):
-                    return seen
-    return None
+    return _first(_weighs_the_same, (parts, EVEN), (parts, UNEVEN), (parts, (1, 2, 40)))
 
 
 def works_for_any_micro_batches(parts) -> str | None:
-    return (
-        _adds_up(parts, ALONE)
-        or _adds_up(parts, GAPS)
-        or _adds_up(parts, (3, 11, 2), torch.float64)
-    )
+    in_float64 = _adds_up(parts, (3, 11, 2), torch.float64)
+    any_cut = ((parts, ALONE), (parts, GAPS))
+    return in_float64 or _first(_adds_up, *any_cut) or _first(_weighs_the_same, *any_cut)
 
 
 PARTS = Exercise(
@@ -100,9 +129,15 @@ PARTS = Exercise(
             next="work it out for losses [4, 2] and [1, 1, 1, 1]: the mean of the six is 10/6",
         ),
         Criterion(
-            "Each part knows its own tokens alone, and each token weighs one share.",
+            "The loop can call .backward() on one part after the other.",
+            can_be_learnt_from_in_turn,
+            why="a backward pass frees its graph, and raises on one that is freed",
+            next="give each part a graph of its own; what all share is a plain number",
+        ),
+        Criterion(
+            "In the gradient, each token weighs one share.",
             every_token_weighs_the_same,
-            why="the graph of a micro-batch is gone when the next one comes",
+            why="the gradient is what is learnt, and a factor without a graph changes it",
             next="ask for the gradient of a part with respect to each token's loss",
         ),
         Criterion(
@@ -117,15 +152,22 @@ PARTS = Exercise(
         Wrong(answers.one_total, caught_by=gives_one_number_each),
         Wrong(answers.per_token, caught_by=gives_one_number_each),
         Wrong(answers.floats, caught_by=gives_one_number_each),
+        Wrong(answers.empty_ones_dropped, caught_by=gives_one_number_each),
+        Wrong(answers.none_for_an_empty_one, caught_by=gives_one_number_each),
+        Wrong(answers.tensors_of_one, caught_by=gives_one_number_each),
         Wrong(answers.means, caught_by=adds_up_to_the_token_mean),
         Wrong(answers.means_over_g, caught_by=adds_up_to_the_token_mean),
         Wrong(answers.sums, caught_by=adds_up_to_the_token_mean),
         Wrong(answers.sums_over_g, caught_by=adds_up_to_the_token_mean),
         Wrong(answers.padding_counted, caught_by=adds_up_to_the_token_mean),
-        Wrong(answers.whole_over_g, caught_by=every_token_weighs_the_same),
-        Wrong(answers.detached, caught_by=every_token_weighs_the_same),
+        Wrong(answers.whole_over_g, caught_by=can_be_learnt_from_in_turn),
+        Wrong(answers.detached, caught_by=can_be_learnt_from_in_turn),
+        Wrong(answers.split_after_a_cat, caught_by=can_be_learnt_from_in_turn),
+        Wrong(answers.counted_by_the_losses, caught_by=can_be_learnt_from_in_turn),
+        Wrong(answers.means_brought_to_size, caught_by=every_token_weighs_the_same),
         Wrong(answers.nonzero_losses_counted, caught_by=adds_up_to_the_token_mean),
         Wrong(answers.mean_times_share, caught_by=works_for_any_micro_batches),
         Wrong(answers.empty_ones_counted, caught_by=works_for_any_micro_batches),
+        Wrong(answers.no_graph_for_an_empty_one, caught_by=works_for_any_micro_batches),
     ),
 )

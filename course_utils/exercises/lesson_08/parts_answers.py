@@ -75,3 +75,40 @@ def mean_times_share(losses):
 def empty_ones_counted(losses):
     count = sum(max(len(one), 1) for one in losses)
     return [one.sum() / count for one in losses]
+
+
+def empty_ones_dropped(losses):
+    count = sum(map(len, losses))
+    return [one.sum() / count for one in losses if len(one)]
+
+
+def none_for_an_empty_one(losses):
+    sums = sum_over_count(losses)
+    return [part if len(one) else None for one, part in zip(losses, sums, strict=True)]
+
+
+def no_graph_for_an_empty_one(losses):
+    count = sum(map(len, losses))
+    return [one.sum() / count if len(one) else torch.tensor(0.0) for one in losses]
+
+
+def tensors_of_one(losses):
+    return [part.reshape(1) for part in sum_over_count(losses)]
+
+
+def split_after_a_cat(losses):
+    share = torch.cat(losses) / sum(map(len, losses))
+    return [one.sum() for one in share.split([len(one) for one in losses])]
+
+
+def counted_by_the_losses(losses):
+    """The divisor carries the graphs of all micro-batches."""
+    count = sum((one * 0 + 1).sum() for one in losses)
+    return [one.sum() / count for one in losses]
+
+
+def means_brought_to_size(losses):
+    """The right number, and still the weights of a mean of means."""
+    parts = means(losses)
+    size = torch.cat(losses).mean() / sum(parts)
+    return [part * size.detach() for part in parts]

@@ -1,125 +1,34 @@
 """Exercise 08.8: a loop the lesson has not shown; three variants, one fault each."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from torch import Tensor
-
-from course_utils.diagnostics.splits.judging import distance
+from course_utils.checking import leaves_its_inputs_alone
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_08 import unseen_answers as answers
-from course_utils.exercises.settings import OverSeeds, over_seeds
+from course_utils.exercises.lesson_08.unseen_looks import (
+    Tried,
+    Variant,
+    cut_changes_nothing,
+    form_differs,
+    names_the_cause,
+    names_the_place,
+    trains_one_model,
+)
 from course_utils.reproductions import unseen_08
-from course_utils.reproductions.unseen_08 import BATCH_SIZE, CAUSES, HEALTHY, Run, Ticket
-
-SEEDS = (3, 4, 5)
-KEYS = ("place", "cause", "fix")
-SAME, SAME_MODEL = 1e-5, 1e-3
-ANOTHER_PART = "your function takes the place of another part, so no run was trained with it"
+from course_utils.reproductions.unseen_08 import CAUSES
 
 
-@dataclass(frozen=True)
-class _Variant:
-    """One broken loop with its diagnosis."""
-
-    ticket: Ticket
-    place: str
-    cause: str
-
-
-class _Tried:
-    """A diagnosis with its mend, and the runs made with it."""
-
-    def __init__(self, unseen: dict, variant: _Variant) -> None:
-        self.answer, self.variant = unseen, variant
-        self.letter = str(unseen["cause"]).strip().lower()
-        self.is_there = unseen["place"] == variant.place
-        self.runs = OverSeeds(self.fresh, SEEDS)
-
-    def fresh(self, seed: int) -> Run:
-        return self.variant.ticket.fresh(seed, **{self.variant.place: self.answer["fix"]})
-
-
-def _form(variant: _Variant, unseen: dict) -> str | None:
-    places = tuple(variant.ticket.parts)
-    if set(unseen) != set(KEYS):
-        return f"the keys are {sorted(map(str, unseen))}, and {', '.join(KEYS)} are asked"
-    if unseen["place"] not in places:
-        return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
-    if str(unseen["cause"]).strip().lower() not in CAUSES:
-        return f"cause is a letter from a to {max(CAUSES)}; given is {unseen['cause']!r}"
-    if not callable(unseen["fix"]):
-        return f"fix is a function that takes the part's place; given is {unseen['fix']!r}"
-    return None
-
-
-def names_the_place(tried: _Tried) -> str | None:
-    if tried.is_there:
-        return None
-    return f"your place is {tried.answer['place']}, and that part does what it should"
-
-
-def names_the_cause(tried: _Tried) -> str | None:
-    if tried.letter == tried.variant.cause:
-        return None
-    return f"your cause is {tried.letter}) {CAUSES[tried.letter]}; this run does not show it"
-
-
-def _due(run: Run) -> Tensor:
-    """The gradient of the first eight rows at once, by the healthy parts."""
-    healthy = Run(HEALTHY, 0)
-    healthy.model.load_state_dict(run.model.state_dict())
-    return healthy.gradient([run.rows[:BATCH_SIZE]])
-
-
-@over_seeds
-def same_gradient(run: Run) -> str | None:
-    want, rows = _due(run), run.rows[:BATCH_SIZE]
-    for size in (8, 4, 3, 1):
-        micro = [rows[at : at + size] for at in range(0, len(rows), size)]
-        got = run.gradient(micro)
-        off = distance(got, want)
-        if not off <= SAME:
-            ratio = float(got.norm() / want.norm())
-            return (
-                f"with {size} rows in a micro-batch the gradient is off by {off:.2g} of its "
-                f"length, its norm {ratio:.3g} times the right one"
-            )
-    return None
-
-
-def cut_changes_nothing(tried: _Tried) -> str | None:
-    return same_gradient(tried.runs) if tried.is_there else ANOTHER_PART
-
-
-def trains_one_model(tried: _Tried) -> str | None:
-    """What a long run sees and eight rows do not: micro-batches without a label, any count."""
-    if not tried.is_there:
-        return ANOTHER_PART
-    for seed in SEEDS[:2]:
-        healthy = Run(HEALTHY, seed)
-        want, done = healthy.train(), healthy.weights()
-        for size in (1, 8):
-            run = tried.fresh(seed)
-            got = run.train(size)
-            off = distance(run.weights(), done)
-            if not off <= SAME_MODEL:
-                return f"trained with {size} rows at a time its weights are off by {off:.2g}"
-            for step, (mine, right) in enumerate(zip(got, want, strict=True), start=1):
-                if not abs(mine - right) <= SAME_MODEL:
-                    said = f"logs {mine:.4g} for {right:.4g} in step {step}"
-                    return f"trained with {size} rows at a time it {said}"
-    return None
-
-
-def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, other_part) -> Exercise:
+def _exercise(variant: Variant, title: str, *, right, wrong_fixes, other_part) -> Exercise:
     """The exercise on one variant; what it lists are mends, put into whole answers here."""
     diagnosis = {"place": variant.place, "cause": variant.cause}
     tempting = [letter for letter in CAUSES if letter != variant.cause][:3]
 
     def fits_the_ticket(unseen: dict) -> str | None:
-        return _form(variant, unseen)
+        return form_differs(variant, unseen)
 
     good = diagnosis | {"fix": right[0]}
+    lenient = {"place": f" {variant.place.title()}", "cause": f"({variant.cause.upper()})"}
+    lenient |= {"fix": right[-1]}
     broken = diagnosis | {"fix": variant.ticket.parts[variant.place]}
     wrong = [
         Wrong({}, caught_by=fits_the_ticket),
@@ -162,21 +71,21 @@ def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, other_part) 
                 next="call compare_splits on the run, and on one that has a single term",
             ),
             Criterion(
-                "With your part, every cut gives the gradient of all rows at once.",
+                "With your part, every cut gives gradient and log of all rows at once.",
                 cut_changes_nothing,
-                why="the gradient of the step is what is learnt",
-                next="compare run.gradient of one micro-batch and of eight",
+                why="the gradient of the step is what is learnt, and the log is what is read",
+                next="compare run.gradient of one micro-batch and of eight, in later steps, too",
             ),
             Criterion(
                 "Trained on other seeds, every cut gives the same model and the same log.",
                 trains_one_model,
-                why="a long run meets micro-batches without a single label",
-                next="train a fresh run with your part, with 1 and with 8 rows at a time",
+                why="rows without a label add nothing to their count; a step may hold no others",
+                next="what does your part do where a count of labels is 0?",
             ),
         ),
-        right=tuple(diagnosis | {"fix": fix} for fix in right),
+        right=(*(diagnosis | {"fix": fix} for fix in right[:-1]), lenient),
         wrong=tuple(wrong),
-        run=lambda unseen: _Tried(unseen, variant),
+        run=lambda unseen: Tried(unseen, variant),
         case=lambda: variant.ticket,
         time_limit_s=60.0,
     )
@@ -190,32 +99,35 @@ WRONG_DIVIDES = (
     (answers.divides_by_both_counts, cut_changes_nothing),
     (answers.divides_without_alpha, cut_changes_nothing),
     (answers.divides_and_undoes_the_teacher, cut_changes_nothing),
+    (answers.divides_labels_by_the_teachers, cut_changes_nothing),
+    (answers.divides_and_logs_half, cut_changes_nothing),
     (answers.divides_by_nothing, trains_one_model),
 )
 BOXES = _exercise(
-    _Variant(unseen_08.boxes_by_the_image(), "divide", "a"),
+    Variant(unseen_08.boxes_by_the_image(), "divide", "a"),
     "An unseen run: a detector of two minds",
     right=DIVIDES,
     wrong_fixes=WRONG_DIVIDES,
     other_part={"place": "count", "fix": unseen_08.count},
 )
 TERMS = _exercise(
-    _Variant(unseen_08.two_denominators(), "divide", "d"),
+    Variant(unseen_08.two_denominators(), "divide", "d"),
     "An unseen run: the mixing weight that moves",
     right=DIVIDES,
     wrong_fixes=WRONG_DIVIDES,
     other_part={"place": "log", "fix": unseen_08.log},
 )
 WIDTH = _exercise(
-    _Variant(unseen_08.the_width_counted(), "count", "e"),
+    Variant(unseen_08.the_width_counted(), "count", "e"),
     "An unseen run: the teacher that fades",
     right=(answers.counts, answers.counts_by_tensors, answers.counts_in_a_loop),
     wrong_fixes=(
         (answers.counts_rows, cut_changes_nothing),
-        (answers.counts_places_for_both, trains_one_model),
+        (answers.counts_places_for_both, cut_changes_nothing),
         (answers.counts_ones, cut_changes_nothing),
-        (answers.counts_the_labels_for_both, trains_one_model),
+        (answers.counts_the_labels_for_both, cut_changes_nothing),
         (answers.counts_none_as_one, trains_one_model),
+        (answers.counts_and_sorts, leaves_its_inputs_alone),
     ),
     other_part={"place": "divide", "fix": unseen_08.divide},
 )

@@ -47,6 +47,17 @@ def divides_and_undoes_the_teacher(sums, own, step, num_micro):
     return loss + 0.5 * (sums["teacher"].detach() - sums["teacher"]) / step["teacher"]
 
 
+def divides_labels_by_the_teachers(sums, own, step, num_micro):
+    """Right where every place has a label."""
+    return (sums["label"] + 0.5 * sums["teacher"]) / step["teacher"]
+
+
+def divides_and_logs_half(sums, own, step, num_micro):
+    """The right gradient, of another number."""
+    loss = divides(sums, own, step, num_micro)
+    return loss - loss.detach() / 2
+
+
 def divides_by_nothing(sums, own, step, num_micro):
     """Right until a step has no label at all."""
     return sums["label"] / step["label"] + 0.5 * sums["teacher"] / step["teacher"]
@@ -92,3 +103,8 @@ def counts_ones(rows):
 def counts_the_labels_for_both(rows):
     labels = max(counts(rows)["label"], 1)
     return {"label": labels, "teacher": labels}
+
+
+def counts_and_sorts(rows):
+    rows.sort(key=lambda row: len(row.x))
+    return counts(rows)

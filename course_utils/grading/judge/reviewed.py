@@ -35,6 +35,7 @@ UNDERSCORED = {
     *("__post_init__", "__torch_function__", "__doc__", "__version__"),
 }
 PRIVATE = {"_norm"}  # of a Gemma's norms
+METHODS = {"eval", "compile"}  # a model's and torch's, as against the built-in functions
 OWN = ("self", "cls")
 PARTS = {"named_children", "named_modules", "named_parameters", "named_buffers"}
 BY_NAME = ("getattr", "setattr", "hasattr", "delattr")
@@ -43,7 +44,7 @@ BY_NAME = ("getattr", "setattr", "hasattr", "delattr")
 def reaches_for(sources: list[str]) -> str:
     """The first thing in `sources` that no answer needs; "" where there is none.
 
-    >>> reaches_for(["import torch\\ndef keep(model): model.norm.float()"])
+    >>> reaches_for(["import re, torch\\nre.compile('x')\\ndef keep(m): m.eval().norm.float()"])
     ''
     >>> reaches_for(["import gc"]), reaches_for(["torch.sys.modules"])
     ('gc', 'modules')
@@ -157,6 +158,8 @@ def _is_hidden(name: str) -> bool:
 def _is_no_attribute(node: ast.Attribute) -> bool:
     """Whether an attribute is none that an answer needs; private ones are only its own objects'."""
     name = node.attr
+    if name in METHODS:
+        return False
     if name.startswith("__") or name.lstrip("_") in NAMES or not name.startswith("_"):
         return _is_no_name(name) or name.lstrip("_") in (*NAMES, *BY_NAME)
     return name not in PRIVATE and getattr(node.value, "id", "") not in OWN
