@@ -36,7 +36,7 @@ def make(seed: int) -> Run:
 
 def holds(run: Run) -> bool:
     lengths, rewards = values(run, "completions/mean_length"), values(run, "reward")
-    return mean(lengths[-5:]) < mean(lengths[:5]) - 0.5 and mean(rewards[-5:]) > mean(rewards[:5])
+    return mean(lengths[-5:]) < mean(lengths[:5]) - 0.3 and mean(rewards[-5:]) > mean(rewards[:5])
 
 
 LOOK_ALIKE = LookAlike(
