@@ -1,21 +1,15 @@
-"""`course grade` counts what the lesson's own checks say in the box, and nothing else.
-
-The first test starts a grader's process; the others grade here, and share its warm processes.
-"""
+"""`course grade` counts what the lesson's own checks say in the box, and nothing else."""
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 
 import pytest
 from fake_course import FAKE_GRADER, FIXTURES, answer, cell_of, cli, edit
 from nbformat import v4
 
-from course_utils.grading import batch, one, worker
-from course_utils.grading.result import from_dict, to_dict
+from course_utils.grading import worker
 from course_utils.notebook.files import read_notebook
-from course_utils.notebook.repository import find_repository
 from course_utils.progress import Progress
 
 lessons_90_and_91, unbuilt, course = FIXTURES
@@ -23,32 +17,8 @@ lessons_90_and_91, unbuilt, course = FIXTURES
 RIGHT = "def double(x):\n    return x + x"
 
 
-# The kernel ends a box together with the thread that made it, so one thread makes them all.
-THREAD = ThreadPoolExecutor(1)
-
-
-class Here:
-    """A grader without a process of its own; student code runs in the box all the same."""
-
-    is_closed = False
-
-    def result(self, request):
-        done = THREAD.submit(worker.grade, find_repository(), request, one.grade_one)
-        return from_dict(to_dict(done.result()))
-
-    def close(self):
-        pass
-
-
-@pytest.fixture(scope="module", autouse=True)
-def warm():
-    yield
-    THREAD.submit(one.close).result()
-
-
 @pytest.fixture
-def path(course, monkeypatch):
-    monkeypatch.setattr(batch, "Grader", Here)
+def path(course):
     return course.student_path("90_fake")
 
 
