@@ -55,6 +55,7 @@ def imported_packages() -> set[str]:
         *ROOT.glob("tests/*.py"),
         *ROOT.glob("solutions/*.py"),
         *ROOT.glob("benchmarks/*.py"),
+        *ROOT.glob("docs/site/*.py"),
     ]
     found = set()
     for source in sources:
@@ -67,7 +68,7 @@ def imported_packages() -> set[str]:
 
 
 def test_everything_imported_is_declared():
-    helpers = {path.stem for path in (ROOT / "tests").iterdir()}
+    helpers = {path.stem for folder in ("tests", "docs/site") for path in (ROOT / folder).iterdir()}
     own = {"course_utils", "tests", "benchmarks", "__future__"} | helpers
     owners = packages_distributions()
     for package in imported_packages() - own:
@@ -91,6 +92,8 @@ def test_everything_declared_is_used():
         "pytest-timeout",
         "pytest-xdist",
         "accelerate",
+        "myst-nb",
+        "sphinx-book-theme",
     }
     owners = packages_distributions()
     used = {
