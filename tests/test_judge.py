@@ -5,6 +5,7 @@ By default one right and one wrong answer of each exercise; with ALL_ANSWERS=1 a
 
 import os
 import socket
+import warnings
 
 import pytest
 from course_command import ROOT
@@ -58,6 +59,7 @@ def _serve(students: socket.socket, judges: socket.socket, answer) -> None:
 
     try:
         judges.close()
+        warnings.resetwarnings()  # a student's process makes no errors of them
         shell = make_shell()
         shell.user_ns["answer"] = answer
         Student(students, shell).serve()
