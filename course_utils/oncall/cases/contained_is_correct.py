@@ -1,0 +1,35 @@
+"""The verifier asks whether one text is contained in the other."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="contained_is_correct",
+    level=1,
+    template="grpo_sums",
+    ticket="Best run so far by the curves: the reward climbs steadily to the top. The evaluation "
+    "team sent the checkpoint back and says that it is worse than what we started from. They "
+    "must be using the wrong prompt.",
+    faults=(
+        Fault(
+            kind="reward_hacking",
+            plant=(
+                Edit(
+                    "rewards.py",
+                    "return [float(parse(text_of(c)) == int(gold)) for c, gold in "
+                    "zip(completions, answer)]",
+                    "replies = [text_of(c) for c in completions]\n"
+                    "    return [float(gold in r or r in gold) for r, gold in zip(replies, "
+                    "answer)]",
+                ),
+            ),
+            cause="A reply that is contained in the answer counts as right, and one digit or "
+            "nothing is contained in many.",
+            fix="Compare the parsed number for equality.",
+            threads=("Visual-RFT#176", "Visual-RFT#79"),
+        ),
+    ),
+    non_fixes={
+        "clip less": (Edit("config.yaml", "epsilon: 0.2", "epsilon: 0.1"),),
+        "no format reward": (Edit("config.yaml", "reward_format: 0.2", "reward_format: 0.0"),),
+    },
+)

@@ -1,0 +1,27 @@
+"""Rows are cut at a length that the reply does not fit into."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="rows_cut_at_the_prompt",
+    level=1,
+    template="sft_lora",
+    ticket="We halved the memory of this job, and the run is faster and its log looks odd: I "
+    "cannot say that anything is learnt. The model that comes out answers as the checkpoint did "
+    "before. No error, no warning that I could see.",
+    faults=(
+        Fault(
+            kind="labels",
+            plant=(Edit("config.yaml", "max_length: 64", "max_length: 16"),),
+            cause="The rows are cut where the prompt fills the room, so of the replies little or "
+            "nothing is left to learn.",
+            fix="More room, or rows whose reply fits.",
+            threads=("trl#6668", "trl#3927", "trl#6320"),
+            also_kinds=("never_stops",),
+        ),
+    ),
+    non_fixes={
+        "higher rate": (Edit("config.yaml", "learning_rate: 2.0e-3", "learning_rate: 4.0e-3"),),
+        "larger alpha": (Edit("config.yaml", "lora_alpha: 32 ", "lora_alpha: 64 "),),
+    },
+)

@@ -1,0 +1,32 @@
+"""The rows are trained with a system message that nobody sends to the served model."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="system_prompt_in_training",
+    level=2,
+    template="sft_lora",
+    ticket="Training and validation agree to the third digit. In front of customers the answers "
+    "are "
+    "noticeably worse than in our own evaluation, which uses the trainer's rows. The server "
+    "team swears that they load the very files that we exported.",
+    faults=(
+        Fault(
+            kind="template",
+            plant=(
+                Edit(
+                    "data.py",
+                    'SYSTEM = ""',
+                    'SYSTEM = "You are a helpful assistant that adds numbers."',
+                ),
+            ),
+            cause="The rows are rendered with a system message, and the server sends none.",
+            fix="Train on the prompts that are served, or export a template that adds the message.",
+            threads=("open-r1#462", "OpenRLHF#393"),
+        ),
+    ),
+    non_fixes={
+        "more dropout": (Edit("config.yaml", "lora_dropout: 0.0", "lora_dropout: 0.1"),),
+        "larger alpha": (Edit("config.yaml", "lora_alpha: 32 ", "lora_alpha: 64 "),),
+    },
+)

@@ -1,0 +1,150 @@
+"""What a ticket is made of: a healthy template, the faults planted into it, and what was noticed.
+
+Everything here is data; nothing is planted, trained or judged. Imports no torch.
+"""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from course_utils.oncall.measuring import Result
+
+Files = dict[str, str]  # what a folder holds as text, by its path in the folder
+Rows = list[dict]
+
+
+class DoesNotFit(ValueError):
+    """An edit whose text is not found exactly once, or that changes nothing."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A piece of text replaced by another; it must occur exactly once.
+
+    >>> Edit("train.py", "lr=1", "lr=2").apply({"train.py": "fit(lr=1)"})
+    {'train.py': 'fit(lr=2)'}
+    """
+
+    file: str
+    old: str
+    new: str
+
+    def apply(self, files: Files) -> Files:
+        """The files with this edit.
+
+        Raises:
+            DoesNotFit: `old` is not there exactly once.
+        """
+        count = files.get(self.file, "").count(self.old)
+        if count != 1 or self.old == self.new:
+            raise DoesNotFit(f"{self.old!r} is {count} times in {self.file}, and must be once")
+        return files | {self.file: files[self.file].replace(self.old, self.new)}
+
+
+@dataclass(frozen=True)
+class EditRows:
+    """The rows of a JSON-lines file changed by a function of the rows and a random generator."""
+
+    file: str
+    change: Callable[[Rows, random.Random], Rows]
+
+    def apply(self, files: Files) -> Files:
+        from course_utils.oncall.rows import as_lines, as_rows
+
+        rows = self.change(as_rows(files[self.file]), random.Random(self.file))
+        if as_lines(rows) == files[self.file]:
+            raise DoesNotFit(f"the rows of {self.file} are what they were")
+        return files | {self.file: as_lines(rows)}
+
+
+Change = Edit | EditRows
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong.
+
+    Attributes:
+        kind: a key of `course_utils.incidents.declare.CLASSES`.
+        plant: what makes the healthy template broken.
+        cause: the true cause, one sentence, told when the ticket is solved.
+        fix: the smallest one, one sentence.
+        threads: where people met it, such as "trl#1623".
+        also_kinds: other classes that a good report may give.
+        also_places: other places that a good report may name, each "FILE WORD", such as
+            "data.py collate"; the planted lines, their functions and names are known by themselves.
+    """
+
+    kind: str
+    plant: tuple[Change, ...]
+    cause: str
+    fix: str
+    threads: tuple[str, ...]
+    also_kinds: tuple[str, ...] = ()
+    also_places: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A ticket that can be drawn.
+
+    Attributes:
+        id: the module's name.
+        level: 1, one fault; 2, one whose symptom is far from its place; 3, three of which each
+            hides the next.
+        template: the name of a healthy template.
+        ticket: what was noticed, from the effect only, in plain words; it names neither cause nor
+            class, and may mislead.
+        faults: one, or three at level 3 in the order in which they come to light.
+        non_fixes: what people try that must not pass, by name, each a tuple of edits made on top
+            of the broken files. Those of `attacks.STANDARD` are tried on every case.
+        spares: names of `attacks.STANDARD` that mend this case, with no need to try them.
+    """
+
+    id: str
+    level: Literal[1, 2, 3]
+    template: str
+    ticket: str
+    faults: tuple[Fault, ...]
+    non_fixes: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
+    spares: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is measured of a trained model.
+
+    Attributes:
+        says: what it is, as a reader of the verdict is told.
+        higher: whether more is better.
+        grain: the least width of the healthy band, so that seeds that happen to agree do not
+            make it narrow.
+    """
+
+    says: str
+    higher: bool
+    grain: float
+
+
+@dataclass(frozen=True)
+class Template:
+    """A healthy run in a folder; its files stand in `templates/NAME/files`.
+
+    Attributes:
+        about: what the run is, one sentence of the ticket's frame.
+        base: the files of base/ for a seed: the checkpoint that training starts from.
+        rows: the JSON-lines files for a seed, by path.
+        measure: numbers about what the run made, on held-out data.
+        metrics: those numbers, by name.
+        sizes: keys of config.yaml that say how large the run is; they stay as handed out.
+    """
+
+    name: str
+    about: str
+    base: Callable[[int], dict[str, bytes]]
+    rows: Callable[[int], dict[str, Rows]]
+    measure: Callable[["Result"], dict[str, float]]
+    metrics: Mapping[str, Metric]
+    sizes: tuple[str, ...]

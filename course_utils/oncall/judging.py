@@ -1,0 +1,116 @@
+"""Judges one mended run: what may not have changed, what was counted, what came out.
+
+Every problem is a sentence that says what was seen, and names no fault.
+"""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+
+import yaml
+
+from course_utils.oncall.declare import Files, Template
+from course_utils.oncall.measuring import NothingMade, Result
+from course_utils.oncall.rows import as_rows
+from course_utils.oncall.spread import Spread, bound
+from course_utils.oncall.training import Trained
+
+MORE_CHARS = 4000  # that a mended file may be longer
+KEPT_ROWS = 0.9
+MORE_STEPS, MORE_TOKENS = 0.1, 1.5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is wrong with a mended run, and what was measured of it."""
+
+    problems: tuple[str, ...]
+    measured: dict[str, float]
+
+    @property
+    def is_healthy(self) -> bool:
+        return not self.problems
+
+
+def refused(template: Template, healthy: Files, handed: Files, mended: Files) -> list[str]:
+    """What may not be different between the folder handed out and the mended one; runs nothing."""
+    problems = [f"{name} is gone" for name in handed if name not in mended]
+    if problems:
+        return problems
+    for name, text in handed.items():
+        if name.endswith(".jsonl"):
+            problems += _rows_refused(name, healthy[name], text, mended[name])
+        elif len(mended[name]) > len(text) + MORE_CHARS:
+            problems.append(f"{name} has grown by more than {MORE_CHARS} characters")
+    try:
+        settings = [yaml.safe_load(one["config.yaml"]) for one in (healthy, handed, mended)]
+        if not isinstance(settings[-1], dict):
+            raise TypeError
+    except (yaml.YAMLError, TypeError, RecursionError):
+        return [*problems, "config.yaml cannot be read as YAML with one key a line"]
+    was_healthy, was_handed, now = settings
+    for key in template.sizes:
+        if now.get(key) not in (was_healthy.get(key), was_handed.get(key)):
+            problems.append(
+                f"{key} is {now.get(key)!r} in config.yaml: that changes how large the run is"
+            )
+    return problems
+
+
+def _rows_refused(name: str, healthy: str, handed: str, mended: str) -> list[str]:
+    """Rows that are as they should be stay; others may be mended or left out."""
+    try:
+        was, given, now = (Counter(map(_key, as_rows(t))) for t in (healthy, handed, mended))
+    except (ValueError, RecursionError):
+        return [f"{name} cannot be read: each line is one JSON object"]
+    sound = was & given
+    if (sound & now).total() < KEPT_ROWS * sound.total():
+        return [f"{name} has lost rows that there was nothing wrong with"]
+    faulty = (given - was).total()
+    added = (now - given - was).total()
+    if added > faulty:
+        return [f"{name} has {added} rows that it was not handed out with"]
+    return []
+
+
+def _key(row: dict) -> str:
+    return json.dumps(row, sort_keys=True)
+
+
+def judged(template: Template, spread: Spread, trained: Trained, base: dict[str, bytes]) -> Verdict:
+    """Whether a run that has ended did the work asked for and reached what healthy ones reach."""
+    if problems := _ended_badly(trained) or _other_work(spread, trained):
+        return Verdict((problems,), {})
+    try:
+        measured = template.measure(Result(trained.files, base))
+    except NothingMade as nothing:
+        return Verdict((str(nothing),), {})
+    problems = [
+        f"{of.says}: {measured[name]:.3g}, and healthy runs reach "
+        f"{'at least' if of.higher else 'at most'} {bound(template, spread, name):.3g}"
+        for name, of in template.metrics.items()
+        if not _is_within(of.higher, measured[name], bound(template, spread, name))
+    ]
+    return Verdict(tuple(problems), measured)
+
+
+def _is_within(higher: bool, value: float, worst: float) -> bool:
+    return value >= worst if higher else value <= worst  # nan is neither
+
+
+def _ended_badly(trained: Trained) -> str:
+    if trained.code is None:
+        return "train.py was ended: it took far more time or memory than the run needs"
+    if trained.code != 0:
+        last = [line for line in trained.console.splitlines() if line.strip()][-1:]
+        return f"train.py ended with an error: {' '.join(last)[:300]}"
+    return ""
+
+
+def _other_work(spread: Spread, trained: Trained) -> str:
+    if abs(trained.steps - spread.steps) > MORE_STEPS * spread.steps:
+        return f"{trained.steps} optimizer steps were taken, and the run has {spread.steps}"
+    if trained.tokens > MORE_TOKENS * spread.tokens:
+        more = trained.tokens / spread.tokens
+        return f"{more:.1f} times as many tokens were trained on as the run has"
+    return ""

@@ -1,0 +1,222 @@
+"""Measures what a run made, from the files it left. Runs none of the run's code, believes no log.
+
+The model is built from the base's own config; only tensors, a tokenizer's JSON and generation
+settings are read of what the run wrote. Shape letters: B row, T token.
+"""
+
+import json
+import tempfile
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from safetensors.torch import load
+from torch import Tensor, nn
+from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
+
+from course_utils import zoo
+from course_utils.reproductions.batches import padded, prompt_and_reply
+
+MODEL = "run/model"
+BATCH = 64
+
+
+class NothingMade(Exception):
+    """The run left nothing that can be measured; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The files that a run left, and those of the base it started from, by path."""
+
+    files: dict[str, bytes]
+    base: dict[str, bytes]
+
+    @cached_property
+    def weights(self) -> dict[str, Tensor]:
+        """The tensors of run/model.
+
+        Raises:
+            NothingMade: there are none, or they cannot be read.
+        """
+        name = f"{MODEL}/model.safetensors"
+        if name not in self.files:
+            raise NothingMade(f"the run left no {name}")
+        try:
+            return {key: value.float() for key, value in load(self.files[name]).items()}
+        except Exception as error:  # safetensors raises several kinds
+            raise NothingMade(f"{name} cannot be read") from error
+
+    @cached_property
+    def start(self) -> dict[str, Tensor]:
+        """The tensors of base/."""
+        return load(self.base["model.safetensors"])
+
+    @cached_property
+    def model(self) -> Qwen2ForCausalLM:
+        """The trained model, of the base's shape."""
+        return filled(Qwen2ForCausalLM(self.config), self.weights)
+
+    @property
+    def config(self) -> Qwen2Config:
+        return Qwen2Config(**json.loads(self.base["config.json"]))
+
+    @cached_property
+    def tokenizer(self):
+        """The tokenizer that was saved with the model: it is what a server would load."""
+        return _tokenizer({k.removeprefix(f"{MODEL}/"): v for k, v in self.files.items()})
+
+    @cached_property
+    def own_tokenizer(self):
+        """The base's tokenizer."""
+        return _tokenizer(self.base)
+
+    @property
+    def ends(self) -> list[int]:
+        """The ids at which a server would stop, as run/model/generation_config.json says."""
+        text = self.files.get(f"{MODEL}/generation_config.json", b"{}")
+        try:
+            said = json.loads(text).get("eos_token_id")
+        except (ValueError, AttributeError):
+            said = None
+        said = said if isinstance(said, list) else [said]
+        return [token for token in said if isinstance(token, int)]
+
+
+def filled(model: nn.Module, weights: dict[str, Tensor]) -> nn.Module:
+    """`model` with these weights, in evaluation mode.
+
+    Raises:
+        NothingMade: they are those of another model, or not all finite.
+    """
+    own = model.state_dict()
+    tied = {"lm_head.weight"} if model.config.tie_word_embeddings else set()
+    names = set(own) - tied
+    if names - set(weights) or set(weights) - set(own):
+        raise NothingMade(f"the tensors of {MODEL} are not those of the base's architecture")
+    if any(own[name].shape != weights[name].shape for name in names):
+        raise NothingMade(f"the tensors of {MODEL} are not of the base's shapes")
+    if not all(bool(weights[name].isfinite().all()) for name in names):
+        raise NothingMade(f"the weights of {MODEL} are not finite")
+    model.load_state_dict({name: weights[name] for name in names}, strict=False)
+    model.tie_weights()
+    return model.eval()
+
+
+def _tokenizer(files: dict[str, bytes]):
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+            if name in files:
+                (Path(folder) / name).write_bytes(files[name])
+        try:
+            return AutoTokenizer.from_pretrained(folder, padding_side="left")
+        except Exception as error:  # whatever the run wrote there
+            raise NothingMade(f"no tokenizer can be loaded from {MODEL}") from error
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A question with the reply that should come."""
+
+    question: str
+    answer: str
+
+
+def sums(n: int, *, level: str, seed: int = 7, split: str = "test") -> list[Sum]:
+    """Sums that no training set holds."""
+    drawn = zoo.arithmetic.prompts(n, seed, level=level, split=split)
+    return [Sum(row["prompt"][-1]["content"], row["answer"]) for row in drawn]
+
+
+@torch.no_grad()
+def asked(result: Result, questions: list[str], *, most: int, sample: bool = False) -> list[str]:
+    """Raw replies as a server would give them, up to and with the end; greedy unless sampled."""
+    tokenizer, said = result.tokenizer, []
+    chats = [[{"role": "user", "content": question}] for question in questions]
+    try:
+        texts = tokenizer.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
+    except Exception as error:  # a template that the run wrote
+        raise NothingMade(f"the chat template of {MODEL} cannot be used") from error
+    generator = torch.Generator().manual_seed(0)
+    for start in range(0, len(texts), BATCH):
+        batch = tokenizer(
+            texts[start : start + BATCH],
+            padding=True,
+            return_tensors="pt",
+            add_special_tokens=False,
+        )
+        new_BT = _generated(result, batch, most, generator if sample else None)
+        said += [tokenizer.decode(row) for row in new_BT]
+    return said
+
+
+def _generated(result: Result, batch, most: int, generator: torch.Generator | None):
+    """New ids of each row, cut behind the end."""
+    ids, mask, cache = batch["input_ids"], batch["attention_mask"], None
+    ends, rows = set(result.ends), [[] for _ in ids]
+    positions = (mask.cumsum(-1) - 1).clamp(min=0)
+    new, open_B = ids, torch.ones(len(ids), dtype=torch.bool)
+    for _ in range(most):
+        output = result.model(
+            input_ids=new,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=cache,
+            use_cache=True,
+        )
+        cache, logits = output.past_key_values, output.logits[:, -1]
+        token = logits.argmax(-1) if generator is None else _sampled(logits, generator)
+        for row, value, is_open in zip(rows, token.tolist(), open_B.tolist(), strict=True):
+            row += [value] if is_open else []
+        open_B &= torch.tensor([value not in ends for value in token.tolist()])
+        if not open_B.any():
+            break
+        new, positions = token[:, None], positions[:, -1:] + 1
+        mask = torch.cat([mask, torch.ones_like(new)], 1)
+    return rows
+
+
+def _sampled(logits_BV: Tensor, generator: torch.Generator) -> Tensor:
+    return torch.multinomial(logits_BV.softmax(-1), 1, generator=generator)[:, 0]
+
+
+def served(result: Result, tests: list[Sum], *, most: int, sample: bool = False) -> dict:
+    """Shares of replies that are right, and that end by themselves before `most` tokens."""
+    end = result.own_tokenizer.eos_token
+    said = asked(result, [one.question for one in tests], most=most, sample=sample)
+    pairs = zip(said, tests, strict=True)
+    right = [reply.partition(end)[0].strip() == one.answer for reply, one in pairs]
+    ended = [reply.endswith(end) for reply in said]
+    return {"right": _mean(right), "halts": _mean(ended)}
+
+
+@torch.no_grad()
+def loss(result: Result, tests: list[Sum]) -> float:
+    """Nats for each token of the right replies and their ends, in the base's own template."""
+    tokenizer, total, count = result.own_tokenizer, 0.0, 0
+    rows = []
+    for one in tests:
+        chat = [
+            {"role": "user", "content": one.question},
+            {"role": "assistant", "content": one.answer},
+        ]
+        prompt, reply = prompt_and_reply(chat, tokenizer)
+        rows.append((prompt + reply, [-100] * len(prompt) + reply))
+    for start in range(0, len(rows), BATCH):
+        batch = padded(rows[start : start + BATCH], tokenizer.pad_token_id)
+        num = int((batch["labels"][:, 1:] != -100).sum())
+        total += num * result.model(**batch).loss.item()
+        count += num
+    return total / count
+
+
+def drift(result: Result) -> float:
+    """How far the weights have gone from the base, as a share of their own size."""
+    moved = sum((result.weights[k] - w).square().sum().item() for k, w in result.start.items())
+    size = sum(w.square().sum().item() for w in result.start.values())
+    return (moved / size) ** 0.5
+
+
+def _mean(flags: list[bool]) -> float:
+    return sum(flags) / len(flags)

@@ -1,0 +1,109 @@
+"""Plants faults into a healthy folder, and says where they then stand. Runs nothing."""
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from course_utils.oncall.declare import Case, Change, Fault, Files
+
+NEAR = 3  # lines around the planted ones that a report may name as well
+WORD = re.compile(r"[A-Za-z_]\w{2,}")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a fault stands in the folder that is handed out.
+
+    Attributes:
+        lines: numbers of lines, counted from 1, that a report may give; none for data.
+        names: words that a report may give, in small letters: the functions around it, the names
+            in the lines that differ, a key, a column.
+    """
+
+    file: str
+    lines: frozenset[int]
+    names: frozenset[str]
+
+
+def changed(files: Files, changes: Iterable[Change]) -> Files:
+    """The files with these changes, one after the other."""
+    for change in changes:
+        files = change.apply(files)
+    return files
+
+
+def broken(case: Case, healthy: Files, *, mended: frozenset[int] = frozenset()) -> Files:
+    """The files with the faults of a case, but for those at the positions in `mended`."""
+    for number, fault in enumerate(case.faults):
+        if number not in mended:
+            healthy = changed(healthy, fault.plant)
+    return healthy
+
+
+def places(case: Case, healthy: Files) -> tuple[tuple[Place, ...], ...]:
+    """Where each fault stands, in the order of the case; a fault may stand at several places."""
+    whole = broken(case, healthy)
+    return tuple(
+        (*_of_plant(broken(case, healthy, mended=frozenset({number})), whole), *_named(fault))
+        for number, fault in enumerate(case.faults)
+    )
+
+
+def _of_plant(without: Files, whole: Files) -> list[Place]:
+    return [
+        _place(file, without.get(file, ""), text)
+        for file, text in whole.items()
+        if without.get(file) != text
+    ]
+
+
+def _named(fault: Fault) -> list[Place]:
+    named = [place.split(maxsplit=1) for place in fault.also_places]
+    return [Place(file, frozenset(), frozenset({word.lower()})) for file, word in named]
+
+
+def _place(file: str, before: str, after: str) -> Place:
+    old, new = before.splitlines(), after.splitlines()
+    if file.endswith(".jsonl"):
+        return Place(file, frozenset(), frozenset({"", "rows", "data"}))
+    lines, words = set(), set()
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        lines |= set(range(j1 + 1 - NEAR, max(j2, j1 + 1) + NEAR + 1))
+        words |= set(WORD.findall("\n".join([*old[i1:i2], *new[j1:j2]])))
+        if file.endswith(".py"):
+            words |= _around(after, range(j1 + 1, max(j2, j1 + 1) + 1))
+    return Place(file, frozenset(lines), frozenset(word.lower() for word in words))
+
+
+def _around(source: str, lines: range) -> set[str]:
+    """The functions and classes in which these lines stand."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+    return {n.name for n in found if n.lineno <= lines[-1] and lines[0] <= n.end_lineno}
+
+
+def is_at(place: Place, file: str, where: str) -> bool:
+    """Whether a report's place is this one: the file, and a line or a name that belongs there.
+
+    >>> place = Place("train.py", frozenset({7, 8}), frozenset({"load_model"}))
+    >>> is_at(place, "./train.py", "line 8"), is_at(place, "train.py", "load_model()")
+    (True, True)
+    >>> is_at(place, "train.py", ""), is_at(place, "data.py", "8")
+    (False, False)
+    """
+    if file.strip().removeprefix("./").lower() != place.file.lower():
+        return False
+    if "" in place.names:
+        return True
+    words = WORD.findall(where.lower())
+    numbers = [int(number) for number in re.findall(r"(?<![\w.])\d+(?![\w.])", where)]
+    if len(words) > MOST_WORDS or len(numbers) > MOST_NUMBERS:
+        return False
+    return bool(set(words) & place.names or set(numbers) & place.lines)
+
+
+MOST_WORDS, MOST_NUMBERS = 8, 2  # more is a list of guesses, not a place

@@ -1,0 +1,83 @@
+"""Runs the variants of a case: broken, mended, mended in part, and everything that is no fix."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from course_utils.oncall import attacks, planting, spread, templates
+from course_utils.oncall.declare import Case, Files
+from course_utils.oncall.judging import Verdict, judged, refused
+from course_utils.oncall.training import Trainers
+
+SEEDS = (0, 1, 2)
+BROKEN, FIX = "broken", "the fix"
+CPU_FACTOR, CPU_MORE_S = 4, 10
+
+
+def cpu_limit(kept: spread.Spread) -> int:
+    """Seconds of CPU that a mended run may take."""
+    return int(CPU_FACTOR * kept.cpu_s + CPU_MORE_S)
+
+
+@dataclass
+class Judge:
+    """Trains folders and judges them; what it has seen it does not train again."""
+
+    trainers: Trainers
+    _seen: dict[str, Verdict] = field(default_factory=dict)
+
+    def verdict(self, case: Case, files: Files, *, seed: int, data_seed: int) -> Verdict:
+        """Of a folder that was drawn with `data_seed`, trained with `seed`."""
+        template = templates.load(case.template)
+        healthy = templates.healthy_files(template, data_seed)
+        handed = planting.broken(case, healthy)
+        if problems := refused(template, healthy, handed, files):
+            return Verdict(tuple(problems), {})
+        key = hashlib.sha256(json.dumps([case.template, seed, files]).encode()).hexdigest()
+        if key not in self._seen:
+            kept, base = spread.load(template), template.base(seed)
+            limit = cpu_limit(kept)
+            trained = self.trainers.train(files, base, seed=seed, cpu_s=limit)
+            self._seen[key] = judged(template, kept, trained, base)
+        return self._seen[key]
+
+
+def variants(case: Case, healthy: Files) -> Iterator[tuple[str, Files]]:
+    """Every variant with its files; the fix alone may pass."""
+    whole = planting.broken(case, healthy)
+    yield BROKEN, whole
+    yield FIX, healthy
+    numbers = range(len(case.faults))
+    for size in range(1, len(case.faults)):
+        for mended in combinations(numbers, size):
+            said = " and ".join(str(number + 1) for number in mended)
+            yield f"only {said} mended", planting.broken(case, healthy, mended=frozenset(mended))
+    for name, change in attacks.STANDARD.items():
+        if name not in case.spares:
+            yield name, change(whole)
+    for name, changes in case.non_fixes.items():
+        yield name, planting.changed(whole, changes)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What became of one variant on one seed."""
+
+    variant: str
+    seed: int
+    verdict: Verdict
+
+    @property
+    def is_as_it_must_be(self) -> bool:
+        return self.verdict.is_healthy == (self.variant == FIX)
+
+
+def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator[Seen]:
+    """Each variant on each seed, as it is seen."""
+    template = templates.load(case.template)
+    for seed in seeds:
+        healthy = templates.healthy_files(template, seed)
+        for name, files in variants(case, healthy):
+            yield Seen(name, seed, judge.verdict(case, files, seed=seed, data_seed=seed))

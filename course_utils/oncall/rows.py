@@ -1,0 +1,27 @@
+"""Rows as JSON lines and back. Changes none."""
+
+import json
+
+
+def as_lines(rows: list[dict]) -> str:
+    r"""One JSON object a line.
+
+    >>> as_lines([{"a": 1}])
+    '{"a": 1}\n'
+    """
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def as_rows(text: str) -> list[dict]:
+    r"""The objects of JSON lines; blank lines are left out.
+
+    Raises:
+        ValueError: a line is no JSON object.
+
+    >>> as_rows('{"a": 1}\n\n')
+    [{'a': 1}]
+    """
+    rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+    if not all(isinstance(row, dict) for row in rows):
+        raise ValueError("a line is no JSON object")
+    return rows

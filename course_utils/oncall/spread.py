@@ -1,0 +1,101 @@
+"""How far healthy runs of a template lie apart over seeds; kept in one small file, with its age.
+
+python -m course_utils.oncall.spread [NAME ...]      measure what is stale, and write it down
+"""
+
+import json
+import statistics
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from course_utils.errors import Unsupported
+from course_utils.oncall import templates
+from course_utils.oncall.declare import Template
+from course_utils.saving import write_atomically
+
+PATH = Path(__file__).parent / "spread.json"
+SEEDS = tuple(range(100, 108))
+DEVIATIONS = 3.5  # of eight seeds: a ninth healthy run lies beyond it once in some two hundred
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What healthy runs gave: each metric's value by seed, and the work they took."""
+
+    made_of: str  # the template's fingerprint
+    values: dict[str, list[float]]
+    steps: int
+    tokens: int  # the most
+    cpu_s: float  # the most
+
+
+def load(template: Template) -> Spread:
+    """The kept spread of a template.
+
+    Raises:
+        Unsupported: there is none, or the template has changed since.
+    """
+    kept = _kept().get(template.name)
+    if kept is None or kept["made_of"] != templates.fingerprint(template):
+        raise Unsupported(
+            f"the healthy runs of {template.name} have not been measured as it is now",
+            why="a mended run is held against what healthy ones reach",
+            fix=f"python -m course_utils.oncall.spread {template.name}",
+        )
+    return Spread(**kept)
+
+
+def bound(template: Template, spread: Spread, metric: str) -> float:
+    """The worst value of a metric that still counts as healthy."""
+    of, values = template.metrics[metric], spread.values[metric]
+    width = max(DEVIATIONS * statistics.stdev(values), of.grain)
+    mean = statistics.fmean(values)
+    return mean - width if of.higher else mean + width
+
+
+def measure(template: Template, trainers) -> Spread:
+    """Train the healthy run on every seed."""
+    from course_utils.oncall.measuring import Result
+
+    runs, numbers = [], []
+    for seed in SEEDS:
+        base = template.base(seed)
+        trained = trainers.train(templates.healthy_files(template, seed), base, seed=seed)
+        if trained.code != 0:
+            raise RuntimeError(f"{template.name}, seed {seed}: {trained.console[-2000:]}")
+        runs.append(trained)
+        numbers.append(template.measure(Result(trained.files, base)))
+        print(template.name, seed, numbers[-1], f"{trained.cpu_s:.1f} s", flush=True)
+    return Spread(
+        made_of=templates.fingerprint(template),
+        values={name: [round(one[name], 4) for one in numbers] for name in template.metrics},
+        steps=runs[0].steps,
+        tokens=max(run.tokens for run in runs),
+        cpu_s=round(max(run.cpu_s for run in runs), 1),
+    )
+
+
+def _kept() -> dict:
+    return json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
+
+
+def is_stale(template: Template) -> bool:
+    kept = _kept().get(template.name)
+    return kept is None or kept["made_of"] != templates.fingerprint(template)
+
+
+def main() -> None:
+    from course_utils.oncall.training import Trainers
+
+    asked = sys.argv[1:] or [n for n in templates.names() if is_stale(templates.load(n))]
+    if not asked:
+        return
+    with Trainers() as trainers:
+        for name in asked:
+            measured = measure(templates.load(name), trainers)
+            write_atomically(PATH, json.dumps(_kept() | {name: asdict(measured)}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Trains folders elsewhere: each in a fork of one warm process, boxed where there is a box.
+
+What comes back is what the run left, its console, and how much work was counted; nothing is judged.
+"""
+
+import base64
+import contextlib
+import shutil
+import socket
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from course_utils.grading.box.kind import PACKAGE, Kind, find_kind
+from course_utils.grading.box.lines import Ended as Gone
+from course_utils.grading.box.lines import hear, tell
+from course_utils.grading.box.warm import Warm
+from course_utils.oncall.declare import Files
+
+MODULE = "course_utils.oncall.inside"
+# All of the library that the box can read.
+KEPT = (
+    "grading/box/confine.py",
+    "grading/box/zygote.py",
+    "grading/box/lines.py",
+    "oncall/inside.py",
+)
+CPU_S, WALL_FACTOR, WALL_MORE_S = 120, 6, 60
+
+
+@dataclass(frozen=True)
+class Trained:
+    """How a run ended.
+
+    Attributes:
+        code: 0 when train.py came to its end; None when it was ended, by a limit or by itself.
+        console: what it printed.
+        files: what it left in run/, by path.
+        steps, tokens: optimizer steps, and tokens seen with a gradient, as they were counted.
+        cpu_s: seconds of CPU.
+    """
+
+    code: int | None
+    console: str = ""
+    files: dict[str, bytes] = field(default_factory=dict, repr=False)
+    steps: int = 0
+    tokens: int = 0
+    cpu_s: float = 0.0
+
+
+class Trainers:
+    """A warm process; a context manager that leaves none behind."""
+
+    def __init__(self, kind: Kind | None = None) -> None:
+        self.kind = kind or find_kind()
+        self._stack = contextlib.ExitStack()
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="course-oncall-"))
+        kept, home = Path(folder) / "kept", Path(folder) / "home"
+        home.mkdir()
+        _strip(kept)
+        seen = Path("/course") if self.kind.has_walls else kept
+        warm = Warm(MODULE, self.kind, {kept: seen}, [seen], home=home)
+        self._warm = self._stack.enter_context(warm)
+
+    def train(
+        self, files: Files, base: dict[str, bytes], *, seed: int, cpu_s: int = CPU_S
+    ) -> Trained:
+        """Run train.py on these files with config.yaml's seed set to `seed`."""
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                number = self._warm.fork({"cpu_s": cpu_s}, theirs)
+            ours.settimeout(WALL_FACTOR * cpu_s + WALL_MORE_S)
+            try:
+                tell(ours, _sent(files, base, seed))
+                return _heard(hear(ours)[0])
+            except Gone:
+                return Trained(code=None)
+            finally:
+                self._warm.end(number)
+
+    def __enter__(self) -> "Trainers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+
+def _strip(folder: Path) -> None:
+    package = folder / PACKAGE.name
+    for name in KEPT:
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(PACKAGE / name, package / name)
+    for made in [package, *(path for path in package.rglob("*") if path.is_dir())]:
+        (made / "__init__.py").touch()
+
+
+def _sent(files: Files, base: dict[str, bytes], seed: int) -> dict[str, str]:
+    settings = yaml.safe_load(files["config.yaml"]) | {"seed": seed}
+    files = files | {"config.yaml": yaml.safe_dump(settings, sort_keys=False)}
+    whole = {name: text.encode() for name, text in files.items()}
+    whole |= {f"base/{name}": data for name, data in base.items()}
+    return {name: base64.b64encode(data).decode() for name, data in whole.items()}
+
+
+def _heard(said: object) -> Trained:
+    try:
+        return Trained(
+            code=int(said["code"]),
+            console=str(said["console"]),
+            files={str(k): base64.b64decode(v) for k, v in said["files"].items()},
+            steps=int(said["counted"]["steps"]),
+            tokens=int(said["counted"]["tokens"]),
+            cpu_s=float(said["cpu_s"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return Trained(code=None)  # the run forged its report
