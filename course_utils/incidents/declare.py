@@ -5,9 +5,10 @@ Every run is a real, tiny training run of seconds on a CPU, built anew by `make`
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from torch import nn
+if TYPE_CHECKING:  # so that the classes can be read without torch
+    from torch import nn
 
 # The classes of failure, most frequent first, as fix commits and threads of the field count them.
 CLASSES = {
@@ -63,7 +64,7 @@ class Run:
             `served` (a function that makes the merged or reloaded model, after the run).
     """
 
-    model: nn.Module
+    model: "nn.Module"
     start: Callable[[], None]
     trainer: object | None = None
     log: list[dict] = field(default_factory=list)

@@ -148,3 +148,15 @@ class Template:
     measure: Callable[["Result"], dict[str, float]]
     metrics: Mapping[str, Metric]
     sizes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is wrong with a mended run, and what was measured of it."""
+
+    problems: tuple[str, ...]
+    measured: dict[str, float]
+
+    @property
+    def is_healthy(self) -> bool:
+        return not self.problems

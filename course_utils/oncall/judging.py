@@ -5,11 +5,10 @@ Every problem is a sentence that says what was seen, and names no fault.
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 
 import yaml
 
-from course_utils.oncall.declare import Files, Template
+from course_utils.oncall.declare import Files, Template, Verdict
 from course_utils.oncall.measuring import NothingMade, Result
 from course_utils.oncall.rows import as_rows
 from course_utils.oncall.spread import Spread, bound
@@ -18,18 +17,6 @@ from course_utils.oncall.training import Trained
 MORE_CHARS = 4000  # that a mended file may be longer
 KEPT_ROWS = 0.9
 MORE_STEPS, MORE_TOKENS = 0.1, 1.5
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What is wrong with a mended run, and what was measured of it."""
-
-    problems: tuple[str, ...]
-    measured: dict[str, float]
-
-    @property
-    def is_healthy(self) -> bool:
-        return not self.problems
 
 
 def refused(template: Template, healthy: Files, handed: Files, mended: Files) -> list[str]:

@@ -1,7 +1,9 @@
 """Plants faults into a healthy folder, and says where they then stand. Runs nothing."""
 
 import ast
+import keyword
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -10,6 +12,8 @@ from course_utils.oncall.declare import Case, Change, Fault, Files
 
 NEAR = 3  # lines around the planted ones that a report may name as well
 WORD = re.compile(r"[A-Za-z_]\w{2,}")
+KEYWORDS = {*keyword.kwlist, "self", "cfg", "float", "int", "str", "len", "zip"}
+MOST_LINES = 5  # a name in more lines of its file says no place
 
 
 @dataclass(frozen=True)
@@ -68,22 +72,30 @@ def _place(file: str, before: str, after: str) -> Place:
     old, new = before.splitlines(), after.splitlines()
     if file.endswith(".jsonl"):
         return Place(file, frozenset(), frozenset({"", "rows", "data"}))
-    lines, words = set(), set()
+    lines, words, changed_lines = set(), set(), set()
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
         lines |= set(range(j1 + 1 - NEAR, max(j2, j1 + 1) + NEAR + 1))
-        words |= set(WORD.findall("\n".join([*old[i1:i2], *new[j1:j2]])))
-        if file.endswith(".py"):
-            words |= _around(after, range(j1 + 1, max(j2, j1 + 1) + 1))
+        words |= _words([*old[i1:i2], *new[j1:j2]])
+        changed_lines |= set(range(j1 + 1, max(j2, j1 + 1) + 1))
+    everywhere = Counter(word for line in {*old, *new} for word in _words([line]))
+    words -= {word for word, count in everywhere.items() if count > MOST_LINES}
+    if file.endswith(".py"):
+        words |= _around(after, changed_lines)
     return Place(file, frozenset(lines), frozenset(word.lower() for word in words))
 
 
-def _around(source: str, lines: range) -> set[str]:
+def _words(lines: list[str]) -> set[str]:
+    """The names in lines of code, without comments and keywords."""
+    return set(WORD.findall("\n".join(line.partition("#")[0] for line in lines))) - KEYWORDS
+
+
+def _around(source: str, lines: set[int]) -> set[str]:
     """The functions and classes in which these lines stand."""
     kinds = (ast.FunctionDef, ast.ClassDef)
     found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
-    return {n.name for n in found if n.lineno <= lines[-1] and lines[0] <= n.end_lineno}
+    return {n.name for n in found if lines & set(range(n.lineno, n.end_lineno + 1))}
 
 
 def is_at(place: Place, file: str, where: str) -> bool:

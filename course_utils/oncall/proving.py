@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from course_utils.oncall import attacks, planting, spread, templates
-from course_utils.oncall.declare import Case, Files
-from course_utils.oncall.judging import Verdict, judged, refused
+from course_utils.oncall.declare import Case, Files, Verdict
+from course_utils.oncall.judging import judged, refused
 from course_utils.oncall.training import Trainers
 
 SEEDS = (0, 1, 2)

@@ -35,13 +35,13 @@ def make_optimizer(model, cfg):
 
 
 def make_schedule(optimizer, cfg):
-    """Linear warm-up, then a cosine to a tenth; counted in optimizer steps."""
+    """Linear warm-up, then a cosine to nothing; counted in optimizer steps."""
 
     def factor(step):
         if step < cfg["warmup_steps"]:
             return (step + 1) / cfg["warmup_steps"]
         done = (step - cfg["warmup_steps"]) / (cfg["max_steps"] - cfg["warmup_steps"])
-        return 0.1 + 0.45 * (1 + math.cos(math.pi * min(done, 1.0)))
+        return 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
 
     return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
 

@@ -1,0 +1,59 @@
+"""What a reader did with a ticket: each check with its minutes, each hint. Kept in its folder."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_utils.oncall import planting
+from course_utils.oncall.declare import Case, Files
+from course_utils.saving import save
+
+NAME = ".oncall-diary.json"
+
+
+@dataclass
+class Diary:
+    """The checks and hints of one folder."""
+
+    path: Path
+
+    def read(self) -> dict:
+        """What is kept; a damaged file counts as none."""
+        fresh = {"hints": 0, "checks": []}
+        try:
+            data = json.loads(self.path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return fresh
+        sound = isinstance(data, dict) and type(data.get("hints")) is int
+        return data if sound and isinstance(data.get("checks"), list) else fresh
+
+    def note_check(self, opened_at: float, outcome: dict) -> None:
+        data = self.read()
+        minutes = round((time.time() - opened_at) / 60, 1)
+        kept = {k: outcome[k] for k in ("fixed", "places", "classes", "solved")}
+        data["checks"].append({"minutes": minutes} | kept)
+        save(self.path, json.dumps(data, indent=1))
+
+    def take_hint(self) -> int:
+        """Count one more hint as taken; its number, from 1."""
+        data = self.read()
+        data["hints"] += 1
+        save(self.path, json.dumps(data, indent=1))
+        return data["hints"]
+
+
+def hints(case: Case, healthy: Files) -> list[str]:
+    """From a nudge to nearly the place, fault by fault."""
+    found = []
+    for number, places in enumerate(planting.places(case, healthy), start=1):
+        own = [place for place in places if place.lines or place.file.endswith(".jsonl")]
+        of = f"fault {number}: " if len(case.faults) > 1 else ""
+        files = ", ".join(dict.fromkeys(place.file for place in own))
+        lines = [f"{p.file}, lines {min(p.lines)} to {max(p.lines)}" for p in own if p.lines]
+        found += [
+            f"{of}it was met in {', '.join(case.faults[number - 1].threads)}; read what people saw",
+            f"{of}it stands in {files}",
+            f"{of}look at {'; '.join(lines) or f'the rows of {files}'}",
+        ]
+    return found

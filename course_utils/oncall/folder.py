@@ -1,0 +1,172 @@
+"""Draws a ticket by seed and level, and writes its folder: a broken run as a colleague left it.
+
+The folder keeps a seed and a fingerprint of the case, from which `check` finds it again; the answer
+stands nowhere in it.
+"""
+
+import hashlib
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from course_utils.errors import BadRequest, GraderFailed
+from course_utils.oncall import cases, planting, report, templates
+from course_utils.oncall.declare import Case, Files
+from course_utils.oncall.training import Trained, Trainers
+from course_utils.saving import save
+
+KEPT, TICKET = ".oncall.json", "ticket.md"
+LEVELS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """What a folder knows of itself."""
+
+    seed: int
+    level: int
+    mark: str  # of the case, for this seed alone
+    opened_at: float = 0.0
+
+
+def draw(seed: int, level: int) -> Case:
+    """The case of that level with the largest hash: a new case changes few of the draws.
+
+    Raises:
+        BadRequest: there is no such level, or no case of it.
+    """
+    found = [case for case in map(cases.load, cases.names()) if case.level == level]
+    if not found:
+        raise BadRequest(
+            f"there is no ticket of level {level}",
+            why="a level says how far a symptom is from its cause, and how many faults there are",
+            fix=f"choose one of {', '.join(map(str, LEVELS))}",
+        )
+    return max(found, key=lambda case: _mark(seed, case.id))
+
+
+def _mark(seed: int, name: str) -> str:
+    return hashlib.sha256(f"{seed} {name}".encode()).hexdigest()[:20]
+
+
+def case_of(ticket: Ticket) -> Case:
+    """The case that a folder was drawn from.
+
+    Raises:
+        BadRequest: this version of the course has no such case.
+    """
+    for name in cases.names():
+        if _mark(ticket.seed, name) == ticket.mark:
+            return cases.load(name)
+    raise BadRequest(
+        "this ticket is of another version of the course",
+        why="its case is not among those that can be drawn now, so nothing can be judged",
+        fix="draw a new one with `course oncall new`",
+    )
+
+
+def data_seed(ticket: Ticket) -> int:
+    """The seed of the data and the base that are handed out."""
+    return int(hashlib.sha256(f"{ticket.seed} handed out".encode()).hexdigest()[:6], 16)
+
+
+def ticket_of(seed: int, level: int, case: Case | None = None) -> Ticket:
+    """The ticket of that seed; of `case` where one is named."""
+    case = case or draw(seed, level)
+    return Ticket(seed, case.level, _mark(seed, case.id), round(time.time()))
+
+
+def handed_out(ticket: Ticket) -> tuple[Files, Files]:
+    """The files of the healthy run, and those that are handed out."""
+    case = case_of(ticket)
+    healthy = templates.healthy_files(templates.load(case.template), data_seed(ticket))
+    return healthy, planting.broken(case, healthy)
+
+
+def write(folder: Path, ticket: Ticket, trainers: Trainers) -> None:
+    """Train the broken run once, and write the folder with the log it left.
+
+    Raises:
+        NotSaved: the folder cannot be written.
+        GraderFailed: the run could not be made here.
+    """
+    case, (_, files) = case_of(ticket), handed_out(ticket)
+    template = templates.load(case.template)
+    base = template.base(data_seed(ticket))
+    seed = int(_setting(files, "seed"))
+    trained = trainers.train(files, base, seed=seed)
+    if trained.code is None:
+        raise GraderFailed(
+            "the run of this ticket was ended before it had left a log",
+            why="it took more time or memory than this machine gives",
+            fix="try again with less running beside it, or another --seed",
+        )
+    texts = files | {TICKET: _letter(case, trained), report.NAME: report.form(len(case.faults))}
+    texts["run/console.log"] = trained.console
+    texts[KEPT] = json.dumps(asdict(ticket))
+    for name, text in texts.items():
+        save(folder / name, text)
+    binary = {f"base/{name}": data for name, data in base.items()} | trained.files
+    for name, data in binary.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
+def _setting(files: Files, key: str) -> str:
+    line = next(line for line in files["config.yaml"].splitlines() if line.startswith(f"{key}:"))
+    return line.split(":")[1].split("#")[0].strip()
+
+
+def _letter(case: Case, trained: Trained) -> str:
+    about = templates.load(case.template).about
+    end = "" if trained.code == 0 else " It ended with the error that the log shows."
+    return f"""\
+# Ticket
+
+{case.ticket}
+
+## The run
+
+{about}{end}
+
+`python train.py` runs it, some seconds on a CPU, from `base/` and `data/` with `config.yaml`. What
+the last run left is in `run/`: `console.log`, `trainer_state.json`, `model/`.
+
+## What is asked
+
+1. Find what is wrong, and mend it in these files. The size of the run (steps, batches, model, data)
+   stays as it is.
+2. Write `report.yaml`.
+3. `course oncall check` trains the mended files with other seeds, and measures the model itself.
+"""
+
+
+def read(folder: Path) -> Ticket:
+    """The ticket of a folder.
+
+    Raises:
+        BadRequest: it is none, or its mark was damaged.
+    """
+    path = folder / KEPT
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        ticket = Ticket(**data)
+        if type(ticket.seed) is not int or ticket.level not in LEVELS:
+            raise ValueError
+        return ticket
+    except FileNotFoundError:
+        saw, fix = f"{folder} is no ticket", "change into its folder, or name it"
+    except (ValueError, TypeError, OSError, RecursionError):
+        saw, fix = f"{path} is damaged", "draw the ticket again with the same --seed and --level"
+    raise BadRequest(saw, why=f"a ticket is told by its file {KEPT}", fix=fix)
+
+
+def text_files(folder: Path, names: list[str]) -> Files:
+    """Those of the named files that are there, as text."""
+    found = {}
+    for name in names:
+        path = folder / name
+        if path.is_file() and not path.is_symlink():
+            found[name] = path.read_text(encoding="utf-8", errors="replace")
+    return found

@@ -1,0 +1,127 @@
+"""The form of report.yaml: written empty, read leniently, judged on place and class."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import yaml
+
+from course_utils.incidents.declare import CLASSES
+from course_utils.oncall.declare import Case
+from course_utils.oncall.planting import Place, is_at
+from course_utils.wrap import wrapped
+
+NAME = "report.yaml"
+ENTRY = """\
+  - file:        # the file that holds it, such as train.py or data/train.jsonl
+    where:       # a line's number, a function or a key; of data, "rows"
+    class:       # one of the list below
+    cause:       # what is wrong, in a sentence
+    evidence:    # the numbers or lines that show it
+"""
+
+
+class BadReport(Exception):
+    """A report that cannot be read; the message says why."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a report says of one fault."""
+
+    file: str
+    where: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How many faults a report has found, of how many, and what is wrong with its form."""
+
+    num_faults: int
+    places: int = 0
+    classes: int = 0
+    problem: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        return self.places == self.classes == self.num_faults
+
+
+def form(num_faults: int) -> str:
+    """An empty report; the list of classes is the same for every ticket."""
+    known = "\n".join(f"#   {name:<15} {said}" for name, said in CLASSES.items())
+    many = "One entry for the fault." if num_faults == 1 else f"{num_faults} entries, one a fault."
+    return f"# {many}\nfaults:\n{ENTRY * num_faults}\n# The classes:\n{known}\n"
+
+
+def read(text: str) -> list[Entry]:
+    """The entries of a report that say something.
+
+    Raises:
+        BadReport: it is no YAML of that form, or names a class that does not exist.
+    """
+    try:
+        data = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        said = " ".join(str(error).split())[:150]
+        raise BadReport(f"it is not readable as YAML: {said}") from error
+    listed = data.get("faults") if isinstance(data, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise BadReport("it must hold `faults:` with one entry a fault, each begun with `- file:`")
+    entries = [Entry(*(_said(one, key) for key in ("file", "where", "class"))) for one in listed]
+    entries = [entry for entry in entries if entry.file or entry.where or entry.kind]
+    for entry in entries:
+        _check_class(entry.kind)
+    return entries
+
+
+def _said(one: dict, key: str) -> str:
+    value = one.get(key)
+    return "" if value is None else str(value).strip()[:300]
+
+
+def _check_class(kind: str) -> None:
+    if kind and kind not in CLASSES:
+        close = get_close_matches(kind, CLASSES, n=1)
+        meant = f" (did you mean {close[0]}?)" if close else ""
+        raise BadReport(f"there is no class {kind[:40]!r}{meant}; the form lists them")
+
+
+def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -> Judged:
+    """How much of a case a report has found.
+
+    Each fault is looked for in every entry; no more entries count than there are faults.
+    """
+    whole = len(case.faults)
+    if text is None:
+        return Judged(whole, problem=f"there is no {NAME}")
+    try:
+        entries = read(text)
+    except BadReport as bad:
+        return Judged(whole, problem=str(bad))
+    if not entries:
+        return Judged(whole, problem="it is still empty")
+    if len(entries) > whole:
+        return Judged(whole, problem=f"it has {len(entries)} entries, and at most {whole} count")
+    found_places, found_classes = 0, 0
+    for fault, own in zip(case.faults, places, strict=True):
+        at = [e for e in entries if any(is_at(place, e.file, e.where) for place in own)]
+        kinds = {fault.kind, *fault.also_kinds}
+        found_places += bool(at)
+        # Where an entry has the place, it is its class that counts; else any entry's.
+        found_classes += any(entry.kind in kinds for entry in at or entries)
+    return Judged(whole, found_places, found_classes)
+
+
+def told(judged: Judged) -> str:
+    """What a reader is told of her report."""
+    if judged.problem:
+        return wrapped(f"report: {judged.problem}", hang="  ")
+    if judged.num_faults == 1:
+        place = "right" if judged.places else "not there"
+        kind = "right" if judged.classes else "not this one"
+        return f"report: place {place}; class {kind}"
+    return (
+        f"report: {judged.places} of {judged.num_faults} places and {judged.classes} of "
+        f"{judged.num_faults} classes are right"
+    )
