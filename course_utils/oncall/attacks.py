@@ -22,16 +22,17 @@ GIVE_BASE = """\
 
 
 def setting(key: str, change: Callable[[float], float]) -> Callable[[Files], Files]:
-    """Change a number of config.yaml; a run without that key is left as it is."""
-    line = re.compile(rf"^{key}: *([-+.\deE]+)", re.MULTILINE)
+    """Change a number of config.yaml whose key matches; a run without it is left as it is."""
+    line = re.compile(rf"^({key}): *([-+.\deE]+)", re.MULTILINE)
 
     def apply(files: Files) -> Files:
         text = files["config.yaml"]
         found = line.search(text)
-        value = change(float(found[1])) if found else 0
-        said = f"{key}: {int(value) if value == int(value) else value!r}"
-        changed = line.sub(said, text, count=1)
-        return files | {"config.yaml": changed}
+        if not found:
+            return files
+        value = change(float(found[2]))
+        said = f"{found[1]}: {int(value) if value == int(value) else value!r}"
+        return files | {"config.yaml": line.sub(said, text, count=1)}
 
     return apply
 
@@ -51,7 +52,7 @@ def twins_log(files: Files) -> Files:
 STANDARD: dict[str, Callable[[Files], Files]] = {
     "lower rate": setting("learning_rate", lambda rate: rate / 10),
     "other seed": setting("seed", lambda seed: seed + 1),
-    "fewer steps": setting("max_steps", lambda steps: steps // 2),
+    "fewer steps": setting("(?:max_steps|num_rollouts)", lambda steps: steps // 2),
     "clip harder": setting("max_grad_norm", lambda norm: norm / 10),
     "catch the exception": catch,
     "the healthy twin's log": twins_log,

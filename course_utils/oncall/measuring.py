@@ -13,13 +13,18 @@ from pathlib import Path
 import torch
 from safetensors.torch import load
 from torch import Tensor, nn
-from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
+from transformers import (
+    AutoTokenizer,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen2ForSequenceClassification,
+)
 
 from course_utils import zoo
 from course_utils.reproductions.batches import padded, prompt_and_reply
 
 MODEL = "run/model"
-BATCH = 64
+BATCH, NUM_ALONE = 64, 96
 
 
 class NothingMade(Exception):
@@ -195,14 +200,7 @@ def served(result: Result, tests: list[Sum], *, most: int, sample: bool = False)
 def loss(result: Result, tests: list[Sum]) -> float:
     """Nats for each token of the right replies and their ends, in the base's own template."""
     tokenizer, total, count = result.own_tokenizer, 0.0, 0
-    rows = []
-    for one in tests:
-        chat = [
-            {"role": "user", "content": one.question},
-            {"role": "assistant", "content": one.answer},
-        ]
-        prompt, reply = prompt_and_reply(chat, tokenizer)
-        rows.append((prompt + reply, [-100] * len(prompt) + reply))
+    rows = [_labelled(tokenizer, one.question, one.answer) for one in tests]
     for start in range(0, len(rows), BATCH):
         batch = padded(rows[start : start + BATCH], tokenizer.pad_token_id)
         num = int((batch["labels"][:, 1:] != -100).sum())
@@ -220,3 +218,89 @@ def drift(result: Result) -> float:
 
 def _mean(flags: list[bool]) -> float:
     return sum(flags) / len(flags)
+
+
+def pairs(n: int, *, seed: int, split: str, rejected: str = "digit") -> list[dict]:
+    """Questions with a right and a wrong reply, as rows."""
+    drawn = zoo.arithmetic.preferences(n, seed, split=split, rejected=rejected, chat=False)
+    names = {"question": "prompt", "chosen": "chosen", "rejected": "rejected"}
+    return [{name: row[key] for name, key in names.items()} for row in drawn]
+
+
+@torch.no_grad()
+def _reply_logps(model: nn.Module, tokenizer, chats: list[tuple[str, str]]) -> Tensor:
+    """Log-probability of each reply with its end, (B,), in nats."""
+    found = []
+    for start in range(0, len(chats), BATCH):
+        rows = [_labelled(tokenizer, *chat) for chat in chats[start : start + BATCH]]
+        batch = padded(rows, tokenizer.pad_token_id)
+        labels = batch.pop("labels")[:, 1:]
+        logps = model(**batch).logits[:, :-1].log_softmax(-1)
+        of_token = logps.gather(-1, labels.clamp(min=0)[..., None])[..., 0]
+        found.append((of_token * (labels != -100)).sum(-1))
+    return torch.cat(found)
+
+
+def _labelled(tokenizer, question: str, answer: str) -> tuple[list[int], list[int]]:
+    chat = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+    prompt, reply = prompt_and_reply(chat, tokenizer)
+    return prompt + reply, [-100] * len(prompt) + reply
+
+
+def preferred(result: Result, rows: list[dict]) -> dict[str, float]:
+    """Share of pairs of which the wanted reply is likelier, and the mean gain over the base."""
+    start = filled(Qwen2ForCausalLM(result.config), result.start)
+    gaps = []
+    for model in (result.model, start):
+        good, bad = (
+            _reply_logps(model, result.own_tokenizer, [(r["question"], r[key]) for r in rows])
+            for key in ("chosen", "rejected")
+        )
+        gaps.append(good - bad)
+    now, before = gaps
+    return {
+        "preferred": (now > 0).float().mean().item(),
+        "margin": (now - before).mean().item(),
+    }
+
+
+@torch.no_grad()
+def scored(result: Result, rows: list[dict]) -> dict[str, float]:
+    """How a reward model orders pairs, together and one reply a batch, and its loss on them."""
+    try:
+        said = json.loads(result.files[f"{MODEL}/config.json"])
+        pad = int(said["pad_token_id"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise NothingMade(f"{MODEL}/config.json gives no padding token") from error
+    config = Qwen2Config(**json.loads(result.base["config.json"]) | {"pad_token_id": pad})
+    config.num_labels = 1
+    model = filled(Qwen2ForSequenceClassification(config), result.weights)
+    together = _gaps(model, result.own_tokenizer, rows, BATCH)
+    alone = _gaps(model, result.own_tokenizer, rows[:NUM_ALONE], 1)
+    return {
+        "ordered": (together > 0).float().mean().item(),
+        "alone": (alone > 0).float().mean().item(),
+        "loss": -torch.nn.functional.logsigmoid(together).mean().item(),
+    }
+
+
+def _gaps(model: nn.Module, tokenizer, rows: list[dict], size: int) -> Tensor:
+    scores = []
+    for key in ("chosen", "rejected"):
+        texts = [
+            tokenizer.apply_chat_template(
+                [
+                    {"role": "user", "content": row["question"]},
+                    {"role": "assistant", "content": row[key]},
+                ],
+                tokenize=False,
+            )
+            for row in rows
+        ]
+        parts = [texts[at : at + size] for at in range(0, len(texts), size)]
+        batches = (
+            tokenizer(part, padding=True, padding_side="right", return_tensors="pt")
+            for part in parts
+        )
+        scores.append(torch.cat([model(**batch).logits[:, 0] for batch in batches]))
+    return scores[0] - scores[1]
