@@ -9,6 +9,7 @@
 #   make bench  cost and speed, side by side
 #   make bench-diagnosis  who names the cause of each broken run (an hour); writes docs/diagnosis.md
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
+#   make oncall  every ticket of the exam, its fix and its non-fixes over three seeds; writes docs/oncall.md
 #   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
 #   make eras   all five failures in the versions of their day, and in today's (needs the package index)
 #   make lock   write requirements.lock anew from what is installed
@@ -21,7 +22,7 @@ INSTALLED := .venv/.installed
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: run test lab build site bench bench-diagnosis incidents attack eras lock
+.PHONY: run test lab build site bench bench-diagnosis incidents oncall attack eras lock
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -53,6 +54,10 @@ bench-diagnosis: $(INSTALLED)
 
 incidents: $(INSTALLED)
 	$(BIN)/python -m benchmarks.incidents --write
+
+oncall: $(INSTALLED)
+	$(BIN)/python -m course_utils.oncall.spread
+	$(BIN)/python -m benchmarks.oncall --write
 
 attack: $(INSTALLED)
 	ALL_ANSWERS=1 $(BIN)/pytest tests/test_lessons.py tests/test_exercises.py tests/test_judge.py tests/test_attacks.py

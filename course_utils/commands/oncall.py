@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from course_utils.commands import options
 from course_utils.errors import BadRequest
 from course_utils.notebook.repository import find_repository
 from course_utils.oncall import check as checks
@@ -133,3 +134,45 @@ def _record(ticket: folders.Ticket, outcome: checks.Outcome) -> None:
         said = "passed" if outcome.is_solved else "wrong"
         name = f"oncall.{ticket.level}.{ticket.seed}"
         progress.record_check(name, outcome=said, points=ticket.level * outcome.is_solved)
+
+
+@oncall.command(context_settings={"ignore_unknown_options": True})
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
+@click.option("--level", "levels", type=LEVEL, multiple=True, help="May be given again.  [all]")
+@click.option("--num", type=click.IntRange(min=1), default=5, show_default=True, help="A level.")
+@options.seconds("--limit", 600.0, "What COMMAND may take for one ticket.")
+@click.option("--out", type=FOLDER, required=True, help="Results; named again, it goes on there.")
+@click.option(
+    "--seed-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Holds the secret seed; made where there is none.  [default: beside --out]",
+)
+@click.option("--no-network", is_flag=True, help="COMMAND gets no network.")
+@click.option("--writable", type=FOLDER, multiple=True, help="A folder COMMAND may write to.")
+def bench(command, levels, num, limit, out, seed_file, no_network, writable) -> None:
+    """Score COMMAND: it is started in the folder of each ticket, edits it, and ends.
+
+    It sees what a reader sees: ticket.md, the run's files, an empty report.yaml.
+    """
+    quiet_libraries()
+    from course_utils.oncall import bench as benches
+    from course_utils.oncall.training import Trainers
+
+    seed = benches.secret_seed(seed_file or out.with_name(f"{out.name}.seed"))
+    protocol = benches.Protocol(
+        command=command,
+        levels=tuple(sorted(set(levels))) or folders.LEVELS,
+        num=num,
+        limit_s=limit,
+        network=not no_network,
+        seed_mark=benches.seed_mark(seed),
+    )
+    found = []
+    with Trainers() as trainers:
+        if not trainers.kind.has_walls:
+            click.echo(f"COMMAND runs with your rights: {trainers.kind.saw}", err=True)
+        for score in benches.scores(protocol, seed, out, trainers, writable=writable):
+            found.append(score)
+            end = "solved" if score.solved else "fixed" if score.fixed else "not fixed"
+            click.echo(f"{score.name}  {end}  {score.seconds:.0f} s", err=True)
+    click.echo(benches.table(found).text())

@@ -1,0 +1,202 @@
+"""Any program against tickets that nobody has seen: each in a sandboxed copy, with a time limit.
+
+Tickets come from a secret seed. Results are kept line by line, so that a call that was stopped goes
+on where it was; the answer to a ticket is in no file that a program can read.
+"""
+
+import hashlib
+import json
+import secrets
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from course_utils.errors import BadRequest
+from course_utils.oncall import cases
+from course_utils.oncall import folder as folders
+from course_utils.oncall.check import check
+from course_utils.oncall.proving import Judge
+from course_utils.oncall.sandbox import run
+from course_utils.oncall.training import Trainers
+from course_utils.report import Table
+
+RESULTS = "results.jsonl"
+PRIVATE = (folders.KEPT,)  # what a program must not see
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What a score is made of; two calls with the same one can be compared.
+
+    Attributes:
+        seed_mark: tells secret seeds apart without giving them away.
+        num: tickets a level.
+    """
+
+    command: tuple[str, ...]
+    levels: tuple[int, ...]
+    num: int
+    limit_s: float
+    network: bool
+    seed_mark: str
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a program made of one ticket."""
+
+    name: str  # level and number
+    level: int
+    fixed: bool
+    places: int
+    classes: int
+    faults: int
+    solved: bool
+    seconds: float
+    ended: str  # "code 0", or "time"
+    problem: str
+
+
+def secret_seed(path: Path) -> int:
+    """The seed of that file, which is made where there is none.
+
+    Raises:
+        BadRequest: it holds something else.
+    """
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(str(secrets.randbelow(2**48)))
+    try:
+        return int(path.read_text().strip())
+    except ValueError as error:
+        raise BadRequest(
+            f"{path} holds no seed",
+            why="the tickets are drawn from the whole number in it",
+            fix="give a file with one number, or one that does not exist yet",
+        ) from error
+
+
+def seed_mark(seed: int) -> str:
+    """A few letters that tell one secret seed from another.
+
+    >>> len(seed_mark(1))
+    12
+    """
+    return hashlib.sha256(f"bench {seed}".encode()).hexdigest()[:12]
+
+
+def tickets(seed: int, levels: tuple[int, ...], num: int) -> Iterator[tuple[str, folders.Ticket]]:
+    """Tickets with their names: of every level `num` cases, none twice while there are others."""
+    for level in levels:
+        known = [name for name in cases.names() if cases.load(name).level == level]
+        known.sort(key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).hexdigest())
+        for number in range(num if known else 0):
+            drawn = hashlib.sha256(f"{seed} {level} {number}".encode()).hexdigest()
+            case = cases.load(known[number % len(known)])
+            yield f"{level}.{number + 1}", folders.ticket_of(int(drawn[:7], 16), level, case)
+
+
+class Kept:
+    """The results in a folder.
+
+    Raises:
+        BadRequest: they are of another command, seed or limit.
+    """
+
+    def __init__(self, out: Path, protocol: Protocol) -> None:
+        self.path = out / RESULTS
+        out.mkdir(parents=True, exist_ok=True)
+        said, noted = json.dumps(asdict(protocol)), out / "protocol.json"
+        if noted.exists() and json.loads(noted.read_text()) != json.loads(said):
+            raise BadRequest(
+                f"{out} holds results of another command, seed or limit",
+                why="scores that are made in different ways cannot stand in one table",
+                fix="name another folder with --out",
+            )
+        noted.write_text(said)
+
+    def read(self) -> dict[str, Score]:
+        """The scores by ticket; a last line that was cut off does not count."""
+        scores = {}
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        for line in lines:
+            try:
+                score = Score(**json.loads(line))
+            except (ValueError, TypeError):
+                continue
+            scores[score.name] = score
+        return scores
+
+    def add(self, score: Score) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"\n{json.dumps(asdict(score))}\n")
+
+
+def scores(
+    protocol: Protocol, seed: int, out: Path, trainers: Trainers, *, writable: tuple[Path, ...] = ()
+) -> Iterator[Score]:
+    """One score a ticket, those of an earlier call first."""
+    kept, judge = Kept(out, protocol), Judge(trainers)
+    done = kept.read()
+    yield from done.values()
+    for name, ticket in tickets(seed, protocol.levels, protocol.num):
+        if name in done:
+            continue
+        score = _scored(name, ticket, protocol, judge, writable)
+        kept.add(score)
+        yield score
+
+
+def _scored(name, ticket, protocol: Protocol, judge: Judge, writable) -> Score:
+    with tempfile.TemporaryDirectory(prefix="course-ticket-") as parent:
+        folder = Path(parent) / "ticket"
+        folders.write(folder, ticket, judge.trainers)
+        for private in PRIVATE:
+            (folder / private).unlink()
+        start = time.monotonic()
+        ended = run(
+            list(protocol.command),
+            folder,
+            kind=judge.trainers.kind,
+            limit_s=protocol.limit_s,
+            network=protocol.network,
+            writable=writable,
+        )
+        seconds = time.monotonic() - start
+        outcome = check(folder, ticket, lambda: judge)
+        shutil.rmtree(folder, ignore_errors=True)
+    told = outcome.to_dict()
+    return Score(
+        name=name,
+        level=ticket.level,
+        **{key: told[key] for key in ("fixed", "places", "classes", "faults", "solved")},
+        seconds=round(seconds, 1),
+        ended="time" if ended.code is None else f"code {ended.code}",
+        problem="; ".join([*told["problems"], outcome.reported.problem])[:300],
+    )
+
+
+def table(found: list[Score]) -> Table:
+    """One row a level and one of all: shares of tickets fixed, places and classes named, solved."""
+    rows = []
+    for level in (*sorted({score.level for score in found}), None):
+        own = [score for score in found if level in (score.level, None)]
+        faults = sum(score.faults for score in own)
+        rows.append(
+            (
+                "all" if level is None else str(level),
+                str(len(own)),
+                *(f"{sum(getattr(s, name) for s in own)} of {faults}" for name in COUNTED),
+                *(f"{sum(getattr(s, name) for s in own)} of {len(own)}" for name in SHARES),
+                f"{statistics.median(score.seconds for score in own):.0f}",
+            )
+        )
+    return Table(columns=("level", "tickets", *COUNTED, *SHARES, "median s"), rows=rows)
+
+
+COUNTED, SHARES = ("places", "classes"), ("fixed", "solved")

@@ -1,0 +1,79 @@
+"""Runs a foreign program on a copy of a ticket: it may write there alone, and sees no answer.
+
+Behind bubblewrap the file system is read-only, and the cases, their tests and pages, and the
+course's history are not there. Without it the program runs with the caller's rights.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_utils.grading.box.kind import PACKAGE, Kind
+
+ROOT = PACKAGE.parent
+HIDDEN_FOLDERS = (PACKAGE / "oncall", ROOT / "docs", ROOT / "tests", ROOT / "runs")
+GIT = ROOT / ".git"
+MAX_SAID = 4000
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit code, None when the time was over, and its last words."""
+
+    code: int | None
+    said: str
+
+
+def walled(command: list[str], folder: Path, *, network: bool, writable: list[Path]) -> list[str]:
+    """`command` behind bubblewrap, in `folder`."""
+    wall = [shutil.which("bwrap"), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    wall += ["--tmpfs", "/tmp", "--unshare-pid", "--unshare-ipc", "--die-with-parent"]
+    wall += [] if network else ["--unshare-net"]
+    for hidden in HIDDEN_FOLDERS:
+        wall += ["--tmpfs", str(hidden)] if hidden.is_dir() else []
+    if GIT.is_dir():
+        wall += ["--tmpfs", str(GIT)]
+    elif GIT.is_file():
+        wall += ["--ro-bind", "/dev/null", str(GIT)]
+    for path in (folder, *writable):
+        wall += ["--bind", str(path), str(path)]
+    return [*wall, "--chdir", str(folder), "--", *command]
+
+
+def run(
+    command: list[str],
+    folder: Path,
+    *,
+    kind: Kind,
+    limit_s: float,
+    network: bool = True,
+    writable: tuple[Path, ...] = (),
+) -> Ended:
+    """Run a command in `folder`, and end it with all it started when the time is over."""
+    if kind.has_walls:
+        command = walled(command, folder, network=network, writable=list(writable))
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Ended(127, str(error))
+    try:
+        said, _ = process.communicate(timeout=limit_s)
+        return Ended(process.returncode, _last(said))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        said, _ = process.communicate()
+        return Ended(None, _last(said))
+
+
+def _last(said: bytes) -> str:
+    return said[-MAX_SAID:].decode(errors="replace")
