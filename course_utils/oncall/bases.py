@@ -32,7 +32,7 @@ def noisy(seed: int, *, noise: float, forgets_end: bool = False) -> dict[str, by
     if forgets_end:
         end = load_tokenizer("tiny").eos_token_id
         table = weights["model.embed_tokens.weight"]
-        table[end] = 0.02 * torch.randn(table.shape[1], generator=generator)
+        table[end] = table.std() * torch.randn(table.shape[1], generator=generator)
     files = {name: (FOLDER / name).read_bytes() for name in COPIED}
     return files | {"model.safetensors": save(weights, {"format": "pt"})}
 

@@ -220,9 +220,13 @@ def _mean(flags: list[bool]) -> float:
     return sum(flags) / len(flags)
 
 
-def pairs(n: int, *, seed: int, split: str, rejected: str = "digit") -> list[dict]:
+def pairs(
+    n: int, *, seed: int, split: str, rejected: str = "digit", level: str = "easy"
+) -> list[dict]:
     """Questions with a right and a wrong reply, as rows."""
-    drawn = zoo.arithmetic.preferences(n, seed, split=split, rejected=rejected, chat=False)
+    drawn = zoo.arithmetic.preferences(
+        n, seed, level=level, split=split, rejected=rejected, chat=False
+    )
     names = {"question": "prompt", "chosen": "chosen", "rejected": "rejected"}
     return [{name: row[key] for name, key in names.items()} for row in drawn]
 

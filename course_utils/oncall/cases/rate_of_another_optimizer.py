@@ -13,7 +13,7 @@ CASE = Case(
     faults=(
         Fault(
             kind="rate",
-            plant=(Edit("config.yaml", "learning_rate: 2.0e-3 ", "learning_rate: 1.0e-1 "),),
+            plant=(Edit("config.yaml", "learning_rate: 5.0e-3 ", "learning_rate: 3.0e-1 "),),
             cause="The learning rate is fifty times what AdamW bears here.",
             fix="A fiftieth of the learning rate.",
             threads=("LLaVA#1375", "LLaVA#1301"),

@@ -21,6 +21,6 @@ CASE = Case(
     ),
     non_fixes={
         "larger alpha": (Edit("config.yaml", "lora_alpha: 32 ", "lora_alpha: 128 "),),
-        "higher rate": (Edit("config.yaml", "learning_rate: 2.0e-3", "learning_rate: 5.0e-3"),),
+        "higher rate": (Edit("config.yaml", "learning_rate: 5.0e-3", "learning_rate: 1.0e-2"),),
     },
 )

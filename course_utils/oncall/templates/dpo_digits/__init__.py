@@ -1,4 +1,4 @@
-"""DPOTrainer on sums against sums with one wrong digit; the base adds badly."""
+"""DPOTrainer on sums of three numbers against sums with one wrong digit."""
 
 from functools import partial
 
@@ -11,20 +11,20 @@ NUM_ROWS = 384
 def rows(seed: int) -> dict[str, Rows]:
     from course_utils.oncall.measuring import pairs  # takes seconds
 
-    return {"data/pairs.jsonl": pairs(NUM_ROWS, seed=seed, split="train")}
+    return {"data/pairs.jsonl": pairs(NUM_ROWS, seed=seed, split="train", level="hard")}
 
 
 def measure(result) -> dict[str, float]:
     from course_utils.oncall.measuring import pairs, preferred, served, sums
 
-    seen = preferred(result, pairs(192, seed=7, split="test"))
-    return seen | {"right": served(result, sums(128, level="easy"), most=8)["right"]}
+    seen = preferred(result, pairs(192, seed=7, split="test", level="hard"))
+    return seen | {"right": served(result, sums(128, level="hard"), most=8)["right"]}
 
 
 TEMPLATE = Template(
     name="dpo_digits",
     about="DPO of a small model on sums against sums with one wrong digit.",
-    base=partial(noisy, noise=0.25),
+    base=partial(noisy, noise=0.2),
     rows=rows,
     measure=measure,
     metrics={

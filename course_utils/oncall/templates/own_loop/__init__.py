@@ -6,20 +6,17 @@ from functools import partial
 from course_utils.oncall.bases import noisy
 from course_utils.oncall.declare import Metric, Rows, Template
 
-NUM_ROWS, NUM_TESTS = 640, 64
+NUM_ROWS, NUM_TESTS = 768, 128
+SENTENCE = "The sum of these numbers is "
 
 
 def worked(n: int, seed: int, *, split: str) -> list:
-    """Three short replies to each long one, which works a sum of three numbers out."""
+    """Three short replies to each long one, which is a sentence."""
     from course_utils.oncall.measuring import Sum, sums  # takes seconds
 
-    short = sums(n - n // 4, level="easy", seed=seed, split=split)
-    long = []
-    for one in sums(n // 4, level="hard", seed=seed, split=split):
-        a, b, c = (int(part) for part in one.question[:-1].split("+"))
-        said = f"{a}+{b}={a + b}, {a + b}+{c}={one.answer}"
-        long.append(Sum(one.question, said))
-    both = short + long
+    drawn = sums(n, level="easy", seed=seed, split=split)
+    long = [Sum(f"Please add {one.question}", f"{SENTENCE}{one.answer}") for one in drawn[: n // 4]]
+    both = drawn[n // 4 :] + long
     random.Random(seed).shuffle(both)
     return both
 
@@ -32,15 +29,15 @@ def measure(result) -> dict[str, float]:
     from course_utils.oncall.measuring import loss, served
 
     tests = worked(NUM_TESTS, 7, split="test")
-    long = [one for one in tests if "," in one.answer]
-    seen = served(result, tests, most=32)
+    long = [one for one in tests if one.answer.startswith(SENTENCE)]
+    seen = served(result, tests, most=24)
     return seen | {"loss": loss(result, tests), "long loss": loss(result, long)}
 
 
 TEMPLATE = Template(
     name="own_loop",
-    about="Full fine-tuning on worked sums with a loop of our own, in two legs of a queue.",
-    base=partial(noisy, noise=0.2, forgets_end=True),
+    about="Full fine-tuning on sums with a loop of our own, in two legs of a queue.",
+    base=partial(noisy, noise=0.05, forgets_end=True),
     rows=rows,
     measure=measure,
     metrics={

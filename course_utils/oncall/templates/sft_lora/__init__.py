@@ -5,7 +5,7 @@ from functools import partial
 from course_utils.oncall.bases import noisy
 from course_utils.oncall.declare import Metric, Rows, Template
 
-NUM_ROWS = 640
+NUM_ROWS = 800
 
 
 def rows(seed: int) -> dict[str, Rows]:
@@ -26,7 +26,7 @@ def measure(result) -> dict[str, float]:
 TEMPLATE = Template(
     name="sft_lora",
     about="SFT of a small base model on sums, with a LoRA adapter that is merged and exported.",
-    base=partial(noisy, noise=0.2, forgets_end=True),
+    base=partial(noisy, noise=0.05, forgets_end=True),
     rows=rows,
     measure=measure,
     metrics={
