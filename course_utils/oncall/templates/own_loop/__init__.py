@@ -7,31 +7,27 @@ from course_utils.oncall.bases import noisy
 from course_utils.oncall.declare import Metric, Rows, Template
 
 NUM_ROWS, NUM_TESTS = 768, 128
-SENTENCE = "The sum of these numbers is "
 
 
-def worked(n: int, seed: int, *, split: str) -> list:
-    """Three short replies to each long one, which is a sentence."""
-    from course_utils.oncall.measuring import Sum, sums  # takes seconds
+def mixed(n: int, seed: int, *, split: str) -> list:
+    """Three sums of two numbers to each sum of three."""
+    from course_utils.oncall.measuring import sums  # takes seconds
 
-    drawn = sums(n, level="easy", seed=seed, split=split)
-    long = [Sum(f"Please add {one.question}", f"{SENTENCE}{one.answer}") for one in drawn[: n // 4]]
-    both = drawn[n // 4 :] + long
+    both = sums(n - n // 4, level="easy", seed=seed, split=split)
+    both += sums(n // 4, level="hard", seed=seed, split=split)
     random.Random(seed).shuffle(both)
     return both
 
 
 def rows(seed: int) -> dict[str, Rows]:
-    return {"data/train.jsonl": [vars(one) for one in worked(NUM_ROWS, seed, split="train")]}
+    return {"data/train.jsonl": [vars(one) for one in mixed(NUM_ROWS, seed, split="train")]}
 
 
 def measure(result) -> dict[str, float]:
     from course_utils.oncall.measuring import loss, served
 
-    tests = worked(NUM_TESTS, 7, split="test")
-    long = [one for one in tests if one.answer.startswith(SENTENCE)]
-    seen = served(result, tests, most=24)
-    return seen | {"loss": loss(result, tests), "long loss": loss(result, long)}
+    tests = mixed(NUM_TESTS, 7, split="test")
+    return served(result, tests, most=16) | {"loss": loss(result, tests)}
 
 
 TEMPLATE = Template(
@@ -44,7 +40,6 @@ TEMPLATE = Template(
         "right": Metric("share of held-out questions answered right", higher=True, grain=0.06),
         "halts": Metric("share of replies that end by themselves", higher=True, grain=0.04),
         "loss": Metric("loss on held-out replies, nats a token", higher=False, grain=0.02),
-        "long loss": Metric("the same on long replies alone", higher=False, grain=0.02),
     },
     sizes=("model", "max_steps", "legs", "micro_batch_size", "accumulation_steps"),
 )

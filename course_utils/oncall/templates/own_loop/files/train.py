@@ -1,4 +1,4 @@
-"""Full fine-tune on sums, answered short or in a sentence, with our own loop.
+"""Full fine-tune on sums of two and three numbers, with our own loop.
 
 python train.py      reads config.yaml and data/, starts from base/, writes run/
 """
