@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from course_utils.oncall.declare import Files
 
+CATCH = "catch the exception"
 CALL = 'if __name__ == "__main__":\n    main()\n'
 # The untrained base, exported as if it were what came out.
 GIVE_BASE = """\
@@ -54,6 +55,6 @@ STANDARD: dict[str, Callable[[Files], Files]] = {
     "other seed": setting("seed", lambda seed: seed + 1),
     "fewer steps": setting("(?:max_steps|num_rollouts)", lambda steps: steps // 2),
     "clip harder": setting("max_grad_norm", lambda norm: norm / 10),
-    "catch the exception": catch,
+    CATCH: catch,
     "the healthy twin's log": twins_log,
 }

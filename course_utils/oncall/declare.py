@@ -152,10 +152,11 @@ class Template:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is wrong with a mended run, and what was measured of it."""
+    """What is wrong with a mended run, what was measured of it, and whether it ended early."""
 
     problems: tuple[str, ...]
     measured: dict[str, float]
+    ended_early: bool = False
 
     @property
     def is_healthy(self) -> bool:

@@ -67,7 +67,7 @@ def _key(row: dict) -> str:
 def judged(template: Template, spread: Spread, trained: Trained, base: dict[str, bytes]) -> Verdict:
     """Whether a run that has ended did the work asked for and reached what healthy ones reach."""
     if problems := _ended_badly(trained) or _other_work(spread, trained):
-        return Verdict((problems,), {})
+        return Verdict((problems,), {}, ended_early=trained.code != 0)
     try:
         measured = template.measure(Result(trained.files, base))
     except NothingMade as nothing:

@@ -79,5 +79,10 @@ def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator
     template = templates.load(case.template)
     for seed in seeds:
         healthy = templates.healthy_files(template, seed)
+        whole = None
         for name, files in variants(case, healthy):
-            yield Seen(name, seed, judge.verdict(case, files, seed=seed, data_seed=seed))
+            # Where nothing is raised, there is nothing to catch: it is the broken run again.
+            verdict = whole if name == attacks.CATCH and not whole.ended_early else None
+            verdict = verdict or judge.verdict(case, files, seed=seed, data_seed=seed)
+            whole = whole or verdict  # the broken run is the first
+            yield Seen(name, seed, verdict)
