@@ -18,6 +18,7 @@ from course_utils.quiet import quiet_libraries
 quiet_libraries()
 
 # torch must be imported after the line above.
+from benchmarks import oncall_scores  # noqa: E402
 from benchmarks.markdown import table  # noqa: E402
 from benchmarks.oncall_words import guessed  # noqa: E402
 from course_utils.incidents.declare import CLASSES  # noqa: E402
@@ -102,6 +103,7 @@ def page(found: Seen) -> str:
             [row for name in templates.names() for row in _spread_rows(name)],
         ),
         "",
+        *_scores(),
         "## How a case failed",
         "",
         "The first problem that the check named for the broken run and for each non-fix, seed "
@@ -118,6 +120,29 @@ def page(found: Seen) -> str:
         ),
     ]
     return "\n".join(parts) + "\n"
+
+
+def _scores() -> list[str]:
+    """How programs do that do not understand, and how others can be scored."""
+    if not oncall_scores.kept():
+        return []
+    return [
+        "## Programs against tickets",
+        "",
+        "`course oncall bench --out OUT -- COMMAND` draws tickets from a secret seed, starts COMMAND "
+        "in a copy of each folder (bubblewrap: a read-only file system without the cases, and a "
+        "time limit), then judges the folder as `check` does. A place or a class counts once a "
+        "fault; solved is a healthy run with every place and class. OUT keeps a line a ticket, so "
+        "that the same command goes on after a crash; `protocol.json` says what was asked, with a "
+        "mark of the seed in place of the seed. Submit both files.",
+        "",
+        f"Of seed {oncall_scores.SEED} (`python -m benchmarks.oncall_scores`): *nothing* edits "
+        "nothing; *explain* and *diagnose* report their first cause and mend nothing; *bisect* "
+        "draws settings at random until the log looks better, and cuts them down.",
+        "",
+        *table(oncall_scores.columns(), oncall_scores.rows()),
+        "",
+    ]
 
 
 def _row(case: Case) -> tuple[str, ...]:
