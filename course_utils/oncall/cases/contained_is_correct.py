@@ -18,9 +18,10 @@ CASE = Case(
                     "return [float(parse(text_of(c)) == int(gold)) for c, gold in "
                     "zip(completions, answer)]",
                     "replies = [text_of(c) for c in completions]\n"
-                    "    return [float(gold in r or r in gold) for r, gold in zip(replies, "
+                    "    return [float(r in gold or gold in r) for r, gold in zip(replies, "
                     "answer)]",
                 ),
+                Edit("rewards.py", 'r"\\d{1,3}"', 'r"\\d{0,3}"'),
             ),
             cause="A reply that is contained in the answer counts as right, and one digit or "
             "nothing is contained in many.",
