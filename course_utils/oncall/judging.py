@@ -54,7 +54,7 @@ def _rows_refused(name: str, healthy: str, handed: str, mended: str) -> list[str
     if (sound & now).total() < KEPT_ROWS * sound.total():
         return [f"{name} has lost rows that there was nothing wrong with"]
     faulty = (given - was).total()
-    added = (now - given - was).total()
+    added = (now - (given | was)).total()
     if added > faulty:
         return [f"{name} has {added} rows that it was not handed out with"]
     return []
