@@ -135,9 +135,14 @@ def sums(n: int, *, level: str, seed: int = 7, split: str = "test") -> list[Sum]
 
 
 @torch.no_grad()
-def asked(result: Result, questions: list[str], *, most: int, sample: bool = False) -> list[str]:
-    """Raw replies as a server would give them, up to and with the end; greedy unless sampled."""
-    tokenizer, said = result.tokenizer, []
+def asked(
+    result: Result, questions: list[str], *, most: int, sample: bool = False
+) -> list[tuple[str, bool]]:
+    """Raw replies as a server would give them, and whether each ended by itself.
+
+    Greedy unless sampled, with the same noise for every model.
+    """
+    tokenizer, said, ends = result.tokenizer, [], set(result.ends)
     chats = [[{"role": "user", "content": question}] for question in questions]
     try:
         texts = tokenizer.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
@@ -152,7 +157,7 @@ def asked(result: Result, questions: list[str], *, most: int, sample: bool = Fal
             add_special_tokens=False,
         )
         new_BT = _generated(result, batch, most, generator if sample else None)
-        said += [tokenizer.decode(row) for row in new_BT]
+        said += [(tokenizer.decode(row), row[-1] in ends) for row in new_BT]
     return said
 
 
@@ -191,9 +196,8 @@ def served(result: Result, tests: list[Sum], *, most: int, sample: bool = False)
     end = result.own_tokenizer.eos_token
     said = asked(result, [one.question for one in tests], most=most, sample=sample)
     pairs = zip(said, tests, strict=True)
-    right = [reply.partition(end)[0].strip() == one.answer for reply, one in pairs]
-    ended = [reply.endswith(end) for reply in said]
-    return {"right": _mean(right), "halts": _mean(ended)}
+    right = [reply.partition(end)[0].strip() == one.answer for (reply, _), one in pairs]
+    return {"right": _mean(right), "halts": _mean([has_ended for _, has_ended in said])}
 
 
 @torch.no_grad()

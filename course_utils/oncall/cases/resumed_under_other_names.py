@@ -7,8 +7,8 @@ CASE = Case(
     level=2,
     template="own_loop",
     ticket="The model of this run is weaker than the one of the run without a queue, on everything "
-    "we ask it. Each of the two slots, looked at alone, trains well: the loss falls as it "
-    "should. I think that the rows of the second half are harder.",
+    "we ask it. Each of its slots, looked at alone, trains well: the loss falls as it "
+    "should. I think that the rows of the later slots are harder.",
     faults=(
         Fault(
             kind="resume",
@@ -25,7 +25,7 @@ CASE = Case(
                 ),
             ),
             cause="The checkpoint's names begin with module., and strict=False loads none of them: "
-            "the second leg begins with the base's weights.",
+            "each leg begins with the base's weights.",
             fix="The same names on both sides, and a strict load.",
             threads=("transformers#33336", "pytorch#40859"),
         ),

@@ -1,4 +1,4 @@
-"""A hand-written loop: accumulation, a schedule, two legs with a checkpoint between them."""
+"""A hand-written loop: accumulation, a schedule, four legs with a checkpoint between them."""
 
 import random
 from functools import partial
@@ -32,7 +32,7 @@ def measure(result) -> dict[str, float]:
 
 TEMPLATE = Template(
     name="own_loop",
-    about="Full fine-tuning on sums with a loop of our own, in two legs of a queue.",
+    about="Full fine-tuning on sums with a loop of our own, in four slots of a queue.",
     base=partial(noisy, noise=0.05, forgets_end=True),
     rows=rows,
     measure=measure,
