@@ -96,6 +96,7 @@ def test_no_two_cases_tell_the_same():
 def test_the_healthy_runs_of_a_template_were_measured_as_it_is(name):
     template = templates.load(name)
     kept = spread.load(template)
+    assert not spread.is_stale(template)
     assert set(kept.values) == set(template.metrics)
     assert all(len(values) == len(spread.SEEDS) for values in kept.values.values())
 

@@ -12,7 +12,7 @@ CASE = Case(
     faults=(
         Fault(
             kind="labels",
-            plant=(Edit("config.yaml", "max_length: 64", "max_length: 16"),),
+            plant=(Edit("config.yaml", "max_length: 64", "max_length: 14"),),
             cause="The rows are cut where the prompt fills the room, so of the replies little or "
             "nothing is left to learn.",
             fix="More room, or rows whose reply fits.",
