@@ -222,6 +222,8 @@ def test_a_right_report_is_right_and_an_empty_one_is_not(name):
         *("", "faults: 3", "faults: [1]", "- a", "a: [", "faults:\n  - class: no_such"),
         "\0",
         "[" * 2000,
+        "a: 1\n" * 10_000,
+        "a: &a [1, 1]\nb: &b [*a, *a]\nfaults:\n  - file: *b\n",
     ],
 )
 def test_a_report_that_cannot_be_read_is_said_to_be_so(text):

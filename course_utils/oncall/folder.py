@@ -18,6 +18,7 @@ from course_utils.saving import save
 
 KEPT, TICKET = ".oncall.json", "ticket.md"
 LEVELS = (1, 2, 3)
+MAX_BYTES = 2**21
 
 
 @dataclass(frozen=True)
@@ -163,10 +164,10 @@ def read(folder: Path) -> Ticket:
 
 
 def text_files(folder: Path, names: list[str]) -> Files:
-    """Those of the named files that are there, as text."""
+    """Those of the named files that are there, as text; no link, and nothing huge."""
     found = {}
     for name in names:
         path = folder / name
-        if path.is_file() and not path.is_symlink():
+        if path.is_file() and not path.is_symlink() and path.stat().st_size <= MAX_BYTES:
             found[name] = path.read_text(encoding="utf-8", errors="replace")
     return found

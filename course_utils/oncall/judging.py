@@ -4,6 +4,7 @@ Every problem is a sentence that says what was seen, and names no fault.
 """
 
 import json
+import reprlib
 from collections import Counter
 
 import yaml
@@ -39,7 +40,7 @@ def refused(template: Template, healthy: Files, handed: Files, mended: Files) ->
     for key in template.sizes:
         if now.get(key) not in (was_healthy.get(key), was_handed.get(key)):
             problems.append(
-                f"{key} is {now.get(key)!r} in config.yaml: that changes how large the run is"
+                f"{key} is {reprlib.repr(now.get(key))} in config.yaml: that changes how large the run is"
             )
     return problems
 
