@@ -117,11 +117,9 @@ def test_only_the_fix_passes(name, judge):
     assert not wrong, [(s.variant, s.seed, s.verdict.problems) for s in wrong]
 
 
-def test_the_broken_run_fails_and_the_fix_passes(judge):
+def test_the_broken_run_fails(judge):  # that the fix passes is asked of a folder below
     case, healthy = cases.load(QUICK), healthy_of(QUICK)
-    broken = judge.verdict(case, planting.broken(case, healthy), seed=1, data_seed=0)
-    fixed = judge.verdict(case, healthy, seed=1, data_seed=0)
-    assert not broken.is_healthy and fixed.is_healthy, (broken, fixed)
+    assert not judge.verdict(case, planting.broken(case, healthy), seed=1, data_seed=0).is_healthy
 
 
 # --- the judge is not talked round --------------------------------------------------------------

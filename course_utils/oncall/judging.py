@@ -39,9 +39,8 @@ def refused(template: Template, healthy: Files, handed: Files, mended: Files) ->
     was_healthy, was_handed, now = settings
     for key in template.sizes:
         if now.get(key) not in (was_healthy.get(key), was_handed.get(key)):
-            problems.append(
-                f"{key} is {reprlib.repr(now.get(key))} in config.yaml: that changes how large the run is"
-            )
+            said = reprlib.repr(now.get(key))
+            problems.append(f"{key} is {said} in config.yaml: that changes how large the run is")
     return problems
 
 
