@@ -8,7 +8,6 @@ import yaml
 from course_utils.incidents.declare import CLASSES
 from course_utils.oncall.declare import Case
 from course_utils.oncall.planting import Place, is_at
-from course_utils.wrap import wrapped
 
 NAME, MAX_CHARS = "report.yaml", 20_000
 ENTRY = """\
@@ -118,7 +117,7 @@ def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -
 def told(judged: Judged) -> str:
     """What a reader is told of her report."""
     if judged.problem:
-        return wrapped(f"report: {judged.problem}", hang="  ")
+        return f"report: {judged.problem}"
     if judged.num_faults == 1:
         place = "right" if judged.places else "not there"
         kind = "right" if judged.classes else "not this one"
