@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+from contextlib import nullcontext
 
 import pytest
 import yaml
@@ -18,14 +19,26 @@ from benchmarks.oncall_words import guessed
 from course_utils.commands import main
 from course_utils.errors import BadRequest
 from course_utils.incidents.declare import CLASSES
-from course_utils.oncall import attacks, bench, cases, folder, planting, report, spread, templates
-from course_utils.oncall.check import check, seeds_of
+from course_utils.oncall import (
+    attacks,
+    bench,
+    cases,
+    desk,
+    folder,
+    planting,
+    report,
+    spread,
+    templates,
+)
+from course_utils.oncall.check import seeds_of, told
 from course_utils.oncall.declare import DoesNotFit, Edit
+from course_utils.oncall.diary import NAME as DIARY
 from course_utils.oncall.diary import Diary, hints
 from course_utils.oncall.judging import refused
 from course_utils.oncall.proving import SEEDS, Judge, proved, variants
 from course_utils.oncall.rows import as_lines, as_rows
 from course_utils.oncall.training import Trainers
+from course_utils.progress import Progress
 
 ALL = bool(os.environ.get("ONCALL_ALL"))
 CASES, TEMPLATES = cases.names(), templates.names()
@@ -291,16 +304,30 @@ def test_a_folder_holds_a_run_and_no_answer(ticket_folder):
     assert state["log_history"]
 
 
-def test_a_folder_is_judged_again_and_again_until_it_is_solved(ticket_folder, judge):
+def test_a_folder_is_judged_again_and_again_until_it_is_solved(
+    ticket_folder, judge, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(desk, "Trainers", lambda: nullcontext(judge.trainers))
+    monkeypatch.setenv("COURSE_ROOT", str(tmp_path))
+    for name in ("solutions", "notebooks"):
+        (tmp_path / name).mkdir()
     ticket = folder.read(ticket_folder)
     case, (healthy, handed) = folder.case_of(ticket), folder.handed_out(ticket)
-    untouched = check(ticket_folder, ticket, lambda: judge)
+    untouched = desk.check_ticket(ticket_folder)
     assert not untouched.is_fixed and not untouched.reported.is_right
     for name, text in healthy.items():
         (ticket_folder / name).write_text(text)
     entry = {"faults": [entry_of(case, healthy)]}
     (ticket_folder / "report.yaml").write_text(yaml.safe_dump(entry))
-    assert check(ticket_folder, ticket, lambda: judge).is_solved
+    said = []
+    solved = desk.check_ticket(ticket_folder, say=said.append)
+    assert solved.is_solved and len(said) == len(seeds_of(ticket)), solved
+    assert case.faults[0].cause.split()[0] in told(solved)
+    assert case.faults[0].kind not in told(untouched)
+    noted = Diary(ticket_folder / DIARY).read()["checks"]
+    assert [one["solved"] for one in noted] == [False, True]
+    progress = Progress(tmp_path / "notebooks" / ".progress.json")
+    assert progress.exercise(f"oncall.2.{ticket.seed}")["best"] == 2
     for name, text in handed.items():
         (ticket_folder / name).write_text(text)
 
