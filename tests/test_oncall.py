@@ -34,10 +34,10 @@ from course_utils.oncall.check import seeds_of, told
 from course_utils.oncall.declare import DoesNotFit, Edit
 from course_utils.oncall.diary import NAME as DIARY
 from course_utils.oncall.diary import Diary, hints
-from course_utils.oncall.judging import refused
+from course_utils.oncall.judging import judged, refused
 from course_utils.oncall.proving import SEEDS, Judge, proved, variants
 from course_utils.oncall.rows import as_lines, as_rows
-from course_utils.oncall.training import Trainers
+from course_utils.oncall.training import Trained, Trainers
 from course_utils.progress import Progress
 
 ALL = bool(os.environ.get("ONCALL_ALL"))
@@ -145,6 +145,7 @@ ATTACKS = {
     "it ends its process": "import os\nos._exit(0)\n",
     "it writes no tensors": "import os\nos.makedirs('run/model')\n"
     "open('run/model/model.safetensors', 'w').write('not tensors')\n",
+    "it takes what lies beside it": "import shutil\nshutil.copytree('kept', 'run')\n",
     "it reads the course": "import course_utils.zoo\n",
     "it links to a file of this machine": "import os\nos.makedirs('run/model')\n"
     "os.symlink('/etc/passwd', 'run/model/model.safetensors')\n",
@@ -162,6 +163,32 @@ def test_a_train_py_that_never_ends_is_ended(judge):
     files = healthy_of(QUICK) | {"train.py": "while True:\n    pass\n"}
     base = templates.load(cases.load(QUICK).template).base(0)
     assert judge.trainers.train(files, base, seed=0, cpu_s=2).code is None
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        ({"code": None}, "far more time or memory"),
+        ({"code": 1, "console": "ValueError: no\n\n"}, "ValueError: no"),
+        ({"steps": 500}, "500 optimizer steps were taken"),
+        ({"tokens": 10**9}, "times as many tokens"),
+        ({}, "the run left no run/model/model.safetensors"),
+    ],
+)
+def test_what_was_counted_outweighs_what_was_made(work, said):
+    template = templates.load(cases.load(QUICK).template)
+    kept = spread.load(template)
+    trained = Trained(**{"code": 0, "steps": kept.steps, "tokens": kept.tokens} | work)
+    verdict = judged(template, kept, trained, template.base(0))
+    assert not verdict.is_healthy and said in verdict.problems[0]
+
+
+def test_a_base_serves_no_other_seed():
+    """What was trained beforehand, from the base that was handed out, fits no other."""
+    for name in TEMPLATES:
+        template = templates.load(name)
+        weights = [template.base(seed)["model.safetensors"] for seed in (0, 1)]
+        assert weights[0] != weights[1] and template.base(0)["model.safetensors"] == weights[0]
 
 
 def changed(files, **changes):
