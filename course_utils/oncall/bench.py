@@ -91,14 +91,16 @@ def seed_mark(seed: int) -> str:
 
 
 def tickets(seed: int, levels: tuple[int, ...], num: int) -> Iterator[tuple[str, folders.Ticket]]:
-    """Tickets with their names: of every level `num` cases, none twice while there are others."""
+    """Tickets with their names: of every level `num` cases, or as many as there are; none twice."""
     for level in levels:
         known = [name for name in cases.names() if cases.load(name).level == level]
         known.sort(key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).hexdigest())
-        for number in range(num if known else 0):
+        for number, name in enumerate(known[:num]):
             drawn = hashlib.sha256(f"{seed} {level} {number}".encode()).hexdigest()
-            case = cases.load(known[number % len(known)])
-            yield f"{level}.{number + 1}", folders.ticket_of(int(drawn[:7], 16), level, case)
+            yield (
+                f"{level}.{number + 1}",
+                folders.ticket_of(int(drawn[:7], 16), level, cases.load(name)),
+            )
 
 
 class Kept:
