@@ -10,6 +10,7 @@ import os
 import random
 import re
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 import yaml
@@ -41,6 +42,7 @@ from course_utils.oncall.training import Trained, Trainers
 from course_utils.progress import Progress
 
 ALL = bool(os.environ.get("ONCALL_ALL"))
+ROOT = Path(__file__).parents[1]
 CASES, TEMPLATES = cases.names(), templates.names()
 SAMPLE = "stops_at_another_id" if "stops_at_another_id" in CASES else CASES[0]
 QUICK = "resumed_under_other_names"
@@ -386,17 +388,22 @@ def test_hints_go_from_a_thread_to_lines(tmp_path):
 
 
 def test_a_bench_goes_on_where_it_was_and_shows_no_answer(tmp_path, judge):
-    look = "test ! -e .oncall.json && test -s ticket.md && touch it-may-write-here"
+    secret = tmp_path / "seed"
+    secret.write_text("5")
+    look = f"test ! -e .oncall.json && test -s ticket.md && touch new && test ! -s {secret}"
+    if judge.trainers.kind.has_walls:
+        look += f' && test -z "$(ls {templates.FOLDER.parent})" && ! touch {ROOT}/new'
     protocol = bench.Protocol(("sh", "-c", look), (1,), 1, 20.0, False, bench.seed_mark(5))
-    first = list(bench.scores(protocol, 5, tmp_path, judge.trainers))
-    (tmp_path / bench.RESULTS).open("a").write('\n{"name": "1.2", "lev')  # a crash
-    again = list(bench.scores(protocol, 5, tmp_path, judge.trainers))
+    out = tmp_path / "out"
+    first = list(bench.scores(protocol, 5, out, judge.trainers, hidden=(secret,)))
+    (out / bench.RESULTS).open("a").write('\n{"name": "1.2", "lev')  # a crash
+    again = list(bench.scores(protocol, 5, out, judge.trainers))
     assert again == first and len(first) == 1
     assert not first[0].fixed and first[0].faults == 1 and first[0].ended == "code 0"
     assert bench.table(first).rows[-1][0] == "all"
     other = dataclasses.replace(protocol, limit_s=30.0)
     with pytest.raises(BadRequest, match="another command, seed or limit"):
-        bench.Kept(tmp_path, other)
+        bench.Kept(out, other)
 
 
 def test_a_bench_takes_no_case_twice():

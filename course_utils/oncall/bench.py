@@ -140,21 +140,32 @@ class Kept:
 
 
 def scores(
-    protocol: Protocol, seed: int, out: Path, trainers: Trainers, *, writable: tuple[Path, ...] = ()
+    protocol: Protocol,
+    seed: int,
+    out: Path,
+    trainers: Trainers,
+    *,
+    writable: tuple[Path, ...] = (),
+    hidden: tuple[Path, ...] = (),
 ) -> Iterator[Score]:
-    """One score a ticket, those of an earlier call first."""
+    """One score a ticket, those of an earlier call first.
+
+    Args:
+        writable: folders that the program may write to, beside its copy.
+        hidden: what it must not see, such as the file of the seed.
+    """
     kept, judge = Kept(out, protocol), Judge(trainers)
     done = kept.read()
     yield from done.values()
     for name, ticket in tickets(seed, protocol.levels, protocol.num):
         if name in done:
             continue
-        score = _scored(name, ticket, protocol, judge, writable)
+        score = _scored(name, ticket, protocol, judge, writable, (out.absolute(), *hidden))
         kept.add(score)
         yield score
 
 
-def _scored(name, ticket, protocol: Protocol, judge: Judge, writable) -> Score:
+def _scored(name, ticket, protocol: Protocol, judge: Judge, writable, hidden) -> Score:
     with tempfile.TemporaryDirectory(prefix="course-ticket-") as parent:
         folder = Path(parent) / "ticket"
         folders.write(folder, ticket, judge.trainers)
@@ -168,6 +179,7 @@ def _scored(name, ticket, protocol: Protocol, judge: Judge, writable) -> Score:
             limit_s=protocol.limit_s,
             network=protocol.network,
             writable=writable,
+            hidden=hidden,
         )
         seconds = time.monotonic() - start
         outcome = check(folder, ticket, lambda: judge)
