@@ -13,6 +13,7 @@ from types import FrameType
 AGAIN_S = 0.5  # an answer that swallows the first interruption gets another
 # One that swallows two as well gets them so fast that one falls into its `except`.
 SOON_S = (1e-6, 3e-5)
+LATER_S = 1e-3
 OWN_FOLDERS = (str(Path(__file__).parent), contextlib.__file__)
 
 
@@ -48,10 +49,15 @@ def _by_signal(seconds: float) -> Iterator[None]:
     def stop(_signum: int, frame: FrameType) -> None:
         nonlocal times
         times += 1
-        if times > 2:  # never into the code that cleans up after the answer
+        if times > 2:
+            # Armed once, not periodically: under a slow sys.setprofile a period that is over before
+            # this function's first line would call it within itself for ever.
             if done or frame.f_code.co_filename.startswith(OWN_FOLDERS):
+                # Never into the code that cleans up after the answer, but again a little later.
+                wait_s = min(LATER_S * 2 ** (times - 3), AGAIN_S)
+                signal.setitimer(signal.ITIMER_REAL, 0 if done else wait_s)
                 return
-            signal.setitimer(signal.ITIMER_REAL, random.uniform(*SOON_S), 1e-3)
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(*SOON_S))
         raise TimeLimitReached
 
     previous = signal.signal(signal.SIGALRM, stop)
