@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course_utils import checking
-from course_utils.checking import Outcome
+from course_utils.check_report import Outcome
 from course_utils.errors import DidNotFail
 from course_utils.exercises.compare import number_differs, tensor_differs
 from course_utils.exercises.declare import TODO, Criterion, Exercise, Wrong
