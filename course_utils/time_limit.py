@@ -13,7 +13,6 @@ from types import FrameType
 AGAIN_S = 0.5  # an answer that swallows the first interruption gets another
 # One that swallows two as well gets them so fast that one falls into its `except`.
 SOON_S = (1e-6, 3e-5)
-LATER_S = 1e-3
 OWN_FOLDERS = (str(Path(__file__).parent), contextlib.__file__)
 
 
@@ -49,15 +48,10 @@ def _by_signal(seconds: float) -> Iterator[None]:
     def stop(_signum: int, frame: FrameType) -> None:
         nonlocal times
         times += 1
-        if times > 2:
-            # Armed once, not periodically: under a slow sys.setprofile a period that is over before
-            # this function's first line would call it within itself for ever.
+        if times > 2:  # never into the code that cleans up after the answer
             if done or frame.f_code.co_filename.startswith(OWN_FOLDERS):
-                # Never into the code that cleans up after the answer, but again a little later.
-                wait_s = min(LATER_S * 2 ** (times - 3), AGAIN_S)
-                signal.setitimer(signal.ITIMER_REAL, 0 if done else wait_s)
                 return
-            signal.setitimer(signal.ITIMER_REAL, random.uniform(*SOON_S))
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(*SOON_S), 1e-3)
         raise TimeLimitReached
 
     previous = signal.signal(signal.SIGALRM, stop)
@@ -72,13 +66,12 @@ def _by_signal(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _by_thread(seconds: float) -> Iterator[None]:
-    target, done = ctypes.c_ulong(threading.get_ident()), threading.Event()
-    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    target, done = threading.get_ident(), threading.Event()
 
     def stop() -> None:
         wait_s = seconds
         while not done.wait(wait_s):
-            raise_in(target, ctypes.py_object(TimeLimitReached))
+            _raise_in(target)
             wait_s = AGAIN_S
 
     watchdog = threading.Thread(target=stop, daemon=True)
@@ -88,4 +81,23 @@ def _by_thread(seconds: float) -> Iterator[None]:
     finally:
         done.set()
         watchdog.join()
-        raise_in(target, None)  # withdraw an interruption that has not been delivered
+        take_interruption()
+
+
+def _raise_in(thread: int) -> None:
+    """Raise TimeLimitReached in a thread, in place of what it has not been given yet."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), ctypes.py_object(TimeLimitReached)
+    )
+
+
+def take_interruption() -> None:
+    """Have an interruption from another thread that has not come yet come here, to no effect.
+
+    CPython 3.11 goes on looking for one that was withdrawn (SetAsyncExc with NULL) or whose thread
+    has ended, and at the first call under `sys.setprofile` it looks for ever.
+    """
+    with contextlib.suppress(TimeLimitReached):
+        _raise_in(threading.get_ident())
+        while True:
+            pass
