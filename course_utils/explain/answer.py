@@ -11,7 +11,8 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import listed, said, thirds, trend
 from course_utils.explain.page import page
-from course_utils.explain.reading import Entry, Line, read
+from course_utils.explain.entries import Entry, Line
+from course_utils.explain.reading import read
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.words import finding_of_code, findings_in
@@ -129,12 +130,16 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
     log, spoken, out_of_memory_at = Log(), {}, 0
     for part in parts:
+        if isinstance(part, Entry) and part.sums_up:
+            log.summary = log.summary or part
+            continue
         if isinstance(part, Entry) and log.add(part):
             spoken.clear()
         log.hear(part)
         for one in findings_in(part):
             spoken[one.key] = spoken.get(one.key, one)
             out_of_memory_at = log.num_entries
+    log.close()
     if "cuda_memory" in spoken and log.num_entries - out_of_memory_at >= 2:
         spoken["cuda_memory"] = _survived(spoken["cuda_memory"], log.entries[-1])
     found = [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate
 
-from course_utils.explain.reading import Entry, entries_of_row
+from course_utils.explain.entries import Entry, entries_of_row
 
 STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]')
 MAX_DEPTH = 100  # of brackets; thousands overflow the stack of Python in a browser, which ends it

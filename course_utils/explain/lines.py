@@ -1,10 +1,19 @@
-"""The lines of a paste: colours dropped, progress bars parted, wrapped dicts put together."""
+"""The lines of a paste: what a terminal, a forum or an editor put in is taken out again.
 
+Colours and quotation marks are dropped, progress bars parted, wrapped dicts put together.
+"""
+
+import html
 import re
 from collections.abc import Iterable, Iterator
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 OPEN = re.compile(r"\{\s*(['\"][^{}]*)?$")
+QUOTED_MAIL = re.compile(r"^\s*(?:>\s?)+")
+ENTITY = re.compile(r"&(?:\w{2,6}|#\d{2,5});")
+_TYPED = {"'": "‘’‚", '"': "“”„", "-": "−", ":": "：", ",": "，", ";": "；", "|": "｜"}
+_TYPED |= {" ": "\u00a0\u202f\u3000"}
+TYPED = {ord(odd): usual for usual, some in _TYPED.items() for odd in some}
 MAX_LINE, MAX_JOINED = 20_000, 40
 
 Part = tuple[int, str]  # a line's number, its text
@@ -37,7 +46,20 @@ def parts(lines: Iterable[str]) -> Iterator[list[Part]]:
 def _single(lines: Iterable[str]) -> Iterator[Part]:
     for number, raw in enumerate(lines, start=1):
         for text in ANSI.sub("", raw[:MAX_LINE]).rstrip("\n").split("\r"):
-            yield number, text
+            yield number, plain(text)
+
+
+def plain(text: str) -> str:
+    """A line without the marks of a quotation, HTML entities, curly quotes and wide signs.
+
+    >>> plain("> > {‘loss’： 2.1，'text': &quot;x&quot;}")
+    '{\\'loss\\': 2.1,\\'text\\': "x"}'
+    """
+    if ENTITY.search(text):
+        text = html.unescape(text)
+    if not text.isascii():
+        text = text.translate(TYPED)
+    return QUOTED_MAIL.sub("", text) if text.lstrip().startswith(">") else text
 
 
 def _begins_another(text: str) -> bool:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from course_utils.explain.reading import Entry, Line
+from course_utils.explain.entries import Entry, Line
 
 MAX_KEPT = 20_000
 _OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
@@ -42,6 +42,7 @@ class Log:
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
+    summary: Entry | None = None  # what sums up a whole run
     _states: dict[str, str] = field(default_factory=dict)
     _turning: set[int] = field(default_factory=set)
     _counts: dict[str, float] = field(default_factory=dict)  # the last step and epoch
@@ -78,6 +79,11 @@ class Log:
         if len(self.entries) > MAX_KEPT:
             self._thin_out()
         return bool(restart)
+
+    def close(self) -> None:
+        """All has been read: what sums up a run stands for it if nothing else was logged."""
+        if not self.entries and self.summary is not None and self.summary.has_metric:
+            self.add(self.summary)
 
     def _count(self, entry: Entry) -> None:
         self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from course_utils.explain.log import finite, state_of
-from course_utils.explain.reading import Entry
+from course_utils.explain.entries import Entry
 
 if TYPE_CHECKING:
     from course_utils.explain.answer import Answer

@@ -3,7 +3,7 @@
 import re
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.reading import Entry, Line
+from course_utils.explain.entries import Entry, Line
 
 _DEATHS = (  # cause, signal's number, other words for it
     ("sigfpe", 8, r"Floating[- ]point exception|SIGFPE"),

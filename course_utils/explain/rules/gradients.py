@@ -5,7 +5,7 @@ import math
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import said, share
-from course_utils.explain.reading import Entry
+from course_utils.explain.entries import Entry
 
 LOW, LEAST = 256.0, 4.0  # loss scales: float16 leaves its range although little is multiplied
 

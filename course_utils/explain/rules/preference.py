@@ -5,7 +5,7 @@ import math
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds, trend
-from course_utils.explain.reading import Entry
+from course_utils.explain.entries import Entry
 
 LN_2 = math.log(2)
 
