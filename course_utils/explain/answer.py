@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from typing import SupportsInt
 
+from course_utils.explain.collectives import Collectives
 from course_utils.explain.document import read_document
+from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import listed, said, thirds, trend
 from course_utils.explain.page import page
-from course_utils.explain.entries import Entry, Line
 from course_utils.explain.reading import read
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
@@ -21,6 +22,7 @@ from course_utils.explain.worries import worries
 MAX_DOCUMENT_LINES = 2_000_000
 PARDONED = {  # no fault, and no sign of health
     *("running_mean", "skipped_steps", "memory_survived", "dpo_start", "few_rows"),
+    "optimizer_waits",
 }
 OUTWEIGHED_BY = {  # what is no fault by itself, and causes beside which it must not be said
     "on_policy_zero_loss": {
@@ -32,7 +34,7 @@ OUTWEIGHED_BY = {  # what is no fault by itself, and causes beside which it must
     "few_rows": {"at_chance"},
     "cuda_memory": {"memory_survived"},
     "nan_gradient": {"fp16_overflow", "nan_shown_as_zero"},
-    "labels_masked": {"nan_shown_as_zero", "numbers_broken"},
+    "labels_masked": {"numbers_broken"},
     "nan_metric": {"nan_shown_as_zero", "nan_weights", "nan_already", "nan_gradient"},
     "replies_cut": {"length_into_limit", "rewards_cut"},
     "no_signal": {"rewards_cut", "signal_ended"},
@@ -129,6 +131,7 @@ class _Counter:
 def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> Answer:
     """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
     log, spoken, out_of_memory_at = Log(), {}, 0
+    collectives = Collectives()
     for part in parts:
         if isinstance(part, Entry) and part.sums_up:
             log.summary = log.summary or part
@@ -136,10 +139,15 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         if isinstance(part, Entry) and log.add(part):
             spoken.clear()
         log.hear(part)
+        collectives.hear(part.text)
         for one in findings_in(part):
             spoken[one.key] = spoken.get(one.key, one)
             out_of_memory_at = log.num_entries
     log.close()
+    if "ranks_disagree" in spoken:
+        waiting = spoken["ranks_disagree"]
+        said_together = (*waiting.for_it, *collectives.evidence())
+        spoken["ranks_disagree"] = replace(waiting, for_it=said_together)
     if "cuda_memory" in spoken and log.num_entries - out_of_memory_at >= 2:
         spoken["cuda_memory"] = _survived(spoken["cuda_memory"], log.entries[-1])
     found = [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []

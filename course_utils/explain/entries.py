@@ -1,5 +1,6 @@
 """What is read out of a log: entries with numbers, and lines with words."""
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -7,6 +8,7 @@ from course_utils.explain.fields import canonical
 
 SUMMARY = {"train_runtime", "total_flos", "train_samples_per_second"}
 MAX_QUOTE = 160
+LEFT_OUT = "lm loss (left out, which Megatron does with nan)"
 NO_METRIC = {"step", "epoch", "learning_rate", "loss_scale"}
 
 
@@ -55,6 +57,8 @@ def entries_of_row(
         known, number = canonical(str(name)), number_of(value)
         if known and number is not None and known not in numbers:
             numbers[known], names[known] = number, str(name).strip()
+    if numbers.get("skipped") == 0 and "loss" not in numbers and "skipped iter" in names["skipped"]:
+        numbers["loss"], names["loss"] = math.nan, LEFT_OUT
     entry = Entry(where, short(text), numbers, names, sums_up)
     if sums_up or (numbers and (entry.has_metric or not needs_metric)):
         yield entry

@@ -6,7 +6,10 @@ import re
 _PATTERNS = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
-        ("step", r"(training/)?(global_)?steps?|current_steps|it(er(ation)?)?|global_step/max_steps"),
+        (
+            "step",
+            r"(training/)?(global_)?steps?|current_steps|it(er(ation)?)?|global_step/max_steps",
+        ),
         ("epoch", r"(training/)?epochs?"),
         ("skipped", r"number of skipped iterations|skipped( steps)?"),
         ("eval_loss", r"(eval|val|validation|test)[_/ ]loss|validation loss"),

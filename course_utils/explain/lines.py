@@ -11,8 +11,16 @@ ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 OPEN = re.compile(r"\{\s*(['\"][^{}]*)?$")
 QUOTED_MAIL = re.compile(r"^\s*(?:>\s?)+")
 ENTITY = re.compile(r"&(?:\w{2,6}|#\d{2,5});")
-_TYPED = {"'": "‘’‚", '"': "“”„", "-": "−", ":": "：", ",": "，", ";": "；", "|": "｜"}
-_TYPED |= {" ": "\u00a0\u202f\u3000"}
+_TYPED = {  # what editors and other keyboards write for the signs of a log
+    "'": "\u2018\u2019\u201a",
+    '"': "\u201c\u201d\u201e",
+    "-": "\u2212",
+    ":": "\uff1a",
+    ",": "\uff0c",
+    ";": "\uff1b",
+    "|": "\uff5c",
+    " ": "\u00a0\u202f\u3000",
+}
 TYPED = {ord(odd): usual for usual, some in _TYPED.items() for odd in some}
 MAX_LINE, MAX_JOINED = 20_000, 40
 
@@ -52,8 +60,8 @@ def _single(lines: Iterable[str]) -> Iterator[Part]:
 def plain(text: str) -> str:
     """A line without the marks of a quotation, HTML entities, curly quotes and wide signs.
 
-    >>> plain("> > {‘loss’： 2.1，'text': &quot;x&quot;}")
-    '{\\'loss\\': 2.1,\\'text\\': "x"}'
+    >>> plain("> > {\u2018loss\u2019\uff1a 2.1, &quot;text&quot;: 1}")
+    '{\\'loss\\': 2.1, "text": 1}'
     """
     if ENTITY.search(text):
         text = html.unescape(text)

@@ -41,7 +41,9 @@ PROSE = re.compile(
     re.IGNORECASE,
 )
 BRACES = re.compile(r"\{[^{}]*\}")
-DECIMAL_COMMA = re.compile(r"([:=]\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?)(?=\s*$|\s*[|;]|\s+\S*[A-Za-z-])")
+DECIMAL_COMMA = re.compile(
+    r"([:=]\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?)(?=\s*$|\s*[|;]|\s+\S*[A-Za-z-])"
+)
 MAX_OF_A_BLOCK, ENOUGH = 12, 4
 
 

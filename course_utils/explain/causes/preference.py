@@ -53,4 +53,20 @@ PREFERENCE = (
         "sample replies and read them",
         thread="LLaMA-Factory#7643",
     ),
+    Cause(
+        "margin_saturated",
+        "every pair is told apart with certainty, so the loss is 0 and nothing more is learned: "
+        "the pairs differ in something trivial, or are known by heart",
+        "fewer epochs or a smaller learning rate, harder pairs; look for what gives them away "
+        "(length, template, language)",
+        "the accuracy on pairs that were not trained on",
+        thread="trl#1236",
+    ),
+    Cause(
+        "pairs_inverted",
+        "the run learns to prefer the rejected replies: chosen and rejected, or the sign of the "
+        "loss, are mixed up",
+        "look which column holds the better reply, and at the sign of beta",
+        "a handful of pairs read by hand",
+    ),
 )

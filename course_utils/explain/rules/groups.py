@@ -2,10 +2,10 @@
 
 import math
 
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import said, share
-from course_utils.explain.entries import Entry
 
 SMALL = 1e-3
 RESIDUE = 1e-6  # of a reward_std: rounding, and not a difference between replies

@@ -2,10 +2,10 @@
 
 import math
 
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import said
-from course_utils.explain.entries import Entry
 
 LOSSES = ("loss", "policy_loss")
 FORWARD = (*LOSSES, "kl_loss", "kl", "old_kl", "entropy", "chosen_logp", "rejected_logp")

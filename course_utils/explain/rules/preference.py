@@ -1,11 +1,12 @@
 """DPO and reward models: margins, accuracies, the start at ln 2."""
 
 import math
+from itertools import pairwise
 
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds, trend
-from course_utils.explain.entries import Entry
 
 LN_2 = math.log(2)
 
@@ -81,17 +82,50 @@ def accuracies_of_few_rows(log: Log) -> Finding | None:
 
 def pushed_down(log: Log) -> Finding | None:
     """Both rewards fall from the first third to the last, the chosen one far below 0."""
-    chosen, rejected = thirds(log.values("chosen_reward")), thirds(log.values("rejected_reward"))
-    if not chosen or not rejected or chosen[2] > -1 or chosen[2] > chosen[0] - 0.5:
+    chosen, rejected = _levels(log.values("chosen_reward")), _levels(log.values("rejected_reward"))
+    if not chosen or not rejected or chosen[-1] > -1 or chosen[-1] > chosen[0] - 0.5:
         return None
-    if rejected[2] >= rejected[0]:
+    if rejected[-1] >= rejected[0]:
         return None
     entry = log.series("chosen_reward")[-1][0]
     proof = (
         f"{entry.where}: {said(entry, 'chosen_reward', 'rejected_reward')}; 0 is the reference",
-        f"by thirds of the log: chosen {listed(chosen)}; rejected {listed(rejected)}",
+        f"{'by thirds of the log' if len(log.entries) >= 6 else 'one by one'}: "
+        f"chosen {listed(chosen)}; rejected {listed(rejected)}",
     )
     return Finding("margin_by_pushing_down", 4.0, entry, proof)
+
+
+def _levels(values: list[float]) -> tuple[float, ...] | None:
+    """By thirds; of three to five numbers that fall throughout, the numbers themselves."""
+    falls = len(values) >= 3 and all(now < before for before, now in pairwise(values))
+    return thirds(values) or (tuple(values) if falls else None)
+
+
+def saturated(log: Log) -> Finding | None:
+    """All pairs right, the margin in the tens, the loss 0: the pairs are told apart for sure."""
+    hits, losses = finite(log.values("accuracy"))[-3:], finite(log.values("loss"))[-3:]
+    margins = log.series("margin")[-3:]
+    if len(hits) < 3 or min(hits) < 1 or len(losses) < 3 or max(losses) > 0.01:
+        return None
+    if len(margins) < 3 or min(margin for _, margin in margins) < 5:
+        return None
+    entry, margin = margins[0]
+    proof = (
+        f"{entry.where} and after: accuracy 1, loss up to {max(losses):.2g}, margin {margin:.3g}"
+    )
+    return Finding("margin_saturated", 4.5, entry, (proof,))
+
+
+def inverted(log: Log) -> Finding | None:
+    """The margin falls below 0 and the accuracy below a coin: the rejected replies are learned."""
+    margins, hits = trend(log.values("margin")), thirds(log.values("accuracy"))
+    if not margins or margins[2] >= min(0.0, margins[0]) or (hits and hits[2] > 0.4):
+        return None
+    entry = log.series("margin")[-1][0]
+    proof = [f"{entry.where}: {said(entry, 'margin')}; by thirds of the log {listed(margins)}"]
+    proof += [f"accuracy by thirds {listed(hits)}; a coin has 0.5"] if hits else []
+    return Finding("pairs_inverted", 5.0, entry, tuple(proof))
 
 
 def margin_grows(log: Log) -> Finding | None:
@@ -108,5 +142,7 @@ RULES = (
     wrong_reference,
     accuracies_of_few_rows,
     pushed_down,
+    saturated,
+    inverted,
     margin_grows,
 )

@@ -1,0 +1,56 @@
+"""GRPO and PPO: a policy that drifts: entropy that grows, clipping, replies that vanish."""
+
+import math
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log, finite
+from course_utils.explain.numbers import listed, said, trend
+
+FEW_TOKENS = 5.0
+
+
+def entropy_runs(log: Log) -> Finding | None:
+    """The entropy grows by half or more while the reward or an evaluation falls."""
+    entropies = trend(log.values("entropy"))
+    if not entropies or entropies[2] < max(1.5 * entropies[0], entropies[0] + 0.2):
+        return None
+    for name in ("reward", "eval_accuracy"):
+        levels = trend(log.values(name))
+        if levels and levels[2] < levels[0]:
+            entry = log.series("entropy")[-1][0]
+            proof = (
+                f"entropy by thirds of the log {listed(entropies)}: {said(entry, 'entropy')} at "
+                f"{entry.where}",
+                f"{name} falls with it: {listed(levels)}",
+            )
+            return Finding("entropy_runs", 6.5, entry, proof)
+    return None
+
+
+def much_is_clipped(log: Log) -> Finding | None:
+    """A third of the tokens or more are clipped, throughout."""
+    series = [(e, v) for e, v in log.series("clip_ratio") if math.isfinite(v)]
+    if len(series) < 3 or sorted(value for _, value in series)[len(series) // 2] < 0.3:
+        return None
+    entry = max(series, key=lambda one: one[1])[0]
+    proof = f"the middle of {len(series)} entries is above 0.3: {said(entry, 'clip_ratio')}"
+    return Finding("much_is_clipped", 4.5, entry, (f"{proof} at {entry.where}",))
+
+
+def replies_vanish(log: Log) -> Finding | None:
+    """Replies shrink to almost nothing and are paid better for it; none was cut at the limit."""
+    lengths, rewards = trend(log.values("length")), trend(log.values("reward"))
+    cut = finite(log.values("truncated_share"))
+    if not lengths or not rewards or rewards[2] <= rewards[0] or (cut and cut[0] > 0.3):
+        return None
+    if lengths[2] > FEW_TOKENS or lengths[2] > 0.4 * lengths[0]:
+        return None
+    entry = log.series("length")[-1][0]
+    proof = (
+        f"replies shrink: {listed(lengths)} tokens by thirds of the log",
+        f"the reward rises meanwhile: {listed(rewards)}",
+    )
+    return Finding("reward_pays_junk", 6.0, entry, proof)
+
+
+RULES = (entropy_runs, much_is_clipped, replies_vanish)
