@@ -8,9 +8,9 @@ _PATTERNS = tuple(
     for name, pattern in (
         (
             "step",
-            r"(training/)?(global_)?steps?|current_steps|it(er(ation)?)?|global_step/max_steps",
+            r"(train(ing)?/)?(global_)?steps?|current_steps|it(er(ation)?)?|global_step/max_steps",
         ),
-        ("epoch", r"(training/)?epochs?"),
+        ("epoch", r"(train(ing)?/)?epochs?"),
         ("skipped", r"number of skipped iterations|skipped( steps)?"),
         ("eval_loss", r"(eval|val|validation|test)[_/ ]loss|validation loss"),
         (

@@ -10,6 +10,7 @@ _SPEAKER = re.compile(
     r"|\d{1,3}(?:\.\d{1,3}){3}(?=:)|\d{1,4}(?=:\s*\{))",
     re.IGNORECASE,
 )
+COUNTS, MAX_HEARD = ("step", "epoch"), 4096
 
 
 def speaker(text: str) -> str:
@@ -23,14 +24,24 @@ def speaker(text: str) -> str:
 
 
 class Ranks:
-    """Of processes that print entries with the same fields, the first is heard.
+    """Of processes that print entries of the same step, the first is heard.
 
-    Another one's entry is kept only if it has a nan or inf: the others would count each step twice.
+    Another one's entry is dropped if it has the same fields, the same count of steps or epochs and
+    the same nan; of those that are told apart by a bare number only, which may be the number of
+    the line, if all its numbers are the same.
     """
 
     def __init__(self):
-        self._heard: dict[frozenset[str], str] = {}
+        self._heard: dict[tuple, str] = {}
 
     def hears(self, entry: Entry, who: str) -> bool:
-        first = self._heard.setdefault(frozenset(entry.names.values()), who)
-        return who == first or not all(map(math.isfinite, entry.numbers.values()))
+        if not who:
+            return True
+        counts = {name: entry.numbers[name] for name in COUNTS if name in entry.numbers}
+        is_named = bool(counts) and not who.strip("[]").isdigit()
+        said = counts if is_named else entry.numbers
+        broken = frozenset(n for n, value in entry.numbers.items() if not math.isfinite(value))
+        key = (frozenset(entry.names.values()), broken, repr(sorted(said.items())))
+        if len(self._heard) > MAX_HEARD:
+            self._heard.clear()
+        return self._heard.setdefault(key, who) == who

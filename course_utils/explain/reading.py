@@ -17,7 +17,7 @@ from course_utils.explain.tables import NUMBER, Table
 
 _WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER})(?:/\d+)?['\"]?(?:, [\w.]+=[\w.:'\"]+)*\)?"
 QUOTED = re.compile(rf"['\"](?P<name>[^'\"{{}}]{{1,80}})['\"]\s*:\s*{_WRAPPED}(?=\s*[,}}\]]|\s*$)")
-_AFTER = r"(?:\s*\([^()]*\))?\**(?=\s+-\s|\s*$|\s{2,}|\s+[\w@./-]+:|\s*[|│,])"
+_AFTER = r"(?:\s*\([^()]*\))?\**(?=\s+-(?:\s|$)|\s*$|\s{2,}|\s+[\w@./-]+:|\s*[|│,])"
 PIPED = re.compile(
     r"(?:^|\|)[^|]*?\b(?P<name>[A-Za-z][\w ./()-]*?)\s*(?::|(?<=iteration)|(?<=loss)|(?<=lr))\s+"
     rf"(?P<value>{NUMBER})(?:\s*/\s*\d+)?\s*(?=\||$)"

@@ -1,0 +1,171 @@
+"""A log is read in whatever state it is pasted: quoted, wrapped, coloured, cut, from many ranks."""
+
+import json
+import textwrap
+
+import pytest
+from explain_shapes import SHAPES, rows
+
+from course_utils.explain import explain
+
+NAN = float("nan")
+DEAD = rows(
+    8, loss=lambda n: 2.0 - n / 9 if n < 5 else NAN, grad_norm=lambda n: NAN if n > 4 else 1
+)
+KEY = "nan_weights"
+BAR = " {}%|\u2588\u2588\u2588   | {}/900 [00:0{}<10:21,  1.22it/s]"
+RANKS = (
+    "[rank{}]: {}",
+    "10.1.7.{}: {}",
+    "(Worker pid=311{}) {}",
+    "{}: {}",
+    "node-{} | {}",
+    "[default{}]:{}",
+)
+
+
+def pasted(change, log=DEAD) -> str:
+    return "\n".join(change(n, str(row)) for n, row in enumerate(log))
+
+
+CHANGES = {
+    "quoted": lambda n, line: f"> {line}",
+    "quoted twice": lambda n, line: f"> > {line}",
+    "coloured": lambda n, line: f"\x1b[32m{line}\x1b[0m",
+    "behind bars": lambda n, line: f"{BAR.format(n, n, n)}\r{line}",
+    "before bars": lambda n, line: f"{line}{BAR.format(n, n, n)}",
+    "with times": lambda n, line: f"2025-03-0{n + 1} 11:02:0{n},120 - INFO - {line}",
+    "in a list": lambda n, line: f"* `{line}`",
+    "curly quotes": lambda n, line: line.replace("'", "\u2019"),
+    "wide signs": lambda n, line: line.replace(":", "\uff1a").replace(",", "\uff0c"),
+    "entities": lambda n, line: line.replace("'", "&#39;"),
+    "no-break spaces": lambda n, line: line.replace(" ", "\u00a0"),
+    "wrapped": lambda n, line: "\n".join(textwrap.wrap(line, 30)),
+    "numbers of a cloud's log": lambda n, line: f"[{1743 + n}] {line}",
+    "between prompts": lambda n, line: (
+        f"User: what is {n} + 5?\nAssistant: {n + 5}. That is it.\n{line}"
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_paste_is_read_as_the_log_it_is_of(change):
+    answer = explain(pasted(change))
+    assert (answer.num_entries, answer.findings[0].key) == (len(DEAD), KEY), str(answer)
+
+
+def test_a_fence_and_words_around_it_change_nothing():
+    answer = explain(
+        f"My run dies, see here:\n```python\n{pasted(lambda n, line: line)}\n```\nHelp!"
+    )
+    assert (answer.num_entries, answer.findings[0].key) == (len(DEAD), KEY)
+
+
+@pytest.mark.parametrize("form", RANKS)
+def test_of_ranks_that_say_the_same_one_is_heard(form):
+    log = "\n".join(form.format(rank, row) for row in DEAD for rank in range(4))
+    finite = [row for row in DEAD if row["loss"] == row["loss"]]
+    answer = explain("\n".join(form.format(rank, row) for row in finite for rank in range(4)))
+    assert answer.num_entries == len(finite) and not answer.restart
+    assert explain(log).findings[0].key == KEY
+
+
+def test_a_nan_of_another_rank_is_heard():
+    lines = [f"[rank{rank}]: {{'loss': 2.{n}, 'step': {n}}}" for n in range(5) for rank in (0, 1)]
+    lines.insert(7, "[rank3]: {'loss': nan, 'step': 3}")
+    assert explain("\n".join(lines)).not_finite
+
+
+@pytest.mark.parametrize("said", ["nan", "NaN", "NAN", "-nan", "-nan(ind)", "'nan'", '"NaN"'])
+def test_every_spelling_of_nan_is_one(said):
+    log = "\n".join(f"{{'loss': {2 - n / 9 if n < 3 else said}, 'epoch': {n}}}" for n in range(6))
+    assert explain(log).findings[0].key == KEY
+
+
+@pytest.mark.parametrize("said", ["inf", "Inf", "INF", "-inf", "Infinity", "-Infinity"])
+def test_every_spelling_of_inf_is_one(said):
+    log = "\n".join(f"{{'loss': 2.{n}, 'grad_norm': {said}}}" for n in range(6))
+    assert explain(log).findings[0].key == "norm_never_finite"
+
+
+TABLES = {
+    "tabs": "{}\t{}\t{}",
+    "semicolons": "{};{};{}",
+    "columns": "{}    {}    {}",
+    "markdown": "| {} | {} | {} |",
+}
+
+
+@pytest.mark.parametrize("form", TABLES.values(), ids=TABLES)
+def test_a_table_with_decimal_commas(form):
+    body = [form.format(n, f"{2 + n:.2f}".replace(".", ","), "0,8") for n in range(12)]
+    answer = explain("\n".join([form.format("step", "loss", "grad_norm"), *body]))
+    assert answer.num_entries == 12 and answer.findings[0].key == "rate_too_high"
+    assert answer.entries[5].numbers["loss"] == 7.0
+
+
+def test_decimal_commas_without_a_table():
+    answer = explain("\n".join(f"loss: {n},25  grad_norm: 0,5" for n in range(3)))
+    assert [entry.numbers["loss"] for entry in answer.entries] == [0.25, 1.25, 2.25]
+
+
+@pytest.mark.parametrize("cut", [30, 200, 333])
+def test_half_a_trainer_state(cut):
+    whole = json.dumps({"best_metric": None, "log_history": DEAD}, indent=2)
+    for part in (whole[:-cut], whole[cut:]):
+        answer = explain(part)
+        assert answer.num_entries >= len(DEAD) - 4
+        assert not {one.key for one in answer.causes} - {KEY, "nan_gradient"}
+
+
+WANDB = """wandb: Run history:
+wandb:         train/loss \u2588\u2587\u2585\u2582\u2581
+wandb: Run summary:
+wandb:        train/epoch 3.0
+wandb:    train/grad_norm nan
+wandb:         train/loss 0.0
+wandb: You can sync this run to the cloud by running:"""
+
+
+def test_the_summary_of_wandb():
+    answer = explain(WANDB)
+    assert answer.findings[0].key == "nan_shown_as_zero"
+    assert answer.entries[0].numbers["epoch"] == 3.0
+
+
+def test_what_sums_up_a_run_is_no_point_of_it():
+    log = [str(row) for row in SHAPES["memorised"]]
+    summary = "***** train metrics *****\n  train_loss  =  0.71\n  train_runtime = 0:02:59.80"
+    assert explain("\n".join([*log, summary])).num_entries == len(log)
+    alone = explain("  train_loss  =  0.0\n  train_runtime  =  0:02:59.80")
+    assert {one.key for one in alone.findings} == {"labels_masked", "nan_shown_as_zero"}
+
+
+VERL = (
+    "step:{n} - actor/entropy:{e} - actor/pg_clipfrac:0.0 - actor/grad_norm:0.4 - "
+    "critic/score/mean:{r} - response_length/mean:212.5 - response_length/clip_ratio:0.0"
+)
+
+
+@pytest.mark.parametrize("width", [60, 90, 400])
+def test_lines_of_verl_that_a_terminal_wrapped(width):
+    log = [VERL.format(n=n, e=0.5 + n / 9, r=0.6 - n / 30) for n in range(12)]
+    answer = explain("\n".join(part for line in log for part in textwrap.wrap(line, width)))
+    assert answer.num_entries == 12 and answer.findings[0].key == "entropy_runs", str(answer)
+
+
+def test_bars_between_cells():
+    line = (
+        " iteration {:8}/    9000 | learning rate: 9.1E-06 | lm loss: {:.6E} | loss scale: 1.0 | "
+        "grad norm: {} | number of skipped iterations:   0 | number of nan iterations:   0 |"
+    )
+    answer = explain("\n".join(line.format(n + 1, 2.0 + n, 1.0 + n) for n in range(12)))
+    assert answer.findings[0].key == "rate_too_high"
+    assert answer.entries[3].numbers == {
+        "step": 4,
+        "learning_rate": 9.1e-6,
+        "loss": 5.0,
+        "loss_scale": 1,
+        "grad_norm": 4,
+        "skipped": 0,
+    }
