@@ -1,6 +1,7 @@
 """The names that trainers give to the same quantity, and the one used here."""
 
 import re
+from functools import lru_cache
 
 # First match wins; matched against the lower-cased name, spaces around "/" removed.
 _PATTERNS = tuple(
@@ -72,6 +73,7 @@ _PART = re.compile(r"(train/|eval_)?rewards?/(?P<part>[^/]+)(/mean)?")
 _NOT_PARTS = {"std", "mean", "max", "min", "chosen", "rejected", "margins", "accuracies"}
 
 
+@lru_cache(maxsize=4096)
 def canonical(name: str) -> str | None:
     """The name used here for a field of a log; None for one that no rule reads.
 

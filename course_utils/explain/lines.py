@@ -18,7 +18,7 @@ _TYPED = {  # what editors and other keyboards write for the signs of a log
     ":": "\uff1a",
     ",": "\uff0c",
     ";": "\uff1b",
-    "|": "\uff5c",
+    "|": "\uff5c\u2502",
     " ": "\u00a0\u202f\u3000",
 }
 TYPED = {ord(odd): usual for usual, some in _TYPED.items() for odd in some}
@@ -53,7 +53,9 @@ def parts(lines: Iterable[str]) -> Iterator[list[Part]]:
 
 def _single(lines: Iterable[str]) -> Iterator[Part]:
     for number, raw in enumerate(lines, start=1):
-        for text in ANSI.sub("", raw[:MAX_LINE]).rstrip("\n").split("\r"):
+        line = raw[:MAX_LINE]
+        line = ANSI.sub("", line) if "\x1b" in line else line
+        for text in line.rstrip("\n").split("\r"):
             yield number, plain(text)
 
 
@@ -63,7 +65,7 @@ def plain(text: str) -> str:
     >>> plain("> > {\u2018loss\u2019\uff1a 2.1, &quot;text&quot;: 1}")
     '{\\'loss\\': 2.1, "text": 1}'
     """
-    if ENTITY.search(text):
+    if "&" in text and ENTITY.search(text):
         text = html.unescape(text)
     if not text.isascii():
         text = text.translate(TYPED)

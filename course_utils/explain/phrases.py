@@ -2,6 +2,7 @@
 
 import re
 
+_ATOM = re.compile(r"\\.|\[[^\]]*\]|\{[\d,]*\}|.")  # of a pattern
 CERTAIN, LATER, WARNED, WEAK = 10.0, 9.0, 6.0, 5.5
 
 _DEATHS = (  # cause, signal's number, other words for it
@@ -94,4 +95,45 @@ _PHRASES = (
     ("api_changed", CERTAIN, r"cannot import name '\w+' from '[\w.]+'"),
     *((key, CERTAIN, _death(number, words)) for key, number, words in _DEATHS[-3:]),
 )
-PHRASES = tuple((key, weight, re.compile(text, re.IGNORECASE)) for key, weight, text in _PHRASES)
+
+
+def branches(pattern: str) -> list[str]:
+    """The alternatives of a pattern, outside of its groups.
+
+    >>> branches(r"a(b|c)|d")
+    ['a(b|c)', 'd']
+    """
+    found, depth = [""], 0
+    for part in _ATOM.findall(pattern):
+        depth += (part == "(") - (part == ")")
+        if part == "|" and not depth:
+            found.append("")
+        else:
+            found[-1] += part
+    return found
+
+
+def literal(branch: str) -> str:
+    r"""The longest text, in lower case, that whatever matches a branch must hold.
+
+    >>> literal(r"exit ?code\s*:?\s*\(?(-9|137)\b"), literal(r"NCCL error in: ?\S+")
+    ('exit', 'nccl error in:')
+    """
+    runs, depth, atoms = [""], 0, _ATOM.findall(branch)
+    for part, following in zip(atoms, [*atoms[1:], ""], strict=True):
+        depth += part == "("
+        plain = part[1:] if part in (r"\.", r"\(", r"\]") else part
+        if depth or len(plain) > 1 or plain in "^$.)|?*+" or following[:1] in ("?", "*", "{"):
+            runs.append("")
+        else:
+            runs[-1] += plain
+        depth -= part == ")"
+    return max(runs, key=len).lower()
+
+
+# Cause, weight, what the line must hold in lower case, pattern.
+PHRASES = tuple(
+    (key, weight, literal(branch), re.compile(branch, re.IGNORECASE))
+    for key, weight, text in _PHRASES
+    for branch in branches(text)
+)

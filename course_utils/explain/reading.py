@@ -17,13 +17,13 @@ from course_utils.explain.tables import NUMBER, Table
 
 _WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER})(?:/\d+)?['\"]?(?:, [\w.]+=[\w.:'\"]+)*\)?"
 QUOTED = re.compile(rf"['\"](?P<name>[^'\"{{}}]{{1,80}})['\"]\s*:\s*{_WRAPPED}(?=\s*[,}}\]]|\s*$)")
-_AFTER = r"(?:\s*\([^()]*\))?\**(?=\s+-(?:\s|$)|\s*$|\s{2,}|\s+[\w@./-]+:|\s*[|│,])"
+_AFTER = r"(?:\s*\([^()]*\))?\**(?=\s+-(?:\s|$)|\s*$|\s{2,}|\s+[\w@./-]+:|\s*[|,])"
 PIPED = re.compile(
     r"(?:^|\|)[^|]*?\b(?P<name>[A-Za-z][\w ./()-]*?)\s*(?::|(?<=iteration)|(?<=loss)|(?<=lr))\s+"
     rf"(?P<value>{NUMBER})(?:\s*/\s*\d+)?\s*(?=\||$)"
 )
-DASHED = re.compile(rf"(?:^|[\s*|│])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
-BOXED = re.compile(rf"[|│]\s*(?P<name>[\w/ ]+?)\s*[|│]\s*(?P<value>{NUMBER})\s*[|│]")
+DASHED = re.compile(rf"(?:^|[\s*|])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
+BOXED = re.compile(rf"\|\s*(?P<name>[\w/ ]+?)\s*\|\s*(?P<value>{NUMBER})\s*\|")
 EQUALS = re.compile(rf"(?<![\w/])(?P<name>[A-Za-z_][\w/]*)\s*=\s*(?P<value>{NUMBER})(?![\w/.])")
 ALONE = re.compile(rf"^\s*(?:wandb:\s+)?(?P<name>[\w./-]+)\s+(?P<value>{NUMBER})\s*$")
 TENSOR = re.compile(rf"^\s*(?P<name>tensor)\((?P<value>{NUMBER})(?:, [\w.]+=[\w.:<>'\"]+)*\)\s*$")
@@ -34,7 +34,15 @@ PLAIN = re.compile(
     rf"(?P<value>{NUMBER})(?![\w/.%])",
     re.IGNORECASE,
 )
-FORMS = (BOXED, PIPED, DASHED, EQUALS, ALONE, TENSOR, PLAIN)
+FORMS = (  # and a sign without which a line is not of that form
+    (BOXED, "|"),
+    (PIPED, "|"),
+    (DASHED, ":"),
+    (EQUALS, "="),
+    (ALONE, ""),
+    (TENSOR, "tensor("),
+    (PLAIN, ""),
+)
 BLOCKS = (BOXED, ALONE)  # one number to a line: the others follow
 PROSE = re.compile(
     r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has)\b",
@@ -111,7 +119,9 @@ def _entries(where: str, text: str) -> Iterator[Entry]:
 def _best_form(where: str, text: str) -> list[Entry]:
     """The entry of the form in which most fields of a line are known."""
     best: list[Entry] = []
-    for form in FORMS:
+    for form, sign in FORMS:
+        if sign not in text:
+            continue
         pairs = [(m["name"], m["value"]) for m in form.finditer(text)]
         found = list(entries_of_row(where, text, pairs, needs_metric=form not in BLOCKS))
         if found and (not best or len(found[0].numbers) > len(best[0].numbers)):

@@ -19,8 +19,9 @@ def findings_in(line: Line | Entry) -> list[Finding]:
     >>> [found.key for found in findings_in(Line("line 3", "Floating point exception"))]
     ['sigfpe']
     """
-    for key, weight, pattern in PHRASES:
-        if matched := pattern.search(line.text):
+    lower = line.text.lower()
+    for key, weight, held, pattern in PHRASES:
+        if held in lower and (matched := pattern.search(line.text)):
             said = [f"{line.where} says: {matched[0]}"]
             if key == "cuda_memory" and (odd := _free_above_asked(line.text)):
                 key, said = "memory_odd", [*said, odd]
