@@ -134,6 +134,17 @@ MISSED = {"DeepSpeedExamples-322"}  # an accuracy on held-out pairs, told in a s
 
 
 @dataclass(frozen=True)
+class FirstTry:
+    """What was said of a log that was looked for after the last rule had been written."""
+
+    first_try: str | None  # the first cause then
+    was_right: bool  # whether what is due was among the first three then
+
+
+FRESH: dict[str, FirstTry] = {}
+
+
+@dataclass(frozen=True)
 class Pasted:
     thread: str
     key: str | None

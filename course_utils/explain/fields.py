@@ -49,7 +49,10 @@ _PATTERNS = tuple(
         ),
         ("advantage_max", r"critic/advantages/max|advantages?/max"),
         ("importance_ratio", r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean"),
-        ("logp_difference", r"(train/)?sampling/sampling_logp_difference/mean"),
+        (
+            "logp_difference",
+            r"(train/)?(sampling/sampling_logp_difference/mean|train_rollout_logprob_abs_diff)",
+        ),
         ("probability_difference", r"(training/)?rollout_probs_diff_mean"),
         ("probability_correlation", r"(training/)?rollout_actor_probs_pearson_corr"),
         ("num_eos", r"val/num_eos_tokens"),

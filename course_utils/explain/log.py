@@ -17,6 +17,7 @@ _SCALER = re.compile(
 _ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
 _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
+POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
 
 
@@ -142,7 +143,7 @@ class Log:
         """preference, policy, or supervised: by its fields."""
         if self.fields & {"chosen_reward", "rejected_reward", "margin"}:
             return "preference"
-        if self.fields & {"reward", "reward_std", "kl_loss", "policy_loss", "length"}:
+        if self.fields & POLICY:
             return "policy"
         return "supervised"
 

@@ -48,6 +48,7 @@ _PHRASES = (
     ("ranks_disagree", LATER, r"Timed out waiting \d+ ?ms for (send|recv) operation"),
     ("ranks_disagree", LATER, r"wait ?timeout after \d+ ?ms"),
     ("ranks_disagree", LATER, r"connection (closed|reset) by (remote )?peer"),
+    ("python_error", WEAK, r"failed \(exitcode: 1\) local_rank: \d+"),
     ("nccl_failed", LATER, r"nccl(System|Internal|Remote|UnhandledCuda)Error"),
     ("nccl_failed", LATER, r"NCCL error in: ?\S+"),
     ("unused_parameters", CERTAIN, r"Expected to have finished reduction in the prior iteration"),

@@ -109,6 +109,22 @@ def no_gradient(log: Log) -> Finding | None:
     return Finding("no_gradient", 7.0, alive[0], tuple(proof))
 
 
+def no_reward_at_all(log: Log) -> Finding | None:
+    """Replies are logged and no reward is, or only nan; loss and gradient are 0."""
+    if "length" not in log.fields or log.kind() != "policy":
+        return None
+    if any(map(math.isfinite, log.values("reward") + log.values("reward_std"))):
+        return None
+    dead = [e for e, loss in log.series("loss") if loss == 0 == e.numbers.get("grad_norm", 0.0)]
+    if len(dead) < 2 or len(dead) < len(log.series("loss")):
+        return None
+    shown = [n for n in ("loss", "grad_norm", "reward") if n in dead[0].numbers]
+    proof = f"{len(dead)} entries: {said(dead[0], *shown)}"
+    missing = "reward" not in log.fields
+    extra = ("none of them has a reward, though they have the length of replies",)
+    return Finding("rewards_missing", 7.5, dead[0], (proof, *(extra if missing else ())))
+
+
 def tiny_std(log: Log) -> Finding | None:
     entry = log.first("advantage_max", lambda value: math.isfinite(value) and value > 50)
     if entry is None:
@@ -132,4 +148,11 @@ def _has_rewards(log: Log) -> bool:
     return bool(log.fields & {"reward", "reward_std"})
 
 
-RULES = (zero_loss_on_policy, no_signal, signal_ended, no_gradient, tiny_std)
+RULES = (
+    zero_loss_on_policy,
+    no_signal,
+    signal_ended,
+    no_gradient,
+    no_reward_at_all,
+    tiny_std,
+)

@@ -59,6 +59,8 @@ def engines_disagree(log: Log) -> Finding | None:
     for name, is_bad in (
         ("importance_ratio", lambda value: not 0.9 < value < 1.1),
         ("logp_difference", lambda value: value > 0.1),
+        ("probability_difference", lambda value: value > 0.02),  # verl's FAQ: below 0.005
+        ("probability_correlation", lambda value: value < 0.95),
     ):
         bad = [entry for entry, value in log.series(name) if is_bad(value)]
         if bad and share(bad, log.series(name)) > 0.3:
