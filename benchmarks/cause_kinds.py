@@ -1,7 +1,8 @@
 """Which kinds of failure (`incidents.declare.CLASSES`) each cause names."""
 
 _KEYS = {
-    "adapter": "merged_not_equal adapter_not_loaded nothing_trainable shapes_differ targets_missing",
+    "adapter": "merged_not_equal adapter_not_loaded nothing_trainable shapes_differ "
+    "targets_missing",
     "never_stops": "pad_is_eos end_masked end_missing stops_elsewhere replies_cut rewards_cut "
     "no_pad_token no_pad_id",
     "labels": "labels_masked labels_shifted padding_learnt prompt_in_loss no_samples",

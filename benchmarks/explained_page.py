@@ -166,7 +166,7 @@ def _pasted() -> list[str]:
     columns = ("thread", "due", "first try", "right", "now")
     return [
         f"{len(due)} logs, shortened to their numbers, in tests/pasted: {right} of them get what "
-        "is due first, or nothing where nothing is to be said. All but the ones below were known when "
+        "is due first, or nothing where nothing is to be said. All but those below were known when "
         "rules were written.",
         "",
         f"**{len(fresh)} logs were looked for after the last rule had been written.** At the first "

@@ -169,3 +169,42 @@ def test_bars_between_cells():
         "grad_norm": 4,
         "skipped": 0,
     }
+
+
+SAID = {
+    "After fine-tuning the model doesn't stop generating": "pad_is_eos",
+    "it generates until max_new_tokens": "pad_is_eos",
+    "The merged model forgot everything": "merged_not_equal",
+    "The LoRA output is the same as the base model": "adapter_not_loaded",
+    "When I resume from the checkpoint the loss jumps to 3": "resumed_without_state",
+    "Batched generation gives different answers than a single prompt": "padding_side",
+    "I added a special token and the model never generates it": "new_tokens_untrained",
+    "the loss is 8 times larger with gradient accumulation": "split_changes_loss",
+    "Served with vllm it gives gibberish": "template_differs",
+    "the reward increases but the accuracy drops": "proxy_rises_alone",
+}
+FALLS = [str(row) for row in rows(12, loss=lambda n: 2 - n / 9, grad_norm=0.7)]
+
+
+@pytest.mark.parametrize(("said", "key"), SAID.items())
+def test_words_beside_a_healthy_log_give_hints_that_quote_them(said, key):
+    for paste in ([said, *FALLS], [*FALLS, said]):
+        answer = explain("\n".join(paste))
+        assert answer.causes[0].key == key and answer.rests_on_words and not answer.is_healthy
+        assert answer.causes[0].for_it[0].partition(" says: ")[2] in said
+        assert all(one.against for one in answer.causes)
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_replies_between_entries_are_no_complaints(said):
+    assert explain("\n".join([*FALLS[:5], said, *FALLS[5:]])).is_healthy
+
+
+@pytest.mark.parametrize("said", ["Is this healthy?", "I stop the run after ten steps.", "Thanks!"])
+def test_other_words_change_nothing(said):
+    assert explain("\n".join([said, *FALLS])).is_healthy
+
+
+def test_what_a_log_shows_goes_before_what_is_said():
+    answer = explain("\n".join(["It never stops.", *map(str, DEAD)]))
+    assert answer.causes[0].key == KEY and not answer.rests_on_words

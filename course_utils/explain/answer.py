@@ -7,6 +7,7 @@ from itertools import chain, islice
 from typing import SupportsInt
 
 from course_utils.explain.collectives import Collectives
+from course_utils.explain.complaints import HINT, Complaints
 from course_utils.explain.document import read_document
 from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
@@ -64,6 +65,11 @@ class Answer:
     @property
     def no_faults(self) -> tuple[Finding, ...]:
         return tuple(one for one in self.findings if one.cause.healthy)
+
+    @property
+    def rests_on_words(self) -> bool:
+        """Whether the causes fit what is said beside the log, and nothing in it."""
+        return bool(self.causes) and self.causes[0].weight <= HINT
 
     @property
     def is_healthy(self) -> bool:
@@ -131,7 +137,7 @@ class _Counter:
 def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> Answer:
     """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
     log, spoken, out_of_memory_at = Log(), {}, 0
-    collectives = Collectives()
+    collectives, complaints = Collectives(), Complaints()
     for part in parts:
         if isinstance(part, Entry) and part.sums_up:
             log.summary = log.summary or part
@@ -140,6 +146,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
             spoken.clear()
         log.hear(part)
         collectives.hear(part.text)
+        complaints.hear(part)
         for one in findings_in(part):
             spoken[one.key] = spoken.get(one.key, one)
             out_of_memory_at = log.num_entries
@@ -153,9 +160,12 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     found = [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
+    found += spoken.values()
+    if not any(not one.cause.healthy for one in found):
+        found += complaints.findings()
     names = sorted({name for entry in log.entries for name in entry.names.values()})
     return Answer(
-        findings=_ranked([*found, *spoken.values()]),
+        findings=_ranked(found),
         num_entries=log.num_entries,
         num_lines=int(num_lines),
         fields=tuple(names[:12]),

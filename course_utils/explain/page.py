@@ -45,7 +45,11 @@ def _head(answer: Answer) -> str:
         said = f"More than one run is in it ({answer.restart}). This is about the last one."
         rows.append(fill(said, WIDTH))
     turned = answer.causes[0].at if answer.causes else None
-    if turned is not None and answer.num_lines > 1:
+    if answer.rests_on_words:
+        rows.append(
+            fill("No number in it is odd. What fits your words, the commonest first:", WIDTH)
+        )
+    elif turned is not None and answer.num_lines > 1:
         rows.append(f"The line that turned is {turned.where}:\n  {turned.text[:MAX_QUOTE]}")
     return "\n".join(rows)
 
