@@ -82,13 +82,15 @@ class Complaints:
     _heard: list[tuple[int, Line, str, tuple[str, ...]]] = field(default_factory=list)
     _num_lines: int = 0
     _num_entries: int = 0
+    _numbers_at: str = ""  # the line of the last entry: what else stands in it is no complaint
 
     def hear(self, part: Entry | Line) -> None:
         if isinstance(part, Entry):
             self._num_entries += 1
+            self._numbers_at = part.where
             return
         self._num_lines += 1
-        if self._num_lines > MAX_LINES:
+        if self._num_lines > MAX_LINES or part.where == self._numbers_at:
             return
         for pattern, keys in COMPLAINTS:
             if found := pattern.search(part.text):
