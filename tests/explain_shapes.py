@@ -129,7 +129,9 @@ HEALTHY = {
     "noisy": rows(12, loss=lambda n: 2 + 0.1 * (-1) ** n, grad_norm=1.0, learning_rate=1e-4),
     "grpo": rows(12, loss=0.0, grad_norm=0.2, reward=lambda n: 0.1 * n, reward_std=0.3),
     "dpo start": rows(1, loss=0.6931, **{"rewards/chosen": 0.0, "rewards/rejected": 0.0}),
-    "dpo rewards below 0": rows(1, **DPO | {"rewards/chosen": -0.3, "rewards/rejected": -7.7}),
+    "dpo rewards below 0": rows(
+        1, **DPO | {"rewards/chosen": -0.3, "rewards/rejected": -7.7, "step": 500}
+    ),
     "accuracies 0 and 1": rows(9, loss=0.4, **{"rewards/accuracies": lambda n: float(n % 3 > 0)}),
     "one overflow": rows(20, loss=lambda n: 2 - n / 50, grad_norm=lambda n: INF if n == 3 else 1.0),
     "overflows at first": rows(20, loss=lambda n: 2 - n / 50, grad_norm=turns(INF, 1.0)),

@@ -4,15 +4,15 @@ import math
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, trend
+from course_utils.explain.numbers import listed, said, thirds, trend
 
 FEW_TOKENS = 5.0
 
 
 def entropy_runs(log: Log) -> Finding | None:
-    """The entropy grows by half or more while the reward or an evaluation falls."""
+    """The entropy grows by a tenth or more while the reward or an evaluation falls."""
     entropies = trend(log.values("entropy"))
-    if not entropies or entropies[2] < max(1.5 * entropies[0], entropies[0] + 0.2):
+    if not entropies or entropies[2] < 1.1 * entropies[0]:
         return None
     for name in ("reward", "eval_accuracy"):
         levels = trend(log.values(name))
@@ -53,4 +53,20 @@ def replies_vanish(log: Log) -> Finding | None:
     return Finding("reward_pays_junk", 6.0, entry, proof)
 
 
-RULES = (entropy_runs, much_is_clipped, replies_vanish)
+def length_without_reward(log: Log) -> Finding | None:
+    """Replies grow by half or more, and what they earn does not."""
+    lengths, rewards = trend(log.values("length")), thirds(log.values("reward"))
+    if not lengths or not rewards or lengths[2] < 1.5 * lengths[0]:
+        return None
+    rising = trend(log.values("reward"))
+    if rising and rising[2] > rising[0]:
+        return None
+    entry = log.series("length")[-1][0]
+    proof = (
+        f"replies grow: {listed(lengths)} tokens by thirds of the log",
+        f"the reward does not rise with them: {listed(rewards)}",
+    )
+    return Finding("length_is_paid", 4.5, entry, proof)
+
+
+RULES = (entropy_runs, much_is_clipped, replies_vanish, length_without_reward)

@@ -9,6 +9,7 @@ from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds, trend
 
 LN_2 = math.log(2)
+NOISE = 0.1  # what bfloat16 and dropout make of two equal log-probs, times beta
 
 
 def stuck_at_the_start(log: Log) -> Finding | None:
@@ -26,6 +27,34 @@ def stuck_at_the_start(log: Log) -> Finding | None:
         counted = f"{len(same)} of {len(series)} entries are like this"
         return Finding("policy_is_reference", 7.0, same[-1], (proof, counted))
     return Finding("dpo_start", 3.0, same[0], (proof, "only where the run begins"))
+
+
+def same_score(log: Log) -> Finding | None:
+    """Margin exactly 0 and loss ln 2 beside a gradient: both replies of a pair are one to it."""
+    margins = _margins(log)
+    same = [entry for entry, margin in margins if margin == 0]
+    losses = finite(e.numbers.get("loss", LN_2) for e in same)
+    if len(same) < 3 or share(same, margins) < 0.9 or max(abs(x - LN_2) for x in losses) > 1e-3:
+        return None
+    if all(entry.numbers.get("chosen_reward") == 0 for entry in same):
+        return None  # policy_is_reference
+    key = "pairs_alike" if "chosen_reward" in log.fields else "rows_pooled_wrong"
+    proof = f"{len(same)} of {len(margins)} entries have a margin of exactly 0, the loss is ln 2"
+    return Finding(key, 6.5, same[0], (proof,))
+
+
+def same_pairs(log: Log) -> Finding | None:
+    """What else makes one score of two replies: the replies are the same."""
+    found = same_score(log)
+    if found is None or found.key == "pairs_alike":
+        return None
+    return Finding("pairs_alike", found.weight - 1, found.at, found.for_it)
+
+
+def _margins(log: Log) -> list[tuple[Entry, float]]:
+    """The margin of each entry, or what it is made of."""
+    rejected = [(e, v) for e, v in log.series("rejected_reward") if "chosen_reward" in e.numbers]
+    return log.series("margin") or [(e, e.numbers["chosen_reward"] - v) for e, v in rejected]
 
 
 def at_chance(log: Log) -> Finding | None:
@@ -47,14 +76,15 @@ def at_chance(log: Log) -> Finding | None:
 
 
 def wrong_reference(log: Log) -> Finding | None:
-    """The first entry of DPO, known to be the first, has rewards beyond 1."""
+    """The first entry of DPO, known to be the first, has rewards that are not 0."""
     series = log.series("chosen_reward")
     if not series or series[0][0] is not log.entries[0] or "rejected_reward" not in log.fields:
         return None
     entry, chosen = series[0]
     known = _shows_the_start(log, entry)
     rejected = entry.numbers.get("rejected_reward", 0.0)
-    if not known or not (1 < abs(chosen) < math.inf and 1 < abs(rejected) < math.inf):
+    least = NOISE if known.startswith(entry.names.get("step", " ")) else 1.0
+    if not known or not (least < abs(chosen) < math.inf and least < abs(rejected) < math.inf):
         return None
     proof = f"{entry.where}: {said(entry, 'chosen_reward', 'rejected_reward')}; both must be 0"
     return Finding("wrong_reference", 6.5, entry, (proof, known))
@@ -138,6 +168,8 @@ def margin_grows(log: Log) -> Finding | None:
 
 RULES = (
     stuck_at_the_start,
+    same_score,
+    same_pairs,
     at_chance,
     wrong_reference,
     accuracies_of_few_rows,

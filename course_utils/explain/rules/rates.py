@@ -103,7 +103,7 @@ def _second_warmup(series: list[tuple[Entry, float]]) -> tuple[Entry, tuple[str,
     for at in range(2, len(series) - 2):
         rates = [rate for _, rate in series[at - 1 : at + 3]]
         before, now, *later = rates
-        if 0 < 2 * now < before and len(later) == 2 and now < later[0] < later[1]:
+        if 2 * now < before and len(later) == 2 and now < later[0] < later[1]:
             (earlier, _), (entry, _), (last, _) = series[at - 1], series[at], series[at + 2]
             return entry, (
                 f"{earlier.where}: {said(earlier, 'learning_rate')}; {entry.where}: "
