@@ -132,6 +132,26 @@ def _levels(values: list[float]) -> tuple[float, ...] | None:
     return thirds(values) or (tuple(values) if falls else None)
 
 
+def worse_than_untrained(log: Log) -> Finding | None:
+    """The loss of DPO is above 1 on average, beside rewards in the tens: ln 2 is its start."""
+    losses = finite(log.values("loss"))
+    rewards = finite(log.values("chosen_reward") + log.values("rejected_reward"))
+    if len(losses) < 3 or sum(losses) / len(losses) < 1 or not rewards:
+        return None
+    series = [(e, v) for e, v in log.series("loss") if v > 1]
+    if len(series) < 2 or max(map(abs, rewards)) < 4:
+        return None
+    entry, worst = max(series, key=lambda one: one[1])
+    proof = [
+        f"the loss is {sum(losses) / len(losses):.3g} on average, up to {worst:.4g} at "
+        f"{entry.where}; ln 2 = 0.693 is that of an untrained policy",
+        f"the rewards reach {max(rewards, key=abs):.4g}; they begin at 0",
+    ]
+    if rates := finite(log.values("learning_rate")):
+        proof.append(f"learning_rate up to {max(rates):.2g}; DPO bears about 1e-6")
+    return Finding("rate_too_high", 5.0, entry, tuple(proof))
+
+
 def saturated(log: Log) -> Finding | None:
     """All pairs right, the margin in the tens, the loss 0: the pairs are told apart for sure."""
     hits, losses = finite(log.values("accuracy"))[-3:], finite(log.values("loss"))[-3:]
@@ -174,6 +194,7 @@ RULES = (
     wrong_reference,
     accuracies_of_few_rows,
     pushed_down,
+    worse_than_untrained,
     saturated,
     inverted,
     margin_grows,

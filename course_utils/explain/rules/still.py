@@ -9,6 +9,8 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import said, share, spread
 
+AGAIN = 5  # losses of four digits that come again: not by chance
+
 
 def flat(log: Log) -> Finding | None:
     """The loss does not move although gradients arrive."""
@@ -54,8 +56,8 @@ def _losses_again(log: Log) -> Finding | None:
     losses = [loss for _, loss in series]
     if log.kind() == "policy" or len(losses) < 8 or len(set(losses)) < 2 or not _is_fine(losses):
         return None
-    for period in range(1, len(losses) // 2 + 1):
-        if losses[period:] == losses[:-period]:
+    for period in range(1, len(losses) - AGAIN + 1):
+        if losses[period:] == losses[:-period] and len(set(losses[period:])) >= min(period, AGAIN):
             entry = series[period][0]
             proof = (
                 f"{entry.where}: {said(entry, 'loss')}, the same to the last digit as "
