@@ -7,8 +7,9 @@ from statistics import median
 from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said, share, spread
+from course_utils.explain.numbers import said, share, spread, trend
 
+SMALL_RATE = 1e-5  # below it a step is lost in most weights of bfloat16
 AGAIN = 5  # losses of four digits that come again: not by chance
 
 
@@ -102,4 +103,42 @@ def norm_repeats(log: Log) -> Finding | None:
     return None
 
 
-RULES = (flat, no_gradient_at_all, repeats, norm_repeats)
+def rounded_away(log: Log) -> Finding | None:
+    """Every grad_norm is a number of bfloat16, the rate is tiny, and nothing improves."""
+    series = [(e, v) for e, v in log.series("grad_norm") if math.isfinite(v) and v]
+    norms, rates = {norm for _, norm in series}, finite(log.values("learning_rate"))
+    if len(norms) < 6 or not rates or not 0 < max(rates) <= SMALL_RATE:
+        return None
+    if not all(map(_in_bfloat16, norms)) or all(norm == round(norm, 1) for norm in norms):
+        return None
+    if any(_improves(log, name, sign) for name, sign in (("loss", -1), ("reward", 1))):
+        return None
+    entry = series[0][0]
+    proof = (
+        f"all {len(norms)} values of grad_norm have 8 bits, such as {series[0][1]:.8g} at "
+        f"{entry.where}: the weights and their gradients are in bfloat16",
+        f"learning_rate up to {max(rates):.2g}: a step of that size moves no weight above "
+        f"{256 * max(rates):.2g}; all others round back",
+    )
+    return Finding("rounding_swallows", 5.0, entry, proof)
+
+
+def _in_bfloat16(value: float) -> bool:
+    """Whether a number has 8 significant bits or fewer.
+
+    >>> _in_bfloat16(17.75), _in_bfloat16(17.19)
+    (True, False)
+    """
+    return (math.frexp(value)[0] * 256).is_integer()
+
+
+def _improves(log: Log, name: str, sign: int) -> bool:
+    levels = trend(log.values(name))
+    return (
+        levels is not None
+        and sign * (levels[2] - levels[0]) > 0
+        and (name == "reward" or log.kind() != "policy")
+    )
+
+
+RULES = (flat, no_gradient_at_all, repeats, norm_repeats, rounded_away)
