@@ -2,7 +2,7 @@
 
 _KEYS = {
     "adapter": "merged_not_equal adapter_not_loaded nothing_trainable shapes_differ "
-    "targets_missing",
+    "targets_missing adapter_twice",
     "never_stops": "pad_is_eos end_masked end_missing stops_elsewhere replies_cut rewards_cut "
     "no_pad_token no_pad_id",
     "labels": "labels_masked labels_shifted padding_learnt prompt_in_loss no_samples",

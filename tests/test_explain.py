@@ -98,6 +98,17 @@ CRASHES = {
     "UserWarning: Found missing adapter keys while loading the checkpoint: ['lora_A']": (
         "adapter_not_loaded"
     ),
+    "The chat template does not include the assistant turn's end-of-turn token in the loss mask": (
+        "end_masked"
+    ),
+    "Cloning chat template added new tokens to the tokenizer, but 'lm_head' is not in it": (
+        "new_tokens_untrained"
+    ),
+    "Model with `tie_word_embeddings=True` and the tied_target_modules are part of it": (
+        "tie_broken"
+    ),
+    "`model` and `ref_model` cannot be the same object.": "reference_moves",
+    "Already found a `peft_config` attribute in the model.": "adapter_twice",
     "ValueError: Target modules {'q_proj'} not found in the base model.": "targets_missing",
     "ValueError: You cannot perform fine-tuning on purely quantized models.": "purely_quantized",
     "RuntimeError: mat1 and mat2 must have the same dtype, but got Half and Float": (

@@ -98,6 +98,16 @@ LIBRARIES = (
         "peft#2367",
     ),
     Cause(
+        "adapter_twice",
+        "an adapter is put on a model that has one already: which of them trains, and which is "
+        "saved, is not what it seems",
+        "give the trainer either a PeftModel or a peft_config, or merge the first adapter before",
+        "model.active_adapters, and the names in the saved file",
+        "06_grad_fn",
+        "audit_gradients",
+        "trl#3926",
+    ),
+    Cause(
         "targets_missing",
         "the adapter names modules that this model does not have",
         "target_modules='all-linear', or the names that model.named_modules() prints",

@@ -19,7 +19,7 @@ def large_rate(log: Log) -> Finding | None:
     if entry is None:
         return None
     proof, losses = f"{entry.where}: {said(entry, 'learning_rate')}", log.values("loss")
-    is_calm = losses and all(map(math.isfinite, losses)) and losses[-1] <= losses[0]
+    is_calm = losses and all(map(math.isfinite, losses)) and losses[-1] <= 1.05 * losses[0]
     if is_calm and log.kind() == "preference" and not _falls_below_zero(log):
         return None
     against = ("the loss is finite and does not climb",) if is_calm else ()
