@@ -104,9 +104,7 @@ CRASHES = {
     "Cloning chat template added new tokens to the tokenizer, but 'lm_head' is not in it": (
         "new_tokens_untrained"
     ),
-    "Model with `tie_word_embeddings=True` and the tied_target_modules are part of it": (
-        "tie_broken"
-    ),
+    "Input and output embeddings are no longer tied after merging. 1 weight": "tie_broken",
     "`model` and `ref_model` cannot be the same object.": "reference_moves",
     "Already found a `peft_config` attribute in the model.": "adapter_twice",
     "ValueError: Target modules {'q_proj'} not found in the base model.": "targets_missing",

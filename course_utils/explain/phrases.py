@@ -71,7 +71,6 @@ _PHRASES = (
     ("end_masked", WARNED, r"end-of-turn token in the loss mask"),
     ("new_tokens_untrained", WARNED, r"may not learn to generate outputs with these new"),
     ("new_tokens_untrained", WARNED, r"added new tokens to the tokenizer, but 'lm_head' is not"),
-    ("tie_broken", WARNED, r"Model with `tie_word_embeddings=True` and the"),
     ("tie_broken", WARNED, r"Input and output embeddings are no longer tied"),
     ("reference_moves", CERTAIN, r"`model` and `ref_model` cannot be the same object"),
     ("adapter_twice", WEAK, r"Already found a `peft_config` attribute in the model"),

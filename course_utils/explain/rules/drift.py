@@ -1,6 +1,7 @@
 """GRPO and PPO: a policy that drifts: entropy that grows, clipping, replies that vanish."""
 
 import math
+from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
@@ -54,17 +55,18 @@ def replies_vanish(log: Log) -> Finding | None:
 
 
 def length_without_reward(log: Log) -> Finding | None:
-    """Replies grow by half or more, and what they earn does not."""
-    lengths, rewards = trend(log.values("length")), thirds(log.values("reward"))
-    if not lengths or not rewards or lengths[2] < 1.5 * lengths[0]:
+    """Replies grow by half or more for good, and what they earn does not rise."""
+    lengths, rewards = finite(log.values("length")), thirds(log.values("reward"))
+    if len(lengths) < 12 or not rewards:
         return None
+    early, late = fmean(lengths[: len(lengths) // 6]), lengths[-(len(lengths) // 3) :]
     rising = trend(log.values("reward"))
-    if rising and rising[2] > rising[0]:
+    if fmean(late) < 1.5 * early or min(late) <= early or (rising and rising[2] > rising[0]):
         return None
     entry = log.series("length")[-1][0]
     proof = (
-        f"replies grow: {listed(lengths)} tokens by thirds of the log",
-        f"the reward does not rise with them: {listed(rewards)}",
+        f"replies grow from {early:.3g} tokens at first to {fmean(late):.3g} in the last third",
+        f"the reward does not rise with them: {listed(rewards)} by thirds",
     )
     return Finding("length_is_paid", 4.5, entry, proof)
 
