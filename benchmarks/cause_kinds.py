@@ -29,7 +29,7 @@ _KEYS = {
     "pooling": "rows_pooled_wrong",
     "schedule": "schedule_ends_early rate_not_asked rate_zero warmup_never_ends",
     "preference": "wrong_reference pairs_alike pair_prompts_differ reference_moves at_chance "
-    "margin_by_pushing_down policy_is_reference margin_saturated pairs_inverted",
+    "margin_by_pushing_down policy_is_reference margin_saturated pairs_inverted thrown_about",
     "rounding": "rounding_swallows weights_do_not_move nothing_moves",
     "routing": "routing_flips",
     "tiny_std": "tiny_std std_of_one",

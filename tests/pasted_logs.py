@@ -107,7 +107,7 @@ DUE = {
     "trl-1199": "nan_shown_as_zero",
     "trl-1236": "wrong_reference",
     "trl-1236b": "margin_saturated",
-    "trl-1236c": "rate_too_high",
+    "trl-1236c": "thrown_about",
     "trl-1311": "policy_is_reference",
     "trl-1447": "nan_metric",
     "trl-1995": "index_outside",

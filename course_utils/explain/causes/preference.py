@@ -69,4 +69,12 @@ PREFERENCE = (
         "look which column holds the better reply, and at the sign of beta",
         "a handful of pairs read by hand",
     ),
+    Cause(
+        "thrown_about",
+        "the loss is above the one that an untrained policy has, and the rewards are far from 0: "
+        "the steps are too long and throw the policy about",
+        "a tenth of the learning rate, with warm-up; 5e-7 to 5e-6 is usual for DPO",
+        "the margin at a smaller rate",
+        thread="trl#1236",
+    ),
 )
