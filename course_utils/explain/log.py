@@ -43,6 +43,7 @@ class Log:
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
+    begun_again: Entry | None = None  # its epoch falls back and its step goes on
     summary: Entry | None = None  # what sums up a whole run
     _states: dict[str, str] = field(default_factory=dict)
     _turning: set[int] = field(default_factory=set)
@@ -95,7 +96,15 @@ class Log:
         last, now = self._counts.get(name), entry.numbers.get(name)
         if last is None or now is None or not now < FALLS_BACK * last or len(self.entries) < 2:
             return ""
+        if name == "epoch" and self._goes_on(entry):
+            self.begun_again = self.begun_again or entry
+            return ""
         return f"{entry.names.get(name, name)} falls from {last:g} to {now:g} at {entry.where}"
+
+    def _goes_on(self, entry: Entry) -> bool:
+        """Whether the step of an entry is the next one, whatever its epoch says."""
+        last, now = self._counts.get("step"), entry.numbers.get("step")
+        return bool(last) and now is not None and last < now <= last + max(10.0, 0.5 * last)
 
     def _turns(self, entry: Entry) -> bool:
         states = {name: state_of(value) for name, value in entry.numbers.items()}

@@ -7,7 +7,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, thirds, trend
 
-FEW_TOKENS = 5.0
+FEW_TOKENS, SILENCE = 5.0, 2.0  # tokens of a reply; the end is one of them
 
 
 def entropy_runs(log: Log) -> Finding | None:
@@ -44,7 +44,8 @@ def replies_vanish(log: Log) -> Finding | None:
     cut = finite(log.values("truncated_share"))
     if not lengths or not rewards or rewards[2] <= rewards[0] or (cut and cut[0] > 0.3):
         return None
-    if lengths[2] > FEW_TOKENS or lengths[2] > 0.4 * lengths[0]:
+    is_silent = lengths[2] <= SILENCE and lengths[2] <= 0.7 * lengths[0]
+    if not is_silent and (lengths[2] > FEW_TOKENS or lengths[2] > 0.4 * lengths[0]):
         return None
     entry = log.series("length")[-1][0]
     proof = (

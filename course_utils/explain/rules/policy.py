@@ -64,8 +64,8 @@ def cheated(log: Log) -> Finding | None:
 def parts_apart(log: Log) -> Finding | None:
     """One part of the reward falls by a third or more while another rises."""
     moves = [(name, *move) for name in _parts(log) if (move := _move(log.values(name)))]
-    falling = [one for one in moves if 0 < one[2] < 0.67 * one[1]]
-    rising = [one for one in moves if one[2] > 1.3 * one[1] > 0 and one[2] - one[1] > 0.05]
+    falling = [one for one in moves if one[1] > 0 and one[2] < 0.67 * one[1]]
+    rising = [one for one in moves if one[2] - one[1] > max(0.05, 0.3 * abs(one[1]))]
     if not falling or not rising:
         return None
     down, up = falling[0], max(rising, key=lambda one: one[2] - one[1])

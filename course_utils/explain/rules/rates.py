@@ -134,6 +134,18 @@ def _climbs(points: tuple[tuple[float, float], tuple[float, float]]) -> bool:
     return step < later and rate < higher
 
 
+def data_again(log: Log) -> Finding | None:
+    """The epoch falls back while the step goes on: the data begins anew."""
+    entry = log.begun_again
+    before = log.before(entry) if entry is not None and entry in log.entries else None
+    if entry is None or before is None:
+        return None
+    shown = [said(one, "step", "epoch") for one in (before, entry) if "epoch" in one.numbers]
+    proof = f"{entry.where}: {'; then '.join(shown)}"
+    said_next = ("the steps count on and the epoch begins anew: rows are trained on again",)
+    return Finding("resumed_without_state", 6.5, entry, (proof, *said_next))
+
+
 def still_climbs(log: Log) -> Finding | None:
     """The run is over, and its rate has only ever climbed."""
     series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v)]
@@ -149,4 +161,4 @@ def still_climbs(log: Log) -> Finding | None:
     return Finding("warmup_never_ends", 5.0, last, proof)
 
 
-RULES = (large_rate, no_rate, rate_ends_early, zero_at_first, begun_anew, still_climbs)
+RULES = (large_rate, no_rate, rate_ends_early, zero_at_first, begun_anew, data_again, still_climbs)
