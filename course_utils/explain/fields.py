@@ -41,7 +41,7 @@ _PATTERNS = tuple(
         ("clip_ratio", r"(actor/)?pg_clipfrac|clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?"),
         ("reward_std", r"(train/)?(reward_std|rewards?/std|grouped_reward_std|critic/score/std)"),
         ("zero_std_share", r"(train/)?frac_reward_zero_std"),
-        ("part_std", r"(train/)?rewards?/[^/]+/std"),
+        ("part_std", r"(train/)?rewards?/[^/:=]+/std"),
         (
             "reward",
             r"(train/)?(reward|rewards?/mean|(mean|avg|average)[_ ]reward( score)?|reward_mean|rm|"
@@ -72,7 +72,7 @@ _PATTERNS = tuple(
         ),
     )
 )
-_PART = re.compile(r"(train/|eval_)?rewards?/(?P<part>[^/]+)(/mean)?")
+_PART = re.compile(r"(train/|eval_)?rewards?/(?P<part>[^/:=]+)(/mean)?")
 _NOT_PARTS = {"std", "mean", "max", "min", "chosen", "rejected", "margins", "accuracies"}
 
 

@@ -7,25 +7,37 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, thirds, trend
 
+ENGINES = {"importance_ratio", "logp_difference", "probability_difference"}
 FEW_TOKENS, SILENCE = 5.0, 2.0  # tokens of a reply; the end is one of them
 
 
 def entropy_runs(log: Log) -> Finding | None:
-    """The entropy grows by a tenth or more while the reward or an evaluation falls."""
+    """The entropy grows by a tenth while the reward falls, or twofold while it does not rise."""
     entropies = trend(log.values("entropy"))
-    if not entropies or entropies[2] < 1.1 * entropies[0]:
+    if log.kind() != "policy" or not entropies or entropies[2] < 1.1 * entropies[0]:
         return None
+    entry = log.series("entropy")[-1][0]
+    grown = f"entropy by thirds of the log {listed(entropies)}: {said(entry, 'entropy')} at the end"
     for name in ("reward", "eval_accuracy"):
         levels = trend(log.values(name))
         if levels and levels[2] < levels[0]:
-            entry = log.series("entropy")[-1][0]
-            proof = (
-                f"entropy by thirds of the log {listed(entropies)}: {said(entry, 'entropy')} at "
-                f"{entry.where}",
-                f"{name} falls with it: {listed(levels)}",
-            )
-            return Finding("entropy_runs", 6.5, entry, proof)
-    return None
+            fallen = f"{name} falls with it: {listed(levels)}"
+            return Finding("entropy_runs", 6.5, entry, (grown, fallen))
+    levels = thirds(log.values("reward"))
+    if not levels or entropies[2] < 2 * entropies[0] or levels[2] > 1.05 * levels[0]:
+        return None
+    return Finding(
+        "entropy_runs", 4.5, entry, (grown, f"the reward does not rise: {listed(levels)}")
+    )
+
+
+def engines_unseen(log: Log) -> Finding | None:
+    """What else lets the entropy grow: replies of another distribution; the log shows no ratio."""
+    runs = entropy_runs(log)
+    if runs is None or log.fields & ENGINES:
+        return None
+    against = ("no ratio of sampler and trainer is logged: log it to tell",)
+    return Finding("engines_disagree", 2.5, runs.at, runs.for_it[:1], against)
 
 
 def much_is_clipped(log: Log) -> Finding | None:
@@ -72,4 +84,4 @@ def length_without_reward(log: Log) -> Finding | None:
     return Finding("length_is_paid", 4.5, entry, proof)
 
 
-RULES = (entropy_runs, much_is_clipped, replies_vanish, length_without_reward)
+RULES = (entropy_runs, engines_unseen, much_is_clipped, replies_vanish, length_without_reward)

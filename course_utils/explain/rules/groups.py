@@ -1,6 +1,7 @@
 """GRPO and PPO: what a group of replies teaches, and whether its gradient arrives."""
 
 import math
+from statistics import fmean
 
 from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
@@ -8,6 +9,7 @@ from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import said, share
 
 SMALL = 1e-3
+_TOO = {True: "easy", False: "hard"}
 RESIDUE = 1e-6  # of a reward_std: rounding, and not a difference between replies
 
 
@@ -71,6 +73,24 @@ def _all_rewards_0(log: Log) -> Finding | None:
         return None
     entry = log.series("reward")[0][0]
     return Finding("no_signal", 5.0, entry, (f"reward 0 in all {len(rewards)} entries",))
+
+
+def too_easy(log: Log) -> Finding | None:
+    """Most groups are tied from the first entry on, and the reward is full or gone."""
+    series = [(e, v) for e, v in log.series("zero_std_share") if math.isfinite(v)]
+    shares, rewards = [share for _, share in series], finite(log.values("reward"))
+    if len(shares) < 3 or min(shares) < 0.5 or fmean(shares) < 0.7 or not rewards:
+        return None
+    level = fmean(rewards)
+    if 0.1 < level < 0.9:
+        return None
+    entry = series[-1][0]
+    proof = (
+        f"{said(entry, 'zero_std_share')} at {entry.where}, {fmean(shares):.2g} on average and "
+        f"never below {min(shares):.2g}: so many groups teach nothing",
+        f"the reward is {level:.3g} on average: the prompts are too {_TOO[level > 0.5]}",
+    )
+    return Finding("no_signal", 5.0, entry, proof)
 
 
 def signal_ended(log: Log) -> Finding | None:
@@ -151,6 +171,7 @@ def _has_rewards(log: Log) -> bool:
 RULES = (
     zero_loss_on_policy,
     no_signal,
+    too_easy,
     signal_ended,
     no_gradient,
     no_reward_at_all,
