@@ -22,6 +22,11 @@ def large_rate(log: Log) -> Finding | None:
     is_calm = losses and all(map(math.isfinite, losses)) and losses[-1] <= 1.05 * losses[0]
     if is_calm and log.kind() == "preference" and not _falls_below_zero(log):
         return None
+    rewards = [(e, v) for e, v in log.series("reward") if math.isfinite(v)]
+    if len(rewards) > 3 and max(v for _, v in rewards[-3:]) < 0.2 * rewards[0][1]:
+        fallen = f"{said(rewards[0][0], 'reward')} at {rewards[0][0].where}, "
+        fallen += f"{said(rewards[-1][0], 'reward')} at {rewards[-1][0].where}"
+        return Finding("rate_unusual", 7.5, rewards[1][0], (proof, fallen))
     against = ("the loss is finite and does not climb",) if is_calm else ()
     return Finding("rate_unusual", 4.5, entry, (proof,), against)
 

@@ -120,7 +120,8 @@ def rounded_away(log: Log) -> Finding | None:
         f"learning_rate up to {max(rates):.2g}: a step of that size moves no weight above "
         f"{256 * max(rates):.2g}; all others round back",
     )
-    return Finding("rounding_swallows", 5.0, entry, proof)
+    against = ("an adapter that begins at 0 moves all the same",)
+    return Finding("rounding_swallows", 5.0, entry, proof, against)
 
 
 def _in_bfloat16(value: float) -> bool:
