@@ -153,6 +153,7 @@ def _pasted() -> list[str]:
     right = sum(found[name] == key for name, key in due.items())
     fresh = pasted_logs.FRESH
     hits = sum(one.was_right for one in fresh.values())
+    silent = sum(one.was_right and not one.first_try for one in fresh.values())
     rows = [
         (
             name,
@@ -171,7 +172,7 @@ def _pasted() -> list[str]:
         "",
         f"**{len(fresh)} logs were looked for after the last rule had been written.** At the first "
         f"try {hits} of {len(fresh)} got what a maintainer would say among the first three, or "
-        "silence where the log cannot tell.",
+        f"silence where the log cannot tell ({silent} of the {hits}).",
         "",
         *table(columns, rows),
     ]

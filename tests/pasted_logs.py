@@ -22,6 +22,7 @@ DUE = {
     "ColossalAI-3534": None,
     "ColossalAI-3732": "reward_nan",
     "DL-Art-School-56": "cuda_memory",
+    "DeepSpeed-697": "fp16_overflow",
     "DeepSpeed-931": "scaler_search",
     "DeepSpeedExamples-322": "overfits",
     "DiffusionVL-5": "above_uniform",
@@ -29,6 +30,7 @@ DUE = {
     "HALOs-24": None,
     "LLaMA-Factory-2810": "nan_shown_as_zero",
     "LLaMA-Factory-7263": "nan_shown_as_zero",
+    "LLaVA-918": None,
     "LLaVA-Llama-3-4": "checkpoint_without_gradient",
     "LLaVA-RLHF-16": None,
     "Llama-Chinese-242": "no_grad_fn",
@@ -40,7 +42,9 @@ DUE = {
     "LlamaFactory-664": "kl_negative",
     "LlamaFactory-7396": "ranks_disagree",
     "LlamaFactory-8046": "shapes_differ",
+    "LlamaFactory-826": "purely_quantized",
     "LlamaFactory-8261": "ranks_disagree",
+    "LlamaFactory-918": "scaler_search",
     "LongChat-31": "no_pad_token",
     "MedicalGPT-121": "sampling_from_nan",
     "MedicalGPT-417": "no_pad_id",
@@ -69,16 +73,19 @@ DUE = {
     "autocontext-1067": "rewards_cut",
     "axolotl-2357": "labels_masked",
     "axolotl-3196": "improves",
+    "dexbotic-64": None,
     "direct-preference-optimization-36": None,
     "direct-preference-optimization-36b": None,
     "dolly-202": "numbers_broken",
     "fairseq-515": "scaler_search",
     "flacuna-2": "adapter_not_loaded",
+    "gpt-neo-fine-tuning-example-7": "scaler_search",
     "gpt-neox-947": "step_breaks_weights",
     "hongbomiao.com-37684": "replies_cut",
     "insightface-2262": "fp16_overflow",
     "llm-finetuning-82": None,
     "llms_tool-46": "policy_is_reference",
+    "ludwig-3833": "adapter_twice",
     "minFM-4": "update_skipped",
     "mlx-lm-326": None,
     "ms-swift-2280": "nan_gradient",
@@ -95,6 +102,7 @@ DUE = {
     "open-r1-255": "parts_apart",
     "open-r1-704": "nan_metric",
     "open-r1-704-second": "nan_metric",
+    "open_llama-63": "falls_by_epochs",
     "peft-2367": "head_is_new",
     "sentence-transformers-3756": None,
     "sentence-transformers-3980": "adapter_not_loaded",
@@ -104,6 +112,7 @@ DUE = {
     "train-deepseek-r1-4": "constant_part",
     "transformers-14531": "fp16_overflow",
     "transformers-35207": "improves",
+    "transformers-9996": "scaler_search",
     "trl-1199": "nan_shown_as_zero",
     "trl-1236": "wrong_reference",
     "trl-1236b": "margin_saturated",
@@ -117,16 +126,19 @@ DUE = {
     "trl-5608": "margin_by_pushing_down",
     "trl-5697": "rewards_cut",
     "trl-570": None,
+    "trl-733": "improves",
     "trlx-342": "fp16_overflow",
     "unilm-598": "running_mean",
     "unsloth-2291": "on_policy_zero_loss",
     "unsloth-3485": "no_signal",
     "verl-316": "replies_cut",
+    "verl-3271": None,
     "verl-498": "critic_nan",
     "verl-721": "nan_already",
     "verl-7412": None,
     "verl-agent-52": "ray_worker_died",
     "vision-2007": "rate_zero",
+    "vllm-20431": "aborted",
     "xtuner-187": "nan_gradient",
 }
 HEALTHY = {
@@ -135,6 +147,7 @@ HEALTHY = {
     "open-r1-239",
     "transformers-35207",
     "trl-3452",
+    "trl-733",
     "unsloth-2291",
 }
 MISSED = {"DeepSpeedExamples-322"}  # an accuracy on held-out pairs, told in a sentence
@@ -148,7 +161,20 @@ class FirstTry:
     was_right: bool  # whether what is due was among the first three then
 
 
-FRESH: dict[str, FirstTry] = {}
+FRESH = {  # in the order in which a search gave them, none left out
+    "gpt-neo-fine-tuning-example-7": FirstTry("scaler_search", True),
+    "transformers-9996": FirstTry("scaler_search", True),
+    "DeepSpeed-697": FirstTry("fp16_overflow", True),
+    "LlamaFactory-918": FirstTry("scaler_search", True),
+    "LLaVA-918": FirstTry(None, True),
+    "dexbotic-64": FirstTry(None, True),
+    "vllm-20431": FirstTry(None, False),
+    "verl-3271": FirstTry(None, True),
+    "LlamaFactory-826": FirstTry(None, False),
+    "ludwig-3833": FirstTry("adapter_twice", True),
+    "trl-733": FirstTry("improves", True),
+    "open_llama-63": FirstTry(None, False),
+}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from course_utils.explain.worries import worries
 MAX_DOCUMENT_LINES = 2_000_000
 PARDONED = {  # no fault, and no sign of health
     *("running_mean", "skipped_steps", "memory_survived", "dpo_start", "few_rows"),
-    "optimizer_waits",
+    *("optimizer_waits", "falls_by_epochs"),
 }
 OUTWEIGHED_BY = {  # what is no fault by itself, and causes beside which it must not be said
     "on_policy_zero_loss": {

@@ -15,7 +15,7 @@ _DEATHS = (  # cause, signal's number, other words for it
         r"(exceed|reach|hit)\w* (its |the )?(pod |container )?memory limit",
     ),
     ("bad_memory_access", 11, r"Segmentation fault|SIGSEGV"),
-    ("aborted", 6, r"\bAborted\b|SIGABRT"),
+    ("aborted", 6, r"\bAborted\b|SIGABRT|Fatal Python error: .{0,80}"),
     ("terminated", 15, r"terminated by SIGTERM"),
     ("interrupted", 2, r"^\^?C?KeyboardInterrupt\b"),
 )
@@ -89,6 +89,7 @@ _PHRASES = (
     ("head_is_new", WEAK, r"newly initialized:? \[[^\]]{0,120}"),
     ("targets_missing", CERTAIN, r"were set but no module was matched"),
     ("targets_missing", CERTAIN, r"Target modules .{0,200} not found in the base model"),
+    ("purely_quantized", CERTAIN, r"model you want to train is loaded in \d-bit precision"),
     ("purely_quantized", CERTAIN, r"cannot perform fine-tuning on purely quantized models"),
     ("formats_mixed", CERTAIN, r"(mat1|self) and mat2 .{0,40}same dtype.{0,60}"),
     ("formats_mixed", CERTAIN, r"expected scalar type \w+ but found \w+"),

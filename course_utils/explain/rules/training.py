@@ -131,6 +131,24 @@ def memorised(log: Log) -> Finding | None:
     return Finding("memorised", 6.0, entry, (proof,))
 
 
+def falls_by_epochs(log: Log) -> Finding | None:
+    """The loss drops by a quarter where the epoch passes a whole number, and stays there."""
+    series = [(e, v) for e, v in log.series("loss") if math.isfinite(v) and "epoch" in e.numbers]
+    if log.kind() != "supervised" or len(series) < 8:
+        return None
+    for at in range(3, len(series) - 2):
+        epochs = [math.floor(entry.numbers["epoch"] - 0.02) for entry, _ in series[at - 1 : at + 1]]
+        before, after = [v for _, v in series[:at][-4:]], [v for _, v in series[at:][:4]]
+        if epochs[1] == epochs[0] + 1 and max(after) < 0.75 * min(before) and epochs[1] >= 1:
+            (last, _), (entry, _) = series[at - 1], series[at]
+            proof = (
+                f"{last.where}: {said(last, 'loss', 'epoch')}; {entry.where}: "
+                f"{said(entry, 'loss', 'epoch')}, and not back again"
+            )
+            return Finding("falls_by_epochs", 3.0, entry, (proof,))
+    return None
+
+
 def loss_falls(log: Log) -> Finding | None:
     levels = trend(log.values("loss"))
     if levels is None or log.kind() == "policy" or not levels[0] > levels[2] > 0:
@@ -147,5 +165,6 @@ RULES = (
     off_by_a_factor,
     overfits,
     memorised,
+    falls_by_epochs,
     loss_falls,
 )
