@@ -8,7 +8,6 @@ and kept (`benchmarks.exported_logs`), so that a change of a rule is judged in a
 
 import argparse
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.quiet import quiet_libraries
@@ -18,38 +17,13 @@ quiet_libraries()
 # torch must be imported after the line above.
 import trl  # noqa: E402, F401  imported once, before runs are forked
 
-from benchmarks.cause_kinds import names_it  # noqa: E402
-from benchmarks.explained_page import page  # noqa: E402
+from benchmarks.explained_page import Judged, page  # noqa: E402
 from benchmarks.exported_logs import Left, Named, every_run, left_of  # noqa: E402
 from benchmarks.halves import half_of  # noqa: E402
 from course_utils import incidents  # noqa: E402
 from course_utils.explain import explain  # noqa: E402
-from course_utils.incidents.declare import Incident  # noqa: E402
 
 PAGE = Path(__file__).parents[1] / "docs" / "explain.md"
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One run, and the causes that were named, the likeliest first."""
-
-    name: str
-    variant: str  # broken, twin or healthy
-    half: str
-    incident: Incident | None
-    alone: tuple[str, ...]  # from its log
-    heard: tuple[str, ...]  # from its log and the console
-
-    @property
-    def is_told(self) -> bool:
-        """Whether the incident says that a log can tell."""
-        return bool(self.incident and self.incident.causes)
-
-    def rank(self, keys: tuple[str, ...]) -> int | None:
-        """The place of the first right cause, from 1."""
-        one = self.incident
-        right = [names_it(key, one.kind, one.causes) for key in keys] if one else []
-        return right.index(True) + 1 if True in right else None
 
 
 def judged(run: Named) -> Judged:
