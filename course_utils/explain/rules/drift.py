@@ -74,7 +74,7 @@ def length_without_reward(log: Log) -> Finding | None:
         return None
     early, late = fmean(lengths[: len(lengths) // 6]), lengths[-(len(lengths) // 3) :]
     rising = trend(log.values("reward"))
-    if fmean(late) < 1.5 * early or min(late) <= early or (rising and rising[2] > rising[0]):
+    if fmean(late) < 1.6 * early or min(late) <= early or (rising and rising[2] > rising[0]):
         return None
     entry = log.series("length")[-1][0]
     proof = (
