@@ -208,3 +208,70 @@ def test_other_words_change_nothing(said):
 def test_what_a_log_shows_goes_before_what_is_said():
     answer = explain("\n".join(["It never stops.", *map(str, DEAD)]))
     assert answer.causes[0].key == KEY and not answer.rests_on_words
+
+
+CONSOLES = {
+    "OpenRLHF": (
+        "Train epoch [1/1]: 100%|###| 16/16 [00:40<00:00, 2.51s/it, pg=-0.0123, rm=0.45, glen=256, "
+        "tlen=400, kl=0.01, act_lr=5e-7]",
+        {"policy_loss": -0.0123, "reward": 0.45, "length": 256, "kl": 0.01, "learning_rate": 5e-7},
+    ),
+    "DeepSpeed-Chat": (
+        "Epoch: 0 | Step: 10 | PPO Epoch: 1 | Actor Loss: 0.09 | Critic Loss: 0.03 | "
+        "Unsupervised Loss: 0.0",
+        {"epoch": 0, "step": 10, "policy_loss": 0.09, "critic_loss": 0.03},
+    ),
+    "torchtune": (
+        "Step 7 | loss:1.54 lr:2e-05 tokens_per_second_per_gpu:811.2",
+        {"loss": 1.54, "learning_rate": 2e-5},
+    ),
+    "torchtitan": (
+        "[rank0]:2025-02-01 10:00:01,120 - root - INFO - step: 10  loss:  8.1234  grad_norm: 1.21  "
+        "memory: 10.21GiB(12.9%)  tps: 1,234",
+        {"step": 10, "loss": 8.1234, "grad_norm": 1.21},
+    ),
+    "prime-rl": (
+        "Step 10 | Time: 12.20s | Loss: 0.0120 | Entropy: 0.31 | Importance Ratio: 1.002 | "
+        "Grad. Norm: 0.12 | LR: 1.00e-06",
+        {
+            "step": 10,
+            "loss": 0.012,
+            "entropy": 0.31,
+            "importance_ratio": 1.002,
+            "grad_norm": 0.12,
+            "learning_rate": 1e-6,
+        },
+    ),
+    "slime": (
+        "step 12: {'train/loss': 0.01, 'train/pg_loss': 0.02, 'train/kl_loss': 0.001, "
+        "'train/grad_norm': 0.4, 'train/train_rollout_logprob_abs_diff': 0.3}",
+        {
+            "loss": 0.01,
+            "policy_loss": 0.02,
+            "kl_loss": 0.001,
+            "grad_norm": 0.4,
+            "logp_difference": 0.3,
+        },
+    ),
+    "NeMo-RL": (
+        "Training Results:\n  \u2022 Loss: 0.0123\n  \u2022 Avg Reward: 0.4500\n"
+        "  \u2022 Mean Generation Length: 512.2500",
+        {"loss": 0.0123, "reward": 0.45, "length": 512.25},
+    ),
+    "open-instruct": (
+        "\u2502 objective/kl \u2502 0.011 \u2502\n\u2502 objective/scores \u2502 3.2 \u2502\n"
+        "\u2502 loss/policy_avg \u2502 0.02 \u2502",
+        {"kl": 0.011, "reward": 3.2, "policy_loss": 0.02},
+    ),
+    "NeMo": (
+        "Epoch 0: :  20%|##| 10/50 [00:31<02:05, v_num=1, reduced_train_loss=1.22, "
+        "global_step=9.000, val_loss=1.31]",
+        {"loss": 1.22, "step": 9, "eval_loss": 1.31},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "numbers"), CONSOLES.values(), ids=CONSOLES)
+def test_the_console_of_each_trainer_is_read(text, numbers):
+    [entry] = explain(f"{text}\n\n").entries
+    assert {name: entry.numbers.get(name) for name in numbers} == numbers

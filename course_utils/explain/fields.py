@@ -31,13 +31,13 @@ _PATTERNS = tuple(
         ("critic_grad_norm", r"critic/grad_norm"),
         (
             "policy_loss",
-            r"actor/(pg|policy)_loss|pg_loss|policy_loss|act(or)?[_ ]loss|loss/policy_avg|pg",
+            r"actor/(pg|policy)_loss|(train/)?(pg|policy)_loss|act(or)?[_ ]loss|loss/policy_avg|pg",
         ),
-        ("kl_loss", r"(actor/)?kl_loss"),
+        ("kl_loss", r"(actor/|train/)?kl_loss"),
         ("kl_coefficient", r"actor/kl_coef|(critic/|objective/)?kl_coef"),
         ("old_kl", r"actor/ppo_kl|policy/approxkl_avg"),
         ("kl", r"(train/)?(actor/|critic/|objective/)?(ref_|rollout_)?kl|(train/)?mean_kl"),
-        ("entropy", r"(train/)?(actor/)?(policy/)?entropy(_loss|_avg)?"),
+        ("entropy", r"(train/)?(actor/)?(policy/)?entropy(_loss|_avg|_mean)?"),
         ("clip_ratio", r"(actor/)?pg_clipfrac|clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?"),
         ("reward_std", r"(train/)?(reward_std|rewards?/std|grouped_reward_std|critic/score/std)"),
         ("zero_std_share", r"(train/)?frac_reward_zero_std"),
@@ -45,10 +45,14 @@ _PATTERNS = tuple(
         (
             "reward",
             r"(train/)?(reward|rewards?/mean|(mean|avg|average)[_ ]reward( score)?|reward_mean|rm|"
-            r"critic/(score|rewards)/mean|objective/scores|ppo/mean_scores|env/reward_mean)",
+            r"critic/(score|rewards)/mean|objective/scores|ppo/mean_scores|env/reward_mean|rollout/raw_reward)",
         ),
         ("advantage_max", r"critic/advantages/max|advantages?/max"),
-        ("importance_ratio", r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean"),
+        (
+            "importance_ratio",
+            r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean|"
+            r"importance ratio",
+        ),
         (
             "logp_difference",
             r"(train/)?(sampling/sampling_logp_difference/mean|train_rollout_logprob_abs_diff)",
@@ -60,15 +64,15 @@ _PATTERNS = tuple(
         (
             "length",
             r"(train/)?(completions?/)?mean_length|completion_length|response_length(/mean)?|"
-            r"response_len|glen",
+            r"response_len|glen|rollout/response_len/mean|mean generation length",
         ),
-        ("grad_norm", r"(train/)?(actor/)?(policy_|actor_)?grad(ient)?[_ ]?norm|gnorm|gradnorm"),
-        ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|actor_lr"),
+        ("grad_norm", r"(train/)?(actor/)?(policy_|actor_)?grad(ient)?\.?[_ ]?norm|gnorm|gradnorm"),
+        ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|act(or)?_lr"),
         ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
         (
             "loss",
             r"(train/|actor/|training[ _]|minibatch |lm[ _])?loss|train[ _]loss(_step)?|"
-            r"objective/loss|tensor",
+            r"objective/loss|tensor|reduced_train_loss",
         ),
     )
 )

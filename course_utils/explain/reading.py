@@ -18,14 +18,18 @@ from course_utils.explain.tables import NUMBER, Table
 _WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER})(?:/\d+)?['\"]?(?:, [\w.]+=[\w.:'\"]+)*\)?"
 QUOTED = re.compile(rf"['\"](?P<name>[^'\"{{}}]{{1,80}})['\"]\s*:\s*{_WRAPPED}(?=\s*[,}}\]]|\s*$)")
 _AFTER = r"(?:\s*\([^()]*\))?\**(?=\s+-(?:\s|$)|\s*$|\s{2,}|\s+[\w@./-]+:|\s*[|,])"
+_BARE = r"(?<=iteration)|(?<=loss)|(?<=lr)|(?<=[Ss]tep)"  # names that may stand without a colon
 PIPED = re.compile(
-    r"(?:^|\|)[^|]*?\b(?P<name>[A-Za-z][\w ./()-]*?)\s*(?::|(?<=iteration)|(?<=loss)|(?<=lr))\s+"
+    rf"(?:^|\|)[^|]*?\b(?P<name>[A-Za-z][\w ./()-]*?)\s*(?::|{_BARE})\s+"
     rf"(?P<value>{NUMBER})(?:\s*/\s*\d+)?\s*(?=\||$)"
 )
 DASHED = re.compile(rf"(?:^|[\s*|])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
 BOXED = re.compile(rf"\|\s*(?P<name>[\w/ ]+?)\s*\|\s*(?P<value>{NUMBER})\s*\|")
 EQUALS = re.compile(rf"(?<![\w/])(?P<name>[A-Za-z_][\w/]*)\s*=\s*(?P<value>{NUMBER})(?![\w/.])")
 ALONE = re.compile(rf"^\s*(?:wandb:\s+)?(?P<name>[\w./-]+)\s+(?P<value>{NUMBER})\s*$")
+BULLET = re.compile(
+    rf"^\s*[\u2022*-]\s*(?P<name>[A-Za-z][\w ./-]{{1,40}}):\s*(?P<value>{NUMBER})\s*$"
+)
 TENSOR = re.compile(rf"^\s*(?P<name>tensor)\((?P<value>{NUMBER})(?:, [\w.]+=[\w.:<>'\"]+)*\)\s*$")
 PLAIN = re.compile(
     r"(?<![\w/])(?P<name>(?:(?:train(?:ing)?|eval|val(?:idation)?|minibatch) )?loss|grad[_ ]?norm|"
@@ -39,11 +43,12 @@ FORMS = (  # and a sign without which a line is not of that form
     (PIPED, "|"),
     (DASHED, ":"),
     (EQUALS, "="),
+    (BULLET, ":"),
     (ALONE, ""),
     (TENSOR, "tensor("),
     (PLAIN, ""),
 )
-BLOCKS = (BOXED, ALONE)  # one number to a line: the others follow
+BLOCKS = (BOXED, BULLET, ALONE)  # one number to a line: the others follow
 PROSE = re.compile(
     r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has)\b",
     re.IGNORECASE,
