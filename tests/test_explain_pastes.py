@@ -275,3 +275,9 @@ CONSOLES = {
 def test_the_console_of_each_trainer_is_read(text, numbers):
     [entry] = explain(f"{text}\n\n").entries
     assert {name: entry.numbers.get(name) for name in numbers} == numbers
+
+
+def test_lines_of_code_beside_a_log_are_no_entries():
+    code = ["total, steps = 0, 0", "    loss = 0", "reward = 0.0  # so far", "optimizer.step()"]
+    assert explain("\n".join([*code, *FALLS])).num_entries == len(FALLS)
+    assert explain("\n".join(f"loss = {2.5 - n / 9:.3f}" for n in range(8))).num_entries == 8

@@ -9,7 +9,7 @@ from course_utils.explain.fields import canonical
 SUMMARY = {"train_runtime", "total_flos", "train_samples_per_second"}
 MAX_QUOTE = 160
 LEFT_OUT = "lm loss (left out, which Megatron does with nan)"
-NO_METRIC = {"step", "epoch", "learning_rate", "loss_scale"}
+NO_METRIC = {"step", "epoch", "learning_rate", "loss_scale", "kl_coefficient", "tokens"}
 
 
 @dataclass(frozen=True)

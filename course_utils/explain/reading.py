@@ -49,6 +49,7 @@ FORMS = (  # and a sign without which a line is not of that form
     (PLAIN, ""),
 )
 BLOCKS = (BOXED, BULLET, ALONE)  # one number to a line: the others follow
+ASSIGNED = re.compile(r"\s*\w+ = (?:0|0\.0|1)\s*(?:#.*)?$")  # a line of code
 PROSE = re.compile(
     r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has)\b",
     re.IGNORECASE,
@@ -125,7 +126,7 @@ def _best_form(where: str, text: str) -> list[Entry]:
     """The entry of the form in which most fields of a line are known."""
     best: list[Entry] = []
     for form, sign in FORMS:
-        if sign not in text:
+        if sign not in text or (form is EQUALS and ASSIGNED.match(text)):
             continue
         pairs = [(m["name"], m["value"]) for m in form.finditer(text)]
         found = list(entries_of_row(where, text, pairs, needs_metric=form not in BLOCKS))
