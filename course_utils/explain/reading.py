@@ -125,8 +125,10 @@ def _entries(where: str, text: str) -> Iterator[Entry]:
 def _best_form(where: str, text: str) -> list[Entry]:
     """The entry of the form in which most fields of a line are known."""
     best: list[Entry] = []
+    if ASSIGNED.match(text):
+        return best
     for form, sign in FORMS:
-        if sign not in text or (form is EQUALS and ASSIGNED.match(text)):
+        if sign not in text:
             continue
         pairs = [(m["name"], m["value"]) for m in form.finditer(text)]
         found = list(entries_of_row(where, text, pairs, needs_metric=form not in BLOCKS))
