@@ -8,7 +8,7 @@
 #   make site   the reading site, into build/site (fetches Pyodide and MathJax once, with npm)
 #   make bench  cost and speed, side by side
 #   make bench-diagnosis  who names the cause of each broken run (an hour); writes docs/diagnosis.md
-#   make bench-explain  what `course explain` names from their logs; writes docs/explain.md
+#   make bench-explain  what `course explain` names from their logs; writes docs/what_logs_tell.md
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
 #   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
 #   make eras   all five failures in the versions of their day, and in today's (needs the package index)

@@ -23,7 +23,7 @@ from benchmarks.halves import half_of  # noqa: E402
 from course_utils import incidents  # noqa: E402
 from course_utils.explain import explain  # noqa: E402
 
-PAGE = Path(__file__).parents[1] / "docs" / "explain.md"
+PAGE = Path(__file__).parents[1] / "docs" / "what_logs_tell.md"
 
 
 def judged(run: Named) -> Judged:

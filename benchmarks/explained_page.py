@@ -67,6 +67,7 @@ def page(rows: list[Judged]) -> str:
 
 def _intro(broken: list[Judged]) -> list[str]:
     told = sum(row.is_told for row in broken)
+    more = sum(not row.is_told and _is_near(row.rank(row.alone)) for row in broken)
     return [
         "# What a log can tell",
         "",
@@ -74,7 +75,8 @@ def _intro(broken: list[Judged]) -> list[str]:
         "twins, and healthy runs that look broken. `course explain` reads the log that each run "
         "leaves; first alone, then with what the libraries said on the console (their warnings, "
         f"the last error), as people paste it. Of {told} runs the incident says that a log can "
-        "tell; in the others nothing in it differs from a healthy one's, and silence is right.",
+        f"tell; of the others {more} were told all the same, and in the rest nothing differs from "
+        "the log of a healthy run, so silence is right.",
         "",
         "A cause is right if the incident lists it, or if it is of the incident's kind. The "
         "incidents are halved by a hash of their names, and the halves run with different seeds.",
