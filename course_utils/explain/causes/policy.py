@@ -91,7 +91,8 @@ POLICY = (
     ),
     Cause(
         "proxy_rises_alone",
-        "the reward rises and the evaluation falls: the reward is being cheated",
+        "the reward rises or stays, and what it stands for falls (an evaluation, a part that is "
+        "not paid): the reward is being cheated",
         "read the replies with the highest reward, and harden the verifier",
         "a held-out verifier on a fixed set",
         lesson="10_reward_up",
