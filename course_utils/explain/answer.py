@@ -55,6 +55,7 @@ class Answer:
     zeros: tuple[str, ...] = ()  # fields that training rests on and that are 0 somewhere
     worries: tuple[str, ...] = ()  # numbers that go astray, of which no rule knows the cause
     trend: str = ""  # that the loss has none
+    kind: str = "supervised"  # or preference, or policy: by its fields
     restart: str = ""  # how the last run was told from the one before it
     entries: tuple[Entry, ...] = field(default=(), repr=False)  # of the last run, thinned out
 
@@ -174,6 +175,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         zeros=tuple(_zeros(log)),
         worries=tuple(worries(log)),
         trend=_no_trend(log),
+        kind=log.kind(),
         restart=log.restart,
         entries=tuple(log.entries),
     )
