@@ -2,22 +2,22 @@
 
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from typing import SupportsInt
 
-from course_utils.explain.collectives import Collectives
-from course_utils.explain.complaints import HINT, Complaints
+from course_utils.explain.complaints import HINT
 from course_utils.explain.document import read_document
 from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
+from course_utils.explain.heard import Heard
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import listed, said, thirds, trend
 from course_utils.explain.page import page
 from course_utils.explain.reading import read
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
-from course_utils.explain.words import finding_of_code, findings_in
+from course_utils.explain.words import finding_of_code
 from course_utils.explain.worries import worries
 
 MAX_DOCUMENT_LINES = 2_000_000
@@ -137,33 +137,22 @@ class _Counter:
 
 def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> Answer:
     """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
-    log, spoken, out_of_memory_at = Log(), {}, 0
-    collectives, complaints = Collectives(), Complaints()
+    log, heard = Log(), Heard()
     for part in parts:
         if isinstance(part, Entry) and part.sums_up:
             log.summary = log.summary or part
             continue
         if isinstance(part, Entry) and log.add(part):
-            spoken.clear()
+            heard.begin_anew()
         log.hear(part)
-        collectives.hear(part.text)
-        complaints.hear(part)
-        for one in findings_in(part):
-            spoken[one.key] = spoken.get(one.key, one)
-            out_of_memory_at = log.num_entries
+        heard.hear(part, log.num_entries)
     log.close()
-    if "ranks_disagree" in spoken:
-        waiting = spoken["ranks_disagree"]
-        said_together = (*waiting.for_it, *collectives.evidence())
-        spoken["ranks_disagree"] = replace(waiting, for_it=said_together)
-    if "cuda_memory" in spoken and log.num_entries - out_of_memory_at >= 2:
-        spoken["cuda_memory"] = _survived(spoken["cuda_memory"], log.entries[-1])
     found = [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
-    found += spoken.values()
-    if not any(not one.cause.healthy for one in found):
-        found += complaints.findings()
+    found += heard.findings(log)
+    if all(one.cause.healthy for one in found):
+        found += heard.hints()
     names = sorted({name for entry in log.entries for name in entry.names.values()})
     return Answer(
         findings=_ranked(found),
@@ -179,11 +168,6 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         restart=log.restart,
         entries=tuple(log.entries),
     )
-
-
-def _survived(memory: Finding, last: Entry) -> Finding:
-    after = f"the log goes on to {last.where}"
-    return replace(memory, key="memory_survived", weight=3.0, for_it=(*memory.for_it, after))
 
 
 def _ranked(found: list[Finding]) -> tuple[Finding, ...]:
