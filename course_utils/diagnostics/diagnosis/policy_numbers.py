@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-AGREE = 1e-3  # log-probs of one token that differ by less are the same, rounding aside
+FAR_TOKEN = 0.05  # nats: log-probs of one token that differ by more are not the same
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _mean(values: Tensor) -> float:
 def _agreement(logps: Tensor, sampler: Tensor, keep: Tensor) -> dict[str, float]:
     known = keep & sampler.isfinite() & logps.isfinite()
     gap = torch.where(known, logps - sampler, 0.0)
-    bad = gap.abs() > AGREE * 50
+    bad = gap.abs() > FAR_TOKEN
     rows = bad.any(1)
     found = {
         "logp_difference": _mean(gap[known].abs()),

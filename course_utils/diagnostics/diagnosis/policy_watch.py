@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers, policy_numbers
+from course_utils.diagnostics.diagnosis.said_replies import SaidReplies, said_replies
 
 MAX_BATCHES = 500
 MAKES = "_generate_and_score_completions"  # of TRL 1.16
@@ -74,6 +75,10 @@ class Replies:
         del self.numbers[:-MAX_BATCHES]
         kept = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
         self.last = {name: output[name] for name in kept} | {"logps": logps}
+
+    def texts(self) -> SaidReplies | None:
+        """The replies of the last batch with what they earned, None before the first."""
+        return said_replies(self.trainer, self.last) if self.last else None
 
     def _moved(self) -> float | None:
         """How far the updates since then have moved the last batch's log-probs, in nats a token."""

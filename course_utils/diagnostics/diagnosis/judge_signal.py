@@ -1,0 +1,66 @@
+"""Judges whether the replies to one prompt are told apart, and if not, what makes them alike."""
+
+from statistics import fmean
+
+from course_utils.diagnostics.diagnosis.finding import COUNTED, Sheet
+from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers
+from course_utils.diagnostics.diagnosis.said_replies import SaidReplies
+
+DEAD = 0.95  # share of the groups without a signal, and of replies that are cut
+HALF = 0.5  # with fewer dead groups a run is as usual
+GREEDY = 1.5  # different texts in a group, on average: below that sampling is all but greedy
+
+
+def judge_signal(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: Sheet) -> None:
+    """Write down the share of groups whose advantages are all 0."""
+    shares = [one.share_no_signal for one in numbers if one.share_no_signal is not None]
+    if not shares:
+        return
+    share = fmean(shares)
+    if share <= DEAD or len(shares) < 2:
+        number = f"{1 - share:.0%} of the groups (fine: more than half)"
+        write = sheet.clear if share <= HALF else sheet.show
+        write("groups with a signal", number)
+        return
+    why, fix, *specimen = sheet.hints.get("no_signal") or _mechanism(numbers, said)
+    sheet.find(
+        "no_signal",
+        COUNTED,
+        f"{share:.0%} of the groups have advantages that are all 0: every reply to a prompt earns "
+        "the same",
+        *([f"the last replies earn {said.earned}"] if said else []),
+        place="advantages",
+        why=why,
+        advice=fix,
+        specimen=(*specimen, *(said.specimen() if said else ())),
+    )
+
+
+def _mechanism(numbers: list[PolicyNumbers], said: SaidReplies | None) -> tuple[str, str]:
+    """What makes the replies of a group earn alike, and the fix; "" for what is not known."""
+    cut = [one.share_truncated for one in numbers if one.share_truncated is not None]
+    if cut and fmean(cut) > DEAD:
+        limit = f" ({said.limit} tokens)" if said and said.limit else ""
+        return (
+            f"{fmean(cut):.0%} of the replies are cut at the length limit{limit}, and earn alike",
+            "allow replies that are long enough to end",
+        )
+    if said is None:
+        return "the replies of a group earn alike", ""
+    if said.share_distinct * said.group < GREEDY:
+        return (
+            f"the {said.group} replies to a prompt are one and the same text: at temperature "
+            f"{said.temperature:g} sampling is all but greedy",
+            "sample at temperature 1",
+        )
+    if said.differs_between_groups:
+        return (
+            f"the reward differs between prompts ({said.earned}) and not between the replies to "
+            "one: it does not read the reply",
+            "let the reward function score the completion",
+        )
+    return (
+        f"the replies differ, and every one of them earns {said.earned}",
+        "prompts that the model solves sometimes: harder ones where it earns all, easier ones "
+        "where it earns nothing",
+    )

@@ -1,0 +1,87 @@
+"""The last batch of replies as text, in groups, with what each earned.
+
+Shape letters: N replies, G of a group, T tokens.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.specimens import quoted
+
+ALIKE = 1e-9  # rewards that differ by less are one
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class SaidReplies:
+    """N replies in groups of G, and their weighted rewards (N,), or None where not known."""
+
+    texts: Sequence[str]
+    rewards: Sequence[float] | None
+    group: int
+    temperature: float
+    limit: int | None  # tokens that a reply may have
+
+    @property
+    def share_distinct(self) -> float:
+        """The mean share of different texts in a group; 1/G where sampling is greedy."""
+        starts = range(0, len(self.texts), self.group)
+        groups = [self.texts[at : at + self.group] for at in starts]
+        return sum(len(set(one)) / len(one) for one in groups) / len(groups)
+
+    @property
+    def earned(self) -> str:
+        """What they earned: one number, or a range."""
+        if self.rewards is None:
+            return "not known"
+        low, high = min(self.rewards), max(self.rewards)
+        return f"{low:.3g}" if high - low < ALIKE else f"{low:.3g} to {high:.3g}"
+
+    @property
+    def differs_between_groups(self) -> bool:
+        return self.rewards is not None and max(self.rewards) - min(self.rewards) > ALIKE
+
+    def specimen(self) -> tuple[str, ...]:
+        """The first replies of the first group, each with its reward."""
+        earned = [""] * len(self.texts) if self.rewards is None else self.rewards
+        some = zip(self.texts[: self.group], earned, strict=False)
+        return tuple(
+            f"{quoted(text)} earns {reward:.3g}" if reward != "" else quoted(text)
+            for text, reward in list(some)[:SHOWN]
+        )
+
+
+def said_replies(trainer: Any, batch: Mapping[str, Tensor]) -> SaidReplies:
+    """Read the last batch: ids (N, T) and what TRL noted of its rewards."""
+    ids, mask = batch["completion_ids"], batch["completion_mask"].bool()
+    decode = trainer.processing_class.decode
+    texts = [
+        decode(row[keep], skip_special_tokens=True) for row, keep in zip(ids, mask, strict=True)
+    ]
+    return SaidReplies(
+        texts=texts,
+        rewards=_rewards(trainer, len(texts)),
+        group=trainer.num_generations,
+        temperature=float(getattr(trainer, "temperature", 1.0) or 1.0),
+        limit=getattr(trainer, "max_completion_length", None),
+    )
+
+
+def _rewards(trainer: Any, count: int) -> list[float] | None:
+    """The weighted sums of the last batch; TRL 1.16 keeps each function's in `_logs`."""
+    noted = getattr(trainer, "_logs", {}).get("rewards", {})
+    parts = [list(scores)[-count:] for scores in noted.values()]
+    weights = getattr(trainer, "reward_weights", None)
+    if not parts or any(len(part) != count for part in parts):
+        return None
+    weighed = torch.ones(len(parts)) if weights is None else torch.as_tensor(weights)
+    table = torch.tensor([[_number(score) for score in part] for part in parts])
+    return (weighed.cpu().float() @ table.nan_to_num()).tolist()
+
+
+def _number(score: float | None) -> float:
+    return float("nan") if score is None else float(score)
