@@ -49,11 +49,11 @@ def test_a_healthy_report_has_no_consequences_and_nothing_odd():
 
 def test_the_first_sentence_says_what_where_and_what_becomes_of_the_model():
     first = str(Diagnosis.of("GRPOTrainer", sheet())).split("\n1.")[0]
-    assert "in the reward" in first and "no weight is damaged" in first
+    assert "a fault in the reward" in first and "no weight is damaged" in first
     made = Sheet()
     made.find("double_bos", COUNTED, "two BOS", where=EVALUATION)
     said = " ".join(str(Diagnosis.of("Trainer", made)).split())
-    assert "(in evaluation)" in said and "only what is measured of it is wrong" in said
+    assert "a fault in evaluation" in said and "only what is measured of it is wrong" in said
 
 
 def test_where_a_cause_is_seen_decides_what_becomes_of_the_model():

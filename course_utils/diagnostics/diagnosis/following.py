@@ -8,7 +8,7 @@ FOLLOWS: dict[str, set[str]] = {
     "rounding_swallows": OUTCOME,
     "labels_masked": OUTCOME | {"gradients", "labels", "tokens"},
     "rate_zero": OUTCOME | {"rates used"},
-    "schedule_ends_early": OUTCOME | {"rates used"},
+    "schedule_ends_early": {"updates", "loss", "rates used"},
     "optimizer_holds_others": OUTCOME,
     "nothing_trainable": OUTCOME,
     "weight_without_gradient": {"weights that move", "one backward pass"},

@@ -8,6 +8,7 @@ from course_utils.diagnostics.diagnosis.judge_signal import judge_signal
 from course_utils.diagnostics.diagnosis.policy_numbers import FAR_TOKEN, PolicyNumbers
 from course_utils.diagnostics.diagnosis.policy_watch import Replies
 from course_utils.diagnostics.diagnosis.said_replies import SaidReplies
+from course_utils.diagnostics.diagnosis.specimens import in_order
 from course_utils.diagnostics.diagnosis.subject import Subject
 
 APART = 0.02  # nats a token; float32 engines agree to 1e-5, bfloat16 ones to about 0.01
@@ -85,12 +86,14 @@ def _agreement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
         f"{last.rows_apart:.0%} of the last replies hold a token that differs by more than "
         f"{FAR_TOKEN:g} nats",
     )
+    drift = in_order(one.logp_difference for one in known)
+    seen = {"specimen": (f"nats a token by batch: {drift}",)}
     if first.logp_difference < APART and last.logp_difference > GROWS * first.logp_difference:
-        sheet.find("stale_sampler", COUNTED, said, *more, place="the sampler's weights")
+        sheet.find("stale_sampler", COUNTED, said, *more, place="the sampler's weights", **seen)
     elif 0 < fmean(one.rows_apart for one in known) < 0.9 and _turns_inside(known):
-        sheet.find("retokenised", MEASURED, said, *more, place="completion_ids")
+        sheet.find("retokenised", MEASURED, said, *more, place="completion_ids", **seen)
     else:
-        sheet.find("logp_disagree", MEASURED + 1, said, *more, place="sampler and trainer")
+        sheet.find("logp_disagree", MEASURED + 1, said, *more, place="sampler and trainer", **seen)
 
 
 def _turns_inside(known: list[PolicyNumbers]) -> bool:
@@ -124,7 +127,9 @@ def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
     said = f"an update moves its own replies by {median(moves):.2g} nats a token"
     if median(moves) > FAR or max(moves) > 5 * FAR:
         most = f"up to {max(moves):.2g}, by update {moves.index(max(moves)) + 1}"
-        sheet.find("update_too_large", MEASURED, said, most, place="learning_rate")
+        specimen = (f"nats a token by update: {in_order(moves)}",)
+        place = "learning_rate"
+        sheet.find("update_too_large", MEASURED, said, most, place=place, specimen=specimen)
     elif median(moves):
         sheet.clear("updates", f"{said} (fine: below {FAR:g})")
     else:

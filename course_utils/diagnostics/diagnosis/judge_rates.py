@@ -6,19 +6,19 @@ import torch
 
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.pace_watch import Pace
+from course_utils.diagnostics.diagnosis.specimens import in_order
 from course_utils.diagnostics.diagnosis.stepping import Steps
 from course_utils.diagnostics.diagnosis.subject import Subject
 
 EARLY = 0.8  # of the run: a rate of 0 before that is too early
 OFTEN = 1.5  # schedule steps an optimizer step: above that it is stepped too often
 OFF, MANY = 0.1, 0.3  # relative difference from the schedule, and share of steps that have it
-SHOWN = 10
 
 
 def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet) -> None:
     rates = steps.rates()
     dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), None)
-    specimen = (f"learning rate by step: {_listed(rates)}",)
+    specimen = (f"learning rate by step: {in_order(rates)}",)
     if max(rates) == 0:
         sheet.find("rate_zero", COUNTED, f"the learning rate is 0 in all {len(rates)} steps")
     elif dead is not None and len(rates) > 4 and dead < EARLY * len(rates):
@@ -60,16 +60,6 @@ def _ends_early(
         advice=fix,
         specimen=specimen,
     )
-
-
-def _listed(rates: list[float]) -> str:
-    """The first rates, and the last.
-
-    >>> _listed([0.0, 1e-3])
-    '0, 0.001'
-    """
-    said = [f"{rate:.2g}" for rate in rates]
-    return ", ".join(said if len(said) <= SHOWN else [*said[: SHOWN - 2], "...", said[-1]])
 
 
 def _not_as_asked(subject: Subject, rates: list[float]) -> str:

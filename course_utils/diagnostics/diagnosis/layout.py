@@ -9,12 +9,11 @@ MAX_SPECIMEN = 6  # lines of a cause
 
 
 def opening(what: str, causes: tuple[Found, ...], *, has_looked: bool) -> str:
-    """The first sentence: what is diagnosed, where it is broken, and what becomes of the model."""
+    """What is diagnosed, where it is broken, and what becomes of the model."""
     if not causes:
         return f"{what}: nothing found" if has_looked else f"{what}: nothing could be looked at"
     verdict = causes[0].verdict
-    harm = f" {verdict.harm[0].upper()}{verdict.harm[1:]}." if verdict.harm else ""
-    return f"{what}: {causes[0].says} (in {verdict.where}).{harm}"
+    return f"{what}: a fault in {verdict.where}; {verdict.harm or 'see below'}."
 
 
 def block(number: int, one: Found) -> Iterator[str]:
@@ -29,7 +28,7 @@ def block(number: int, one: Found) -> Iterator[str]:
     if one.cause.look and one.weight < MEASURED:
         yield f"   look next: {one.cause.look}"
     yield from (f"   see: {where}" for where in [_read_on(one)] if where)
-    yield from (f"   so it comes that: {name}: {number}" for name, number in one.follows)
+    yield from (f"   so it follows: {name}: {number}" for name, number in one.follows)
 
 
 def items(title: str, said: Iterable[str]) -> list[str]:

@@ -83,7 +83,8 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
         what = "its score moves" if is_score else "its logits move"
         said = f"row {worst}: {what} by up to {apart[worst]:.3g} ({share:.1g} of their spread)"
         key = "rows_pooled_wrong" if is_score else "row_depends_on_batch"
-        sheet.find(key, MEASURED + 1, said, place=_padding_side(mask))
+        why = "a row has another score within its batch than alone" if is_score else ""
+        sheet.find(key, MEASURED + 1, said, place=_padding_side(mask), why=why)
     else:
         fine = f"(fine: up to {slack:g})"
         sheet.clear(
@@ -131,7 +132,8 @@ def _scores_differ(subject: Subject, sheet: Sheet) -> None:
     alike = sum(torch.equal(scores[i], scores[i + half]) for i in differ)
     said = f"{alike} of {len(differ)} pairs of different replies get one and the same score"
     if alike > len(differ) / 2:
-        sheet.find("rows_pooled_wrong", COUNTED, said, place="pad_token")
+        why = "the score is read where both replies of a pair are still the same"
+        sheet.find("rows_pooled_wrong", COUNTED, said, place="pad_token", why=why)
     else:
         sheet.clear("scores of pairs", said)
 

@@ -34,7 +34,7 @@ def look_at_rewards(subject: Subject, sheet: Sheet) -> None:
 
 def _judge(one: Prices, sheet: Sheet) -> None:
     """A function that pays all texts alike; junk as it pays the answer; or for length."""
-    if len(one.values) == 1:
+    if one.is_flat:
         _one_price(one, sheet)
         return
     price = one.of(PLAIN)
@@ -59,7 +59,8 @@ def _judge(one: Prices, sheet: Sheet) -> None:
         )
     else:
         said = f"pays {price:.3g} for {PLAIN}, at most {paid[top]:.3g} for what is none ({top})"
-        sheet.clear(f"reward {one.name}", said)
+        write = sheet.clear if is_best else sheet.show
+        write(f"reward {one.name}", said)
 
 
 def _pays_junk(one: Prices, top: str, price: float, sheet: Sheet) -> None:
@@ -86,10 +87,12 @@ def _prices_of_row(one: Prices, top: str) -> tuple[str, ...]:
 
 
 def _one_price(one: Prices, sheet: Sheet) -> None:
-    """One price for every text that was tried: a hint, which groups without a signal confirm."""
-    said = _said(next(iter(one.values)))
-    what = f"{one.name} gives {said} for every text that was tried, {PLAIN} included"
-    sheet.show(f"reward {one.name}", f"{said} for every text that was tried")
+    """A row's price is that of every text: a hint, which groups without a signal confirm."""
+    scores = dict.fromkeys(one.scores[PLAIN])
+    said = ", ".join(map(_said, scores))
+    every = "for every text" if len(scores) == 1 else "by the row, the same for every text of it"
+    sheet.show(f"reward {one.name}", f"{said} {every}")
+    what = f"{one.name} gives {said} {every}, {PLAIN} included"
     if one.weight:
         answer = f"row 0: its answer in the data is {quoted(one.answers[0])}"
         texts = f"tried: {', '.join([*FORMS, *JUNK])}"

@@ -55,20 +55,7 @@ def _against_the_model(subject: Subject, sheet: Sheet) -> None:
         f"gradient of this loss and of the mean over all tokens of the batch: cosine {cosine:.3f}"
     )
     if 1 - cosine > SAME / 4 and (found := _micro_batches(by, loop, 1 - cosine, subject)):
-        size, near = found
-        rows = "one row" if size == 1 else f"{size} rows"
-        sheet.find(
-            "split_changes_loss",
-            MEASURED + 1,
-            said,
-            f"and of the means over the tokens of {rows}, averaged: cosine {near:.3f}",
-            place="num_items_in_batch",
-            why=f"the loss is a mean of means over micro-batches of {rows}, so a token weighs less "
-            "the more tokens stand with it",
-            advice="add up the losses of the tokens and divide once, by the number of tokens of "
-            "the whole step (num_items_in_batch)",
-            specimen=_weights_of_tokens(batch, size),
-        )
+        _is_mean_of_means(batch, *found, said, sheet)
     elif cosine > 1 - SAME and ratio > 1.5:
         sheet.find(
             "split_changes_loss",
@@ -80,6 +67,22 @@ def _against_the_model(subject: Subject, sheet: Sheet) -> None:
         )
     else:
         sheet.show("loss over tokens", f"{said}, {ratio:.3g} times as long")
+
+
+def _is_mean_of_means(batch: Mapping, size: int, near: float, said: str, sheet: Sheet) -> None:
+    rows = "one row" if size == 1 else f"{size} rows"
+    sheet.find(
+        "split_changes_loss",
+        MEASURED + 1,
+        said,
+        f"and of the means over the tokens of {rows}, averaged: cosine {near:.3f}",
+        place="num_items_in_batch",
+        why=f"the loss is a mean of means over micro-batches of {rows}, so a token weighs less "
+        "the more tokens stand with it",
+        advice="add up the losses of the tokens and divide once, by the number of tokens of "
+        "the whole step (num_items_in_batch)",
+        specimen=_weights_of_tokens(batch, size),
+    )
 
 
 def _micro_batches(

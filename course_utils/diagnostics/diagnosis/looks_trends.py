@@ -36,6 +36,11 @@ def _series(log: Iterable[dict], name: str) -> list[float]:
     return [float(v) for v in values if isinstance(v, int | float) and math.isfinite(v)]
 
 
+def _field(log: Iterable[dict], name: str) -> str:
+    """The name that the log gives to a field."""
+    return next((key for row in log for key in row if canonical(key) == name), name)
+
+
 def _change(values: list[float]) -> tuple[float, float, int] | None:
     """Means of the first and the last third, and whether they rise (1), fall (-1) or neither."""
     size = len(values) // 3
@@ -85,7 +90,7 @@ def _entropy(subject: Subject, sheet: Sheet) -> None:
         )
         why, fix = "the loss pays for entropy, and the policy grows random", f"{coefficient[0]}=0"
     weight = MEASURED if coefficient else LIKELY
-    sheet.find("collapse", weight, *said, place="entropy", why=why, advice=fix)
+    sheet.find("collapse", weight, *said, place=_field(subject.log, "entropy"), why=why, advice=fix)
 
 
 def _entropy_coefficient(subject: Subject) -> tuple[str, float] | None:
@@ -111,7 +116,7 @@ def _length(subject: Subject, sheet: Sheet) -> None:
         f"length {length[0]:.3g} tokens in the first third of the log, {length[1]:.3g} in the last",
         f"reward {reward[0]:.3g} in the first third, {reward[1]:.3g} in the last",
         *more,
-        place="response_length",
+        place=_field(subject.log, "length"),
         why="the replies grow and the reward does not: it is the loss that pays for length",
         advice="weigh every token alike: divide by a constant, not by each reply's own length "
         "(loss_type='dr_grpo')",

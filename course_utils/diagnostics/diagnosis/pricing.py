@@ -46,9 +46,9 @@ class Prices:
         return sum(score is not None and score >= price for score in self.scores[text])
 
     @property
-    def values(self) -> set[float | None]:
-        """All different scores."""
-        return {score for scores in self.scores.values() for score in scores}
+    def is_flat(self) -> bool:
+        """Whether no row's score depends on the text."""
+        return all(len(set(of_row)) == 1 for of_row in zip(*self.scores.values(), strict=True))
 
 
 def prices(trainer: Any) -> list[Prices]:

@@ -55,6 +55,8 @@ EXPLAINS: dict[str, set[str]] = {
     "split_changes_loss": {"loss_off_by_a_factor"},
     "wrong_reference": {"policy_is_reference"},
     "tiny_std": LEAVES | BROKEN,
+    "kl_without_effect": {"kl_runs", "collapse"},
+    "resumed_without_state": {"rate_not_asked", "rate_too_high"},
 }
 
 

@@ -32,16 +32,24 @@ def write_settings(subject: Subject, sheet: Sheet) -> None:
 def _steps(subject: Subject) -> str:
     args = subject.args
     if args is None:
-        groups = getattr(subject.optimizer, "param_groups", None)
-        rate = f"{type(subject.optimizer).__name__}, learning rate {groups[0]['lr']:g}; "
-        return f"{rate if groups else ''}{subject.processes} process(es), a loop of its own"
+        return _of_loop(subject)
     size = f"{args.per_device_train_batch_size} rows x {args.gradient_accumulation_steps}"
     return (
-        f"{size} micro-batches x {args.world_size} process(es); {_plain(args.optim)}, "
+        f"{size} micro-batches x {_processes(args.world_size)}; {_plain(args.optim)}, "
         f"{args.learning_rate:g}, "
         f"{_plain(args.lr_scheduler_type)}, max_steps {args.max_steps}, bf16 {args.bf16}, fp16 "
         f"{args.fp16}"
     )
+
+
+def _of_loop(subject: Subject) -> str:
+    groups = getattr(subject.optimizer, "param_groups", None)
+    rate = f"{type(subject.optimizer).__name__}, {groups[0]['lr']:g}; " if groups else ""
+    return f"a loop of its own; {rate}{_processes(subject.processes)}"
+
+
+def _processes(count: int) -> str:
+    return f"{count} process" if count == 1 else f"{count} processes"
 
 
 def _weights(subject: Subject) -> str:

@@ -9,6 +9,7 @@ SHOWN = 5
 FIRST = {"two BOS", "template differs"}  # what is seen at the beginning of a row
 NO_ROW = {"packing leaks", "stops elsewhere"}  # what is not seen in one row
 LONGEST = 60  # characters of a reply
+MOST = 10  # numbers in a row
 
 
 def of_finding(one: Finding, case: Case) -> tuple[str, ...]:
@@ -52,3 +53,13 @@ def quoted(text: str) -> str:
     "'4 + 4\\\\n= 8'"
     """
     return repr(text if len(text) <= LONGEST else f"{text[:LONGEST]}...")
+
+
+def in_order(values: Iterable[float]) -> str:
+    """The first numbers of a run, and its last.
+
+    >>> in_order([0.0, 1e-3])
+    '0, 0.001'
+    """
+    said = [f"{value:.2g}" for value in values]
+    return ", ".join(said if len(said) <= MOST else [*said[: MOST - 2], "...", said[-1]])
