@@ -43,7 +43,7 @@ def test_a_schedule_that_is_stepped_too_often_is_not_one_that_is_too_short(ticks
                 schedule.step()
     found = first(run.report)
     assert found.key == "schedule_ends_early" and said in found.says
-    assert "forward passes an optimizer step: 4" in " ".join(found.said)
+    assert "4 forward passes with a gradient" in " ".join(found.said)
     assert found.specimen[0].startswith("learning rate by step: 0.001")
 
 

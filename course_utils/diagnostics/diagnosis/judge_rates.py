@@ -23,7 +23,7 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
         sheet.find("rate_zero", COUNTED, f"the learning rate is 0 in all {len(rates)} steps")
     elif dead is not None and len(rates) > 4 and dead < EARLY * len(rates):
         _ends_early(dead, rates, pace, specimen, sheet)
-    elif off := _not_as_asked(subject, rates):
+    elif off := _not_as_asked(subject, steps, pace):
         sheet.find("rate_not_asked", MEASURED, off, place="lr_scheduler", specimen=specimen)
     else:
         is_known = subject.makes_own_schedule and len(rates) >= 5
@@ -41,8 +41,8 @@ def _ends_early(
     more: tuple[str, ...] = ()
     if pace is not None and pace.ticks:
         more = (
-            f"schedule steps an optimizer step: {pace.ticks_a_step:.2g} (meant: 1); forward passes "
-            f"an optimizer step: {pace.passes_a_step:.2g}",
+            f"an optimizer step: {pace.ticks_a_step:.2g} schedule steps (meant: 1), "
+            f"{pace.passes_a_step:.2g} forward passes with a gradient",
         )
         if pace.ticks_a_step > OFTEN:
             why += f": its schedule is stepped {pace.ticks_a_step:.2g} times an optimizer step"
@@ -62,21 +62,22 @@ def _ends_early(
     )
 
 
-def _not_as_asked(subject: Subject, rates: list[float]) -> str:
-    """Where the rates leave the schedule of the settings; "" if they do not, or it is not known."""
-    args, state = subject.args, getattr(subject.trainer, "state", None)
+def _not_as_asked(subject: Subject, steps: Steps, pace: Pace | None) -> str:
+    """Where the rates leave the schedule of the settings; "" if they do not, or it is not known.
+
+    A run that goes on from a checkpoint is held against the schedule from its step on.
+    """
+    args, state, rates = subject.args, getattr(subject.trainer, "state", None), steps.rates()
     if args is None or not subject.makes_own_schedule or not state.max_steps or len(rates) < 5:
         return ""
     whole = _schedule(args, state.max_steps)
-    before = max(0, state.global_step - len(rates))  # steps of the run that was resumed
-    asked, off = min(
-        (_against(whole[at:], rates) for at in (0, before)), key=lambda one: len(one[1])
-    )
+    before = steps.numbers[0].step - 1 + ((pace and pace.began_at) or 0)
+    asked, off = _against(whole[before:], rates)
     if len(off) < MANY * len(rates):
         return ""
     i = off[len(off) // 2]
     return (
-        f"{len(off)} of {len(rates)} steps used another rate than asked: step {i + 1} used "
+        f"{len(off)} of {len(rates)} steps used another rate than asked: step {before + i + 1} used "
         f"{rates[i]:.2g}, and the schedule says {asked[i]:.2g}"
     )
 

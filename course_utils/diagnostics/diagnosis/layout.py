@@ -1,11 +1,13 @@
 """How a diagnosis reads in a terminal: the verdict, a block a cause, then one item a line."""
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from course_utils.diagnostics.diagnosis.finding import MEASURED, Found
 
 MAX_SPECIMEN = 6  # lines of a cause
+FINE = re.compile(r" \(fine: [^)]*\)")  # a threshold, which says nothing of a consequence
 
 
 def opening(what: str, causes: tuple[Found, ...], *, has_looked: bool) -> str:
@@ -28,7 +30,7 @@ def block(number: int, one: Found) -> Iterator[str]:
     if one.cause.look and one.weight < MEASURED:
         yield f"   look next: {one.cause.look}"
     yield from (f"   see: {where}" for where in [_read_on(one)] if where)
-    yield from (f"   so it follows: {name}: {number}" for name, number in one.follows)
+    yield from (f"   so: {name}: {number}" for name, number in one.follows)
 
 
 def items(title: str, said: Iterable[str]) -> list[str]:

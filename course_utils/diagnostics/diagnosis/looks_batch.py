@@ -28,6 +28,24 @@ KEYS = {  # what inspect_batch calls it -> the cause
 }
 
 
+PLACES = {  # a column or a setting
+    "no labels": "labels",
+    "labels shifted": "labels",
+    "padding learnt": "labels",
+    "prompt learnt": "labels",
+    "labels across documents": "labels",
+    "end masked": "labels, chat_template",
+    "end missing": "input_ids",
+    "holes in the mask": "attention_mask, pad_token",
+    "padding attended": "attention_mask",
+    "padding side": "padding_side",
+    "packing leaks": "packing, position_ids",
+    "template differs": "chat_template",
+    "two BOS": "input_ids, bos_token",
+    "stops elsewhere": "generation_config.eos_token_id",
+}
+
+
 def look_at_batch(subject: Subject, sheet: Sheet) -> None:
     """The first rows, token by token."""
     if subject.kind == POLICY:
@@ -75,7 +93,7 @@ def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str 
             weight,
             one.cause,
             *rows,
-            place=one.name,
+            place=PLACES[one.name],
             why=f"{one.saw}, in {of}" if of else one.saw,
             advice=one.fix,
             where=where,

@@ -41,8 +41,8 @@ class Pace:
             LRScheduler.step = plain
             handle.remove()
 
-    def _pass(self, module: torch.nn.Module, _args: tuple) -> None:
-        if not (module.training and torch.is_grad_enabled()):
+    def _pass(self, _module: torch.nn.Module, _args: tuple) -> None:
+        if not torch.is_grad_enabled():
             return
         if self.began_at is None:
             state = getattr(self.subject.trainer, "state", None)

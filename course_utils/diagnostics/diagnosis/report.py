@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from course_utils.diagnostics.diagnosis.finding import Found, Sheet
 from course_utils.diagnostics.diagnosis.following import consequences
-from course_utils.diagnostics.diagnosis.layout import block, items, notebook, opening, pairs
+from course_utils.diagnostics.diagnosis.layout import FINE, block, items, notebook, opening, pairs
 from course_utils.diagnostics.diagnosis.ranking import ranked
 from course_utils.diagnostics.diagnosis.unexplained import unexplained
 from course_utils.page import Link, State
@@ -44,7 +44,8 @@ class Diagnosis(Report):
         causes, checked, shown = [], dict(sheet.cleared), dict(sheet.shown)
         for one in ranked(sheet.found):
             follows = consequences(one.key, checked | shown)
-            causes.append(replace(one, follows=tuple(follows.items())))
+            said = tuple((name, FINE.sub("", number)) for name, number in follows.items())
+            causes.append(replace(one, follows=said))
             checked, shown = (
                 {name: said for name, said in numbers.items() if name not in follows}
                 for numbers in (checked, shown)

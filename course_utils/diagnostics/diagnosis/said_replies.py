@@ -13,13 +13,14 @@ from torch import Tensor
 from course_utils.diagnostics.diagnosis.specimens import quoted
 
 ALIKE = 1e-9  # rewards that differ by less are one
-SHOWN = 5
+SHOWN, ASKED = 4, 40  # replies, and characters of a prompt
 
 
 @dataclass(frozen=True)
 class SaidReplies:
     """N replies in groups of G, and their weighted rewards (N,), or None where not known."""
 
+    asked: str  # the end of the first prompt
     texts: Sequence[str]
     rewards: Sequence[float] | None
     group: int
@@ -46,13 +47,15 @@ class SaidReplies:
         return self.rewards is not None and max(self.rewards) - min(self.rewards) > ALIKE
 
     def specimen(self) -> tuple[str, ...]:
-        """The first replies of the first group, each with its reward."""
-        earned = [""] * len(self.texts) if self.rewards is None else self.rewards
-        some = zip(self.texts[: self.group], earned, strict=False)
-        return tuple(
-            f"{quoted(text)} earns {reward:.3g}" if reward != "" else quoted(text)
-            for text, reward in list(some)[:SHOWN]
+        """The different replies of the first group, with their number and what they earned."""
+        texts, rewards = self.texts[: self.group], self.rewards or [None] * self.group
+        earned = dict(zip(texts, rewards, strict=False))
+        said = (
+            f"{texts.count(text)} x {quoted(text)}"
+            + ("" if reward is None else f" earns {reward:.3g}")
+            for text, reward in list(earned.items())[:SHOWN]
         )
+        return (f"asked: ...{quoted(self.asked)}", *said)
 
 
 def said_replies(trainer: Any, batch: Mapping[str, Tensor]) -> SaidReplies:
@@ -62,7 +65,9 @@ def said_replies(trainer: Any, batch: Mapping[str, Tensor]) -> SaidReplies:
     texts = [
         decode(row[keep], skip_special_tokens=True) for row, keep in zip(ids, mask, strict=True)
     ]
+    prompt = batch["prompt_ids"][0][batch["prompt_mask"][0].bool()]
     return SaidReplies(
+        asked=decode(prompt, skip_special_tokens=True)[-ASKED:],
         texts=texts,
         rewards=_rewards(trainer, len(texts)),
         group=trainer.num_generations,

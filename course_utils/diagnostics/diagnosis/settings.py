@@ -44,7 +44,8 @@ def _steps(subject: Subject) -> str:
 
 def _of_loop(subject: Subject) -> str:
     groups = getattr(subject.optimizer, "param_groups", None)
-    rate = f"{type(subject.optimizer).__name__}, {groups[0]['lr']:g}; " if groups else ""
+    rates = [group.get("initial_lr", group["lr"]) for group in groups or ()]
+    rate = f"{type(subject.optimizer).__name__}, {max(rates):g}; " if rates else ""
     return f"a loop of its own; {rate}{_processes(subject.processes)}"
 
 
