@@ -77,8 +77,8 @@ def _not_as_asked(subject: Subject, steps: Steps, pace: Pace | None) -> str:
         return ""
     i = off[len(off) // 2]
     return (
-        f"{len(off)} of {len(rates)} steps used another rate than asked: step {before + i + 1} used "
-        f"{rates[i]:.2g}, and the schedule says {asked[i]:.2g}"
+        f"{len(off)} of {len(rates)} steps used another rate than asked: step {before + i + 1} "
+        f"used {rates[i]:.2g}, and the schedule says {asked[i]:.2g}"
     )
 
 
