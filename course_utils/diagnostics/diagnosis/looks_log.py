@@ -1,7 +1,7 @@
 """Looks at a run's own log: the rules of `course explain`, on entries instead of lines."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from course_utils.diagnostics.diagnosis.finding import Found, Sheet
 from course_utils.explain import Answer, explain_entries
@@ -24,14 +24,19 @@ def _read(number: int, row: dict) -> Iterable[Entry | Line]:
     return entries_of_row(where, json.dumps(row, default=str), row.items())
 
 
-def look_at_log(history: list[dict], sheet: Sheet) -> None:
-    """Write down what the log points to, and what in it only looks like a fault."""
+def look_at_log(history: list[dict], sheet: Sheet, *, known: Collection[str] = ()) -> None:
+    """Write down what the log points to, and what in it only looks like a fault.
+
+    Args:
+        known: causes that another look judges by more than a log can say.
+    """
     if not history:
         sheet.miss("the log", "it is empty")
         return
     with sheet.trying("the log"):
         answer = answer_of(history)
-        for one in answer.causes:
+        causes = [one for one in answer.causes if one.key not in known]
+        for one in causes:
             weight = min(SHARE * one.weight, 7.5)
             said = one.for_it or (one.at.text,)
             sheet.found.append(
@@ -40,9 +45,9 @@ def look_at_log(history: list[dict], sheet: Sheet) -> None:
         sheet.healthy += [
             Found(one.key, one.weight, one.for_it) for one in answer.no_faults if one.for_it
         ]
-        if not answer.causes and not answer.num_entries:
+        if not causes and not answer.num_entries:
             sheet.miss("the log", "it holds no numbers that are known here")
-        elif not answer.causes:
+        elif not causes:
             said = (
                 f"{answer.num_entries} entries, of which no rule of `course explain` makes a fault"
             )
