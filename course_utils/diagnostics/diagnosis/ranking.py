@@ -15,7 +15,9 @@ APART = {"engines_disagree", "kl_negative", "collapse", "kl_runs"}
 # A cause, and what follows from it: what is explained is no finding of its own.
 EXPLAINS: dict[str, set[str]] = {
     "labels_masked": STILL | BROKEN | {"weight_without_gradient"},
-    "nothing_trainable": STILL | {"no_grad_fn", "weight_without_gradient"},
+    "nothing_trainable": STILL
+    | {"no_grad_fn", "weight_without_gradient", "optimizer_holds_others"},
+    "pairs_alike": STILL | {"weight_without_gradient"},
     "no_grad_fn": STILL | {"weight_without_gradient"},
     "optimizer_holds_others": STILL,
     "rate_zero": STILL,
@@ -34,7 +36,7 @@ EXPLAINS: dict[str, set[str]] = {
     "loaded_broken_weight": BROKEN | STILL,
     "operation_not_finite": BROKEN,
     "nan_gradient": {"nan_from_the_start", "nan_already", "norm_never_finite", "nan_weights"},
-    "half_weights": BROKEN | {"fp16_overflow", "unscale_half"},
+    "half_weights": BROKEN | {"fp16_overflow", "unscale_half", "reward_nan"},
     "fp16_overflow": BROKEN | {"operation_not_finite"},
     "reward_nan": BROKEN,
     "std_of_one": BROKEN | {"operation_not_finite", "no_signal"},
