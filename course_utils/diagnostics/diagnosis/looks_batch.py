@@ -1,6 +1,7 @@
 """Looks at the tokens that are learnt: what `inspect_batch` finds, and what pairs share."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from torch import Tensor
 
@@ -8,7 +9,7 @@ from course_utils.diagnostics.batch_view import inspect_batch
 from course_utils.diagnostics.batch_view.case import Finding
 from course_utils.diagnostics.batch_view.report import BatchReport
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
-from course_utils.diagnostics.diagnosis.specimens import of_finding
+from course_utils.diagnostics.diagnosis.specimens import SHOWN, of_finding, quoted
 from course_utils.diagnostics.diagnosis.subject import PAIRS, POLICY, Subject
 
 KEYS = {  # what inspect_batch calls it -> the cause
@@ -61,7 +62,7 @@ def look_at_batch(subject: Subject, sheet: Sheet) -> None:
         write_report(inspect_batch(source, subject.tokenizer), sheet)
     if subject.kind == PAIRS:
         with sheet.trying("the pairs"):
-            _pairs(subject.batch, sheet)
+            _pairs(subject.batch, subject.tokenizer, sheet)
 
 
 def _prompts(subject: Subject, sheet: Sheet) -> None:
@@ -112,7 +113,7 @@ def _key(one: Finding) -> str:
     return KEYS[one.name]
 
 
-def _pairs(batch: Mapping, sheet: Sheet) -> None:
+def _pairs(batch: Mapping, tokenizer: Any, sheet: Sheet) -> None:
     """Chosen and rejected must begin alike and then differ."""
     ids, mask = batch.get("input_ids"), batch.get("completion_mask")
     if not isinstance(ids, Tensor) or not isinstance(mask, Tensor) or len(ids) % 2:
@@ -120,10 +121,24 @@ def _pairs(batch: Mapping, sheet: Sheet) -> None:
     n = len(ids) // 2
     split = [(_prompt_of(ids, mask, b), _reply_of(ids, mask, b)) for b in range(2 * n)]
     pairs = [(split[b], split[b + n]) for b in range(n)]
-    alike = sum(chosen[1] == rejected[1] for chosen, rejected in pairs)
+    twice = [i for i, (chosen, rejected) in enumerate(pairs) if chosen[1] == rejected[1]]
+    alike = len(twice)
     foreign = sum(chosen[0] != rejected[0] for chosen, rejected in pairs)
     if alike >= max(1, n // 2):
-        sheet.find("pairs_alike", COUNTED, f"{alike} of {n} pairs have one reply twice")
+        one = pairs[twice[0]][0]
+        sheet.find(
+            "pairs_alike",
+            COUNTED,
+            "what differed is before the reply, where nothing is learnt, or was cut off",
+            place="chosen, rejected",
+            why=f"in {alike} of {n} pairs chosen and rejected have the same reply tokens",
+            advice="render prompt and finished chat so that the one begins the other, and raise "
+            "max_length",
+            specimen=(
+                f"pair {twice[0]}: prompt ends {quoted(tokenizer.decode(one[0][-SHOWN:]))}",
+                f"pair {twice[0]}: both replies are {quoted(tokenizer.decode(one[1]))}",
+            ),
+        )
     if foreign:
         sheet.find("pair_prompts_differ", COUNTED, f"the prompts differ in {foreign} of {n} pairs")
     if not alike and not foreign:

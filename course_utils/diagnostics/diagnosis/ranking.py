@@ -46,7 +46,9 @@ EXPLAINS: dict[str, set[str]] = {
     "logp_disagree": APART,
     "reward_pays_junk": {"parts_apart", "entropy_gone", "signal_ended", "length_into_limit"}
     | {"proxy_rises_alone", "no_signal", "constant_part"},
-    "update_too_large": LEAVES | BROKEN | {"margin_by_pushing_down", "rate_unusual"},
+    "update_too_large": LEAVES
+    | BROKEN
+    | {"margin_by_pushing_down", "rate_unusual", "no_signal", "replies_cut", "rewards_cut"},
     "rate_unusual": LEAVES,
     "rate_too_high": LEAVES,
     "row_depends_on_batch": {"at_chance"},
