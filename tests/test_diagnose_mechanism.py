@@ -125,7 +125,7 @@ def full(completions, **_columns):
 MECHANISMS = {
     "a form": (behind_a_tag, {}, "1 for the answer behind </think>"),
     "no score": (never_scored, {}, "no score (None) for every text"),
-    "the prompt": (of_the_prompt, {}, "by the row, the same for every text of it"),
+    "the prompt": (of_the_prompt, {}, "gives every text of a row the same"),
     "one price": (full, {"temperature": 1e-3}, "gives 1 for every text"),
 }
 

@@ -1,5 +1,7 @@
 """Which numbers of a run follow from a cause, and so are no sign of health beside it."""
 
+from course_utils.diagnostics.diagnosis.verdicts import EVALUATION, SERVING, TRAINING
+
 OUTCOME = {"weights that move", "updates", "loss"}
 GROUPS = {"groups with a signal", "advantages", "gradients"}
 LENGTHS = {"replies that end", "length", "truncated"}
@@ -12,6 +14,7 @@ FOLLOWS: dict[str, set[str]] = {
     "optimizer_holds_others": OUTCOME,
     "nothing_trainable": OUTCOME,
     "weight_without_gradient": {"weights that move", "one backward pass"},
+    "rows_pooled_wrong": OUTCOME | {"gradients", "pad of the scores"},
     "no_signal": OUTCOME | GROUPS,
     "signal_ended": GROUPS,
     "reward_pays_junk": GROUPS | LENGTHS | {"loss", "entropy"},
@@ -37,11 +40,14 @@ FOLLOWS: dict[str, set[str]] = {
 }
 
 
-def consequences(key: str, numbers: dict[str, str]) -> dict[str, str]:
+def consequences(key: str, numbers: dict[str, str], where: str = TRAINING) -> dict[str, str]:
     """Those of the numbers, by name, that follow from a cause.
+
+    What goes wrong after training, in evaluation or serving, leaves the training's own as they are.
 
     >>> consequences("no_signal", {"updates": "0 nats", "weights": "finite"})
     {'updates': '0 nats'}
     """
     names = FOLLOWS.get(key, set())
+    names = names - OUTCOME if where in (EVALUATION, SERVING) else names
     return {name: number for name, number in numbers.items() if name in names}

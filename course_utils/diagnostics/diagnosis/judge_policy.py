@@ -4,7 +4,7 @@ import math
 from statistics import fmean, median
 
 from course_utils.diagnostics.diagnosis.finding import COUNTED, LIKELY, MEASURED, Sheet
-from course_utils.diagnostics.diagnosis.judge_signal import judge_signal
+from course_utils.diagnostics.diagnosis.judge_signal import judge_signal, judge_silence
 from course_utils.diagnostics.diagnosis.policy_numbers import FAR_TOKEN, PolicyNumbers
 from course_utils.diagnostics.diagnosis.policy_watch import Replies
 from course_utils.diagnostics.diagnosis.said_replies import SaidReplies
@@ -30,6 +30,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
         scale=getattr(subject.trainer, "scale_rewards", ""),
         group=getattr(subject.trainer, "num_generations", None),
         said=replies.texts(),
+        shape=replies.shape,
     )
     if getattr(subject.trainer, "loss_type", "") in WEIGHED_BY_ROW:
         _length(replies.numbers, subject.trainer.loss_type, sheet)
@@ -42,12 +43,18 @@ def judge_numbers(
     scale: str = "",
     group: int | None = None,
     said: SaidReplies | None = None,
+    shape: tuple[str, str] = ("", ""),
 ) -> None:
-    """Write down what batches of replies show, the first one first; `said` are the last replies."""
-    _agreement(numbers, sheet)
+    """Write down what batches of replies show, the first one first.
+
+    Args:
+        said: the last replies; `shape`: how the sampler's log-probs differ, and the fix.
+    """
+    _agreement(numbers, shape, sheet)
     judge_signal(numbers, said, sheet)
     _spread(numbers, sheet, scale, group)
     _movement(numbers, sheet)
+    judge_silence(numbers, said, sheet)
     _shown(numbers, sheet)
 
 
@@ -67,7 +74,7 @@ def _shown(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
         sheet.show("truncated", f"{cut[0]:.0%} of the first replies, {cut[-1]:.0%} of the last")
 
 
-def _agreement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
+def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Sheet) -> None:
     known = [one for one in numbers if one.logp_difference is not None]
     if not known:
         sheet.miss("the sampler's log-probs", "it does not give them")
@@ -93,6 +100,7 @@ def _agreement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
     elif 0 < fmean(one.rows_apart for one in known) < 0.9 and _turns_inside(known):
         sheet.find("retokenised", MEASURED, said, *more, place="completion_ids", **seen)
     else:
+        seen |= {"why": shape[0], "advice": shape[1]}
         sheet.find("logp_disagree", MEASURED + 1, said, *more, place="sampler and trainer", **seen)
 
 

@@ -2,12 +2,13 @@
 
 from statistics import fmean
 
-from course_utils.diagnostics.diagnosis.finding import COUNTED, Sheet
+from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers
 from course_utils.diagnostics.diagnosis.said_replies import SaidReplies
 
 DEAD = 0.95  # share of the groups without a signal, and of replies that are cut
 HALF = 0.5  # with fewer dead groups a run is as usual
+SILENT, MORE = 0.8, 0.2  # share of empty replies in the last third, and more than in the first
 GREEDY = 1.5  # different texts in a group, on average: below that sampling is all but greedy
 
 
@@ -63,4 +64,34 @@ def _mechanism(numbers: list[PolicyNumbers], said: SaidReplies | None) -> tuple[
         f"the replies differ, and every one of them earns {said.earned}",
         "prompts that the model solves sometimes: harder ones where it earns all, easier ones "
         "where it earns nothing",
+    )
+
+
+def judge_silence(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: Sheet) -> None:
+    """A policy that has learnt to say nothing: it is paid for that, or it has collapsed."""
+    empty = [one.share_empty for one in numbers if one.share_empty is not None]
+    rewards = [one.reward for one in numbers if one.reward is not None]
+    third = len(empty) // 3
+    if third < 2:
+        return
+    first, last = fmean(empty[:third]), fmean(empty[-third:])
+    if not (last > SILENT and last > first + MORE) or len(rewards) != len(empty):
+        sheet.show(
+            "empty replies",
+            f"{first:.0%} in the first third of the batches, {last:.0%} in the last",
+        )
+        return
+    early, late = fmean(rewards[:third]), fmean(rewards[-third:])
+    is_paid = late > early
+    sheet.find(
+        "reward_pays_junk" if is_paid else "collapse",
+        MEASURED,
+        f"empty replies: {first:.0%} of those of the first third of the batches, {last:.0%} of "
+        "the last",
+        f"the mean reward meanwhile: {early:.3g} to {late:.3g}",
+        place="rewards",
+        why="the policy learns to say nothing, "
+        + ("and earns more by it" if is_paid else "and earns less by it"),
+        advice="let an empty reply earn less than any right one" if is_paid else "",
+        specimen=said.specimen() if said else (),
     )

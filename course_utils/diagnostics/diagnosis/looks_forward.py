@@ -133,9 +133,28 @@ def _scores_differ(subject: Subject, sheet: Sheet) -> None:
     said = f"{alike} of {len(differ)} pairs of different replies get one and the same score"
     if alike > len(differ) / 2:
         why = "the score is read where both replies of a pair are still the same"
-        sheet.find("rows_pooled_wrong", COUNTED, said, place="pad_token", why=why)
+        sheet.find(
+            "rows_pooled_wrong", COUNTED, said, *_pads_inside(subject), place="pad_token", why=why
+        )
     else:
         sheet.clear("scores of pairs", said)
+
+
+def _pads_inside(subject: Subject) -> tuple[str, ...]:
+    """Where the id that the model takes for padding stands in the text."""
+    pad = getattr(getattr(subject.model, "config", None), "pad_token_id", None)
+    mask = subject.batch.get("attention_mask")
+    if pad is None or mask is None:
+        return ()
+    is_pad = (subject.batch["input_ids"] == pad) & mask.bool()
+    rows = int(is_pad.any(1).sum())
+    if not rows:
+        return ()
+    first = int(is_pad[is_pad.any(1)][0].int().argmax())
+    return (
+        f"id {pad}, the model's padding, is text in {rows} of {len(mask)} rows, first at token "
+        f"{first}: the score is read before it",
+    )
 
 
 def _reference_agrees(subject: Subject, sheet: Sheet) -> None:

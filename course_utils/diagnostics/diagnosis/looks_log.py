@@ -7,6 +7,11 @@ from course_utils.diagnostics.diagnosis.finding import Found, Sheet
 from course_utils.explain import Answer, explain_entries
 from course_utils.explain.reading import Entry, Line, entries_of_row
 
+# What a rule of the log has seen, where the cause's own words hold more than one thing.
+PLAINLY = {
+    "schedule_ends_early": "the learning rate is at 0 long before the log ends",
+    "replies_cut": "replies run into the length limit",
+}
 SHARE = 0.75  # of a log's weight: what is measured in the run itself counts for more
 
 
@@ -40,7 +45,15 @@ def look_at_log(history: list[dict], sheet: Sheet, *, known: Collection[str] = (
             weight = min(SHARE * one.weight, 7.5)
             said = one.for_it or (one.at.text,)
             sheet.found.append(
-                Found(one.key, weight, said, one.at.where, one.against, is_of_log=True)
+                Found(
+                    one.key,
+                    weight,
+                    said,
+                    one.at.where,
+                    one.against,
+                    why=PLAINLY.get(one.key, ""),
+                    is_of_log=True,
+                )
             )
         sheet.healthy += [
             Found(one.key, one.weight, one.for_it) for one in answer.no_faults if one.for_it

@@ -30,6 +30,8 @@ def look_at_rewards(subject: Subject, sheet: Sheet) -> None:
             sheet.miss("what the reward pays for", "it is a model, and was given no text")
         for one in found:
             _judge(one, sheet)
+        if getattr(subject.args, "multi_objective_aggregation", "") != "normalize_then_sum":
+            _judge_sum(found, sheet)
 
 
 def _judge(one: Prices, sheet: Sheet) -> None:
@@ -63,6 +65,37 @@ def _judge(one: Prices, sheet: Sheet) -> None:
         write(f"reward {one.name}", said)
 
 
+def _judge_sum(found: list[Prices], sheet: Sheet) -> None:
+    """Parts that are sound alone, and whose sum is highest for silence."""
+    parts = [one for one in found if one.weight and one.of(EMPTY) is not None]
+    sums = {
+        text: sum(one.weight * one.of(text) for one in parts)
+        for text in (*FORMS, EMPTY)
+        if all(one.of(text) is not None for one in parts)
+    }
+    paid = [t for t in FORMS if t in sums and any(one.of(t) > one.of(EMPTY) for one in parts)]
+    if len(parts) < 2 or not paid:
+        return
+    best = max(paid, key=sums.__getitem__)
+    if sums[EMPTY] <= sums[best]:
+        return
+    sheet.find(
+        "reward_pays_junk",
+        MEASURED,
+        f"the weighted rewards add up to {sums[EMPTY]:.3g} for {EMPTY}, and to {sums[best]:.3g} "
+        f"for {best}",
+        *(
+            f"{one.name} (weight {one.weight:g}): {one.of(EMPTY):.3g} and {one.of(best):.3g}"
+            for one in parts
+        ),
+        place=", ".join(one.name for one in parts),
+        why="each part of the reward is sound, and together they pay more for silence than for the "
+        "right answer",
+        advice="normalise each part within its group before they are summed "
+        "(multi_objective_aggregation='normalize_then_sum')",
+    )
+
+
 def _pays_junk(one: Prices, top: str, price: float, sheet: Sheet) -> None:
     top = EMPTY if one.of(EMPTY) == one.of(top) else top
     count, wrong = len(one.answers), one.of(OF_ANOTHER)
@@ -90,9 +123,12 @@ def _one_price(one: Prices, sheet: Sheet) -> None:
     """A row's price is that of every text: a hint, which groups without a signal confirm."""
     scores = dict.fromkeys(one.scores[PLAIN])
     said = ", ".join(map(_said, scores))
-    every = "for every text" if len(scores) == 1 else "by the row, the same for every text of it"
-    sheet.show(f"reward {one.name}", f"{said} {every}")
-    what = f"{one.name} gives {said} {every}, {PLAIN} included"
+    what = f"{one.name} gives {said} for every text, {PLAIN} included"
+    if len(scores) > 1:
+        what = (
+            f"{one.name} gives every text of a row the same ({said} by the row), {PLAIN} included"
+        )
+    sheet.show(f"reward {one.name}", what)
     if one.weight:
         answer = f"row 0: its answer in the data is {quoted(one.answers[0])}"
         texts = f"tried: {', '.join([*FORMS, *JUNK])}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from statistics import fmean, variance
 
 from course_utils.diagnostics.diagnosis.finding import LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.specimens import in_order
 from course_utils.diagnostics.diagnosis.subject import LOOP, PAIRS, POLICY, SCORES, Subject
 from course_utils.diagnostics.diagnosis.unexplained import Odd
 from course_utils.explain.fields import canonical
@@ -25,7 +26,8 @@ EXPLAIN_A_HIGH_LOSS = frozenset(
 
 def look_at_trends(subject: Subject, sheet: Sheet) -> None:
     """What the log's loss, entropy, length and reward do together."""
-    for what, look in (("loss", _loss), ("entropy", _entropy), ("length", _length)):
+    looks = (("loss", _loss), ("entropy", _entropy), ("length", _length), ("rate", _rate))
+    for what, look in looks:
         with sheet.trying(f"the log's {what}"):
             look(subject, sheet)
 
@@ -120,4 +122,23 @@ def _length(subject: Subject, sheet: Sheet) -> None:
         why="the replies grow and the reward does not: it is the loss that pays for length",
         advice="weigh every token alike: divide by a constant, not by each reply's own length "
         "(loss_type='dr_grpo')",
+    )
+
+
+def _rate(subject: Subject, sheet: Sheet) -> None:
+    """A rate that reaches 0 after one over the number of processes of the run."""
+    rates, processes = _series(subject.log, "learning_rate"), subject.processes
+    dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), 0)
+    if processes < 2 or not dead or len(rates) // dead != processes:
+        return
+    sheet.find(
+        "schedule_ends_early",
+        MEASURED,
+        f"entry {dead + 1} of {len(rates)} is the first with a rate of 0; the run has {processes} "
+        "processes",
+        place="lr_scheduler",
+        why=f"with {processes} processes the learning rate falls {processes} times as fast: the "
+        "schedule is stepped once for each of them",
+        advice=f"make the schedule for {processes} times the optimizer steps, or do not prepare it",
+        specimen=(f"learning rate by entry: {in_order(rates)}",),
     )

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_utils.diagnostics.diagnosis.logp_shapes import AGREE, shape_of
 from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers, policy_numbers
-from course_utils.diagnostics.diagnosis.said_replies import SaidReplies, said_replies
+from course_utils.diagnostics.diagnosis.said_replies import SaidReplies, rewards_of, said_replies
 
 MAX_BATCHES = 500
 MAKES = "_generate_and_score_completions"  # of TRL 1.16
@@ -23,6 +24,7 @@ class Replies:
     numbers: list[PolicyNumbers] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
+    shape: tuple[str, str] = ("", "")  # how the sampler's log-probs differ, and the fix
 
     @contextmanager
     def reading(self) -> Iterator["Replies"]:
@@ -71,14 +73,37 @@ class Replies:
             group=trainer.num_generations,
             ended=ended,
         )
-        self.numbers.append(replace(found, moved=moved))
+        rewards = rewards_of(trainer, len(ids))
+        mean = sum(rewards) / len(rewards) if rewards else None
+        self.numbers.append(replace(found, moved=moved, reward=mean))
         del self.numbers[:-MAX_BATCHES]
+        self._compare(output, logps, found)
         kept = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
         self.last = {name: output[name] for name in kept} | {"logps": logps}
 
     def texts(self) -> SaidReplies | None:
         """The replies of the last batch with what they earned, None before the first."""
         return said_replies(self.trainer, self.last) if self.last else None
+
+    def _compare(self, output: dict[str, Tensor], logps: Tensor, found: PolicyNumbers) -> None:
+        """In the first batch whose log-probs disagree, what makes them agree."""
+        if self.shape[0] or (found.logp_difference or 0.0) < AGREE:
+            return
+        temperature, raw = self.trainer.temperature, None
+        if temperature != 1:
+            self.trainer.temperature = 1.0
+            try:
+                with torch.no_grad(), _same_random_numbers():
+                    raw = self._score(output)[0]
+            finally:
+                self.trainer.temperature = temperature
+        self.shape = shape_of(
+            logps,
+            output["sampling_per_token_logps"],
+            output["completion_mask"],
+            raw=raw,
+            temperature=temperature,
+        )
 
     def _moved(self) -> float | None:
         """How far the updates since then have moved the last batch's log-probs, in nats a token."""

@@ -52,7 +52,7 @@ EXPLAINS: dict[str, set[str]] = {
     "rate_unusual": LEAVES,
     "rate_too_high": LEAVES,
     "row_depends_on_batch": {"at_chance"},
-    "rows_pooled_wrong": {"row_depends_on_batch", "at_chance"},
+    "rows_pooled_wrong": {"row_depends_on_batch", "weight_without_gradient", *STILL},
     "padding_side": {"row_depends_on_batch", "template_differs"},
     "padding_attended": {"row_depends_on_batch"},
     "packing_leak": {"row_depends_on_batch"},

@@ -43,7 +43,7 @@ class Diagnosis(Report):
     def of(cls, what: str, sheet: Sheet) -> "Diagnosis":
         causes, checked, shown = [], dict(sheet.cleared), dict(sheet.shown)
         for one in ranked(sheet.found):
-            follows = consequences(one.key, checked | shown)
+            follows = consequences(one.key, checked | shown, where=one.verdict.where)
             said = tuple((name, FINE.sub("", number)) for name, number in follows.items())
             causes.append(replace(one, follows=said))
             checked, shown = (

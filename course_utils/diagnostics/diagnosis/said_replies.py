@@ -69,14 +69,14 @@ def said_replies(trainer: Any, batch: Mapping[str, Tensor]) -> SaidReplies:
     return SaidReplies(
         asked=decode(prompt, skip_special_tokens=True)[-ASKED:],
         texts=texts,
-        rewards=_rewards(trainer, len(texts)),
+        rewards=rewards_of(trainer, len(texts)),
         group=trainer.num_generations,
         temperature=float(getattr(trainer, "temperature", 1.0) or 1.0),
         limit=getattr(trainer, "max_completion_length", None),
     )
 
 
-def _rewards(trainer: Any, count: int) -> list[float] | None:
+def rewards_of(trainer: Any, count: int) -> list[float] | None:
     """The weighted sums of the last batch; TRL 1.16 keeps each function's in `_logs`."""
     noted = getattr(trainer, "_logs", {}).get("rewards", {})
     parts = [list(scores)[-count:] for scores in noted.values()]

@@ -6,7 +6,7 @@ from course_utils.diagnostics.batch_view.case import Case, Finding
 from course_utils.diagnostics.batch_view.tokens import Row, Token
 
 SHOWN = 5
-FIRST = {"two BOS", "template differs"}  # what is seen at the beginning of a row
+FIRST = {"two BOS"}  # what is seen at the beginning of a row
 NO_ROW = {"packing leaks", "stops elsewhere"}  # what is not seen in one row
 LONGEST = 60  # characters of a reply
 MOST = 10  # numbers in a row
