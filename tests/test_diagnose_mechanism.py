@@ -11,7 +11,11 @@ from transformers import TrainerCallback
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
+from course_utils.diagnostics.diagnosis.finding import Sheet
 from course_utils.diagnostics.diagnosis.held_change import held_change
+from course_utils.diagnostics.diagnosis.judge_signal import judge_silence
+from course_utils.diagnostics.diagnosis.logp_shapes import shape_of
+from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers
 from course_utils.reproductions import batches
 
 
@@ -250,3 +254,51 @@ def test_replies_that_grow_and_earn_no_more():
     assert first(loop(still)).key == "length_is_paid"
     rising = rows(**grows | {"critic/score/mean": lambda n: 0.2 + n / 20})
     assert not loop(rising).causes
+
+
+# --- log-probs that disagree ------------------------------------------------------------------
+
+SCORED = -torch.rand(8, 6, generator=torch.Generator().manual_seed(0)) * 3
+ALL = torch.ones(8, 6)
+
+
+def shape(sampler, **known):
+    return shape_of(SCORED, sampler, ALL, raw=known.get("raw"), temperature=0.6)[0]
+
+
+def test_log_probs_that_disagree_have_a_shape():
+    raw = SCORED * 0.6
+    assert "not divided by the temperature (0.6)" in shape(raw, raw=raw)
+    assert "one place beside" in shape(SCORED.roll(1, 1))
+    assert "cuts its distribution off" in shape(SCORED + 0.2 * (SCORED < -1))
+    assert shape(SCORED + torch.linspace(-1, 1, 48).view(8, 6)) == ""
+
+
+# --- silence ----------------------------------------------------------------------------------
+
+
+def short(completions, **_columns):
+    return [-float(len(c[0]["content"])) for c in completions]
+
+
+def right(completions, answer, **_columns):
+    return [float(c[0]["content"] == a) for c, a in zip(completions, answer, strict=True)]
+
+
+def test_parts_that_are_sound_alone_and_pay_silence_together():
+    found = first(diagnose(grpo([right, short], reward_weights=[1.0, 0.5])))
+    assert found.key == "reward_pays_junk" and "more for silence" in found.says
+    assert "short (weight 0.5): 0 and -" in " ".join(found.said)
+    assert not diagnose(grpo([right, short], reward_weights=[1.0, 0.05])).causes
+
+
+@pytest.mark.parametrize(("rises", "key"), [(1, "reward_pays_junk"), (-1, "collapse")])
+def test_a_policy_that_falls_silent_is_paid_for_it_or_has_collapsed(rises, key):
+    empty = (0.2, 0.2, 0.4, 0.6, 0.9, 0.9)
+    numbers = [PolicyNumbers(8, share_empty=share, reward=rises * share) for share in empty]
+    sheet = Sheet()
+    judge_silence(numbers, None, sheet)
+    assert [one.key for one in sheet.found] == [key]
+    sheet = Sheet()
+    judge_silence(numbers[::-1], None, sheet)
+    assert not sheet.found and "empty replies" in sheet.shown
