@@ -13,9 +13,10 @@ from course_utils import zoo
 from course_utils.diagnostics import diagnose
 from course_utils.diagnostics.diagnosis.finding import Sheet
 from course_utils.diagnostics.diagnosis.held_change import held_change
-from course_utils.diagnostics.diagnosis.judge_signal import judge_silence
+from course_utils.diagnostics.diagnosis.judge_signal import judge_signal, judge_silence
 from course_utils.diagnostics.diagnosis.logp_shapes import shape_of
 from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers
+from course_utils.diagnostics.diagnosis.said_replies import SaidReplies
 from course_utils.reproductions import batches
 
 
@@ -302,3 +303,17 @@ def test_a_policy_that_falls_silent_is_paid_for_it_or_has_collapsed(rises, key):
     sheet = Sheet()
     judge_silence(numbers[::-1], None, sheet)
     assert not sheet.found and "empty replies" in sheet.shown
+
+
+def test_prompts_that_are_solved_from_the_start_are_not_those_that_become_so():
+    said = SaidReplies("2+2=", ["4"] * 8, [1.0] * 8, 8, 1.0, 5)
+    for dead, earned, keys in (
+        ((0.8, 0.7, 0.9), (0.97, 0.98, 0.99), ["no_signal"]),
+        ((0.1, 0.8, 0.9), (0.4, 0.9, 0.99), []),  # what training is for
+        ((0.8, 0.7, 0.9), (0.1, 0.1, 0.1), []),
+    ):
+        pairs = zip(dead, earned, strict=True)
+        numbers = [PolicyNumbers(8, share_no_signal=d, reward=r) for d, r in pairs]
+        sheet = Sheet()
+        judge_signal(numbers, said, sheet)
+        assert [one.key for one in sheet.found] == keys

@@ -7,6 +7,7 @@ from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers
 from course_utils.diagnostics.diagnosis.said_replies import SaidReplies
 
 DEAD = 0.95  # share of the groups without a signal, and of replies that are cut
+SOLVED, FULL = 0.6, 0.9  # share of dead groups from the start on, and of the largest reward
 HALF = 0.5  # with fewer dead groups a run is as usual
 SILENT, MORE = 0.8, 0.2  # share of empty replies in the last third, and more than in the first
 GREEDY = 1.5  # different texts in a group, on average: below that sampling is all but greedy
@@ -18,12 +19,16 @@ def judge_signal(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: 
     if not shares:
         return
     share = fmean(shares)
+    hint = sheet.hints.get("no_signal")
+    if not hint and min(share, shares[0]) > SOLVED and (full := _is_full(numbers, said)):
+        _solved(share, full, said, sheet)
+        return
     if share <= DEAD or len(shares) < 2:
         number = f"{1 - share:.0%} of the groups (fine: more than half)"
         write = sheet.clear if share <= HALF else sheet.show
         write("groups with a signal", number)
         return
-    why, fix, *specimen = sheet.hints.get("no_signal") or _mechanism(numbers, said)
+    why, fix, *specimen = hint or _mechanism(numbers, said)
     sheet.find(
         "no_signal",
         COUNTED,
@@ -34,6 +39,29 @@ def judge_signal(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: 
         why=why,
         advice=fix,
         specimen=(*specimen, *(said.specimen() if said else ())),
+    )
+
+
+def _is_full(numbers: list[PolicyNumbers], said: SaidReplies | None) -> str:
+    """That the first batch earned about all there is to earn, in numbers; "" if it did not."""
+    first = numbers[0].reward
+    if first is None or said is None or not said.rewards:
+        return ""
+    most = max(said.rewards)
+    is_full = most > 0 and first > FULL * most
+    return f"the replies of the first batch earn {first:.3g} of {most:.3g}" if is_full else ""
+
+
+def _solved(share: float, full: str, said: SaidReplies, sheet: Sheet) -> None:
+    sheet.find(
+        "no_signal",
+        COUNTED,
+        f"{share:.0%} of the groups have advantages that are all 0, from the first batch on",
+        full,
+        place="advantages, frac_reward_zero_std",
+        why="the prompts are solved before the training begins: most groups teach nothing",
+        advice="prompts that the policy solves sometimes",
+        specimen=said.specimen(),
     )
 
 
