@@ -43,13 +43,14 @@ def judge_signal(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: 
 
 
 def _is_full(numbers: list[PolicyNumbers], said: SaidReplies | None) -> str:
-    """That the first batch earned about all there is to earn, in numbers; "" if it did not."""
-    first = numbers[0].reward
-    if first is None or said is None or not said.rewards:
+    """That the batches, the first one too, earn about all there is to earn; "" if they do not."""
+    earned = [one.reward for one in numbers if one.reward is not None]
+    if not earned or said is None or not said.rewards:
         return ""
-    most = max(said.rewards)
-    is_full = most > 0 and first > FULL * most
-    return f"the replies of the first batch earn {first:.3g} of {most:.3g}" if is_full else ""
+    most, least = max(said.rewards), min(earned[0], fmean(earned))
+    if most <= 0 or least <= FULL * most:
+        return ""
+    return f"the first replies earn {earned[0]:.3g} of {most:.3g}, all batches {fmean(earned):.3g}"
 
 
 def _solved(share: float, full: str, said: SaidReplies, sheet: Sheet) -> None:
