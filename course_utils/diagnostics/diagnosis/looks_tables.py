@@ -69,8 +69,8 @@ def _ties_hold(subject: Subject, sheet: Sheet) -> None:
         sheet.clear("tied embeddings", "two tensors, the trained one kept beside the model by PEFT")
         return
     apart = float((table.detach().float() - head.detach().float()).abs().max())
-    if not apart and not table.requires_grad and not head.requires_grad:
-        sheet.clear("tied embeddings", "two tensors, alike, and neither is trained")
+    if not apart and not table.is_leaf and not head.is_leaf:
+        sheet.clear("tied embeddings", "computed from one tensor: PEFT trains some of its rows")
         return
     said = f"the configuration ties them, and they are two tensors up to {apart:.2g} apart"
     trains = [n for n, p in (("embed_tokens", table), ("lm_head", head)) if p.requires_grad]

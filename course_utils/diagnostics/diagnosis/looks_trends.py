@@ -13,6 +13,7 @@ from course_utils.explain.fields import canonical
 
 GROWS = 1.1  # entropy of the last third by that of the first
 LONGER = 1.3  # and length
+ENOUGH = 12  # entries, to say of a reward that it does not rise
 ERRORS = 2.0  # standard errors by which two thirds must differ
 ABOVE = 1.02  # of ln(vocabulary): a first loss beyond that is worse than guessing
 WRONG = re.compile(r"length.*(wrong|incorrect|fail)", re.IGNORECASE)
@@ -107,7 +108,10 @@ def _length(subject: Subject, sheet: Sheet) -> None:
     length, reward = (_change(_series(subject.log, name)) for name in ("length", "reward"))
     if subject.kind != LOOP or length is None or reward is None:
         return
-    if not (length[2] > 0 and length[1] > LONGER * length[0] and reward[2] <= 0):
+    is_long_enough = len(_series(subject.log, "reward")) >= ENOUGH
+    if not (is_long_enough and length[2] > 0 and length[1] > LONGER * length[0]):
+        return
+    if reward[1] > reward[0]:  # by however little: a short log cannot show that it does not rise
         return
     wrong = {k for row in subject.log for k in row if WRONG.search(k)}
     pairs = [(k, _change([row[k] for row in subject.log if k in row])) for k in sorted(wrong)]
