@@ -133,7 +133,7 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
     """A rate that reaches 0 after one over the number of processes of the run."""
     rates, processes = _series(subject.log, "learning_rate"), subject.processes
     dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), 0)
-    if processes < 2 or not dead or len(rates) // dead != processes:
+    if min(processes, dead) < 2 or len(rates) // dead != processes:
         return
     sheet.find(
         "schedule_ends_early",

@@ -40,7 +40,7 @@ class Prices:
     def of(self, text: str) -> float | None:
         """The mean over the rows that were scored, None where none was."""
         known = [score for score in self.scores[text] if score is not None]
-        return fmean(known) if known else None
+        return fmean(known) + 0.0 if known else None  # and no -0
 
     def rows_that_pay(self, text: str, price: float) -> int:
         return sum(score is not None and score >= price for score in self.scores[text])
