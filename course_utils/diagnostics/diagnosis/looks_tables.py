@@ -69,7 +69,8 @@ def _ties_hold(subject: Subject, sheet: Sheet) -> None:
         sheet.clear("tied embeddings", "two tensors, the trained one kept beside the model by PEFT")
         return
     apart = float((table.detach().float() - head.detach().float()).abs().max())
-    if not apart and not table.is_leaf and not head.is_leaf:
+    own = {id(weight) for weight in subject.model.parameters()}
+    if not apart and not own & {id(table), id(head)}:
         sheet.clear("tied embeddings", "computed from one tensor: PEFT trains some of its rows")
         return
     said = f"the configuration ties them, and they are two tensors up to {apart:.2g} apart"
