@@ -7,7 +7,7 @@ from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers
 from course_utils.diagnostics.diagnosis.said_replies import SaidReplies
 
 DEAD = 0.95  # share of the groups without a signal, and of replies that are cut
-SOLVED, FULL = 0.6, 0.9  # share of dead groups from the start on, and of the largest reward
+SOLVED, FULL = 0.6, 0.9  # share of dead groups, and of the largest reward, from the start on
 HALF = 0.5  # with fewer dead groups a run is as usual
 SILENT, MORE = 0.8, 0.2  # share of empty replies in the last third, and more than in the first
 GREEDY = 1.5  # different texts in a group, on average: below that sampling is all but greedy
@@ -20,7 +20,7 @@ def judge_signal(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: 
         return
     share = fmean(shares)
     hint = sheet.hints.get("no_signal")
-    if not hint and min(share, shares[0]) > SOLVED and (full := _is_full(numbers, said)):
+    if not hint and share > SOLVED and (full := _is_full(numbers, said)):
         _solved(share, full, said, sheet)
         return
     if share <= DEAD or len(shares) < 2:
@@ -57,7 +57,7 @@ def _solved(share: float, full: str, said: SaidReplies, sheet: Sheet) -> None:
     sheet.find(
         "no_signal",
         COUNTED,
-        f"{share:.0%} of the groups have advantages that are all 0, from the first batch on",
+        f"{share:.0%} of the groups have advantages that are all 0",
         full,
         place="advantages, frac_reward_zero_std",
         why="the prompts are solved before the training begins: most groups teach nothing",
