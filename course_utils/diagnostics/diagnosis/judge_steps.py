@@ -95,7 +95,7 @@ def _movement(subject: Subject, steps: Steps, sheet: Sheet) -> None:
         return
     still = [name for name, count in steps.moved.items() if count == 0]
     write = sheet.clear if share >= USUAL and not still else sheet.show
-    said = f"{share:.3g} of them in a step; {len(still)} of {len(steps.moved)} tensors never did"
+    said = f"{100 * share:.3g}% in a step; {len(still)} of {len(steps.moved)} tensors never did"
     write("weights that move", said)
     update = median(one.largest_update for one in with_rate)
     if update > LARGE:

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.logp_shapes import AGREE, shape_of
+from course_utils.diagnostics.diagnosis.looks_forward import MAX_ROWS, outputs_of
 from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers, policy_numbers
 from course_utils.diagnostics.diagnosis.said_replies import SaidReplies, rewards_of, said_replies
 
 MAX_BATCHES = 500
+KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
 MAKES = "_generate_and_score_completions"  # of TRL 1.16
 
 
@@ -78,32 +80,37 @@ class Replies:
         self.numbers.append(replace(found, moved=moved, reward=mean))
         del self.numbers[:-MAX_BATCHES]
         self._compare(output, logps, found)
-        kept = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
-        self.last = {name: output[name] for name in kept} | {"logps": logps}
+        self.last = {name: output[name] for name in KEPT} | {"logps": logps}
 
     def texts(self) -> SaidReplies | None:
         """The replies of the last batch with what they earned, None before the first."""
         return said_replies(self.trainer, self.last) if self.last else None
 
     def _compare(self, output: dict[str, Tensor], logps: Tensor, found: PolicyNumbers) -> None:
-        """In the first batch whose log-probs disagree, what makes them agree."""
+        """In the first batch whose log-probs disagree, what makes them agree; on its first rows."""
         if self.shape[0] or (found.logp_difference or 0.0) < AGREE:
             return
-        temperature, raw = self.trainer.temperature, None
-        if temperature != 1:
-            self.trainer.temperature = 1.0
-            try:
-                with torch.no_grad(), _same_random_numbers():
-                    raw = self._score(output)[0]
-            finally:
-                self.trainer.temperature = temperature
+        few = slice(MAX_ROWS)
+        with torch.no_grad(), _same_random_numbers():
+            raw = self._raw({name: output[name][few] for name in KEPT})
         self.shape = shape_of(
-            logps,
-            output["sampling_per_token_logps"],
-            output["completion_mask"],
+            logps[few],
+            output["sampling_per_token_logps"][few],
+            output["completion_mask"][few],
             raw=raw,
-            temperature=temperature,
+            temperature=self.trainer.temperature,
         )
+
+    def _raw(self, output: dict[str, Tensor]) -> Tensor:
+        """Log-probs (N, T) of the sampled tokens by the model's logits, whatever the temperature."""
+        ids, mask = (
+            torch.cat([output[f"prompt_{what}"], output[f"completion_{what}"]], dim=1)
+            for what in ("ids", "mask")
+        )
+        width = output["completion_ids"].size(1)
+        batch = {"input_ids": ids, "attention_mask": mask}
+        logits = outputs_of(self.trainer.model, batch)[:, -width - 1 : -1]
+        return logits.log_softmax(-1).gather(-1, output["completion_ids"][..., None])[..., 0]
 
     def _moved(self) -> float | None:
         """How far the updates since then have moved the last batch's log-probs, in nats a token."""
