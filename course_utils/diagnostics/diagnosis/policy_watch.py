@@ -102,11 +102,8 @@ class Replies:
         )
 
     def _raw(self, output: dict[str, Tensor]) -> Tensor:
-        """Log-probs (N, T) of the sampled tokens by the model's logits, whatever the temperature."""
-        ids, mask = (
-            torch.cat([output[f"prompt_{what}"], output[f"completion_{what}"]], dim=1)
-            for what in ("ids", "mask")
-        )
+        """Log-probs (N, T) of the sampled tokens by the model's logits at temperature 1."""
+        ids, mask = _joined(output)
         width = output["completion_ids"].size(1)
         batch = {"input_ids": ids, "attention_mask": mask}
         logits = outputs_of(self.trainer.model, batch)[:, -width - 1 : -1]
@@ -122,13 +119,18 @@ class Replies:
     def _score(self, output: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Log-probs and entropies (N, T) of the sampled tokens by the trainer's own function."""
         trainer = self.trainer
-        ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
-        mask = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
+        ids, mask = _joined(output)
         width = output["completion_ids"].size(1)
         logps, entropies, _ = trainer._get_per_token_logps_and_entropies(
             trainer.model, ids, mask, width, compute_entropy=True
         )
         return logps, entropies
+
+
+def _joined(output: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """Ids and mask of prompts and replies, end to end."""
+    ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
+    return ids, torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
 
 
 def _ends_of(trainer: Any) -> set[int]:
