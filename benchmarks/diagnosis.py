@@ -13,7 +13,6 @@ rldoctor 0.2.0 and rlwatch 0.5.1.
 """
 
 import argparse
-import hashlib
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -28,24 +27,15 @@ quiet_libraries()
 import trl  # noqa: E402, F401  imported once, before the runs are forked
 
 from benchmarks import diagnosis_tools as tools  # noqa: E402
-from benchmarks.diagnosis_page import OTHER, TUNED, Row, at, page, summary  # noqa: E402
+from benchmarks.diagnosis_page import Row, at, page, summary  # noqa: E402
 from benchmarks.diagnosis_tools import Outcome  # noqa: E402
+from benchmarks.halves import OTHER, SEEDS, TUNED, half_of  # noqa: E402
 from benchmarks.kept_outcomes import Kept  # noqa: E402
 from course_utils import incidents  # noqa: E402
 from course_utils.incidents import healthy  # noqa: E402
 
-SEEDS = {TUNED: 0, OTHER: 1}
 ROOT = Path(__file__).parents[1]
 PAGE, KEPT = ROOT / "docs" / "diagnosis.md", ROOT / "build" / "diagnosis.pickle"
-
-
-def half_of(name: str) -> str:
-    """Which half of the incidents a name belongs to, the same on every machine.
-
-    >>> half_of("pad_is_eos") in ("tuned", "other")
-    True
-    """
-    return TUNED if hashlib.sha256(name.encode()).digest()[0] % 2 == 0 else OTHER
 
 
 def rows_of(names: list[str], half: str, kept: Kept, *, quick: bool) -> Iterator[Row]:
