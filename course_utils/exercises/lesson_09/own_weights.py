@@ -27,7 +27,11 @@ def layers_differ(before: dict[str, nn.Module], engine: nn.Module) -> str | None
 def weights_differ(engine: nn.Module, due: dict[str, Tensor]) -> str | None:
     """How many of the engine's weights are not those that are due."""
     held = engine.state_dict()
-    off = [name for name, value in due.items() if (held[name] - value).abs().max() > CLOSE]
+    off = [
+        name
+        for name, value in due.items()
+        if name not in held or (held[name] - value).abs().max() > CLOSE
+    ]
     if not off:
         return None
     return f"{len(off)} of the engine's {len(due)} weights are not what is due, {off[0]} first"

@@ -65,8 +65,10 @@ def _change(state: dict[str, Tensor], policy: nn.Module) -> float:
 
 def _named(place: str | None, state: dict[str, Tensor], policy: nn.Module) -> str | None:
     size = _change(state, policy)
-    if place is None or not 0 < size < float("inf"):
+    if place is None or size == 0:
         return place and f"the call changed {place}"
+    if size == float("inf"):
+        return "the call changed the policy: some of its weights are gone, or have other names"
     why = "; unmerging subtracts what was added, and both round" if size <= ROUNDING else ""
     return f"the call changed {place}; weights differ by up to {size:.1g}{why}"
 
