@@ -60,9 +60,9 @@ ex
 # * The reward is flat; the trained adapter was never used by the server
 #   ([ms-swift#9855](https://github.com/modelscope/ms-swift/issues/9855)).
 #
-# Since 2024 an **engine** (vLLM, SGLang) samples the replies and the trainer scores them again. Our engine
-# is small and does what those do: a cache, a temperature, its own copy of the weights. What do both say
-# about the same first token? (`<|im_end|>` ends a reply: this small policy often gives none.)
+# An **engine** (vLLM, SGLang) samples the replies and the trainer scores them again. Our small engine does what
+# those do: a cache, a temperature, its own copy of the weights. What do both say about the same first token?
+# (`<|im_end|>` ends a reply: this policy often gives none.)
 
 # %%
 prompts = policy_pairs.prompts_of(SEED)
@@ -127,7 +127,8 @@ print(f"all equal to the last bit: {bool((d == 0).all())}")
 # %% [markdown]
 # Not bitwise equal, and no reason to worry: float32 rounds at 1e-7. Now an engine with a temperature and
 # top_p, and a trainer that knows of neither.
-#
+
+# %% [markdown]
 # **Exercise 09.1, 9 minutes, some lines, 4 points.** Write `score(logits, ids, temperature, top_p)`: logits
 # of any shape with the vocabulary last, ids of the same shape without it. Return the log-probs that a
 # sampler with these settings has for `ids`, in any float format, differentiable in the logits: divide by the
@@ -236,8 +237,7 @@ sizes = {
     for name, (token, reply) in found.items()
 }
 least, bf16_size, mask, hot = (
-    sizes[name][0]
-    for name in ("temperature 0.99", "bfloat16", "mask forgotten", "temperature 2")
+    sizes[name][0] for name in ("temperature 0.99", "bfloat16", TEXT[0], "temperature 2")
 )
 expect_symptom("size does not sort", holds=least < bf16_size and mask < hot)
 concepts.how_far(sizes, kinds)
@@ -383,9 +383,10 @@ verdicts.judge("C12", "partly", nuance, "section 6", holds=holds)
 #
 # Features mislead: a temperature and a cut support both tilt, old weights and rounding both scatter. What
 # works is to **score again under a hypothesis and look at what is left**. Six pairs, three hypotheses about
-# their engines: the best temperature of 90 (column T, then what it leaves), the weights of one or two steps
-# ago, a bfloat16 copy. The first two numbers compare trainer and engine. The rest compare the *engine* with
-# a hypothesis about it; the trainer has no part in them, and T 1.00 is the model as it stands.
+# their engines: the best temperature of 90, the weights of one or two steps ago, a bfloat16 copy.
+#
+# The first two numbers compare trainer and engine; the others the *engine* with a hypothesis about it, without
+# the trainer. T 1.00 is the model as it stands.
 
 # %%
 from course_utils.reproductions.hypotheses import left, six_pairs
@@ -677,11 +678,11 @@ expect_symptom("with two of them it ends below its start", holds=below)
 # %% [markdown]
 # For a coarse engine the weights are worth it, at both levels, though the token's leaves most of the bias; why
 # these runs even end above `equal` is open. Where the trainer reads another text, only the weights of whole
-# replies keep the run about where it began, and none brings it to `equal`. The cold engine tells something
-# else: mended, its sides agree, and it ends lower as often. What costs it that little is then not the
-# disagreement: agreement is needed, and promises no better run.
+# replies keep the run about where it began, and none brings it to `equal`.
 #
-# Weights are for what cannot be mended: rounding, and replies that are a few steps old by design.
+# The cold engine, mended, agrees and ends lower as often. What costs it that little is then not the
+# disagreement: agreement is needed, and promises no better run. Weights are for what cannot be mended:
+# rounding, and replies a few steps old by design.
 
 # %% [markdown]
 # ## 11. What is no fault
@@ -853,7 +854,8 @@ ex.JOIN.check(join)
 #
 # The adapter that no request ever used, and the layer whose norm was 75.377708 at every sync
 # ([verl#7495](https://github.com/volcengine/verl/issues/7495)): file names and versions prove nothing.
-#
+
+# %% [markdown]
 # **Exercise 09.7, 7 minutes, a few lines, 4 points.** Write `sync(engine, policy)`: `engine` is a plain
 # model, `policy` the same with a PEFT adapter in training. After each call both give the same log-probs.
 # The policy stays as it was, to the last bit: it is synced thousands of times. The engine keeps its layers and
@@ -929,7 +931,8 @@ eras.row("09")
 #   while checkpoints improve. In bf16 no size tells: section 6's engine is further off than a top_p of 0.95.
 # * **Look first** at ids, then at log-probs; at d before any truncation; at the first step, then the tenth.
 # * **Size says nothing**: name the cause. Another text first, then weights, support, temperature; format last.
-#
+
+# %% [markdown]
 # On your run, `sampler(prompts)` returns the replies' ids and log-probs, `scorer(prompts, replies)` the ids and
 # log-probs that the loss gets. With vLLM, in outline (not run here):
 #
