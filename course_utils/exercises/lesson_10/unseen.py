@@ -48,14 +48,8 @@ class _Tried(Diagnosis):
 
     def __init__(self, unseen: dict, variant: _Variant) -> None:
         super().__init__(unseen, variant)
-        parts = HEALTHY | variant.ticket.parts | {self.place: self.fix}
-        self.limit = _limit_of(parts["settings"]) if self.is_there else None
+        self.parts = parts = HEALTHY | variant.ticket.parts | {self.place: self.fix}
         self.runs = OverSeeds(lambda seed: _outcome(parts, seed), SEEDS)
-
-
-def _limit_of(settings: Callable) -> object:
-    given = settings()
-    return given.get("max_completion_length") if isinstance(given, dict) else None
 
 
 def _outcome(parts: dict, seed: int) -> dict[int, float]:
@@ -76,10 +70,11 @@ def nothing_else_changes(tried: _Tried) -> str | None:
 def run_gets_better(tried: _Tried) -> str | None:
     if nothing_else_changes(tried):
         return NOT_TRAINED
-    return truth_rises(tried.runs) or cuts_right_replies(tried.limit)
+    return truth_rises(tried.runs) or cuts_right_replies(tried.parts["settings"]())
 
 
-def cuts_right_replies(limit: object) -> str | None:
+def cuts_right_replies(settings: dict) -> str | None:
+    limit = settings.get("max_completion_length", TOKENS)
     if limit is None or limit >= TOKENS:
         return None
     return (
