@@ -146,8 +146,6 @@ class SplitReport(Report):
 
 def _row(one: Compared) -> tuple[str, ...]:
     size = "0" if one.kind == SAME else f"{one.distance:.2g}"
-    weights = {SAME: "right", FACTOR: "right", WEIGHTS: "wrong", RANKS: "wrong", OTHER: "?"}[
-        one.kind
-    ]
+    weights = {SAME: "right", FACTOR: "right", OTHER: "?"}.get(one.kind, "wrong")
     factor = "?" if one.kind == OTHER else one.factor_name
     return one.name, f"{one.cosine:.3f}", f"{one.ratio:.3g}", size, weights, factor

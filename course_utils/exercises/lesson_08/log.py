@@ -53,8 +53,8 @@ LOG = Exercise(
         "Which numbers can be a factor at all? They stand in the settings of each run.",
         "Take the factor out and compare what is left with the loss that is right: the rest is the "
         "weights of the rows.",
-        "In log 1 four runs differ in ranks, rows and G: which of them does the loss follow? In log 4 "
-        "there is a factor of the run, and 42.7 over it is not 12.6: that is the other fault.",
+        "In log 1 four runs differ in ranks, rows and G: which of them does the loss follow? In "
+        "log 4 there is a factor, and 42.7 over it is not 12.6: that is the other fault.",
     ),
     form=has_four_numbers,
     criteria=tuple(

@@ -68,8 +68,8 @@ def _differs(got: tuple[Tensor, float], want: tuple[Tensor, float], whose: str) 
     if not off <= SAME:
         ratio = float(got[0].norm() / want[0].norm().clamp(min=1e-30))
         return (
-            f"the gradient is off by {off:.2g} of the length of {whose}, its norm {ratio:.3g} "
-            "times that one's"
+            f"the gradient differs from {whose}: by {off:.2g} of its length, and its norm is "
+            f"{ratio:.3g} times the due one"
         )
     if not abs(got[1] - want[1]) <= SAME_MODEL:
         return f"the gradient is {whose}, and it logs {got[1]:.4g} for {want[1]:.4g}"
