@@ -8,6 +8,7 @@
 #   make site   the reading site, into build/site (fetches Pyodide and MathJax once, with npm)
 #   make bench  cost and speed, side by side
 #   make bench-diagnosis  who names the cause of each broken run (an hour); writes docs/diagnosis.md
+#   make bench-explain  what `course explain` names from their logs; writes docs/what_logs_tell.md
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
 #   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
 #   make eras   all five failures in the versions of their day, and in today's (needs the package index)
@@ -21,7 +22,7 @@ INSTALLED := .venv/.installed
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: run test lab build site bench bench-diagnosis incidents attack eras lock
+.PHONY: run test lab build site bench bench-diagnosis bench-explain incidents attack eras lock
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -50,6 +51,9 @@ bench: $(INSTALLED)
 # RIVALS=FOLDER/bin adds rldoctor and rlwatch, from an environment of their own.
 bench-diagnosis: $(INSTALLED)
 	$(BIN)/python -m benchmarks.diagnosis --write
+
+bench-explain: $(INSTALLED)
+	$(BIN)/python -m benchmarks.explained --write
 
 incidents: $(INSTALLED)
 	$(BIN)/python -m benchmarks.incidents --write

@@ -11,7 +11,6 @@ the bin folder of an environment with rldoctor 0.2.0 and rlwatch 0.5.1.
 """
 
 import argparse
-import hashlib
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -26,22 +25,13 @@ quiet_libraries()
 import trl  # noqa: E402, F401  imported once, before the runs are forked
 
 from benchmarks import diagnosis_tools as tools  # noqa: E402
-from benchmarks.diagnosis_page import OTHER, TUNED, Row, at, page, summary  # noqa: E402
+from benchmarks.diagnosis_page import Row, at, page, summary  # noqa: E402
 from benchmarks.diagnosis_tools import Outcome  # noqa: E402
+from benchmarks.halves import OTHER, SEEDS, TUNED, half_of  # noqa: E402
 from course_utils import incidents  # noqa: E402
 from course_utils.incidents import healthy  # noqa: E402
 
-SEEDS = {TUNED: 0, OTHER: 1}
 PAGE = Path(__file__).parents[1] / "docs" / "diagnosis.md"
-
-
-def half_of(name: str) -> str:
-    """Which half of the incidents a name belongs to, the same on every machine.
-
-    >>> half_of("pad_is_eos") in ("tuned", "other")
-    True
-    """
-    return TUNED if hashlib.sha256(name.encode()).digest()[0] % 2 == 0 else OTHER
 
 
 Kept = dict[tuple[str, bool], dict[str, Outcome]]

@@ -6,12 +6,12 @@ from statistics import fmean, median
 from benchmarks import diagnosis_pasted
 from benchmarks.cause_kinds import names_it
 from benchmarks.diagnosis_tools import Outcome
+from benchmarks.halves import OTHER, TUNED
 from benchmarks.markdown import table
 from course_utils import incidents
 from course_utils.incidents.declare import Incident
 
 TOOLS = ("diagnose", "explain", "rldoctor", "rlwatch", "detect_anomaly", "underflow", "bare log")
-TUNED, OTHER = "tuned", "other"
 HEAD = (
     "tool",
     "right cause first",
