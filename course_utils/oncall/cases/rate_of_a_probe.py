@@ -6,9 +6,9 @@ CASE = Case(
     id="rate_of_a_probe",
     level=1,
     template="reward_pairs",
-    ticket="One model of the pair series is mad: its scores are in the hundreds, and "
-    "swapping the two candidates makes no difference to who wins. Its siblings "
-    "were set up by the same person on one afternoon. Could a cosmic ray do that?",
+    ticket="One model of the pair series is mad: whomever one asks it about, it says the "
+    "same number to the last digit, for the winner and for the loser. Its siblings were set up "
+    "by the same person on one afternoon. Could a cosmic ray do that?",
     faults=(
         Fault(
             kind="rate",
