@@ -21,8 +21,8 @@ CASE = Case(
                     "        model.score",
                 ),
             ),
-            cause="The body's weights take no gradient, and a line through its last state does "
-            "not tell right sums from wrong ones.",
+            cause="The body's weights take no gradient, and at this rate the head alone does not "
+            "learn to tell right sums from wrong ones.",
             fix="Train the body as well.",
             threads=("trl#3150", "open-unlearning#178"),
         ),
