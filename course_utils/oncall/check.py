@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from course_utils.oncall import folder as folders
 from course_utils.oncall import planting, report
 from course_utils.oncall.declare import Case, Files, Verdict
+from course_utils.wrap import wrapped
 
 if TYPE_CHECKING:  # it imports torch, and a folder in which nothing has changed needs none
     from course_utils.oncall.proving import Judge
@@ -111,7 +112,7 @@ def told(outcome: Outcome) -> str:
         lines.append("solved")
         for fault in outcome.case.faults:
             lines += [f"  {fault.kind}: {fault.cause}", f"    {fault.fix} ({_threads(fault)})"]
-    return "\n".join(lines)
+    return "\n".join(wrapped(line, hang="  ") for line in lines)
 
 
 def _threads(fault) -> str:

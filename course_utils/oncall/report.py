@@ -8,9 +8,8 @@ import yaml
 from course_utils.incidents.declare import CLASSES
 from course_utils.oncall.declare import Case
 from course_utils.oncall.planting import Place, is_at
-from course_utils.wrap import wrapped
 
-NAME = "report.yaml"
+NAME, MAX_CHARS = "report.yaml", 20_000
 ENTRY = """\
   - file:        # the file that holds it, such as train.py or data/train.jsonl
     where:       # a line's number, a function or a key; of data, "rows"
@@ -60,6 +59,8 @@ def read(text: str) -> list[Entry]:
     Raises:
         BadReport: it is no YAML of that form, or names a class that does not exist.
     """
+    if len(text) > MAX_CHARS:
+        raise BadReport(f"it has more than {MAX_CHARS} characters")
     try:
         data = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -76,8 +77,8 @@ def read(text: str) -> list[Entry]:
 
 
 def _said(one: dict, key: str) -> str:
-    value = one.get(key)
-    return "" if value is None else str(value).strip()[:300]
+    value = one.get(key)  # a list or a mapping may be endless when it is written out
+    return str(value).strip()[:300] if isinstance(value, str | int) else ""
 
 
 def _check_class(kind: str) -> None:
@@ -116,7 +117,7 @@ def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -
 def told(judged: Judged) -> str:
     """What a reader is told of her report."""
     if judged.problem:
-        return wrapped(f"report: {judged.problem}", hang="  ")
+        return f"report: {judged.problem}"
     if judged.num_faults == 1:
         place = "right" if judged.places else "not there"
         kind = "right" if judged.classes else "not this one"

@@ -27,7 +27,7 @@ def measure(result) -> dict[str, float]:
 TEMPLATE = Template(
     name="grpo_sums",
     about="GRPO on sums of three numbers with rewards of our own; the policy can add already.",
-    base=partial(noisy, noise=0.0),
+    base=partial(noisy, noise=0.05),
     rows=rows,
     measure=measure,
     metrics={

@@ -9,7 +9,7 @@ from course_utils.oncall.templates.grpo_sums import measure, rows
 TEMPLATE = Template(
     name="rl_loop",
     about="GRPO on sums of three numbers with a loop of our own, a sampler and a KL term.",
-    base=partial(noisy, noise=0.0),
+    base=partial(noisy, noise=0.05),
     rows=rows,
     measure=measure,
     metrics={
