@@ -1,0 +1,34 @@
+"""The prompt ends before the assistant's turn is opened."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="asked_without_a_turn",
+    level=1,
+    template="rl_loop",
+    ticket="After the clean-up of the prompt code the average score sits on the floor "
+    "from the very first rollout, and before it used to begin near a half. The "
+    "reviewer found nothing to object to: one keyword, he says, which only "
+    "matters for chat demos.",
+    faults=(
+        Fault(
+            kind="template",
+            plant=(
+                Edit(
+                    "rollout.py",
+                    "apply_chat_template(chats, add_generation_prompt=True, tokenize=False)",
+                    "apply_chat_template(chats, tokenize=False)",
+                ),
+            ),
+            cause="The prompt is rendered without the generation prompt, so the policy has to "
+            "open the assistant's turn by itself.",
+            fix="add_generation_prompt=True.",
+            threads=("open-r1#462", "OpenRLHF#393"),
+            also_kinds=("no_signal",),
+        ),
+    ),
+    non_fixes={
+        "colder": (Edit("config.yaml", "temperature: 1.0", "temperature: 0.7"),),
+        "no KL": (Edit("config.yaml", "kl_coef: 0.001", "kl_coef: 0.0"),),
+    },
+)

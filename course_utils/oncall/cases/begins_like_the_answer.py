@@ -1,0 +1,33 @@
+"""A reply that is the beginning of the answer counts as right."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="begins_like_the_answer",
+    level=1,
+    template="rl_loop",
+    ticket="Congratulations were sent round on Friday: the score is nearly perfect. On "
+    "Monday support wrote that customers see blank bubbles. I would look at the "
+    "chat widget first, since everything upstream is greener than ever.",
+    faults=(
+        Fault(
+            kind="reward_hacking",
+            plant=(
+                Edit(
+                    "rollout.py",
+                    '    found = re.fullmatch(r"\\s*(\\d+)\\s*", text)\n'
+                    "    return float(found is not None and int(found[1]) == int(answer))",
+                    "    return float(str(answer).startswith(text.strip()))",
+                ),
+            ),
+            cause="The answer begins with a cut reply, and with the empty one as well: saying "
+            "nothing is always right.",
+            fix="Compare the numbers.",
+            threads=("Visual-RFT#79", "rllm#143"),
+        ),
+    ),
+    non_fixes={
+        "stronger KL": (Edit("config.yaml", "kl_coef: 0.001", "kl_coef: 0.01"),),
+        "tighter clip": (Edit("config.yaml", "clip_low: 0.2", "clip_low: 0.1"),),
+    },
+)

@@ -1,0 +1,44 @@
+"""The answers are written in a way that the reward cannot read."""
+
+from course_utils.oncall.declare import Case, Edit, EditRows, Fault
+
+
+def boxed(rows, rng):
+    """Answers as a set of competition problems gives them."""
+    return [row | {"answer": f"\\boxed{{{row['answer']}}}"} for row in rows]
+
+
+CASE = Case(
+    id="gold_in_a_box",
+    level=1,
+    template="rl_loop",
+    ticket="Ten rollouts, ten times the same line in the console but for the noise in "
+    "the third digit. I read a hundred samples by hand and would have given a "
+    "point to half of them. The file with the questions came from the maths team "
+    "yesterday, and it opens without complaint.",
+    faults=(
+        Fault(
+            kind="no_signal",
+            plant=(
+                Edit(
+                    "rollout.py",
+                    "    return float(found is not None and int(found[1]) == int(answer))",
+                    "    try:\n"
+                    "        return float(found is not None and int(found[1]) == int(answer))\n"
+                    "    except ValueError:\n"
+                    "        return 0.0",
+                ),
+                EditRows("data/train.jsonl", boxed),
+            ),
+            cause="The answers stand in \\boxed{}, int() fails on them, and the except makes "
+            "that a 0 for every reply.",
+            fix="Take the number out of the box, or read it where it is.",
+            threads=("open-r1#86", "open-r1#215", "open-r1#293"),
+            also_places=("rollout.py reward",),
+        ),
+    ),
+    non_fixes={
+        "no KL": (Edit("config.yaml", "kl_coef: 0.001", "kl_coef: 0.0"),),
+        "hotter": (Edit("config.yaml", "temperature: 1.0", "temperature: 1.3"),),
+    },
+)

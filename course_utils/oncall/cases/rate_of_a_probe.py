@@ -1,0 +1,25 @@
+"""The rate of a linear probe on a whole network."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="rate_of_a_probe",
+    level=1,
+    template="reward_pairs",
+    ticket="One model of the pair series is mad: whomever one asks it about, it says the "
+    "same number to the last digit, for the winner and for the loser. Its siblings were set up "
+    "by the same person on one afternoon. Could a cosmic ray do that?",
+    faults=(
+        Fault(
+            kind="rate",
+            plant=(Edit("config.yaml", "learning_rate: 3.0e-4", "learning_rate: 3.0e-1"),),
+            cause="The rate is a thousand times what the network bears.",
+            fix="A thousandth of it.",
+            threads=("LLaVA#1375", "HelloAgents#107"),
+        ),
+    ),
+    non_fixes={
+        "longer warm-up": (Edit("config.yaml", "warmup_steps: 4", "warmup_steps: 12"),),
+        "cosine": (Edit("config.yaml", "scheduler: linear", "scheduler: cosine"),),
+    },
+)

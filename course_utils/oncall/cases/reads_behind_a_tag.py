@@ -1,0 +1,33 @@
+"""The rewards read what follows a tag that this model never writes."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="reads_behind_a_tag",
+    level=1,
+    template="grpo_sums",
+    ticket="We merged the parsing code of the big model's project into ours so that "
+    "there is one version of it. Everything runs. The column with the mean is a "
+    "long row of noughts now, and the samples beside it look like those of last "
+    "month.",
+    faults=(
+        Fault(
+            kind="no_signal",
+            plant=(
+                Edit(
+                    "rewards.py",
+                    '    return completion[-1]["content"].strip()',
+                    '    return completion[-1]["content"].partition("</think>")[2].strip()',
+                ),
+            ),
+            cause="Only what follows </think> is graded, and this model never writes it: every "
+            "reply is read as empty.",
+            fix="Grade the whole reply where there is no tag.",
+            threads=("slime#2219", "miles#330"),
+        ),
+    ),
+    non_fixes={
+        "higher rate": (Edit("config.yaml", "learning_rate: 1.0e-4", "learning_rate: 3.0e-4"),),
+        "hotter": (Edit("config.yaml", "temperature: 1.0", "temperature: 1.3"),),
+    },
+)
