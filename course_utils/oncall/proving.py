@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -35,13 +36,20 @@ class Judge:
         handed = planting.broken(case, healthy)
         if problems := refused(template, healthy, handed, files):
             return Verdict(tuple(problems), {})
-        key = hashlib.sha256(json.dumps([case.template, seed, files]).encode()).hexdigest()
+        key = _key(case, files, seed)
         if key not in self._seen:
             kept, base = spread.load(template), template.base(seed)
             limit = cpu_limit(kept)
             trained = self.trainers.train(files, base, seed=seed, cpu_s=limit)
             self._seen[key] = judged(template, kept, trained, base)
         return self._seen[key]
+
+
+def _key(case: Case, files: Files, seed: int) -> str:
+    """The same for folders that train alike; the seed in config.yaml is replaced before a run."""
+    settings = re.sub(r"(?m)^seed:.*$", "", files["config.yaml"])
+    said = json.dumps([case.template, seed, files | {"config.yaml": settings}], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def variants(case: Case, healthy: Files) -> Iterator[tuple[str, Files]]:
