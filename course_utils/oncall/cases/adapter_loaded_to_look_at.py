@@ -40,7 +40,7 @@ CASE = Case(
                 Edit(
                     "train.py",
                     "        peft_config=adapter_config(cfg),\n",
-                    ,
+                    "",
                 ),
             ),
             cause="An adapter that is loaded is loaded for inference, every weight frozen.",
@@ -50,11 +50,7 @@ CASE = Case(
         ),
     ),
     non_fixes={
-        "more dropout": (
-            Edit("config.yaml", "lora_dropout: 0.0", "lora_dropout: 0.1"),
-        ),
-        "larger alpha": (
-            Edit("config.yaml", "lora_alpha: 32 ", "lora_alpha: 64 "),
-        ),
+        "more dropout": (Edit("config.yaml", "lora_dropout: 0.0", "lora_dropout: 0.1"),),
+        "larger alpha": (Edit("config.yaml", "lora_alpha: 32 ", "lora_alpha: 64 "),),
     },
 )

@@ -71,10 +71,7 @@ CASE = Case(
             cause="An average over a thousand steps is exported, and the run has 48: it "
             "holds the weights of the first steps.",
             fix="Export the last weights, or average over far fewer steps.",
-            threads=(
-                "yolov5#4389",
-                "pytorch-image-models#1182",
-            ),
+            threads=("yolov5#4389", "pytorch-image-models#1182"),
             also_kinds=("resume",),
             also_places=("train.py export",),
         ),

@@ -16,10 +16,7 @@ CASE = Case(
             cause="clip_grad_norm_ with a largest norm of 0 multiplies every gradient by "
             "0; only in some trainers does 0 mean that nothing is clipped.",
             fix="A largest norm of 1, or no call of clip_grad_norm_.",
-            threads=(
-                "OpenNMT-py#1140",
-                "robots#2028",
-            ),
+            threads=("OpenNMT-py#1140", "robots#2028"),
         ),
     ),
     non_fixes={
