@@ -27,7 +27,7 @@ CASE = Case(
             cause="The checkpoint's names begin with module., and strict=False loads none of them: "
             "each leg begins with the base's weights.",
             fix="The same names on both sides, and a strict load.",
-            threads=("transformers#33336", "pytorch#40859"),
+            threads=("transformers#33336",),
         ),
     ),
     non_fixes={
