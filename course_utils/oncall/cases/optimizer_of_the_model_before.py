@@ -1,4 +1,4 @@
-"""After a resume the optimizer steps another model's weights."""
+"""The optimizer steps the weights of a model that is not trained."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -6,13 +6,18 @@ CASE = Case(
     id="optimizer_of_the_model_before",
     level=2,
     template="own_loop",
-    ticket="Look at the norms in the log: they climb and climb after the first dozen lines, "
+    ticket="Look at the norms in the log: they climb and climb from the second line on, "
     "although nothing else moves. I tightened the threshold twice. A reviewer says our "
-    "learning rate is on the wild side; it has been that for a year.",
+    "steps are on the wild side; they have been that for a year.",
     faults=(
         Fault(
-            kind="resume",
+            kind="no_grad",
             plant=(
+                Edit(
+                    "train.py",
+                    "def load_checkpoint(model, optimizer, schedule):\n",
+                    "def load_checkpoint(cfg, optimizer, schedule):\n",
+                ),
                 Edit(
                     "train.py",
                     '    """The step to go on from, and the log so far; 0 and nothing '
@@ -20,14 +25,10 @@ CASE = Case(
                     "    if not os.path.exists(CHECKPOINT):\n"
                     "        return 0, []\n",
                     '    """The model, the step to go on from, and the log so far."""\n'
+                    '    model = AutoModelForCausalLM.from_pretrained(cfg["model"], '
+                    'dtype="float32")\n'
                     "    if not os.path.exists(CHECKPOINT):\n"
                     "        return model, 0, []\n",
-                ),
-                Edit(
-                    "train.py",
-                    '    model.load_state_dict(state["model"])\n',
-                    "    model = AutoModelForCausalLM.from_config(model.config)\n"
-                    '    model.load_state_dict(state["model"])\n',
                 ),
                 Edit(
                     "train.py",
@@ -37,14 +38,14 @@ CASE = Case(
                 Edit(
                     "train.py",
                     "    step, log = load_checkpoint(model, optimizer, schedule)\n",
-                    "    model, step, log = load_checkpoint(model, optimizer, schedule)\n",
+                    "    model, step, log = load_checkpoint(cfg, optimizer, schedule)\n",
                 ),
             ),
-            cause="A resumed leg builds its model anew behind the optimizer's back, which "
-            "goes on stepping the weights of the old one.",
-            fix="Load the checkpoint into the model that the optimizer was made for.",
-            threads=("adapters#260", "transformers#33336"),
-            also_kinds=("no_grad", "stale_weights"),
+            cause="The model that is trained is built behind the optimizer's back, which "
+            "steps the weights of the one before it.",
+            fix="Load into the model that the optimizer was made for.",
+            threads=("adapters#260",),
+            also_kinds=("resume", "stale_weights"),
             also_places=("train.py train_leg", "train.py make_optimizer"),
         ),
     ),

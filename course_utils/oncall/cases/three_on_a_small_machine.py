@@ -1,4 +1,4 @@
-"""Half precision under AdamW, then a cosine of one leg, then replies without an end."""
+"""Half precision under AdamW, then a rate times itself, then replies without an end."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -31,16 +31,27 @@ CASE = Case(
             plant=(
                 Edit(
                     "train.py",
-                    '        done = (step - cfg["warmup_steps"]) / (cfg["max_steps"] - '
-                    'cfg["warmup_steps"])\n',
-                    '        steps = cfg["max_steps"] // cfg["legs"] - cfg["warmup_steps"]\n'
-                    '        done = (step - cfg["warmup_steps"]) / steps\n',
+                    "    def factor(step):\n",
+                    '    top = float(cfg["learning_rate"])\n\n    def rate(step):\n',
                 ),
+                Edit(
+                    "train.py",
+                    '            return (step + 1) / cfg["warmup_steps"]\n',
+                    '            return top * (step + 1) / cfg["warmup_steps"]\n',
+                ),
+                Edit(
+                    "train.py",
+                    "        return 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))\n",
+                    "        return 0.5 * top * (1 + math.cos(math.pi * min(done, 1.0)))\n",
+                ),
+                Edit("train.py", "LambdaLR(optimizer, factor)", "LambdaLR(optimizer, rate)"),
             ),
-            cause="The cosine is as long as one leg, so the rate is 0 from the second leg on.",
-            fix="A cosine as long as the whole run.",
-            threads=("transformers#33336", "llama-cookbook#27"),
-            also_kinds=("resume",),
+            cause="LambdaLR multiplies the optimizer's rate by what the function returns, "
+            "and the function returns a rate: what is used is its square.",
+            fix="A function that returns a factor between 0 and 1.",
+            threads=("FastChat#2072", "llama-cookbook#27"),
+            also_kinds=("rate",),
+            also_places=("train.py make_optimizer",),
         ),
         Fault(
             kind="never_stops",

@@ -1,4 +1,4 @@
-"""Gradients clipped to nothing, a resume without an optimizer, a head that nobody loads."""
+"""Gradients clipped to nothing, then another model's optimizer, then a head that nobody loads."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -19,8 +19,13 @@ CASE = Case(
             threads=("OpenNMT-py#1140", "robots#2028"),
         ),
         Fault(
-            kind="resume",
+            kind="no_grad",
             plant=(
+                Edit(
+                    "train.py",
+                    "def load_checkpoint(model, optimizer, schedule):\n",
+                    "def load_checkpoint(cfg, optimizer, schedule):\n",
+                ),
                 Edit(
                     "train.py",
                     '    """The step to go on from, and the log so far; 0 and nothing '
@@ -28,14 +33,10 @@ CASE = Case(
                     "    if not os.path.exists(CHECKPOINT):\n"
                     "        return 0, []\n",
                     '    """The model, the step to go on from, and the log so far."""\n'
+                    '    model = AutoModelForCausalLM.from_pretrained(cfg["model"], '
+                    'dtype="float32")\n'
                     "    if not os.path.exists(CHECKPOINT):\n"
                     "        return model, 0, []\n",
-                ),
-                Edit(
-                    "train.py",
-                    '    model.load_state_dict(state["model"])\n',
-                    "    model = AutoModelForCausalLM.from_config(model.config)\n"
-                    '    model.load_state_dict(state["model"])\n',
                 ),
                 Edit(
                     "train.py",
@@ -45,14 +46,14 @@ CASE = Case(
                 Edit(
                     "train.py",
                     "    step, log = load_checkpoint(model, optimizer, schedule)\n",
-                    "    model, step, log = load_checkpoint(model, optimizer, schedule)\n",
+                    "    model, step, log = load_checkpoint(cfg, optimizer, schedule)\n",
                 ),
             ),
-            cause="A resumed leg builds its model anew behind the optimizer's back, which "
-            "goes on stepping the weights of the old one.",
-            fix="Load the checkpoint into the model that the optimizer was made for.",
-            threads=("adapters#260", "transformers#33336"),
-            also_kinds=("no_grad", "stale_weights"),
+            cause="The model that is trained is built behind the optimizer's back, which "
+            "steps the weights of the one before it.",
+            fix="Load into the model that the optimizer was made for.",
+            threads=("adapters#260",),
+            also_kinds=("resume", "stale_weights"),
             also_places=("train.py train_leg", "train.py make_optimizer"),
         ),
         Fault(
