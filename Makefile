@@ -60,7 +60,8 @@ oncall: $(INSTALLED)
 	$(BIN)/python -m benchmarks.oncall --write
 
 attack: $(INSTALLED)
-	ALL_ANSWERS=1 $(BIN)/pytest tests/test_lessons.py tests/test_exercises.py tests/test_judge.py tests/test_attacks.py
+	ALL_ANSWERS=1 $(BIN)/pytest tests/test_lessons.py tests/test_exercises.py tests/test_judge.py \
+	  tests/test_attacks.py tests/test_lesson_04_collapse.py
 	$(BIN)/python -m benchmarks.grading 1000
 
 eras: $(INSTALLED)

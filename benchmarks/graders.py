@@ -24,10 +24,13 @@ from course_utils.report import Table
 
 ROOT = Path(__file__).parents[1]
 STEM, POINTS = "00_start_here", 2
-STUB = "return TODO  # your code instead of this line"
+STUBS = (  # ours, and what nbgrader puts in its place
+    "return TODO  # your code instead of this line",
+    "# YOUR CODE HERE\n    raise NotImplementedError()",
+)
 RIGHT = "return ((a.float() + b.float()) / 2).to(a.dtype)"
 WRONG = "return (a + b) / 2"
-FEW, MANY = 2, 8  # the difference tells a submission's cost from that of the start
+FEW = 2  # what more of them take, tells a submission's cost from that of the start
 MIB, LOOK_S = 2**20, 0.1
 COURSE = (sys.executable, "-c", "from course_utils.commands import main; main()")
 OTTER_TEST = """\
@@ -99,8 +102,12 @@ def _hand_in(path: Path, released: Path, number: int) -> None:
         source = "".join(cell["source"])
         # What differs keeps a cache from knowing the answer.
         answer = f"unused_{number} = {number}\n    {RIGHT if number % 2 == 0 else WRONG}"
-        cell["source"] = source.replace(STUB, answer)
-    path.write_text(json.dumps(data))
+        for stub in STUBS:
+            source = source.replace(stub, answer)
+        cell["source"] = source
+    text = json.dumps(data)
+    assert f"unused_{number} = " in text, f"{released} has no stub to put an answer into"
+    path.write_text(text)
 
 
 def by_course(folder: Path, number: int) -> tuple[Cost, int]:
@@ -147,36 +154,45 @@ def by_otter(folder: Path, number: int) -> tuple[Cost, int]:
     return Cost(sum(walls), sum(cpus), max(peaks)), round(points)
 
 
-GRADERS: dict[str, tuple[str, Callable[[Path, int], tuple[Cost, int]]]] = {
-    "course grade, in the box": ("", by_course),
-    "nbgrader autograde": ("nbgrader", by_nbgrader),
-    "otter run": ("otter", by_otter),
+# Each with its command, and how many submissions it is measured with.
+GRADERS: dict[str, tuple[str, int, Callable[[Path, int], tuple[Cost, int]]]] = {
+    "course grade, in the box": ("", 62, by_course),
+    "nbgrader autograde": ("nbgrader", 12, by_nbgrader),
+    "otter run": ("otter", 12, by_otter),
 }
 
 
 def side_by_side() -> Table:
     """Seconds and memory of each grader that is here, on the same submissions."""
     rows = []
-    for name, (command, grade) in GRADERS.items():
+    for name, (command, many, grade) in GRADERS.items():
         if command and shutil.which(command) is None:
-            rows.append((name, "not installed here", "", "", "", ""))
+            rows.append((name, "not installed here", "", "", "", "", ""))
             continue
         costs, points = {}, 0
-        for number in (FEW, MANY):
+        for number in (FEW, many):
             with TemporaryDirectory() as scratch:
                 costs[number], points = grade(Path(scratch), number)
-        rows.append(_row(name, costs[FEW], costs[MANY], points))
-    columns = ("grader", "s a submission", "CPU s", "start, s", "peak MiB", "points")
-    title = f"The same {MANY} submissions of lesson 00, half of them right"
+        rows.append(_row(name, many, costs[FEW], costs[many], points))
+    columns = ("grader", "number", "s a submission", "CPU s", "start, s", "peak MiB", "points")
+    title = "The first submissions of one class, lesson 00, half of them right"
     return Table(columns=columns, rows=rows, title=title)
 
 
-def _row(name: str, few: Cost, many: Cost, points: int) -> tuple[str, ...]:
-    wall = (many.wall_s - few.wall_s) / (MANY - FEW)
-    cpu = (many.cpu_s - few.cpu_s) / (MANY - FEW)
+def _row(name: str, number: int, few: Cost, many: Cost, points: int) -> tuple[str, ...]:
+    wall = (many.wall_s - few.wall_s) / (number - FEW)
+    cpu = (many.cpu_s - few.cpu_s) / (number - FEW)
     start = max(few.wall_s - FEW * wall, 0.0)
-    given = f"{points} of {POINTS * MANY // 2} earned"
-    return name, f"{wall:.2f}", f"{cpu:.2f}", f"{start:.1f}", f"{many.peak_mib:.0f}", given
+    given = f"{points} of {POINTS * number // 2} earned"
+    return (
+        name,
+        str(number),
+        f"{wall:.2f}",
+        f"{cpu:.2f}",
+        f"{start:.1f}",
+        f"{many.peak_mib:.0f}",
+        given,
+    )
 
 
 if __name__ == "__main__":

@@ -3,128 +3,24 @@
 import functools
 import inspect
 import linecache
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
-from course_utils import page
+from course_utils.check_report import CheckReport, Observation, Outcome
 from course_utils.contained import Tail, contained
-from course_utils.exercises.declare import TODO, Criterion, Exercise
-from course_utils.fingerprint import Fingerprint, changed, fingerprint
-from course_utils.page import State
+from course_utils.exercises.declare import Criterion, Exercise
 from course_utils.quiet import is_a_warning
-from course_utils.report import Report, Table
 from course_utils.time_limit import TimeLimitReached, time_limit
-from course_utils.wrap import wrapped
+from course_utils.watched import (
+    PASS_ON,
+    AnswerRaised,
+    InputsChanged,
+    NotAttempted,
+    describe,
+    holds_todo,
+    watched,
+)
 
 MAX_PRINTED_LINES, MAX_PRINTED_WIDTH = 5, 100
-
-
-class Outcome(StrEnum):
-    PASSED = "passed"
-    WRONG = "wrong"
-    NOT_ATTEMPTED = "not attempted"
-    RAISED = "raised"
-
-
-STATES = {
-    Outcome.PASSED: State.GOOD,
-    Outcome.WRONG: State.BAD,
-    Outcome.NOT_ATTEMPTED: State.OPEN,
-    Outcome.RAISED: State.ALARM,
-}
-
-
-class NotAttempted(Exception):
-    """The answer, or what it returned, is still TODO."""
-
-
-class AnswerRaised(Exception):
-    """The student's own code raised; holds the exception and a description of the inputs."""
-
-    def __init__(self, error: BaseException, inputs: str) -> None:
-        super().__init__(str(error))
-        self.error, self.inputs = error, inputs
-
-
-class InputsChanged(Exception):
-    """The answer changed what it was given; says what."""
-
-
-PASS_ON = (NotAttempted, AnswerRaised, InputsChanged, TimeLimitReached)
-
-
-@dataclass(frozen=True)
-class Observation:
-    """One criterion and what was seen; `saw` is None when it is met."""
-
-    criterion: Criterion
-    saw: str | None
-
-
-@dataclass(frozen=True)
-class CheckReport(Report):
-    """What came of one check."""
-
-    exercise: Exercise
-    outcome: Outcome
-    observed: tuple[Observation, ...] = ()
-    details: tuple[str, ...] = ()  # what was raised, or what to do when nothing was attempted
-
-    @property
-    def points(self) -> int:
-        return self.exercise.points if self.outcome is Outcome.PASSED else 0
-
-    @property
-    def headline(self) -> str:
-        met = sum(one.saw is None for one in self.observed)
-        counted = f", {met} of {len(self.observed)} met" if len(self.observed) > 1 else ""
-        points = f"{self.points} of {self.exercise.points} points"
-        return f"{self.exercise.id} {self.exercise.title}: {self.outcome}{counted}, {points}"
-
-    @property
-    def _first_unmet(self) -> Observation | None:
-        """The one to mend first: what is unmet below it may have the same cause."""
-        return next((one for one in self.observed if one.saw is not None), None)
-
-    def table(self) -> Table:
-        rows, first_unmet = [], self._first_unmet
-        for one in self.observed:
-            rows.append(("met" if one.saw is None else "NOT MET", one.criterion.says))
-            if one.saw is not None:
-                rows.append(("", f"saw: {one.saw}"))
-            if one is first_unmet:
-                advice = {"why it matters": one.criterion.why, "try next": one.criterion.next}
-                rows += [("", f"{label}: {text}") for label, text in advice.items() if text]
-        return Table(columns=("result", "what a right answer does"), rows=rows)
-
-    def text(self) -> str:
-        return "\n".join([super().text(), *(wrapped(f"  {line}") for line in self.details)])
-
-    def html(self) -> str:
-        first = self._first_unmet
-        body = "".join(_line(one, with_advice=one is first) for one in self.observed)
-        details = page.preformatted(self.details) if self.details else ""
-        return page.box(STATES[self.outcome], self.headline, body + details)
-
-    def to_dict(self) -> dict:
-        return {
-            "exercise": self.exercise.id,
-            "outcome": str(self.outcome),
-            "points": self.points,
-            "of": self.exercise.points,
-            "unmet": [one.criterion.says for one in self.observed if one.saw is not None],
-            "details": list(self.details),
-        }
-
-
-def _line(one: Observation, *, with_advice: bool) -> str:
-    if one.saw is None:
-        return page.line(State.GOOD, one.criterion.says)
-    advice = (("why it matters", one.criterion.why), ("try next", one.criterion.next))
-    said = tuple((name, text) for name, text in advice if text and with_advice)
-    return page.line(State.BAD, one.criterion.says, (("saw", one.saw), *said))
 
 
 def check(exercise: Exercise, answer: object, *, until_unmet: bool = False) -> CheckReport:
@@ -160,7 +56,7 @@ def check(exercise: Exercise, answer: object, *, until_unmet: bool = False) -> C
 
 
 def _observations(exercise: Exercise, answer: object, until_unmet: bool) -> Iterator[Observation]:
-    if _holds_todo(answer):
+    if holds_todo(answer):
         raise NotAttempted
     subject = _all_watched(answer, exercise.may_change)
     if seen := _form_differs(exercise, answer, subject):
@@ -181,7 +77,7 @@ def _form_differs(exercise: Exercise, answer: object, subject: object) -> str | 
     wanted = " or ".join(_type_name(kind) for kind in exercise.expects)
     called = Callable in exercise.expects and not callable(answer)
     more = f"; give `{exercise.reads}` itself, without calling it" if called else ""
-    return f"a {wanted} is asked, and `{exercise.reads}` is {_describe(answer)}{more}"
+    return f"a {wanted} is asked, and `{exercise.reads}` is {describe(answer)}{more}"
 
 
 def _run(exercise: Exercise, subject: object) -> object:
@@ -190,7 +86,7 @@ def _run(exercise: Exercise, subject: object) -> object:
     except PASS_ON:
         raise
     except BaseException as error:
-        raise AnswerRaised(error, f"{exercise.reads} = {_describe(subject)}") from error
+        raise AnswerRaised(error, f"{exercise.reads} = {describe(subject)}") from error
 
 
 def _observe(criterion: Criterion, subject: object) -> str | None:
@@ -226,52 +122,6 @@ def _all_watched(answer: object, may_change: tuple[int, ...]) -> object:
     return answer
 
 
-def watched(function: Callable, may_change: tuple[int, ...] = ()) -> Callable:
-    """`function`, but what it raises, changes or leaves TODO is noticed with its inputs.
-
-    `check` does this to an answer that is a function; an exercise does it to a function that
-    stands within an answer.
-
-    Args:
-        may_change: positions of the arguments that it is asked to change.
-    """
-
-    @functools.wraps(function, updated=())
-    def call(*args, **kwargs):
-        before = _look_at(args, kwargs, may_change)
-        try:
-            result = function(*args, **kwargs)
-        except PASS_ON:
-            raise
-        except BaseException as error:  # sys.exit in an answer is a verdict, not a dead cell
-            named = [f"{key}={_describe(value)}" for key, value in kwargs.items()]
-            inputs = ", ".join([*map(_describe, args), *named])
-            name = getattr(function, "__name__", type(function).__name__)
-            raise AnswerRaised(error, f"{name}({inputs})") from error
-        if _holds_todo(result):
-            raise NotAttempted
-        if place := changed(before, _look_at(args, kwargs, may_change)):
-            raise InputsChanged(f"the call changed {place}")
-        return result
-
-    return call
-
-
-def _look_at(args: tuple, kwargs: dict, may_change: tuple[int, ...]) -> Fingerprint:
-    kept = {f"argument {n}": arg for n, arg in enumerate(args, 1) if n - 1 not in may_change}
-    kept |= {f"argument `{key}`": value for key, value in kwargs.items()}
-    looks = [fingerprint(value, name) for name, value in kept.items()]
-    return {place: seen for look in looks for place, seen in look.items()}
-
-
-def _holds_todo(value: object) -> bool:
-    if isinstance(value, dict):
-        return any(_holds_todo(item) for item in value.values())
-    if isinstance(value, (list, tuple)):
-        return any(_holds_todo(item) for item in value)
-    return value is TODO
-
-
 def _what_was_raised(raised: AnswerRaised) -> Iterator[str]:
     error = raised.error
     yield f"Your code raised {type(error).__name__}: {str(error).strip() or 'no message'}"
@@ -299,19 +149,3 @@ def _printed_lines(printed: Tail) -> tuple[str, ...]:
 
 def _type_name(kind: type) -> str:
     return "function" if kind is Callable else kind.__name__
-
-
-def _describe(value: object) -> str:
-    """A value in a few words: tensors by dtype, shape and, when small, their numbers."""
-    torch = sys.modules.get("torch")
-    if torch is not None and type(value) is torch.Tensor:
-        numbers = f" {value.tolist()}" if value.numel() <= 8 else ""
-        return f"tensor({str(value.dtype).removeprefix('torch.')}, {tuple(value.shape)}){numbers}"
-    if callable(value) and not hasattr(value, "state_dict"):
-        return f"the function {getattr(value, '__name__', 'without a name')}"
-    if hasattr(value, "state_dict") or type(value).__repr__ is object.__repr__:
-        return f"the {type(value).__name__}"  # an address, or a page of layers, helps nobody
-    if isinstance(value, dict) and any(type(one).__name__ == "Tensor" for one in value.values()):
-        return f"{{{', '.join(f'{key!r}: {_describe(one)}' for key, one in value.items())}}}"
-    text = repr(value)
-    return text if len(text) <= 100 else f"{text[:97]}..."

@@ -9,6 +9,7 @@ import os
 from IPython.display import display
 
 from course_utils import checking
+from course_utils.check_report import Outcome
 from course_utils.errors import BadRequest, DidNotFail, NotPassed
 from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson, Prediction
@@ -138,7 +139,7 @@ class ExerciseHandle(_Frozen):
         self._progress.record_check(
             self._exercise.id, outcome=str(report.outcome), points=report.points
         )
-        passed = report.outcome is checking.Outcome.PASSED
+        passed = report.outcome is Outcome.PASSED
         if passed:
             self._answers.keep(self._exercise, answer)
         display(report)

@@ -6,6 +6,7 @@ Says what it does in one line each time. Never changes an outcome or points.
 from IPython import get_ipython
 
 from course_utils import checking, kept_source
+from course_utils.check_report import Outcome
 from course_utils.exercises.declare import TODO, Exercise
 from course_utils.progress import Progress
 from course_utils.wrap import say
@@ -25,7 +26,7 @@ class PassedAnswers:
             self._progress.keep_source(exercise.id, exercise.title, source)
 
     def is_passed(self, exercise: Exercise) -> bool:
-        return self._progress.exercise(exercise.id)["outcome"] == checking.Outcome.PASSED
+        return self._progress.exercise(exercise.id)["outcome"] == Outcome.PASSED
 
     def answer(self, exercise: Exercise) -> object:
         """The answer that passed last, else the course's, so that no cell is stuck."""
@@ -70,7 +71,7 @@ class PassedAnswers:
         except Exception as error:
             return f"{before} running its kept source raised {type(error).__name__}: {error}"
         report = checking.check(exercise, answer)
-        if report.outcome is not checking.Outcome.PASSED:
+        if report.outcome is not Outcome.PASSED:
             seen = f" ({report.details[0]})" if report.details else ""
             return f"{before} its kept source was checked again: {report.outcome}{seen}"
         self._here[_key(exercise)] = answer

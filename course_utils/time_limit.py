@@ -66,13 +66,12 @@ def _by_signal(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _by_thread(seconds: float) -> Iterator[None]:
-    target, done = ctypes.c_ulong(threading.get_ident()), threading.Event()
-    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    target, done = threading.get_ident(), threading.Event()
 
     def stop() -> None:
         wait_s = seconds
         while not done.wait(wait_s):
-            raise_in(target, ctypes.py_object(TimeLimitReached))
+            _raise_in(target)
             wait_s = AGAIN_S
 
     watchdog = threading.Thread(target=stop, daemon=True)
@@ -82,4 +81,23 @@ def _by_thread(seconds: float) -> Iterator[None]:
     finally:
         done.set()
         watchdog.join()
-        raise_in(target, None)  # withdraw an interruption that has not been delivered
+        take_interruption()
+
+
+def _raise_in(thread: int) -> None:
+    """Raise TimeLimitReached in a thread, in place of what it has not been given yet."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), ctypes.py_object(TimeLimitReached)
+    )
+
+
+def take_interruption() -> None:
+    """Have an interruption from another thread that has not come yet come here, to no effect.
+
+    CPython 3.11 goes on looking for one that was withdrawn (SetAsyncExc with NULL) or whose thread
+    has ended, and at the first call under `sys.setprofile` it looks for ever.
+    """
+    with contextlib.suppress(TimeLimitReached):
+        _raise_in(threading.get_ident())
+        while True:
+            pass

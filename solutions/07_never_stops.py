@@ -537,7 +537,7 @@ ex.TEMPLATE.check(template)
 #
 # A model that knows nothing gives every token the probability 1/V: its loss is ln V. A lower start is
 # knowledge, a higher one is certainty about something else. What does each fault do to the start, and how
-# much of the text is in the loss?
+# much of the text is in the loss? (Qwen's tokenizer has no BOS; `<|endoftext|>` stands in for one.)
 
 # %%
 import math

@@ -1,5 +1,7 @@
 """The engine: four outcomes, no traceback from inside a check, no endless answer."""
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -8,7 +10,7 @@ import pytest
 import torch
 
 from course_utils import checking
-from course_utils.checking import Outcome
+from course_utils.check_report import Outcome
 from course_utils.errors import DidNotFail
 from course_utils.exercises.compare import number_differs, tensor_differs
 from course_utils.exercises.declare import TODO, Criterion, Exercise, Wrong
@@ -152,6 +154,30 @@ def test_the_limit_also_works_outside_the_main_thread():
     thread.start()
     thread.join(timeout=60)
     assert seen == ["stopped"]
+
+
+@pytest.mark.parametrize("seconds", (0.0, 60))
+def test_a_limit_outside_the_main_thread_leaves_no_interruption_to_look_for(seconds):
+    """CPython 3.11 looked for ever at the first call under a profile: exercise 01.4 hung."""
+    code = f"""
+import sys, threading, time
+from course_utils.time_limit import TimeLimitReached, time_limit
+def work():
+    try:
+        with time_limit({seconds}):
+            time.sleep(0.1)
+    except TimeLimitReached:
+        pass
+    sys.setprofile(lambda *_: None)
+    (lambda: None)()
+    sys.setprofile(None)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+sys.setprofile(lambda *_: None)
+(lambda: None)()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_a_flood_of_prints_is_cut_to_its_last_lines():

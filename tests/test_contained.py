@@ -19,7 +19,7 @@ import torch
 import transformers
 
 from course_utils import checking
-from course_utils.checking import Outcome
+from course_utils.check_report import Outcome
 from course_utils.contained import Tail
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 

@@ -1,6 +1,6 @@
-"""Two failures out of the unmodified libraries of their day. The other three: `make eras`.
+"""A failure out of the unmodified libraries of its day. The others: `make eras`.
 
-Fetches some 40 packages for each from the package index; about a minute and a half.
+Fetches some 40 packages for it from the package index.
 """
 
 import os
@@ -50,6 +50,7 @@ def test_grad_fn_then_and_now(measured):
     assert found.is_proven, found.text()
 
 
+@pytest.mark.skipif(not os.environ.get("ALL_ANSWERS"), reason="`make eras` does it")
 def test_reward_nan_then(measured):
     found = judged(measured, "03", "then")
     assert found.is_proven, found.text()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from course_utils import checking
-from course_utils.checking import Outcome
+from course_utils.check_report import Outcome
 from course_utils.exercises import all_lessons
 from course_utils.exercises.declare import MIN_HINTS, MIN_RIGHT, MIN_WRONG, TODO
 from course_utils.report import Table

@@ -11,6 +11,7 @@ import pytest
 from course_command import ROOT
 
 from course_utils import checking
+from course_utils.check_report import CheckReport
 from course_utils.exercises import all_lessons
 from course_utils.grading.judge.how import DATA, INSIDE, PROXY, how
 
@@ -37,7 +38,7 @@ CASES = [
 ]
 
 
-def by_proxy(exercise, answer) -> checking.CheckReport:
+def by_proxy(exercise, answer) -> CheckReport:
     """The check's report on an answer that lives in a process of its own."""
     from course_utils.grading.judge.remote import Worker
 
@@ -67,7 +68,7 @@ def _serve(students: socket.socket, judges: socket.socket, answer) -> None:
         os._exit(0)
 
 
-def verdict(report: checking.CheckReport) -> tuple:
+def verdict(report: CheckReport) -> tuple:
     unmet = [one.criterion.says for one in report.observed if one.saw is not None]
     return report.outcome, unmet
 

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from course_utils import checking
+from course_utils.check_report import Outcome
 from course_utils.diagnostics import warm_children
 from course_utils.exercises.lesson_02.division import BY_ZERO, HARMLESS, TOO_LARGE
 from course_utils.exercises.lesson_02.ending import ENDING
@@ -154,4 +155,4 @@ def test_an_answer_that_raises_for_a_signal_without_a_name_does_not_pass():
         return signal.Signals(number).name if 1 <= number <= 64 else None
 
     report = checking.check(ENDING, ended_by)
-    assert report.outcome is checking.Outcome.RAISED and "not a valid Signals" in report.text()
+    assert report.outcome is Outcome.RAISED and "not a valid Signals" in report.text()

@@ -1,9 +1,10 @@
 """Lesson 04's run collapses out of its own dynamics, and recovers with one change, on five seeds.
 
-About a minute: ten runs of up to 13 rollouts.
+By default on three, half a minute; ALL_ANSWERS=1 takes all five.
 """
 
 import math
+import os
 
 import pytest
 
@@ -12,7 +13,7 @@ from course_utils.report import Table
 from course_utils.reproductions.verl_grpo import VerlGrpo
 from course_utils.reproductions.verl_outcomes import MIN_GAIN, Outcome
 
-SEEDS, NUM_STEPS = range(5), 13
+SEEDS, NUM_STEPS = range(5 if os.environ.get("ALL_ANSWERS") else 3), 13
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def first_bad(run) -> dict | None:
     return next((u for u in run.updates if not math.isfinite(u["actor/grad_norm"])), None)
 
 
-def test_the_table_of_collapse_and_recovery_over_five_seeds(runs, capsys):
+def test_the_table_of_collapse_and_recovery(runs, capsys):
     rows = []
     for seed, (broken, mended) in runs.items():
         bad, outcome = first_bad(broken), Outcome.of(mended)
@@ -43,13 +44,13 @@ def test_the_table_of_collapse_and_recovery_over_five_seeds(runs, capsys):
     columns = ("seed", "nan at rollout", "loss there", "last reply", "held-out sums, mended")
     with capsys.disabled():
         print("\n" + Table(columns=columns, rows=rows, title="Collapse and recovery").text())
-    assert sum(broken.is_dead for broken, _ in runs.values()) >= 4
-    assert len({row[1] for row in rows}) >= 3
+    assert sum(broken.is_dead for broken, _ in runs.values()) >= len(SEEDS) - 1
+    assert len({row[1] for row in rows}) >= len(SEEDS) - 2
 
 
 def test_the_loss_is_finite_when_the_gradient_turns_nan(runs):
     bad = [first_bad(broken) for broken, _ in runs.values() if broken.is_dead]
-    assert sum(math.isfinite(update["loss"]) for update in bad) >= 4
+    assert sum(math.isfinite(update["loss"]) for update in bad) >= len(SEEDS) - 1
 
 
 def test_the_dead_policy_writes_only_the_token_0(runs):
@@ -73,7 +74,7 @@ def test_with_a_bound_before_exp_every_seed_learns(runs):
 
 
 def test_the_masked_mean_that_ignores_padding_does_not_save_the_gradient():
-    from course_utils.exercises.lesson_04.mean import mean_by_where
+    from course_utils.exercises.lesson_04.mean_answers import mean_by_where
 
     run = VerlGrpo(device="cpu", masked_mean=mean_by_where)
     run.train(NUM_STEPS)

@@ -9,6 +9,8 @@ import json
 import os
 import random
 import re
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 import yaml
@@ -18,16 +20,29 @@ from benchmarks.oncall_words import guessed
 from course_utils.commands import main
 from course_utils.errors import BadRequest
 from course_utils.incidents.declare import CLASSES
-from course_utils.oncall import attacks, bench, cases, folder, planting, report, spread, templates
-from course_utils.oncall.check import check, seeds_of
+from course_utils.oncall import (
+    attacks,
+    bench,
+    cases,
+    desk,
+    folder,
+    planting,
+    report,
+    spread,
+    templates,
+)
+from course_utils.oncall.check import seeds_of, told
 from course_utils.oncall.declare import DoesNotFit, Edit
+from course_utils.oncall.diary import NAME as DIARY
 from course_utils.oncall.diary import Diary, hints
-from course_utils.oncall.judging import refused
+from course_utils.oncall.judging import judged, refused
 from course_utils.oncall.proving import SEEDS, Judge, proved, variants
 from course_utils.oncall.rows import as_lines, as_rows
-from course_utils.oncall.training import Trainers
+from course_utils.oncall.training import Trained, Trainers
+from course_utils.progress import Progress
 
 ALL = bool(os.environ.get("ONCALL_ALL"))
+ROOT = Path(__file__).parents[1]
 CASES, TEMPLATES = cases.names(), templates.names()
 SAMPLE = "stops_at_another_id" if "stops_at_another_id" in CASES else CASES[0]
 QUICK = "resumed_under_other_names"
@@ -132,6 +147,7 @@ ATTACKS = {
     "it ends its process": "import os\nos._exit(0)\n",
     "it writes no tensors": "import os\nos.makedirs('run/model')\n"
     "open('run/model/model.safetensors', 'w').write('not tensors')\n",
+    "it takes what lies beside it": "import shutil\nshutil.copytree('kept', 'run')\n",
     "it reads the course": "import course_utils.zoo\n",
     "it links to a file of this machine": "import os\nos.makedirs('run/model')\n"
     "os.symlink('/etc/passwd', 'run/model/model.safetensors')\n",
@@ -149,6 +165,32 @@ def test_a_train_py_that_never_ends_is_ended(judge):
     files = healthy_of(QUICK) | {"train.py": "while True:\n    pass\n"}
     base = templates.load(cases.load(QUICK).template).base(0)
     assert judge.trainers.train(files, base, seed=0, cpu_s=2).code is None
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        ({"code": None}, "far more time or memory"),
+        ({"code": 1, "console": "ValueError: no\n\n"}, "ValueError: no"),
+        ({"steps": 500}, "500 optimizer steps were taken"),
+        ({"tokens": 10**9}, "times as many tokens"),
+        ({}, "the run left no run/model/model.safetensors"),
+    ],
+)
+def test_what_was_counted_outweighs_what_was_made(work, said):
+    template = templates.load(cases.load(QUICK).template)
+    kept = spread.load(template)
+    trained = Trained(**{"code": 0, "steps": kept.steps, "tokens": kept.tokens} | work)
+    verdict = judged(template, kept, trained, template.base(0))
+    assert not verdict.is_healthy and said in verdict.problems[0]
+
+
+def test_a_base_serves_no_other_seed():
+    """What was trained beforehand, from the base that was handed out, fits no other."""
+    for name in TEMPLATES:
+        template = templates.load(name)
+        weights = [template.base(seed)["model.safetensors"] for seed in (0, 1)]
+        assert weights[0] != weights[1] and template.base(0)["model.safetensors"] == weights[0]
 
 
 def changed(files, **changes):
@@ -291,16 +333,30 @@ def test_a_folder_holds_a_run_and_no_answer(ticket_folder):
     assert state["log_history"]
 
 
-def test_a_folder_is_judged_again_and_again_until_it_is_solved(ticket_folder, judge):
+def test_a_folder_is_judged_again_and_again_until_it_is_solved(
+    ticket_folder, judge, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(desk, "Trainers", lambda: nullcontext(judge.trainers))
+    monkeypatch.setenv("COURSE_ROOT", str(tmp_path))
+    for name in ("solutions", "notebooks"):
+        (tmp_path / name).mkdir()
     ticket = folder.read(ticket_folder)
     case, (healthy, handed) = folder.case_of(ticket), folder.handed_out(ticket)
-    untouched = check(ticket_folder, ticket, lambda: judge)
+    untouched = desk.check_ticket(ticket_folder)
     assert not untouched.is_fixed and not untouched.reported.is_right
     for name, text in healthy.items():
         (ticket_folder / name).write_text(text)
     entry = {"faults": [entry_of(case, healthy)]}
     (ticket_folder / "report.yaml").write_text(yaml.safe_dump(entry))
-    assert check(ticket_folder, ticket, lambda: judge).is_solved
+    said = []
+    solved = desk.check_ticket(ticket_folder, say=said.append)
+    assert solved.is_solved and len(said) == len(seeds_of(ticket)), solved
+    assert case.faults[0].cause.split()[0] in told(solved)
+    assert case.faults[0].kind not in told(untouched)
+    noted = Diary(ticket_folder / DIARY).read()["checks"]
+    assert [one["solved"] for one in noted] == [False, True]
+    progress = Progress(tmp_path / "notebooks" / ".progress.json")
+    assert progress.exercise(f"oncall.2.{ticket.seed}")["best"] == 2
     for name, text in handed.items():
         (ticket_folder / name).write_text(text)
 
@@ -332,22 +388,27 @@ def test_hints_go_from_a_thread_to_lines(tmp_path):
 
 
 def test_a_bench_goes_on_where_it_was_and_shows_no_answer(tmp_path, judge):
-    look = "test ! -e .oncall.json && test -s ticket.md && touch it-may-write-here"
+    secret = tmp_path / "seed"
+    secret.write_text("5")
+    look = f"test ! -e .oncall.json && test -s ticket.md && touch new && test ! -s {secret}"
+    if judge.trainers.kind.has_walls:
+        look += f' && test -z "$(ls {templates.FOLDER.parent})" && ! touch {ROOT}/new'
     protocol = bench.Protocol(("sh", "-c", look), (1,), 1, 20.0, False, bench.seed_mark(5))
-    first = list(bench.scores(protocol, 5, tmp_path, judge.trainers))
-    (tmp_path / bench.RESULTS).open("a").write('\n{"name": "1.2", "lev')  # a crash
-    again = list(bench.scores(protocol, 5, tmp_path, judge.trainers))
+    out = tmp_path / "out"
+    first = list(bench.scores(protocol, 5, out, judge.trainers, hidden=(secret,)))
+    (out / bench.RESULTS).open("a").write('\n{"name": "1.2", "lev')  # a crash
+    again = list(bench.scores(protocol, 5, out, judge.trainers))
     assert again == first and len(first) == 1
     assert not first[0].fixed and first[0].faults == 1 and first[0].ended == "code 0"
     assert bench.table(first).rows[-1][0] == "all"
     other = dataclasses.replace(protocol, limit_s=30.0)
     with pytest.raises(BadRequest, match="another command, seed or limit"):
-        bench.Kept(tmp_path, other)
+        bench.Kept(out, other)
 
 
-def test_tickets_of_a_bench_are_different_cases_while_there_are_any():
-    drawn = [folder.case_of(ticket).id for _, ticket in bench.tickets(9, (1,), 5)]
-    assert len(set(drawn)) == min(5, len(drawn))
+def test_a_bench_takes_no_case_twice():
+    drawn = [folder.case_of(ticket).id for _, ticket in bench.tickets(9, (1, 2, 3), 999)]
+    assert sorted(drawn) == CASES
 
 
 def test_a_secret_seed_is_made_once(tmp_path):

@@ -100,7 +100,8 @@ def bench(command, levels, num, limit, out, seed_file, no_network, writable) -> 
     from course_utils.oncall import bench as benches
     from course_utils.oncall.training import Trainers
 
-    seed = benches.secret_seed(seed_file or out.with_name(f"{out.name}.seed"))
+    seed_file = (seed_file or out.with_name(f"{out.name}.seed")).absolute()
+    seed = benches.secret_seed(seed_file)
     protocol = benches.Protocol(
         command=command,
         levels=tuple(sorted(set(levels))) or folders.LEVELS,
@@ -113,7 +114,10 @@ def bench(command, levels, num, limit, out, seed_file, no_network, writable) -> 
     with Trainers() as trainers:
         if not trainers.kind.has_walls:
             click.echo(f"COMMAND runs with your rights: {trainers.kind.saw}", err=True)
-        for score in benches.scores(protocol, seed, out, trainers, writable=writable):
+        writable = tuple(path.absolute() for path in writable)
+        for score in benches.scores(
+            protocol, seed, out, trainers, writable=writable, hidden=(seed_file,)
+        ):
             found.append(score)
             end = "solved" if score.solved else "fixed" if score.fixed else "not fixed"
             click.echo(f"{score.name}  {end}  {score.seconds:.0f} s", err=True)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from course_utils.time_limit import take_interruption
+
 THREAD = "a thread of its own"
 
 
@@ -49,6 +51,7 @@ def python_calls() -> Iterator[set[str]]:
         elif event == "call" and frame.f_code is threading.Thread.start.__code__:
             names.add(THREAD)
 
+    take_interruption()
     sys.setprofile(note)
     try:
         yield names

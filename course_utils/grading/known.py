@@ -12,7 +12,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from course_utils.checking import Outcome
+from course_utils.check_report import Outcome
 from course_utils.errors import NotSaved
 from course_utils.exercises.declare import Exercise, Lesson
 from course_utils.grading.judge import needed

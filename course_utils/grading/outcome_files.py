@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from course_utils import page
-from course_utils.checking import Outcome
+from course_utils.check_report import Outcome
 from course_utils.grading.printable import in_spreadsheet, printable
 from course_utils.grading.result import CannotBeGraded, Grade, GraderFailed, Record, Score
 from course_utils.page import State

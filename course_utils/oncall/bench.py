@@ -91,14 +91,16 @@ def seed_mark(seed: int) -> str:
 
 
 def tickets(seed: int, levels: tuple[int, ...], num: int) -> Iterator[tuple[str, folders.Ticket]]:
-    """Tickets with their names: of every level `num` cases, none twice while there are others."""
+    """Tickets with their names: of every level `num` cases, or as many as there are; none twice."""
     for level in levels:
         known = [name for name in cases.names() if cases.load(name).level == level]
         known.sort(key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).hexdigest())
-        for number in range(num if known else 0):
+        for number, name in enumerate(known[:num]):
             drawn = hashlib.sha256(f"{seed} {level} {number}".encode()).hexdigest()
-            case = cases.load(known[number % len(known)])
-            yield f"{level}.{number + 1}", folders.ticket_of(int(drawn[:7], 16), level, case)
+            yield (
+                f"{level}.{number + 1}",
+                folders.ticket_of(int(drawn[:7], 16), level, cases.load(name)),
+            )
 
 
 class Kept:
@@ -138,21 +140,32 @@ class Kept:
 
 
 def scores(
-    protocol: Protocol, seed: int, out: Path, trainers: Trainers, *, writable: tuple[Path, ...] = ()
+    protocol: Protocol,
+    seed: int,
+    out: Path,
+    trainers: Trainers,
+    *,
+    writable: tuple[Path, ...] = (),
+    hidden: tuple[Path, ...] = (),
 ) -> Iterator[Score]:
-    """One score a ticket, those of an earlier call first."""
+    """One score a ticket, those of an earlier call first.
+
+    Args:
+        writable: folders that the program may write to, beside its copy.
+        hidden: what it must not see, such as the file of the seed.
+    """
     kept, judge = Kept(out, protocol), Judge(trainers)
     done = kept.read()
     yield from done.values()
     for name, ticket in tickets(seed, protocol.levels, protocol.num):
         if name in done:
             continue
-        score = _scored(name, ticket, protocol, judge, writable)
+        score = _scored(name, ticket, protocol, judge, writable, (out.absolute(), *hidden))
         kept.add(score)
         yield score
 
 
-def _scored(name, ticket, protocol: Protocol, judge: Judge, writable) -> Score:
+def _scored(name, ticket, protocol: Protocol, judge: Judge, writable, hidden) -> Score:
     with tempfile.TemporaryDirectory(prefix="course-ticket-") as parent:
         folder = Path(parent) / "ticket"
         folders.write(folder, ticket, judge.trainers)
@@ -166,6 +179,7 @@ def _scored(name, ticket, protocol: Protocol, judge: Judge, writable) -> Score:
             limit_s=protocol.limit_s,
             network=protocol.network,
             writable=writable,
+            hidden=hidden,
         )
         seconds = time.monotonic() - start
         outcome = check(folder, ticket, lambda: judge)

@@ -152,11 +152,17 @@ class Template:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is wrong with a mended run, what was measured of it, and whether it ended early."""
+    """What is wrong with a mended run, and what was measured of it.
+
+    Attributes:
+        ended_early: train.py did not come to its end.
+        is_only_larger: what it made is healthy, and took more work than the run has.
+    """
 
     problems: tuple[str, ...]
     measured: dict[str, float]
     ended_early: bool = False
+    is_only_larger: bool = False
 
     @property
     def is_healthy(self) -> bool:

@@ -93,7 +93,7 @@ def _judging() -> Iterator[Callable[[], "Judge"]]:
     with contextlib.ExitStack() as stack:
         made: list[Judge] = []
 
-        def judge() -> Judge:
+        def judge() -> "Judge":
             if not made:
                 from course_utils.oncall.proving import Judge
 

@@ -9,16 +9,19 @@ import json
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import fill
 
 from course_utils.errors import BadRequest, GraderFailed
 from course_utils.oncall import cases, planting, report, templates
 from course_utils.oncall.declare import Case, Files
 from course_utils.oncall.training import Trained, Trainers
 from course_utils.saving import save
+from course_utils.wrap import WIDTH
 
 KEPT, TICKET = ".oncall.json", "ticket.md"
 LEVELS = (1, 2, 3)
 MAX_BYTES = 2**21
+OF_THE_BOX = "Error in cpuinfo: "
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def write(folder: Path, ticket: Ticket, trainers: Trainers) -> None:
             fix="try again with less running beside it, or another --seed",
         )
     texts = files | {TICKET: _letter(case, trained), report.NAME: report.form(len(case.faults))}
-    texts["run/console.log"] = trained.console
+    texts["run/console.log"] = without_box(trained.console)
     texts[KEPT] = json.dumps(asdict(ticket))
     for name, text in texts.items():
         save(folder / name, text)
@@ -112,6 +115,16 @@ def write(folder: Path, ticket: Ticket, trainers: Trainers) -> None:
     for name, data in binary.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
+
+
+def without_box(console: str) -> str:
+    r"""A console without what libraries say because there is no /proc in a box.
+
+    >>> without_box("Error in cpuinfo: failed to parse\n{'loss': 1.0}\n")
+    "{'loss': 1.0}\n"
+    """
+    lines = console.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(OF_THE_BOX))
 
 
 def _setting(files: Files, key: str) -> str:
@@ -125,11 +138,11 @@ def _letter(case: Case, trained: Trained) -> str:
     return f"""\
 # Ticket
 
-{case.ticket}
+{fill(case.ticket, WIDTH)}
 
 ## The run
 
-{about}{end}
+{fill(about + end, WIDTH)}
 
 `python train.py` runs it, some seconds on a CPU, from `base/` and `data/` with `config.yaml`. What
 the last run left is in `run/`: `console.log`, `trainer_state.json`, `model/`.

@@ -17,7 +17,7 @@ from course_utils.oncall.training import Trained
 
 MORE_CHARS = 4000  # that a mended file may be longer
 KEPT_ROWS = 0.9
-MORE_STEPS, MORE_TOKENS = 0.1, 1.5
+MORE_STEPS, MORE_TOKENS = 0.1, 1.8
 
 
 def refused(template: Template, healthy: Files, handed: Files, mended: Files) -> list[str]:
@@ -66,19 +66,20 @@ def _key(row: dict) -> str:
 
 def judged(template: Template, spread: Spread, trained: Trained, base: dict[str, bytes]) -> Verdict:
     """Whether a run that has ended did the work asked for and reached what healthy ones reach."""
-    if problems := _ended_badly(trained) or _other_work(spread, trained):
-        return Verdict((problems,), {}, ended_early=trained.code != 0)
+    if ended := _ended_badly(trained):
+        return Verdict((ended,), {}, ended_early=True)
+    work = _other_work(spread, trained)
     try:
         measured = template.measure(Result(trained.files, base))
     except NothingMade as nothing:
-        return Verdict((str(nothing),), {})
+        return Verdict((*work, str(nothing)), {})
     problems = [
         f"{of.says}: {measured[name]:.3g}, and healthy runs reach "
         f"{'at least' if of.higher else 'at most'} {bound(template, spread, name):.3g}"
         for name, of in template.metrics.items()
         if not _is_within(of.higher, measured[name], bound(template, spread, name))
     ]
-    return Verdict(tuple(problems), measured)
+    return Verdict((*work, *problems), measured, is_only_larger=bool(work) and not problems)
 
 
 def _is_within(higher: bool, value: float, worst: float) -> bool:
@@ -94,10 +95,11 @@ def _ended_badly(trained: Trained) -> str:
     return ""
 
 
-def _other_work(spread: Spread, trained: Trained) -> str:
+def _other_work(spread: Spread, trained: Trained) -> list[str]:
+    """What was counted that is not the work of this run."""
     if abs(trained.steps - spread.steps) > MORE_STEPS * spread.steps:
-        return f"{trained.steps} optimizer steps were taken, and the run has {spread.steps}"
+        return [f"{trained.steps} optimizer steps were taken, and the run has {spread.steps}"]
     if trained.tokens > MORE_TOKENS * spread.tokens:
         more = trained.tokens / spread.tokens
-        return f"{more:.1f} times as many tokens were trained on as the run has"
-    return ""
+        return [f"{more:.1f} times as many tokens were trained on as the run has"]
+    return []

@@ -8,14 +8,17 @@ import os
 import shutil
 import signal
 import subprocess
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.grading.box.kind import PACKAGE, Kind
+from course_utils.notebook.repository import INSTALLED
 
 ROOT = PACKAGE.parent
-HIDDEN_FOLDERS = (PACKAGE / "oncall", ROOT / "docs", ROOT / "tests", ROOT / "runs")
-GIT = ROOT / ".git"
+COPY = Path(sysconfig.get_path("purelib")) / PACKAGE.name / "oncall"  # an installed one
+PAGES = (ROOT / "docs", ROOT / "tests", ROOT / ".git", INSTALLED)
+HIDDEN = (PACKAGE / "oncall", COPY, *PAGES)
 MAX_SAID = 4000
 
 
@@ -27,17 +30,23 @@ class Ended:
     said: str
 
 
-def walled(command: list[str], folder: Path, *, network: bool, writable: list[Path]) -> list[str]:
+def walled(
+    command: list[str],
+    folder: Path,
+    *,
+    network: bool,
+    writable: tuple[Path, ...],
+    hidden: tuple[Path, ...],
+) -> list[str]:
     """`command` behind bubblewrap, in `folder`."""
     wall = [shutil.which("bwrap"), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     wall += ["--tmpfs", "/tmp", "--unshare-pid", "--unshare-ipc", "--die-with-parent"]
     wall += [] if network else ["--unshare-net"]
-    for hidden in HIDDEN_FOLDERS:
-        wall += ["--tmpfs", str(hidden)] if hidden.is_dir() else []
-    if GIT.is_dir():
-        wall += ["--tmpfs", str(GIT)]
-    elif GIT.is_file():
-        wall += ["--ro-bind", "/dev/null", str(GIT)]
+    for path in (*HIDDEN, *hidden):
+        if path.is_dir():
+            wall += ["--tmpfs", str(path)]
+        elif path.is_file():
+            wall += ["--ro-bind", "/dev/null", str(path)]
     for path in (folder, *writable):
         wall += ["--bind", str(path), str(path)]
     return [*wall, "--chdir", str(folder), "--", *command]
@@ -51,10 +60,15 @@ def run(
     limit_s: float,
     network: bool = True,
     writable: tuple[Path, ...] = (),
+    hidden: tuple[Path, ...] = (),
 ) -> Ended:
-    """Run a command in `folder`, and end it with all it started when the time is over."""
+    """Run a command in `folder`, and end it with all it started when the time is over.
+
+    Args:
+        hidden: files and folders that it sees empty, beside those that hold answers.
+    """
     if kind.has_walls:
-        command = walled(command, folder, network=network, writable=list(writable))
+        command = walled(command, folder, network=network, writable=writable, hidden=hidden)
     try:
         process = subprocess.Popen(
             command,

@@ -6,7 +6,7 @@ nothing is judged. Shape letters: B batch, T token, F feature, C code.
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from peft import LoraConfig, get_peft_model
@@ -15,7 +15,9 @@ from torch.nn.functional import cross_entropy, mse_loss
 
 from course_utils import zoo
 from course_utils.report import Table
+from course_utils.reproductions import ticket
 from course_utils.reproductions.small_models import seeded
+from course_utils.reproductions.ticket import Parts
 from course_utils.working import track
 
 LORA = dict(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"])
@@ -28,26 +30,24 @@ CAUSES = {
     "f": "the optimizer does not hold the weights that are to learn",
 }
 
-Parts = dict[str, Callable]
 Batch = dict[str, Tensor]
 
 
-@dataclass(frozen=True)
-class Ticket:
-    """What the owner of a run reports, and the run to look into."""
+@dataclass(frozen=True, repr=False)
+class Ticket(ticket.Ticket):
+    """A loop, what it is given, and the column of its log that ought to get better."""
 
-    report: str
-    goal: str  # what ought to get better, the name of a column of the log
-    parts: Parts = field(repr=False)
-    build: Callable[[], nn.Module] = field(repr=False)
-    batch: Callable[[int], Batch] = field(repr=False)  # from a seed
-    loss: Callable[[Parts, nn.Module, Batch], Tensor] = field(repr=False)
-    measure: Callable[[Parts, nn.Module, Batch], float] = field(repr=False)
+    causes = CAUSES
+
+    goal: str
+    build: Callable[[], nn.Module]
+    batch: Callable[[int], Batch]  # from a seed
+    loss: Callable[[Parts, nn.Module, Batch], Tensor]
+    measure: Callable[[Parts, nn.Module, Batch], float]
     num_steps: int = 10
 
-    def fresh(self, seed: int = 0, **changes: Callable) -> "Run":
-        """The run from its start, with other functions in place of the named parts."""
-        return Run(self, self.parts | changes, seed)
+    def run(self, parts: Parts, seed: int) -> "Run":
+        return Run(self, parts, seed)
 
     def source(self) -> str:
         """The code of every part, after a line that imports what it uses."""
@@ -55,10 +55,6 @@ class Ticket:
         names = sorted({name for each in used for name, it in each if not inspect.ismodule(it)})
         imports = [f"from {__name__} import {', '.join(names)}\n"] if names else []
         return "\n".join([*imports, *map(inspect.getsource, self.parts.values())])
-
-    def __repr__(self) -> str:
-        causes = "\n".join(f"  {letter}) {cause}" for letter, cause in CAUSES.items())
-        return f"{self.report}\nPlaces: {', '.join(self.parts)}.\nCauses:\n{causes}"
 
 
 class Run:
@@ -170,13 +166,13 @@ def critic_learns_alone() -> Ticket:
     return Ticket(
         "A hand-written actor-critic loop on a Qwen2 with LoRA. The loss falls; right replies get\n"
         "no likelier against wrong ones (gap, in nats a token).",
-        "gap",
         {
             "prepare": prepare_actor_critic,
             "read_replies": read_replies,
             "policy_term": policy_term,
             "critic_term": critic_term,
         },
+        "gap",
         _policy_that_shows_its_states,
         _replies,
         _actor_critic_loss,
@@ -225,8 +221,8 @@ def encoder_stands_still() -> Ticket:
     return Ticket(
         "A hand-written loop for a codec: encoder, whole numbers, decoder. The loss falls, and\n"
         "stays several times as high as with quantise left out.",
-        "squared error",
         {"prepare": prepare_codec, "encode": encode, "quantise": quantise, "decode": decode},
+        "squared error",
         _codec,
         _signals,
         _codec_loss,
@@ -262,8 +258,8 @@ def adapter_stands_still() -> Ticket:
     return Ticket(
         "A hand-written fine-tuning loop on a Qwen2 with LoRA, on eight replies, half of them\n"
         "wrong on purpose. The loss does not move at all; nothing raises.",
-        "loss of the replies",
         {"prepare": prepare_adapter, "logits_of": logits_of, "reply_loss": reply_loss},
+        "loss of the replies",
         lambda: zoo.load_policy("tiny", device="cpu", dtype="float32"),
         _replies,
         _adapter_loss,

@@ -5,10 +5,9 @@ nothing is judged.
 """
 
 import hashlib
-import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import torch
@@ -16,8 +15,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from course_utils import zoo
 from course_utils.report import Table
+from course_utils.reproductions import ticket
 from course_utils.reproductions import unseen_07_parts as made
 from course_utils.reproductions.never_stops import base_model, evaluating
+from course_utils.reproductions.ticket import Parts
 from course_utils.reproductions.unseen_07_training import fit, preference_loss, reply_loss
 
 NUM_STEPS, BATCH_SIZE, NUM_ASKED, LIMIT = 60, 16, 64, 12
@@ -31,33 +32,23 @@ CAUSES = {
     "g": "the prompt is in the loss",
 }
 
-Parts = dict[str, Callable]
 Rows = list[dict[str, list[int]]]
 
 
 # --- the run ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Ticket:
-    """What the owner of a script reports, and the script to look into."""
+@dataclass(frozen=True, repr=False)
+class Ticket(ticket.Ticket):
+    """A fine-tuning script with its serving, on replies or on pairs of them."""
 
-    report: str
-    parts: Parts = field(repr=False)
+    causes = CAUSES
+    imports = ("import torch", "from torch.nn.utils.rnn import pad_sequence")
+
     is_preference: bool = False
 
-    def fresh(self, seed: int = 0, **changes: Callable) -> "Run":
-        """The run from its start, with other functions in place of the named parts."""
-        return Run(self.parts | changes, seed, is_preference=self.is_preference)
-
-    def source(self) -> str:
-        """The code of every part, after a line that imports what the parts use."""
-        imports = "import torch\nfrom torch.nn.utils.rnn import pad_sequence\n"
-        return "\n".join([imports, *map(inspect.getsource, self.parts.values())])
-
-    def __repr__(self) -> str:
-        causes = "\n".join(f"  {letter}) {cause}" for letter, cause in CAUSES.items())
-        return f"{self.report}\nPlaces: {', '.join(self.parts)}.\nCauses:\n{causes}"
+    def run(self, parts: Parts, seed: int) -> "Run":
+        return Run(parts, seed, is_preference=self.is_preference)
 
 
 @dataclass(frozen=True)

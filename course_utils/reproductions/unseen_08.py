@@ -5,13 +5,14 @@ nothing is judged.
 """
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from course_utils.diagnostics.splits.stepping import gradient_of
+from course_utils.reproductions import ticket
+from course_utils.reproductions.ticket import Parts
 
 NUM_STEPS, BATCH_SIZE = 24, 8
 LABEL, TEACHER = "label", "teacher"  # the two terms of the loss, and what their targets are
@@ -24,7 +25,6 @@ CAUSES = {
     "f": "the logged number is not the loss that is trained",
 }
 
-Parts = dict[str, Callable]
 Counts = dict[str, int]
 
 
@@ -82,16 +82,13 @@ HEALTHY: Parts = {"count": count, "divide": divide, "log": log}
 # --- the run ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Ticket:
-    """What the owner of a loop reports, and the loop to look into."""
+class Ticket(ticket.Ticket):
+    """A loop, shown with each part under its own name, whichever function stands for it."""
 
-    report: str
-    parts: Parts = field(repr=False)
+    causes = CAUSES
 
-    def fresh(self, seed: int = 0, **changes: Callable) -> "Run":
-        """The run from its start, with other functions in place of the named parts."""
-        return Run(self.parts | changes, seed)
+    def run(self, parts: Parts, seed: int) -> "Run":
+        return Run(parts, seed)
 
     def source(self) -> str:
         """The code of every part, under the part's name."""
@@ -99,10 +96,6 @@ class Ticket:
         return "\n\n".join(
             text.replace(f"def {own}(", f"def {part}(") for part, (text, own) in texts.items()
         )
-
-    def __repr__(self) -> str:
-        causes = "\n".join(f"  {letter}) {cause}" for letter, cause in CAUSES.items())
-        return f"{self.report}\nPlaces: {', '.join(self.parts)}.\nCauses:\n{causes}"
 
 
 def draw_rows(draw: torch.Generator) -> list[Row]:

@@ -3,14 +3,12 @@
 A script is made of named parts, small functions that `fresh` can replace.
 """
 
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
 from course_utils.diagnostics.policies import PolicyComparison
 from course_utils.diagnostics.policies.decoding import Decoding
 from course_utils.report import Table
+from course_utils.reproductions import ticket
 from course_utils.reproductions.engine import Engine
+from course_utils.reproductions.ticket import Parts
 from course_utils.reproductions.two_policies import TwoPolicies
 
 NUM_STEPS = 4
@@ -23,7 +21,6 @@ CAUSES = {
     "f": "each log-prob belongs to the token beside it",
     "g": "replies are decoded and encoded again",
 }
-Parts = dict[str, Callable]
 
 
 # --- the parts: one script, in which one part or another is at fault ----------------------------
@@ -89,24 +86,13 @@ class _ByParts(TwoPolicies):
         return super().lay_out([self.prompt_of(list(ids)) for ids in asked], replies, scores)
 
 
-@dataclass(frozen=True)
-class Ticket:
-    """What the owner of a script reports, and the script to look into."""
+class Ticket(ticket.Ticket):
+    """A script with an engine beside its trainer."""
 
-    report: str
-    parts: Parts = field(repr=False)
+    causes = CAUSES
 
-    def fresh(self, seed: int = 0, **changes: Callable) -> "Script":
-        """The run from its start, with other functions in place of the named parts."""
-        return Script(self.parts | changes, seed)
-
-    def source(self) -> str:
-        """The code of every part."""
-        return "\n".join(map(inspect.getsource, self.parts.values()))
-
-    def __repr__(self) -> str:
-        causes = "\n".join(f"  {letter}) {cause}" for letter, cause in CAUSES.items())
-        return f"{self.report}\nPlaces: {', '.join(self.parts)}.\nCauses:\n{causes}"
+    def run(self, parts: Parts, seed: int) -> "Script":
+        return Script(parts, seed)
 
 
 class Script:

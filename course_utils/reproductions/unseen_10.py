@@ -3,15 +3,14 @@
 A script is made of named parts, small functions that `fresh` can replace. Nothing here is judged.
 """
 
-import inspect
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from course_utils import zoo
 from course_utils.report import Table
+from course_utils.reproductions import ticket
 from course_utils.reproductions.reward_up import Run, train
+from course_utils.reproductions.ticket import Parts
 
 NUM_STEPS = 12
 CAUSES = {
@@ -23,7 +22,6 @@ CAUSES = {
     "f": "the steps are too small to be seen",
     "g": "all groups are solved already",
 }
-Parts = dict[str, Callable]
 
 
 # --- the parts: one script, in which one part or another is at fault --------------------------
@@ -68,25 +66,14 @@ def sums(n, seed):
 HEALTHY: Parts = {"reward": reward, "settings": settings, "sums": sums}
 
 
-@dataclass(frozen=True)
-class Ticket:
-    """What the owner of a script reports, and the script to look into."""
+class Ticket(ticket.Ticket):
+    """A GRPO script with its reward, its settings and its sums."""
 
-    report: str
-    parts: Parts = field(repr=False)
+    causes = CAUSES
+    imports = ("import json", "import re", "", "from course_utils import zoo")
 
-    def fresh(self, seed: int = 0, **changes: Callable) -> "Script":
-        """The run from its start, with other functions in place of the named parts."""
-        return Script(self.parts | changes, seed)
-
-    def source(self) -> str:
-        """The code of every part, after the imports that the parts use."""
-        imports = "import json\nimport re\n\nfrom course_utils import zoo\n"
-        return "\n".join([imports, *map(inspect.getsource, self.parts.values())])
-
-    def __repr__(self) -> str:
-        causes = "\n".join(f"  {letter}) {cause}" for letter, cause in CAUSES.items())
-        return f"{self.report}\nPlaces: {', '.join(self.parts)}.\nCauses:\n{causes}"
+    def run(self, parts: Parts, seed: int) -> "Script":
+        return Script(parts, seed)
 
 
 class Script:

@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
-
-import torch
 
 from course_utils.exercises.compare import number_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_01 import limits_answers as answers
 
 # The formats of the lesson, and some that nobody has built: the rule knows no names.
 BITS = ((5, 10), (8, 7), (8, 23), (5, 2), (4, 3), (6, 9), (7, 16), (3, 4), (9, 14), (10, 40))
@@ -84,113 +82,6 @@ def exp_limit_is_right(limits) -> str | None:
     return None
 
 
-def limits_from_bits(exponent_bits, mantissa_bits):
-    bias = 2 ** (exponent_bits - 1) - 1
-    largest = (2 - 2.0**-mantissa_bits) * 2.0**bias
-    return largest, 2.0 ** (1 - bias - mantissa_bits), math.log(largest)
-
-
-def limits_by_counting(exponent_bits, mantissa_bits):
-    top = 2 ** (exponent_bits - 1)
-    largest = sum(2.0 ** (top - 1 - k) for k in range(mantissa_bits + 1))
-    return largest, 2.0**-mantissa_bits / 2.0 ** (top - 2), math.log(largest)
-
-
-def limits_as_power_of_two(exponent_bits, mantissa_bits):
-    largest = 2.0 ** (2 ** (exponent_bits - 1))
-    return largest, limits_from_bits(exponent_bits, mantissa_bits)[1], math.log(largest)
-
-
-def limits_with_reserved_exponent(exponent_bits, mantissa_bits):
-    _, smallest, exp_limit = limits_from_bits(exponent_bits, mantissa_bits)
-    return (2 - 2.0**-mantissa_bits) * 2.0 ** (2 ** (exponent_bits - 1)), smallest, exp_limit
-
-
-def limits_with_smallest_normal(exponent_bits, mantissa_bits):
-    largest, _, exp_limit = limits_from_bits(exponent_bits, mantissa_bits)
-    return largest, 2.0 ** (2 - 2 ** (exponent_bits - 1)), exp_limit
-
-
-def limits_with_log2(exponent_bits, mantissa_bits):
-    largest, smallest, _ = limits_from_bits(exponent_bits, mantissa_bits)
-    return largest, smallest, math.log2(largest)
-
-
-def limits_with_the_log_of_the_next_power(exponent_bits, mantissa_bits):
-    largest, smallest, _ = limits_from_bits(exponent_bits, mantissa_bits)
-    return largest, smallest, 2 ** (exponent_bits - 1) * math.log(2)
-
-
-def limits_with_fixed_exp(exponent_bits, mantissa_bits):
-    largest, smallest, _ = limits_from_bits(exponent_bits, mantissa_bits)
-    return largest, smallest, 88.7
-
-
-def limits_from_a_table(exponent_bits, mantissa_bits):
-    names = {(5, 10): torch.float16, (8, 7): torch.bfloat16, (5, 2): torch.float8_e5m2}
-    known = torch.finfo(names.get((exponent_bits, mantissa_bits), torch.float32))
-    return known.max, known.tiny * known.eps, math.log(known.max)
-
-
-def limits_without_inf(exponent_bits, mantissa_bits):
-    bias = 2 ** (exponent_bits - 1) - 1
-    largest = (2 - 2.0 ** (1 - mantissa_bits)) * 2.0 ** (bias + 1)
-    return largest, 2.0 ** (1 - bias - mantissa_bits), math.log(largest)
-
-
-def limits_with_eps(exponent_bits, mantissa_bits):
-    largest, _, exp_limit = limits_from_bits(exponent_bits, mantissa_bits)
-    return largest, 2.0**-mantissa_bits, exp_limit
-
-
-def limits_with_half_the_smallest(exponent_bits, mantissa_bits):
-    largest, smallest, exp_limit = limits_from_bits(exponent_bits, mantissa_bits)
-    return largest, smallest / 2, exp_limit
-
-
-def limits_with_the_exponent(exponent_bits, mantissa_bits):
-    largest, smallest, _ = limits_from_bits(exponent_bits, mantissa_bits)
-    return largest, smallest, math.exp(1) ** exponent_bits
-
-
-def limits_as_two(exponent_bits, mantissa_bits):
-    return limits_from_bits(exponent_bits, mantissa_bits)[:2]
-
-
-def limits_as_a_dict(exponent_bits, mantissa_bits):
-    names = ("largest", "smallest", "exp")
-    return dict(zip(names, limits_from_bits(exponent_bits, mantissa_bits), strict=True))
-
-
-def limits_as_text(exponent_bits, mantissa_bits):
-    return [f"{number:g}" for number in limits_from_bits(exponent_bits, mantissa_bits)]
-
-
-def limits_as_a_list(exponent_bits, mantissa_bits):
-    e_max = 2**exponent_bits - 2 - (2 ** (exponent_bits - 1) - 1)
-    largest = math.ldexp(2**mantissa_bits * 2 - 1, e_max - mantissa_bits)
-    return [
-        largest,
-        math.ldexp(1, 1 - e_max - mantissa_bits),
-        math.log2(largest) / math.log2(math.e),
-    ]
-
-
-def limits_as_tensors(exponent_bits, mantissa_bits):
-    two = torch.tensor(2.0, dtype=torch.float64)
-    bias = 2 ** (exponent_bits - 1) - 1
-    largest = (two - two**-mantissa_bits) * two**bias
-    return largest, two ** (1 - bias) * two**-mantissa_bits, largest.log()
-
-
-def limits_as_decimals(exponent_bits, mantissa_bits):
-    return [Decimal(part) for part in limits_from_bits(exponent_bits, mantissa_bits)]
-
-
-def limits_as_numbers_in_a_tensor(exponent_bits, mantissa_bits):
-    return [torch.full((2,), part) for part in limits_from_bits(exponent_bits, mantissa_bits)]
-
-
 LIMITS = Exercise(
     id="01.1",
     name="LIMITS",
@@ -229,27 +120,27 @@ LIMITS = Exercise(
         ),
     ),
     right=(
-        limits_from_bits,
-        limits_by_counting,
-        limits_as_a_list,
-        limits_as_tensors,
-        limits_as_decimals,
+        answers.limits_from_bits,
+        answers.limits_by_counting,
+        answers.limits_as_a_list,
+        answers.limits_as_tensors,
+        answers.limits_as_decimals,
     ),
     wrong=(
-        Wrong(limits_as_two, caught_by=gives_three_numbers),
-        Wrong(limits_as_a_dict, caught_by=gives_three_numbers),
-        Wrong(limits_as_numbers_in_a_tensor, caught_by=gives_three_numbers),
-        Wrong(limits_as_text, caught_by=gives_three_numbers),
-        Wrong(limits_as_power_of_two, caught_by=largest_is_right),
-        Wrong(limits_with_reserved_exponent, caught_by=largest_is_right),
-        Wrong(limits_without_inf, caught_by=largest_is_right),
-        Wrong(limits_from_a_table, caught_by=largest_is_right),
-        Wrong(limits_with_smallest_normal, caught_by=smallest_is_right),
-        Wrong(limits_with_eps, caught_by=smallest_is_right),
-        Wrong(limits_with_half_the_smallest, caught_by=smallest_is_right),
-        Wrong(limits_with_log2, caught_by=exp_limit_is_right),
-        Wrong(limits_with_the_log_of_the_next_power, caught_by=exp_limit_is_right),
-        Wrong(limits_with_fixed_exp, caught_by=exp_limit_is_right),
-        Wrong(limits_with_the_exponent, caught_by=exp_limit_is_right),
+        Wrong(answers.limits_as_two, caught_by=gives_three_numbers),
+        Wrong(answers.limits_as_a_dict, caught_by=gives_three_numbers),
+        Wrong(answers.limits_as_numbers_in_a_tensor, caught_by=gives_three_numbers),
+        Wrong(answers.limits_as_text, caught_by=gives_three_numbers),
+        Wrong(answers.limits_as_power_of_two, caught_by=largest_is_right),
+        Wrong(answers.limits_with_reserved_exponent, caught_by=largest_is_right),
+        Wrong(answers.limits_without_inf, caught_by=largest_is_right),
+        Wrong(answers.limits_from_a_table, caught_by=largest_is_right),
+        Wrong(answers.limits_with_smallest_normal, caught_by=smallest_is_right),
+        Wrong(answers.limits_with_eps, caught_by=smallest_is_right),
+        Wrong(answers.limits_with_half_the_smallest, caught_by=smallest_is_right),
+        Wrong(answers.limits_with_log2, caught_by=exp_limit_is_right),
+        Wrong(answers.limits_with_the_log_of_the_next_power, caught_by=exp_limit_is_right),
+        Wrong(answers.limits_with_fixed_exp, caught_by=exp_limit_is_right),
+        Wrong(answers.limits_with_the_exponent, caught_by=exp_limit_is_right),
     ),
 )

@@ -15,6 +15,7 @@ from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.probes import has_form, trials
 from course_utils.exercises.settings import both
+from course_utils.watched import AnswerRaised
 
 NOT_YOURS = (
     "log_softmax",
@@ -94,7 +95,7 @@ def large_logits(stable_log_softmax) -> str | None:
 def _no_rows(stable_log_softmax) -> str | None:
     try:
         shape = tuple(stable_log_softmax(torch.zeros(0, 5)).shape)
-    except checking.AnswerRaised as raised:
+    except AnswerRaised as raised:
         return f"for a batch of no rows, of shape (0, 5), it raises: {raised}"
     return None if shape == (0, 5) else f"for a batch of shape (0, 5) the result has shape {shape}"
 

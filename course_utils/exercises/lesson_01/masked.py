@@ -7,6 +7,7 @@ import torch
 from course_utils import checking
 from course_utils.exercises.compare import number_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_01 import masked_answers as answers
 from course_utils.exercises.probes import ROUNDING, agrees, gradients_agree, has_form
 
 NAN, INF = float("nan"), float("inf")
@@ -38,6 +39,19 @@ def _filled(garbage: float):
     return draw
 
 
+one_number = has_form(
+    _draw, shapes=SHAPES, dtypes=DTYPES, result_dtype=None, result_shape=lambda shape: ()
+)
+
+
+def _agrees(draw, dtypes):
+    return agrees(_oracle, draw, shapes=SHAPES, dtypes=dtypes, result_dtype=None, rounding=ALLOWED)
+
+
+def _gradients(draw):
+    return gradients_agree(_oracle, draw, shapes=SHAPES, dtypes=DTYPES, rounding=ALLOWED)
+
+
 def _first(looks) -> Callable:
     """One criterion of several: the first thing that any of them saw."""
 
@@ -53,19 +67,6 @@ def _named(given: str, look: Callable) -> Callable:
         return f"with {given} outside the mask, {seen}" if seen else None
 
     return look_and_name
-
-
-one_number = has_form(
-    _draw, shapes=SHAPES, dtypes=DTYPES, result_dtype=None, result_shape=lambda shape: ()
-)
-
-
-def _agrees(draw, dtypes):
-    return agrees(_oracle, draw, shapes=SHAPES, dtypes=dtypes, result_dtype=None, rounding=ALLOWED)
-
-
-def _gradients(draw):
-    return gradients_agree(_oracle, draw, shapes=SHAPES, dtypes=DTYPES, rounding=ALLOWED)
 
 
 healthy_mean = _agrees(_draw, DTYPES)
@@ -99,150 +100,6 @@ def empty_mask_gives_zero(masked_mean_log) -> str | None:
             shown = "None" if leaf.grad is None else leaf.grad.tolist()
             return f"with an empty mask the gradient is {shown}"
     return None
-
-
-def masked_before_log(p, mask):
-    return torch.where(mask, p, 1.0).log().sum() / mask.sum().clamp(min=1)
-
-
-def masked_by_selection(p, mask):
-    return p[mask].log().sum() / max(int(mask.sum()), 1)
-
-
-def masked_by_product(p, mask):
-    return (p.log() * mask).sum() / mask.sum().clamp(min=1)
-
-
-def masked_after_log(p, mask):
-    return torch.where(mask, p.log(), 0.0).sum() / mask.sum().clamp(min=1)
-
-
-def masked_by_nan_to_num(p, mask):
-    return (p.log().nan_to_num() * mask).sum() / mask.sum().clamp(min=1)
-
-
-def masked_with_clamp(p, mask):
-    return (p.clamp(min=1e-6).log() * mask).sum() / mask.sum().clamp(min=1)
-
-
-def masked_over_all_tokens(p, mask):
-    return torch.where(mask, p, 1.0).log().mean()
-
-
-def masked_without_guard(p, mask):
-    return torch.where(mask, p, 1.0).log().sum() / mask.sum()
-
-
-def masked_and_detached(p, mask):
-    return masked_before_log(p.detach(), mask)
-
-
-def masked_with_a_plain_zero(p, mask):
-    return masked_before_log(p, mask) if mask.any() else 0.0
-
-
-def masked_in_a_loop(p, mask):
-    logs = [
-        value.log() for value, keep in zip(p.reshape(-1), mask.reshape(-1), strict=True) if keep
-    ]
-    return torch.stack(logs).mean() if logs else (p * 0).nan_to_num().sum() * 0
-
-
-def masked_in_float32(p, mask):
-    chosen = torch.masked_select(p, mask).float()
-    return chosen.log().sum() / max(chosen.numel(), 1)
-
-
-def masked_with_ones(p, mask):
-    weights = mask / mask.sum().clamp(min=1)
-    return (weights * p.masked_fill(mask.logical_not(), 1).log()).sum()
-
-
-def masked_hiding_nan(p, mask):
-    return torch.nan_to_num(p[mask].log().mean())
-
-
-def masked_hiding_inf(p, mask):
-    mean = p[mask].log().sum() / mask.sum().clamp(min=1)
-    return mean.nan_to_num(nan=NAN, neginf=-100.0)
-
-
-def masked_with_a_clamp_inside(p, mask):
-    return torch.where(mask, p.clamp(min=1e-6), 1.0).log().sum() / mask.sum().clamp(min=1)
-
-
-def masked_with_eps(p, mask):
-    return torch.where(mask, p + 1e-8, 1.0).log().sum() / mask.sum().clamp(min=1)
-
-
-def masked_by_rows(p, mask):
-    logs, counts = torch.where(mask, p, 1.0).log().sum(-1), mask.sum(-1)
-    return (logs / counts.clamp(min=1)).mean()
-
-
-def masked_without_a_mean(p, mask):
-    return torch.where(mask, p, 1.0).log().sum()
-
-
-def masked_with_log10(p, mask):
-    return torch.where(mask, p, 1.0).log10().sum() / mask.sum().clamp(min=1)
-
-
-def masked_per_row(p, mask):
-    return torch.where(mask, p, 1.0).log().sum(-1) / mask.sum(-1).clamp(min=1)
-
-
-def masked_keeping_dims(p, mask):
-    return masked_before_log(p, mask).reshape(1, 1)
-
-
-def masked_as_a_float(p, mask):
-    return masked_before_log(p, mask).item()
-
-
-def masked_in_place(p, mask):
-    p.data[~mask] = 1.0
-    return p.log().sum() / mask.sum().clamp(min=1)
-
-
-def masked_with_half_a_gradient(p, mask):
-    logs = torch.where(mask, p, 1.0).log()
-    return (0.5 * logs + 0.5 * logs.detach()).sum() / mask.sum().clamp(min=1)
-
-
-def masked_with_a_hook(p, mask):
-    if p.requires_grad:
-        p.register_hook(torch.nan_to_num)
-    return torch.where(mask, p.log(), 0.0).sum() / mask.sum().clamp(min=1)
-
-
-class LogForgettingItsGradient(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, safe):
-        ctx.save_for_backward(safe)
-        return safe.log().sum()
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return 1 / ctx.saved_tensors[0]
-
-
-def masked_by_its_own_backward(p, mask):
-    safe = torch.where(mask, p, 1.0)
-    return LogForgettingItsGradient.apply(safe) / mask.sum().clamp(min=1)
-
-
-def masked_over_two_axes_at_most(p, mask):
-    p, mask = (part.flatten(2)[..., 0] if part.dim() > 3 else part for part in (p, mask))
-    return masked_before_log(p, mask)
-
-
-def masked_adding_nothing_to_nothing(p, mask):
-    return masked_before_log(p, mask) if p.numel() else p.sum() / 0
-
-
-def masked_ending_in_a_constant(p, mask):
-    return masked_before_log(p, mask) if mask.any() else torch.zeros(())
 
 
 MASKED = Exercise(
@@ -297,37 +154,37 @@ MASKED = Exercise(
         ),
     ),
     right=(
-        masked_before_log,
-        masked_by_selection,
-        masked_in_a_loop,
-        masked_in_float32,
-        masked_with_ones,
+        answers.masked_before_log,
+        answers.masked_by_selection,
+        answers.masked_in_a_loop,
+        answers.masked_in_float32,
+        answers.masked_with_ones,
     ),
     wrong=(
-        Wrong(masked_per_row, caught_by=one_number),
-        Wrong(masked_keeping_dims, caught_by=one_number),
-        Wrong(masked_as_a_float, caught_by=one_number),
-        Wrong(masked_in_place, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(masked_with_a_hook, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(masked_over_two_axes_at_most, caught_by=healthy_mean),
-        Wrong(masked_over_all_tokens, caught_by=healthy_mean),
-        Wrong(masked_by_rows, caught_by=healthy_mean),
-        Wrong(masked_without_a_mean, caught_by=healthy_mean),
-        Wrong(masked_with_log10, caught_by=healthy_mean),
-        Wrong(masked_with_a_clamp_inside, caught_by=healthy_mean),
-        Wrong(masked_with_clamp, caught_by=healthy_mean),
-        Wrong(masked_with_eps, caught_by=healthy_mean),
-        Wrong(masked_by_product, caught_by=value_survives),
-        Wrong(masked_hiding_nan, caught_by=nothing_inside_is_repaired),
-        Wrong(masked_hiding_inf, caught_by=nothing_inside_is_repaired),
-        Wrong(masked_by_nan_to_num, caught_by=nothing_inside_is_repaired),
-        Wrong(masked_after_log, caught_by=gradient_survives),
-        Wrong(masked_and_detached, caught_by=gradient_survives),
-        Wrong(masked_with_half_a_gradient, caught_by=gradient_survives),
-        Wrong(masked_by_its_own_backward, caught_by=gradient_survives),
-        Wrong(masked_adding_nothing_to_nothing, caught_by=empty_mask_gives_zero),
-        Wrong(masked_without_guard, caught_by=empty_mask_gives_zero),
-        Wrong(masked_with_a_plain_zero, caught_by=empty_mask_gives_zero),
-        Wrong(masked_ending_in_a_constant, caught_by=empty_mask_gives_zero),
+        Wrong(answers.masked_per_row, caught_by=one_number),
+        Wrong(answers.masked_keeping_dims, caught_by=one_number),
+        Wrong(answers.masked_as_a_float, caught_by=one_number),
+        Wrong(answers.masked_in_place, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.masked_with_a_hook, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.masked_over_two_axes_at_most, caught_by=healthy_mean),
+        Wrong(answers.masked_over_all_tokens, caught_by=healthy_mean),
+        Wrong(answers.masked_by_rows, caught_by=healthy_mean),
+        Wrong(answers.masked_without_a_mean, caught_by=healthy_mean),
+        Wrong(answers.masked_with_log10, caught_by=healthy_mean),
+        Wrong(answers.masked_with_a_clamp_inside, caught_by=healthy_mean),
+        Wrong(answers.masked_with_clamp, caught_by=healthy_mean),
+        Wrong(answers.masked_with_eps, caught_by=healthy_mean),
+        Wrong(answers.masked_by_product, caught_by=value_survives),
+        Wrong(answers.masked_hiding_nan, caught_by=nothing_inside_is_repaired),
+        Wrong(answers.masked_hiding_inf, caught_by=nothing_inside_is_repaired),
+        Wrong(answers.masked_by_nan_to_num, caught_by=nothing_inside_is_repaired),
+        Wrong(answers.masked_after_log, caught_by=gradient_survives),
+        Wrong(answers.masked_and_detached, caught_by=gradient_survives),
+        Wrong(answers.masked_with_half_a_gradient, caught_by=gradient_survives),
+        Wrong(answers.masked_by_its_own_backward, caught_by=gradient_survives),
+        Wrong(answers.masked_adding_nothing_to_nothing, caught_by=empty_mask_gives_zero),
+        Wrong(answers.masked_without_guard, caught_by=empty_mask_gives_zero),
+        Wrong(answers.masked_with_a_plain_zero, caught_by=empty_mask_gives_zero),
+        Wrong(answers.masked_ending_in_a_constant, caught_by=empty_mask_gives_zero),
     ),
 )

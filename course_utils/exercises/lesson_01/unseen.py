@@ -8,7 +8,6 @@ from operator import index
 import torch
 import torch.nn.functional as F
 
-from course_utils.checking import watched
 from course_utils.exercises.compare import told_apart
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.reproductions.unseen_01 import (
@@ -22,6 +21,7 @@ from course_utils.reproductions.unseen_01 import (
     reader,
     search,
 )
+from course_utils.watched import watched
 
 KEYS = ("row", "line", "cause", "mend")
 SEEDS = (1, 2, 3)

@@ -1,11 +1,11 @@
 """Exercise 03.6: a guard that sees through the log."""
 
-import math
 import re
 from collections.abc import Callable, Iterable
 
 from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_03 import alarm_answers as answers
 
 NAN, INF = float("nan"), float("inf")
 
@@ -140,148 +140,6 @@ def names_all_at_once(alarm) -> str | None:
     return None
 
 
-def alarm_by_isfinite(log, dead):
-    bad = [k for k, v in log.items() if isinstance(v, float) and not math.isfinite(v)]
-    return f"not finite: {', '.join([*dead, *bad])}" if dead or bad else None
-
-
-def alarm_by_comparing(log, dead):
-    bad = [f"{k} is {v}" for k, v in log.items() if v != v or v in (INF, -INF)]
-    named = "; ".join([f"{name} is dead" for name in dead] + bad)
-    return f"At this step {named}" if named else None
-
-
-def alarm_with_the_step(log, dead):
-    floats = {k: v for k, v in log.items() if isinstance(v, float)}
-    broken = {k: v for k, v in floats.items() if str(v) in ("nan", "inf", "-inf")}
-    named = ", ".join([*dead, *(f"{k} = {v}" for k, v in broken.items())])
-    where = f"step {log.get('step')}, epoch {log.get('epoch')}"
-    return f"Stop ({where}): {named}." if named else None
-
-
-def alarm_on_the_dead_first(log, dead):
-    if dead:
-        return f"dead weights in {', '.join(dead)}"
-    return alarm_by_isfinite(log, dead)
-
-
-def alarm_in_a_loop(log, dead):
-    for name in dead:
-        return f"{name} is dead"
-    for field, value in log.items():
-        if value != value or value in (INF, -INF):
-            return f"{field} is {value}"
-    return None
-
-
-def alarm_on_the_first_field(log, dead):
-    said = alarm_in_a_loop(log, [])
-    return ", ".join([*dead, *([said] if said else [])]) or None
-
-
-def alarm_that_blames_the_loss(log, dead):
-    if dead:
-        return f"loss is inf because of {', '.join(dead)}"
-    return alarm_by_isfinite(log, dead)
-
-
-def alarm_on_loss_and_more(log, dead):
-    said = alarm_by_isfinite(log, dead)
-    return f"loss is nan, and so are {said}" if said and not dead else said
-
-
-def alarm_on_step_and_epoch(log, dead):
-    said = alarm_by_isfinite(log, dead)
-    return said and f"epoch and step are nan: {said}"
-
-
-def alarm_below_1e30(log, dead):
-    bad = [k for k, v in log.items() if isinstance(v, float) and not abs(v) < 1e30]
-    return ", ".join([*dead, *bad]) or None
-
-
-def alarm_in_float32(log, dead):
-    import torch  # this module is read without it
-
-    values = {k: torch.tensor(v) for k, v in log.items() if isinstance(v, float)}
-    return ", ".join([*dead, *(k for k, v in values.items() if not v.isfinite())]) or None
-
-
-def alarm_on_texts(log, dead):
-    bad = [k for k, v in log.items() if str(v) in ("nan", "inf", "-inf")]
-    return ", ".join([*dead, *bad]) or None
-
-
-def alarm_on_loss_only(log, dead):
-    return f"{dead or 'loss'} is bad" if dead or not math.isfinite(log.get("loss", 0)) else None
-
-
-def alarm_on_log_only(log, dead):
-    return alarm_by_isfinite(log, [])
-
-
-def alarm_on_large_norm(log, dead):
-    large = log.get("grad_norm", 0) > 100
-    return "grad_norm is large" if large else alarm_by_isfinite(log, dead)
-
-
-def alarm_on_large_loss(log, dead):
-    return "loss is too large" if log.get("loss", 0) > 1e4 else alarm_by_isfinite(log, dead)
-
-
-def alarm_on_zero_loss(log, dead):
-    return "loss is 0.0" if log.get("loss") == 0 else alarm_by_isfinite(log, dead)
-
-
-def alarm_on_letters(log, dead):
-    bad = [k for k, v in log.items() if "nan" in f"{k} {v}" or "inf" in f"{k} {v}"]
-    return f"not finite: {', '.join([*dead, *bad])}" if dead or bad else None
-
-
-def alarm_by_dumping(log, dead):
-    return f"broken: {log} {dead}" if alarm_by_isfinite(log, dead) else None
-
-
-def alarm_by_dumping_the_names(log, dead):
-    return f"look at {', '.join([*dead, *log])}" if alarm_by_isfinite(log, dead) else None
-
-
-def alarm_on_known_fields(log, dead):
-    known = ("loss", "grad_norm", "margin", "mean_reward")
-    return alarm_by_isfinite({k: log[k] for k in known if k in log}, dead)
-
-
-def alarm_on_nan_only(log, dead):
-    return alarm_by_isfinite({k: v for k, v in log.items() if v not in (INF, -INF)}, dead)
-
-
-def alarm_without_a_name(log, dead):
-    said = alarm_by_isfinite(log, dead)
-    known = dead or not math.isfinite(log.get("grad_norm", 0))
-    return said if said is None or known else "something is not finite"
-
-
-def alarm_on_dead_without_a_name(log, dead):
-    return f"{len(dead)} weights are dead" if dead else alarm_by_isfinite(log, dead)
-
-
-def alarm_as_bool(log, dead):
-    return alarm_by_isfinite(log, dead) is not None
-
-
-def alarm_as_list(log, dead):
-    return [alarm_by_isfinite(log, dead)]
-
-
-def alarm_in_lines(log, dead):
-    said = alarm_by_isfinite(log, dead)
-    return said and "\n".join([said, *(f"{k}: {v}" for k, v in log.items())])
-
-
-def alarm_by_removing(log, dead):
-    return alarm_by_isfinite({k: log.pop(k) for k in list(log)}, dead)
-
-
 ALARM = Exercise(
     id="03.6",
     name="ALARM",
@@ -330,32 +188,32 @@ ALARM = Exercise(
             next="go on after the first name, and do not let dead weights hide the log",
         ),
     ),
-    right=(alarm_by_isfinite, alarm_by_comparing, alarm_with_the_step),
+    right=(answers.alarm_by_isfinite, answers.alarm_by_comparing, answers.alarm_with_the_step),
     wrong=(
-        Wrong(alarm_on_loss_only, caught_by=sees_through_zero_loss),
-        Wrong(alarm_on_log_only, caught_by=sees_dead_weights),
-        Wrong(alarm_on_dead_without_a_name, caught_by=sees_dead_weights),
-        Wrong(alarm_by_dumping, caught_by=sees_dead_weights),
-        Wrong(alarm_by_dumping_the_names, caught_by=sees_dead_weights),
-        Wrong(alarm_in_a_loop, caught_by=sees_dead_weights),
-        Wrong(alarm_that_blames_the_loss, caught_by=sees_dead_weights),
-        Wrong(alarm_on_step_and_epoch, caught_by=sees_dead_weights),
-        Wrong(alarm_on_loss_and_more, caught_by=names_every_field),
-        Wrong(alarm_on_the_first_field, caught_by=names_all_at_once),
-        Wrong(alarm_on_the_dead_first, caught_by=names_all_at_once),
-        Wrong(alarm_below_1e30, caught_by=quiet_when_healthy),
-        Wrong(alarm_in_float32, caught_by=quiet_when_healthy),
-        Wrong(alarm_on_texts, caught_by=quiet_when_healthy),
-        Wrong(alarm_on_large_norm, caught_by=quiet_when_healthy),
-        Wrong(alarm_on_large_loss, caught_by=quiet_when_healthy),
-        Wrong(alarm_on_zero_loss, caught_by=quiet_when_healthy),
-        Wrong(alarm_on_letters, caught_by=quiet_when_healthy),
-        Wrong(alarm_on_known_fields, caught_by=names_every_field),
-        Wrong(alarm_on_nan_only, caught_by=names_every_field),
-        Wrong(alarm_without_a_name, caught_by=names_every_field),
-        Wrong(alarm_as_bool, caught_by=is_a_sentence_or_none),
-        Wrong(alarm_as_list, caught_by=is_a_sentence_or_none),
-        Wrong(alarm_in_lines, caught_by=is_a_sentence_or_none),
-        Wrong(alarm_by_removing, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.alarm_on_loss_only, caught_by=sees_through_zero_loss),
+        Wrong(answers.alarm_on_log_only, caught_by=sees_dead_weights),
+        Wrong(answers.alarm_on_dead_without_a_name, caught_by=sees_dead_weights),
+        Wrong(answers.alarm_by_dumping, caught_by=sees_dead_weights),
+        Wrong(answers.alarm_by_dumping_the_names, caught_by=sees_dead_weights),
+        Wrong(answers.alarm_in_a_loop, caught_by=sees_dead_weights),
+        Wrong(answers.alarm_that_blames_the_loss, caught_by=sees_dead_weights),
+        Wrong(answers.alarm_on_step_and_epoch, caught_by=sees_dead_weights),
+        Wrong(answers.alarm_on_loss_and_more, caught_by=names_every_field),
+        Wrong(answers.alarm_on_the_first_field, caught_by=names_all_at_once),
+        Wrong(answers.alarm_on_the_dead_first, caught_by=names_all_at_once),
+        Wrong(answers.alarm_below_1e30, caught_by=quiet_when_healthy),
+        Wrong(answers.alarm_in_float32, caught_by=quiet_when_healthy),
+        Wrong(answers.alarm_on_texts, caught_by=quiet_when_healthy),
+        Wrong(answers.alarm_on_large_norm, caught_by=quiet_when_healthy),
+        Wrong(answers.alarm_on_large_loss, caught_by=quiet_when_healthy),
+        Wrong(answers.alarm_on_zero_loss, caught_by=quiet_when_healthy),
+        Wrong(answers.alarm_on_letters, caught_by=quiet_when_healthy),
+        Wrong(answers.alarm_on_known_fields, caught_by=names_every_field),
+        Wrong(answers.alarm_on_nan_only, caught_by=names_every_field),
+        Wrong(answers.alarm_without_a_name, caught_by=names_every_field),
+        Wrong(answers.alarm_as_bool, caught_by=is_a_sentence_or_none),
+        Wrong(answers.alarm_as_list, caught_by=is_a_sentence_or_none),
+        Wrong(answers.alarm_in_lines, caught_by=is_a_sentence_or_none),
+        Wrong(answers.alarm_by_removing, caught_by=checking.leaves_its_inputs_alone),
     ),
 )

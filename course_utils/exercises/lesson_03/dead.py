@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_03 import dead_answers as answers
 
 NAN, INF = float("nan"), float("inf")
 FORMATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -131,129 +132,6 @@ def skips_what_no_optimizer_touches(dead_parameters) -> str | None:
     return None
 
 
-def _names_where(model, is_dead) -> list[str]:
-    return [n for n, p in model.named_parameters() if p.requires_grad and is_dead(p.detach())]
-
-
-def dead_by_isfinite(model):
-    return [
-        name
-        for name, weight in model.named_parameters()
-        if weight.requires_grad and not weight.isfinite().all()
-    ]
-
-
-def dead_by_counting(model):
-    return _names_where(model, lambda weight: (weight.isnan() | weight.isinf()).sum() > 0)
-
-
-def dead_by_difference(model):
-    # x - x is 0 for ordinary numbers and nan for the others
-    return tuple(_names_where(model, lambda weight: ((weight - weight) != 0).any()))
-
-
-def dead_with_aliases(model):
-    named = model.named_parameters(remove_duplicate=False)
-    return sorted({n for n, p in named if p.requires_grad and not p.isfinite().all()})
-
-
-def dead_by_isnan(model):
-    return _names_where(model, lambda weight: weight.isnan().any())
-
-
-def dead_by_isinf(model):
-    return _names_where(model, lambda weight: weight.isinf().any())
-
-
-def dead_above_zero(model):
-    return _names_where(model, lambda weight: weight.isnan().any() or (weight == INF).any())
-
-
-def dead_by_sum(model):
-    return _names_where(model, lambda weight: not weight.sum().isfinite())
-
-
-def dead_when_large(model):
-    return _names_where(model, lambda weight: not (weight.abs() < 1e4).all())
-
-
-def dead_in_float32(model):
-    return _names_where(model, lambda weight: not weight.float().isfinite().all())
-
-
-def dead_anywhere(model):
-    return [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
-
-
-def dead_in_the_state(model):
-    trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
-    buffers = {name for name, _ in model.named_buffers()}
-    tensors = model.state_dict().items()
-    return [n for n, t in tensors if n in trained | buffers and not t.isfinite().all()]
-
-
-def dead_modules(model):
-    return [name.rpartition(".")[0] for name in dead_by_isfinite(model)]
-
-
-def dead_last_names(model):
-    return [name.rpartition(".")[2] for name in dead_by_isfinite(model)]
-
-
-def dead_score_only(model):
-    return [n for n, p in model.named_parameters() if "score" in n and not p.isfinite().all()]
-
-
-def dead_in_half(model):
-    return _names_where(
-        model, lambda weight: weight.dtype == torch.float16 and not weight.isfinite().all()
-    )
-
-
-def dead_first_value(model):
-    return _names_where(model, lambda weight: not weight.reshape(-1)[0].isfinite())
-
-
-def dead_first_only(model):
-    return dead_by_isfinite(model)[:1]
-
-
-def dead_gradients(model):
-    return [
-        name
-        for name, weight in model.named_parameters()
-        if weight.grad is not None and not weight.grad.isfinite().all()
-    ]
-
-
-def dead_tensors(model):
-    return [p for p in model.parameters() if p.requires_grad and not p.isfinite().all()]
-
-
-def dead_or_none(model):
-    return dead_by_isfinite(model) or None
-
-
-def dead_lazily(model):
-    return (name for name in dead_by_isfinite(model))
-
-
-def dead_as_text(model):
-    return ", ".join(dead_by_isfinite(model))
-
-
-def dead_and_mended(model):
-    found = dead_by_isfinite(model)
-    for weight in model.parameters():
-        weight.data.nan_to_num_(0.0)
-    return found
-
-
-def dead_and_in_train_mode(model):
-    model.train()
-    return dead_by_isfinite(model)
-
-
 DEAD = Exercise(
     id="03.1",
     name="DEAD",
@@ -302,28 +180,33 @@ DEAD = Exercise(
             next="look at requires_grad, and take parameters only",
         ),
     ),
-    right=(dead_by_isfinite, dead_by_counting, dead_by_difference, dead_with_aliases),
+    right=(
+        answers.dead_by_isfinite,
+        answers.dead_by_counting,
+        answers.dead_by_difference,
+        answers.dead_with_aliases,
+    ),
     wrong=(
-        Wrong(dead_by_isnan, caught_by=finds_inf),
-        Wrong(dead_above_zero, caught_by=finds_inf),
-        Wrong(dead_by_sum, caught_by=healthy_is_empty),
-        Wrong(dead_when_large, caught_by=healthy_is_empty),
-        Wrong(dead_in_float32, caught_by=healthy_is_empty),
-        Wrong(dead_gradients, caught_by=healthy_is_empty),
-        Wrong(dead_anywhere, caught_by=skips_what_no_optimizer_touches),
-        Wrong(dead_in_the_state, caught_by=skips_what_no_optimizer_touches),
-        Wrong(dead_by_isinf, caught_by=finds_nan),
-        Wrong(dead_modules, caught_by=finds_nan),
-        Wrong(dead_last_names, caught_by=finds_nan),
-        Wrong(dead_score_only, caught_by=finds_nan),
-        Wrong(dead_in_half, caught_by=finds_nan),
-        Wrong(dead_first_value, caught_by=finds_nan),
-        Wrong(dead_first_only, caught_by=finds_all),
-        Wrong(dead_tensors, caught_by=is_a_list_of_names),
-        Wrong(dead_or_none, caught_by=is_a_list_of_names),
-        Wrong(dead_lazily, caught_by=is_a_list_of_names),
-        Wrong(dead_as_text, caught_by=is_a_list_of_names),
-        Wrong(dead_and_in_train_mode, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(dead_and_mended, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.dead_by_isnan, caught_by=finds_inf),
+        Wrong(answers.dead_above_zero, caught_by=finds_inf),
+        Wrong(answers.dead_by_sum, caught_by=healthy_is_empty),
+        Wrong(answers.dead_when_large, caught_by=healthy_is_empty),
+        Wrong(answers.dead_in_float32, caught_by=healthy_is_empty),
+        Wrong(answers.dead_gradients, caught_by=healthy_is_empty),
+        Wrong(answers.dead_anywhere, caught_by=skips_what_no_optimizer_touches),
+        Wrong(answers.dead_in_the_state, caught_by=skips_what_no_optimizer_touches),
+        Wrong(answers.dead_by_isinf, caught_by=finds_nan),
+        Wrong(answers.dead_modules, caught_by=finds_nan),
+        Wrong(answers.dead_last_names, caught_by=finds_nan),
+        Wrong(answers.dead_score_only, caught_by=finds_nan),
+        Wrong(answers.dead_in_half, caught_by=finds_nan),
+        Wrong(answers.dead_first_value, caught_by=finds_nan),
+        Wrong(answers.dead_first_only, caught_by=finds_all),
+        Wrong(answers.dead_tensors, caught_by=is_a_list_of_names),
+        Wrong(answers.dead_or_none, caught_by=is_a_list_of_names),
+        Wrong(answers.dead_lazily, caught_by=is_a_list_of_names),
+        Wrong(answers.dead_as_text, caught_by=is_a_list_of_names),
+        Wrong(answers.dead_and_in_train_mode, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.dead_and_mended, caught_by=checking.leaves_its_inputs_alone),
     ),
 )

@@ -8,7 +8,6 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from course_utils import checking
 from course_utils.exercises.declare import Observe
 from course_utils.exercises.settings import OverSeeds, plain
 from course_utils.reproductions.reward_model import (
@@ -17,6 +16,7 @@ from course_utils.reproductions.reward_model import (
     MIN_SHARE_MOVED,
 )
 from course_utils.training import WeightChange, train_and_compare
+from course_utils.watched import PASS_ON, AnswerRaised
 
 SEEDS = (0, 1, 2)
 REPORTED_STEPS = 3  # of 03.5, for which MAX_LEARNING_RATES was chosen
@@ -45,17 +45,17 @@ def train_over_seeds(build: Callable, fix: dict, parts: tuple[str, ...]) -> Over
     """Runs of `build(seed=..., device="cpu", **fix)`, which returns a Trainer.
 
     Raises:
-        checking.AnswerRaised: a run raised, at the time when a criterion looks at it.
+        AnswerRaised: a run raised, at the time when a criterion looks at it.
     """
 
     def train(seed: int) -> Trained:
         try:
             trainer = build(**(plain(fix) | {"seed": seed, "device": "cpu"}))
             return Trained(train_and_compare(trainer), parts, trainer.args.max_steps)
-        except checking.PASS_ON:
+        except PASS_ON:
             raise
         except Exception as error:
-            raise checking.AnswerRaised(error, f"fix = {fix}") from error
+            raise AnswerRaised(error, f"fix = {fix}") from error
 
     return OverSeeds(train, SEEDS)
 

@@ -22,7 +22,7 @@ from course_utils.exercises.lesson_04.fix_answers import (
 )
 from course_utils.exercises.lesson_04.guard import step_if_finite, step_never
 from course_utils.exercises.lesson_04.hooks import hangs_a_hook
-from course_utils.exercises.lesson_04.mean import mean_by_where, mean_detached
+from course_utils.exercises.lesson_04.mean_answers import mean_by_where, mean_detached
 from course_utils.exercises.probes import gradient_of
 from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
 from course_utils.reproductions import verl_formulas

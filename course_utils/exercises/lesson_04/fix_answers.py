@@ -7,7 +7,7 @@ from course_utils.exercises.lesson_04.kl_answers import (
     kl_hiding_by_a_hook,
     kl_zero_if_one_is_far,
 )
-from course_utils.exercises.lesson_04.mean import mean_by_where
+from course_utils.exercises.lesson_04.mean_answers import mean_by_where
 from course_utils.reproductions import verl_formulas
 
 

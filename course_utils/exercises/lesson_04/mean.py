@@ -8,8 +8,8 @@ from torch import Tensor
 
 from course_utils.exercises.compare import number_differs, tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_04 import mean_answers as answers
 from course_utils.exercises.probes import ROUNDING, gradient_of, trials
-from course_utils.reproductions import verl_formulas
 
 NAN, INF = float("nan"), float("inf")
 MASK = torch.tensor([[1, 1, 0], [1, 0, 0]])
@@ -105,83 +105,6 @@ def a_bad_token_still_shows(masked_mean) -> str | None:
     return None
 
 
-def mean_by_where(values, mask):
-    kept = torch.where(mask.bool(), values, 0.0)
-    return kept.sum() / mask.sum().clamp(min=1)
-
-
-def mean_by_selection(values, mask):
-    chosen = values[mask.bool()]
-    return chosen.mean() if len(chosen) else values.new_zeros(())
-
-
-def mean_by_small_number(values, mask):
-    kept = values.masked_fill(~mask.bool(), 0)
-    return kept.sum() / (mask.float().sum() + 1e-8)
-
-
-def mean_as_in_0_2(values, mask):
-    return verl_formulas.masked_mean(values, mask)
-
-
-def mean_with_small_number(values, mask):
-    return (values * mask).sum() / (mask.sum() + 1e-8)
-
-
-def mean_of_selection_only(values, mask):
-    return values[mask.bool()].mean()
-
-
-def mean_with_nan_for_none(values, mask):
-    return torch.where(mask.bool(), values, 0.0).sum() / mask.sum()
-
-
-def mean_over_everything(values, mask):
-    return torch.where(mask.bool(), values, 0.0).mean()
-
-
-def mean_of_row_means(values, mask):
-    rows = torch.where(mask.bool(), values, 0.0).sum(-1) / mask.sum(-1).clamp(min=1)
-    return rows.mean()
-
-
-def mean_by_way_of_thousands(values, mask):
-    return (torch.where(mask.bool(), values, 0.0) * 1000).sum() / mask.sum().clamp(min=1) / 1000
-
-
-def mean_too_small(values, mask):
-    return torch.where(mask.bool(), values, 0.0).sum() / (mask.sum() + 1)
-
-
-def mean_detached(values, mask):
-    total = torch.where(mask.bool(), values, 0).sum().item()
-    return torch.tensor(total / max(1, mask.sum().item()))
-
-
-def mean_with_detached_values(values, mask):
-    return mean_by_where(values.detach(), mask)
-
-
-def mean_of_products_without_nan(values, mask):
-    return mean_by_where(values.nan_to_num(0.0, 0.0, 0.0), mask)
-
-
-def mean_with_nansum(values, mask):
-    return torch.where(mask.bool(), values, 0.0).nansum() / mask.sum().clamp(min=1)
-
-
-def mean_of_finite_values(values, mask):
-    return mean_by_selection(values, mask.bool() & values.isfinite())
-
-
-def mean_as_float(values, mask):
-    return mean_by_where(values, mask).item()
-
-
-def mean_by_row(values, mask):
-    return torch.where(mask.bool(), values, 0.0).sum(-1) / mask.sum(-1).clamp(min=1)
-
-
 MEAN = Exercise(
     id="04.4",
     name="MEAN",
@@ -230,22 +153,22 @@ MEAN = Exercise(
             next="leave the values alone where the mask is 1",
         ),
     ),
-    right=(mean_by_where, mean_by_selection, mean_by_small_number),
+    right=(answers.mean_by_where, answers.mean_by_selection, answers.mean_by_small_number),
     wrong=(
-        Wrong(mean_as_float, caught_by=gives_one_number),
-        Wrong(mean_by_row, caught_by=gives_one_number),
-        Wrong(mean_over_everything, caught_by=is_the_mean_of_tokens),
-        Wrong(mean_of_row_means, caught_by=is_the_mean_of_tokens),
-        Wrong(mean_by_way_of_thousands, caught_by=is_the_mean_of_tokens),
-        Wrong(mean_too_small, caught_by=is_the_mean_of_tokens),
-        Wrong(mean_detached, caught_by=gradient_reaches_the_tokens),
-        Wrong(mean_with_detached_values, caught_by=gradient_reaches_the_tokens),
-        Wrong(mean_as_in_0_2, caught_by=padding_does_not_count),
-        Wrong(mean_with_small_number, caught_by=padding_does_not_count),
-        Wrong(mean_of_selection_only, caught_by=no_token_is_zero),
-        Wrong(mean_with_nan_for_none, caught_by=no_token_is_zero),
-        Wrong(mean_of_products_without_nan, caught_by=a_bad_token_still_shows),
-        Wrong(mean_with_nansum, caught_by=a_bad_token_still_shows),
-        Wrong(mean_of_finite_values, caught_by=a_bad_token_still_shows),
+        Wrong(answers.mean_as_float, caught_by=gives_one_number),
+        Wrong(answers.mean_by_row, caught_by=gives_one_number),
+        Wrong(answers.mean_over_everything, caught_by=is_the_mean_of_tokens),
+        Wrong(answers.mean_of_row_means, caught_by=is_the_mean_of_tokens),
+        Wrong(answers.mean_by_way_of_thousands, caught_by=is_the_mean_of_tokens),
+        Wrong(answers.mean_too_small, caught_by=is_the_mean_of_tokens),
+        Wrong(answers.mean_detached, caught_by=gradient_reaches_the_tokens),
+        Wrong(answers.mean_with_detached_values, caught_by=gradient_reaches_the_tokens),
+        Wrong(answers.mean_as_in_0_2, caught_by=padding_does_not_count),
+        Wrong(answers.mean_with_small_number, caught_by=padding_does_not_count),
+        Wrong(answers.mean_of_selection_only, caught_by=no_token_is_zero),
+        Wrong(answers.mean_with_nan_for_none, caught_by=no_token_is_zero),
+        Wrong(answers.mean_of_products_without_nan, caught_by=a_bad_token_still_shows),
+        Wrong(answers.mean_with_nansum, caught_by=a_bad_token_still_shows),
+        Wrong(answers.mean_of_finite_values, caught_by=a_bad_token_still_shows),
     ),
 )

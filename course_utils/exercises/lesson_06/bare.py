@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
-from torch.utils.checkpoint import checkpoint
 
 from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.handed import INSIDE, Counting
+from course_utils.exercises.lesson_06 import bare_answers as answers
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     backward_fails,
@@ -140,104 +140,6 @@ def block_is_recomputed(step: _Step) -> str | None:
     return None
 
 
-def loss_without_reentering(embedding, block, ids):
-    return checkpoint(block, embedding(ids), use_reentrant=False).sum()
-
-
-def loss_with_marked_input(embedding, block, ids):
-    hidden = embedding(ids).requires_grad_()
-    return checkpoint(block, hidden, use_reentrant=True).sum()
-
-
-def loss_with_marking_hook(embedding, block, ids):
-    hook = embedding.register_forward_hook(lambda _m, _i, output: output.requires_grad_())
-    hidden = embedding(ids)
-    hook.remove()
-    return checkpoint(block, hidden, use_reentrant=True).sum()
-
-
-def loss_with_both_parts_inside(embedding, block, ids):
-    return checkpoint(lambda ids: block(embedding(ids)).sum(), ids, use_reentrant=False)
-
-
-def loss_with_a_dummy_input(embedding, block, ids):
-    dummy = torch.zeros((), requires_grad=True)
-    return checkpoint(lambda h, _: block(h), embedding(ids), dummy, use_reentrant=True).sum()
-
-
-def loss_as_it_was(embedding, block, ids):
-    return checkpoint(block, embedding(ids), use_reentrant=True).sum()
-
-
-def loss_marked_itself(embedding, block, ids):
-    return loss_as_it_was(embedding, block, ids).requires_grad_()
-
-
-def loss_with_marked_output(embedding, block, ids):
-    return checkpoint(block, embedding(ids), use_reentrant=True).requires_grad_().sum()
-
-
-def loss_with_trainable_embedding(embedding, block, ids):
-    embedding.requires_grad_(True)
-    return loss_as_it_was(embedding, block, ids)
-
-
-def loss_that_leaves_its_hook(embedding, block, ids):
-    embedding.register_forward_hook(lambda _m, _i, output: output.requires_grad_())
-    return loss_as_it_was(embedding, block, ids)
-
-
-def loss_with_embedding_thawed_for_a_moment(embedding, block, ids):
-    embedding.requires_grad_(True)
-    loss = loss_as_it_was(embedding, block, ids)
-    embedding.requires_grad_(False)
-    return loss
-
-
-def loss_without_checkpoint(embedding, block, ids):
-    return block(embedding(ids)).sum()
-
-
-def loss_with_block_marked(embedding, block, ids):
-    block.requires_grad_(True)
-    return loss_as_it_was(embedding, block, ids)
-
-
-def loss_with_discarded_checkpoint(embedding, block, ids):
-    checkpoint(block, embedding(ids), use_reentrant=True)
-    return block(embedding(ids)).sum()
-
-
-def loss_that_only_computes_twice(embedding, block, ids):
-    hidden = embedding(ids)
-    out = block(hidden)
-    out.register_hook(lambda _grad: (block(hidden), None)[1])
-    return out.sum()
-
-
-def loss_as_a_mean(embedding, block, ids):
-    return checkpoint(block, embedding(ids), use_reentrant=False).mean()
-
-
-def loss_not_summed(embedding, block, ids):
-    return checkpoint(block, embedding(ids), use_reentrant=False)
-
-
-def loss_as_a_number(embedding, block, ids):
-    return loss_without_reentering(embedding, block, ids).item()
-
-
-def loss_with_other_dropout_in_backward(embedding, block, ids):
-    hidden = embedding(ids)
-    output = checkpoint(block, hidden, use_reentrant=False, preserve_rng_state=False)
-    return output.sum()
-
-
-def loss_with_a_seed_of_its_own(embedding, block, ids):
-    torch.manual_seed(0)
-    return loss_without_reentering(embedding, block, ids)
-
-
 BARE = Exercise(
     id="06.1",
     name="BARE",
@@ -281,27 +183,27 @@ BARE = Exercise(
         ),
     ),
     right=(
-        loss_without_reentering,
-        loss_with_marked_input,
-        loss_with_marking_hook,
-        loss_with_both_parts_inside,
-        loss_with_a_dummy_input,
-        loss_with_embedding_thawed_for_a_moment,
+        answers.loss_without_reentering,
+        answers.loss_with_marked_input,
+        answers.loss_with_marking_hook,
+        answers.loss_with_both_parts_inside,
+        answers.loss_with_a_dummy_input,
+        answers.loss_with_embedding_thawed_for_a_moment,
     ),
     wrong=(
-        Wrong(loss_as_a_number, caught_by=returns_a_loss),
-        Wrong(loss_not_summed, caught_by=returns_a_loss),
-        Wrong(loss_as_it_was, caught_by=runs_backward),
-        Wrong(loss_with_block_marked, caught_by=runs_backward),
-        Wrong(loss_as_a_mean, caught_by=is_the_sum),
-        Wrong(loss_marked_itself, caught_by=block_gets_its_gradient),
-        Wrong(loss_with_marked_output, caught_by=block_gets_its_gradient),
-        Wrong(loss_with_other_dropout_in_backward, caught_by=block_gets_its_gradient),
-        Wrong(loss_with_a_seed_of_its_own, caught_by=is_the_sum),
-        Wrong(loss_with_trainable_embedding, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(loss_that_leaves_its_hook, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(loss_without_checkpoint, caught_by=block_is_recomputed),
-        Wrong(loss_with_discarded_checkpoint, caught_by=is_the_sum),
-        Wrong(loss_that_only_computes_twice, caught_by=block_is_recomputed),
+        Wrong(answers.loss_as_a_number, caught_by=returns_a_loss),
+        Wrong(answers.loss_not_summed, caught_by=returns_a_loss),
+        Wrong(answers.loss_as_it_was, caught_by=runs_backward),
+        Wrong(answers.loss_with_block_marked, caught_by=runs_backward),
+        Wrong(answers.loss_as_a_mean, caught_by=is_the_sum),
+        Wrong(answers.loss_marked_itself, caught_by=block_gets_its_gradient),
+        Wrong(answers.loss_with_marked_output, caught_by=block_gets_its_gradient),
+        Wrong(answers.loss_with_other_dropout_in_backward, caught_by=block_gets_its_gradient),
+        Wrong(answers.loss_with_a_seed_of_its_own, caught_by=is_the_sum),
+        Wrong(answers.loss_with_trainable_embedding, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.loss_that_leaves_its_hook, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.loss_without_checkpoint, caught_by=block_is_recomputed),
+        Wrong(answers.loss_with_discarded_checkpoint, caught_by=is_the_sum),
+        Wrong(answers.loss_that_only_computes_twice, caught_by=block_is_recomputed),
     ),
 )

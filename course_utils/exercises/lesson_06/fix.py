@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import torch
 
-from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import known_warnings_ignored
 from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
 from course_utils.reproductions.frozen_inputs import Outcome, outcome_of, reward_run
+from course_utils.watched import PASS_ON
 
 SEEDS = (0, 1, 2)
 KEYS = (
@@ -76,7 +76,7 @@ def train_with(fix: dict) -> OverSeeds:
             with known_warnings_ignored():
                 trainer = reward_run(**settings, seed=seed)
                 outcome = outcome_of(trainer)
-        except checking.PASS_ON:
+        except PASS_ON:
             raise
         except Exception as error:  # whatever the libraries say to such a setting
             said = (str(error).splitlines() or [""])[0]

@@ -1,14 +1,13 @@
 """Exercise 06.5: a loss with everything frozen, to be mended so that the head trains."""
 
-import copy
 from collections.abc import Callable
 
-import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
 from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_06 import frozen_head_answers as answers
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     SITUATIONS,
@@ -82,113 +81,6 @@ def _apart_from_freezing(model) -> dict[str, object]:
     return {place: seen for place, seen in places if not place.startswith("requires_grad of")}
 
 
-def head_loss_with_frozen_body(model, x, y):
-    model.body.requires_grad_(False)
-    return cross_entropy(model(x), y)
-
-
-def head_loss_by_thawing(model, x, y):
-    model.requires_grad_(False)
-    model.head.requires_grad_(True)
-    return cross_entropy(model(x), y)
-
-
-def head_loss_by_detaching(model, x, y):
-    return cross_entropy(model.head(model.body(x).detach()), y)
-
-
-def head_loss_as_it_was(model, x, y):
-    model.requires_grad_(False)
-    return cross_entropy(model(x), y)
-
-
-def head_loss_marked(model, x, y):
-    return head_loss_as_it_was(model, x, y).requires_grad_()
-
-
-def head_loss_with_marked_features(model, x, y):
-    model.requires_grad_(False)
-    return cross_entropy(model(x.requires_grad_()), y)
-
-
-def head_loss_with_nothing_frozen(model, x, y):
-    return cross_entropy(model(x), y)
-
-
-def head_loss_with_frozen_head(model, x, y):
-    model.head.requires_grad_(False)
-    return cross_entropy(model(x), y)
-
-
-def head_loss_without_recording_the_body(model, x, y):
-    with torch.no_grad():
-        features = model.body(x)
-    return cross_entropy(model.head(features), y)
-
-
-def head_loss_by_freezing_the_first_layer(model, x, y):
-    model.body[0].requires_grad_(False)
-    return cross_entropy(model(x), y)
-
-
-def head_loss_as_a_sum(model, x, y):
-    model.body.requires_grad_(False)
-    return cross_entropy(model(x), y, reduction="sum")
-
-
-def head_loss_as_a_number(model, x, y):
-    return head_loss_with_frozen_body(model, x, y).item()
-
-
-def head_loss_and_evaluates(model, x, y):
-    model.eval()
-    return head_loss_with_frozen_body(model, x, y)
-
-
-def head_loss_and_evaluates_the_body(model, x, y):
-    model.body.eval()
-    return head_loss_with_frozen_body(model, x, y)
-
-
-def head_loss_by_freezing_two_levels(model, x, y):
-    for part in model.body.children():
-        for weight in part.parameters(recurse=False):
-            weight.requires_grad_(False)
-        for inner in part.children():
-            for weight in inner.parameters(recurse=False):
-                weight.requires_grad_(False)
-    return cross_entropy(model(x), y)
-
-
-def head_loss_with_zeroed_gradients(model, x, y):
-    for weight in model.body.parameters():
-        weight.register_hook(torch.zeros_like)
-    return cross_entropy(model(x), y)
-
-
-def head_loss_of_another_head(model, x, y):
-    model.body.requires_grad_(False)
-    model.head = copy.deepcopy(model.head)
-    return cross_entropy(model(x), y)
-
-
-def head_loss_after_zero_grad(model, x, y):
-    model.zero_grad()
-    return head_loss_with_frozen_body(model, x, y)
-
-
-def head_loss_and_backward(model, x, y):
-    loss = head_loss_with_frozen_body(model, x, y)
-    loss.backward(retain_graph=True)
-    return loss
-
-
-def head_loss_with_weight_only(model, x, y):
-    model.requires_grad_(False)
-    model.head.weight.requires_grad_(True)
-    return cross_entropy(model(x), y)
-
-
 HEAD = Exercise(
     id="06.5",
     name="HEAD",
@@ -238,27 +130,27 @@ HEAD = Exercise(
         ),
     ),
     right=(
-        head_loss_with_frozen_body,
-        head_loss_by_thawing,
-        head_loss_by_detaching,
-        head_loss_without_recording_the_body,
+        answers.head_loss_with_frozen_body,
+        answers.head_loss_by_thawing,
+        answers.head_loss_by_detaching,
+        answers.head_loss_without_recording_the_body,
     ),
     wrong=(
-        Wrong(head_loss_as_a_number, caught_by=returns_a_loss),
-        Wrong(head_loss_as_a_sum, caught_by=is_the_cross_entropy),
-        Wrong(head_loss_with_weight_only, caught_by=head_gets_its_gradient),
-        Wrong(head_loss_by_freezing_the_first_layer, caught_by=body_gets_none),
-        Wrong(head_loss_and_evaluates, caught_by=only_freezes),
-        Wrong(head_loss_and_backward, caught_by=only_freezes),
-        Wrong(head_loss_and_evaluates_the_body, caught_by=only_freezes),
-        Wrong(head_loss_of_another_head, caught_by=only_freezes),
-        Wrong(head_loss_after_zero_grad, caught_by=only_freezes),
-        Wrong(head_loss_by_freezing_two_levels, caught_by=body_gets_none),
-        Wrong(head_loss_with_zeroed_gradients, caught_by=only_freezes),
-        Wrong(head_loss_as_it_was, caught_by=runs_backward),
-        Wrong(head_loss_marked, caught_by=head_gets_its_gradient),
-        Wrong(head_loss_with_marked_features, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(head_loss_with_frozen_head, caught_by=head_gets_its_gradient),
-        Wrong(head_loss_with_nothing_frozen, caught_by=body_gets_none),
+        Wrong(answers.head_loss_as_a_number, caught_by=returns_a_loss),
+        Wrong(answers.head_loss_as_a_sum, caught_by=is_the_cross_entropy),
+        Wrong(answers.head_loss_with_weight_only, caught_by=head_gets_its_gradient),
+        Wrong(answers.head_loss_by_freezing_the_first_layer, caught_by=body_gets_none),
+        Wrong(answers.head_loss_and_evaluates, caught_by=only_freezes),
+        Wrong(answers.head_loss_and_backward, caught_by=only_freezes),
+        Wrong(answers.head_loss_and_evaluates_the_body, caught_by=only_freezes),
+        Wrong(answers.head_loss_of_another_head, caught_by=only_freezes),
+        Wrong(answers.head_loss_after_zero_grad, caught_by=only_freezes),
+        Wrong(answers.head_loss_by_freezing_two_levels, caught_by=body_gets_none),
+        Wrong(answers.head_loss_with_zeroed_gradients, caught_by=only_freezes),
+        Wrong(answers.head_loss_as_it_was, caught_by=runs_backward),
+        Wrong(answers.head_loss_marked, caught_by=head_gets_its_gradient),
+        Wrong(answers.head_loss_with_marked_features, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.head_loss_with_frozen_head, caught_by=head_gets_its_gradient),
+        Wrong(answers.head_loss_with_nothing_frozen, caught_by=body_gets_none),
     ),
 )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_utils import checking
 from course_utils.reproductions.small_models import Classifier, classifier, examples
+from course_utils.watched import AnswerRaised
 
 NOTHING_YET = "there is no gradient to look at yet"
 CUT = ("does not require grad", "does not have a grad_fn")
@@ -94,7 +94,7 @@ def backward_fails(loss: Tensor) -> str | None:
         loss.backward()
     except RuntimeError as error:
         if not any(text in str(error) for text in CUT):
-            raise checking.AnswerRaised(error, "loss.backward()") from error
+            raise AnswerRaised(error, "loss.backward()") from error
         return f"loss.backward() raises {str(error).splitlines()[0]!r}"
     return None
 

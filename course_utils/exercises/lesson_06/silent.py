@@ -8,6 +8,7 @@ from torch import nn
 from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.handed import Adapted
+from course_utils.exercises.lesson_06 import silent_answers as answers
 from course_utils.reproductions.small_models import classifier, examples, seeded
 
 ADAPTERS = ("layers.0.lora_A", "layers.0.lora_B", "layers.1.lora_A", "layers.1.lora_B")
@@ -87,97 +88,6 @@ def a_gradient_of_nan_is_one(without_gradient) -> str | None:
     return _differs(without_gradient(model), (), given="a gradient of nan")
 
 
-def _names(model, is_meant) -> list[str]:
-    return [name for name, weight in model.named_parameters() if is_meant(name, weight)]
-
-
-def without_gradient_by_none(model):
-    return [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
-
-
-def without_gradient_by_sets(model):
-    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    reached = {name for name, p in trained.items() if p.grad is not None}
-    return set(trained) - reached
-
-
-def without_gradient_by_zero(model):
-    return _names(model, lambda n, p: p.requires_grad and (p.grad is None or not p.grad.any()))
-
-
-def without_gradient_among_all(model):
-    return _names(model, lambda n, p: p.grad is None)
-
-
-def without_gradient_by_flag(model):
-    return _names(model, lambda n, p: not p.requires_grad)
-
-
-def without_gradient_in_lora_b(model):
-    return _names(model, lambda n, p: "lora_B" in n and p.grad is None)
-
-
-def without_gradient_in_lora(model):
-    return _names(model, lambda n, p: "lora" in n and p.grad is None)
-
-
-def without_gradient_all_or_nothing(model):
-    starved = without_gradient_by_none(model)
-    adapters = _names(model, lambda n, p: "lora" in n)
-    return starved if not set(adapters) - set(starved) or "score.weight" in starved else []
-
-
-def without_gradient_by_filter(model):
-    starved = filter(lambda item: item[1].requires_grad, model.named_parameters())
-    return tuple(name for name, weight in starved if weight.grad is None)
-
-
-def without_gradient_and_wipes(model):
-    found = without_gradient_by_none(model)
-    model.zero_grad()
-    return found
-
-
-def without_gradient_and_thaws(model):
-    model.requires_grad_(True)
-    return without_gradient_by_none(model)
-
-
-def without_gradient_as_weights(model):
-    return [p for p in model.parameters() if p.requires_grad and p.grad is None]
-
-
-def without_gradient_as_a_count(model):
-    return len(without_gradient_by_none(model))
-
-
-def without_gradient_as_a_generator(model):
-    return (name for name in without_gradient_by_none(model))
-
-
-def without_gradient_by_last_name(model):
-    return [name.split(".")[-1] for name in without_gradient_by_none(model)]
-
-
-def without_gradient_by_finite_norm(model):
-    return _names(
-        model,
-        lambda n, p: p.requires_grad and (p.grad is None or not bool((p.grad.abs() >= 0).any())),
-    )
-
-
-def without_gradient_of_matrices(model):
-    return _names(model, lambda n, p: p.requires_grad and p.grad is None and p.dim() == 2)
-
-
-def without_gradient_of_the_parts(model):
-    return [
-        f"{part}.{name}"
-        for part, module in model.named_children()
-        for name in without_gradient_by_none(module)
-    ]
-
-
 SILENT = Exercise(
     id="06.2",
     name="SILENT",
@@ -232,22 +142,26 @@ SILENT = Exercise(
             next="ask whether there is a gradient, not how large it is",
         ),
     ),
-    right=(without_gradient_by_none, without_gradient_by_sets, without_gradient_by_filter),
+    right=(
+        answers.without_gradient_by_none,
+        answers.without_gradient_by_sets,
+        answers.without_gradient_by_filter,
+    ),
     wrong=(
-        Wrong(without_gradient_as_weights, caught_by=names_in_a_list),
-        Wrong(without_gradient_as_a_count, caught_by=names_in_a_list),
-        Wrong(without_gradient_as_a_generator, caught_by=names_in_a_list),
-        Wrong(without_gradient_among_all, caught_by=finds_starved_adapters),
-        Wrong(without_gradient_by_flag, caught_by=finds_starved_adapters),
-        Wrong(without_gradient_in_lora_b, caught_by=finds_starved_adapters),
-        Wrong(without_gradient_by_last_name, caught_by=finds_starved_adapters),
-        Wrong(without_gradient_all_or_nothing, caught_by=finds_part_of_them),
-        Wrong(without_gradient_in_lora, caught_by=finds_unused_head),
-        Wrong(without_gradient_of_matrices, caught_by=other_names_are_found),
-        Wrong(without_gradient_of_the_parts, caught_by=other_names_are_found),
-        Wrong(without_gradient_by_zero, caught_by=healthy_first_step_is_empty),
-        Wrong(without_gradient_by_finite_norm, caught_by=a_gradient_of_nan_is_one),
-        Wrong(without_gradient_and_wipes, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(without_gradient_and_thaws, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.without_gradient_as_weights, caught_by=names_in_a_list),
+        Wrong(answers.without_gradient_as_a_count, caught_by=names_in_a_list),
+        Wrong(answers.without_gradient_as_a_generator, caught_by=names_in_a_list),
+        Wrong(answers.without_gradient_among_all, caught_by=finds_starved_adapters),
+        Wrong(answers.without_gradient_by_flag, caught_by=finds_starved_adapters),
+        Wrong(answers.without_gradient_in_lora_b, caught_by=finds_starved_adapters),
+        Wrong(answers.without_gradient_by_last_name, caught_by=finds_starved_adapters),
+        Wrong(answers.without_gradient_all_or_nothing, caught_by=finds_part_of_them),
+        Wrong(answers.without_gradient_in_lora, caught_by=finds_unused_head),
+        Wrong(answers.without_gradient_of_matrices, caught_by=other_names_are_found),
+        Wrong(answers.without_gradient_of_the_parts, caught_by=other_names_are_found),
+        Wrong(answers.without_gradient_by_zero, caught_by=healthy_first_step_is_empty),
+        Wrong(answers.without_gradient_by_finite_norm, caught_by=a_gradient_of_nan_is_one),
+        Wrong(answers.without_gradient_and_wipes, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.without_gradient_and_thaws, caught_by=checking.leaves_its_inputs_alone),
     ),
 )

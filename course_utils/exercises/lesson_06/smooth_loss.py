@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 import torch
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import cross_entropy
 
 from course_utils import checking
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_06 import smooth_loss_answers as answers
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     SITUATIONS,
@@ -100,112 +101,11 @@ def _mean_probability(model, x, y) -> float:
         return model(x).softmax(-1).gather(-1, y[:, None]).mean().item()
 
 
-def error_loss_as_cross_entropy(model, x, y):
-    return cross_entropy(model(x), y)
-
-
-def error_loss_as_expected_error(model, x, y):
-    return (1 - model(x).softmax(-1).gather(-1, y[:, None])).mean()
-
-
-def error_loss_as_squares(model, x, y):
-    return (model(x).softmax(-1) - one_hot(y, 3)).square().sum(-1).mean()
-
-
-def error_loss_as_it_was(model, x, y):
-    return (model(x).argmax(-1) != y).float().mean()
-
-
-def error_loss_by_rounding_in_numpy(model, x, y):
-    probabilities = model(x).softmax(-1).detach().numpy()
-    return torch.tensor(1 - probabilities[range(len(y)), y].mean())
-
-
-def error_loss_marked(model, x, y):
-    return error_loss_as_it_was(model, x, y).requires_grad_()
-
-
-def error_loss_with_marked_tokens(model, x, y):
-    tokens = model(x).argmax(-1).float().requires_grad_()
-    return (tokens - y).square().mean()
-
-
-def error_loss_of_the_head_only(model, x, y):
-    return cross_entropy(model.head(model.body(x).detach()), y)
-
-
-def error_loss_upside_down(model, x, y):
-    return model(x).softmax(-1).gather(-1, y[:, None]).mean()
-
-
-def error_loss_of_one_class(model, x, y):
-    return model(x)[:, 0].mean()
-
-
-def error_loss_of_the_largest(model, x, y):
-    return model(x).softmax(-1).max(-1).values.mean()
-
-
-def error_loss_without_minus(model, x, y):
-    return model(x).log_softmax(-1).gather(-1, y[:, None]).mean()
-
-
-def error_loss_as_a_hinge(model, x, y):
-    return torch.nn.functional.multi_margin_loss(model(x), y)
-
-
-def error_loss_smoothed(model, x, y):
-    return cross_entropy(model(x), y, label_smoothing=0.1)
-
-
-def error_loss_rounded(model, x, y):
-    right = model(x).softmax(-1).gather(-1, y[:, None])
-    return (1 - right.round()).mean()
-
-
-def error_loss_as_a_number(model, x, y):
-    return cross_entropy(model(x), y).item()
-
-
-def error_loss_per_example(model, x, y):
-    return cross_entropy(model(x), y, reduction="none")
-
-
-def error_loss_of_the_shown_classes(model, x, y):
-    shown = torch.arange(len(y)) % 3
-    return cross_entropy(model(x), shown)
-
-
 def error_loss_and_steps(model, x, y):
     loss = cross_entropy(model(x), y)
     loss.backward(retain_graph=True)
     torch.optim.SGD(model.parameters(), lr=STEP).step()
     return loss
-
-
-def error_loss_with_frozen_body(model, x, y):
-    model.body.requires_grad_(False)
-    return cross_entropy(model(x), y)
-
-
-def error_loss_a_billion_times(model, x, y):
-    return 1e9 * cross_entropy(model(x), y)
-
-
-def error_loss_a_billionth(model, x, y):
-    return 1e-9 * cross_entropy(model(x), y)
-
-
-def error_loss_of_the_first(model, x, y):
-    return cross_entropy(model(x[:1]), y[:1])
-
-
-def error_loss_of_the_first_three(model, x, y):
-    return cross_entropy(model(x[:3]), y[:3])
-
-
-def error_loss_of_every_second(model, x, y):
-    return cross_entropy(model(x[::2]), y[::2])
 
 
 SMOOTH = Exercise(
@@ -251,32 +151,32 @@ SMOOTH = Exercise(
         ),
     ),
     right=(
-        error_loss_as_cross_entropy,
-        error_loss_as_expected_error,
-        error_loss_as_squares,
-        error_loss_as_a_hinge,
-        error_loss_smoothed,
-        error_loss_a_billion_times,
-        error_loss_a_billionth,
+        answers.error_loss_as_cross_entropy,
+        answers.error_loss_as_expected_error,
+        answers.error_loss_as_squares,
+        answers.error_loss_as_a_hinge,
+        answers.error_loss_smoothed,
+        answers.error_loss_a_billion_times,
+        answers.error_loss_a_billionth,
     ),
     wrong=(
-        Wrong(error_loss_as_a_number, caught_by=returns_a_loss),
-        Wrong(error_loss_per_example, caught_by=returns_a_loss),
-        Wrong(error_loss_rounded, caught_by=step_makes_right_answers_likelier),
-        Wrong(error_loss_of_the_shown_classes, caught_by=step_makes_right_answers_likelier),
+        Wrong(answers.error_loss_as_a_number, caught_by=returns_a_loss),
+        Wrong(answers.error_loss_per_example, caught_by=returns_a_loss),
+        Wrong(answers.error_loss_rounded, caught_by=step_makes_right_answers_likelier),
+        Wrong(answers.error_loss_of_the_shown_classes, caught_by=step_makes_right_answers_likelier),
         Wrong(error_loss_and_steps, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(error_loss_with_frozen_body, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(error_loss_as_it_was, caught_by=runs_backward),
-        Wrong(error_loss_by_rounding_in_numpy, caught_by=runs_backward),
-        Wrong(error_loss_marked, caught_by=all_weights_are_reached),
-        Wrong(error_loss_with_marked_tokens, caught_by=all_weights_are_reached),
-        Wrong(error_loss_of_the_head_only, caught_by=all_weights_are_reached),
-        Wrong(error_loss_of_the_first, caught_by=every_example_counts),
-        Wrong(error_loss_of_the_first_three, caught_by=every_example_counts),
-        Wrong(error_loss_of_every_second, caught_by=every_example_counts),
-        Wrong(error_loss_upside_down, caught_by=step_makes_right_answers_likelier),
-        Wrong(error_loss_without_minus, caught_by=step_makes_right_answers_likelier),
-        Wrong(error_loss_of_one_class, caught_by=step_makes_right_answers_likelier),
-        Wrong(error_loss_of_the_largest, caught_by=step_makes_right_answers_likelier),
+        Wrong(answers.error_loss_with_frozen_body, caught_by=checking.leaves_its_inputs_alone),
+        Wrong(answers.error_loss_as_it_was, caught_by=runs_backward),
+        Wrong(answers.error_loss_by_rounding_in_numpy, caught_by=runs_backward),
+        Wrong(answers.error_loss_marked, caught_by=all_weights_are_reached),
+        Wrong(answers.error_loss_with_marked_tokens, caught_by=all_weights_are_reached),
+        Wrong(answers.error_loss_of_the_head_only, caught_by=all_weights_are_reached),
+        Wrong(answers.error_loss_of_the_first, caught_by=every_example_counts),
+        Wrong(answers.error_loss_of_the_first_three, caught_by=every_example_counts),
+        Wrong(answers.error_loss_of_every_second, caught_by=every_example_counts),
+        Wrong(answers.error_loss_upside_down, caught_by=step_makes_right_answers_likelier),
+        Wrong(answers.error_loss_without_minus, caught_by=step_makes_right_answers_likelier),
+        Wrong(answers.error_loss_of_one_class, caught_by=step_makes_right_answers_likelier),
+        Wrong(answers.error_loss_of_the_largest, caught_by=step_makes_right_answers_likelier),
     ),
 )

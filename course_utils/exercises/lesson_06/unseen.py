@@ -2,93 +2,51 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 
 import torch
 
 from course_utils import checking
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.broken_script import Asked, Diagnosis, Variant, of_the_mend
+from course_utils.exercises.declare import Criterion
 from course_utils.exercises.lesson_06 import unseen_answers as answers
 from course_utils.exercises.lesson_06.gradients import known_warnings_ignored
 from course_utils.exercises.settings import OverSeeds, over_seeds
 from course_utils.reproductions import unseen_06
-from course_utils.reproductions.unseen_06 import CAUSES, Run, Ticket
+from course_utils.reproductions.unseen_06 import Run, Ticket
 
 SEEDS = (0, 1, 2)
-KEYS = ("place", "cause", "fix")
-ANOTHER_PART = "your function takes the place of another part, so no run was trained with it"
 
 
 @dataclass(frozen=True)
-class _Variant:
-    """One broken run with its diagnosis, and what its mended run reaches on every seed."""
+class _Variant(Variant):
+    """One broken run, and what its mended run reaches on every seed."""
 
-    ticket: Ticket
-    place: str
-    cause: str
     is_better: Callable[[Run], str | None]
-    is_otherwise_the_same: Callable[[Callable, int], str | None]
+    is_otherwise_the_same: Callable[[Ticket, Callable, int], str | None]
 
 
-@dataclass(frozen=True)
-class _Tried:
-    """An answer, and the runs with its fix."""
+class _Tried(Diagnosis):
+    """A diagnosis, and the runs with its mend."""
 
-    answer: dict
-    variant: _Variant
-
-    @property
-    def letter(self) -> str:
-        return str(self.answer["cause"]).strip().lower()
-
-    @cached_property
-    def runs(self) -> OverSeeds:
-        return OverSeeds(self._train, SEEDS)
+    def __init__(self, unseen: dict, variant: _Variant) -> None:
+        super().__init__(unseen, variant)
+        self.runs = OverSeeds(self._train, SEEDS)
 
     def _train(self, seed: int) -> Run:
-        parts = {self.answer["place"]: self.answer["fix"]}
         with known_warnings_ignored():
-            return self.variant.ticket.fresh(seed, **parts).train()
+            return self.variant.ticket.fresh(seed, **{self.place: self.fix}).train()
 
 
-def _form(variant: _Variant, unseen: dict) -> str | None:
-    if sorted(map(str, unseen)) != sorted(KEYS):
-        given = ", ".join(map(str, unseen)) or "none"
-        return f"the keys {', '.join(KEYS)} are asked; given are {given}"
-    places = variant.ticket.parts
-    if unseen["place"] not in places:
-        return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
-    if str(unseen["cause"]).strip().lower() not in CAUSES:
-        return f"cause is a letter from a to {max(CAUSES)}; given is {unseen['cause']!r}"
-    if not callable(unseen["fix"]):
-        return f"fix is a function that takes the part's place; given is {unseen['fix']!r}"
-    return None
-
-
-def names_the_place(tried: _Tried) -> str | None:
-    if tried.answer["place"] == tried.variant.place:
-        return None
-    return f"your place is {tried.answer['place']}, and that part does what it should"
-
-
-def names_the_cause(tried: _Tried) -> str | None:
-    if tried.letter == tried.variant.cause:
-        return None
-    return f"your cause is {tried.letter}) {CAUSES[tried.letter]}; this run does not show it"
-
-
+@of_the_mend
 def run_gets_better(tried: _Tried) -> str | None:
-    if tried.answer["place"] != tried.variant.place:
-        return ANOTHER_PART
     return over_seeds(tried.variant.is_better)(tried.runs)
 
 
+@of_the_mend
 def nothing_else_changes(tried: _Tried) -> str | None:
-    if tried.answer["place"] != tried.variant.place:
-        return ANOTHER_PART
     for seed in SEEDS:
         with known_warnings_ignored():
-            seen = tried.variant.is_otherwise_the_same(tried.answer["fix"], seed)
+            seen = tried.variant.is_otherwise_the_same(tried.variant.ticket, tried.fix, seed)
         if seen:
             return f"{seen} (seed {seed})"
     return None
@@ -168,102 +126,58 @@ def same_steps(ticket: Ticket, fix: Callable, seed: int) -> str | None:
     return None
 
 
-def _exercise(variant: _Variant, title: str, *, right, wrong_fixes, other_part) -> Exercise:
-    """The exercise on one variant; what it lists are mends, put into whole answers here."""
-    diagnosis = {"place": variant.place, "cause": variant.cause}
-    letters = [letter for letter in CAUSES if letter != variant.cause]
-
-    def fits_the_ticket(unseen: dict) -> str | None:
-        return _form(variant, unseen)
-
-    good = diagnosis | {"fix": right[0]}
-    broken = diagnosis | {"fix": variant.ticket.parts[variant.place]}
-    wrong = [
-        Wrong({}, caught_by=fits_the_ticket),
-        Wrong(good | {"place": "the optimizer"}, caught_by=fits_the_ticket),
-        Wrong(good | {"cause": "z"}, caught_by=fits_the_ticket),
-        Wrong(good | {"fix": "detach it"}, caught_by=fits_the_ticket),
-        Wrong(good | {"line": 7}, caught_by=fits_the_ticket),
-        Wrong(good | other_part, caught_by=names_the_place),
-        *(Wrong(broken | {"cause": letter}, caught_by=names_the_cause) for letter in letters),
-        *(Wrong(diagnosis | {"fix": fix}, caught_by=look) for fix, look in wrong_fixes),
-        Wrong(broken, caught_by=run_gets_better),
-    ]
-    return Exercise(
-        id="06.12",
-        name="UNSEEN",
-        title=title,
-        minutes=12,
-        difficulty="a place, a letter, a few lines",
-        points=5,
-        reads="unseen",
-        expects=(dict,),
-        hints=(
-            "What gets a gradient of None, what gets one of exactly 0, and what gets one and does "
-            "not move? Each of the three speaks for other causes.",
-            "audit_gradients answers the first two. For the third compare the trained weights "
-            "before and after run.train(1), and ask who is meant to move them.",
-            "Of the parts, take the one whose code does what your letter says, word by word. "
-            "Change that line and nothing that its comment promises.",
-        ),
-        form=fits_the_ticket,
-        criteria=(
-            Criterion(
-                "The place is the part that is at fault.",
-                names_the_place,
-                why="a mend in another place hides the fault, or does nothing",
-                next="run audit_gradients on a fresh run, and read the row that is not 'received'",
-            ),
-            Criterion(
-                "The cause is named.",
-                names_the_cause,
-                why="each cause has a mend of its own",
-                next="tell a gradient of None from one of 0, and both from a weight not stepped",
-            ),
-            Criterion(
-                "With your part, the run gets better on three seeds.",
-                run_gets_better,
-                why="nothing raised before, so an absent error proves nothing",
-                next="train a fresh run with your part, and look at its log",
-            ),
-            Criterion(
-                "Everything else of the run stays as it was.",
-                nothing_else_changes,
-                why="a run that learns something else is not mended",
-                next="keep what the part returns, and what its comment promises",
-            ),
-        ),
-        right=tuple(diagnosis | {"fix": fix} for fix in right),
-        wrong=tuple(wrong),
-        run=lambda unseen: _Tried(unseen, variant),
-        may_change=(0,) if variant.place == "prepare" else (),
-        case=lambda: variant.ticket,
-        time_limit_s=120.0,
-    )
+ASKED = Asked(
+    id="06.12",
+    minutes=12,
+    hints=(
+        "What gets a gradient of None, what gets one of exactly 0, and what gets one and does "
+        "not move? Each of the three speaks for other causes.",
+        "audit_gradients answers the first two. For the third compare the trained weights "
+        "before and after run.train(1), and ask who is meant to move them.",
+        "Of the parts, take the one whose code does what your letter says, word by word. "
+        "Change that line and nothing that its comment promises.",
+    ),
+    place_next="run audit_gradients on a fresh run, and read the row that is not 'received'",
+    cause_next="tell a gradient of None from one of 0, and both from a weight not stepped",
+    tried=_Tried,
+    time_limit_s=120.0,
+)
+MENDED = (
+    Criterion(
+        "With your part, the run gets better on three seeds.",
+        run_gets_better,
+        why="nothing raised before, so an absent error proves nothing",
+        next="train a fresh run with your part, and look at its log",
+    ),
+    Criterion(
+        "Everything else of the run stays as it was.",
+        nothing_else_changes,
+        why="a run that learns something else is not mended",
+        next="keep what the part returns, and what its comment promises",
+    ),
+)
 
 
-def _variant(ticket: Ticket, place: str, cause: str, is_better, same) -> _Variant:
-    return _Variant(ticket, place, cause, is_better, partial(same, ticket))
-
-
-CRITIC = _exercise(
-    _variant(unseen_06.critic_learns_alone(), "read_replies", "c", gap_widens, same_gradients),
+CRITIC = ASKED.on(
+    _Variant(unseen_06.critic_learns_alone(), "read_replies", "c", gap_widens, same_gradients),
     "An unseen run: an actor and its critic",
     right=(
         answers.reads_with_a_graph,
         answers.reads_twice,
         answers.reads_with_the_critic_outside,
     ),
-    wrong_fixes=(
+    wrong=(
         (answers.reads_and_marks, run_gets_better),
         (answers.reads_and_lets_the_critic_train, nothing_else_changes),
         (answers.reads_only_the_last_layers, checking.leaves_its_inputs_alone),
         (answers.reads_probabilities, nothing_else_changes),
     ),
-    other_part={"place": "prepare", "fix": answers.prepares_all_weights},
+    unmended=run_gets_better,
+    elsewhere={"place": "prepare", "fix": answers.prepares_all_weights},
+    mended=MENDED,
 )
-CODEC = _exercise(
-    _variant(unseen_06.encoder_stands_still(), "quantise", "e", error_falls, same_codes),
+CODEC = ASKED.on(
+    _Variant(unseen_06.encoder_stands_still(), "quantise", "e", error_falls, same_codes),
     "An unseen run: a codec",
     right=(
         answers.rounds_straight_through,
@@ -271,7 +185,7 @@ CODEC = _exercise(
         answers.rounds_with_detached_rest,
         answers.rounds_within_the_range,
     ),
-    wrong_fixes=(
+    wrong=(
         (answers.rounds_and_marks, run_gets_better),
         (answers.rounds_detached, run_gets_better),
         (answers.rounds_the_wrong_way, run_gets_better),
@@ -279,19 +193,24 @@ CODEC = _exercise(
         (answers.rounds_to_halves, nothing_else_changes),
         (answers.rounds_down, nothing_else_changes),
     ),
-    other_part={"place": "encode", "fix": answers.encodes_without_tanh},
+    unmended=run_gets_better,
+    elsewhere={"place": "encode", "fix": answers.encodes_without_tanh},
+    mended=MENDED,
 )
-ADAPTER_RUN = _exercise(
-    _variant(unseen_06.adapter_stands_still(), "prepare", "f", loss_falls, same_steps),
+ADAPTER_RUN = ASKED.on(
+    _Variant(unseen_06.adapter_stands_still(), "prepare", "f", loss_falls, same_steps),
     "An unseen run: a new adapter",
     right=(answers.adapts_first, answers.adapts_and_adds, answers.adapts_and_filters),
-    wrong_fixes=(
+    wrong=(
         (answers.adapts_with_a_higher_rate_too_early, run_gets_better),
         (answers.adapts_and_thaws, nothing_else_changes),
         (answers.trains_without_an_adapter, nothing_else_changes),
         (answers.adapts_with_another_rate, nothing_else_changes),
         (answers.adapts_half, run_gets_better),
     ),
-    other_part={"place": "logits_of", "fix": answers.logits_with_a_graph},
+    unmended=run_gets_better,
+    elsewhere={"place": "logits_of", "fix": answers.logits_with_a_graph},
+    mended=MENDED,
+    may_change=(0,),
 )
 UNSEEN = replace(CRITIC, also=(CODEC, ADAPTER_RUN))

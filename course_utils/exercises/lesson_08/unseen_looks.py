@@ -2,55 +2,31 @@
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from torch import Tensor
 
-from course_utils.checking import InputsChanged
 from course_utils.diagnostics.splits.judging import distance
-from course_utils.exercises.compare import letter_in
+from course_utils.exercises.broken_script import Diagnosis, Variant, of_the_mend
 from course_utils.exercises.settings import OverSeeds, over_seeds
 from course_utils.fingerprint import Fingerprint, changed, fingerprint
-from course_utils.reproductions.unseen_08 import (
-    BATCH_SIZE,
-    CAUSES,
-    HEALTHY,
-    NUM_STEPS,
-    Run,
-    Ticket,
-)
+from course_utils.reproductions.unseen_08 import BATCH_SIZE, HEALTHY, NUM_STEPS, Run
+from course_utils.watched import InputsChanged
 
 SEEDS = (3, 4, 5)
-KEYS = ("place", "cause", "fix")
 SAME, SAME_MODEL = 1e-5, 1e-3
-ANOTHER_PART = "your function takes the place of another part, so no run was trained with it"
 
 
-@dataclass(frozen=True)
-class Variant:
-    """One broken loop with its diagnosis."""
-
-    ticket: Ticket
-    place: str
-    cause: str
-
-
-class Tried:
-    """A diagnosis with its mend, and the runs made with it."""
+class Tried(Diagnosis):
+    """A diagnosis, and the runs made with its mend."""
 
     def __init__(self, unseen: dict, variant: Variant) -> None:
-        self.variant, self.place = variant, _word(unseen["place"])
-        self.fix = _keeps_the_rows(unseen["fix"]) if self.place == "count" else unseen["fix"]
-        self.letter = letter_in(unseen["cause"])
-        self.is_there = self.place == variant.place
+        super().__init__(unseen, variant)
+        if self.place == "count":
+            self.fix = _keeps_the_rows(self.fix)
         self.runs = OverSeeds(self.fresh, SEEDS)
 
     def fresh(self, seed: int) -> Run:
         return self.variant.ticket.fresh(seed, **{self.place: self.fix})
-
-
-def _word(place: object) -> str:
-    return str(place).strip().lower()
 
 
 def _keeps_the_rows(count: Callable) -> Callable:
@@ -68,31 +44,6 @@ def _keeps_the_rows(count: Callable) -> Callable:
         return counted
 
     return call
-
-
-def form_differs(variant: Variant, unseen: dict) -> str | None:
-    places = tuple(variant.ticket.parts)
-    if set(unseen) != set(KEYS):
-        return f"the keys are {sorted(map(str, unseen))}, and {', '.join(KEYS)} are asked"
-    if _word(unseen["place"]) not in places:
-        return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
-    if letter_in(unseen["cause"]) not in CAUSES:
-        return f"cause is a letter from a to {max(CAUSES)}; given is {unseen['cause']!r}"
-    if not callable(unseen["fix"]):
-        return f"fix is a function that takes the part's place; given is {unseen['fix']!r}"
-    return None
-
-
-def names_the_place(tried: Tried) -> str | None:
-    if tried.is_there:
-        return None
-    return f"your place is {tried.place}, and that part does what it should"
-
-
-def names_the_cause(tried: Tried) -> str | None:
-    if tried.letter == tried.variant.cause:
-        return None
-    return f"your cause is {tried.letter}) {CAUSES[tried.letter]}; this run does not show it"
 
 
 def _healthy(run: Run, rows: list) -> tuple[Tensor, float]:
@@ -131,14 +82,14 @@ def same_step(run: Run) -> str | None:
     return None
 
 
+@of_the_mend
 def cut_changes_nothing(tried: Tried) -> str | None:
-    return same_step(tried.runs) if tried.is_there else ANOTHER_PART
+    return same_step(tried.runs)
 
 
+@of_the_mend
 def trains_one_model(tried: Tried) -> str | None:
     """What a long run sees and those steps do not: rows and a step without a label."""
-    if not tried.is_there:
-        return ANOTHER_PART
     for seed in SEEDS[:2]:
         healthy = Run(HEALTHY, seed)
         want, done = healthy.train(), healthy.weights()

@@ -13,7 +13,7 @@ import sys
 import time
 
 from course_utils import checking
-from course_utils.checking import Outcome
+from course_utils.check_report import Outcome
 from course_utils.contained import Tail
 from course_utils.exercises.declare import Exercise
 from course_utils.grading.box import confine

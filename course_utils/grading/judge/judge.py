@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 
 from course_utils import checking
-from course_utils.checking import Outcome
+from course_utils.check_report import CheckReport, Outcome
 from course_utils.contained import AnswerEnded, Tail
 from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson
@@ -190,7 +190,7 @@ def _said(outcome: str, *details: str) -> dict:
     return {"outcome": str(outcome), "unmet": [], "details": list(details)}
 
 
-def _of_report(report: checking.CheckReport) -> dict:
+def _of_report(report: CheckReport) -> dict:
     data = report.to_dict()
     kind, plain = f"Your code raised {BadMessage.__name__}:", "What your code gave cannot be read:"
     details = [line.replace(kind, plain) for line in data["details"]]

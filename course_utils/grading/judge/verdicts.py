@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from course_utils.checking import Outcome
+from course_utils.check_report import Outcome
 from course_utils.exercises.declare import Exercise
 from course_utils.grading.judge.values import Encoder
 from course_utils.saving import write_atomically

@@ -17,7 +17,7 @@ CASE = Case(
                 Edit(
                     "data.py",
                     'SYSTEM = ""',
-                    'SYSTEM = "You are a helpful assistant that adds numbers."',
+                    'SYSTEM = "You add numbers."',
                 ),
             ),
             cause="The rows are rendered with a system message, and the server sends none.",
