@@ -34,7 +34,7 @@ CASE = Case(
             cause="LambdaLR multiplies the optimizer's rate by what the function returns, "
             "and the function returns a rate: what is used is its square.",
             fix="A function that returns a factor between 0 and 1.",
-            threads=("FastChat#2072", "llama-cookbook#27"),
+            threads=("pytorch#78917", "MIC#60"),
             also_kinds=("rate",),
             also_places=("train.py make_optimizer",),
         ),

@@ -23,7 +23,7 @@ CASE = Case(
             cause="The rate is multiplied by the number of rows of a step, sixteen here, "
             "though it was found for this very batch.",
             fix="The rate as config.yaml gives it.",
-            threads=("LLaVA#1375", "LLaVA#1301"),
+            threads=("fastai#3040", "sd-scripts#383"),
             also_kinds=("schedule",),
         ),
     ),
