@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from course_utils.oncall.measuring import Result
+    from course_utils.oncall.result import Result
 
 Files = dict[str, str]  # what a folder holds as text, by its path in the folder
 Rows = list[dict]

@@ -10,7 +10,7 @@ from collections import Counter
 import yaml
 
 from course_utils.oncall.declare import Files, Template, Verdict
-from course_utils.oncall.measuring import NothingMade, Result
+from course_utils.oncall.result import NothingMade, Result
 from course_utils.oncall.rows import as_rows
 from course_utils.oncall.spread import Spread, bound
 from course_utils.oncall.training import Trained

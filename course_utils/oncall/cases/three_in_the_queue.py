@@ -19,10 +19,9 @@ CASE = Case(
         ),
         Fault(
             kind="schedule",
-            plant=(Edit("config.yaml", "warmup_steps: 6", "warmup_steps: 400"),),
-            cause="The warm-up of 400 steps is longer than the run of 48, so the rate stays "
-            "below an "
-            "eighth of what was asked.",
+            plant=(Edit("config.yaml", "warmup_steps: 6", "warmup_steps: 8000"),),
+            cause="The warm-up of 8,000 steps is longer than the run of 48, so the rate stays "
+            "below a hundredth of what was asked.",
             fix="A warm-up of a few of the run's own steps.",
             threads=("GPT2-Chinese#60",),
             also_kinds=("rate",),

@@ -13,10 +13,9 @@ CASE = Case(
     faults=(
         Fault(
             kind="schedule",
-            plant=(Edit("config.yaml", "warmup_steps: 6", "warmup_steps: 500"),),
-            cause="The warm-up of 500 steps is longer than the run of 48, so the rate stays "
-            "below a "
-            "tenth of what was asked.",
+            plant=(Edit("config.yaml", "warmup_steps: 6", "warmup_steps: 10000"),),
+            cause="The warm-up of 10,000 steps is longer than the run of 48, so the rate stays "
+            "below a hundredth of what was asked.",
             fix="A warm-up of a few of the run's own steps.",
             threads=("GPT2-Chinese#60",),
             also_kinds=("rate",),
