@@ -44,11 +44,10 @@ CASE = Case(
                     "        ignore_index=IGNORED,\n"
                     '        reduction="sum",\n'
                     "    )\n",
-                    "    losses = F.cross_entropy(\n"
-                    "        logits.transpose(1, 2), labels, ignore_index=IGNORED, "
-                    'reduction="none"\n'
-                    "    )\n"
-                    "    return (losses.sum(1) / (labels != IGNORED).sum(1)).sum()\n",
+                    "    mask = labels != IGNORED\n"
+                    "    losses = F.cross_entropy(logits.transpose(1, 2), "
+                    'labels.clamp(min=0), reduction="none")\n'
+                    "    return ((losses * mask).sum(1) / mask.sum(1)).sum()\n",
                 ),
                 Edit(
                     "train.py",
