@@ -1,0 +1,35 @@
+"""The trainer's settings name another end token than the template writes."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="end_named_in_the_settings",
+    level=2,
+    template="sft_lora",
+    ticket="Latency has tripled since the last deployment and the invoices with it. Strangely "
+    "the evaluation on the loss says that this is our strongest candidate so far. SRE "
+    "wants to put it on faster cards. Please check first whether something in the "
+    "deployment itself is off.",
+    faults=(
+        Fault(
+            kind="never_stops",
+            plant=(
+                Edit(
+                    "train.py",
+                    "        completion_only_loss=True,\n",
+                    '        completion_only_loss=True,\n        eos_token="<|endoftext|>",\n',
+                ),
+            ),
+            cause="The trainer is told another end token; it sets it on the tokenizer, "
+            "from which the export takes the id at which generation stops.",
+            fix="No eos_token in the trainer's settings, or the one that the chat template writes.",
+            threads=("ms-swift#3113", "Qwen3#927", "LLaMA-Factory#7454"),
+            also_kinds=("template",),
+            also_places=("train.py export",),
+        ),
+    ),
+    non_fixes={
+        "a lower limit": (Edit("config.yaml", "max_new_tokens: 12", "max_new_tokens: 6"),),
+        "more dropout": (Edit("config.yaml", "lora_dropout: 0.0", "lora_dropout: 0.1"),),
+    },
+)

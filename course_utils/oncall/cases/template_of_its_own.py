@@ -1,0 +1,52 @@
+"""Training has a chat template of its own, and the base's is exported."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="template_of_its_own",
+    level=2,
+    template="sft_lora",
+    ticket="Two colleagues, two verdicts. Mira types her prompts as plain lines into a terminal "
+    "and is delighted; Jo uses the product and gets a stammer. They have exchanged "
+    "laptops. I am inclined to believe Mira, because she has more years on the job.",
+    faults=(
+        Fault(
+            kind="template",
+            plant=(
+                Edit(
+                    "train.py",
+                    'RUN = "run"\n',
+                    'RUN = "run"\n'
+                    "PLAIN = (\n"
+                    "    \"{% for message in messages %}{{ message['role'] }}: {{ "
+                    "message['content'] }}<|im_end|>\\n\"\n"
+                    '    "{% endfor %}{% if add_generation_prompt %}assistant: {% endif '
+                    '%}"\n'
+                    ")\n",
+                ),
+                Edit(
+                    "train.py",
+                    '    tokenizer.padding_side = "right"  # for',
+                    "    tokenizer.chat_template = PLAIN\n"
+                    '    tokenizer.padding_side = "right"  # for',
+                ),
+                Edit(
+                    "train.py",
+                    '    tokenizer.padding_side = "left"\n'
+                    '    tokenizer.save_pretrained(f"{RUN}/model")\n',
+                    "    "
+                    'AutoTokenizer.from_pretrained(cfg["model"]).save_pretrained(f"{RUN}/mo'
+                    'del")\n',
+                ),
+            ),
+            cause="Training renders the chats with a template of its own, and the base's "
+            "tokenizer with the base's template is exported.",
+            fix="One template on both sides.",
+            threads=("open-r1#462", "OpenRLHF#393"),
+        ),
+    ),
+    non_fixes={
+        "a higher limit": (Edit("config.yaml", "max_new_tokens: 12", "max_new_tokens: 24"),),
+        "larger alpha": (Edit("config.yaml", "lora_alpha: 32 ", "lora_alpha: 64 "),),
+    },
+)

@@ -1,0 +1,20 @@
+"""Labels all masked, then a rate times the rows, then an average that is far too long."""
+
+from course_utils.oncall.cases import load
+from course_utils.oncall.declare import Case
+
+ALONE = (
+    "marker_with_one_break_too_many",
+    "rate_times_the_rows",
+    "average_longer_than_the_run",
+)
+
+CASE = Case(
+    id="three_under_the_hood",
+    level=3,
+    template="own_loop",
+    ticket="We adopted this from a student who has since graduated. His thesis has splendid "
+    "curves in it; his folder produces a file full of holes. Everything that looked "
+    "clever to me I have left in, since I do not know what it is for.",
+    faults=tuple(load(name).faults[0] for name in ALONE),
+)

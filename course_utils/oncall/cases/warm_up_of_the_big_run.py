@@ -1,0 +1,26 @@
+"""The warm-up is far longer than the run."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="warm_up_of_the_big_run",
+    level=1,
+    template="sft_lora",
+    ticket="Copied from the configuration of the 70B job, where everything has been tuned with "
+    "care, and cut down to our number of updates. It looks healthy and slow, terribly "
+    "slow: I let it finish and it had barely begun. Should we buy time on the cluster?",
+    faults=(
+        Fault(
+            kind="schedule",
+            plant=(Edit("config.yaml", "warmup_steps: 4", "warmup_steps: 2000"),),
+            cause="The warm-up is forty times as long as the run, so the rate never comes "
+            "near what was asked for.",
+            fix="A warm-up of a few steps.",
+            threads=("GPT2-Chinese#60",),
+        ),
+    ),
+    non_fixes={
+        "twice the rate": (Edit("config.yaml", "learning_rate: 5.0e-3", "learning_rate: 1.0e-2"),),
+        "another shape": (Edit("config.yaml", "scheduler: cosine", "scheduler: linear"),),
+    },
+)
