@@ -161,8 +161,8 @@ Table(columns=columns, rows=lines)
 
 # %% [markdown]
 # "Difference" is relative to the gradient of all rows at once. The stock loss is the same for every cut.
-# Ours points elsewhere, and is some sixteen times too long. Told to divide by G, its log looks ordinary
-# and its direction is as wrong as before.
+# Ours points elsewhere, and is far too long. Told to divide by G it is sixteen times shorter, its log looks
+# ordinary, and its direction is as wrong as before.
 
 # %%
 stock, ours, told = steps.values()
@@ -387,8 +387,8 @@ stream = [label for row in rows * 4 for label in row["labels"]]
 windows = [stream[at : at + 128] for at in range(0, len(stream) - 127, 128)]
 targets = [sum(label != -100 for label in window) for window in windows]
 print("targets of the packed windows:", targets)
-print("if every token were one:", [len(window) for window in windows])
 all_targets = {len(window) for window in windows}
+print("if every token were one:", *all_targets, "each")
 nuance = "where every token is a target; with masked prompts not"
 holds = len(all_targets) == 1 and max(targets) > min(targets)
 verdicts.judge("C9", "partly", nuance, "section 6", holds=holds)
@@ -572,7 +572,7 @@ Table(columns=columns, rows=lines, notes=("Beside one process, 16 x 1.",))
 apart = real[runs["stock, each rank counts alone"]]["gradient"]
 forgot = real[runs["sum / count of all"]]["gradient"]
 nuance = "with equal counts; else it is a mean of means over ranks"
-holds = equal < 1e-5 and cosine(apart, stock[16].gradient) < 0.9
+holds = equal < 1e-5 and distance(apart, stock[16].gradient) > 0.1
 verdicts.judge("C11", "partly", nuance, "section 9", holds=holds)
 nuance = "the factor is put in by the stock compute_loss alone"
 holds = abs(ratio(forgot, told[16].gradient) - 0.5) < 1e-3
@@ -632,7 +632,7 @@ Table(columns=("optimizer", "gradient", "cosine", "size"), rows=lines)
 same = abs(cosines["AdamW", "Ours"][1] - cosines["AdamW", "told"][1]) < 0.01
 nuance = "true of a factor; not of the weights, and not with SGD"
 kept = cosines["AdamW", "Ours"][0] < 0.9
-holds = same and kept and cosines["SGD", "Ours"][1] > 10
+holds = same and kept and cosines["SGD", "Ours"][1] > 5
 verdicts.judge("C10", "partly", nuance, "section 10", holds=holds)
 NUM_STEPS = 5 if FAST else 15
 learn, both = batch_training.learn, batch_training.WEIGHTINGS
