@@ -7,7 +7,8 @@
 #   make build  regenerate both notebooks of every lesson from solutions/*.py
 #   make site   the reading site, into build/site (fetches Pyodide and MathJax once, with npm)
 #   make bench  cost and speed, side by side
-#   make bench-diagnosis  who names the cause of each broken run (an hour); writes docs/diagnosis.md
+#   make bench-diagnosis  who names the cause of each broken run (an hour; PART=10 ends a part after 10
+#               minutes, and the next one goes on); writes docs/diagnosis.md
 #   make bench-explain  what `course explain` names from their logs; writes docs/what_logs_tell.md
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
 #   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
@@ -50,7 +51,7 @@ bench: $(INSTALLED)
 
 # RIVALS=FOLDER/bin adds rldoctor and rlwatch, from an environment of their own.
 bench-diagnosis: $(INSTALLED)
-	$(BIN)/python -m benchmarks.diagnosis --write
+	$(BIN)/python -m benchmarks.diagnosis --write $(if $(PART),--minutes $(PART))
 
 bench-explain: $(INSTALLED)
 	$(BIN)/python -m benchmarks.explained --write

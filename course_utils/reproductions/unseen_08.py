@@ -16,7 +16,7 @@ from course_utils.reproductions.ticket import Parts
 NUM_STEPS, BATCH_SIZE = 24, 8
 LABEL, TEACHER = "label", "teacher"  # the two terms of the loss, and what their targets are
 CAUSES = {
-    "a": "each micro-batch is divided by its own count",
+    "a": "both terms are divided by the micro-batch's own counts",
     "b": "nobody divides by the number of micro-batches",
     "c": "it is divided by the number of micro-batches once too often",
     "d": "one term is divided by the micro-batch's own count, the other by that of the step",
