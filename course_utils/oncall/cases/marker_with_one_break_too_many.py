@@ -7,9 +7,9 @@ CASE = Case(
     level=1,
     template="own_loop",
     ticket="I tidied up how we tell question from answer, so that system messages can be "
-    "supported later. Ever since, the exported file cannot even be opened by the "
-    "evaluation: it complains of values that are no numbers. The tests of the tokenizer "
-    "are green.",
+    "supported later. Ever since, the first column of the table reads nan from top to "
+    "bottom, with a plain zero beside it, and nothing is different afterwards. The tests "
+    "of the tokenizer are green.",
     faults=(
         Fault(
             kind="labels",

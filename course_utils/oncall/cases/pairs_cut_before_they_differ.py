@@ -1,4 +1,4 @@
-"""The pairs are cut where they do not differ yet."""
+"""The pairs are cut before their replies, and none is left."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -6,14 +6,15 @@ CASE = Case(
     id="pairs_cut_before_they_differ",
     level=1,
     template="dpo_digits",
-    ticket="Memory had to come down and it did: a quarter of before. The quality graph is a "
-    "ruler now, perfectly horizontal, while the pairs are what they always were. Finance "
-    "is happy, I am not.",
+    ticket="To make it fit beside the other tenants I trimmed this and that. Now it claims to "
+    "have zero samples, which is absurd: right next to it the banner counts three "
+    "hundred and eighty-four. Emptying the cache of the dataset library did nothing.",
     faults=(
         Fault(
             kind="labels",
             plant=(Edit("config.yaml", "max_length: 64", "max_length: 12"),),
-            cause="The rows are cut before their replies begin, so the two of a pair are the same.",
+            cause="The rows are cut before their replies begin; the trainer drops rows "
+            "without a reply, and none is left.",
             fix="More room.",
             threads=("trl#6668", "trl#3927"),
             also_kinds=("preference",),

@@ -6,9 +6,10 @@ CASE = Case(
     id="reference_exported",
     level=2,
     template="dpo_digits",
-    ticket="Accuracy on held-out pairs, computed inside the job, ends near the top. Side by "
-    "side with its ancestor in the arena the outcome is a draw, four hundred times out "
-    "of four hundred. Perhaps raters simply cannot tell good sums from bad ones.",
+    ticket="The share of pairs in the right order, as the job prints it, ends near the top. "
+    "Side by side with its ancestor in the arena the outcome is a draw, four hundred "
+    "times out of four hundred. Perhaps raters simply cannot tell good sums from bad "
+    "ones.",
     faults=(
         Fault(
             kind="stale_weights",

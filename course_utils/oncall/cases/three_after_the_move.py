@@ -14,7 +14,8 @@ CASE = Case(
     level=3,
     template="dpo_digits",
     ticket="Moving house from the old repository took an hour, with three merge conflicts that "
-    "I settled as best I could. Result: flat as a pancake. My settlements are probably "
-    "to blame, but it was late, and I could not tell you any more which they were.",
+    "I settled as best I could. It has not produced anything since. My settlements are "
+    "probably to blame, but it was late, and I could not tell you any more which they "
+    "were.",
     faults=tuple(load(name).faults[0] for name in ALONE),
 )

@@ -14,7 +14,7 @@ CASE = Case(
     level=3,
     template="own_loop",
     ticket="We adopted this from a student who has since graduated. His thesis has splendid "
-    "curves in it; his folder produces a file full of holes. Everything that looked "
+    "curves in it; the plot that I get from his folder is empty. Everything that looked "
     "clever to me I have left in, since I do not know what it is for.",
     faults=tuple(load(name).faults[0] for name in ALONE),
 )
