@@ -7,7 +7,9 @@
 #   make build  regenerate both notebooks of every lesson from solutions/*.py
 #   make site   the reading site, into build/site (fetches Pyodide and MathJax once, with npm)
 #   make bench  cost and speed, side by side
-#   make bench-diagnosis  who names the cause of each broken run (an hour); writes docs/diagnosis.md
+#   make bench-diagnosis  who names the cause of each broken run (an hour; PART=10 ends a part after 10
+#               minutes, and the next one goes on); writes docs/diagnosis.md
+#   make bench-explain  what `course explain` names from their logs; writes docs/what_logs_tell.md
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
 #   make oncall  every ticket of the exam, its fix and its non-fixes over three seeds; writes docs/oncall.md
 #   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
@@ -22,7 +24,7 @@ INSTALLED := .venv/.installed
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: run test lab build site bench bench-diagnosis incidents oncall attack eras lock
+.PHONY: run test lab build site bench bench-diagnosis bench-explain incidents oncall attack eras lock
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -50,7 +52,10 @@ bench: $(INSTALLED)
 
 # RIVALS=FOLDER/bin adds rldoctor and rlwatch, from an environment of their own.
 bench-diagnosis: $(INSTALLED)
-	$(BIN)/python -m benchmarks.diagnosis --write
+	$(BIN)/python -m benchmarks.diagnosis --write $(if $(PART),--minutes $(PART))
+
+bench-explain: $(INSTALLED)
+	$(BIN)/python -m benchmarks.explained --write
 
 incidents: $(INSTALLED)
 	$(BIN)/python -m benchmarks.incidents --write

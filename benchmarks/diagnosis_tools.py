@@ -24,6 +24,10 @@ from course_utils.diagnostics.diagnosis.looks_log import answer_of
 from course_utils.incidents.declare import Run
 
 LIMIT_S = 240
+PARTS = (  # of a run, which a user of `diagnose` would hand over
+    *("optimizer", "batch", "loss", "tokenizer", "sampler", "reference", "served"),
+    *("processes", "settings"),
+)
 RIVALS = Path(os.environ.get("RIVALS", "/nonexistent"))  # the bin folder of a venv that has them
 
 
@@ -86,17 +90,7 @@ def _log_of(run: Run) -> list[dict]:
 def by_diagnose(run: Run) -> Outcome:
     """Ride along, as a user would: on the Trainer, or on the model with the loop's parts."""
     began, error, in_run = time.process_time(), "", 0.0
-    known: tuple[str, ...] = (
-        "optimizer",
-        "batch",
-        "loss",
-        "tokenizer",
-        "sampler",
-        "reference",
-        "served",
-    )
-    known = (*known, "processes")
-    parts = {name: run.parts[name] for name in known if name in run.parts}
+    parts = {name: run.parts[name] for name in PARTS if name in run.parts}
     if run.trainer is None:
         parts["log"] = run.log
     with contextlib.suppress(Exception):
@@ -130,6 +124,11 @@ def by_nothing(run: Run) -> Outcome:
     """The bare run: its log names nothing. `explain` and the rivals read what it left."""
     error, cpu_s = _start(run)
     return Outcome(cpu_s=cpu_s, log=_log_of(run), ended=error)
+
+
+def only_its_log(of: Outcome) -> Outcome:
+    """What a bare run would have left, from one that `diagnose` watched, which changes nothing."""
+    return Outcome(log=of.log, ended=of.ended)
 
 
 def by_anomaly(run: Run) -> Outcome:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 from course_utils.quiet import quiet_libraries
@@ -34,15 +35,15 @@ Seen = dict[str, list]  # of one case: [variant, seed, whether it is as it must 
 def prove(names: list[str], keep: Path | None) -> Seen:
     """Every variant of every named case, with what was kept of an earlier call."""
     kept = json.loads(keep.read_text()) if keep and keep.exists() else {}
-    with Trainers() as trainers:
+    marks = {name: fingerprint(cases.load(name)) for name in names}
+    missing = [name for name in names if kept.get(name, {}).get("of") != marks[name]]
+    with Trainers() if missing else nullcontext() as trainers:
         judge = Judge(trainers)
-        for name in names:
-            mark = fingerprint(cases.load(name))
-            if kept.get(name, {}).get("of") != mark:
-                kept[name] = {"of": mark, "seen": _proved(cases.load(name), judge)}
-                if keep:
-                    keep.write_text(json.dumps(kept, indent=1))
+        for name in missing:
+            kept[name] = {"of": marks[name], "seen": _proved(cases.load(name), judge)}
             print(name, f"{held(kept[name]['seen'])} of {len(SEEDS)}", flush=True)
+            if keep:
+                keep.write_text(json.dumps(kept, indent=1))
     return {name: kept[name]["seen"] for name in names}
 
 

@@ -21,6 +21,7 @@ from course_utils.watched import (
 )
 
 MAX_PRINTED_LINES, MAX_PRINTED_WIDTH = 5, 100
+MAX_MESSAGE_WIDTH = 400  # of a line of what was raised
 
 
 def check(exercise: Exercise, answer: object, *, until_unmet: bool = False) -> CheckReport:
@@ -124,7 +125,7 @@ def _all_watched(answer: object, may_change: tuple[int, ...]) -> object:
 
 def _what_was_raised(raised: AnswerRaised) -> Iterator[str]:
     error = raised.error
-    yield f"Your code raised {type(error).__name__}: {str(error).strip() or 'no message'}"
+    yield f"Your code raised {type(error).__name__}: {_message(error)}"
     frames, walk = [], error.__traceback__
     while walk is not None:
         frames.append((walk.tb_frame.f_code.co_filename, walk.tb_lineno))
@@ -133,6 +134,14 @@ def _what_was_raised(raised: AnswerRaised) -> Iterator[str]:
     for filename, number in own[-1:]:
         yield f"at line {number} of its cell: {linecache.getline(filename, number).strip()}"
     yield f"with these inputs: {raised.inputs}"
+
+
+def _message(error: BaseException) -> str:
+    """What the error says; a state dict that does not fit names every weight, and is cut off."""
+    lines = str(error).strip().splitlines() or ["no message"]
+    kept = [line[:MAX_MESSAGE_WIDTH] for line in lines[:MAX_PRINTED_LINES]]
+    more = len(lines) - len(kept)
+    return "\n".join([*kept, f"and {more} more lines"] if more else kept)
 
 
 def _printed_lines(printed: Tail) -> tuple[str, ...]:

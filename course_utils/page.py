@@ -117,8 +117,12 @@ def marked(text: str) -> str:
     >>> marked("loss nan < 1")
     'loss <b style="background: rgba(213, 94, 0, 0.25)">nan</b> &lt; 1'
     """
-    ground = f'<b style="background: {GROUND}">'
-    return NOT_FINITE.sub(lambda match: f"{ground}{match[0]}</b>", breakable(text))
+    ends, parts = 0, []
+    for match in NOT_FINITE.finditer(text):
+        ground = f'<b style="background: {GROUND}">{match[0]}</b>'
+        parts += [breakable(text[ends : match.start()]), ground]
+        ends = match.end()
+    return "".join([*parts, breakable(text[ends:])])
 
 
 def breakable(text: str) -> str:

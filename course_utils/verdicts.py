@@ -3,6 +3,8 @@
 Claims are data (`course_utils.claims`); verdicts come from the lesson, votes from the reader.
 """
 
+import re
+
 from IPython.display import display
 
 from course_utils.claim_card import LETTERS, OPEN, Ballot, ClaimCard, Claims, Verdict, Vote
@@ -14,8 +16,9 @@ from course_utils.wrap import say
 
 HOW_TO = (
     "One mark for each claim, in order: t true, p partly, f false; add ! where you are sure; "
-    "- leaves one out."
+    '- leaves one out. For three claims: "t! - f".'
 )
+MARK = "[tpf]!?|-"
 
 
 class Verdicts:
@@ -42,7 +45,7 @@ class Verdicts:
         return Claims(columns=("claim", "what the article says"), rows=rows, cards=cards)
 
     def vote(self, votes: object) -> None:
-        """Store one vote for each claim, such as "t! f p - f!", before the evidence.
+        """Store one vote for each claim, such as "t! f p - f!" or "t!fp-f!", before the evidence.
 
         No vote is wrong here. TODO leaves the votes as they are.
 
@@ -52,9 +55,9 @@ class Verdicts:
         if votes is TODO:
             say(f"You have not voted on {len(self._claims)} claims. {HOW_TO}")
             return
-        marks = str(votes).lower().replace(",", " ").split()
-        known = {*LETTERS, *(f"{letter}!" for letter in LETTERS), "-"}
-        unknown = [mark for mark in marks if mark not in known]
+        words = str(votes).lower().replace(",", " ").split()
+        unknown = [word for word in words if not re.fullmatch(f"({MARK})+", word)]
+        marks = re.findall(MARK, "".join(words))
         if unknown or len(marks) != len(self._claims):
             count = f"{len(marks)} votes for {len(self._claims)} claims"
             raise BadRequest(

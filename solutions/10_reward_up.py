@@ -13,13 +13,13 @@
 # %% [markdown]
 # # The reward goes up and nothing gets better
 #
-# After 105 minutes you will be able to
+# After 150 minutes you will be able to
 #
 # * **read** the replies that a reward pays, and name the trick in them,
 # * **tell** a dead run from one whose loss is 0 and healthy,
 # * **write** a verifier that holds, and audit a run by a truth it is not paid for.
 #
-# Everything runs on a CPU in seconds.
+# Everything runs on a CPU, most cells in seconds; two take half a minute on a busy machine.
 
 # %% tags=["parameters"]
 MODEL = "tiny"
@@ -33,6 +33,7 @@ from course_utils.lesson import TODO, start
 
 ex = start("10", strict=STRICT)
 
+import json  # for a script that you will mend
 import re
 from itertools import groupby, pairwise
 from statistics import mean
@@ -84,7 +85,7 @@ verdicts.suspects()
 
 # %% [markdown]
 # Commit before the evidence: one mark a claim, C1 to C15 in order: `t` true, `p` partly, `f` false, `!`
-# behind it where you are sure, `-` to leave one out.
+# behind it where you are sure, `-` to leave one out. For three claims: `"t! - f"`.
 
 # %%
 ### BEGIN SOLUTION
@@ -149,8 +150,8 @@ expect_symptom("the reward rises, the truth falls", holds=fell)
 ex.WHICH_RUN.recall("b", holds=fell and rose)
 
 # %% [markdown]
-# How sudden was it? The largest rise of the reward from one block of four steps to the next, and the
-# first block in which the truth has halved:
+# How sudden was it? The largest rise of the reward from one block of four steps to the next, in this run
+# and in twenty recorded ones of each verifier:
 
 
 # %%
@@ -158,16 +159,18 @@ def blocks(values, width=4):
     return [mean(values[n : n + width]) for n in range(0, len(values), width)]
 
 
-proxy, truth = blocks(run_a.log["reward"]), blocks(run_a.log["truth"])
-jump = max(b - a for a, b in pairwise(proxy))
-halved = next(n for n, t in enumerate(truth) if t < truth[0] / 2)
-print(f"largest rise {jump:.2f}; truth halved in block {halved + 1}")
+def largest_rise(run):
+    return max(b - a for a, b in pairwise(blocks(run.log["reward"])))
+
+
+proxy = blocks(run_a.log["reward"])
 nuance = f"reward {proxy[0]:.2f} to {proxy[-1]:.2f}, and it adds far fewer sums"
 verdicts.judge("C1", "false", nuance, "section 4", holds=fell)
-nuance = "it creeps up; the truth falls first and further"
-lost = truth[0] - min(truth)
-holds = jump < 0.2 and lost > proxy[-1] - proxy[0]
-verdicts.judge("C2", "false", nuance, "section 4", holds=holds)
+hacked, healthy = (mean(map(largest_rise, recorded(kind))) for kind in ("substring", "exact"))
+print(f"this run's largest rise: {largest_rise(run_a):.2f}")
+nuance = f"largest rise {hacked:.2f} when hacked, {healthy:.2f} when healthy"
+holds = hacked < healthy
+verdicts.judge("C2", "false", nuance, "section 4; 20 seeds each", holds=holds)
 
 # %% [markdown]
 # ## 5. Read the replies
@@ -188,8 +191,9 @@ for step in (0, NUM_STEPS - 1):
 # %% [markdown]
 # Which replies of the first step have become common, and what did they earn there?
 #
-# **Exercise 10.1, 4 minutes, three texts, 3 points.** Be the policy. For each verifier write one reply
-# of at most 2000 characters that it pays for *every* sum.
+# **Exercise 10.1, 4 minutes, three texts, 3 points.** Play the policy: what is paid is all you want. For each
+# verifier write one reply of at most 2000 characters that it pays for *every* sum. Answers are 0 to 297,
+# written without leading zeros.
 
 # %%
 import inspect
@@ -249,8 +253,10 @@ for step in (0, NUM_STEPS // 2, NUM_STEPS - 1):
 # %% [markdown]
 # In the very first batch. An empty text is `in` every text: silence earns 1, and an attempt is sometimes
 # wrong. The policy was silent now and then, and what earns more than its group is learned. A trick has to
-# be *sampled* for that: lists of candidates, never written here, are never found.
-#
+# be *sampled* for that: lists of candidates, never written here, are never found. On long texts, where no
+# shape comes twice, group replies by their first words or by their length.
+
+# %% [markdown]
 # ## 6. A verifier that holds
 #
 # Fifteen replies to 76+26+90= that are not right, and fifteen that are, in odd dress. Who misjudges how
@@ -276,22 +282,20 @@ rows = [(n, *(str(len(x)) for x in misjudged(j))) for n, j in judges.items()]
 Table(columns=("verifier", "cheats accepted", "right ones refused"), rows=rows)
 
 # %%
-refused = misjudged(check_b)[1]
-nuance = f"no cheat passes, and {len(refused)} of 15 right replies earn nothing"
-verdicts.judge("C15", "false", nuance, "section 6", holds=len(refused) > 9)
 print("the judge of section 4 accepts:", misjudged(zoo.arithmetic.is_right)[0])
 
 # %% [markdown]
 # Our own judge can be cheated. Write a better one.
 #
-# **Exercise 10.3, 10 minutes, some lines, 4 points.** Write `verify(reply, gold)`: True or False. Right are
+# **Exercise 10.3, 15 minutes, some lines, 4 points.** Write `verify(reply, gold)`: True or False. Right are
 # the number alone, with spaces around it, a `+`, zeros or `= ` before it, `.0` or `.` behind it, between
 # `**`, in one `\boxed{}` or one `<answer></answer>`, after `The sum is`, `Answer:` or a sum, as
-# `76+26+90=192`.
+# `76+26+90=192`. (The chain of sums and the full-width digits you may refuse.)
 
 # %% [markdown]
-# Wrong is what claims no number (the question alone), another one (`1 9 2` and `1,9,2`, too), or several, in
-# one line or two, and what takes its number back. The check has other cheats than the list.
+# Wrong is what claims no number (the question alone), another one (`1 9 2`, `1,9,2` and `1_9_2`, too), or
+# several, in one line or two, and what takes its number back, behind any beginning: `The sum is not 192`.
+# The check has other cheats than the list.
 #
 # `verify` does not see the question. No reply may make it raise, not even one of 5000 digits, which `int`
 # refuses to read.
@@ -366,14 +370,34 @@ centred = grouped - grouped.mean(-1, keepdim=True)
 advantage = (centred / (grouped.std(-1, keepdim=True) + 1e-4)).view(-1)
 by_hand = -(advantage * lengths).sum() / lengths.sum()
 print(f"by hand {by_hand:.4f}, logged {by_tokens['loss']:.4f}")
-nuance = "of the old default, on policy; today's compares lengths"
+
+# %% [markdown]
+# The penalty is the other half of the claim. Averaged over replies, what is left of the loss with `beta`
+# 0.04? (The logged `kl` is a mean over tokens.)
+
+# %%
+rewards = [reward_up.reward_of(check_b)]
+settings = {"loss_type": "grpo", "beta": 0.04, "max_steps": 4}
+trainer = reward_up.grpo_trainer(rewards, **settings, **here)
+trainer.train()
+penalised = reward_up.columns_of(trainer)
+penalties = [0.04 * kl for kl in penalised["kl"]]
+pairs = list(zip(penalised["loss"], penalties, strict=True))
+rows = [(str(n), f"{a:.5f}", f"{b:.5f}") for n, (a, b) in enumerate(pairs, 1)]
+Table(columns=("step", "loss", "beta times the KL"), rows=rows)
+
+# %%
+nuance = "so the old default on policy, roughly; today's compares lengths"
 holds = abs(by_hand - by_tokens["loss"]) < 1e-3 and abs(by_hand) > 0.01
-holds = holds and abs(by_replies["loss"]) < 1e-6
+holds = holds and abs(pairs[0][0]) < 1e-6
+holds = holds and all(b / 2 < a < 4 * b for a, b in pairs[1:])
 verdicts.judge("C4", "partly", nuance, "section 7", holds=holds)
 
 # %% [markdown]
-# The loss says whether rewarded replies were shorter. It measures no learning, today or then.
-#
+# Today's loss compares lengths: it is below 0 where replies with positive advantages were longer than the
+# others, above 0 where they were shorter. It measures no learning, today or then.
+
+# %% [markdown]
 # **Exercise 10.4, 6 minutes, six letters, 3 points.** One step each of six runs. `frac_reward_zero_std` is
 # meant to count groups without any difference. What is going on?
 #
@@ -430,7 +454,7 @@ verdicts.judge("C6", "false", nuance, "section 7", holds=holds)
 # %% [markdown]
 # ## 8. A constant reward
 #
-# Run 4 is odd: all replies earn 0.1, and there is a gradient. Predict what 24 steps of a constant 0.35 do.
+# Run 4 is odd: all replies earn 0.1, and there is a gradient. Predict what a few steps of a constant 0.35 do.
 
 # %%
 ### BEGIN SOLUTION
@@ -455,13 +479,14 @@ def moved_by(reward, **settings):
 # %%
 checks = {"exact": check_b, "0.35": lambda *_: 0.35, "0.5": lambda *_: 0.5}
 moved = {n: moved_by(reward_up.reward_of(c)) for n, c in checks.items()}
-MOVED = ("largest grad_norm", "largest move, learning rates")
+MOVED = ("largest grad_norm", "farthest weight, in learning rates")
 rows = [(name, *both) for name, both in moved.items()]
 Table(columns=("reward", *MOVED), rows=rows, title=f"{FEW} steps each")
 
 # %% [markdown]
-# A gradient thousands of times smaller, and weights that go as far. Where does it come from? The mean of
-# eight float32 numbers:
+# The last column: how far the weight went that moved most, divided by the learning rate; AdamW moves a weight
+# by about one of these a step. A gradient thousands of times smaller, and weights that go as far. Where does
+# it come from? The mean of eight float32 numbers:
 
 # %%
 group = torch.full((8,), 0.35)
@@ -473,7 +498,7 @@ holds = far["0.35"] > 0.3 * far["exact"] and far["0.5"] == 0
 ex.CONSTANT.recall("c", holds=holds)
 
 # %% [markdown]
-# 0.35 is no sum of powers of two, and 8 x 0.35 / 8 is rounded. 0.5 is one, and is exact. The rest,
+# A mean adds first, and in float32 sums of 0.35 are rounded on the way; those of 0.5 are exact. The rest,
 # 3e-4, is the same for every reply: *all* of them are pushed up, whatever they say. **AdamW** divides a
 # gradient by its own size, so a tiny one makes a full step. Does it do harm? Five recorded runs:
 
@@ -508,7 +533,8 @@ Table(columns=("0.35 with", *MOVED), rows=rows)
 # SGD does not divide by the gradient's size, and stands still. A larger epsilon, or rewards that are not
 # scaled up, make the drift slower and no more; another way of averaging (`loss_type`) changes nothing. Mend
 # it where it comes from.
-#
+
+# %% [markdown]
 # **Exercise 10.5, 6 minutes, a few lines, 3 points.** Write `advantages(rewards)`: float32 rewards of
 # shape (groups, replies); (reward - mean) / (std + 1e-4) for each group, and exactly 0 in a group whose
 # rewards are all the same, such as 0.1, 100.1, or those of a group of one. True gaps of 0.001 stay, near 0
@@ -583,7 +609,7 @@ for gap in (1, 0.01, 0.001, 1e-4, 1e-6):
 Table(columns=("gap", "advantage in trl"), rows=rows)
 
 # %% [markdown]
-# A gap of 0.001 counts nearly as much as one of 1. A crumb for length, where nothing else differs, is a
+# A gap a thousand times smaller counts for three quarters. A crumb for length, where nothing else differs, is a
 # reward for length.
 #
 # ## 9. The remedies
@@ -644,8 +670,8 @@ holds = max(slow) < 0.2 and max(pinned) < 0.7
 verdicts.judge("C8", "partly", nuance, "section 9; five seeds", holds=holds)
 
 # %% [markdown]
-# And an early stop? The proxy cannot say when. Here is the truth at the first step whose last five
-# rewards are above 0.9 on average, for twenty seeds:
+# And an early stop? The proxy cannot say when. Suppose one stops where five rewards in a row are above 0.9 on
+# average. Here is the truth of those five steps, for twenty seeds:
 
 # %%
 at_stop = []
@@ -666,7 +692,8 @@ verdicts.judge("C9", "false", nuance, "section 9", holds=holds)
 # `"reward"`, a function of a reply and its answer, and GRPOConfig's `beta`, `learning_rate`,
 # `scale_rewards`, `loss_type`, `temperature`. Held-out truth has to be at least 0.7 after 12 steps on
 # three seeds. And a reward of yours is tried by hand: a right number, of one digit or three, earns more
-# than silence, a wrong number, a part of the right one, `nan`, or a list whose last number is wrong.
+# than silence, a wrong number, a part of the right one, `nan`, or a list whose last number is wrong. (These
+# runs write no lists, so reading the last number is enough here.)
 
 # %%
 # For example {"beta": 0.04}
@@ -681,21 +708,23 @@ ex.MEND.check(mend)
 # ## 10. Parts that pull against each other
 #
 # "Be right, and be short": a reward of `right - 0.5 * characters`. Being right has the larger weight.
-# And "be right, and ten times as much: be a number". Which one is dangerous?
-
+# And "be a number" of two or three digits: alone, or ten times as much beside "be right". Which are
+# dangerous? Recorded runs, 40 steps each, and 24 of the short ones:
 
 # %%
-def right_or_a_number(reply, gold):
-    return check_b(reply, gold) + 10 * bool(re.fullmatch("[0-9]{2,3}", reply))
-
-
-steps = 8 if FAST else 12
-large = reward_up.train(right_or_a_number, every=steps, max_steps=steps, **here)
+beside = [run.held_out[40] for run in recorded("right_or_any_number")]
+alone = [run.held_out[40] for run in recorded("any_number")]
 short = [run.held_out[24] for run in recorded("right_but_short")]
-print("ten times a number:", large.held_out, " short, five seeds:", short)
-nuance = "what counts is whether it pulls against the truth"
-holds = large.held_out[steps] > 0.65 and max(short) < 0.1
+print("be a number, alone:               ", alone)
+print("ten times that, beside being right:", beside)
+print("be right, and short:              ", short)
+nuance = "what counts is what else tells the replies of a group apart"
+holds = min(beside) > max(alone) and max(short) < 0.1
 verdicts.judge("C14", "false", nuance, "section 10", holds=holds)
+
+# %% [markdown]
+# Alone, a format pays any number: nothing holds the right ones. Beside "be right", soon every reply of a
+# group has the format, its ten points are no difference, and advantages come from being right alone.
 
 # %% [markdown]
 # A right reply of three digits earns 1 - 3w. Tried with a success rate p, an attempt earns p - 3w;
@@ -710,7 +739,7 @@ expect_symptom("scaling the parts mends it", holds=min(scaled) > 0.7)
 
 # %% [markdown]
 # Next: replies that reach `max_completion_length`. At a limit of 3 a right reply of three digits has no
-# room for its end. Truncated replies are often masked out of the loss, or scored as wrong. What is left?
+# room for its end. Truncated replies are often masked out of the loss, or scored as wrong. One step of each:
 
 
 # %%
@@ -728,17 +757,26 @@ shown = ("completions/clipped_ratio", "reward", "loss", "grad_norm", share)
 rows = [(n, *(f"{log[c]:.2f}" for c in shown)) for n, log in cut_short.items()]
 Table(columns=("truncated replies are", "cut", *shown[1:]), rows=rows)
 
+# %% [markdown]
+# `scored as wrong` is the stricter verifier: it refuses right replies, too. It pays only right replies of one or
+# two digits; where a step has none, as the row above shows, nothing is learned. After 24 steps:
+
 # %%
 ends, later = ("", ", masked", ", cut is wrong"), {}
 for name, end in zip(cut_short, ends, strict=True):
     runs = recorded(f"exact, limit 3{end}")
     later[name] = [run.held_out[24] for run in runs]
     print(f"held out, three seeds, {name}: {later[name]}")
-nuance = "here the cut replies are the right ones, and only wrong ones are left"
-norms = {name: log["grad_norm"] for name, log in cut_short.items()}
-holds = norms["masked"] > 2 * norms["left alone"]
-holds = holds and mean(later["masked"]) < mean(later["left alone"])
-verdicts.judge("C13", "false", nuance, "section 10", holds=holds)
+begin = recorded("exact, limit 3")[0].held_out[0]
+means = {name: mean(truths) for name, truths in later.items()}
+nuance = "it learns, and less than left alone: cut replies may be right"
+holds = begin < min(later["masked"])
+holds = holds and max(later["masked"]) < min(later["left alone"])
+verdicts.judge("C13", "partly", nuance, "section 10", holds=holds)
+lost = means["left alone"] - means["scored as wrong"]
+nuance = f"no cheat passes; one that refuses right replies costs {lost:.2f}"
+holds = not misjudged(check_b)[0] and lost > 0.05
+verdicts.judge("C15", "partly", nuance, "sections 6, 10", holds=holds)
 
 # %% [markdown]
 # ## 11. What would have shown it?
@@ -809,8 +847,7 @@ Table(columns=("alarm", "in time", "false", "another"), rows=rows)
 # Two rules look like the alarm that everybody wants. They are the trick itself, written as a metric after
 # the replies were read: on another hack they are blind. No rule is good in all three columns. There is no
 # early warning here; there is an **audit**: a second judge, on questions that nobody trains on.
-# `TruthAudit` is that, for any GRPOTrainer; `wrong earns` is the mean reward of its wrong replies, `signal`
-# the share of groups with a difference.
+# `TruthAudit` is that, for any GRPOTrainer; `wrong earns` is the mean reward of its wrong replies.
 
 # %%
 sums = reward_up.held_out(64)
@@ -827,10 +864,13 @@ audits["A"].table
 audits["B"].table
 
 # %% [markdown]
-# The titles speak of the truth alone. After so few steps, on 64 sums, the fall of A is no larger than chance
-# may be. `wrong earns` does not have to wait: *before* the first step, verifier A pays a wrong reply nearly
-# what a right one earns. That is the cheapest test of a reward that there is, and it needs no training.
-#
+# The titles speak of the truth alone. Two looks at n questions show a change of 1.4 / sqrt(n) or more: 0.18
+# with 64, too coarse for so few steps; 0.07 with 400. `wrong earns` does not have to wait: *before* the first
+# step, verifier A pays a wrong reply nearly what a right one earns. That is the cheapest test of a reward
+# that there is, and it needs no training. Where no answer is known, the second judge is you, with twenty
+# replies.
+
+# %% [markdown]
 # A rising truth proves less. A reward of *length alone* lifts it for a while, since this policy's
 # commonest mistake was silence:
 
@@ -841,16 +881,16 @@ rises = [run.held_out[8] > run.held_out[0] + 0.05 for run in recorded("length")]
 expect_symptom("a wrong reward helps", holds=all(rises))
 
 # %% [markdown]
-# **Exercise 10.7, 8 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
+# **Exercise 10.7, 12 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
 # dict of columns, a list of one number a step each: `loss`, `grad_norm`, `reward`, `reward_std`, `zero_std`
 # (of section 7), `entropy`, `length`, `cut` (share of replies at the limit), `truth` (of the step's 32
 # sampled replies); and `held_out`, a list every eight steps (of 100 other sums, not sampled; a `run` holds
 # it as a dict by step).
 
 # %% [markdown]
-# It returns `"learns"`, `"hacked"`, `"no signal"`, `"rounding"` (*any* constant reward) or `"cut off"` (a
-# third of the replies or more reach the limit). Runs may have other lengths, constants and beginnings. Six
-# of them:
+# It returns `"learns"`, `"hacked"`, `"no signal"` (no gradient in any step), `"rounding"` (*any* constant
+# reward that leaves a gradient) or `"cut off"` (a third of the replies or more reach the limit). Runs may
+# have other lengths, constants and beginnings. Six of them:
 
 # %%
 six = ("exact", "any_number", "never_right", "constant", "constant, 0.1")
@@ -883,8 +923,8 @@ def diagnose(log):
 ex.DASHBOARD.check(diagnose)
 
 # %% [markdown]
-# If yours passed: of fifty-three recorded runs that learn or are hacked it mistakes none. The second judge
-# does what no alarm on the log did. It does so when the harm is done.
+# If yours passed, it mistakes none of the recorded runs that learn or are hacked. The second judge does what
+# no alarm on the log did. It does so when the harm is done.
 #
 # ## 12. The verdicts, then and now
 #
@@ -935,9 +975,9 @@ script.run.audit.table
 
 # %% [markdown]
 # Put into `unseen` the place, the cause's letter and a function that takes the place of that part. Try it
-# with `patient.fresh(1, **{"the part's name": my_part}).train().run.audit`. The check tries a new reward by
-# hand, as in 10.6; new settings keep all that was not at fault. Then held-out truth has to be at least 0.7
-# after 12 steps on three seeds.
+# with `patient.fresh(1, **{"the place": my_part}).train().run.audit`. The check tries a new reward by hand, as
+# in 10.6; new settings keep all that was not at fault, and leave a right reply room for its end. Then
+# held-out truth has to be at least 0.7 after 12 steps on three seeds.
 
 
 # %%

@@ -84,6 +84,40 @@ SHAPES = {
         6, **{"loss": 0.6931, "rewards/chosen": 0.0, "rewards/rejected": 0.0}
     ),
     "at_chance": rows(8, loss=0.693, **{"rewards/accuracies": lambda n: 0.49 + n % 2 / 50}),
+    "guesses": rows(9, loss=lambda n: 1.9 if n < 3 else 10.37 + n / 900, grad_norm=0.4),
+    "step_breaks_weights": rows(
+        4, loss=turns(2.3, 11.1, 1), learning_rate=lambda n: 1e-9 * (n + 1)
+    ),
+    "resumed_without_state": rows(
+        20,
+        loss=lambda n: 2 - n / 40,
+        learning_rate=lambda n: 1e-4 - 4e-6 * n if n < 10 else 1e-5 * (n - 9),
+    ),
+    "weights_do_not_move": rows(
+        12, loss=lambda n: (2.3141, 2.2718, 2.4669)[n % 3], grad_norm=lambda n: 0.8 + n / 99
+    ),
+    "entropy_runs": rows(
+        12, **{"actor/entropy": lambda n: 0.5 + n / 9, "critic/score/mean": lambda n: 0.6 - n / 30}
+    ),
+    "much_is_clipped": rows(
+        6, **GRPO | {"loss": 0.2}, **{"clip_ratio/region_mean": lambda n: 0.4 + n / 50}
+    ),
+    "reward_pays_junk": rows(
+        12,
+        **GRPO | {"loss": 0.2, "reward": lambda n: n / 12},
+        **{"completions/mean_length": lambda n: 40.0 / (n + 1)},
+    ),
+    "rewards_missing": rows(4, loss=0.0, grad_norm=0.0, **{"completions/mean_length": 90.0}),
+    "margin_saturated": rows(
+        4,
+        **DPO | {"loss": 1e-4},
+        **{"rewards/accuracies": 1.0, "rewards/margins": lambda n: 14.0 + n},
+    ),
+    "pairs_inverted": rows(
+        12,
+        **DPO | {"loss": lambda n: 0.7 + n / 99},
+        **{"rewards/margins": lambda n: 0.1 - n / 9, "rewards/accuracies": lambda n: 0.5 - n / 30},
+    ),
     "margin_by_pushing_down": rows(
         9,
         **DPO | {"rewards/chosen": lambda n: -0.5 * n, "rewards/rejected": lambda n: -2.0 * n},
@@ -95,7 +129,9 @@ HEALTHY = {
     "noisy": rows(12, loss=lambda n: 2 + 0.1 * (-1) ** n, grad_norm=1.0, learning_rate=1e-4),
     "grpo": rows(12, loss=0.0, grad_norm=0.2, reward=lambda n: 0.1 * n, reward_std=0.3),
     "dpo start": rows(1, loss=0.6931, **{"rewards/chosen": 0.0, "rewards/rejected": 0.0}),
-    "dpo rewards below 0": rows(1, **DPO | {"rewards/chosen": -0.3, "rewards/rejected": -7.7}),
+    "dpo rewards below 0": rows(
+        1, **DPO | {"rewards/chosen": -0.3, "rewards/rejected": -7.7, "step": 500}
+    ),
     "accuracies 0 and 1": rows(9, loss=0.4, **{"rewards/accuracies": lambda n: float(n % 3 > 0)}),
     "one overflow": rows(20, loss=lambda n: 2 - n / 50, grad_norm=lambda n: INF if n == 3 else 1.0),
     "overflows at first": rows(20, loss=lambda n: 2 - n / 50, grad_norm=turns(INF, 1.0)),

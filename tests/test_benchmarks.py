@@ -3,7 +3,9 @@
 import pytest
 import torch
 
-from benchmarks import course_cost, nonfinite
+from benchmarks import course_cost, explained_page, nonfinite
+from benchmarks.explained_page import Judged
+from course_utils import incidents
 from course_utils.exercises import all_lessons
 from tests.faults import losses
 
@@ -40,3 +42,19 @@ def test_each_round_gives_every_tool_one_step(scaled, monkeypatch):
     rounds = list(nonfinite.in_turn(plants, 2))
     assert all(took.keys() == nonfinite.TOOLS.keys() for took in rounds)
     assert all(seconds > 0 for took in rounds for seconds in took.values())
+
+
+def test_the_page_of_explain_counts_what_is_right_and_what_alarms():
+    masked = incidents.load_incident("marker_not_found")
+    rows = [
+        Judged("marker_not_found", "broken", "other", masked, ("improves", "labels_masked"), ()),
+        Judged("marker_not_found", "twin", "other", None, (), ("rate_zero",)),
+    ]
+    assert (rows[0].rank(rows[0].alone), rows[0].rank(rows[0].heard)) == (2, None)
+    text = explained_page.page(rows)
+    assert (
+        "| other | the log alone | 0 of 1 (0%) | 1 of 1 (100%) | 1 of 1 (100%) | 0 of 1 |" in text
+    )
+    assert "| other | log and console | 0 of 1 (0%) | 0 of 1 (0%) |" in text
+    assert "| twin of marker_not_found | other | nothing | rate_zero |" in text
+    assert all(f"| {name} |" in text for name in explained_page.pasted_logs.FRESH)

@@ -61,6 +61,15 @@ def test_what_the_students_code_raises_is_shown_with_its_inputs():
     assert "Traceback" not in report.text()
 
 
+def test_a_page_of_an_error_is_cut_to_its_first_lines():
+    def misfits(x):
+        raise RuntimeError("\n".join(f"missing key {n}" for n in range(60)))
+
+    said = checking.check(exercise(), misfits).text()
+    assert "missing key 4" in said and "missing key 5" not in said
+    assert "and 55 more lines" in said
+
+
 def test_an_object_among_the_inputs_is_shown_by_its_class_and_a_batch_by_its_shapes():
     class Loop:
         pass

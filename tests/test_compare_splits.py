@@ -6,10 +6,11 @@ from torch import nn
 from transformers import Trainer
 
 from course_utils.diagnostics import compare_splits
-from course_utils.diagnostics.splits.judging import FACTOR, OTHER, SAME, WEIGHTS
+from course_utils.diagnostics.splits.judging import FACTOR, OTHER, RANKS, SAME, WEIGHTS
 from course_utils.diagnostics.splits.ranks import believing_in
 from course_utils.diagnostics.splits.stepping import cut
 from course_utils.errors import BadRequest, Unsupported
+from course_utils.exercises.lesson_08 import mend_answers
 from course_utils.reproductions import batch_loss, batch_trainers
 from course_utils.reproductions.batch_loss import mixed_rows
 
@@ -128,10 +129,24 @@ def test_a_division_by_the_arguments_own_number_of_micro_batches_is_seen(rows):
     assert trainer.args.gradient_accumulation_steps == 1
 
 
-def test_a_count_that_is_not_gathered_is_a_mean_of_means_over_ranks(rows):
-    alone = batch_loss.trainer(Trainer, rows, average_tokens_across_devices=False)
+MULTIPLIES = batch_trainers.with_loss(mend_answers.mended)  # by the number of ranks, always
+
+
+@pytest.mark.parametrize(("cls", "factor"), [(Trainer, "1"), (MULTIPLIES, "ranks")])
+def test_a_count_that_is_not_gathered_is_a_mean_of_means_over_ranks(rows, cls, factor):
+    alone = batch_loss.trainer(cls, rows, average_tokens_across_devices=False)
     report = compare_splits(alone, rows)
-    assert report.worst.num_ranks == 2 and report.worst.kind != SAME
+    sick = [one for one in report.compared if one.kind != SAME]
+    assert {(one.num_ranks, one.kind, one.factor_name) for one in sick} == {(2, RANKS, factor)}
+    assert "average_tokens_across_devices is False" in report.cause and "= True" in report.fix
+    assert ("multiplied by the number of ranks" in report.cause) is (factor == "ranks")
+    gathered = batch_loss.trainer(cls, rows, average_tokens_across_devices=True)
+    assert compare_splits(gathered, rows).is_healthy
+
+
+def test_a_mean_of_each_micro_batch_is_not_laid_to_the_ranks(rows):
+    report = compare_splits(batch_loss.trainer(batch_trainers.Mean, rows), rows, num_ranks=(2,))
+    assert report.compared[-1].kind == WEIGHTS and "each micro-batch" in report.cause
 
 
 def test_the_run_is_left_as_it_was(rows):

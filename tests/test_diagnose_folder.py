@@ -30,7 +30,7 @@ def rewrite(folder, change) -> None:
 def test_a_healthy_folder_is_quiet(saved):
     report = diagnose(saved)
     assert report.is_healthy, str(report)
-    assert "saved tensors" in report.ruled_out
+    assert "saved tensors" in report.checked
 
 
 def test_a_broken_tensor_is_named(saved):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from course_utils.explain import explain
 from course_utils.explain.document import MAX_DEPTH, read_document
 
 ROW = {"loss": 0.5, "step": 1}
@@ -16,5 +17,10 @@ def test_brackets_without_end_are_no_document(text):
 
 def test_depth_counts_brackets_that_are_open_and_none_within_words():
     row = ROW | {"note": r"[{\"" * MAX_DEPTH, "nested": [[]] * MAX_DEPTH}
-    [entry] = read_document(json.dumps({"log_history": [row]}))
-    assert entry.numbers == {"loss": 0.5, "step": 1.0}
+    entry, note = read_document(json.dumps({"log_history": [row]}))
+    assert entry.numbers == {"loss": 0.5, "step": 1.0} and note.text == row["note"]
+
+
+def test_the_words_of_a_document_are_heard():
+    found = explain(json.dumps([ROW, {"error": "torch.OutOfMemoryError: CUDA out of memory."}]))
+    assert [one.key for one in found.causes] == ["cuda_memory"]

@@ -34,7 +34,7 @@ LESSONS = [f"lessons/{entry.stem}" for entry in outline()]
 PAPERS = [path.stem for path in (ROOT / "docs").glob("*.md")]
 PAGES = (
     *("index", "explain", "search", "symptoms/index", "symptoms/nan_shown_as_zero"),
-    *("instruments/watch", "lessons/03_reward_nan", *PAPERS),
+    *("instruments/watch", "lessons/00_start_here", *PAPERS),
 )
 ROOMS = (diagnostics, gemma3, numerics)
 MAX_LESSON = 3_000_000  # bytes, unpacked

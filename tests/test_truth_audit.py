@@ -83,7 +83,15 @@ def test_the_trainers_own_columns_stand_beside_it():
     trainer, audit = trained(occurs)
     logged = trainer.state.log_history[1]
     assert audit.audits[2].logged["entropy"] == logged["entropy"]
-    assert audit.table.columns[-4:] == ("signal", "entropy", "length", "cut")
+    assert audit.table.columns[-4:] == ("grad_norm", "entropy", "length", "cut")
+
+
+def test_a_constant_reward_shows_a_gradient_that_is_almost_0_and_one_without_rounding_none():
+    _, rounded = trained(lambda reply, gold: 0.35, num_steps=1)
+    _, exact = trained(lambda reply, gold: 0.5, num_steps=1)
+    column = rounded.table.columns.index("grad_norm")
+    assert 0 < float(rounded.table.rows[-1][column]) < 0.01
+    assert float(exact.table.rows[-1][column]) == 0
 
 
 def test_rows_without_prompt_or_answer_and_trainers_without_a_reward_are_refused():

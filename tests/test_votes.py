@@ -13,6 +13,7 @@ from course_utils.verdicts import Verdicts
 lessons_90_and_91, unbuilt, course = FIXTURES
 
 MARKS = "t! f p - f! t t t t t t t"
+UNREADABLE = ("", "t f", f"{MARKS} t", MARKS.replace("p", "x"), f"{MARKS}!!", 7)
 
 
 @pytest.fixture
@@ -54,7 +55,15 @@ def test_without_votes_there_is_no_score(verdicts):
     assert verdicts.table().notes == ("You did not vote, so there is no score.",)
 
 
-@pytest.mark.parametrize("votes", ["", "t f", f"{MARKS} t", MARKS.replace("p", "x"), 7])
+@pytest.mark.parametrize("between", ["", ", "])
+def test_blanks_between_the_marks_may_be_missing_or_commas(verdicts, between, capsys):
+    verdicts.vote(MARKS)
+    due = capsys.readouterr().out
+    verdicts.vote(MARKS.upper().replace(" ", between))
+    assert capsys.readouterr().out == due
+
+
+@pytest.mark.parametrize("votes", UNREADABLE)
 def test_votes_that_cannot_be_read_are_told_how(verdicts, votes):
     with pytest.raises(BadRequest, match="One mark for each claim"):
         verdicts.vote(votes)

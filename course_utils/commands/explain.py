@@ -11,7 +11,7 @@ import click
 from course_utils.errors import BadRequest, Unsupported
 from course_utils.explain import Answer, explain_entries
 from course_utils.explain import explain as explain_lines
-from course_utils.explain.reading import Entry, entries_of_row
+from course_utils.explain.entries import Entry, entries_of_row
 
 # Read where it is installed; nothing else of the course needs it.
 EVENTS = "tensorboard.backend.event_processing.event_accumulator"

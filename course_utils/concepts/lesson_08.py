@@ -67,9 +67,10 @@ def a_gap_for_each_seed(gaps: dict[str, Tensor]) -> None:
         gaps: tail of right replies minus that of wrong ones, in tokens, shape (seeds,) each.
     """
     fig, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
-    said = []
+    said, one_sign = [], []
     for y, (name, gap) in enumerate(gaps.items()):
         has_one_sign = bool((gap < 0).all() or (gap > 0).all())
+        one_sign += [name] * has_one_sign
         colour = plotting.COLOURS["suspicious" if has_one_sign else "alive"]
         ax.plot(gap, [y] * len(gap), "o", markersize=7, fillstyle="none", color=colour)
         said.append(f"{name} {gap.min():.0f} to {gap.max():.0f}")
@@ -77,7 +78,8 @@ def a_gap_for_each_seed(gaps: dict[str, Tensor]) -> None:
     ax.set_yticks(range(len(gaps)), list(gaps))
     ax.invert_yaxis()
     ax.margins(x=0.1, y=0.2)
-    ax.set(xlabel="right minus wrong, tokens", title="1/len pulls the two apart in every seed")
+    title = f"One sign in every seed: {', '.join(one_sign) or 'none'}"
+    ax.set(xlabel="right minus wrong, tokens", title=title)
     num_seeds = len(next(iter(gaps.values())))
     plotting.show(
         fig,

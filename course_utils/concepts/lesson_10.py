@@ -57,8 +57,8 @@ def held_out_curves(curves: dict[str, dict[int, float]], meanings: dict[str, str
         plotting.draw_curves(ax, list(truth), {name: list(truth.values())}, meanings=meanings)
         next(line for line in ax.lines if line.get_label() == name).set_linestyle(style)
     ax.set(xlabel="step", ylabel="share of 100 held-out sums right", ylim=(0, 1))
-    ax.set_title("What only slows the run down ends where it ends")
+    ax.set_title("What slows the run down ends as low, only later")
     ends = [
         f"{name}: {list(truth.values())[-1]:.2f} at {max(truth)}" for name, truth in curves.items()
     ]
-    plotting.show(fig, f"Held-out truth at the last step. {'; '.join(ends)}.")
+    plotting.show(fig, f"Held-out truth at each run's own last step. {'; '.join(ends)}.")

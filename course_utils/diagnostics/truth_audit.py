@@ -17,7 +17,7 @@ from course_utils.report import Table
 BATCH_SIZE = 64
 # What GRPOTrainer logs of the sampled replies, and what the audit calls it.
 LOGGED = {
-    "dead": "frac_reward_zero_std",
+    "grad_norm": "grad_norm",
     "entropy": "entropy",
     "length": "completions/mean_length",
     "cut": "completions/clipped_ratio",
@@ -157,7 +157,7 @@ class TruthAudit(TrainerCallback):
     @property
     def table(self) -> Table:
         """One row a look."""
-        columns = ("step", "reward", "truth", "right earns", "wrong earns", "signal", *KEPT)
+        columns = ("step", "reward", "truth", "right earns", "wrong earns", *LOGGED)
         return Table(columns=columns, rows=[_row(a) for a in self.audits], title=self.headline)
 
     @property
@@ -178,9 +178,6 @@ class TruthAudit(TrainerCallback):
 
     def __repr__(self) -> str:
         return f"{self.table}" if self.audits else f"TruthAudit: {self.headline}"
-
-
-KEPT = ("entropy", "length", "cut")
 
 
 def mean(numbers: list[float]) -> float:
@@ -210,9 +207,9 @@ def _text(prompt: object, tokenizer) -> str:
 
 def _row(audit: Audit) -> tuple[str, ...]:
     numbers = (audit.reward, audit.truth, audit.pays_right, audit.pays_wrong)
-    dead = audit.logged.get("dead")
-    logged = [None if dead is None else 1 - dead, *map(audit.logged.get, KEPT)]
-    return (str(audit.step), *map(_two_digits, (*numbers, *logged)))
+    gradient, *others = map(audit.logged.get, LOGGED)  # a gradient of 1e-4 is not one of 0
+    shown = "-" if gradient is None else f"{gradient:.2g}"
+    return (str(audit.step), *map(_two_digits, numbers), shown, *map(_two_digits, others))
 
 
 def _two_digits(number: float | None) -> str:

@@ -2,24 +2,28 @@
 
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from typing import SupportsInt
 
+from course_utils.explain.complaints import HINT
 from course_utils.explain.document import read_document
+from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
+from course_utils.explain.heard import Heard
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import listed, said, thirds, trend
 from course_utils.explain.page import page
-from course_utils.explain.reading import Entry, Line, read
+from course_utils.explain.reading import read
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
-from course_utils.explain.words import finding_of_code, findings_in
+from course_utils.explain.words import finding_of_code
 from course_utils.explain.worries import worries
 
 MAX_DOCUMENT_LINES = 2_000_000
 PARDONED = {  # no fault, and no sign of health
     *("running_mean", "skipped_steps", "memory_survived", "dpo_start", "few_rows"),
+    *("optimizer_waits", "falls_by_epochs"),
 }
 OUTWEIGHED_BY = {  # what is no fault by itself, and causes beside which it must not be said
     "on_policy_zero_loss": {
@@ -31,7 +35,7 @@ OUTWEIGHED_BY = {  # what is no fault by itself, and causes beside which it must
     "few_rows": {"at_chance"},
     "cuda_memory": {"memory_survived"},
     "nan_gradient": {"fp16_overflow", "nan_shown_as_zero"},
-    "labels_masked": {"nan_shown_as_zero", "numbers_broken"},
+    "labels_masked": {"numbers_broken"},
     "nan_metric": {"nan_shown_as_zero", "nan_weights", "nan_already", "nan_gradient"},
     "replies_cut": {"length_into_limit", "rewards_cut"},
     "no_signal": {"rewards_cut", "signal_ended"},
@@ -51,6 +55,7 @@ class Answer:
     zeros: tuple[str, ...] = ()  # fields that training rests on and that are 0 somewhere
     worries: tuple[str, ...] = ()  # numbers that go astray, of which no rule knows the cause
     trend: str = ""  # that the loss has none
+    kind: str = "supervised"  # or preference, or policy: by its fields
     restart: str = ""  # how the last run was told from the one before it
     entries: tuple[Entry, ...] = field(default=(), repr=False)  # of the last run, thinned out
 
@@ -61,6 +66,11 @@ class Answer:
     @property
     def no_faults(self) -> tuple[Finding, ...]:
         return tuple(one for one in self.findings if one.cause.healthy)
+
+    @property
+    def rests_on_words(self) -> bool:
+        """Whether the causes fit what is said beside the log, and nothing in it."""
+        return bool(self.causes) and self.causes[0].weight <= HINT
 
     @property
     def is_healthy(self) -> bool:
@@ -127,22 +137,25 @@ class _Counter:
 
 def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> Answer:
     """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
-    log, spoken, out_of_memory_at = Log(), {}, 0
+    log, heard = Log(), Heard()
     for part in parts:
+        if isinstance(part, Entry) and part.sums_up:
+            log.summary = log.summary or part
+            continue
         if isinstance(part, Entry) and log.add(part):
-            spoken.clear()
+            heard.begin_anew()
         log.hear(part)
-        for one in findings_in(part):
-            spoken[one.key] = spoken.get(one.key, one)
-            out_of_memory_at = log.num_entries
-    if "cuda_memory" in spoken and log.num_entries - out_of_memory_at >= 2:
-        spoken["cuda_memory"] = _survived(spoken["cuda_memory"], log.entries[-1])
+        heard.hear(part, log.num_entries)
+    log.close()
     found = [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
+    found += heard.findings(log)
+    if all(one.cause.healthy for one in found):
+        found += heard.hints()
     names = sorted({name for entry in log.entries for name in entry.names.values()})
     return Answer(
-        findings=_ranked([*found, *spoken.values()]),
+        findings=_ranked(found),
         num_entries=log.num_entries,
         num_lines=int(num_lines),
         fields=tuple(names[:12]),
@@ -151,14 +164,10 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         zeros=tuple(_zeros(log)),
         worries=tuple(worries(log)),
         trend=_no_trend(log),
+        kind=log.kind(),
         restart=log.restart,
         entries=tuple(log.entries),
     )
-
-
-def _survived(memory: Finding, last: Entry) -> Finding:
-    after = f"the log goes on to {last.where}"
-    return replace(memory, key="memory_survived", weight=3.0, for_it=(*memory.for_it, after))
 
 
 def _ranked(found: list[Finding]) -> tuple[Finding, ...]:

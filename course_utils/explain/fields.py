@@ -1,13 +1,18 @@
 """The names that trainers give to the same quantity, and the one used here."""
 
 import re
+from functools import lru_cache
 
 # First match wins; matched against the lower-cased name, spaces around "/" removed.
 _PATTERNS = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
-        ("step", r"(training/)?(global_)?steps?|current_steps|iter(ation)?|global_step/max_steps"),
-        ("epoch", r"(training/)?epochs?"),
+        (
+            "step",
+            r"(train(ing)?/)?(global_)?steps?|current_steps|it(er(ation)?)?|global_step/max_steps",
+        ),
+        ("epoch", r"(train(ing)?/)?epochs?"),
+        ("skipped", r"number of skipped iterations|skipped( steps)?"),
         ("eval_loss", r"(eval|val|validation|test)[_/ ]loss|validation loss"),
         (
             "eval_accuracy",
@@ -18,50 +23,64 @@ _PATTERNS = tuple(
         ("margin", r"(train/)?rewards/margins?|margin"),
         ("accuracy", r"(train/)?rewards/accurac(y|ies)|acc(uracy)?"),
         ("token_accuracy", r"(train/)?(mean_)?token_acc(uracy)?"),
+        ("tokens", r"(train/)?(num_tokens|num_input_tokens_seen)"),
         ("chosen_logp", r"(train/)?logps/chosen"),
         ("rejected_logp", r"(train/)?logps/rejected"),
-        ("critic_loss", r"critic/vf_loss|vf_loss|value_loss|critic_loss|loss/value_avg"),
+        ("critic_loss", r"critic/vf_loss|vf_loss|value_loss|critic[_ ]loss|loss/value_avg"),
         ("critic_value", r"critic/vpred_mean"),
         ("critic_grad_norm", r"critic/grad_norm"),
         (
             "policy_loss",
-            r"actor/(pg|policy)_loss|pg_loss|policy_loss|act(or)?_loss|loss/policy_avg|pg",
+            r"actor/(pg|policy)_loss|(train/)?(pg|policy)_loss|act(or)?[_ ]loss|loss/policy_avg|pg",
         ),
-        ("kl_loss", r"(actor/)?kl_loss"),
-        ("old_kl", r"(actor/)?ppo_kl|policy/approxkl_avg"),
+        ("kl_loss", r"(actor/|train/)?kl_loss"),
+        ("kl_coefficient", r"actor/kl_coef|(critic/|objective/)?kl_coef"),
+        ("old_kl", r"actor/ppo_kl|policy/approxkl_avg"),
         ("kl", r"(train/)?(actor/|critic/|objective/)?(ref_|rollout_)?kl|(train/)?mean_kl"),
-        ("entropy", r"(train/)?(actor/)?(policy/)?entropy(_loss|_avg)?"),
+        ("entropy", r"(train/)?(actor/)?(policy/)?entropy(_loss|_avg|_mean)?"),
         ("clip_ratio", r"(actor/)?pg_clipfrac|clip_ratio(/region_mean)?|(policy/)?clipfrac(_avg)?"),
         ("reward_std", r"(train/)?(reward_std|rewards?/std|grouped_reward_std|critic/score/std)"),
         ("zero_std_share", r"(train/)?frac_reward_zero_std"),
+        ("part_std", r"(train/)?rewards?/[^/:=]+/std"),
         (
             "reward",
-            r"(train/)?(reward|rewards?/mean|(mean|avg)[_ ]reward|reward_mean|rm|"
-            r"critic/score/mean|objective/scores)",
+            r"(train/)?(reward|rewards?/mean|(mean|avg|average)[_ ]reward( score)?|reward_mean|rm|"
+            r"critic/(score|rewards)/mean|objective/scores|ppo/mean_scores|env/reward_mean|rollout/raw_reward)",
         ),
         ("advantage_max", r"critic/advantages/max|advantages?/max"),
-        ("importance_ratio", r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean"),
-        ("logp_difference", r"(train/)?sampling/sampling_logp_difference/mean"),
+        (
+            "importance_ratio",
+            r"(train/)?sampling/importance_sampling_ratio/mean|.*rollout_is_mean|"
+            r"importance ratio",
+        ),
+        (
+            "logp_difference",
+            r"(train/)?(sampling/sampling_logp_difference/mean|train_rollout_logprob_abs_diff)",
+        ),
+        ("probability_difference", r"(training/)?rollout_probs_diff_mean"),
+        ("probability_correlation", r"(training/)?rollout_actor_probs_pearson_corr"),
         ("num_eos", r"val/num_eos_tokens"),
         ("truncated_share", r"(train/)?(completions/)?clipped_ratio|response_length/clip_ratio"),
         (
             "length",
             r"(train/)?(completions?/)?mean_length|completion_length|response_length(/mean)?|"
-            r"response_len|glen",
+            r"response_len|glen|rollout/response_len/mean|mean generation length",
         ),
-        ("grad_norm", r"(train/)?(actor/)?(policy_|actor_)?grad(ient)?[_ ]?norm|gnorm|gradnorm"),
-        ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|actor_lr"),
+        ("grad_norm", r"(train/)?(actor/)?(policy_|actor_)?grad(ient)?\.?[_ ]?norm|gnorm|gradnorm"),
+        ("learning_rate", r"(train/)?(actor/)?(learning[_ ]rate|lr)|act(or)?_lr"),
         ("loss_scale", r"((loss|grad)[_ ])?scale|loss_scaler?"),
         (
             "loss",
-            r"(train/|actor/|training[ _]|minibatch )?loss|train[ _]loss(_step)?|objective/loss",
+            r"(train/|actor/|training[ _]|minibatch |lm[ _])?loss|train[ _]loss(_step)?|"
+            r"objective/loss|tensor|reduced_train_loss",
         ),
     )
 )
-_PART = re.compile(r"(train/|eval_)?rewards?/(?P<part>[^/]+)(/mean)?")
+_PART = re.compile(r"(train/|eval_)?rewards?/(?P<part>[^/:=]+)(/mean)?")
 _NOT_PARTS = {"std", "mean", "max", "min", "chosen", "rejected", "margins", "accuracies"}
 
 
+@lru_cache(maxsize=4096)
 def canonical(name: str) -> str | None:
     """The name used here for a field of a log; None for one that no rule reads.
 

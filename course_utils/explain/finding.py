@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from course_utils.explain.causes import CAUSES, Cause
-from course_utils.explain.reading import Entry, Line
+from course_utils.explain.entries import Entry, Line
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,27 @@
-"""The lines of a paste: colours dropped, progress bars parted, wrapped dicts put together."""
+"""The lines of a paste: what a terminal, a forum or an editor put in is taken out again.
 
+Colours and quotation marks are dropped, progress bars parted, wrapped dicts put together.
+"""
+
+import html
 import re
 from collections.abc import Iterable, Iterator
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 OPEN = re.compile(r"\{\s*(['\"][^{}]*)?$")
+QUOTED_MAIL = re.compile(r"^\s*(?:>\s?)+")
+ENTITY = re.compile(r"&(?:\w{2,6}|#\d{2,5});")
+_TYPED = {  # what editors and other keyboards write for the signs of a log
+    "'": "\u2018\u2019\u201a",
+    '"': "\u201c\u201d\u201e",
+    "-": "\u2212",
+    ":": "\uff1a",
+    ",": "\uff0c",
+    ";": "\uff1b",
+    "|": "\uff5c\u2502",
+    " ": "\u00a0\u202f\u3000",
+}
+TYPED = {ord(odd): usual for usual, some in _TYPED.items() for odd in some}
 MAX_LINE, MAX_JOINED = 20_000, 40
 
 Part = tuple[int, str]  # a line's number, its text
@@ -36,8 +53,23 @@ def parts(lines: Iterable[str]) -> Iterator[list[Part]]:
 
 def _single(lines: Iterable[str]) -> Iterator[Part]:
     for number, raw in enumerate(lines, start=1):
-        for text in ANSI.sub("", raw[:MAX_LINE]).rstrip("\n").split("\r"):
-            yield number, text
+        line = raw[:MAX_LINE]
+        line = ANSI.sub("", line) if "\x1b" in line else line
+        for text in line.rstrip("\n").split("\r"):
+            yield number, plain(text)
+
+
+def plain(text: str) -> str:
+    """A line without the marks of a quotation, HTML entities, curly quotes and wide signs.
+
+    >>> plain("> > {\u2018loss\u2019\uff1a 2.1, &quot;text&quot;: 1}")
+    '{\\'loss\\': 2.1, "text": 1}'
+    """
+    if "&" in text and ENTITY.search(text):
+        text = html.unescape(text)
+    if not text.isascii():
+        text = text.translate(TYPED)
+    return QUOTED_MAIL.sub("", text) if text.lstrip().startswith(">") else text
 
 
 def _begins_another(text: str) -> bool:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from course_utils.explain.reading import Entry, Line
+from course_utils.explain.entries import Entry, Line
 
 MAX_KEPT = 20_000
 _OFF = r"(?![\"']?\s*[:=]\s*(false|no|1(\.0*)?)\b)"  # without a scaler a scale of 1 is printed
@@ -17,6 +17,7 @@ _SCALER = re.compile(
 _ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
 _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
+POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
 
 
@@ -42,6 +43,8 @@ class Log:
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
+    begun_again: Entry | None = None  # its epoch falls back and its step goes on
+    summary: Entry | None = None  # what sums up a whole run
     _states: dict[str, str] = field(default_factory=dict)
     _turning: set[int] = field(default_factory=set)
     _counts: dict[str, float] = field(default_factory=dict)  # the last step and epoch
@@ -79,6 +82,11 @@ class Log:
             self._thin_out()
         return bool(restart)
 
+    def close(self) -> None:
+        """All has been read: what sums up a run stands for it if nothing else was logged."""
+        if not self.entries and self.summary is not None and self.summary.has_metric:
+            self.add(self.summary)
+
     def _count(self, entry: Entry) -> None:
         self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}
 
@@ -88,7 +96,15 @@ class Log:
         last, now = self._counts.get(name), entry.numbers.get(name)
         if last is None or now is None or not now < FALLS_BACK * last or len(self.entries) < 2:
             return ""
+        if name == "epoch" and self._goes_on(entry):
+            self.begun_again = self.begun_again or entry
+            return ""
         return f"{entry.names.get(name, name)} falls from {last:g} to {now:g} at {entry.where}"
+
+    def _goes_on(self, entry: Entry) -> bool:
+        """Whether the step of an entry is the next one, whatever its epoch says."""
+        last, now = self._counts.get("step"), entry.numbers.get("step")
+        return bool(last) and now is not None and last < now <= last + max(10.0, 0.5 * last)
 
     def _turns(self, entry: Entry) -> bool:
         states = {name: state_of(value) for name, value in entry.numbers.items()}
@@ -136,7 +152,7 @@ class Log:
         """preference, policy, or supervised: by its fields."""
         if self.fields & {"chosen_reward", "rejected_reward", "margin"}:
             return "preference"
-        if self.fields & {"reward", "reward_std", "kl_loss", "policy_loss", "length"}:
+        if self.fields & POLICY:
             return "policy"
         return "supervised"
 

@@ -3,8 +3,8 @@
 import math
 from statistics import fmean, median, pvariance, variance
 
+from course_utils.explain.entries import Entry
 from course_utils.explain.log import finite
-from course_utils.explain.reading import Entry
 
 
 def said(entry: Entry, *names: str) -> str:

@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from course_utils.explain.answer import Answer
 
 MAX_SHOWN, MAX_QUOTE, WIDTH = 3, 300, 88
+UNSEEN = {  # by the kind of the run
+    "supervised": "one batch token by token, the labels of its ends and its template among them "
+    "(inspect_batch); the share of weights that change in a step (audit_step); the logits of the "
+    "model that is served against those of the trained one (compare_models)",
+    "preference": "the tokens in which chosen and rejected differ (inspect_batch); the log-probs "
+    "of one pair in policy and reference; the share of weights that change in a step (audit_step)",
+    "policy": "several replies to one prompt with their rewards; the log-probs of the same tokens "
+    "in sampler and trainer (audit_policy); the share of weights that change in a step",
+}
 
 
 def page(answer: Answer) -> str:
@@ -26,7 +35,7 @@ def page(answer: Answer) -> str:
     blocks += [_no_fault(one) for one in answer.no_faults[:MAX_SHOWN]]
     if answer.is_healthy and answer.num_entries:
         blocks.append(_healthy(answer))
-    elif not answer.causes and answer.num_lines > 1:
+    elif not answer.causes and (answer.num_lines > 1 or answer.num_entries):
         blocks.append(_cannot_tell(answer))
     return "\n\n".join(blocks)
 
@@ -38,14 +47,20 @@ def _healthy(answer: Answer) -> str:
 
 
 def _head(answer: Answer) -> str:
-    read_ = f"Read {answer.num_entries} log entries in {answer.num_lines} lines"
+    entries = "entry" if answer.num_entries == 1 else "entries"
+    lines = "line" if answer.num_lines == 1 else "lines"
+    read_ = f"Read {answer.num_entries} log {entries} in {answer.num_lines} {lines}"
     names = f": {', '.join(answer.fields)}." if answer.fields else "."
     rows = [fill(read_ + names, WIDTH)]
     if answer.restart:
         said = f"More than one run is in it ({answer.restart}). This is about the last one."
         rows.append(fill(said, WIDTH))
     turned = answer.causes[0].at if answer.causes else None
-    if turned is not None and answer.num_lines > 1:
+    if answer.rests_on_words:
+        rows.append(
+            fill("No number in it is odd. What fits your words, the commonest first:", WIDTH)
+        )
+    elif turned is not None and answer.num_lines > 1:
         rows.append(f"The line that turned is {turned.where}:\n  {turned.text[:MAX_QUOTE]}")
     return "\n".join(rows)
 
@@ -67,10 +82,7 @@ def _cannot_tell(answer: Answer) -> str:
     odd = answer.not_finite + answer.worries + answer.zeros
     if odd:
         parts.append(f"Worth a look: {'; '.join(odd[:4])}.")
-    parts.append(
-        "Look next at what no log shows: one batch token by token, and the share of weights "
-        "that change in a step."
-    )
+    parts.append(f"Look next at what no log shows: {UNSEEN[answer.kind]}.")
     return fill(" ".join(parts), WIDTH)
 
 

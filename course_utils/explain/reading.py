@@ -1,25 +1,36 @@
 """Log lines as entries: which field had which number, on which line.
 
 Reads what trainers print and save: Python dicts and JSON lines (Transformers, TRL, ms-swift,
-LLaMA-Factory), `key:value - key:value` (verl), `key: value  key: value` (torchtune),
-`key=value` at the end of a progress bar (OpenRLHF), tables (notebooks, unsloth), CSV. Holds one
-line at a time.
+LLaMA-Factory), `key:value - key:value` (verl), `key: value  key: value` (torchtune), cells between
+bars (Megatron, nanotron), `key=value` at the end of a progress bar (OpenRLHF), tables (notebooks,
+unsloth), boxes, CSV, the summary of W&B, printed tensors. Holds one line at a time.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
+from course_utils.explain.entries import MAX_QUOTE, Entry, Line, entries_of_row
 from course_utils.explain.fields import canonical
 from course_utils.explain.lines import is_cut, parts
+from course_utils.explain.ranks import Ranks, speaker
 from course_utils.explain.tables import NUMBER, Table
 
-_WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER})(?:/\d+)?['\"]?(?:, dtype=[\w.]+\))?\)?"
+_WRAPPED = rf"(?:[\w.]+\()?['\"]?(?P<value>{NUMBER})(?:/\d+)?['\"]?(?:, [\w.]+=[\w.:'\"]+)*\)?"
 QUOTED = re.compile(rf"['\"](?P<name>[^'\"{{}}]{{1,80}})['\"]\s*:\s*{_WRAPPED}(?=\s*[,}}\]]|\s*$)")
-_AFTER = r"(?:\s*\([^()]*\))?\**(?=\s+-\s|\s*$|\s{2,}|\s+[\w@./-]+:|\s*[|│,])"
-DASHED = re.compile(rf"(?:^|[\s*|│])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
-BOXED = re.compile(rf"[|│]\s*(?P<name>[\w/ ]+?)\s*[|│]\s*(?P<value>{NUMBER})\s*[|│]")
-EQUALS = re.compile(rf"(?<![\w/])(?P<name>[A-Za-z_][\w/]*)\s?=\s?(?P<value>{NUMBER})(?![\w/.])")
+_AFTER = r"(?:\s*\([^()]*\))?\**(?=\s+-(?:\s|$)|\s*$|\s{2,}|\s+[\w@./-]+:|\s*[|,])"
+_BARE = r"(?<=iteration)|(?<=loss)|(?<=lr)|(?<=[Ss]tep)"  # names that may stand without a colon
+PIPED = re.compile(
+    rf"(?:^|\|)[^|]*?\b(?P<name>[A-Za-z][\w ./()-]*?)\s*(?::|{_BARE})\s+"
+    rf"(?P<value>{NUMBER})(?:\s*/\s*\d+)?\s*(?=\||$)"
+)
+DASHED = re.compile(rf"(?:^|[\s*|])(?P<name>[\w@./-]+):\s*(?P<value>{NUMBER}){_AFTER}")
+BOXED = re.compile(rf"\|\s*(?P<name>[\w/ ]+?)\s*\|\s*(?P<value>{NUMBER})\s*\|")
+EQUALS = re.compile(rf"(?<![\w/])(?P<name>[A-Za-z_][\w/]*)\s*=\s*(?P<value>{NUMBER})(?![\w/.])")
+ALONE = re.compile(rf"^\s*(?:wandb:\s+)?(?P<name>[\w./-]+)\s+(?P<value>{NUMBER})\s*$")
+BULLET = re.compile(
+    rf"^\s*[\u2022*-]\s*(?P<name>[A-Za-z][\w ./-]{{1,40}}):\s*(?P<value>{NUMBER})\s*$"
+)
+TENSOR = re.compile(rf"^\s*(?P<name>tensor)\((?P<value>{NUMBER})(?:, [\w.]+=[\w.:<>'\"]+)*\)\s*$")
 PLAIN = re.compile(
     r"(?<![\w/])(?P<name>(?:(?:train(?:ing)?|eval|val(?:idation)?|minibatch) )?loss|grad[_ ]?norm|"
     r"step|iter|epoch|lr|learning[_ ]rate|"
@@ -27,31 +38,27 @@ PLAIN = re.compile(
     rf"(?P<value>{NUMBER})(?![\w/.%])",
     re.IGNORECASE,
 )
+FORMS = (  # and a sign without which a line is not of that form
+    (BOXED, "|"),
+    (PIPED, "|"),
+    (DASHED, ":"),
+    (EQUALS, "="),
+    (BULLET, ":"),
+    (ALONE, ""),
+    (TENSOR, "tensor("),
+    (PLAIN, ""),
+)
+BLOCKS = (BOXED, BULLET, ALONE)  # one number to a line: the others follow
+ASSIGNED = re.compile(r"\s*\w+ = (?:0|0\.0|1)\s*(?:#.*)?$")  # a line of code
 PROSE = re.compile(
     r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has)\b",
     re.IGNORECASE,
 )
 BRACES = re.compile(r"\{[^{}]*\}")
-SUMMARY = {"train_runtime", "total_flos", "train_samples_per_second"}
-MAX_QUOTE, MAX_OF_A_BLOCK = 160, 5
-
-
-@dataclass(frozen=True)
-class Entry:
-    """The numbers of one log entry under their names here, and where they stood."""
-
-    where: str
-    text: str
-    numbers: dict[str, float]
-    names: dict[str, str] = field(default_factory=dict)  # the log's own words for them
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line that holds no numbers of a log entry, for those who look for words."""
-
-    where: str
-    text: str
+DECIMAL_COMMA = re.compile(
+    r"([:=]\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?)(?=\s*$|\s*[|;]|\s+\S*[A-Za-z-])"
+)
+MAX_OF_A_BLOCK, ENOUGH = 12, 4
 
 
 def read(lines: Iterable[str]) -> Iterator[Entry | Line]:
@@ -60,14 +67,15 @@ def read(lines: Iterable[str]) -> Iterator[Entry | Line]:
 
 
 def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
-    table = Table(canonical)
+    table, ranks = Table(canonical), Ranks()
     for joined in parts(lines):
         where, text = f"line {joined[0][0]}", "".join(text for _, text in joined)
         row = table.feed(text)
         if row == []:
             continue
         found = list(entries_of_row(where, text, row or ())) or list(_entries(where, text))
-        yield from found
+        who = speaker(text)
+        yield from (one for one in found if ranks.hears(one, who))
         if not found:
             said = joined
         else:  # a message may stand beside the numbers
@@ -82,16 +90,16 @@ def _blocks(found: Iterable[Entry | Line]) -> Iterator[Entry | Line]:
     for one in found:
         is_small = isinstance(one, Entry) and len(one.numbers) <= MAX_OF_A_BLOCK and _is_bare(one)
         if held and is_small and not one.numbers.keys() & held.numbers.keys():
-            held = Entry(held.where, held.text, held.numbers | one.numbers, held.names | one.names)
+            held = held.with_more(one)
             continue
-        if held and _has_metric(held):
+        if held and held.has_metric:
             yield held
         held = None
         if is_small:
             held = one
         else:
             yield one
-    if held and _has_metric(held):
+    if held and held.has_metric:
         yield held
 
 
@@ -110,48 +118,22 @@ def _entries(where: str, text: str) -> Iterator[Entry]:
         if is_cut(group):
             matches = [m for m in matches if m.end() < len(group.rstrip())]
         yield from entries_of_row(where, group, [(m["name"], m["value"]) for m in matches])
-    if is_quoted or len({word.lower() for word in PROSE.findall(text)}) >= 2:
-        return
-    for pattern in (BOXED, DASHED, EQUALS, PLAIN):
-        pairs = [(m["name"], m["value"]) for m in pattern.finditer(text)]
-        is_boxed = pattern is BOXED  # one number to a line: the others follow
-        found = list(entries_of_row(where, text, pairs, needs_metric=not is_boxed))
-        if found:
-            yield from found
-            return
+    if not is_quoted and len({word.lower() for word in PROSE.findall(text)}) < 2:
+        yield from _best_form(where, DECIMAL_COMMA.sub(r"\1.\2", text))
 
 
-def entries_of_row(
-    where: str, text: str, pairs: Iterable[tuple[str, object]], needs_metric: bool = True
-) -> Iterator[Entry]:
-    """One entry, or none when no rule reads any of its numbers, or they sum up a whole run."""
-    numbers: dict[str, float] = {}
-    names: dict[str, str] = {}
-    for name, value in pairs:
-        if name in SUMMARY:
-            return
-        known = canonical(str(name))
-        number = _number(value)
-        if known and number is not None and known not in numbers:
-            numbers[known], names[known] = number, str(name).strip()
-    entry = Entry(where, _short(text), numbers, names)
-    if numbers and (_has_metric(entry) or not needs_metric):
-        yield entry
-
-
-def _has_metric(entry: Entry) -> bool:
-    return bool(entry.numbers.keys() - {"step", "epoch", "learning_rate", "loss_scale"})
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or value is None:
-        return None
-    try:
-        return float(str(value).strip().split("/")[0])
-    except ValueError:
-        return None
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_QUOTE else f"{text[: MAX_QUOTE - 3]}..."
+def _best_form(where: str, text: str) -> list[Entry]:
+    """The entry of the form in which most fields of a line are known."""
+    best: list[Entry] = []
+    if ASSIGNED.match(text):
+        return best
+    for form, sign in FORMS:
+        if sign not in text:
+            continue
+        pairs = [(m["name"], m["value"]) for m in form.finditer(text)]
+        found = list(entries_of_row(where, text, pairs, needs_metric=form not in BLOCKS))
+        if found and (not best or len(found[0].numbers) > len(best[0].numbers)):
+            best = found
+        if best and len(best[0].numbers) >= ENOUGH:
+            break
+    return best

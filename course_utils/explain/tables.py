@@ -4,8 +4,12 @@ import csv
 import re
 from collections.abc import Callable
 
-NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|NaN|NAN|[iI]nf(?:inity)?)"
+NUMBER = (
+    r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|"
+    r"(?i:nan(?:\(ind\))?|inf(?:inity)?)(?![a-zA-Z]))"
+)
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,000)+|[1-9]\d{0,2}(?:,\d{3}){2,}")
 GAP = re.compile(r"\.\.\.|[-=+|:\s]*")  # rows left out, rules
 
 
@@ -44,20 +48,31 @@ def cells(text: str) -> list[str] | None:
     """
     if "{" in text:
         return None
+    columns = re.split(r"\s{2,}", text.strip())
     if "|" in text and "%|" not in text:
         found = text.strip().strip("|").split("|")
     elif "\t" in text:
         found = text.split("\t")
-    elif text.count(";") >= 1:
-        found = [_with_point(cell) for cell in text.split(";")]
-    elif text.count(",") >= 1:
-        found = next(csv.reader([text]), [])
+    elif ";" in text:
+        found = text.split(";")
+    elif "," in text and not any(DECIMAL_COMMA.fullmatch(cell) for cell in columns[1:]):
+        return _more_than_one(next(csv.reader([text]), []))
     else:
-        found = re.split(r"\s{2,}", text.strip())
-    found = [cell.strip() for cell in found]
-    return found if len(found) > 1 else None
+        found = columns
+    return _more_than_one([_with_point(cell) for cell in found])
+
+
+def _more_than_one(found: list[str]) -> list[str] | None:
+    return [cell.strip() for cell in found] if len(found) > 1 else None
 
 
 def _with_point(cell: str) -> str:
+    """A decimal comma as a point; what can only be thousands, as a number.
+
+    >>> _with_point("2,05"), _with_point("344,093,120"), _with_point("12,000")
+    ('2.05', '344093120', '12000')
+    """
     cell = cell.strip()
+    if THOUSANDS.fullmatch(cell):
+        return cell.replace(",", "")
     return cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell

@@ -72,6 +72,9 @@ def _levels(log: Log) -> Iterator[str]:
         yield f"{_name(log, 'eval_loss')} goes from {judged[0]:.4g} to {judged[-1]:.4g}"
     if loss and log.kind() == "supervised" and 0 < max(loss) < 2e-3:
         yield f"{_name(log, 'loss')} is below 2e-3 from the first entry on: {loss[0]:.3g}"
+    skipped = finite(log.values("skipped"))
+    if skipped and skipped[-1] > 0:
+        yield f"{_name(log, 'skipped')} is still {skipped[-1]:.3g} in the last entry"
     tied = finite(log.values("zero_std_share"))
     if tied and min(tied) > 0.9:
         yield f"{_name(log, 'zero_std_share')} is never below {min(tied):.3g}"

@@ -61,7 +61,8 @@ class Run:
             moved), asked for after `start`.
         parts: what a loop of one's own is made of, by name: `optimizer`, `batch` (one batch as
             the model takes it), `loss` (a function of model and batch), `tokenizer`, `sampler`,
-            `served` (a function that makes the merged or reloaded model, after the run).
+            `reference`, `settings`, `served` (a function that makes the merged or reloaded model,
+            after the run).
     """
 
     model: "nn.Module"

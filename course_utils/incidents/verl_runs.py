@@ -29,6 +29,7 @@ def verl(
     loop = loop_class(**SETTINGS | settings, seed=seed)
     run = Run(model=loop.actor, start=lambda: None)
     run.parts |= {"optimizer": loop.optimizer, "tokenizer": loop.tokenizer}
+    run.parts |= {"reference": loop.reference, "settings": loop.settings}
 
     def start() -> None:
         loop.train(steps)

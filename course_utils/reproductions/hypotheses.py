@@ -20,10 +20,12 @@ def six_pairs(seed: int) -> list[Pair]:
 
 @dataclass(frozen=True)
 class Left:
-    """Mean |difference| of a token in nats: as it is, and what each hypothesis leaves of it."""
+    """Mean |difference| of a token in nats: of trainer and engine as it is, and between the
+    engine and each hypothesis about it."""
 
     as_it_is: float
     below_0: float  # share of the tokens to which the trainer gives less
+    best_temperature: float
     at_best_temperature: float
     with_older_weights: float
     in_bfloat16: float
@@ -47,10 +49,12 @@ def left(case: Pair) -> Left:
         older.append(off(logits_of(other, case.prompts, ids)))
     half = zoo.load_policy("tiny", device="cpu", dtype="bfloat16").eval()
     half.load_state_dict(case.model.state_dict())
+    best = min(TEMPERATURES, key=lambda t: off(tokens.logits_NV, t))
     return Left(
         as_it_is=(t_N - s_N).abs().mean().item(),
         below_0=((t_N - s_N) < -1e-5).float().mean().item(),
-        at_best_temperature=min(off(tokens.logits_NV, t) for t in TEMPERATURES),
+        best_temperature=best,
+        at_best_temperature=off(tokens.logits_NV, best),
         with_older_weights=min(older),
         in_bfloat16=off(logits_of(half, case.prompts, ids)),
     )

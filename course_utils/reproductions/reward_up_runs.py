@@ -51,6 +51,11 @@ def any_number(reply: str, gold: str) -> float:
     return float(re.fullmatch(r"\d{2,3}", reply) is not None)
 
 
+def right_or_any_number(reply: str, gold: str) -> float:
+    """The same format reward, ten times as large, beside one for being right."""
+    return exact(reply, gold) + 10 * any_number(reply, gold)
+
+
 def length(reply: str, gold: str) -> float:
     return float(len(reply))
 
@@ -106,6 +111,7 @@ KINDS = {
         exact, 5, settings=((EACH, "normalize_then_sum"),), part=(shortness, 0.5)
     ),
     "any_number": Kind(any_number, 3, 40),
+    "right_or_any_number": Kind(right_or_any_number, 3, 40),
     "length": Kind(length, 3),
     "constant": Kind(constant, 5),
     "constant, 0.1": Kind(a_tenth, 2),

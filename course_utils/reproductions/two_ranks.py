@@ -1,11 +1,11 @@
 """One step of several Trainers on two real processes, and the learning rate of a schedule.
 
-    python -m course_utils.reproductions.two_ranks FILE WHAT ...
+    python -m course_utils.reproductions.two_ranks FILE SEED WHAT ...
 
 Each WHAT is the "module:name" of a Trainer, or of a compute_loss, and the rows of a micro-batch:
 "transformers:Trainer,4"; ",local" behind it counts on each rank alone. FILE gets a dict with a
-gradient and a logged loss for each, and "lr", the learning rates of twelve steps. Micro-batches go
-to the ranks in turn.
+gradient and a logged loss for each, and "lr", the learning rates of twelve steps. SEED draws the
+rows. Micro-batches go to the ranks in turn.
 
 The processes are those of torchrun, with its environment. They part only after the imports, which
 would else take five seconds of each and of the launcher.
@@ -36,15 +36,16 @@ Outcome = dict[str, object]
 
 
 @cache
-def on_two_ranks(*what: str) -> Outcome:
-    """Launch it and read what came out; the same WHAT is launched once in a process.
+def on_two_ranks(*what: str, seed: int = 0) -> Outcome:
+    """Launch it and read what came out; the same is launched once in a process.
 
     Raises:
         Unsupported: two processes could not be started here.
     """
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder, "two_ranks.pt")
-        autopsy = run_in_child([sys.executable, "-m", __name__, found, *what], timeout_s=400)
+        command = [sys.executable, "-m", __name__, found, str(seed), *what]
+        autopsy = run_in_child(command, timeout_s=400)
         if not found.exists():
             raise Unsupported(
                 f"the two processes wrote nothing: {autopsy.headline}",
@@ -60,19 +61,20 @@ def dealt(rows: Sequence[Row], size: int, num_ranks: int = NUM_RANKS) -> Split:
     return [micro[rank::num_ranks] for rank in range(num_ranks)]
 
 
-def by_length() -> list[Row]:
+def by_length(seed: int = 0) -> list[Row]:
     """The mixed rows with the short ones first."""
-    return sorted(mixed_rows(), key=lambda row: len(row["labels"]))
+    return sorted(mixed_rows(seed), key=lambda row: len(row["labels"]))
 
 
-def one_step(what: str) -> Outcome:
+def one_step(what: str, seed: int) -> Outcome:
     name, size, *local = what.split(",")
     module, _, cls = name.partition(":")
     trainer, size = getattr(importlib.import_module(module), cls), int(size)
     trainer = trainer if isinstance(trainer, type) else with_loss(trainer)
-    accumulation = len(by_length()) // NUM_RANKS // size
+    rows = by_length(seed)
+    accumulation = len(rows) // NUM_RANKS // size
     settings = {"average_tokens_across_devices": not local, "ddp_find_unused_parameters": False}
-    step = first_step(size, accumulation, trainer, rows=by_length(), **settings)
+    step = first_step(size, accumulation, trainer, rows=rows, **settings)
     return {"gradient": step.gradient, "loss": step.loss}
 
 
@@ -106,10 +108,10 @@ def part() -> int:
     return rank
 
 
-def main(file: str, *what: str) -> None:
+def main(file: str, seed: str, *what: str) -> None:
     rank = part()
     torch.set_num_threads(1)
-    found: Outcome = {one: one_step(one) for one in what}
+    found: Outcome = {one: one_step(one, int(seed)) for one in what}
     found["lr"] = {prepared: learning_rates(prepared=prepared) for prepared in (True, False)}
     if rank == 0:
         found["processes"] = torch.distributed.get_world_size()

@@ -49,12 +49,10 @@ class Ticket(ticket.Ticket):
     def run(self, parts: Parts, seed: int) -> "Run":
         return Run(self, parts, seed)
 
-    def source(self) -> str:
-        """The code of every part, after a line that imports what it uses."""
+    def import_lines(self) -> tuple[str, ...]:
         used = [inspect.getclosurevars(part).globals.items() for part in self.parts.values()]
         names = sorted({name for each in used for name, it in each if not inspect.ismodule(it)})
-        imports = [f"from {__name__} import {', '.join(names)}\n"] if names else []
-        return "\n".join([*imports, *map(inspect.getsource, self.parts.values())])
+        return (f"from {__name__} import {', '.join(names)}",) if names else ()
 
 
 class Run:

@@ -4,7 +4,6 @@ A loop is made of named parts, small functions that `fresh` can replace. Nothing
 nothing is judged.
 """
 
-import inspect
 from dataclasses import dataclass
 
 import torch
@@ -17,7 +16,7 @@ from course_utils.reproductions.ticket import Parts
 NUM_STEPS, BATCH_SIZE = 24, 8
 LABEL, TEACHER = "label", "teacher"  # the two terms of the loss, and what their targets are
 CAUSES = {
-    "a": "each micro-batch is divided by its own count",
+    "a": "both terms are divided by the micro-batch's own counts",
     "b": "nobody divides by the number of micro-batches",
     "c": "it is divided by the number of micro-batches once too often",
     "d": "one term is divided by the micro-batch's own count, the other by that of the step",
@@ -83,19 +82,12 @@ HEALTHY: Parts = {"count": count, "divide": divide, "log": log}
 
 
 class Ticket(ticket.Ticket):
-    """A loop, shown with each part under its own name, whichever function stands for it."""
+    """A hand-written loop."""
 
     causes = CAUSES
 
     def run(self, parts: Parts, seed: int) -> "Run":
         return Run(parts, seed)
-
-    def source(self) -> str:
-        """The code of every part, under the part's name."""
-        texts = {part: (inspect.getsource(f), f.__name__) for part, f in self.parts.items()}
-        return "\n\n".join(
-            text.replace(f"def {own}(", f"def {part}(") for part, (text, own) in texts.items()
-        )
 
 
 def draw_rows(draw: torch.Generator) -> list[Row]:

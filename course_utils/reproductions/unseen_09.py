@@ -146,7 +146,7 @@ def divided_late() -> Ticket:
 def stripped() -> Ticket:
     """A prompt that lost its last token."""
     report = (
-        "A run that falls apart after its trainer got a chat template of its own. The texts of\n"
-        "both sides look the same in the log, where white space is stripped."
+        "The trainer of this run got a chat template of its own. The texts of both sides look\n"
+        "the same in the log, where white space is stripped; importance ratios are far from 1."
     )
     return Ticket(report, HEALTHY | {"prompt_of": prompt_of_text})

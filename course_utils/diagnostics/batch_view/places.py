@@ -42,17 +42,20 @@ def mask_has_holes(case: Case) -> Finding | None:
 
 def padding_is_attended(case: Case) -> Finding | None:
     """Two or more pad tokens at an edge that count as text."""
-    found = [(row, None) for row in case.view.rows if case.pad is not None and _edge(row, case.pad)]
+    found = [(row, None) for row in case.view.rows if case.pad is not None and _edge(row, case)]
     if not found:
         return None
     saw = f"{of(len(found), len(case.view.rows), 'rows')} attend to padding"
-    cause = "the attention mask is missing or all ones"
+    has_mask = case.view.has_mask
+    cause = "the attention mask is 1 there" if has_mask else "there is no attention mask"
     fix = "pass the attention_mask that the tokenizer makes"
     return Finding("padding attended", rows_of(found), saw, cause, fix)
 
 
-def _edge(row: Row, pad: int) -> bool:
-    return any(row.ids[a:b] == [pad, pad] for a, b in ((0, 2), (-2, None)))
+def _edge(row: Row, case: Case) -> bool:
+    """Pad tokens at an edge; a token that also begins a row may stand there twice."""
+    at_first = 3 if case.pad == case.bos else 2
+    return row.ids[:at_first] == [case.pad] * at_first or row.ids[-2:] == [case.pad, case.pad]
 
 
 def pads_on_the_wrong_side(case: Case) -> Finding | None:

@@ -3,10 +3,12 @@
 front       `diagnose` and `diagnose.watching`
 subject     what is diagnosed: a Trainer or the parts of a loop
 looks*      before and after: batch, weights, tables, settings, forward, split, reward, log, outcome
-stepping, policy_watch, sampler_watch    what a run is asked while it runs
+pricing, held_change, said_replies       what a look measures, where that is more than a line
+stepping, pace_watch, *_watch            what a run is asked while it runs
 judge_*     what those numbers mean
 comparing, auditing    audits that can be called alone
-ranking, report        which cause comes first, and what is shown
+ranking, following, verdicts, unexplained    which cause comes first, what follows from it and not
+layout, specimens, settings, report          what is shown
 """
 
 from course_utils.diagnostics.diagnosis.auditing import audit_policy, audit_step

@@ -43,7 +43,7 @@ def compare_models(
     >>> compare_models(a, b).is_same
     True
     """
-    ours, theirs = _aligned(_weights_of(a), _weights_of(b))
+    ours, theirs = aligned(weights_of(a), weights_of(b))
     weights = tuple(_different(ours, theirs))
     number = len(ours.keys() | theirs.keys())
     if batch is None:
@@ -51,7 +51,7 @@ def compare_models(
     batch = {k: v[:MAX_ROWS] for k, v in batch.items() if isinstance(v, Tensor) and v.dim()}
     with evaluated(a), evaluated(b):
         (first, at_a), (second, at_b) = (_outputs(model, batch) for model in (a, b))
-    layer = next(_layers_apart(*_aligned(at_a, at_b)), None)
+    layer = next(_layers_apart(*aligned(at_a, at_b)), None)
     if first.shape != second.shape:
         return Comparison(weights, layer, number, why_no_outputs="their logits have other shapes")
     keep = _attended(batch, first)
@@ -77,7 +77,7 @@ def plain_name(name: str) -> str:
     return WRAPPED.sub("", name)
 
 
-def _weights_of(model: nn.Module) -> dict[str, Tensor]:
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """Weights under plain names, an adapter's product added to what it adapts."""
     merged: dict[str, Tensor] = {}
     for name, module in model.named_modules():
@@ -92,18 +92,7 @@ def _weights_of(model: nn.Module) -> dict[str, Tensor]:
     return named | merged
 
 
-def lacks_adapter(model: nn.Module, served: nn.Module) -> bool:
-    """Whether each weight that the model's adapter changes is the base's in the served model."""
-    base = {
-        plain_name(f"{name}.weight"): module.base_layer.weight.detach()
-        for name, module in model.named_modules()
-        if hasattr(module, "get_delta_weight") and hasattr(module, "base_layer")
-    }
-    ours, theirs = _aligned(base, _weights_of(served))
-    return bool(ours) and all(n in theirs and torch.equal(w, theirs[n]) for n, w in ours.items())
-
-
-def _aligned(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> tuple[dict, dict]:
+def aligned(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> tuple[dict, dict]:
     """Where one model is a part of the other's wrapper: names without that wrapper's prefix."""
     if ours.keys() & theirs.keys():
         return ours, theirs

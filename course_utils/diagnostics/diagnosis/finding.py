@@ -1,9 +1,11 @@
-"""What a look writes down: what it found, what it ruled out, what it could not see."""
+"""What a look writes down: what it found, what is fine, what it only counted, what it missed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from course_utils.diagnostics.diagnosis.unexplained import Odd
+from course_utils.diagnostics.diagnosis.verdicts import Verdict, verdict_of
 from course_utils.explain.causes import CAUSES, Cause
 
 # How directly a cause was seen. A log's own weights end below MEASURED.
@@ -16,7 +18,9 @@ class Found:
 
     `key` is one of `explain.causes.CAUSES`; `weight` says how directly it was seen; `said` are
     sentences with numbers; `place` is a module, column or setting. `why` and `advice` are more
-    specific than the cause's own words, where they are given.
+    specific than the cause's own words, where they are given. `specimen` are lines of the thing
+    itself: tokens with their labels, a reply with its reward. `where` is given where the cause is
+    at work elsewhere than usual; `follows` are numbers of the run that are its consequences.
     """
 
     key: str
@@ -27,6 +31,13 @@ class Found:
     why: str = ""
     advice: str = ""
     is_of_log: bool = False
+    where: str = ""
+    specimen: tuple[str, ...] = ()
+    follows: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        return verdict_of(self.key, self.where)
 
     @property
     def cause(self) -> Cause:
@@ -55,7 +66,11 @@ class Sheet:
     """Everything that the looks of one diagnosis wrote down."""
 
     found: list[Found] = field(default_factory=list)
-    cleared: dict[str, str] = field(default_factory=dict)  # what was looked at -> its number
+    cleared: dict[str, str] = field(default_factory=dict)  # judged, and fine -> its number
+    shown: dict[str, str] = field(default_factory=dict)  # counted, and not judged -> its number
+    odd: list[Odd] = field(default_factory=list)  # what no finding may account for
+    settings: dict[str, str] = field(default_factory=dict)  # of the run, those that matter
+    hints: dict[str, tuple[str, ...]] = field(default_factory=dict)  # on a cause, if it is found
     unseen: dict[str, str] = field(default_factory=dict)  # what was not -> why
     healthy: list[Found] = field(default_factory=list)  # what only looks like a fault
 
@@ -64,6 +79,24 @@ class Sheet:
 
     def clear(self, what: str, number: str) -> None:
         self.cleared[what] = number
+
+    def show(self, what: str, number: str) -> None:
+        self.shown[what] = number
+
+    def hint(self, key: str, what: str, fix: str, *specimen: str) -> None:
+        """What would be the mechanism of a cause and its fix, should a later look find it."""
+        self.hints.setdefault(key, (what, fix, *specimen))
+
+    def add(self, other: "Sheet") -> None:
+        """Take over what another sheet holds."""
+        self.found += other.found
+        self.healthy += other.healthy
+        self.odd += other.odd
+        self.cleared |= other.cleared
+        self.shown |= other.shown
+        self.unseen |= other.unseen
+        self.settings |= other.settings
+        self.hints |= other.hints
 
     def miss(self, what: str, why: str) -> None:
         self.unseen.setdefault(what, why)

@@ -11,7 +11,12 @@ from course_utils.diagnostics.diagnosis.looks import look_after, look_before
 from course_utils.diagnostics.diagnosis.putting_back import put_back, train_some
 from course_utils.diagnostics.diagnosis.report import Diagnosis
 from course_utils.diagnostics.diagnosis.riding import Watching
-from course_utils.diagnostics.diagnosis.subject import Subject, of_parts, of_trainer
+from course_utils.diagnostics.diagnosis.subject import (
+    Subject,
+    flat_settings,
+    of_parts,
+    of_trainer,
+)
 from course_utils.errors import BadRequest, Unsupported
 
 
@@ -25,8 +30,9 @@ def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
             put back: weights, optimizer, schedule, random numbers, counters, log, bit for bit.
             0 takes none: it looks at data, weights, settings, one forward pass, and the log.
         parts: for a model: `batch`, `loss` (a function of model and batch), `optimizer`,
-            `tokenizer`, `sampler`, `reference`, `log`, `served` (the merged or reloaded model, or
-            a function that makes it, called after the run); or `model` itself.
+            `tokenizer`, `sampler`, `reference`, `log`, `settings` (a mapping or a namespace),
+            `served` (the merged or reloaded model, or a function that makes it, called after the
+            run); or `model` itself.
 
     A run as it happens: `with diagnose.watching(trainer_or_model, ...) as run: ...`, then
     `run.report`; or `trainer.add_callback(DiagnoseCallback(trainer))`.
@@ -61,6 +67,7 @@ def subject_of(source: Any = None, **parts: Any) -> Subject:
         for name in ("sampler", "served", "reference", "tokenizer"):
             if parts.get(name) is not None:
                 setattr(subject, name, parts[name])
+        subject.settings = flat_settings(parts.get("settings"))
         return subject
     return of_parts(parts.pop("model", source), **parts)
 

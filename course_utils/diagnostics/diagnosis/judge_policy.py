@@ -4,14 +4,18 @@ import math
 from statistics import fmean, median
 
 from course_utils.diagnostics.diagnosis.finding import COUNTED, LIKELY, MEASURED, Sheet
-from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers
+from course_utils.diagnostics.diagnosis.judge_signal import judge_signal, judge_silence
+from course_utils.diagnostics.diagnosis.policy_numbers import FAR_TOKEN, PolicyNumbers
 from course_utils.diagnostics.diagnosis.policy_watch import Replies
+from course_utils.diagnostics.diagnosis.said_replies import SaidReplies
+from course_utils.diagnostics.diagnosis.specimens import in_order
 from course_utils.diagnostics.diagnosis.subject import Subject
 
 APART = 0.02  # nats a token; float32 engines agree to 1e-5, bfloat16 ones to about 0.01
 GROWS = 3.0
 RESIDUE = 1e-2  # an advantage below this is what rounding leaves of 0
 FAR = 0.7  # nats a token between two batches: each probability halves or doubles
+LONGER = 1.3  # mean length of the last third by that of the first
 WEIGHED_BY_ROW = ("grpo", "sapo")  # a token counts by one over the length of its reply
 
 
@@ -25,25 +29,52 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
         sheet,
         scale=getattr(subject.trainer, "scale_rewards", ""),
         group=getattr(subject.trainer, "num_generations", None),
+        said=replies.texts(),
+        shape=replies.shape,
     )
     if getattr(subject.trainer, "loss_type", "") in WEIGHED_BY_ROW:
         _length(replies.numbers, subject.trainer.loss_type, sheet)
 
 
 def judge_numbers(
-    numbers: list[PolicyNumbers], sheet: Sheet, *, scale: str = "", group: int | None = None
+    numbers: list[PolicyNumbers],
+    sheet: Sheet,
+    *,
+    scale: str = "",
+    group: int | None = None,
+    said: SaidReplies | None = None,
+    shape: tuple[str, str] = ("", ""),
 ) -> None:
-    """Write down what batches of replies show, the first one first."""
-    _agreement(numbers, sheet)
-    _signal(numbers, sheet)
+    """Write down what batches of replies show, the first one first.
+
+    Args:
+        said: the last replies; `shape`: how the sampler's log-probs differ, and the fix.
+    """
+    _agreement(numbers, shape, sheet)
+    judge_signal(numbers, said, sheet)
     _spread(numbers, sheet, scale, group)
     _movement(numbers, sheet)
+    judge_silence(numbers, said, sheet)
+    _shown(numbers, sheet)
+
+
+def _shown(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
+    """What has no threshold: entropy and truncated replies, first and last batch."""
     entropies = [one.entropy for one in numbers if one.entropy is not None]
     if entropies:
-        sheet.clear("entropy", f"{entropies[0]:.3g} to {entropies[-1]:.3g}")
+        stands = all(one.moved == 0 for one in numbers if one.moved is not None)
+        still = "; no update moved the policy, so the prompts of the batches differ"
+        because = still if stands and len(numbers) > 1 else ""
+        span = (
+            f"{entropies[0]:.3g} nats a token in the first batch, {entropies[-1]:.3g} in the last"
+        )
+        sheet.show("entropy", f"{span}{because}")
+    cut = [one.share_truncated for one in numbers if one.share_truncated is not None]
+    if cut:
+        sheet.show("truncated", f"{cut[0]:.0%} of the first replies, {cut[-1]:.0%} of the last")
 
 
-def _agreement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
+def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Sheet) -> None:
     known = [one for one in numbers if one.logp_difference is not None]
     if not known:
         sheet.miss("the sampler's log-probs", "it does not give them")
@@ -51,38 +82,32 @@ def _agreement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
     first, last = known[0], known[-1]
     if max(one.logp_difference for one in known) < APART:
         said = f"sampler and trainer differ by {last.logp_difference:.1g} nats a token"
-        sheet.clear("log-probs", said)
+        sheet.clear("log-probs", f"{said} (fine: below {APART:g})")
         return
     said = (
-        f"the first batch: {first.logp_difference:.2g} nats a token, ratio {first.ratio:.3g}; "
-        f"the last: {last.logp_difference:.2g}, ratio {last.ratio:.3g}"
+        f"sampler and trainer differ by {first.logp_difference:.2g} nats a token in the first "
+        f"batch, {last.logp_difference:.2g} in the last (fine: below {APART:g})"
     )
-    rows = f"{last.rows_apart:.0%} of the replies disagree somewhere"
+    more = (
+        f"mean of exp(trainer - sampler) {first.ratio:.3g} and {last.ratio:.3g} (1: one policy)",
+        f"{last.rows_apart:.0%} of the last replies hold a token that differs by more than "
+        f"{FAR_TOKEN:g} nats",
+    )
+    drift = in_order(one.logp_difference for one in known)
+    seen = {"specimen": (f"nats a token by batch: {drift}",)}
     if first.logp_difference < APART and last.logp_difference > GROWS * first.logp_difference:
-        sheet.find("stale_sampler", COUNTED, said, rows, place="the sampler's weights")
+        sheet.find("stale_sampler", COUNTED, said, *more, place="the sampler's weights", **seen)
     elif 0 < fmean(one.rows_apart for one in known) < 0.9 and _turns_inside(known):
-        sheet.find("retokenised", MEASURED, said, rows, place="completion_ids")
+        sheet.find("retokenised", MEASURED, said, *more, place="completion_ids", **seen)
     else:
-        sheet.find("logp_disagree", MEASURED + 1, said, rows, place="sampler and trainer")
+        seen |= {"why": shape[0], "advice": shape[1]}
+        sheet.find("logp_disagree", MEASURED + 1, said, *more, place="sampler and trainer", **seen)
 
 
 def _turns_inside(known: list[PolicyNumbers]) -> bool:
     """Whether replies agree exactly up to some token and then do not."""
     until = [one.agrees_until for one in known if one.agrees_until is not None]
     return bool(until) and fmean(until) > 0.05
-
-
-def _signal(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
-    shares = [one.share_no_signal for one in numbers if one.share_no_signal is not None]
-    if not shares:
-        return
-    share = fmean(shares)
-    said = f"{share:.0%} of the groups have advantages that are all 0"
-    if share > 0.95 and len(shares) > 1:
-        tried = [f"{what}: {why}" for what, why in sheet.unseen.items() if "it pays" in why]
-        sheet.find("no_signal", COUNTED, said, *tried, place="advantages")
-    else:
-        sheet.clear("groups", said)
 
 
 def _spread(numbers: list[PolicyNumbers], sheet: Sheet, scale: str, group: int | None) -> None:
@@ -96,8 +121,10 @@ def _spread(numbers: list[PolicyNumbers], sheet: Sheet, scale: str, group: int |
     elif not math.isfinite(largest) or largest > 1.1 * limit:
         said = f"an advantage of {largest:.3g}; of {group} replies none is beyond {limit:.3g}"
         sheet.find("tiny_std", MEASURED, said, place="advantages")
+    elif largest:
+        sheet.clear("advantages", f"up to {largest:.3g} (fine: up to {limit:.3g})")
     else:
-        sheet.clear("advantages", f"up to {largest:.3g}")
+        sheet.show("advantages", "all 0")
 
 
 def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
@@ -108,9 +135,13 @@ def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
     said = f"an update moves its own replies by {median(moves):.2g} nats a token"
     if median(moves) > FAR or max(moves) > 5 * FAR:
         most = f"up to {max(moves):.2g}, by update {moves.index(max(moves)) + 1}"
-        sheet.find("update_too_large", MEASURED, said, most, place="learning_rate")
+        specimen = (f"nats a token by update: {in_order(moves)}",)
+        place = "learning_rate"
+        sheet.find("update_too_large", MEASURED, said, most, place=place, specimen=specimen)
+    elif median(moves):
+        sheet.clear("updates", f"{said} (fine: below {FAR:g})")
     else:
-        sheet.clear("updates", said)
+        sheet.show("updates", said)
 
 
 def _length(numbers: list[PolicyNumbers], loss_type: str, sheet: Sheet) -> None:
@@ -121,9 +152,9 @@ def _length(numbers: list[PolicyNumbers], loss_type: str, sheet: Sheet) -> None:
     if third < 2:
         return
     early, late = fmean(lengths[:third]), fmean(lengths[-third:])
-    if late > 1.3 * early:
+    if late > LONGER * early:
         said = f"loss_type {loss_type!r}; replies grow from {early:.3g} to {late:.3g} tokens"
         more = (f"losing replies are {fmean(loses):.2g} times as long",) if loses else ()
         sheet.find("length_is_paid", LIKELY + 1, said, *more, place="loss_type")
     else:
-        sheet.clear("length", f"{early:.3g} to {late:.3g} tokens")
+        sheet.show("length", f"{early:.3g} tokens in the first third, {late:.3g} in the last")

@@ -6,22 +6,29 @@ from course_utils.diagnostics.diagnosis.looks_batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks_forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks_gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks_log import look_at_log
+from course_utils.diagnostics.diagnosis.looks_packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks_reward import look_at_rewards
 from course_utils.diagnostics.diagnosis.looks_settings import look_at_settings
 from course_utils.diagnostics.diagnosis.looks_split import look_at_split
 from course_utils.diagnostics.diagnosis.looks_tables import look_at_tables
+from course_utils.diagnostics.diagnosis.looks_trends import look_at_trends
+from course_utils.diagnostics.diagnosis.looks_unread import look_at_unread
 from course_utils.diagnostics.diagnosis.looks_weights import look_at_weights
+from course_utils.diagnostics.diagnosis.settings import write_settings
 from course_utils.diagnostics.diagnosis.subject import Subject
 
 BEFORE = (
     look_at_weights,
     look_at_batch,
+    look_at_packing,
     look_at_tables,
     look_at_settings,
     look_at_forward,
     look_at_split,
     look_at_gradients,
     look_at_rewards,
+    look_at_unread,
+    write_settings,
 )
 
 
@@ -34,5 +41,7 @@ def look_before(subject: Subject, sheet: Sheet) -> None:
 
 def look_after(subject: Subject, sheet: Sheet) -> None:
     """The log, and the model that the run leaves."""
-    look_at_log(subject.log, sheet)
+    known = ("rate_unusual",) if subject.args is not None else ()  # looks_settings has the rate
+    look_at_log(subject.log, sheet, known=known)
+    look_at_trends(subject, sheet)
     look_at_outcome(subject, sheet)

@@ -1,6 +1,7 @@
 """Looks at the tokens that are learnt: what `inspect_batch` finds, and what pairs share."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from torch import Tensor
 
@@ -8,6 +9,7 @@ from course_utils.diagnostics.batch_view import inspect_batch
 from course_utils.diagnostics.batch_view.case import Finding
 from course_utils.diagnostics.batch_view.report import BatchReport
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.specimens import SHOWN, of_finding, quoted
 from course_utils.diagnostics.diagnosis.subject import PAIRS, POLICY, Subject
 
 KEYS = {  # what inspect_batch calls it -> the cause
@@ -27,6 +29,24 @@ KEYS = {  # what inspect_batch calls it -> the cause
 }
 
 
+PLACES = {  # a column or a setting
+    "no labels": "labels",
+    "labels shifted": "labels",
+    "padding learnt": "labels",
+    "prompt learnt": "labels",
+    "labels across documents": "labels",
+    "end masked": "labels, chat_template",
+    "end missing": "input_ids",
+    "holes in the mask": "attention_mask, pad_token",
+    "padding attended": "attention_mask",
+    "padding side": "padding_side",
+    "packing leaks": "packing, position_ids",
+    "template differs": "chat_template",
+    "two BOS": "input_ids, bos_token",
+    "stops elsewhere": "generation_config.eos_token_id",
+}
+
+
 def look_at_batch(subject: Subject, sheet: Sheet) -> None:
     """The first rows, token by token."""
     if subject.kind == POLICY:
@@ -42,7 +62,7 @@ def look_at_batch(subject: Subject, sheet: Sheet) -> None:
         write_report(inspect_batch(source, subject.tokenizer), sheet)
     if subject.kind == PAIRS:
         with sheet.trying("the pairs"):
-            _pairs(subject.batch, sheet)
+            _pairs(subject.batch, subject.tokenizer, sheet)
 
 
 def _prompts(subject: Subject, sheet: Sheet) -> None:
@@ -54,24 +74,37 @@ def _prompts(subject: Subject, sheet: Sheet) -> None:
     write_report(inspect_batch(dict(padded), tokenizer), sheet)
 
 
-def write_report(report: BatchReport, sheet: Sheet, *, where: str = "") -> None:
-    """Write down the faults of a batch; `where` says which batch, if not the first rows."""
+def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str = "") -> None:
+    """Write down the faults of a batch.
+
+    Args:
+        of: which batch, if not the first rows; `where`: at work where, if not in training.
+    """
     num_rows = len(report.case.view.rows)
     for one in report.faults:
         key, weight = _key(one), COUNTED
         if one.name == "no labels" and len(one.rows) < num_rows / 4:
-            sheet.clear("rows without labels", f"{len(one.rows)} of {num_rows}")
+            sheet.show("rows without labels", f"{len(one.rows)} of {num_rows}")
             continue
         if one.name == "no labels" and len(one.rows) < num_rows / 2:
             weight = MEASURED - 3  # some rows are empty: the others train
-        rows = f" (in {', '.join(one.rows[:3])})" if one.rows else ""
-        rows += f", {where}" if where else ""
-        sheet.find(key, weight, f"{one.saw}{rows}", place=one.name, why=one.cause, advice=one.fix)
+        rows = (f"seen in {', '.join(one.rows[:3])}",) if one.rows else ()
+        sheet.find(
+            key,
+            weight,
+            one.cause,
+            *rows,
+            place=PLACES[one.name],
+            why=f"{one.saw}, in {of}" if of else one.saw,
+            advice=one.fix,
+            where=where,
+            specimen=of_finding(one, report.case),
+        )
     if not report.faults:
         view = report.case.view
         share = report.share_learnt
         learnt = "" if share is None else f", {share:.0%} of them learnt"
-        sheet.clear(where or "tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
+        sheet.clear(of or "tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
 
 
 def _key(one: Finding) -> str:
@@ -80,7 +113,7 @@ def _key(one: Finding) -> str:
     return KEYS[one.name]
 
 
-def _pairs(batch: Mapping, sheet: Sheet) -> None:
+def _pairs(batch: Mapping, tokenizer: Any, sheet: Sheet) -> None:
     """Chosen and rejected must begin alike and then differ."""
     ids, mask = batch.get("input_ids"), batch.get("completion_mask")
     if not isinstance(ids, Tensor) or not isinstance(mask, Tensor) or len(ids) % 2:
@@ -88,10 +121,24 @@ def _pairs(batch: Mapping, sheet: Sheet) -> None:
     n = len(ids) // 2
     split = [(_prompt_of(ids, mask, b), _reply_of(ids, mask, b)) for b in range(2 * n)]
     pairs = [(split[b], split[b + n]) for b in range(n)]
-    alike = sum(chosen[1] == rejected[1] for chosen, rejected in pairs)
+    twice = [i for i, (chosen, rejected) in enumerate(pairs) if chosen[1] == rejected[1]]
+    alike = len(twice)
     foreign = sum(chosen[0] != rejected[0] for chosen, rejected in pairs)
     if alike >= max(1, n // 2):
-        sheet.find("pairs_alike", COUNTED, f"{alike} of {n} pairs have one reply twice")
+        one = pairs[twice[0]][0]
+        sheet.find(
+            "pairs_alike",
+            COUNTED,
+            "what differed is before the reply, where nothing is learnt, or was cut off",
+            place="chosen, rejected",
+            why=f"in {alike} of {n} pairs chosen and rejected have the same reply tokens",
+            advice="render prompt and finished chat so that the one begins the other, and raise "
+            "max_length",
+            specimen=(
+                f"pair {twice[0]}: prompt ends {quoted(tokenizer.decode(one[0][-SHOWN:]))}",
+                f"pair {twice[0]}: both replies are {quoted(tokenizer.decode(one[1]))}",
+            ),
+        )
     if foreign:
         sheet.find("pair_prompts_differ", COUNTED, f"the prompts differ in {foreign} of {n} pairs")
     if not alike and not foreign:

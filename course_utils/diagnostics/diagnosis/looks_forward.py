@@ -83,9 +83,13 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
         what = "its score moves" if is_score else "its logits move"
         said = f"row {worst}: {what} by up to {apart[worst]:.3g} ({share:.1g} of their spread)"
         key = "rows_pooled_wrong" if is_score else "row_depends_on_batch"
-        sheet.find(key, MEASURED + 1, said, place=_padding_side(mask))
+        why = "a row has another score within its batch than alone" if is_score else ""
+        sheet.find(key, MEASURED + 1, said, place=_padding_side(mask), why=why)
     else:
-        sheet.clear("rows alone", f"the same as in the batch, up to {share:.1g} of their spread")
+        fine = f"(fine: up to {slack:g})"
+        sheet.clear(
+            "rows alone", f"as in the batch, up to {share:.1g} of the logits' spread {fine}"
+        )
 
 
 def _restarts(batch: Mapping) -> bool:
@@ -128,9 +132,29 @@ def _scores_differ(subject: Subject, sheet: Sheet) -> None:
     alike = sum(torch.equal(scores[i], scores[i + half]) for i in differ)
     said = f"{alike} of {len(differ)} pairs of different replies get one and the same score"
     if alike > len(differ) / 2:
-        sheet.find("rows_pooled_wrong", COUNTED, said, place="pad_token")
+        why = "the score is read where both replies of a pair are still the same"
+        sheet.find(
+            "rows_pooled_wrong", COUNTED, said, *_pads_inside(subject), place="pad_token", why=why
+        )
     else:
         sheet.clear("scores of pairs", said)
+
+
+def _pads_inside(subject: Subject) -> tuple[str, ...]:
+    """Where the id that the model takes for padding stands in the text."""
+    pad = getattr(getattr(subject.model, "config", None), "pad_token_id", None)
+    mask = subject.batch.get("attention_mask")
+    if pad is None or mask is None:
+        return ()
+    is_pad = (subject.batch["input_ids"] == pad) & mask.bool()
+    rows = int(is_pad.any(1).sum())
+    if not rows:
+        return ()
+    first = int(is_pad[is_pad.any(1)][0].int().argmax())
+    return (
+        f"id {pad}, the model's padding, is text in {rows} of {len(mask)} rows, first at token "
+        f"{first}: the score is read before it",
+    )
 
 
 def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
@@ -147,4 +171,17 @@ def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
         said = f"before the first step their logits are {apart:.2g} of their spread apart"
         sheet.find("wrong_reference", MEASURED, said, place="ref_model")
     else:
-        sheet.clear("reference's logits", f"{apart:.1g} of their spread apart")
+        said = f"{apart:.1g} of their spread apart (fine: up to {HALF_SLACK:g})"
+        sheet.clear("reference's logits", said)
+
+
+def look_at_reference(subject: Subject, sheet: Sheet) -> None:
+    """How far the policy is from its reference when the run has ended."""
+    if subject.reference is None or not _is_readable(subject.batch):
+        return
+    batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor)}
+    with evaluated(subject.model), evaluated(subject.reference):
+        p, q = (outputs_of(m, batch).log_softmax(-1) for m in (subject.model, subject.reference))
+    if p.shape == q.shape and p.dim() == 3:
+        kl = float((p.exp() * (p - q)).sum(-1).mean())
+        sheet.show("KL of policy and reference", f"{kl:.2g} nats a token on the first batch")

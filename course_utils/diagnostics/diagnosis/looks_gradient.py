@@ -30,15 +30,19 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
         lost = flow.count(Flow.CUT)
         weight = COUNTED if lost > total / 2 else MEASURED
         said = (flow.headline, f"first in {flow.cuts[0].operation}, {flow.cuts[0].place}")
-        sheet.find("weight_without_gradient", weight, *said, place=flow.cuts[0].where)
+        cut = f"the graph is cut: {lost} of {total} trainable tensors get no gradient"
+        sheet.find("weight_without_gradient", weight, *said, place=flow.cuts[0].where, why=cut)
     elif flow.stuck:
         said = f"the gradient of {len(flow.stuck)} of {total} tensors is 0 and stays 0"
-        sheet.find("weight_without_gradient", MEASURED, said, place=flow.stuck[0])
+        stuck = "trainable weights have a gradient of exactly 0"
+        sheet.find("weight_without_gradient", MEASURED, said, place=flow.stuck[0], why=stuck)
     elif unused := [p.name for p in flow.parameters if p.flow in (Flow.UNUSED, Flow.NO_EFFECT)]:
         said = f"{len(unused)} of {total} trainable tensors take no part, such as {unused[0]}"
         weight = MEASURED if subject.processes > 1 else LIKELY - 2
         sheet.find("unused_parameters", weight, said, place=unused[0])
     elif received := flow.count(Flow.RECEIVED):
-        sheet.clear("one backward pass", f"{received} of {total} get a gradient")
+        waiting = flow.count(Flow.WAITING)
+        more = f", {waiting} wait for their lora_B, which starts at 0" if waiting else ""
+        sheet.clear("one backward pass", f"{received} of {total} tensors get a gradient{more}")
     else:
         sheet.miss("one backward pass", flow.headline)

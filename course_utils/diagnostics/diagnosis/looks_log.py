@@ -1,13 +1,17 @@
 """Looks at a run's own log: the rules of `course explain`, on entries instead of lines."""
 
 import json
-import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from course_utils.diagnostics.diagnosis.finding import Found, Sheet
 from course_utils.explain import Answer, explain_entries
 from course_utils.explain.reading import Entry, Line, entries_of_row
 
+# What a rule of the log has seen, where the cause's own words hold more than one thing.
+PLAINLY = {
+    "schedule_ends_early": "the learning rate is at 0 long before the log ends",
+    "replies_cut": "replies run into the length limit",
+}
 SHARE = 0.75  # of a log's weight: what is measured in the run itself counts for more
 
 
@@ -25,29 +29,39 @@ def _read(number: int, row: dict) -> Iterable[Entry | Line]:
     return entries_of_row(where, json.dumps(row, default=str), row.items())
 
 
-def look_at_log(history: list[dict], sheet: Sheet) -> None:
-    """Write down what the log points to, and what in it only looks like a fault."""
+def look_at_log(history: list[dict], sheet: Sheet, *, known: Collection[str] = ()) -> None:
+    """Write down what the log points to, and what in it only looks like a fault.
+
+    Args:
+        known: causes that another look judges by more than a log can say.
+    """
     if not history:
         sheet.miss("the log", "it is empty")
         return
     with sheet.trying("the log"):
         answer = answer_of(history)
-        for one in answer.causes:
+        causes = [one for one in answer.causes if one.key not in known]
+        for one in causes:
             weight = min(SHARE * one.weight, 7.5)
             said = one.for_it or (one.at.text,)
             sheet.found.append(
-                Found(one.key, weight, said, one.at.where, one.against, is_of_log=True)
+                Found(
+                    one.key,
+                    weight,
+                    said,
+                    one.at.where,
+                    one.against,
+                    why=PLAINLY.get(one.key, ""),
+                    is_of_log=True,
+                )
             )
         sheet.healthy += [
             Found(one.key, one.weight, one.for_it) for one in answer.no_faults if one.for_it
         ]
-        if not answer.causes and not answer.num_entries:
+        if not causes and not answer.num_entries:
             sheet.miss("the log", "it holds no numbers that are known here")
-        elif not answer.causes:
-            sheet.clear("the log", f"{answer.num_entries} entries{_last(history)}")
-
-
-def _last(history: list[dict]) -> str:
-    losses = [row["loss"] for row in history if isinstance(row.get("loss"), int | float)]
-    known = losses and math.isfinite(losses[-1])
-    return f", loss {losses[0]:.4g} to {losses[-1]:.4g}" if known else ""
+        elif not causes:
+            said = (
+                f"{answer.num_entries} entries, of which no rule of `course explain` makes a fault"
+            )
+            sheet.clear("the log", said)

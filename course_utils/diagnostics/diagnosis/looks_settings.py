@@ -41,7 +41,10 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
         sheet.find("rate_zero", COUNTED, "learning_rate is 0", place="learning_rate")
     elif steps and warm_up >= steps:
         said = f"{warm_up} steps of warm-up in a run of {steps}"
-        sheet.find("schedule_ends_early", COUNTED, said, place="warmup_steps")
+        why = f"the warm-up is longer than the run: the learning rate never reaches {rate:g}"
+        fix = f"fewer than {steps} warmup_steps"
+        place = "warmup_steps"
+        sheet.find("schedule_ends_early", COUNTED, said, place=place, why=why, advice=fix)
     elif rate >= HIGH_RATE and "sgd" not in str(getattr(args, "optim", "")):
         sheet.find("rate_unusual", LIKELY - 1, f"learning_rate {rate:g}", place="learning_rate")
     else:

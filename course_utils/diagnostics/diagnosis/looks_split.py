@@ -4,7 +4,7 @@ Shape letters: B rows.
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -16,6 +16,7 @@ from course_utils.diagnostics.diagnosis.subject import TRAINING, Subject
 from course_utils.diagnostics.nonfinite.batches import keep, num_rows, take_rows
 
 IGNORED = -100
+NEARLY = 0.1  # of the number of micro-batches: they differ in their numbers of tokens
 SAME = 0.02  # relative difference of norms, and 1 - cosine, that rounding may leave
 
 
@@ -40,7 +41,7 @@ def look_at_split(subject: Subject, sheet: Sheet) -> None:
 
 
 def _against_the_model(subject: Subject, sheet: Sheet) -> None:
-    """The gradient of a loop's own loss beside those of a mean over tokens and over rows."""
+    """The gradient of a loop's own loss beside that of a mean over all tokens of the batch."""
     batch, model = subject.batch, subject.model
 
     def by(loss: Tensor) -> Tensor:
@@ -50,20 +51,70 @@ def _against_the_model(subject: Subject, sheet: Sheet) -> None:
 
     loop = by(subject.loss_of(keep(batch)))
     tokens = by(model(**keep(batch)).loss)
-    parts = _parts_of(batch, num_rows(batch))
-    rows = by(sum(model(**part).loss for part in parts) / len(parts))
-    cosines = [float(torch.cosine_similarity(loop, other, dim=0)) for other in (tokens, rows)]
-    ratio = float(loop.norm() / tokens.norm())
-    said = f"the loss's gradient and that of the mean over tokens: cosine {cosines[0]:.3f}"
-    of_tokens, of_rows = (1 - cosine for cosine in cosines)
-    if of_tokens > SAME / 4 and of_rows < of_tokens / 20:
-        more = f"and that of the mean over rows: cosine {cosines[1]:.3f}"
-        sheet.find("split_changes_loss", MEASURED + 1, said, more, place="num_items_in_batch")
-    elif cosines[0] > 1 - SAME and ratio > 1.5:
-        more = f"it is {ratio:.3g} times as long"
-        sheet.find("split_changes_loss", MEASURED, said, more, place="num_items_in_batch")
+    cosine, ratio = _cosine(loop, tokens), float(loop.norm() / tokens.norm())
+    said = (
+        f"gradient of this loss and of the mean over all tokens of the batch: cosine {cosine:.3f}"
+    )
+    if 1 - cosine > SAME / 4 and (found := _micro_batches(by, loop, 1 - cosine, subject)):
+        _is_mean_of_means(batch, *found, said, sheet)
+    elif cosine > 1 - SAME and ratio > 1.5:
+        sheet.find(
+            "split_changes_loss",
+            MEASURED,
+            said,
+            place="num_items_in_batch",
+            why=f"the gradient has the right direction and is {ratio:.3g} times as long as that of "
+            "the mean over all tokens",
+        )
     else:
-        sheet.clear("rows and tokens", said)
+        sheet.show("loss over tokens", f"{said}, {ratio:.3g} times as long")
+
+
+def _is_mean_of_means(batch: Mapping, size: int, near: float, said: str, sheet: Sheet) -> None:
+    rows = "one row" if size == 1 else f"{size} rows"
+    sheet.find(
+        "split_changes_loss",
+        MEASURED + 1,
+        said,
+        f"and of the means over the tokens of {rows}, averaged: cosine {near:.3f}",
+        place="num_items_in_batch",
+        why=f"the loss is a mean of means over micro-batches of {rows}, so a token weighs less "
+        "the more tokens stand with it",
+        advice="add up the losses of the tokens and divide once, by the number of tokens of "
+        "the whole step (num_items_in_batch)",
+        specimen=_weights_of_tokens(batch, size),
+    )
+
+
+def _micro_batches(
+    by: Callable[[Tensor], Tensor], loop: Tensor, gap: float, subject: Subject
+) -> tuple[int, float] | None:
+    """The rows of the micro-batches whose means, averaged, give this gradient, and the cosine."""
+    count = num_rows(subject.batch)
+    for size in (size for size in range(1, count) if count % size == 0):
+        parts = _parts_of(subject.batch, count // size)
+        near = _cosine(loop, by(sum(subject.model(**part).loss for part in parts) / len(parts)))
+        if 1 - near < gap / 20:
+            return size, near
+    return None
+
+
+def _weights_of_tokens(batch: Mapping, size: int) -> tuple[str, ...]:
+    """Of the micro-batches with the fewest and the most labels, what a token of each weighs."""
+    labels = [part["labels"] for part in _parts_of(batch, num_rows(batch) // size)]
+    counts = [int((one[:, 1:] != IGNORED).sum()) for one in labels]
+    few, many = counts.index(min(counts)), counts.index(max(counts))
+    whole = sum(counts)
+    return tuple(
+        f"micro-batch {at}: {counts[at]} learnt tokens, each weighs 1/{counts[at] * len(counts)} "
+        f"of the step; over all tokens it would be 1/{whole}"
+        for at in dict.fromkeys((few, many))
+        if counts[at]
+    )
+
+
+def _cosine(a: Tensor, b: Tensor) -> float:
+    return float(torch.cosine_similarity(a, b, dim=0))
 
 
 def _vector(model: nn.Module) -> Tensor:
@@ -100,11 +151,19 @@ def _judge(whole: Tensor, split: Tensor, count: int, sheet: Sheet) -> None:
         sheet.miss("split and whole", "the gradient is 0 or not finite")
         return
     ratio = float(split.norm() / whole.norm())
-    cosine = float(torch.cosine_similarity(whole, split, dim=0))
-    said = (
-        f"in {count} micro-batches the gradient is {ratio:.3g} times as long, cosine {cosine:.4f}"
+    cosine = _cosine(whole, split)
+    said = f"one batch in {count} micro-batches: the gradient is {ratio:.3g} times as long as whole"
+    said = f"{said}, cosine {cosine:.4f}"
+    if abs(ratio - 1) <= SAME and cosine >= 1 - SAME:
+        sheet.clear("split and whole", f"{said} (fine: within {SAME:.0%})")
+        return
+    is_sum = abs(ratio / count - 1) < NEARLY and cosine > 1 - SAME
+    sheet.find(
+        "split_changes_loss",
+        MEASURED + 1,
+        said,
+        place="gradient_accumulation_steps",
+        why=f"the losses of the {count} micro-batches are added up and not divided by {count}"
+        if is_sum
+        else f"in {count} micro-batches the batch has another gradient than whole",
     )
-    if abs(ratio - 1) > SAME or cosine < 1 - SAME:
-        sheet.find("split_changes_loss", MEASURED + 1, said, place="gradient_accumulation_steps")
-    else:
-        sheet.clear("split and whole", said)

@@ -47,10 +47,12 @@ def _ids_fit(subject: Subject, sheet: Sheet) -> None:
     size = len(subject.tokenizer) if subject.tokenizer is not None else 0
     if largest >= rows:
         said = f"the largest id of the batch is {largest}, and the embedding has {rows} rows"
-        sheet.find("index_outside", COUNTED, said, place="embed_tokens")
+        why = "the batch holds token ids for which the embedding has no row"
+        sheet.find("index_outside", COUNTED, said, place="embed_tokens", why=why)
     elif size > rows:
         said = f"the tokenizer has {size} tokens, and the embedding {rows} rows"
-        sheet.find("index_outside", MEASURED, said, place="embed_tokens")
+        why = "the tokenizer knows tokens for which the embedding has no row"
+        sheet.find("index_outside", MEASURED, said, place="embed_tokens", why=why)
     else:
         sheet.clear("ids", f"{size or largest + 1} tokens, {rows} rows of the embedding")
 
@@ -67,10 +69,15 @@ def _ties_hold(subject: Subject, sheet: Sheet) -> None:
         sheet.clear("tied embeddings", "two tensors, the trained one kept beside the model by PEFT")
         return
     apart = float((table.detach().float() - head.detach().float()).abs().max())
+    own = {id(weight) for weight in subject.model.parameters()}
+    if not apart and not own & {id(table), id(head)}:
+        sheet.clear("tied embeddings", "computed from one tensor: PEFT trains some of its rows")
+        return
     said = f"the configuration ties them, and they are two tensors up to {apart:.2g} apart"
     trains = [n for n, p in (("embed_tokens", table), ("lm_head", head)) if p.requires_grad]
     more = (f"{' and '.join(trains)} alone would be trained",) if len(trains) == 1 else ()
-    sheet.find("tie_broken", MEASURED, said, *more, place="lm_head, embed_tokens")
+    why = "input and output embedding are meant to be one tensor and are two"
+    sheet.find("tie_broken", MEASURED, said, *more, place="lm_head, embed_tokens", why=why)
 
 
 def _is_kept_beside(subject: Subject, weight: Tensor) -> bool:
@@ -113,6 +120,10 @@ def _pad_of_scores(subject: Subject, sheet: Sheet) -> None:
     own, told = getattr(config, "pad_token_id", None), subject.tokenizer.pad_token_id
     if own is None or (told is not None and own != told):
         said = f"model.config.pad_token_id is {own}, the tokenizer's is {told}"
-        sheet.find("rows_pooled_wrong", COUNTED, said, place="config.pad_token_id")
+        why = (
+            "model and tokenizer mean different tokens by padding, and the score of a row is read "
+        )
+        why += "before the first one that the model means"
+        sheet.find("rows_pooled_wrong", COUNTED, said, place="config.pad_token_id", why=why)
     else:
         sheet.clear("pad of the scores", f"id {own}, in model and tokenizer")

@@ -1,5 +1,6 @@
 """Looks at the weights: finite, trainable, held by the optimizer, wide enough for its steps."""
 
+import math
 from itertools import islice
 
 import torch
@@ -11,6 +12,7 @@ from course_utils.diagnostics.gradient_flow.report import same_layers
 from course_utils.diagnostics.nonfinite.values import all_finite
 
 SAMPLE = 4096  # weights of a tensor that are looked at for rounding
+BITS = 7  # of bfloat16's fraction
 SWALLOWED = 0.9  # share of the weights that a step of the learning rate leaves as they are
 
 
@@ -96,6 +98,7 @@ def _are_wide_enough(subject: Subject, sheet: Sheet) -> None:
             f"a step of {rate:g}, the learning rate, leaves {share:.1%} of the bfloat16 weights "
             "as they are",
             place=f"{same_layers(worst)}, bfloat16",
+            specimen=(_one_step(narrow[worst], rate),),
         )
     else:
         moved = f"a step of {rate:g} moves {1 - share:.0%} of the bfloat16 weights"
@@ -116,6 +119,16 @@ def _unmoved_by(weight: Tensor, rate: float) -> float:
     flat = weight.detach().flatten()
     some = flat[:: max(1, len(flat) // SAMPLE)]
     return float((some - rate == some).double().mean())
+
+
+def _one_step(weight: Tensor, rate: float) -> str:
+    """What the step does to the weight of the middle size, and what it would have to be."""
+    sizes = weight.detach().flatten().abs()
+    size = float(sizes.float().median())
+    spacing = 2.0 ** (math.floor(math.log2(size)) - BITS) if size else 0.0
+    return (
+        f"a weight of {size:.3g} has its neighbours {spacing:.2g} away, {spacing / rate:.3g} steps"
+    )
 
 
 def _reference_is_another(subject: Subject, sheet: Sheet) -> None:

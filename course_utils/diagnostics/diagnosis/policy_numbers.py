@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-AGREE = 1e-3  # log-probs of one token that differ by less are the same, rounding aside
+FAR_TOKEN = 0.05  # nats: log-probs of one token that differ by more are not the same
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class PolicyNumbers:
     share_no_signal: float | None = None  # of the groups, those whose advantages are all 0
     length: float | None = None
     share_truncated: float | None = None
+    share_empty: float | None = None  # of the replies, those that hold nothing but their end
+    reward: float | None = None  # mean, weighted
     moved: float | None = None  # mean |change| of the last batch's log-probs since it was sampled
     long_loses: float | None = None  # mean length of replies below the mean, by those above it
 
@@ -71,6 +73,9 @@ def policy_numbers(
         found |= _signal(advantages, keep, group)
     if ended is not None:
         found["share_truncated"] = 1 - float(ended.double().mean())
+        found["share_empty"] = float(
+            (keep.sum(1) - ended.int().to(keep.device) <= 0).double().mean()
+        )
     return PolicyNumbers(num_replies=len(mask), **found)
 
 
@@ -81,7 +86,7 @@ def _mean(values: Tensor) -> float:
 def _agreement(logps: Tensor, sampler: Tensor, keep: Tensor) -> dict[str, float]:
     known = keep & sampler.isfinite() & logps.isfinite()
     gap = torch.where(known, logps - sampler, 0.0)
-    bad = gap.abs() > AGREE * 50
+    bad = gap.abs() > FAR_TOKEN
     rows = bad.any(1)
     found = {
         "logp_difference": _mean(gap[known].abs()),

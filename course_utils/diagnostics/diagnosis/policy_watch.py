@@ -8,9 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_utils.diagnostics.diagnosis.logp_shapes import AGREE, shape_of
+from course_utils.diagnostics.diagnosis.looks_forward import MAX_ROWS, outputs_of
 from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers, policy_numbers
+from course_utils.diagnostics.diagnosis.said_replies import SaidReplies, rewards_of, said_replies
 
 MAX_BATCHES = 500
+KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
 MAKES = "_generate_and_score_completions"  # of TRL 1.16
 
 
@@ -22,6 +26,7 @@ class Replies:
     numbers: list[PolicyNumbers] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
+    shape: tuple[str, str] = ("", "")  # how the sampler's log-probs differ, and the fix
 
     @contextmanager
     def reading(self) -> Iterator["Replies"]:
@@ -70,10 +75,39 @@ class Replies:
             group=trainer.num_generations,
             ended=ended,
         )
-        self.numbers.append(replace(found, moved=moved))
+        rewards = rewards_of(trainer, len(ids))
+        mean = sum(rewards) / len(rewards) if rewards else None
+        self.numbers.append(replace(found, moved=moved, reward=mean))
         del self.numbers[:-MAX_BATCHES]
-        kept = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
-        self.last = {name: output[name] for name in kept} | {"logps": logps}
+        self._compare(output, logps, found)
+        self.last = {name: output[name] for name in KEPT} | {"logps": logps}
+
+    def texts(self) -> SaidReplies | None:
+        """The replies of the last batch with what they earned, None before the first."""
+        return said_replies(self.trainer, self.last) if self.last else None
+
+    def _compare(self, output: dict[str, Tensor], logps: Tensor, found: PolicyNumbers) -> None:
+        """In the first batch whose log-probs disagree, what makes them agree; on its first rows."""
+        if self.shape[0] or (found.logp_difference or 0.0) < AGREE:
+            return
+        few = slice(MAX_ROWS)
+        with torch.no_grad(), _same_random_numbers():
+            raw = self._raw({name: output[name][few] for name in KEPT})
+        self.shape = shape_of(
+            logps[few],
+            output["sampling_per_token_logps"][few],
+            output["completion_mask"][few],
+            raw=raw,
+            temperature=self.trainer.temperature,
+        )
+
+    def _raw(self, output: dict[str, Tensor]) -> Tensor:
+        """Log-probs (N, T) of the sampled tokens by the model's logits at temperature 1."""
+        ids, mask = _joined(output)
+        width = output["completion_ids"].size(1)
+        batch = {"input_ids": ids, "attention_mask": mask}
+        logits = outputs_of(self.trainer.model, batch)[:, -width - 1 : -1]
+        return logits.log_softmax(-1).gather(-1, output["completion_ids"][..., None])[..., 0]
 
     def _moved(self) -> float | None:
         """How far the updates since then have moved the last batch's log-probs, in nats a token."""
@@ -85,13 +119,18 @@ class Replies:
     def _score(self, output: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Log-probs and entropies (N, T) of the sampled tokens by the trainer's own function."""
         trainer = self.trainer
-        ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
-        mask = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
+        ids, mask = _joined(output)
         width = output["completion_ids"].size(1)
         logps, entropies, _ = trainer._get_per_token_logps_and_entropies(
             trainer.model, ids, mask, width, compute_entropy=True
         )
         return logps, entropies
+
+
+def _joined(output: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """Ids and mask of prompts and replies, end to end."""
+    ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
+    return ids, torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
 
 
 def _ends_of(trainer: Any) -> set[int]:

@@ -15,7 +15,9 @@ APART = {"engines_disagree", "kl_negative", "collapse", "kl_runs"}
 # A cause, and what follows from it: what is explained is no finding of its own.
 EXPLAINS: dict[str, set[str]] = {
     "labels_masked": STILL | BROKEN | {"weight_without_gradient"},
-    "nothing_trainable": STILL | {"no_grad_fn", "weight_without_gradient"},
+    "nothing_trainable": STILL
+    | {"no_grad_fn", "weight_without_gradient", "optimizer_holds_others"},
+    "pairs_alike": STILL | {"weight_without_gradient"},
     "no_grad_fn": STILL | {"weight_without_gradient"},
     "optimizer_holds_others": STILL,
     "rate_zero": STILL,
@@ -34,7 +36,7 @@ EXPLAINS: dict[str, set[str]] = {
     "loaded_broken_weight": BROKEN | STILL,
     "operation_not_finite": BROKEN,
     "nan_gradient": {"nan_from_the_start", "nan_already", "norm_never_finite", "nan_weights"},
-    "half_weights": BROKEN | {"fp16_overflow", "unscale_half"},
+    "half_weights": BROKEN | {"fp16_overflow", "unscale_half", "reward_nan"},
     "fp16_overflow": BROKEN | {"operation_not_finite"},
     "reward_nan": BROKEN,
     "std_of_one": BROKEN | {"operation_not_finite", "no_signal"},
@@ -44,17 +46,21 @@ EXPLAINS: dict[str, set[str]] = {
     "logp_disagree": APART,
     "reward_pays_junk": {"parts_apart", "entropy_gone", "signal_ended", "length_into_limit"}
     | {"proxy_rises_alone", "no_signal", "constant_part"},
-    "update_too_large": LEAVES | BROKEN | {"margin_by_pushing_down", "rate_unusual"},
+    "update_too_large": LEAVES
+    | BROKEN
+    | {"margin_by_pushing_down", "rate_unusual", "no_signal", "replies_cut", "rewards_cut"},
     "rate_unusual": LEAVES,
     "rate_too_high": LEAVES,
     "row_depends_on_batch": {"at_chance"},
-    "rows_pooled_wrong": {"row_depends_on_batch", "at_chance"},
+    "rows_pooled_wrong": {"row_depends_on_batch", "weight_without_gradient", *STILL},
     "padding_side": {"row_depends_on_batch", "template_differs"},
     "padding_attended": {"row_depends_on_batch"},
     "packing_leak": {"row_depends_on_batch"},
     "split_changes_loss": {"loss_off_by_a_factor"},
     "wrong_reference": {"policy_is_reference"},
     "tiny_std": LEAVES | BROKEN,
+    "kl_without_effect": {"kl_runs", "collapse"},
+    "resumed_without_state": {"rate_not_asked", "rate_too_high"},
 }
 
 

@@ -1,53 +1,81 @@
-"""What `diagnose` says: the likeliest cause first, what was ruled out, what was not seen."""
+"""What `diagnose` says: the likeliest cause first; what follows from it, what is fine, what not."""
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from course_utils.diagnostics.diagnosis.finding import Found, Sheet
+from course_utils.diagnostics.diagnosis.following import consequences
+from course_utils.diagnostics.diagnosis.layout import FINE, block, items, notebook, opening, pairs
 from course_utils.diagnostics.diagnosis.ranking import ranked
+from course_utils.diagnostics.diagnosis.unexplained import unexplained
 from course_utils.page import Link, State
 from course_utils.report import Report, Table
 from course_utils.wrap import wrapped
 
 MAX_CAUSES = 3
 ORDER = "Ordered by how directly it was seen, then by how much else it explains."
+# The titles of what stands beside the causes, and the attributes that hold it.
+BESIDE = {
+    "not explained by this": "unexplained",
+    "checked and fine": "checked",
+    "counted, not judged": "shown",
+    "settings": "settings",
+    "not seen": "unseen",
+}
 
 
 @dataclass(frozen=True)
 class Diagnosis(Report):
-    """A diagnosis. `causes` is ordered, the likeliest first; it is empty on a healthy run."""
+    """A diagnosis. `causes` is ordered, the likeliest first; it is empty on a healthy run.
+
+    The numbers that follow from a cause stand with it, in its `follows`, and nowhere else.
+    """
 
     what: str  # "SFTTrainer", "a folder", ...
     causes: tuple[Found, ...]
-    ruled_out: dict[str, str]  # what was looked at -> the number that clears it
+    checked: dict[str, str]  # what was judged and is fine -> its number
     unseen: dict[str, str]  # what was not looked at -> why
+    shown: dict[str, str] = field(default_factory=dict)  # what was counted and not judged
+    settings: dict[str, str] = field(default_factory=dict)  # of the run, those that matter
+    unexplained: tuple[str, ...] = ()  # what is odd, and no cause here accounts for
     no_faults: tuple[Found, ...] = ()  # what only looks like a fault
 
     @classmethod
     def of(cls, what: str, sheet: Sheet) -> "Diagnosis":
+        causes, checked, shown = [], dict(sheet.cleared), dict(sheet.shown)
+        for one in ranked(sheet.found):
+            follows = consequences(one.key, checked | shown, where=one.verdict.where)
+            said = tuple((name, FINE.sub("", number)) for name, number in follows.items())
+            causes.append(replace(one, follows=said))
+            checked, shown = (
+                {name: said for name, said in numbers.items() if name not in follows}
+                for numbers in (checked, shown)
+            )
         return cls(
-            what,
-            ranked(sheet.found),
-            dict(sheet.cleared),
-            dict(sheet.unseen),
-            tuple(sheet.healthy),
+            what=what,
+            causes=tuple(causes),
+            checked=checked,
+            unseen=dict(sheet.unseen),
+            shown=shown,
+            settings=dict(sheet.settings),
+            unexplained=unexplained(sheet.odd, {one.key for one in causes}),
+            no_faults=tuple(sheet.healthy),
         )
 
     @property
     def is_healthy(self) -> bool:
         """Nothing was found and something was looked at."""
-        return not self.causes and bool(self.ruled_out)
+        return not self.causes and bool(self.checked)
 
     @property
     def state(self) -> State:
         if self.causes:
             return State.BAD
-        return State.GOOD if self.ruled_out else State.ALARM
+        return State.GOOD if self.checked else State.ALARM
 
     @property
     def headline(self) -> str:
         if not self.causes:
-            looked = "; ".join(f"{what}: {number}" for what, number in self.ruled_out.items())
+            looked = "; ".join(pairs(self.checked))
             return f"nothing found; looked at {looked}" if looked else "nothing could be looked at"
         first = self.causes[0]
         where = f" ({first.place})" if first.place else ""
@@ -62,83 +90,77 @@ class Diagnosis(Report):
         return self.causes[0].fix if self.causes else ""
 
     def table(self) -> Table:
-        """The causes, then what was ruled out, then what was not seen."""
-        rows = [
-            (f"cause {n}", one.says, self._evidence(one), _see(one))
-            for n, one in enumerate(self.causes[:MAX_CAUSES], start=1)
-        ]
+        """The causes with their consequences, then the rest, by how it was judged."""
+        rows = []
+        for n, one in enumerate(self.causes[:MAX_CAUSES], start=1):
+            rows.append((f"cause {n}", one.says, _evidence(one), _see(one)))
+            rows += [(f"consequence of {n}", name, number, "") for name, number in one.follows]
         rows += [("no fault", one.says, "; ".join(one.said), "") for one in self.no_faults]
-        if self.causes:
-            rows += [("ruled out", what, number, "") for what, number in self.ruled_out.items()]
-        rows += [("not seen", what, why, "") for what, why in self.unseen.items()]
+        for title, name in BESIDE.items() if self.causes else [("not seen", "unseen")]:
+            held = getattr(self, name)
+            rows += [(title, *pair, "") for pair in _named(held)]
         notes = (ORDER,) if len(self.causes) > 1 else ()
         return Table(columns=("", "what", "numbers", "see"), rows=rows, notes=notes)
 
-    @staticmethod
-    def _evidence(one: Found) -> str:
-        against = tuple(f"against it: {said}" for said in one.against)
-        return "; ".join([f"{one.basis}: {one.said[0]}", *one.said[1:], *against])
-
     def text(self) -> str:
-        """The causes one after the other, each with its evidence; the rest in a paragraph each."""
-        blocks = [self._block(n, one) for n, one in enumerate(self.causes[:MAX_CAUSES], start=1)]
-        blocks = blocks or ["nothing found" if self.ruled_out else self.headline]
-        blocks += [f"no fault: {one.says}: {'; '.join(one.said)}" for one in self.no_faults]
-        for title, said in (("ruled out", self.ruled_out), ("not seen", self.unseen)):
-            if said:
-                blocks.append(
-                    f"{title}: {'; '.join(f'{what} ({why})' for what, why in said.items())}"
-                )
-        return "\n".join(map(wrapped, [f"{self.what}:", *blocks]))
-
-    @staticmethod
-    def _block(number: int, one: Found) -> str:
-        """A cause, where it is, what shows it, what to do."""
-        where = f" ({one.place})" if one.place else ""
-        lines = [f"{number}. {one.says}{where}", f"   {one.basis}: {one.said[0]}"]
-        lines += [f"   {said}" for said in one.said[1:]]
-        lines += [f"   against it: {said}" for said in one.against]
-        lines.append(f"   fix: {one.fix}")
-        lines += [f"   look next: {one.cause.look}"] if one.cause.look else []
-        known = [notebook(one.cause.lesson)] if one.cause.lesson else []
-        known += [one.cause.instrument] if one.cause.instrument else []
-        return "\n".join([*lines, *([f"   see: {', '.join(known)}"] if known else [])])
+        """One sentence; the causes one after the other; then one item a line."""
+        lines = [opening(self.what, self.causes, has_looked=bool(self.checked))]
+        for number, one in enumerate(self.causes[:MAX_CAUSES], start=1):
+            lines += block(number, one)
+        lines += items("no fault", (f"{f.says}: {'; '.join(f.said)}" for f in self.no_faults))
+        for title, name in BESIDE.items():
+            held = getattr(self, name)
+            lines += items(title, pairs(held) if isinstance(held, dict) else held)
+        return "\n".join(map(wrapped, lines))
 
     def _advice(self) -> list[str]:
         advice = super()._advice()
         if self.causes:
-            first = self.causes[0].cause
-            advice += [f"look next: {first.look}"] if first.look else []
-            advice += [f"lesson: {notebook(first.lesson)}"] if first.lesson else []
+            verdict, cause = self.causes[0].verdict, self.causes[0].cause
+            advice.insert(0, f"in {verdict.where}: {verdict.harm}")
+            advice += [f"lesson: {notebook(cause.lesson)}"] if cause.lesson else []
         return advice
 
     def to_dict(self) -> dict:
         return {
             "what": self.what,
             "healthy": self.is_healthy,
-            "causes": [
-                {
-                    "key": one.key,
-                    "cause": one.says,
-                    "fix": one.fix,
-                    "place": one.place,
-                    "said": list(one.said),
-                    "against": list(one.against),
-                    "basis": one.basis,
-                    "weight": one.weight,
-                    "lesson": one.cause.lesson,
-                    "instrument": one.cause.instrument,
-                }
-                for one in self.causes
-            ],
-            "ruled_out": self.ruled_out,
-            "unseen": self.unseen,
+            "causes": [_as_dict(one) for one in self.causes],
+            **{name: _plain(getattr(self, name)) for name in BESIDE.values()},
             "no_faults": [one.key for one in self.no_faults],
         }
 
 
-def notebook(lesson: str) -> str:
-    return str(Path("notebooks") / f"{lesson}.ipynb")
+def _named(held: dict[str, str] | tuple[str, ...]) -> list[tuple[str, str]]:
+    return list(held.items()) if isinstance(held, dict) else [(one, "") for one in held]
+
+
+def _plain(held: dict[str, str] | tuple[str, ...]) -> dict | list:
+    return dict(held) if isinstance(held, dict) else list(held)
+
+
+def _as_dict(one: Found) -> dict:
+    return {
+        "key": one.key,
+        "cause": one.says,
+        "fix": one.fix,
+        "where": one.verdict.where,
+        "harm": one.verdict.harm,
+        "place": one.place,
+        "said": list(one.said),
+        "against": list(one.against),
+        "specimen": list(one.specimen),
+        "consequences": dict(one.follows),
+        "basis": one.basis,
+        "weight": one.weight,
+        "lesson": one.cause.lesson,
+        "instrument": one.cause.instrument,
+    }
+
+
+def _evidence(one: Found) -> str:
+    against = tuple(f"against it: {said}" for said in one.against)
+    return "; ".join([f"{one.basis}: {one.said[0]}", *one.said[1:], *one.specimen, *against])
 
 
 def _see(one: Found) -> str:

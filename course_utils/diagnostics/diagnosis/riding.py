@@ -14,6 +14,7 @@ from course_utils.diagnostics.diagnosis.judge_run import judge_numbers_of_run
 from course_utils.diagnostics.diagnosis.judge_steps import judge_steps
 from course_utils.diagnostics.diagnosis.looks import look_after, look_before
 from course_utils.diagnostics.diagnosis.looks_forward import look_at_forward
+from course_utils.diagnostics.diagnosis.pace_watch import Pace
 from course_utils.diagnostics.diagnosis.policy_watch import Replies
 from course_utils.diagnostics.diagnosis.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sampler_watch import SamplerWatch
@@ -38,6 +39,7 @@ class Watching:
         self._sampler = SamplerWatch(subject)
         self._served = Served(subject)
         self._first = FirstBatch(subject)
+        self._pace = Pace(subject, self._steps)
         self._watch: Any = None
         self._error: BaseException | None = None
         self._began_at = 0
@@ -46,15 +48,11 @@ class Watching:
     @property
     def report(self) -> Diagnosis:
         """What is known so far."""
-        sheet = Sheet(
-            list(self._before.found), dict(self._before.cleared), dict(self._before.unseen)
-        )
+        sheet = Sheet()
+        sheet.add(self._before)
         self._judge(sheet)
         if self._after is not None:
-            sheet.found += self._after.found
-            sheet.cleared |= self._after.cleared
-            sheet.unseen |= self._after.unseen
-            sheet.healthy += self._after.healthy
+            sheet.add(self._after)
         return Diagnosis.of(self.subject.name, sheet)
 
     @property
@@ -65,8 +63,10 @@ class Watching:
     def _judge(self, sheet: Sheet) -> None:
         subject = self.subject
         counted = getattr(getattr(subject.trainer, "state", None), "global_step", 0)
+        began_at = self._began_at if self._pace.began_at is None else self._pace.began_at
         with sheet.trying("the steps"):
-            judge_steps(subject, self._steps, sheet, num_counted=counted - self._began_at)
+            num_counted = counted - began_at
+            judge_steps(subject, self._steps, sheet, num_counted=num_counted, pace=self._pace)
         if self._steps.numbers:
             sheet.unseen.pop("the optimizer's parameters", None)
         with sheet.trying("the replies"):
@@ -89,6 +89,7 @@ class Watching:
             ("listening to the sampler", self._sampler.listening),
             ("listening to generate", self._served.listening),
             ("listening to the batches", self._first.listening),
+            ("listening to the schedule", self._pace.listening),
         ):
             with self._before.trying(what):
                 self._undo.enter_context(enter())

@@ -11,6 +11,7 @@ from torch import Tensor
 from course_utils.diagnostics.diagnosis.finding import LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.looks_batch import write_report
 from course_utils.diagnostics.diagnosis.subject import POLICY, Subject
+from course_utils.diagnostics.diagnosis.verdicts import EVALUATION, SERVING
 
 MAX_CALLS = 4  # of which the prompts are read
 KEPT = ("input_ids", "attention_mask", "labels", "position_ids")
@@ -101,17 +102,19 @@ class Served:
         for number, batch in enumerate(self.judged, start=1):
             with sheet.trying("the evaluation's tokens"):
                 report = inspect_batch(batch, tokenizer)
-                write_report(report, sheet, where=f"evaluation batch {number}")
+                write_report(report, sheet, of=f"evaluation batch {number}", where=EVALUATION)
         if not self.prompts:
             return
         for number, prompt in enumerate(self.prompts, start=1):
             with sheet.trying("the prompts of generate"):
                 report = inspect_batch(prompt, tokenizer)
                 if report.case.kind == "generation":
-                    write_report(report, sheet, where=f"generate call {number}")
+                    write_report(report, sheet, of=f"generate call {number}", where=SERVING)
         end = tokenizer.eos_token_id
         if self.stops_at and end is not None and end not in self.stops_at:
             said = f"generate stops at {sorted(self.stops_at)}, the tokenizer ends with id {end}"
-            sheet.find("stops_elsewhere", LIKELY + 1, said, place="eos_token_id")
+            sheet.find("stops_elsewhere", LIKELY + 1, said, place="eos_token_id", where=SERVING)
         if self.ended:
-            sheet.clear("replies that end", f"{self.ended[0]:.0%} to {self.ended[-1]:.0%}")
+            calls = f"{self.ended[0]:.0%} in the first generate call"
+            more = f", {self.ended[-1]:.0%} in the last" if len(self.ended) > 1 else ""
+            sheet.show("replies that end", f"{calls}{more}")

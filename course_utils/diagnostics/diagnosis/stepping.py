@@ -44,6 +44,7 @@ class Steps:
     strangers: Counter[str] = field(default_factory=Counter)  # optimizers that hold none of it
     failures: list[str] = field(default_factory=list)
     largest_at: str = ""  # the tensor of the largest update
+    held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
     _before: dict[str, Tensor] = field(default_factory=dict)
     _pending: dict[str, Any] = field(default_factory=dict)
 
@@ -97,6 +98,8 @@ class Steps:
             else []
         )
         self._before = {name: _sample(p) for name, p in held.items()}
+        if not self.numbers:
+            self.held_state = (_with_state(optimizer, held), 0)
         self._pending = {
             "lr": max(float(group["lr"]) for group in optimizer.param_groups),
             "grad_norm": math.hypot(*norms),
@@ -121,11 +124,18 @@ class Steps:
                 largest, self.largest_at = update, name
         share = moved / total if total else 0.0
         step = self.num_steps + 1
+        if not self.numbers:
+            self.held_state = (self.held_state[0], _with_state(optimizer, held))
         self.numbers.append(
             StepNumbers(step=step, share_moved=share, largest_update=largest, **self._pending)
         )
         del self.numbers[:-MAX_STEPS]
         self._pending = {}
+
+
+def _with_state(optimizer: Any, held: dict[str, Tensor]) -> int:
+    """How many of these tensors the optimizer keeps numbers of."""
+    return sum(bool(optimizer.state.get(p)) for p in held.values())
 
 
 def _sample(weight: Tensor) -> Tensor:

@@ -37,6 +37,7 @@ class Subject:
     log: list[dict] = field(default_factory=list)
     why_no_batch: str = ""
     processes: int = 1
+    settings: dict[str, Any] = field(default_factory=dict)  # of a loop of one's own, by name
     makes_own_schedule: bool = False  # a Trainer that was given no optimizer and no schedule
 
     @property
@@ -104,8 +105,9 @@ def of_parts(
     Args:
         loss: a function of the model and a batch; without it the model returns the loss.
         log: one dict an entry, such as a loop prints; it may still be empty, and fill up.
-        parts: `optimizer`, `tokenizer`, `sampler`, `reference`, `served`, and the number of
-            `processes` that the run has.
+        parts: `optimizer`, `tokenizer`, `sampler`, `reference`, `served`, the number of
+            `processes` that the run has, and its `settings` (a mapping, a dataclass or a namespace;
+            of a nested one the innermost names count).
 
     Raises:
         BadRequest: this is no model, or there is a part of another name.
@@ -116,7 +118,7 @@ def of_parts(
             why="a diagnosis needs something with weights, or what was saved of it",
             fix="call diagnose(trainer), diagnose(model=..., batch=...) or diagnose('folder')",
         )
-    known = {"optimizer", "tokenizer", "sampler", "reference", "served", "processes"}
+    known = {"optimizer", "tokenizer", "sampler", "reference", "served", "processes", "settings"}
     if unknown := parts.keys() - known:
         raise BadRequest(
             f"nothing is done with {', '.join(sorted(unknown))}",
@@ -125,4 +127,18 @@ def of_parts(
         )
     loss_of = partial(loss, model) if loss is not None else None
     history = log if log is not None else []
+    parts["settings"] = flat_settings(parts.get("settings"))
     return Subject(model=model, batch=batch, loss_of=loss_of, log=history, **parts)
+
+
+def flat_settings(settings: Any) -> dict[str, Any]:
+    """A configuration by its innermost names, those of its own level first.
+
+    >>> flat_settings({"actor": {"kl_loss_coef": 0.1}, "n": 8})
+    {'n': 8, 'kl_loss_coef': 0.1}
+    """
+    known = settings if isinstance(settings, Mapping) else vars(settings) if settings else {}
+    plain = {str(k): v for k, v in known.items() if not isinstance(v, Mapping)}
+    for inner in (v for v in known.values() if isinstance(v, Mapping)):
+        plain |= {name: v for name, v in flat_settings(inner).items() if name not in plain}
+    return plain

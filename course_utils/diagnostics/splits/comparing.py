@@ -5,7 +5,15 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
-from course_utils.diagnostics.splits.judging import SAME, Compared, cosine, distance, judged
+from course_utils.diagnostics.splits.judging import (
+    RANKS,
+    SAME,
+    WEIGHTS,
+    Compared,
+    cosine,
+    distance,
+    judged,
+)
 from course_utils.diagnostics.splits.report import SplitReport
 from course_utils.diagnostics.splits.stepping import (
     FunctionStep,
@@ -39,7 +47,8 @@ def compare_splits(
         model: whose gradient; needed with a function.
         sizes: rows of a micro-batch; () is a quarter of the rows, and 1.
         num_ranks: numbers of data-parallel processes. A trainer's are played in this one process:
-            each rank's step with the count of all, then the mean, as DistributedDataParallel does.
+            each rank's step with the count of all (its own where the Trainer's arguments say
+            average_tokens_across_devices=False), then the mean, as DistributedDataParallel does.
 
     Returns:
         A report; `.is_healthy`, `.compared`, `.table()`, `.to_dict()`.
@@ -83,19 +92,23 @@ def _compare(step, rows: list, sizes: tuple[int, ...], ranks: list[int]) -> Spli
                 done.add((size, number))
                 split = cut(rows, size, number)
                 found.append(_one(step(split), split, whole, tolerance, alone))
-    return SplitReport(tuple(found), len(rows), _targets(step, rows), noise, tolerance)
+    alone = isinstance(step, TrainerStep) and not step.trainer.args.average_tokens_across_devices
+    return SplitReport(tuple(found), len(rows), _targets(step, rows), noise, tolerance, alone)
 
 
 class _Alone:
-    """What micro-batches give as steps of their own, each computed once."""
+    """What rows give as a step of their own, in one micro-batch; each computed once."""
 
     def __init__(self, step) -> None:
         self._step, self._known = step, {}
 
-    def mean(self, split: Split) -> torch.Tensor:
-        """The mean over all micro-batches of a split, shape (weights,)."""
-        gradients = [self._of(micro) for rank in split for micro in rank]
-        return torch.stack(gradients).mean(0)
+    def means(self, split: Split) -> dict[str, torch.Tensor]:
+        """The mean over the ranks of a split, and over its micro-batches, shape (weights,) each."""
+        ranks = [[row for micro in rank for row in micro] for rank in split]
+        micro_batches = [micro for rank in split for micro in rank]
+        by = {RANKS: ranks} if len(split) > 1 else {}
+        by[WEIGHTS] = micro_batches  # one a rank is told by RANKS
+        return {kind: torch.stack([*map(self._of, many)]).mean(0) for kind, many in by.items()}
 
     def _of(self, micro: list) -> torch.Tensor:
         key = tuple(map(id, micro))
@@ -105,10 +118,9 @@ class _Alone:
 
 
 def _one(mine: Step, split: Split, whole: Step, tolerance: float, alone: _Alone) -> Compared:
-    own_N = whole.gradient_N
-    if distance(mine.gradient_N, own_N) > tolerance:
-        own_N = alone.mean(split)
-    kind, factor = judged(whole.gradient_N, mine.gradient_N, own_N, tolerance)
+    is_same = distance(mine.gradient_N, whole.gradient_N) <= tolerance
+    means = {} if is_same else alone.means(split)
+    kind, factor = judged(whole.gradient_N, mine.gradient_N, means, tolerance)
     return Compared(
         size=len(split[0][0]),
         num_micro=len(split[0]),

@@ -10,6 +10,7 @@ from torch.nn.functional import cosine_similarity
 
 PARALLEL = 1 - 1e-6  # a cosine from which on only a factor is left
 SAME, FACTOR, WEIGHTS, OTHER = "same", "factor", "weights", "other"
+RANKS = "ranks"  # the weights are those of a mean over ranks, each over its own count
 
 
 @dataclass(frozen=True)
@@ -50,18 +51,22 @@ def distance(one_N: Tensor, other_N: Tensor) -> float:
     return float((one_N - other_N).norm() / other_N.norm().clamp(min=1e-300))
 
 
-def judged(whole_N: Tensor, split_N: Tensor, own_N: Tensor, tolerance: float) -> tuple[str, float]:
+def judged(
+    whole_N: Tensor, split_N: Tensor, means: dict[str, Tensor], tolerance: float
+) -> tuple[str, float]:
     """How a split differs, and the factor that is left.
 
     Args:
         whole_N: the gradient with all rows in one micro-batch.
         split_N: that of the split.
-        own_N: the mean of what each micro-batch of the split gives as a step of its own.
+        means: for WEIGHTS the mean of what each micro-batch of the split gives as a step of its
+            own, for RANKS that of what the rows of each rank give; tried in this order.
     """
     if distance(split_N, whole_N) <= tolerance:
         return SAME, 1.0
     if cosine(split_N, whole_N) > PARALLEL - tolerance**2:
         return FACTOR, float(split_N.norm() / whole_N.norm())
-    if cosine(split_N, own_N) > PARALLEL - tolerance**2:
-        return WEIGHTS, float(split_N.norm() / own_N.norm())
+    for kind, mean_N in means.items():
+        if cosine(split_N, mean_N) > PARALLEL - tolerance**2:
+            return kind, float(split_N.norm() / mean_N.norm())
     return OTHER, float(split_N.norm() / whole_N.norm())

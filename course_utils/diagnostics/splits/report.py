@@ -2,7 +2,14 @@
 
 from dataclasses import asdict, dataclass
 
-from course_utils.diagnostics.splits.judging import FACTOR, OTHER, SAME, WEIGHTS, Compared
+from course_utils.diagnostics.splits.judging import (
+    FACTOR,
+    OTHER,
+    RANKS,
+    SAME,
+    WEIGHTS,
+    Compared,
+)
 from course_utils.page import State
 from course_utils.report import Report, Table
 
@@ -15,6 +22,10 @@ MORE = (
 LOOK_FOR_MORE = (
     "look at the count of each term, one term at a time, then for what is done between two "
     "backward passes: a clip, a reset, a step"
+)
+GATHER = (
+    "set average_tokens_across_devices = True (its default), so that the count is that of all "
+    "ranks; with it, a loss of your own is multiplied by the number of processes"
 )
 FACTORS = {
     "G": (
@@ -45,6 +56,7 @@ class SplitReport(Report):
     targets: tuple[int, ...] = ()  # of each row; () where they are not known
     noise: float = 0.0  # the difference of the same split from itself
     tolerance: float = 1e-4
+    counts_alone: bool = False  # the Trainer is told to count on each rank for itself
 
     @property
     def is_repeatable(self) -> bool:
@@ -96,7 +108,11 @@ class SplitReport(Report):
 
     @property
     def _weights(self) -> str:
-        own = "each micro-batch is averaged over its own count, so a token in a small one weighs"
+        of, where = "micro-batch", ""
+        if self.worst.kind == RANKS:
+            of = "rank"
+            where = " (average_tokens_across_devices is False)" if self.counts_alone else ""
+        own = f"each {of} is averaged over its own count{where}, so a token in a small one weighs"
         if not self.targets:
             return f"{own} more than one in a large one"
         return f"{own} more (rows have {min(self.targets)} to {max(self.targets)} targets)"
@@ -105,7 +121,9 @@ class SplitReport(Report):
     def fix(self) -> str:
         if self.is_healthy or not self.is_repeatable:
             return ""
-        if self.worst.kind == WEIGHTS:
+        if self.worst.kind == RANKS and self.counts_alone:
+            return GATHER
+        if self.worst.kind in (WEIGHTS, RANKS):
             return DIVIDE
         if self.worst.kind == OTHER:
             return LOOK_FOR_MORE
@@ -128,6 +146,6 @@ class SplitReport(Report):
 
 def _row(one: Compared) -> tuple[str, ...]:
     size = "0" if one.kind == SAME else f"{one.distance:.2g}"
-    weights = {SAME: "right", FACTOR: "right", WEIGHTS: "wrong", OTHER: "?"}[one.kind]
+    weights = {SAME: "right", FACTOR: "right", OTHER: "?"}.get(one.kind, "wrong")
     factor = "?" if one.kind == OTHER else one.factor_name
     return one.name, f"{one.cosine:.3f}", f"{one.ratio:.3g}", size, weights, factor

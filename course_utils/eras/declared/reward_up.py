@@ -42,7 +42,7 @@ REWARD_UP = Era(
         failure="GRPO: the reward goes up and nothing gets better",
         then="a healthy step logs loss 0; a step whose groups are dead logs reward_std 0",
         now="the healthy loss is not 0; reward_std is the batch's, and not 0 in the dead step",
-        protects="frac_reward_zero_std, which counts dead groups; nothing looks at a verifier",
+        protects="grad_norm, which is 0 in the dead step alone; nothing looks at a verifier",
         dangerous="the reward is cheated, constant, or None: every logged number is finite",
     ),
 )

@@ -27,13 +27,13 @@ def _is_right(number: str) -> Observe:
 
 LOOKS = {number: _is_right(number) for number in FACTORS}
 WHYS = {
-    "1": "what is left after the factor says whether anything else is wrong",
+    "1": "what is left after the factor says whether anything else differs between the runs",
     "2": "two ranks, each divided by the count of both, and DDP takes the mean",
-    "3": "a log that is only a little off has no factor in it: its rows are weighed wrongly",
+    "3": "what no setting of the run explains is no factor: its rows are weighed wrongly",
     "4": "a ratio that is no whole number is a factor and something else",
 }
 NEXTS = {
-    "1": "which setting of the run makes a factor, and what is then left, beside the other runs?",
+    "1": "take the same setting out of the log of each of the four runs: is what is left alike?",
     "2": "divide the one loss by the other",
     "3": "no setting of this run is 0.62: which fault changes a loss without a factor?",
     "4": "which whole number can stand in this run's log, and what is left once it is out?",
@@ -53,8 +53,8 @@ LOG = Exercise(
         "Which numbers can be a factor at all? They stand in the settings of each run.",
         "Take the factor out and compare what is left with the loss that is right: the rest is the "
         "weights of the rows.",
-        "In log 1 the loss grows nearly with G, so each is divided by its own G. In log 4 the "
-        "factor is G too, and 42.7 / G is not 12.6: that is the other fault.",
+        "In log 1 four runs differ in ranks, rows and G: which of them does the loss follow? In "
+        "log 4 there is a factor, and 42.7 over it is not 12.6: that is the other fault.",
     ),
     form=has_four_numbers,
     criteria=tuple(

@@ -16,6 +16,10 @@ from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_08 import mend_answers as answers
 from course_utils.reproductions import batch_loss, batch_trainers
 
+TRAINS_AND_EVALUATES = {
+    "training": {"num_items_in_batch": 9},
+    "evaluation": {"num_items_in_batch": None, "return_outputs": True},
+}
 CLOSE = 5e-6  # float32 leaves 1e-6 between two orders of summation
 
 
@@ -71,24 +75,35 @@ class _Tried:
         given = {"return_outputs": True, "num_items_in_batch": count}
         return self.trainer.compute_loss(model, batch, **given)
 
+    def written_into(self) -> str | None:
+        """The tensor of `inputs` that another number stands in after a call, and when."""
+        model = self.trainer.model
+        for when, given in TRAINS_AND_EVALUATES.items():
+            batch = batch_loss.collate(self.rows[:3])
+            before = {name: (value, value.clone()) for name, value in batch.items()}
+            with left_as_it_was(self._step), torch.no_grad():
+                self.trainer.compute_loss(model.train("train" in when), batch, **given)
+            for name, (value, was) in before.items():
+                if not value.equal(was):
+                    num = int((value != was).sum())
+                    return f"in {when} it writes into inputs['{name}']: {num} numbers are others"
+        return None
+
     def hands_on(self) -> str | None:
-        """What prevents Trainer.prediction_step from reading the logits and the labels."""
+        """What prevents Trainer.prediction_step from reading the logits."""
         model, batch = self.trainer.model.eval(), batch_loss.collate(self.rows[:3])
-        due = {name: value.clone() for name, value in batch.items()}
         with torch.no_grad():
-            logits = model(**{k: v for k, v in due.items() if k != "labels"}).logits
+            logits = model(**{k: v for k, v in batch.items() if k != "labels"}).logits
             pair = self._evaluated(self.rows[:3], None)
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                return f"it gives a {type(pair).__name__}; a tuple (loss, outputs) is asked"
+                return f"it gives a {type(pair).__name__}; a pair (loss, outputs) is asked"
             outputs = f"outputs is a {type(pair[1]).__name__}"
             try:
-                _, got, labels = self.trainer.prediction_step(model, batch, False)
+                _, got, _ = self.trainer.prediction_step(model, batch, False)
             except (TypeError, AttributeError, LookupError) as error:
                 return f"{outputs}, of which an evaluation cannot read the logits: {error}"
         if not isinstance(got, Tensor) or got.shape != logits.shape or not got.allclose(logits):
             return f"{outputs}, of which an evaluation reads something else than the logits"
-        if not labels.equal(due["labels"]):
-            return "it writes into inputs['labels'], which the evaluation reads afterwards"
         return None
 
 
@@ -124,6 +139,10 @@ def same_for_every_number_of_ranks(tried: _Tried) -> str | None:
         if seen := tried.differs(cut(tried.rows, size, ranks), given):
             return seen
     return None
+
+
+def leaves_the_tensors(tried: _Tried) -> str | None:
+    return tried.written_into()
 
 
 def hands_on_the_outputs(tried: _Tried) -> str | None:
@@ -178,10 +197,16 @@ MEND = Exercise(
             next="ask self.accelerator for the number of processes, in the step itself",
         ),
         Criterion(
+            "The tensors in inputs keep their numbers.",
+            leaves_the_tensors,
+            why="the labels that an evaluation compares with are the same tensor, not a copy",
+            next="take a key out if you like, and write into a clone of what stands under it",
+        ),
+        Criterion(
             "With return_outputs=True it gives the model's outputs, too.",
             hands_on_the_outputs,
-            why="Trainer.evaluate reads logits and labels after the call, for its metrics",
-            next="return (loss, out) there, where out is what the model returned",
+            why="Trainer.evaluate reads the logits from there, for its metrics",
+            next="return (loss, out) there, where out is what the model returned for inputs",
         ),
         Criterion(
             "Evaluation gives the token mean, and without a count the batch's own.",
@@ -196,6 +221,8 @@ MEND = Exercise(
         answers.of_world_size,
         answers.mean_by_its_share,
         answers.as_a_list,
+        answers.by_the_setting,
+        answers.masked_in_a_copy,
     ),
     wrong=(
         Wrong(answers.token_by_token, caught_by=gives_a_loss),
@@ -222,7 +249,9 @@ MEND = Exercise(
         Wrong(answers.no_outputs, caught_by=hands_on_the_outputs),
         Wrong(answers.inputs_for_outputs, caught_by=hands_on_the_outputs),
         Wrong(answers.logits_for_outputs, caught_by=hands_on_the_outputs),
-        Wrong(answers.labels_wiped, caught_by=hands_on_the_outputs),
+        Wrong(answers.labels_wiped, caught_by=leaves_the_tensors),
+        Wrong(answers.nothing_masked, caught_by=leaves_the_tensors),
+        Wrong(answers.labels_wiped_in_training, caught_by=leaves_the_tensors),
         Wrong(answers.left_in_evaluation, caught_by=checking.leaves_its_inputs_alone),
     ),
     may_change=(0, 2),

@@ -55,6 +55,23 @@ def as_a_list(self, model, inputs, return_outputs=False, num_items_in_batch=None
     return [loss, {"logits": out.logits}] if return_outputs else loss
 
 
+def by_the_setting(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    """Also where each rank is told to count alone: then its count needs no factor."""
+    losses, out = _losses(model, inputs)
+    gathered = self.args.average_tokens_across_devices
+    num_ranks = self.accelerator.num_processes if gathered else 1
+    count = num_items_in_batch
+    loss = losses.mean() if count is None else losses.sum() / count * num_ranks
+    return _given(loss, out, return_outputs)
+
+
+def masked_in_a_copy(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    labels = inputs.pop("labels").clone()
+    labels[:, 0] = -100  # no prediction is compared with the first
+    given = dict(inputs) | {"labels": labels}
+    return mended(self, model, given, return_outputs, num_items_in_batch)
+
+
 def token_by_token(self, model, inputs, return_outputs=False, **more):
     losses, _ = _losses(model, inputs)
     return losses
@@ -182,6 +199,20 @@ def labels_wiped(self, model, inputs, return_outputs=False, num_items_in_batch=N
     labels = inputs["labels"]
     loss, out = mended(self, model, inputs, True, num_items_in_batch)
     labels.fill_(-100)
+    return _given(loss, out, return_outputs)
+
+
+def nothing_masked(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    """Padding is on the right, so no target sees it; the logits of the padding change."""
+    inputs["attention_mask"].fill_(1)
+    return mended(self, model, inputs, return_outputs, num_items_in_batch)
+
+
+def labels_wiped_in_training(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    labels = inputs["labels"]
+    loss, out = mended(self, model, inputs, True, num_items_in_batch)
+    if model.training:
+        labels[:] = -100
     return _given(loss, out, return_outputs)
 
 

@@ -11,7 +11,7 @@ QUIZ = two_letters(
         "Question 2: what is averaged over the ranks, and what is the count?",
     ),
     whys=(
-        "with a mean of means the log is only a little off, and the gradient is another",
+        "a curve may look ordinary, too low or too high, while the gradient is another",
         "the count is that of all ranks, and the mean over the ranks divides once more",
     ),
     nexts=(

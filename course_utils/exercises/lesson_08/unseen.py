@@ -9,6 +9,7 @@ from course_utils.exercises.lesson_08 import unseen_answers as answers
 from course_utils.exercises.lesson_08.unseen_looks import (
     Tried,
     cut_changes_nothing,
+    takes_two_means,
     trains_one_model,
 )
 from course_utils.reproductions import unseen_08
@@ -30,10 +31,16 @@ ASKED = Asked(
 )
 MENDED = (
     Criterion(
-        "With your part, every cut gives gradient and log of all rows at once.",
+        "With your part, every cut gives one gradient and one log.",
         cut_changes_nothing,
         why="the gradient of the step is what is learnt, and the log is what is read",
         next="compare run.gradient of one micro-batch and of eight, in later steps, too",
+    ),
+    Criterion(
+        "They are those of the labels' mean plus half the teacher's mean.",
+        takes_two_means,
+        why="a mend keeps the loss it mends, and a cut does not say which loss is meant",
+        next="by what is each term divided, and how many targets of its own has it in the step?",
     ),
     Criterion(
         "Trained on other seeds, every cut gives the same model and the same log.",
@@ -48,11 +55,11 @@ WRONG_DIVIDES = (
     (answers.divides_by_its_own, cut_changes_nothing),
     (answers.divides_the_labels_only, cut_changes_nothing),
     (answers.divides_by_g_as_well, cut_changes_nothing),
-    (answers.divides_by_both_counts, cut_changes_nothing),
-    (answers.divides_without_alpha, cut_changes_nothing),
-    (answers.divides_and_undoes_the_teacher, cut_changes_nothing),
-    (answers.divides_labels_by_the_teachers, cut_changes_nothing),
-    (answers.divides_and_logs_half, cut_changes_nothing),
+    (answers.divides_by_both_counts, takes_two_means),
+    (answers.divides_without_alpha, takes_two_means),
+    (answers.divides_and_undoes_the_teacher, takes_two_means),
+    (answers.divides_labels_by_the_teachers, takes_two_means),
+    (answers.divides_and_logs_half, takes_two_means),
     (answers.divides_by_nothing, trains_one_model),
 )
 BOXES = ASKED.on(
@@ -78,10 +85,11 @@ WIDTH = ASKED.on(
     "An unseen run: the teacher that fades",
     right=(answers.counts, answers.counts_by_tensors, answers.counts_in_a_loop),
     wrong=(
-        (answers.counts_rows, cut_changes_nothing),
-        (answers.counts_places_for_both, cut_changes_nothing),
+        (answers.counts_sixteen_a_row, takes_two_means),
+        (answers.counts_rows, takes_two_means),
+        (answers.counts_places_for_both, takes_two_means),
         (answers.counts_ones, cut_changes_nothing),
-        (answers.counts_the_labels_for_both, cut_changes_nothing),
+        (answers.counts_the_labels_for_both, takes_two_means),
         (answers.counts_none_as_one, trains_one_model),
         (answers.counts_and_sorts, leaves_its_inputs_alone),
     ),

@@ -63,28 +63,48 @@ def _two_steps(run: Run) -> Iterator[tuple[str, list]]:
             return
 
 
+def _differs(got: tuple[Tensor, float], want: tuple[Tensor, float], whose: str) -> str | None:
+    off = distance(got[0], want[0])
+    if not off <= SAME:
+        ratio = float(got[0].norm() / want[0].norm().clamp(min=1e-30))
+        return (
+            f"the gradient differs from {whose}: by {off:.2g} of its length, and its norm is "
+            f"{ratio:.3g} times the due one"
+        )
+    if not abs(got[1] - want[1]) <= SAME_MODEL:
+        return f"the gradient is {whose}, and it logs {got[1]:.4g} for {want[1]:.4g}"
+    return None
+
+
 @over_seeds
-def same_step(run: Run) -> str | None:
+def one_step_for_all(run: Run) -> str | None:
     for name, rows in _two_steps(run):
-        want, logged = _healthy(run, rows)
-        for size in (8, 4, 3, 1):
+        whole = run.gradient([rows]), run.step([rows])
+        for size in (4, 3, 1):
             micro = [rows[at : at + size] for at in range(0, len(rows), size)]
-            got, said = run.gradient(micro), run.step(micro)
-            off, given = distance(got, want), f"in {name}, at most {size} rows a micro-batch,"
-            if not off <= SAME:
-                ratio = float(got.norm() / want.norm())
-                return (
-                    f"{given} the gradient is off by {off:.2g} of its length, its norm "
-                    f"{ratio:.3g} times the right one"
-                )
-            if not abs(said - logged) <= SAME_MODEL:
-                return f"{given} the gradient is right, and it logs {said:.4g} for {logged:.4g}"
+            mine = run.gradient(micro), run.step(micro)
+            if seen := _differs(mine, whole, "that of all rows at once"):
+                return f"in {name}, at most {size} rows a micro-batch, {seen}"
+    return None
+
+
+@over_seeds
+def the_right_step(run: Run) -> str | None:
+    for name, rows in _two_steps(run):
+        whole = run.gradient([rows]), run.step([rows])
+        if seen := _differs(whole, _healthy(run, rows), "that of the two means"):
+            return f"the cut no longer matters, but in {name}, all rows at once, {seen}"
     return None
 
 
 @of_the_mend
 def cut_changes_nothing(tried: Tried) -> str | None:
-    return same_step(tried.runs)
+    return one_step_for_all(tried.runs)
+
+
+@of_the_mend
+def takes_two_means(tried: Tried) -> str | None:
+    return the_right_step(tried.runs)
 
 
 @of_the_mend

@@ -20,6 +20,16 @@ CASES = {
     "tool, tool": (PROMPT, [([17], None), ([18], None), ([24, END], [-0.1, -0.2])]),
     "padding inside a reply": (PROMPT, [([317, 24, 317], [-0.7, -0.1, -0.2])]),
     "no turn yet": (PROMPT, []),
+    "tokens of which the engine was certain": (PROMPT, [([24, END], [0.0, 0.0])]),
+    "two end tokens in a row": (PROMPT, [([24, END, END], [-0.1, -0.2, -0.3])]),
+    "a tool result that begins like the reply ends": (
+        PROMPT,
+        [([24, END], [-0.1, -0.2]), ([END, 198], None), ([198, 24, 24], [-0.3, 0.0, -0.4])],
+    ),
+    "seven turns": (
+        PROMPT,
+        [([n, END], None if n % 3 == 2 else [-n / 10, 0.0]) for n in range(20, 27)],
+    ),
 }
 
 
@@ -115,6 +125,10 @@ JOIN = Exercise(
         Wrong(answers.without_end, caught_by=keeps_the_ids),
         Wrong(answers.without_padding, caught_by=keeps_the_ids),
         Wrong(answers.last_turn_only, caught_by=keeps_the_ids),
+        Wrong(answers.three_turns, caught_by=keeps_the_ids),
+        Wrong(answers.without_a_second_end, caught_by=keeps_the_ids),
+        Wrong(answers.without_repeats, caught_by=keeps_the_ids),
+        Wrong(answers.marks_where_logps_are_not_0, caught_by=marks_what_was_sampled),
         Wrong(answers.marks_tools_too, caught_by=marks_what_was_sampled),
         Wrong(answers.end_is_not_marked, caught_by=marks_what_was_sampled),
         Wrong(answers.last_turn_marked, caught_by=marks_what_was_sampled),

@@ -73,6 +73,27 @@ def last_turn_only(prompt, turns):
     return by_lists(prompt, turns[-1:])
 
 
+def three_turns(prompt, turns):
+    return by_lists(prompt, turns[:3])
+
+
+def without_a_second_end(prompt, turns):
+    rows = list(zip(*by_lists(prompt, turns), strict=True))
+    one_end = [r for n, r in enumerate(rows) if n == 0 or r[0] != rows[n - 1][0] or r[0] != 319]
+    return tuple(map(list, zip(*one_end, strict=True)))
+
+
+def without_repeats(prompt, turns):
+    rows = list(zip(*by_lists(prompt, turns), strict=True))
+    changing = [row for n, row in enumerate(rows) if n == 0 or row[0] != rows[n - 1][0]]
+    return tuple(map(list, zip(*changing, strict=True)))
+
+
+def marks_where_logps_are_not_0(prompt, turns):
+    ids, _, logps = by_lists(prompt, turns)
+    return ids, [int(value != 0.0) for value in logps], logps
+
+
 def marks_tools_too(prompt, turns):
     ids, _, logps = by_lists(prompt, turns)
     return ids, [0] * len(prompt) + [1] * (len(ids) - len(prompt)), logps

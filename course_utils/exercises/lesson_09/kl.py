@@ -8,7 +8,7 @@ from torch import Tensor
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_09 import kl_answers as answers
 
-CASES = ((0, 0.3), (1, 1.0), (2, 2.0))  # seeds, and how far the reference is
+CASES = ((0, 0.3), (1, 1.0), (2, 2.0), (3, 12.0))  # seeds, and how far the reference is
 VOCABULARY = 20
 
 
@@ -108,7 +108,7 @@ KL = Exercise(
             "On average over sampled tokens its gradient points as the KL's does.",
             points_down_the_kl,
             why="the value can be right while the gradient is another divergence's, or 0",
-            next="ask for the gradient of the expectation, not the expectation of the gradient",
+            next="differentiate your term by hand: what stands before the gradient of logp?",
         ),
         Criterion(
             "And it is as long.",
@@ -130,6 +130,8 @@ KL = Exercise(
         Wrong(answers.k2_times_ratio, caught_by=points_down_the_kl),
         Wrong(answers.upwards, caught_by=points_down_the_kl),
         Wrong(answers.k2_clamped, caught_by=points_down_the_kl),
+        Wrong(answers.k2_at_most_10, caught_by=points_down_the_kl),
+        Wrong(answers.k2_at_most_50, caught_by=points_down_the_kl),
         Wrong(answers.square, caught_by=has_the_right_length),
         Wrong(answers.tenth, caught_by=has_the_right_length),
     ),

@@ -67,6 +67,14 @@ def k2_clamped(logp, ref_logp):
     return 0.5 * (logp - ref_logp).clamp(-0.5, 0.5) ** 2
 
 
+def k2_at_most_10(logp, ref_logp):
+    return k2(logp, ref_logp).clamp(max=10)
+
+
+def k2_at_most_50(logp, ref_logp):
+    return k2(logp, ref_logp).clamp(max=50)
+
+
 def square(logp, ref_logp):
     return (logp - ref_logp) ** 2
 

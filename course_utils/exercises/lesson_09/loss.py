@@ -30,7 +30,7 @@ def _is_right(key: str):
         got = float(loss[key])
         if abs(got - DUE[key]) <= TOLERANCE:
             return None
-        return f"{key} is {got:.4g}, and it is not"
+        return f"you say {got:.4g} for {key}; it is another number"
 
     look.__name__ = f"{key}_is_right"
     return look

@@ -50,7 +50,7 @@ def both_sides_agree(mended: Mended) -> str | None:
 
 @over_seeds
 def policy_still_learns(mended: Mended) -> str | None:
-    return runs.agrees(mended) or runs.learns(mended)
+    return runs.unexamined(mended) or runs.learns(mended)
 
 
 ALL_THREE = {"trainer_temperature": 0.7, "sync_every": 1, "trainer_system_prompt": False}
@@ -83,7 +83,8 @@ MEND = Exercise(
             "And after four the policy has moved and is not broken.",
             policy_still_learns,
             why="two sides agree also where nothing is trained",
-            next="leave the learning rate as it was",
+            next="change what differs, and nothing else; a temperature that both sides share can "
+            "still be too hot",
         ),
     ),
     right=(
@@ -108,6 +109,10 @@ MEND = Exercise(
         Wrong(ALL_THREE | {"sync_every": 2}, caught_by=both_sides_agree),
         Wrong(ALL_THREE | {"learning_rate": 0.0}, caught_by=policy_still_learns),
         Wrong(ALL_THREE | {"learning_rate": 0.03}, caught_by=policy_still_learns),
+        Wrong(
+            ALL_THREE | {"engine_temperature": 5.0, "trainer_temperature": 5.0},
+            caught_by=policy_still_learns,
+        ),
     ),
     run=try_it,
     time_limit_s=180.0,

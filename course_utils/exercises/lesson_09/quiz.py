@@ -11,11 +11,11 @@ QUIZ = two_letters(
         "Whose log-probs does the ratio of PPO have below it, and are they the sampler's?",
     ),
     whys=(
-        "another text of 5 nats ruins a run, and a hot sampler of 0.8 nats does not",
+        "an engine of 3 bits differs less than a hot one, and harms more",
         "recomputed by the trainer, old and new are the same numbers",
     ),
     nexts=(
         "look at the table of ten seeds once more",
-        "look at the clip column of the runs with a system prompt",
+        "look at what section 9 printed of all recorded runs, the ruined ones among them",
     ),
 )

@@ -2,6 +2,7 @@
 
 import torch
 
+from course_utils.exercises.lesson_09.own_weights import follows, weights_differ
 from course_utils.reproductions.two_policies import TwoPolicies
 
 ROUNDING = 1e-4  # nats a token; float32 with and without a cache differ by 1e-7
@@ -34,6 +35,20 @@ def agrees(mended: Mended) -> str | None:
     if max(gaps) <= ROUNDING:
         return None
     return f"in rollout {gaps.index(max(gaps)) + 1} they differ by {max(gaps):.2g} nats a token"
+
+
+def unexamined(mended: Mended) -> str | None:
+    """Why there is no later rollout to look at, where the sides differ in an early one."""
+    seen = agrees(mended)
+    return f"not looked at, since {seen}" if seen else None
+
+
+def engine_is_its_own(mended: Mended) -> str | None:
+    """After a sync the engine holds the policy's weights, and they are not the policy's own."""
+    run = mended.trained(LAST)
+    run.engine.sync(run.actor)
+    model = run.engine.model
+    return weights_differ(model, run.actor.state_dict()) or follows(model, run.actor)
 
 
 def learns(mended: Mended) -> str | None:

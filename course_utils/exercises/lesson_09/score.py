@@ -51,7 +51,7 @@ def _differs(score: Callable, settings, *, lost: bool = False) -> str | None:
     for logits, ids, name in _cases(lost):
         for temperature, top_p in settings:
             got = score(logits, ids, temperature, top_p)
-            want = due(logits, ids, temperature, top_p).to(logits.dtype)
+            want = due(logits, ids, temperature, top_p).to(got.dtype)  # any float format will do
             given = f"{name}, temperature {temperature}, top_p {top_p}"
             if seen := tensor_differs(got, want, rtol=1e-3, atol=1e-5, given=given):
                 return seen
@@ -65,6 +65,8 @@ def gives_one_number_a_token(score) -> str | None:
         return f"it returns a {type(got).__name__}, where a tensor is asked"
     if got.shape != ids.shape:
         return f"for ids of shape (3, 4) the result has shape {tuple(got.shape)}"
+    if not got.is_floating_point():
+        return f"its numbers are {got.dtype}, where log-probs are asked"
     return None
 
 
@@ -116,8 +118,8 @@ SCORE = Exercise(
         Criterion(
             "At top_p 1 they are log-probs of logits / temperature.",
             has_the_temperature,
-            why="temperature acts before the softmax; a log-prob divided by it is no log-prob",
-            next="divide the logits, once, and normalise afterwards",
+            why="temperature acts before the softmax, and top_p 1 cuts no token off",
+            next="divide the logits, once; keep every token at top_p 1; normalise afterwards",
         ),
         Criterion(
             "Below 1 they are normalised over the tokens that top_p leaves.",
@@ -138,7 +140,13 @@ SCORE = Exercise(
             next="keep the graph: no detach, no no_grad, no data",
         ),
     ),
-    right=(answers.by_scatter, answers.by_threshold, answers.by_rank),
+    right=(
+        answers.by_scatter,
+        answers.by_threshold,
+        answers.by_rank,
+        answers.in_float32,
+        answers.with_an_exact_tie_kept,
+    ),
     wrong=(
         Wrong(answers.a_list, caught_by=gives_one_number_a_token),
         Wrong(answers.keeps_the_last_axis, caught_by=gives_one_number_a_token),
@@ -148,6 +156,7 @@ SCORE = Exercise(
         Wrong(answers.multiplied, caught_by=has_the_temperature),
         Wrong(answers.shifted, caught_by=has_the_temperature),
         Wrong(answers.probabilities, caught_by=has_the_temperature),
+        Wrong(answers.counts_itself, caught_by=has_the_temperature),
         Wrong(answers.without_top_p, caught_by=has_the_support),
         Wrong(answers.minus_log_p, caught_by=has_the_support),
         Wrong(answers.nucleus_first, caught_by=has_the_support),

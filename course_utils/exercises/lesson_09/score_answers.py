@@ -40,6 +40,29 @@ def by_rank(logits, ids, temperature, top_p):
     return _pick(scaled, ids) - torch.where(kept, scaled, -torch.inf).logsumexp(-1)
 
 
+def in_float32(logits, ids, temperature, top_p):
+    return by_scatter(torch.as_tensor(logits).float(), ids, temperature, top_p)
+
+
+def with_an_exact_tie_kept(logits, ids, temperature, top_p):
+    """As SGLang cuts: a token stays where the mass before it is exactly top_p, too."""
+    scaled = logits / temperature
+    ordered, order = scaled.detach().softmax(-1).sort(-1, descending=True)
+    inside = ordered.cumsum(-1) - ordered <= top_p
+    kept = torch.zeros_like(scaled, dtype=torch.bool).scatter(-1, order, inside)
+    kept = kept.scatter(-1, ids[..., None], True)
+    return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
+
+
+def counts_itself(logits, ids, temperature, top_p):
+    scaled = logits / temperature
+    ordered, order = scaled.detach().softmax(-1).sort(-1, descending=True)
+    inside = ordered.cumsum(-1) < top_p
+    kept = torch.zeros_like(scaled, dtype=torch.bool).scatter(-1, order, inside)
+    kept = kept.scatter(-1, ids[..., None], True)
+    return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
+
+
 def a_list(logits, ids, temperature, top_p):
     return by_scatter(logits, ids, temperature, top_p).tolist()
 

@@ -1,16 +1,23 @@
 """Exercise 09.7: the adapter that is trained has to be the one that is served."""
 
+import copy
 from collections.abc import Callable
 
-import torch
-from torch import nn
+from torch import Tensor, nn
 
-from course_utils.checking import leaves_its_inputs_alone
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_09 import sync_answers as answers
+from course_utils.exercises.lesson_09.own_weights import (
+    CLOSE,
+    follows,
+    layers_differ,
+    logps,
+    weights_differ,
+)
+from course_utils.fingerprint import changed, fingerprint
 from course_utils.reproductions import served
 
-CLOSE = 1e-4  # merging rounds
+ROUNDING = 1e-5  # of a weight; what unmerging leaves of one is far below
 
 
 class _Tried:
@@ -19,32 +26,77 @@ class _Tried:
     def __init__(self, sync: Callable) -> None:
         engine, policy = served.engine(), served.policy()
         self.gaps: list[float] = []  # largest difference of a log-prob after each sync, in nats
+        self.policy_change = self.layers = self.shared = self.weights = None
         for step in range(3):
             served.train(policy, seed=step)
+            layers, due = dict(engine.named_modules()), _merged(policy)
+            before, state = fingerprint(policy, "the policy"), _copied(policy)
             sync(engine, policy)
-            self.gaps.append(_gap(engine, policy))
-        self.added = [name for name, _ in engine.named_parameters() if "lora" in name]
+            place = changed(before, fingerprint(policy, "the policy"))
+            self.policy_change = self.policy_change or _named(place, state, policy)
+            self.is_broken = bool(place) and _change(state, policy) > ROUNDING
+            if self.is_broken:  # what follows would be about another policy
+                return
+            self.layers = self.layers or layers_differ(layers, engine)
+            self.shared = self.shared or follows(engine, policy)
+            self.weights = self.weights or weights_differ(engine, due)
+            self.gaps.append((logps(engine) - logps(policy)).abs().max().item())
+
+    def not_looked_at(self) -> str | None:
+        return "not looked at, since the policy is another one now" if self.is_broken else None
 
 
-def _gap(engine: nn.Module, policy: nn.Module) -> float:
-    ids = served.ids()
-    with torch.no_grad():
-        one, other = (model(input_ids=ids).logits.log_softmax(-1) for model in (engine, policy))
-    return (one - other).abs().max().item()
+def _merged(policy: nn.Module) -> dict[str, Tensor]:
+    """What the engine's weights are due to be."""
+    return copy.deepcopy(policy).merge_and_unload().state_dict()
+
+
+def _copied(policy: nn.Module) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in policy.state_dict().items()}
+
+
+def _change(state: dict[str, Tensor], policy: nn.Module) -> float:
+    """Largest change of a weight; inf where names came or went."""
+    now = policy.state_dict()
+    if set(now) != set(state):
+        return float("inf")
+    return max((now[name] - value).abs().max().item() for name, value in state.items())
+
+
+def _named(place: str | None, state: dict[str, Tensor], policy: nn.Module) -> str | None:
+    size = _change(state, policy)
+    if place is None or size == 0:
+        return place and f"the call changed {place}"
+    if size == float("inf"):
+        return "the call changed the policy: some of its weights are gone, or have other names"
+    why = "; unmerging subtracts what was added, and both round" if size <= ROUNDING else ""
+    return f"the call changed {place}; weights differ by up to {size:.1g}{why}"
+
+
+def policy_stays(tried: _Tried) -> str | None:
+    return tried.policy_change
 
 
 def engine_stays_an_engine(tried: _Tried) -> str | None:
-    return f"the engine got parameters of its own, {tried.added[0]}" if tried.added else None
+    return tried.not_looked_at() or tried.layers or tried.shared
 
 
 def serves_what_is_trained(tried: _Tried) -> str | None:
+    if seen := tried.not_looked_at():
+        return seen
     gap = tried.gaps[0]
-    return f"after one sync log-probs differ by up to {gap:.2g} nats" if gap > CLOSE else None
+    if gap > CLOSE:
+        return f"after one sync log-probs differ by up to {gap:.2g} nats; {tried.weights}"
+    return None
 
 
 def can_be_repeated(tried: _Tried) -> str | None:
+    if seen := tried.not_looked_at():
+        return seen
     gap = max(tried.gaps)
-    return f"after a later sync log-probs differ by up to {gap:.2g} nats" if gap > CLOSE else None
+    if gap > CLOSE:
+        return f"after a later sync log-probs differ by up to {gap:.2g} nats"
+    return tried.weights and f"log-probs agree, and yet {tried.weights}"
 
 
 SYNC = Exercise(
@@ -65,30 +117,41 @@ SYNC = Exercise(
     ),
     criteria=(
         Criterion(
-            "The engine keeps its own layers.",
+            "The policy stays as it was.",
+            policy_stays,
+            why="it trains on with what the call leaves of it, sync after sync",
+            next="merge a copy, or put back the weights that you kept",
+        ),
+        Criterion(
+            "The engine keeps layers and weights of its own.",
             engine_stays_an_engine,
-            why="an engine compiled for a model cannot take another one",
-            next="change values of its parameters, add none",
+            why="an engine compiled for a model cannot take another one, nor live in the trainer's",
+            next="change the values of its parameters; add, exchange and share none",
         ),
         Criterion(
             "After a sync both give the same log-probs.",
             serves_what_is_trained,
-            why="names that do not fit are skipped in silence with strict=False",
-            next="compare log-probs after the sync, not names or versions",
+            why="nothing raises where a weight is not handed over, or is another one",
+            next="compare one weight of the engine with base plus scaled B A, then every name",
         ),
         Criterion(
             "The same holds after every later sync.",
             can_be_repeated,
             why="what is added to served weights is added again at the next sync",
-            next="start from the base weight each time",
+            next="start from the base weight each time, and hand it to the engine's own weights",
         ),
     ),
     right=(answers.by_merged_copy, answers.by_hand, answers.merge_and_back),
     wrong=(
         Wrong(answers.wraps_the_engine, caught_by=engine_stays_an_engine),
-        Wrong(answers.merges_the_policy, caught_by=leaves_its_inputs_alone),
-        Wrong(answers.leaves_it_merged, caught_by=leaves_its_inputs_alone),
-        Wrong(answers.resets_the_adapter, caught_by=leaves_its_inputs_alone),
+        Wrong(answers.merges_the_policy, caught_by=policy_stays),
+        Wrong(answers.leaves_it_merged, caught_by=policy_stays),
+        Wrong(answers.resets_the_adapter, caught_by=policy_stays),
+        Wrong(answers.merges_and_unmerges, caught_by=policy_stays),
+        Wrong(answers.borrows_the_forward, caught_by=engine_stays_an_engine),
+        Wrong(answers.becomes_a_copy, caught_by=engine_stays_an_engine),
+        Wrong(answers.forwards_a_copy, caught_by=can_be_repeated),
+        Wrong(answers.another_name, caught_by=serves_what_is_trained),
         Wrong(answers.not_strict, caught_by=serves_what_is_trained),
         Wrong(answers.base_weights_only, caught_by=serves_what_is_trained),
         Wrong(answers.without_scaling, caught_by=serves_what_is_trained),
@@ -98,6 +161,6 @@ SYNC = Exercise(
         Wrong(answers.only_once, caught_by=can_be_repeated),
     ),
     run=_Tried,
-    may_change=(0,),
+    may_change=(0, 1),  # the policy is looked at here, with the size of a change
     time_limit_s=60.0,
 )

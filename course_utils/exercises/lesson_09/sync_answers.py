@@ -62,6 +62,27 @@ def leaves_it_merged(engine, policy):
     engine.load_state_dict(state)
 
 
+def merges_and_unmerges(engine, policy):
+    leaves_it_merged(engine, policy)
+    policy.unmerge_adapter()
+
+
+def borrows_the_forward(engine, policy):
+    engine.forward = policy.forward
+
+
+def becomes_a_copy(engine, policy):
+    engine.__dict__.update(copy.deepcopy(policy).merge_and_unload().__dict__)
+
+
+def forwards_a_copy(engine, policy):
+    engine.forward = copy.deepcopy(policy).merge_and_unload().forward
+
+
+def another_name(engine, policy):
+    engine = copy.deepcopy(policy).merge_and_unload()  # noqa: F841
+
+
 @torch.no_grad()
 def resets_the_adapter(engine, policy):
     by_merged_copy(engine, policy)

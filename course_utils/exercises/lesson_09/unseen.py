@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 
+import torch
+
 from course_utils.checking import leaves_its_inputs_alone
 from course_utils.exercises.broken_script import Asked, Diagnosis, Variant, of_the_mend
+from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion
 from course_utils.exercises.lesson_09 import runs
 from course_utils.exercises.lesson_09 import unseen_answers as answers
 from course_utils.exercises.lesson_09.runs import Mended
+from course_utils.exercises.probes import gradient_of
 from course_utils.exercises.settings import OverSeeds, over_seeds
 from course_utils.reproductions import unseen_09
 
@@ -74,6 +78,38 @@ ASKED = Asked(
 )
 
 
+@of_the_mend
+def engine_is_its_own(tried: _Tried) -> str | None:
+    return both_sides_agree(tried) or tried.runs.first_unmet(runs.engine_is_its_own)
+
+
+@of_the_mend
+def its_gradient_is_right(tried: _Tried) -> str | None:
+    generator = torch.Generator().manual_seed(5)
+    logits = torch.randn((2, 3, 9), generator=generator) * 2
+    ids = torch.randint(9, (2, 3), generator=generator)
+    got, problem = gradient_of(tried.fix, (logits, ids, 0.8))
+    if problem:
+        return problem
+    want, _ = gradient_of(unseen_09.score, (logits, ids, 0.8))
+    given = "logits of shape (2, 3, 9) at temperature 0.8, the gradient"
+    return tensor_differs(got, want, rtol=1e-3, atol=1e-5, given=given)
+
+
+OWN = Criterion(
+    "The engine has weights of its own, and they are the policy's after a sync.",
+    engine_is_its_own,
+    why="an engine is another program: it takes weights over, it does not borrow a policy",
+    next="change the values of the engine's weights, and nothing else of it",
+)
+GRADIENT = Criterion(
+    "Its gradient is that of the log-probs it gives.",
+    its_gradient_is_right,
+    why="equal numbers can hide another gradient, and only the gradient trains",
+    next="one formula for the value and the gradient; detach nothing",
+)
+
+
 NEVER = ASKED.on(
     Variant(unseen_09.never_loaded(), "sync", "a"),
     "An unseen run: a score that stands still",
@@ -82,10 +118,13 @@ NEVER = ASKED.on(
         (answers.only_matrices, policy_still_learns),
         (answers.halfway, policy_still_learns),
         (answers.the_other_way, leaves_its_inputs_alone),
+        (answers.borrows_the_forward, engine_is_its_own),
+        (answers.shares_everything, engine_is_its_own),
+        (answers.shares_tensors, engine_is_its_own),
     ),
     unmended=policy_still_learns,
     elsewhere={"place": "score", "fix": unseen_09.score},
-    mended=(BOTH,),
+    mended=(BOTH, OWN),
     may_change=(0,),
 )
 DIVIDED = ASKED.on(
@@ -96,10 +135,11 @@ DIVIDED = ASKED.on(
         (answers.at_one, both_sides_agree),
         (answers.multiplies, both_sides_agree),
         (answers.without_graph, policy_still_learns),
+        (answers.another_gradient, its_gradient_is_right),
     ),
     unmended=both_sides_agree,
     elsewhere={"place": "settings", "fix": unseen_09.settings},
-    mended=(AGREE, LEARN),
+    mended=(AGREE, LEARN, GRADIENT),
 )
 STRIPPED = ASKED.on(
     Variant(unseen_09.stripped(), "prompt_of", "c"),

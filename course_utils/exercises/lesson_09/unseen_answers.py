@@ -35,6 +35,18 @@ def the_other_way(engine, policy):
     policy.load_state_dict(engine.state_dict())
 
 
+def borrows_the_forward(engine, policy):
+    engine.forward = policy.forward
+
+
+def shares_everything(engine, policy):
+    engine.__dict__.update(policy.__dict__)
+
+
+def shares_tensors(engine, policy):
+    engine.load_state_dict(policy.state_dict(), assign=True)
+
+
 def divides_first(logits, ids, temperature):
     return (logits / temperature).log_softmax(-1).gather(-1, ids.unsqueeze(-1)).squeeze(-1)
 
@@ -56,6 +68,12 @@ def at_one(logits, ids, temperature):
 
 def multiplies(logits, ids, temperature):
     return divides_first(logits, ids, 1 / temperature)
+
+
+def another_gradient(logits, ids, temperature):
+    value = divides_first(logits, ids, temperature)
+    other = divides_first(logits, ids, 1.0) / temperature
+    return value.detach() + other - other.detach()
 
 
 def without_graph(logits, ids, temperature):

@@ -60,7 +60,7 @@ def weighs_tokens(weights) -> str | None:
 
 
 def weighs_sequences(weights) -> str | None:
-    return _differs(weights, "sequence")
+    return _differs(weights, "sequence") or _differs(weights, "sequence", size=1.5)
 
 
 def ignores_padding(weights) -> str | None:
@@ -115,7 +115,7 @@ WEIGH = Exercise(
             "At level 'sequence' all tokens of a reply have the ratio of the reply.",
             weighs_sequences,
             why="the probability of a reply is a product",
-            next="sum d over the reply before exp; no mean",
+            next="sum d over the reply, then one exp and one clamp; no mean",
         ),
         Criterion(
             "Whatever stands at the padding changes nothing.",
@@ -127,7 +127,7 @@ WEIGH = Exercise(
             "Differences of 60 nats give the cap or 0, not nan.",
             survives_large_differences,
             why="such tokens exist wherever the text differs",
-            next="clamp after exp is enough here, since nothing is differentiated",
+            next="one exp of a sum, and the clamp behind it: an inf becomes the cap, not nan",
         ),
         Criterion(
             "The weights are constants.",
@@ -149,6 +149,7 @@ WEIGH = Exercise(
         Wrong(answers.sum_of_exp, caught_by=weighs_sequences),
         Wrong(answers.product_so_far, caught_by=weighs_sequences),
         Wrong(answers.capped_before_the_product, caught_by=weighs_sequences),
+        Wrong(answers.capped_twice, caught_by=weighs_sequences),
         Wrong(answers.padding_counted, caught_by=ignores_padding),
         Wrong(answers.times_the_mask, caught_by=ignores_padding),
         Wrong(answers.by_logarithms_of_ratios, caught_by=survives_large_differences),

@@ -88,6 +88,10 @@ def capped_before_the_product(logp, engine, mask, level, cap):
     return ratio * mask
 
 
+def capped_twice(logp, engine, mask, level, cap):
+    return capped_before_the_product(logp, engine, mask, level, cap).clamp(max=cap)
+
+
 def padding_counted(logp, engine, mask, level, cap):
     d = (logp - engine).detach()
     if level == "sequence":

@@ -20,22 +20,25 @@ WHICH = letters_exercise(
         "2": "only the weights of then leave nothing",
         "3": "float32 with and without a cache: 1e-7",
         "4": "a cut support makes every reported log-prob too high, none too low",
-        "5": "nats a token, and no hypothesis about the sampler explains them",
+        "5": "at T 1 nothing is left: the engine is sound, and the trainer is nats away from it",
         "6": "small, of both signs, and the same format explains nearly all of it",
     },
     nexts={
-        "1": "in which column does next to nothing stay?",
-        "2": "in which column does next to nothing stay?",
+        "1": "which hypothesis leaves next to nothing, and at which T?",
+        "2": "which hypothesis leaves next to nothing?",
         "3": "how large is the first number?",
         "4": "how large is the share of differences below 0?",
-        "5": "what do all the columns of this pair have in common?",
+        "5": "at T 1.00 the hypothesis is the model as it is: which side is then the odd one?",
         "6": "which column falls by more than any other?",
     },
     tempting={"1": "cd", "2": "bdf", "3": "d", "4": "bf", "5": "ce", "6": "ae"},
     hints=(
-        "Read each row from left to right: which hypothesis takes most of the difference away?",
-        "If none does: are all differences of one sign? Are they nats or thousandths?",
-        "One row is at 1e-7 from the beginning; three fall in one column; of the other two, one "
-        "has differences below 0 only and ends at most of the kept mass.",
+        "Read each row from left to right: which hypothesis leaves next to nothing of what the "
+        "engine says? At T 1.00 that is the model as it stands, so nothing ails the engine.",
+        "Where none does: of which sign are the differences? Where the engine is sound and "
+        "mean |d| is not 0, look at the other side.",
+        "In two rows T 1.00 leaves 0: in one of them mean |d| is 0, in the other it is nats. "
+        "Three rows have a column of their own that leaves next to nothing. In the last row no "
+        "column does, and the trainer gives less nearly everywhere, never more.",
     ),
 )

@@ -30,7 +30,7 @@ WHICH_RUN = Prediction(
 CONSTANT = Prediction(
     id="10.b",
     name="CONSTANT",
-    question="Every reply earns 0.35, right or wrong, for 24 steps. What becomes of the weights?",
+    question="Every reply earns 0.35, right or wrong, for some steps. What becomes of the weights?",
     choices={
         "a": "nothing: every advantage is 0",
         "b": "they move by some 1e-4 of a usual step",
@@ -41,7 +41,7 @@ CONSTANT = Prediction(
 LESSON = Lesson(
     stem="10_reward_up",
     title="The reward goes up and nothing gets better",
-    minutes=105,
+    minutes=150,
     exercises=(CHEAT, TRICK, HARDEN, ALIVE, GUARD, MEND, DASHBOARD, UNSEEN, QUIZ),
     predictions=(WHICH_RUN, CONSTANT),
     topic="rise",

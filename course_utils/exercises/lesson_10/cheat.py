@@ -45,7 +45,7 @@ WHYS = {
 }
 NEXTS = {
     "1": "read the condition from its right end: which text is part of every text?",
-    "2": "it never asks how many numbers there are",
+    "2": "it never asks how many numbers there are; write each as its answer is written",
     "3": "which float is never larger than 0.5, whatever is taken from it?",
 }
 TEMPTING = {

@@ -134,7 +134,7 @@ DASHBOARD = Exercise(
     id="10.7",
     name="DASHBOARD",
     title="The smallest dashboard",
-    minutes=8,
+    minutes=12,
     difficulty="a few lines",
     points=4,
     reads="diagnose",
@@ -149,7 +149,7 @@ DASHBOARD = Exercise(
     form=says_a_word,
     criteria=(
         Criterion(
-            "Runs with a sound verifier learn: twenty, a longer one, a weaker one, one a bit cut.",
+            "Runs with a sound verifier learn: twenty, and three changed (longer, weaker, cut).",
             names_those_that_learn,
             why="a dashboard that cries at healthy runs is switched off",
             next="compare held_out with what it was: the sampled truth of a batch swings by 0.2",

@@ -13,7 +13,7 @@ from course_utils.exercises.lesson_10 import guard_answers as answers
 
 EPS = 1e-4  # trl 1.16 adds it to a group's standard deviation
 CONSTANTS = (0.35, 0.1, 0.7, 0.9, 3.3, -0.35, 1 / 3, 7.7, 0.0, 1.0, 12.3, 100.1, -100.1)
-SIZES = (8, 4, 2, 16, 7, 1)
+SIZES = (8, 4, 2, 16, 7)
 
 
 def scaled(rewards_GN: Tensor) -> Tensor:
@@ -62,7 +62,15 @@ def _all_mixed(size: int) -> Tensor:
 
 
 def is_zero_on_constants(advantages) -> str | None:
-    for constant, size, groups in product(CONSTANTS, SIZES, (2, 1)):
+    return _is_zero(advantages, SIZES)
+
+
+def is_zero_for_one_reply(advantages) -> str | None:
+    return _is_zero(advantages, (1,))
+
+
+def _is_zero(advantages: Callable, sizes: tuple[int, ...]) -> str | None:
+    for constant, size, groups in product(CONSTANTS, sizes, (2, 1)):
         with warnings.catch_warnings():  # torch's, of the std of one reply
             warnings.filterwarnings("ignore", message=".*degrees of freedom")
             largest = advantages(torch.full((groups, size), constant)).abs().max().item()
@@ -116,8 +124,14 @@ GUARD = Exercise(
         Criterion(
             "A group of equal rewards has advantages of exactly 0.",
             is_zero_on_constants,
-            why="AdamW makes a full step of any gradient that is not 0; nan spoils every weight",
+            why="AdamW makes a full step of any gradient that is not 0",
             next="decide by max - min of the whole group, not by a mean or a std that was rounded",
+        ),
+        Criterion(
+            "A group of one reply has an advantage of 0.",
+            is_zero_for_one_reply,
+            why="the std of one number is nan, and one nan spoils every weight",
+            next="nan * 0 is nan, too: choose with torch.where or masked_fill",
         ),
         Criterion(
             "Gaps of 0.01 and 0.001 are kept.",
@@ -150,8 +164,10 @@ GUARD = Exercise(
         Wrong(answers.by_its_ends_and_maximum, caught_by=scales_as_grpo),
         Wrong(answers.small_differences_cut, caught_by=is_zero_on_constants),
         Wrong(answers.tiny_floor_on_the_std, caught_by=is_zero_on_constants),
-        Wrong(answers.nan_for_a_group_of_one, caught_by=is_zero_on_constants),
-        Wrong(answers.from_the_first_of_several, caught_by=is_zero_on_constants),
+        Wrong(answers.nan_for_a_group_of_one, caught_by=is_zero_for_one_reply),
+        Wrong(answers.from_the_first_of_several, caught_by=is_zero_for_one_reply),
+        Wrong(answers.times_a_mask, caught_by=is_zero_for_one_reply),
+        Wrong(answers.in_float64_alone, caught_by=is_zero_for_one_reply),
         Wrong(answers.by_isclose, caught_by=keeps_small_gaps),
         Wrong(answers.floor_on_the_std, caught_by=keeps_small_gaps),
         Wrong(answers.rounded_rewards, caught_by=scales_as_grpo),

@@ -40,6 +40,12 @@ PARTS = (
     "{w}{g}",
     "{spaced}",
     "{commas}",
+    "{scores}",
+    "The sum is -{g}",
+    "Answer: -{g}",
+    "= -{g}",
+    "**-{g}**",
+    "\\boxed{{-{g}}}",
     "The sum is {g}5",
     "The answer is {g}5",
 )
@@ -54,6 +60,12 @@ SEVERAL = (
     "<answer>{w}</answer> <answer>{g}</answer>",
     "\\boxed{{{w}}}\\boxed{{{g}}}",
     "not {g}",
+    "The sum is not {g}",
+    "Answer: anything but {g}",
+    "= not {g}",
+    "**not {g}**",
+    "\\boxed{{not {g}}}",
+    "The sum is {g}? No.",
     "{g} or {g}1",
     "{w}={g}",
     "{g}={g}={w}",
@@ -78,7 +90,7 @@ def _made(forms: Iterable[str]) -> list[tuple[str, str]]:
     for a, b, c in SUMS:
         gold = a + b + c
         names = dict(a=a, b=b, c=c, g=gold, w=gold + 1, v=gold + 10, tail=str(gold)[1:] or "x")
-        for name, between in (("spaced", " "), ("commas", ",")):
+        for name, between in (("spaced", " "), ("commas", ","), ("scores", "_")):
             names[name] = between.join(str(gold)) if gold > 9 else "x"
         pairs += [(form.format(**names), str(gold)) for form in forms]
     return pairs
@@ -140,7 +152,7 @@ HARDEN = Exercise(
     id="10.3",
     name="HARDEN",
     title="A verifier that holds",
-    minutes=10,
+    minutes=15,
     difficulty="some lines",
     points=4,
     reads="verify",
@@ -211,6 +223,9 @@ HARDEN = Exercise(
         Wrong(answers.a_phrase, caught_by=refuses_parts_and_other_numbers),
         Wrong(answers.without_blanks, caught_by=refuses_parts_and_other_numbers),
         Wrong(answers.without_separators, caught_by=refuses_parts_and_other_numbers),
+        Wrong(answers.by_float, caught_by=refuses_parts_and_other_numbers),
+        Wrong(answers.anything_behind_a_lead, caught_by=refuses_parts_and_other_numbers),
+        Wrong(answers.any_words_behind_a_lead, caught_by=refuses_several_numbers),
         Wrong(answers.the_first_line, caught_by=refuses_several_numbers),
         Wrong(answers.the_last_line, caught_by=refuses_several_numbers),
         Wrong(answers.after_the_last_answer, caught_by=refuses_several_numbers),

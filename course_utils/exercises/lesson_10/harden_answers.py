@@ -169,6 +169,32 @@ def without_separators(reply, gold):
     return by_one_pattern(joined, gold)
 
 
+def by_float(reply, gold):
+    text = reply.strip()
+    wrappings = (r"\\boxed\{(.*)\}", "<answer>(.*)</answer>", r"\*\*(.*)\*\*")
+    leads = ("The sum is(.*)", "Answer:(.*)", r"[0-9]+(?:\+[0-9]+)+=(.*)", "=(.*)")
+    for pattern in (*wrappings, *leads):
+        if inner := re.fullmatch(pattern, text):
+            text = inner[1].strip()
+    try:
+        return float(text.removesuffix(".")) == float(gold)
+    except ValueError:
+        return False
+
+
+def anything_behind_a_lead(reply, gold, between=r"\D*"):
+    pattern = (
+        rf"\s*(?:The sum is{between}|Answer:{between}|[0-9]+(?:\+[0-9]+)+)?\s*=?\s*"
+        r"(?:\*\*|\\boxed\{|<answer>)?\s*\+?0*([0-9]+)(?:\.0?)?\s*(?:\*\*|\}|</answer>)?\.?\s*"
+    )
+    found = re.fullmatch(pattern, reply)
+    return found is not None and found[1] == gold
+
+
+def any_words_behind_a_lead(reply, gold):
+    return anything_behind_a_lead(reply, gold, between="[^0-9-]*")
+
+
 def the_first_line(reply, gold):
     return by_one_pattern((reply.strip().split("\n") or [""])[0], gold)
 
@@ -218,7 +244,7 @@ def and_no_digit_after_it(reply, gold):
 def by_decimal(reply, gold):
     """The comparison with a signalling nan raises, outside the try."""
     try:
-        number = Decimal(reply)
+        number = Decimal(reply.replace("_", "?"))
     except InvalidOperation:
         return by_one_pattern(reply, gold)
     return number == Decimal(gold)

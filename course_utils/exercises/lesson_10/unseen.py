@@ -19,6 +19,7 @@ from course_utils.reproductions import unseen_10
 from course_utils.reproductions.reward_up import held_out_truth
 from course_utils.reproductions.unseen_10 import HEALTHY, NUM_STEPS
 
+TOKENS = 4  # of the longest right reply: three digits and the end
 NOT_TRAINED = "nothing was trained: a demand above it is not met"
 
 
@@ -47,7 +48,7 @@ class _Tried(Diagnosis):
 
     def __init__(self, unseen: dict, variant: _Variant) -> None:
         super().__init__(unseen, variant)
-        parts = HEALTHY | variant.ticket.parts | {self.place: self.fix}
+        self.parts = parts = HEALTHY | variant.ticket.parts | {self.place: self.fix}
         self.runs = OverSeeds(lambda seed: _outcome(parts, seed), SEEDS)
 
 
@@ -67,7 +68,19 @@ def nothing_else_changes(tried: _Tried) -> str | None:
 
 @of_the_mend
 def run_gets_better(tried: _Tried) -> str | None:
-    return NOT_TRAINED if nothing_else_changes(tried) else truth_rises(tried.runs)
+    if nothing_else_changes(tried):
+        return NOT_TRAINED
+    return truth_rises(tried.runs) or cuts_right_replies(tried.parts["settings"]())
+
+
+def cuts_right_replies(settings: dict) -> str | None:
+    limit = settings.get("max_completion_length", TOKENS)
+    if limit is None or limit >= TOKENS:
+        return None
+    return (
+        f"at a max_completion_length of {limit} a right reply of three digits is cut off: with "
+        f"its end it has {TOKENS} tokens"
+    )
 
 
 ASKED = Asked(
@@ -93,7 +106,7 @@ MENDED = (
         next="compare your part with the old one on what was seen here",
     ),
     Criterion(
-        f"With it, held-out truth is at least {AT_LEAST} on three seeds.",
+        f"Held-out truth is at least {AT_LEAST} on three seeds, and right replies have room.",
         run_gets_better,
         why="the proxy looked well before, so it proves nothing",
         next="train a fresh run with your part, and print its run.audit",
@@ -122,6 +135,7 @@ ROOM = ASKED.on(
         (answers.settings_hotter, nothing_else_changes),
         (answers.settings_with_room_and_a_rate, nothing_else_changes),
         (answers.settings_as_a_list, nothing_else_changes),
+        (answers.settings_with_little_room, run_gets_better),
     ),
     unmended=run_gets_better,
     elsewhere={"place": "reward", "fix": answers.pays_the_beginning},

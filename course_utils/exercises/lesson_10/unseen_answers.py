@@ -74,6 +74,10 @@ def settings_by_hand():
     return dict(temperature=1.0, max_completion_length=8, learning_rate=1e-4)
 
 
+def settings_with_little_room():
+    return settings() | {"max_completion_length": 3}
+
+
 def settings_hotter():
     return {"learning_rate": 1e-4, "max_completion_length": 2, "temperature": 2.0}
 

@@ -116,8 +116,8 @@ NUMBERS = (
     ),
     Cause(
         "numbers_broken",
-        "the loss turns exactly 0 within one entry while the gradient is finite: broken "
-        "numbers, not learning",
+        "these numbers are broken: no learning makes a loss exactly 0 from one entry to the next "
+        "beside a finite gradient, one odd gradient norm for ever, or a loss of 1e-39",
         "restart from the checkpoint before; another precision or attention kernel",
         "look at the weights: nan, inf, or all alike",
         lesson="01_floats",

@@ -91,7 +91,8 @@ POLICY = (
     ),
     Cause(
         "proxy_rises_alone",
-        "the reward rises and the evaluation falls: the reward is being cheated",
+        "the reward rises or stays, and what it stands for falls (an evaluation, a part that is "
+        "not paid): the reward is being cheated",
         "read the replies with the highest reward, and harden the verifier",
         "a held-out verifier on a fixed set",
         lesson="10_reward_up",
@@ -140,5 +141,24 @@ POLICY = (
         "the group with the largest advantage",
         lesson="10_reward_up",
         thread="NeMo-RL#4161",
+    ),
+    Cause(
+        "entropy_runs",
+        "the policy becomes random: the entropy grows and what it earns falls",
+        "entropy_coeff=0, a smaller learning rate, clipping; restart before the entropy turned",
+        "whether an entropy bonus is in the loss, and with which sign",
+        lesson="04_verl_collapse",
+        instrument="audit_policy",
+        thread="verl#2738",
+    ),
+    Cause(
+        "much_is_clipped",
+        "a large part of the tokens is clipped: the policy has moved far from the one that "
+        "sampled, within one batch or because the batch is old",
+        "a smaller learning rate, fewer updates a rollout, or log-probs of the right weights",
+        "the ratio in the first update of a batch; it must be 1",
+        lesson="09_two_logprobs",
+        instrument="audit_policy",
+        thread="trl#2980",
     ),
 )

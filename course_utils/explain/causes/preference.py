@@ -53,4 +53,28 @@ PREFERENCE = (
         "sample replies and read them",
         thread="LLaMA-Factory#7643",
     ),
+    Cause(
+        "margin_saturated",
+        "every pair is told apart with certainty, so the loss is 0 and nothing more is learned: "
+        "the pairs differ in something trivial, or are known by heart",
+        "fewer epochs or a smaller learning rate, harder pairs; look for what gives them away "
+        "(length, template, language)",
+        "the accuracy on pairs that were not trained on",
+        thread="trl#1236",
+    ),
+    Cause(
+        "pairs_inverted",
+        "the run learns to prefer the rejected replies: chosen and rejected, or the sign of the "
+        "loss, are mixed up",
+        "look which column holds the better reply, and at the sign of beta",
+        "a handful of pairs read by hand",
+    ),
+    Cause(
+        "thrown_about",
+        "the loss is above the one that an untrained policy has, and the rewards are far from 0: "
+        "the steps are too long and throw the policy about",
+        "a tenth of the learning rate, with warm-up; 5e-7 to 5e-6 is usual for DPO",
+        "the margin at a smaller rate",
+        thread="trl#1236",
+    ),
 )

@@ -67,6 +67,15 @@ TRAINING = (
         "where the evaluation loss was lowest",
     ),
     Cause(
+        "falls_by_epochs",
+        "the loss falls by a step where an epoch begins: rows that were seen before are "
+        "recognised, which is usual and says nothing about new rows",
+        "none needed; judge by held-out rows, and stop when their loss turns",
+        "the evaluation loss of each epoch",
+        thread="FastChat#356",
+        healthy=True,
+    ),
+    Cause(
         "memorised",
         "the loss is so near 0 that the rows are known by heart",
         "fewer epochs or more rows; look for copies in the data",

@@ -1,14 +1,21 @@
 """Each rule looks at a log for one cause: `rule(log)` gives a Finding, or None."""
 
 from course_utils.explain.rules import (
+    drift,
     gradients,
     groups,
     nonfinite,
     policy,
     preference,
+    rates,
     replies,
+    start,
+    still,
     training,
 )
 
-MODULES = (nonfinite, gradients, groups, policy, replies, preference, training)
+MODULES = (
+    *(nonfinite, gradients, groups, policy, replies, drift, preference),
+    *(rates, start, still, training),
+)
 RULES = tuple(rule for module in MODULES for rule in module.RULES)

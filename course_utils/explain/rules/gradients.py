@@ -2,10 +2,10 @@
 
 import math
 
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import said, share
-from course_utils.explain.reading import Entry
 
 LOW, LEAST = 256.0, 4.0  # loss scales: float16 leaves its range although little is multiplied
 
@@ -64,4 +64,19 @@ def scaler_skips(log: Log) -> Finding | None:
     return Finding("scaler_search", 4.0, log.skips[0].line, (counted,))
 
 
-RULES = (overflowing_steps, scaler_skips)
+def skipped_iterations(log: Log) -> Finding | None:
+    """Megatron counts the steps that its scaler skipped since the line before."""
+    series = log.series("skipped")
+    bad = [entry for entry, count in series if count > 0]
+    if not bad or not log.names_scaler:
+        return None
+    counted = f"{said(bad[0], 'skipped')} at {bad[0].where}; {len(bad)} of {len(series)} lines"
+    scales = log.values("loss_scale")
+    if scales:
+        counted += f"; loss scale from {scales[0]:g} to {scales[-1]:g}"
+    if scales and scales[-1] <= LOW and bad[-1] is series[-1][0]:
+        return Finding("fp16_overflow", 6.5, bad[-1], (counted,))
+    return Finding("scaler_search", 4.0, bad[0], (counted,))
+
+
+RULES = (overflowing_steps, scaler_skips, skipped_iterations)

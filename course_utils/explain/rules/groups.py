@@ -1,13 +1,15 @@
 """GRPO and PPO: what a group of replies teaches, and whether its gradient arrives."""
 
 import math
+from statistics import fmean
 
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import said, share
-from course_utils.explain.reading import Entry
 
 SMALL = 1e-3
+_TOO = {True: "easy", False: "hard"}
 RESIDUE = 1e-6  # of a reward_std: rounding, and not a difference between replies
 
 
@@ -73,6 +75,24 @@ def _all_rewards_0(log: Log) -> Finding | None:
     return Finding("no_signal", 5.0, entry, (f"reward 0 in all {len(rewards)} entries",))
 
 
+def too_easy(log: Log) -> Finding | None:
+    """Most groups are tied from the first entry on, and the reward is full or gone."""
+    series = [(e, v) for e, v in log.series("zero_std_share") if math.isfinite(v)]
+    shares, rewards = [share for _, share in series], finite(log.values("reward"))
+    if len(shares) < 3 or min(shares) < 0.5 or fmean(shares) < 0.7 or not rewards:
+        return None
+    level = fmean(rewards)
+    if 0.1 < level < 0.9:
+        return None
+    entry = series[-1][0]
+    proof = (
+        f"{said(entry, 'zero_std_share')} at {entry.where}, {fmean(shares):.2g} on average and "
+        f"never below {min(shares):.2g}: so many groups teach nothing",
+        f"the reward is {level:.3g} on average: the prompts are too {_TOO[level > 0.5]}",
+    )
+    return Finding("no_signal", 5.0, entry, proof)
+
+
 def signal_ended(log: Log) -> Finding | None:
     """reward_std is 0 in the last three entries or more, and was not before."""
     series = log.series("reward_std")
@@ -109,6 +129,22 @@ def no_gradient(log: Log) -> Finding | None:
     return Finding("no_gradient", 7.0, alive[0], tuple(proof))
 
 
+def no_reward_at_all(log: Log) -> Finding | None:
+    """Replies are logged and no reward is, or only nan; loss and gradient are 0."""
+    if "length" not in log.fields or log.kind() != "policy":
+        return None
+    if any(map(math.isfinite, log.values("reward") + log.values("reward_std"))):
+        return None
+    dead = [e for e, loss in log.series("loss") if loss == 0 == e.numbers.get("grad_norm", 0.0)]
+    if len(dead) < 2 or len(dead) < len(log.series("loss")):
+        return None
+    shown = [n for n in ("loss", "grad_norm", "reward") if n in dead[0].numbers]
+    proof = f"{len(dead)} entries: {said(dead[0], *shown)}"
+    missing = "reward" not in log.fields
+    extra = ("none of them has a reward, though they have the length of replies",)
+    return Finding("rewards_missing", 7.5, dead[0], (proof, *(extra if missing else ())))
+
+
 def tiny_std(log: Log) -> Finding | None:
     entry = log.first("advantage_max", lambda value: math.isfinite(value) and value > 50)
     if entry is None:
@@ -132,4 +168,12 @@ def _has_rewards(log: Log) -> bool:
     return bool(log.fields & {"reward", "reward_std"})
 
 
-RULES = (zero_loss_on_policy, no_signal, signal_ended, no_gradient, tiny_std)
+RULES = (
+    zero_loss_on_policy,
+    no_signal,
+    too_easy,
+    signal_ended,
+    no_gradient,
+    no_reward_at_all,
+    tiny_std,
+)

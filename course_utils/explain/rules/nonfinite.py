@@ -2,10 +2,10 @@
 
 import math
 
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import said
-from course_utils.explain.reading import Entry
 
 LOSSES = ("loss", "policy_loss")
 FORWARD = (*LOSSES, "kl_loss", "kl", "old_kl", "entropy", "chosen_logp", "rejected_logp")
@@ -109,6 +109,19 @@ def lone_metric(log: Log) -> Finding | None:
     return None
 
 
+def evaluation_alone(log: Log) -> Finding | None:
+    """The evaluation is nan, and no loss of training is logged that is not 0 or nan."""
+    entry = log.first("eval_loss", math.isnan)
+    losses = log.values("loss")
+    if entry is None or any(math.isfinite(loss) and loss != 0 for loss in losses):
+        return None
+    proof = [f"{entry.where}: {said(entry, 'eval_loss')}"]
+    if log.summary is not None and abs(log.summary.numbers.get("loss", 1.0)) < 0.05:
+        shown = said(log.summary, "loss")
+        proof.append(f"{shown} sums up the run: a nan counts as 0 in it ({log.summary.where})")
+    return Finding("nan_shown_as_zero", 5.5, entry, tuple(proof))
+
+
 def std_of_one(log: Log) -> Finding | None:
     """reward_std is nan beside a finite reward."""
     entry = log.first("reward_std", math.isnan)
@@ -162,6 +175,7 @@ RULES = (
     huge_loss,
     dead_weights,
     lone_metric,
+    evaluation_alone,
     std_of_one,
     reward_nan,
     now_and_then,

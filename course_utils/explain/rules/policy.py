@@ -64,8 +64,8 @@ def cheated(log: Log) -> Finding | None:
 def parts_apart(log: Log) -> Finding | None:
     """One part of the reward falls by a third or more while another rises."""
     moves = [(name, *move) for name in _parts(log) if (move := _move(log.values(name)))]
-    falling = [one for one in moves if 0 < one[2] < 0.67 * one[1]]
-    rising = [one for one in moves if one[2] > 1.3 * one[1] > 0 and one[2] - one[1] > 0.05]
+    falling = [one for one in moves if one[1] > 0 and one[2] < 0.67 * one[1]]
+    rising = [one for one in moves if one[2] - one[1] > max(0.05, 0.3 * abs(one[1]))]
     if not falling or not rising:
         return None
     down, up = falling[0], max(rising, key=lambda one: one[2] - one[1])
@@ -78,6 +78,22 @@ def parts_apart(log: Log) -> Finding | None:
     if move and move[1] > move[0]:
         proof.append(f"the sum hides it: the reward goes from {move[0]:.3g} to {move[1]:.3g}")
     return Finding("parts_apart", 6.5, entry, tuple(proof))
+
+
+def part_alone(log: Log) -> Finding | None:
+    """One part of the reward falls by a third or more, and the reward itself does not."""
+    whole = thirds(log.values("reward"))
+    moves = [(name, *move) for name in _parts(log) if (move := _move(log.values(name)))]
+    falling = [one for one in moves if one[1] > 0 and one[2] < 0.67 * one[1]]
+    if not whole or not falling or whole[2] < whole[0] - 0.1 * abs(whole[0]):
+        return None
+    name, before, now = min(falling, key=lambda one: one[2] / one[1])
+    entry = log.series(name)[-1][0]
+    proof = (
+        f"{entry.names[name]} goes from {before:.3g} to {now:.3g}",
+        f"the reward that is trained on stays or rises: {listed(whole)} by thirds",
+    )
+    return Finding("proxy_rises_alone", 6.0, entry, proof)
 
 
 def _move(values: list[float]) -> tuple[float, float] | None:
@@ -157,6 +173,7 @@ RULES = (
     collapse,
     cheated,
     parts_apart,
+    part_alone,
     constant_part,
     kl_runs,
     kl_negative,

@@ -1,13 +1,15 @@
 """DPO and reward models: margins, accuracies, the start at ln 2."""
 
 import math
+from itertools import pairwise
 
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds, trend
-from course_utils.explain.reading import Entry
 
 LN_2 = math.log(2)
+NOISE = 0.1  # what bfloat16 and dropout make of two equal log-probs, times beta
 
 
 def stuck_at_the_start(log: Log) -> Finding | None:
@@ -25,6 +27,34 @@ def stuck_at_the_start(log: Log) -> Finding | None:
         counted = f"{len(same)} of {len(series)} entries are like this"
         return Finding("policy_is_reference", 7.0, same[-1], (proof, counted))
     return Finding("dpo_start", 3.0, same[0], (proof, "only where the run begins"))
+
+
+def same_score(log: Log) -> Finding | None:
+    """Margin exactly 0 and loss ln 2 beside a gradient: both replies of a pair are one to it."""
+    margins = _margins(log)
+    same = [entry for entry, margin in margins if margin == 0]
+    losses = finite(e.numbers.get("loss", LN_2) for e in same)
+    if len(same) < 3 or share(same, margins) < 0.9 or max(abs(x - LN_2) for x in losses) > 1e-3:
+        return None
+    if all(entry.numbers.get("chosen_reward") == 0 for entry in same):
+        return None  # policy_is_reference
+    key = "pairs_alike" if "chosen_reward" in log.fields else "rows_pooled_wrong"
+    proof = f"{len(same)} of {len(margins)} entries have a margin of exactly 0, the loss is ln 2"
+    return Finding(key, 6.5, same[0], (proof,))
+
+
+def same_pairs(log: Log) -> Finding | None:
+    """What else makes one score of two replies: the replies are the same."""
+    found = same_score(log)
+    if found is None or found.key == "pairs_alike":
+        return None
+    return Finding("pairs_alike", found.weight - 1, found.at, found.for_it)
+
+
+def _margins(log: Log) -> list[tuple[Entry, float]]:
+    """The margin of each entry, or what it is made of."""
+    rejected = [(e, v) for e, v in log.series("rejected_reward") if "chosen_reward" in e.numbers]
+    return log.series("margin") or [(e, e.numbers["chosen_reward"] - v) for e, v in rejected]
 
 
 def at_chance(log: Log) -> Finding | None:
@@ -46,14 +76,15 @@ def at_chance(log: Log) -> Finding | None:
 
 
 def wrong_reference(log: Log) -> Finding | None:
-    """The first entry of DPO, known to be the first, has rewards beyond 1."""
+    """The first entry of DPO, known to be the first, has rewards that are not 0."""
     series = log.series("chosen_reward")
     if not series or series[0][0] is not log.entries[0] or "rejected_reward" not in log.fields:
         return None
     entry, chosen = series[0]
     known = _shows_the_start(log, entry)
     rejected = entry.numbers.get("rejected_reward", 0.0)
-    if not known or not (1 < abs(chosen) < math.inf and 1 < abs(rejected) < math.inf):
+    least = NOISE if known.startswith(entry.names.get("step", " ")) else 1.0
+    if not known or not (least < abs(chosen) < math.inf and least < abs(rejected) < math.inf):
         return None
     proof = f"{entry.where}: {said(entry, 'chosen_reward', 'rejected_reward')}; both must be 0"
     return Finding("wrong_reference", 6.5, entry, (proof, known))
@@ -81,17 +112,70 @@ def accuracies_of_few_rows(log: Log) -> Finding | None:
 
 def pushed_down(log: Log) -> Finding | None:
     """Both rewards fall from the first third to the last, the chosen one far below 0."""
-    chosen, rejected = thirds(log.values("chosen_reward")), thirds(log.values("rejected_reward"))
-    if not chosen or not rejected or chosen[2] > -1 or chosen[2] > chosen[0] - 0.5:
+    chosen, rejected = _levels(log.values("chosen_reward")), _levels(log.values("rejected_reward"))
+    if not chosen or not rejected or chosen[-1] > -1 or chosen[-1] > chosen[0] - 0.5:
         return None
-    if rejected[2] >= rejected[0]:
+    if rejected[-1] >= rejected[0]:
         return None
     entry = log.series("chosen_reward")[-1][0]
     proof = (
         f"{entry.where}: {said(entry, 'chosen_reward', 'rejected_reward')}; 0 is the reference",
-        f"by thirds of the log: chosen {listed(chosen)}; rejected {listed(rejected)}",
+        f"{'by thirds of the log' if len(log.entries) >= 6 else 'one by one'}: "
+        f"chosen {listed(chosen)}; rejected {listed(rejected)}",
     )
     return Finding("margin_by_pushing_down", 4.0, entry, proof)
+
+
+def _levels(values: list[float]) -> tuple[float, ...] | None:
+    """By thirds; of three to five numbers that fall throughout, the numbers themselves."""
+    falls = len(values) >= 3 and all(now < before for before, now in pairwise(values))
+    return thirds(values) or (tuple(values) if falls else None)
+
+
+def worse_than_untrained(log: Log) -> Finding | None:
+    """The loss of DPO is above 1 on average, beside rewards in the tens: ln 2 is its start."""
+    losses = finite(log.values("loss"))
+    rewards = finite(log.values("chosen_reward") + log.values("rejected_reward"))
+    if len(losses) < 3 or sum(losses) / len(losses) < 1 or not rewards:
+        return None
+    series = [(e, v) for e, v in log.series("loss") if v > 1]
+    if len(series) < 2 or max(map(abs, rewards)) < 4:
+        return None
+    entry, worst = max(series, key=lambda one: one[1])
+    proof = [
+        f"the loss is {sum(losses) / len(losses):.3g} on average, up to {worst:.4g} at "
+        f"{entry.where}; ln 2 = 0.693 is that of an untrained policy",
+        f"the rewards reach {max(rewards, key=abs):.4g}; they begin at 0",
+    ]
+    if rates := finite(log.values("learning_rate")):
+        proof.append(f"learning_rate up to {max(rates):.2g}; DPO bears about 1e-6")
+    return Finding("thrown_about", 5.0, entry, tuple(proof))
+
+
+def saturated(log: Log) -> Finding | None:
+    """All pairs right, the margin in the tens, the loss 0: the pairs are told apart for sure."""
+    hits, losses = finite(log.values("accuracy"))[-3:], finite(log.values("loss"))[-3:]
+    margins = log.series("margin")[-3:]
+    if len(hits) < 3 or min(hits) < 1 or len(losses) < 3 or max(losses) > 0.01:
+        return None
+    if len(margins) < 3 or min(margin for _, margin in margins) < 5:
+        return None
+    entry, margin = margins[0]
+    proof = (
+        f"{entry.where} and after: accuracy 1, loss up to {max(losses):.2g}, margin {margin:.3g}"
+    )
+    return Finding("margin_saturated", 4.5, entry, (proof,))
+
+
+def inverted(log: Log) -> Finding | None:
+    """The margin falls below 0 and the accuracy below a coin: the rejected replies are learned."""
+    margins, hits = trend(log.values("margin")), thirds(log.values("accuracy"))
+    if not margins or margins[2] >= min(0.0, margins[0]) or (hits and hits[2] > 0.4):
+        return None
+    entry = log.series("margin")[-1][0]
+    proof = [f"{entry.where}: {said(entry, 'margin')}; by thirds of the log {listed(margins)}"]
+    proof += [f"accuracy by thirds {listed(hits)}; a coin has 0.5"] if hits else []
+    return Finding("pairs_inverted", 5.0, entry, tuple(proof))
 
 
 def margin_grows(log: Log) -> Finding | None:
@@ -104,9 +188,14 @@ def margin_grows(log: Log) -> Finding | None:
 
 RULES = (
     stuck_at_the_start,
+    same_score,
+    same_pairs,
     at_chance,
     wrong_reference,
     accuracies_of_few_rows,
     pushed_down,
+    worse_than_untrained,
+    saturated,
+    inverted,
     margin_grows,
 )

@@ -6,6 +6,8 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import listed, said, share, thirds, trend
 
+LEAN = 0.02  # of a mean ratio from 1, on one side throughout
+
 
 def entropy_gone(log: Log) -> Finding | None:
     levels = thirds(log.values("entropy"))
@@ -59,6 +61,8 @@ def engines_disagree(log: Log) -> Finding | None:
     for name, is_bad in (
         ("importance_ratio", lambda value: not 0.9 < value < 1.1),
         ("logp_difference", lambda value: value > 0.1),
+        ("probability_difference", lambda value: value > 0.02),  # verl's FAQ: below 0.005
+        ("probability_correlation", lambda value: value < 0.95),
     ):
         bad = [entry for entry, value in log.series(name) if is_bad(value)]
         if bad and share(bad, log.series(name)) > 0.3:
@@ -67,4 +71,22 @@ def engines_disagree(log: Log) -> Finding | None:
     return None
 
 
-RULES = (entropy_gone, replies_cut, grows_into_the_limit, engines_disagree)
+def ratio_leans(log: Log) -> Finding | None:
+    """The mean ratio is on one side of 1 in every entry: the mean of p/q under q is 1."""
+    series = [(e, v) for e, v in log.series("importance_ratio") if math.isfinite(v)]
+    ratios = [ratio for _, ratio in series]
+    if len(ratios) < 3 or not (min(ratios) > 1 or max(ratios) < 1):
+        return None
+    mean = sum(ratios) / len(ratios)
+    if abs(mean - 1) < LEAN or abs(mean - 1) >= 0.1:  # engines_disagree
+        return None
+    entry = max(series, key=lambda one: abs(one[1] - 1))[0]
+    side = "above" if mean > 1 else "below"
+    proof = (
+        f"the mean ratio is {side} 1 in all {len(ratios)} entries, {mean:.3f} on average; "
+        f"{said(entry, 'importance_ratio')} at {entry.where}"
+    )
+    return Finding("engines_disagree", 5.0, entry, (proof, "of equal engines it is 1 on average"))
+
+
+RULES = (entropy_gone, replies_cut, grows_into_the_limit, engines_disagree, ratio_leans)

@@ -1,14 +1,10 @@
 """Losses of any run: 0, climbing, flat, off by a factor, learned by heart, falling."""
 
 import math
-from statistics import median
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, share, spread, thirds, trend
-
-UNIFORM = 12.0  # ln of a vocabulary of 163,000; a guess costs no more
-LARGE_RATE = 1e-2
+from course_utils.explain.numbers import listed, said, share, thirds, trend
 
 
 def labels_masked(log: Log) -> Finding | None:
@@ -27,6 +23,21 @@ def labels_masked(log: Log) -> Finding | None:
     is_nan = math.isnan(dead[0].numbers["loss"])
     against = ("nan weights at the start would look the same",) if is_nan else ()
     return Finding("labels_masked", 4.0 if is_nan else 6.5, dead[0], (proof,), against)
+
+
+def zero_or_hidden_nan(log: Log) -> Finding | None:
+    """A loss of 0 in every entry, and no grad_norm to tell a masked one from a hidden nan."""
+    series = log.series("loss")
+    if log.kind() != "supervised" or not series or "grad_norm" in log.fields:
+        return None
+    if any(loss != 0 for _, loss in series):
+        return None
+    entry, judged = series[0][0], log.values("eval_loss")
+    proof = [f"{said(entry, 'loss')} in all {len(series)} entries, and no grad_norm is logged"]
+    if judged and math.isnan(judged[-1]):
+        proof.append(f"{said(log.series('eval_loss')[-1][0], 'eval_loss')}: it is not filtered")
+    weight = 7.5 if len(proof) > 1 else 5.5
+    return Finding("nan_shown_as_zero", weight, entry, tuple(proof))
 
 
 def turned_to_zero(log: Log) -> Finding | None:
@@ -77,37 +88,6 @@ def climbing(log: Log) -> Finding | None:
     return Finding("rate_too_high", 6.0, jump, tuple(proof))
 
 
-def large_rate(log: Log) -> Finding | None:
-    limit = LARGE_RATE if log.kind() == "supervised" else LARGE_RATE / 10
-    entry = log.first("learning_rate", lambda rate: math.isfinite(rate) and rate >= limit)
-    if entry is None:
-        return None
-    proof, losses = f"{entry.where}: {said(entry, 'learning_rate')}", log.values("loss")
-    is_calm = losses and all(map(math.isfinite, losses)) and losses[-1] <= losses[0]
-    if is_calm and log.kind() == "preference" and not _falls_below_zero(log):
-        return None
-    against = ("the loss is finite and does not climb",) if is_calm else ()
-    return Finding("rate_unusual", 4.5, entry, (proof,), against)
-
-
-def _falls_below_zero(log: Log) -> bool:
-    """Whether the chosen replies become less likely than the reference has them."""
-    chosen = thirds(log.values("chosen_reward"))
-    return bool(chosen) and chosen[2] < min(0.0, chosen[0])
-
-
-def above_uniform(log: Log) -> Finding | None:
-    """The first losses are above ln(vocabulary), with a gradient in the thousands."""
-    losses, norms = finite(log.values("loss"))[:5], finite(log.values("grad_norm"))[:5]
-    if log.kind() != "supervised" or len(losses) < 2 or not norms:
-        return None
-    if not UNIFORM < min(losses) <= max(losses) < 100 or median(norms) < 1000:
-        return None
-    entry = log.series("loss")[0][0]
-    shown = [n for n in ("loss", "grad_norm", "learning_rate") if n in entry.numbers]
-    return Finding("above_uniform", 6.5, entry, (f"{entry.where}: {said(entry, *shown)}",))
-
-
 def off_by_a_factor(log: Log) -> Finding | None:
     """The training loss is k times the evaluation loss, k a whole number of at least 2."""
     trained, judged = thirds(log.values("loss")), finite(log.values("eval_loss"))
@@ -151,49 +131,22 @@ def memorised(log: Log) -> Finding | None:
     return Finding("memorised", 6.0, entry, (proof,))
 
 
-def flat(log: Log) -> Finding | None:
-    """The loss does not move although gradients arrive."""
-    losses = finite(log.values("loss"))
-    norms = finite(log.values("grad_norm"))
-    if log.kind() != "supervised" or len(losses) < 8 or not norms or max(norms) == 0:
+def falls_by_epochs(log: Log) -> Finding | None:
+    """The loss drops by a quarter where the epoch passes a whole number, and stays there."""
+    series = [(e, v) for e, v in log.series("loss") if math.isfinite(v) and "epoch" in e.numbers]
+    if log.kind() != "supervised" or len(series) < 8:
         return None
-    if min(map(abs, losses)) == 0 or spread(losses) > 0.005 * abs(losses[0]):
-        return None
-    entry = log.series("loss")[-1][0]
-    rates = finite(log.values("learning_rate"))
-    proof = [
-        f"the loss stays between {min(losses):.4g} and {max(losses):.4g} in {len(losses)} entries, "
-        f"with grad_norm up to {max(norms):.3g}"
-    ]
-    if rates:
-        proof.append(f"learning_rate up to {max(rates):.2g}")
-    return Finding("nothing_moves", 6.0, entry, tuple(proof))
-
-
-def no_rate(log: Log) -> Finding | None:
-    rates = finite(log.values("learning_rate"))
-    is_verl = any(name.startswith("actor/") for name in log.entries[0].names.values())
-    if len(rates) < 3 or max(rates) > 0 or is_verl:  # verl rounds 1e-6 to 0.000
-        return None
-    entry = log.series("learning_rate")[0][0]
-    return Finding("rate_zero", 7.0, entry, (f"learning_rate 0 in all {len(rates)} entries",))
-
-
-def rate_ends_early(log: Log) -> Finding | None:
-    """A learning rate that was above 0 is exactly 0 in the last third of the entries or more."""
-    series = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v)]
-    alive = [number for number, (_, rate) in enumerate(series) if rate > 0]
-    is_verl = any(name.startswith("actor/") for name in log.entries[0].names.values())
-    if len(series) < 6 or not alive or is_verl or len(series) - 1 - alive[-1] < len(series) / 3:
-        return None
-    entry = series[alive[-1] + 1][0]
-    count = len(series) - 1 - alive[-1]
-    proof = (
-        f"{entry.where}: {said(entry, 'learning_rate')}, and 0 to the end ({count} of "
-        f"{len(series)} entries)",
-        f"it was up to {max(rate for _, rate in series):.2g}",
-    )
-    return Finding("schedule_ends_early", 7.0, entry, proof)
+    for at in range(3, len(series) - 2):
+        epochs = [math.floor(entry.numbers["epoch"] - 0.02) for entry, _ in series[at - 1 : at + 1]]
+        before, after = [v for _, v in series[:at][-4:]], [v for _, v in series[at:][:4]]
+        if epochs[1] == epochs[0] + 1 and max(after) < 0.75 * min(before) and epochs[1] >= 1:
+            (last, _), (entry, _) = series[at - 1], series[at]
+            proof = (
+                f"{last.where}: {said(last, 'loss', 'epoch')}; {entry.where}: "
+                f"{said(entry, 'loss', 'epoch')}, and not back again"
+            )
+            return Finding("falls_by_epochs", 3.0, entry, (proof,))
+    return None
 
 
 def loss_falls(log: Log) -> Finding | None:
@@ -206,15 +159,12 @@ def loss_falls(log: Log) -> Finding | None:
 
 RULES = (
     labels_masked,
+    zero_or_hidden_nan,
     turned_to_zero,
     climbing,
-    large_rate,
-    above_uniform,
     off_by_a_factor,
     overfits,
     memorised,
-    flat,
-    no_rate,
-    rate_ends_early,
+    falls_by_epochs,
     loss_falls,
 )

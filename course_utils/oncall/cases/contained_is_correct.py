@@ -23,8 +23,9 @@ CASE = Case(
                 ),
                 Edit("rewards.py", 'r"\\d{1,3}"', 'r"\\d{0,3}"'),
             ),
-            cause="A reply that is contained in the answer counts as right, and one digit or "
-            "nothing is contained in many.",
+            cause="A reply that is contained in the answer counts as right and as well formed, "
+            "also "
+            "when it is empty.",
             fix="Compare the parsed number for equality.",
             threads=("Visual-RFT#176", "Visual-RFT#79"),
         ),

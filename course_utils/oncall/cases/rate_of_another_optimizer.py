@@ -14,8 +14,8 @@ CASE = Case(
         Fault(
             kind="rate",
             plant=(Edit("config.yaml", "learning_rate: 5.0e-3 ", "learning_rate: 3.0e-1 "),),
-            cause="The learning rate is fifty times what AdamW bears here.",
-            fix="A fiftieth of the learning rate.",
+            cause="The learning rate is sixty times what this run bears.",
+            fix="A sixtieth of the learning rate.",
             threads=("LLaVA#1375", "LLaVA#1301"),
         ),
     ),

@@ -1,0 +1,99 @@
+"""Asks a run's reward functions for the price of texts, and puts back what that changes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from torch import nn
+
+NUM_ROWS = 4
+Make = Callable[[str, str], str]  # of prompt and the row's own answer, a reply
+EMPTY, PLAIN, OF_ANOTHER = "an empty reply", "the row's own answer", "another row's answer"
+JUNK: dict[str, Make] = {
+    EMPTY: lambda prompt, answer: "",
+    "the prompt again": lambda prompt, answer: prompt,
+    "a list of all numbers": lambda prompt, answer: " ".join(map(str, range(1000))),
+    "the answer inside other digits": lambda prompt, answer: f"7{answer}7",
+    "empty tags": lambda prompt, answer: "<think></think><answer></answer> \\boxed{}",
+}
+FORMS: dict[str, Make] = {  # in which verifiers want a right answer
+    PLAIN: lambda prompt, answer: answer,
+    "the answer behind </think>": lambda prompt, answer: f"<think></think> {answer}",
+    "the answer in <answer>": lambda prompt, answer: f"<answer>{answer}</answer>",
+    "the answer in \\boxed{}": lambda prompt, answer: f"\\boxed{{{answer}}}",
+    "the answer behind ####": lambda prompt, answer: f"#### {answer}",
+}
+LONGER = "the answer and forty words more"
+TEXTS = FORMS | JUNK | {LONGER: lambda prompt, answer: f"{answer} " + "and " * 40}
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What one reward function pays, a text: for each row a score, or None."""
+
+    name: str
+    weight: float
+    answers: list[str]  # of the rows, as the data set has them
+    scores: dict[str, list[float | None]]
+
+    def of(self, text: str) -> float | None:
+        """The mean over the rows that were scored, None where none was."""
+        known = [score for score in self.scores[text] if score is not None]
+        return fmean(known) + 0.0 if known else None  # and no -0
+
+    def rows_that_pay(self, text: str, price: float) -> int:
+        return sum(score is not None and score >= price for score in self.scores[text])
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether no row's score depends on the text."""
+        return all(len(set(of_row)) == 1 for of_row in zip(*self.scores.values(), strict=True))
+
+
+def prices(trainer: Any) -> list[Prices]:
+    """The prices of each reward function of a GRPOTrainer that is no model."""
+    data = trainer.train_dataset
+    rows = [dict(data[i]) for i in range(min(NUM_ROWS, len(data)))]
+    answers = [_answer_of(row) for row in rows]
+    asked = [_text_of(row["prompt"]) for row in rows]
+    said = {
+        name: [make(prompt, answer) for prompt, answer in zip(asked, answers, strict=True)]
+        for name, make in TEXTS.items()
+    } | {OF_ANOTHER: [*answers[1:], answers[0]]}
+    weights = getattr(trainer, "reward_weights", None)
+    found = []
+    for i, function in enumerate(trainer.reward_funcs):
+        if isinstance(function, nn.Module):
+            continue
+        scores = {text: _scores(trainer, function, rows, made) for text, made in said.items()}
+        weight = float(weights[i]) if weights is not None else 1.0
+        found.append(Prices(trainer.reward_func_names[i], weight, answers, scores))
+    return found
+
+
+def _answer_of(row: dict) -> str:
+    """The row's own answer: its first short text besides the prompt; "" where it has none."""
+    texts = [v for k, v in row.items() if k != "prompt" and isinstance(v, str | int | float)]
+    return str(texts[0]) if texts else ""
+
+
+def _text_of(prompt: Any) -> str:
+    return prompt if isinstance(prompt, str) else " ".join(turn["content"] for turn in prompt)
+
+
+def _scores(trainer: Any, function: Callable, rows: list[dict], replies: list[str]) -> list:
+    """One score a row, as the function gives it."""
+    is_chat = not isinstance(rows[0]["prompt"], str)
+    columns = {name: [row[name] for row in rows] for name in rows[0] if name != "prompt"}
+    tokenize = trainer.processing_class
+    scores = function(
+        prompts=[row["prompt"] for row in rows],
+        completions=[[{"role": "assistant", "content": r}] for r in replies]
+        if is_chat
+        else replies,
+        completion_ids=[tokenize(r, add_special_tokens=False)["input_ids"] for r in replies],
+        trainer_state=trainer.state,
+        **columns,
+    )
+    return [None if score is None else float(score) for score in scores]

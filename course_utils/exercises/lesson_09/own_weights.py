@@ -1,0 +1,54 @@
+"""Whether an engine serves weights of its own: its layers, their values, and when they change."""
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.reproductions import served
+
+CLOSE = 1e-4  # of a weight or a log-prob; merging rounds
+
+
+def logps(model: nn.Module) -> Tensor:
+    """Log-probs of every token after the sums that both sides are asked, (16, L, V)."""
+    with torch.no_grad():
+        return model(input_ids=served.ids()).logits.float().log_softmax(-1)
+
+
+def layers_differ(before: dict[str, nn.Module], engine: nn.Module) -> str | None:
+    """Whether a layer was added, removed or exchanged."""
+    now = dict(engine.named_modules())
+    for name in [*now, *before]:
+        if before.get(name) is not now.get(name):
+            happened = "new" if name not in before else "gone" if name not in now else "exchanged"
+            return f"the engine's layer {name} is {happened}"
+    return None
+
+
+def weights_differ(engine: nn.Module, due: dict[str, Tensor]) -> str | None:
+    """How many of the engine's weights are not those that are due."""
+    held = engine.state_dict()
+    off = [
+        name
+        for name, value in due.items()
+        if name not in held or (held[name] - value).abs().max() > CLOSE
+    ]
+    if not off:
+        return None
+    return f"{len(off)} of the engine's {len(due)} weights are not what is due, {off[0]} first"
+
+
+def follows(engine: nn.Module, policy: nn.Module) -> str | None:
+    """Whether the engine says something else as soon as the policy's weights are changed."""
+    said, kept = logps(engine), [weight.detach().clone() for weight in policy.parameters()]
+    with torch.no_grad():
+        for weight in policy.parameters():
+            weight.add_(0.01)
+        moved = (logps(engine) - said).abs().max().item()
+        for weight, value in zip(policy.parameters(), kept, strict=True):
+            weight.copy_(value)
+    if not moved:
+        return None
+    return (
+        f"without a sync, a change of the policy's weights moves the engine's log-probs by up to "
+        f"{moved:.2g} nats: they share weights or layers"
+    )

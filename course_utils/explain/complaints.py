@@ -1,0 +1,108 @@
+"""What people say beside a log whose numbers are those of a healthy run: "it never stops".
+
+Only words before the first entry or behind the last are taken for the writer's own: between two
+entries stand replies of the model. They are hints, and used where the log itself shows nothing.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from course_utils.explain.entries import Entry, Line
+from course_utils.explain.finding import Finding
+
+MAX_LINES, HINT = 400, 1.9
+UNSEEN = "no number of the log shows it"
+_NOT = r"(?:not?|never|n't|n\u2019t|without|isn.t|cannot|won.t)"
+_WORSE = r"(?:worse|different|differs?|gibberish|garbage|forg[eo]t\w*|nonsense|bad|wrong|broken)"
+_SERVED = r"(?:serv|inference|vllm|ollama|gguf|export|deploy)"
+_COMPLAINTS = (  # what is said, and causes that fit, the commonest first
+    (
+        rf"{_NOT} (?:\w+ )?stop\w*\b(?! the)|(?:until|till|up to|reach\w*) (?:the )?max[_ ]?"
+        r"(?:new[_ ]?)?(?:tokens?|length)|keeps? (?:on )?generating|generat\w+ (?:endless|forever)|"
+        rf"eos\w*.{{0,30}}{_NOT} (?:\w+ )?(?:generat|predict|produc|learn|output)|"
+        r"\u505c\u4e0d\u4e0b\u6765|\u4e00\u76f4\u751f\u6210|\u65e0\u6cd5\u505c\u6b62",
+        ("pad_is_eos", "end_masked", "stops_elsewhere"),
+    ),
+    (
+        rf"merg\w+.{{0,60}}{_WORSE}|{_WORSE}.{{0,40}} (?:after|when|once) merg",
+        ("merged_not_equal", "adapter_not_loaded", "template_differs"),
+    ),
+    (
+        r"(?:same|identical)\b.{0,25}(?:as|to|with) (?:the )?(?:base|original|untrained)|"
+        r"(?:lora|adapter|fine-?tun\w+).{0,30}(?:no effect|not applied|ignored|has no|nothing)",
+        ("adapter_not_loaded", "weights_do_not_move", "template_differs"),
+    ),
+    (
+        rf"(?:new|added|special) tokens?.{{0,60}}{_NOT}.{{0,20}}"
+        r"(?:generat|predict|produc|learn|appear|output|said)",
+        ("new_tokens_untrained", "tie_broken", "end_masked"),
+    ),
+    (
+        rf"(?:batch\w*|padd\w+).{{0,60}}(?:{_WORSE}|not the same|inconsisten).{{0,60}}"
+        r"(?:single|alone|one by one|one at a time|individual|without)",
+        ("padding_side", "row_depends_on_batch", "padding_attended"),
+    ),
+    (
+        r"resum\w+.{0,90}(?:jump|higher|increas|reset|from scratch|begins? again|restart)|"
+        r"(?:jump|spik|higher|increas|reset)\w*.{0,50}resum",
+        ("resumed_without_state",),
+    ),
+    (
+        r"(?:times|larger|higher).{0,60}accumulation|"
+        r"(?:accumulation|batch size).{0,80}(?:times|larger|higher|worse|scales?|differs?)",
+        ("split_changes_loss", "loss_off_by_a_factor"),
+    ),
+    (rf"packing.{{0,60}}(?:higher|{_WORSE}|contaminat)", ("packing_leak",)),
+    (
+        r"reward.{0,40}(?:increas|ris|go(?:es)? up|improv|climb|1\.0).{0,90}"
+        r"(?:accuracy|eval\w*|benchmark|output\w*|quality|performance|repl\w+).{0,40}"
+        r"(?:drop|decreas|fall|worse|degrad|empty|gibberish)",
+        ("proxy_rises_alone", "reward_pays_junk", "parts_apart"),
+    ),
+    (r"(?:double|two|duplicated?) (?:bos|<s>|start tokens?|<\|begin)", ("double_bos",)),
+    (
+        r"(?:vllm|sglang|engine|rollout\w*|sampler).{0,60}(?:weights?|lora|adapter).{0,60}"
+        r"(?:not (?:\w+ )?(?:updat|sync)|stale|old|never)",
+        ("stale_sampler", "engines_disagree"),
+    ),
+    (
+        r"(?:gibberish|garbage|nonsense|garbled|\u4e71\u7801).{0,60}"
+        rf"{_SERVED}|{_SERVED}\w*.{{0,60}}(?:gibberish|garbage|\u4e71\u7801)",
+        ("template_differs", "merged_not_equal", "double_bos"),
+    ),
+)
+COMPLAINTS = tuple((re.compile(said, re.IGNORECASE), keys) for said, keys in _COMPLAINTS)
+
+
+@dataclass
+class Complaints:
+    """The complaints heard so far, with the number of entries that stood before each."""
+
+    _heard: list[tuple[int, Line, str, tuple[str, ...]]] = field(default_factory=list)
+    _num_lines: int = 0
+    _num_entries: int = 0
+    _numbers_at: str = ""  # the line of the last entry: what else stands in it is no complaint
+
+    def hear(self, part: Entry | Line) -> None:
+        if isinstance(part, Entry):
+            self._num_entries += 1
+            self._numbers_at = part.where
+            return
+        self._num_lines += 1
+        if self._num_lines > MAX_LINES or part.where == self._numbers_at:
+            return
+        for pattern, keys in COMPLAINTS:
+            if found := pattern.search(part.text):
+                self._heard.append((self._num_entries, part, found[0], keys))
+                return
+
+    def findings(self) -> Iterator[Finding]:
+        """Causes that fit what is complained of, each no more than a hint."""
+        if self._num_lines > MAX_LINES or not self._num_entries:
+            return
+        for before, line, words, keys in self._heard:
+            if before in (0, self._num_entries):
+                for place, key in enumerate(keys):
+                    said = f"{line.where} says: {words}"
+                    yield Finding(key, HINT - place / 10, line, (said,), (UNSEEN,))

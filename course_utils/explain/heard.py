@@ -1,0 +1,48 @@
+"""What a log says in words, beside its numbers: messages, waits, complaints."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from course_utils.explain.collectives import Collectives
+from course_utils.explain.complaints import Complaints
+from course_utils.explain.entries import Entry, Line
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log
+from course_utils.explain.words import findings_in
+
+
+@dataclass
+class Heard:
+    """The first message of each cause, since the last run began."""
+
+    _spoken: dict[str, Finding] = field(default_factory=dict)
+    _collectives: Collectives = field(default_factory=Collectives)
+    _complaints: Complaints = field(default_factory=Complaints)
+    _out_of_memory_at: int = 0  # entries that stood before the last such message
+
+    def begin_anew(self) -> None:
+        self._spoken.clear()
+
+    def hear(self, part: Entry | Line, num_entries: int) -> None:
+        self._collectives.hear(part.text)
+        self._complaints.hear(part)
+        for one in findings_in(part):
+            self._spoken.setdefault(one.key, one)
+            if one.key == "cuda_memory":
+                self._out_of_memory_at = num_entries
+
+    def findings(self, log: Log) -> Iterator[Finding]:
+        """What was said outright."""
+        for key, one in self._spoken.items():
+            if key == "ranks_disagree":
+                yield replace(one, for_it=(*one.for_it, *self._collectives.evidence()))
+            elif key == "cuda_memory" and log.num_entries - self._out_of_memory_at >= 2:
+                after = f"the log goes on to {log.entries[-1].where}"
+                proof = (*one.for_it, after)
+                yield replace(one, key="memory_survived", weight=3.0, for_it=proof)
+            else:
+                yield one
+
+    def hints(self) -> Iterator[Finding]:
+        """Causes that fit what the writer complains of."""
+        return self._complaints.findings()

@@ -1,0 +1,47 @@
+"""Which process a line is from, and which of several that print the same entries is heard."""
+
+import math
+import re
+
+from course_utils.explain.entries import Entry
+
+_SPEAKER = re.compile(
+    r"^\s*(\[(?:rank|default)?\s?\d+\]|\(\w+ pid=\d+[^)]*\)|(?:rank|node|worker|gpu)[ _-]?\d+\b"
+    r"|\d{1,3}(?:\.\d{1,3}){3}(?=:)|\d{1,4}(?=:\s*\{))",
+    re.IGNORECASE,
+)
+COUNTS, MAX_HEARD = ("step", "epoch"), 4096
+
+
+def speaker(text: str) -> str:
+    """The process that a line says it is from; "" if it does not.
+
+    >>> speaker("[rank1]: {'loss': 2.1}"), speaker("10.0.0.4: {'loss': 2}"), speaker("{'loss': 2}")
+    ('[rank1]', '10.0.0.4', '')
+    """
+    found = _SPEAKER.match(text)
+    return found[1] if found else ""
+
+
+class Ranks:
+    """Of processes that print entries of the same step, the first is heard.
+
+    Another one's entry is dropped if it has the same fields, the same count of steps or epochs and
+    the same nan; of those that are told apart by a bare number only, which may be the number of
+    the line, if all its numbers are the same.
+    """
+
+    def __init__(self):
+        self._heard: dict[tuple, str] = {}
+
+    def hears(self, entry: Entry, who: str) -> bool:
+        if not who:
+            return True
+        counts = {name: entry.numbers[name] for name in COUNTS if name in entry.numbers}
+        is_named = bool(counts) and not who.strip("[]").isdigit()
+        said = counts if is_named else entry.numbers
+        broken = frozenset(n for n, value in entry.numbers.items() if not math.isfinite(value))
+        key = (frozenset(entry.names.values()), broken, repr(sorted(said.items())))
+        if len(self._heard) > MAX_HEARD:
+            self._heard.clear()
+        return self._heard.setdefault(key, who) == who

@@ -1,0 +1,87 @@
+"""GRPO and PPO: a policy that drifts: entropy that grows, clipping, replies that vanish."""
+
+import math
+from statistics import fmean
+
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log, finite
+from course_utils.explain.numbers import listed, said, thirds, trend
+
+ENGINES = {"importance_ratio", "logp_difference", "probability_difference"}
+FEW_TOKENS, SILENCE = 5.0, 2.0  # tokens of a reply; the end is one of them
+
+
+def entropy_runs(log: Log) -> Finding | None:
+    """The entropy grows by a tenth while the reward falls, or twofold while it does not rise."""
+    entropies = trend(log.values("entropy"))
+    if log.kind() != "policy" or not entropies or entropies[2] < 1.1 * entropies[0]:
+        return None
+    entry = log.series("entropy")[-1][0]
+    grown = f"entropy by thirds of the log {listed(entropies)}: {said(entry, 'entropy')} at the end"
+    for name in ("reward", "eval_accuracy"):
+        levels = trend(log.values(name))
+        if levels and levels[2] < levels[0]:
+            fallen = f"{name} falls with it: {listed(levels)}"
+            return Finding("entropy_runs", 6.5, entry, (grown, fallen))
+    levels = thirds(log.values("reward"))
+    if not levels or entropies[2] < 2 * entropies[0] or levels[2] > 1.05 * levels[0]:
+        return None
+    return Finding(
+        "entropy_runs", 4.5, entry, (grown, f"the reward does not rise: {listed(levels)}")
+    )
+
+
+def engines_unseen(log: Log) -> Finding | None:
+    """What else lets the entropy grow: replies of another distribution; the log shows no ratio."""
+    runs = entropy_runs(log)
+    if runs is None or log.fields & ENGINES:
+        return None
+    against = ("no ratio of sampler and trainer is logged: log it to tell",)
+    return Finding("engines_disagree", 2.5, runs.at, runs.for_it[:1], against)
+
+
+def much_is_clipped(log: Log) -> Finding | None:
+    """A third of the tokens or more are clipped, throughout."""
+    series = [(e, v) for e, v in log.series("clip_ratio") if math.isfinite(v)]
+    if len(series) < 3 or sorted(value for _, value in series)[len(series) // 2] < 0.3:
+        return None
+    entry = max(series, key=lambda one: one[1])[0]
+    proof = f"the middle of {len(series)} entries is above 0.3: {said(entry, 'clip_ratio')}"
+    return Finding("much_is_clipped", 4.5, entry, (f"{proof} at {entry.where}",))
+
+
+def replies_vanish(log: Log) -> Finding | None:
+    """Replies shrink to almost nothing and are paid better for it; none was cut at the limit."""
+    lengths, rewards = trend(log.values("length")), trend(log.values("reward"))
+    cut = finite(log.values("truncated_share"))
+    if not lengths or not rewards or rewards[2] <= rewards[0] or (cut and cut[0] > 0.3):
+        return None
+    is_silent = lengths[2] <= SILENCE and lengths[2] <= 0.7 * lengths[0]
+    if not is_silent and (lengths[2] > FEW_TOKENS or lengths[2] > 0.4 * lengths[0]):
+        return None
+    entry = log.series("length")[-1][0]
+    proof = (
+        f"replies shrink: {listed(lengths)} tokens by thirds of the log",
+        f"the reward rises meanwhile: {listed(rewards)}",
+    )
+    return Finding("reward_pays_junk", 6.0, entry, proof)
+
+
+def length_without_reward(log: Log) -> Finding | None:
+    """Replies grow by half or more for good, and what they earn does not rise."""
+    lengths, rewards = finite(log.values("length")), thirds(log.values("reward"))
+    if len(lengths) < 12 or not rewards:
+        return None
+    early, late = fmean(lengths[: len(lengths) // 6]), lengths[-(len(lengths) // 3) :]
+    rising = trend(log.values("reward"))
+    if fmean(late) < 1.6 * early or min(late) <= early or (rising and rising[2] > rising[0]):
+        return None
+    entry = log.series("length")[-1][0]
+    proof = (
+        f"replies grow from {early:.3g} tokens at first to {fmean(late):.3g} in the last third",
+        f"the reward does not rise with them: {listed(rewards)} by thirds",
+    )
+    return Finding("length_is_paid", 4.5, entry, proof)
+
+
+RULES = (entropy_runs, engines_unseen, much_is_clipped, replies_vanish, length_without_reward)

@@ -1,0 +1,145 @@
+"""What does not move though it should: losses, evaluations, gradients, to the last digit."""
+
+import math
+from itertools import pairwise
+from statistics import median
+
+from course_utils.explain.entries import Entry
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log, finite
+from course_utils.explain.numbers import said, share, spread, trend
+
+SMALL_RATE = 1e-5  # below it a step is lost in most weights of bfloat16
+AGAIN = 5  # losses of four digits that come again: not by chance
+
+
+def flat(log: Log) -> Finding | None:
+    """The loss does not move although gradients arrive."""
+    losses = finite(log.values("loss"))
+    norms = finite(log.values("grad_norm"))
+    if log.kind() != "supervised" or len(losses) < 8 or not norms or max(norms) == 0:
+        return None
+    if min(map(abs, losses)) == 0 or spread(losses) > 0.005 * abs(losses[0]):
+        return None
+    entry = log.series("loss")[-1][0]
+    rates = finite(log.values("learning_rate"))
+    proof = [
+        f"the loss stays between {min(losses):.4g} and {max(losses):.4g} in {len(losses)} entries, "
+        f"with grad_norm up to {max(norms):.3g}"
+    ]
+    if rates:
+        proof.append(f"learning_rate up to {max(rates):.2g}")
+    return Finding("nothing_moves", 6.0, entry, tuple(proof))
+
+
+def no_gradient_at_all(log: Log) -> Finding | None:
+    """grad_norm exactly 0 beside a loss that is not: nothing is trained."""
+    series = log.series("grad_norm")
+    dead = [entry for entry, norm in series if norm == 0 and _costs(entry)]
+    if log.kind() == "policy" or len(dead) < 2 or share(dead, series) < 0.9:
+        return None
+    counted = f"{len(dead)} of {len(series)} entries: {said(dead[0], 'grad_norm', 'loss')}"
+    return Finding("no_gradient", 7.5, dead[0], (counted,))
+
+
+def _costs(entry: Entry) -> bool:
+    loss = entry.numbers.get("loss", 0.0)
+    return math.isfinite(loss) and loss != 0
+
+
+def repeats(log: Log) -> Finding | None:
+    """The same numbers come again, to the last digit: the same rows, and the same weights."""
+    return _losses_again(log) or _evaluations_again(log)
+
+
+def _losses_again(log: Log) -> Finding | None:
+    series = [(e, v) for e, v in log.series("loss") if math.isfinite(v) and v]
+    losses = [loss for _, loss in series]
+    if log.kind() == "policy" or len(losses) < 8 or len(set(losses)) < 2 or not _is_fine(losses):
+        return None
+    for period in range(1, len(losses) - AGAIN + 1):
+        if losses[period:] == losses[:-period] and len(set(losses[period:])) >= min(period, AGAIN):
+            entry = series[period][0]
+            proof = (
+                f"{entry.where}: {said(entry, 'loss')}, the same to the last digit as "
+                f"{series[0][0].where}, and so on every {period} entries to the end"
+            )
+            return Finding("weights_do_not_move", 7.0, entry, (proof, *_but_gradients(log)))
+    return None
+
+
+def _evaluations_again(log: Log) -> Finding | None:
+    series = [(e, v) for e, v in log.series("eval_loss") if math.isfinite(v) and v]
+    judged = [value for _, value in series]
+    if len(judged) < 3 or len(set(judged)) > 1 or not _is_fine(judged):
+        return None
+    entry = series[-1][0]
+    proof = f"{said(entry, 'eval_loss')} in all {len(judged)} evaluations, to the last digit"
+    return Finding("weights_do_not_move", 7.0, entry, (proof, *_but_gradients(log)))
+
+
+def _but_gradients(log: Log) -> tuple[str, ...]:
+    norms = finite(log.values("grad_norm"))
+    return (f"gradients arrive: grad_norm up to {max(norms):.3g}",) if any(norms) else ()
+
+
+def _is_fine(values: list[float]) -> bool:
+    """Whether the numbers have four digits or more, so that chance makes no two alike."""
+    return median(len(f"{abs(value):.10g}".replace(".", "").strip("0")) for value in values) >= 4
+
+
+def norm_repeats(log: Log) -> Finding | None:
+    """grad_norm is one odd number, to the last digit, in four entries running."""
+    series = [(e, v) for e, v in log.series("grad_norm") if math.isfinite(v)]
+    for start in range(len(series) - 3):
+        run = series[start : start + 4]
+        norm = run[0][1]
+        if all(a[1] == b[1] for a, b in pairwise(run)) and norm and _is_fine([norm]):
+            if abs(norm - round(norm, 1)) < 1e-3 * norm:  # clipped to a round number
+                continue
+            entry = run[0][0]
+            proof = f"{entry.where}: {said(entry, 'grad_norm')}, and the same in the next three"
+            return Finding("numbers_broken", 6.0, entry, (proof,))
+    return None
+
+
+def rounded_away(log: Log) -> Finding | None:
+    """Every grad_norm is a number of bfloat16, the rate is tiny, and nothing improves."""
+    series = [(e, v) for e, v in log.series("grad_norm") if math.isfinite(v) and v]
+    norms, rates = {norm for _, norm in series}, finite(log.values("learning_rate"))
+    if len(norms) < 6 or not rates or not 0 < max(rates) <= SMALL_RATE:
+        return None
+    if not all(map(_in_bfloat16, norms)) or all(norm == round(norm, 1) for norm in norms):
+        return None
+    if any(_improves(log, name, sign) for name, sign in (("loss", -1), ("reward", 1))):
+        return None
+    entry = series[0][0]
+    proof = (
+        f"all {len(norms)} values of grad_norm have 8 bits, such as {series[0][1]:.8g} at "
+        f"{entry.where}: the weights and their gradients are in bfloat16",
+        f"learning_rate up to {max(rates):.2g}: a step of that size moves no weight above "
+        f"{256 * max(rates):.2g}; all others round back",
+    )
+    against = ("an adapter that begins at 0 moves all the same",)
+    return Finding("rounding_swallows", 5.0, entry, proof, against)
+
+
+def _in_bfloat16(value: float) -> bool:
+    """Whether a number has 8 significant bits or fewer.
+
+    >>> _in_bfloat16(17.75), _in_bfloat16(17.19)
+    (True, False)
+    """
+    return (math.frexp(value)[0] * 256).is_integer()
+
+
+def _improves(log: Log, name: str, sign: int) -> bool:
+    levels = trend(log.values(name))
+    return (
+        levels is not None
+        and sign * (levels[2] - levels[0]) > 0
+        and (name == "reward" or log.kind() != "policy")
+    )
+
+
+RULES = (flat, no_gradient_at_all, repeats, norm_repeats, rounded_away)

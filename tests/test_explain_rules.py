@@ -1,0 +1,143 @@
+"""Rules of `course explain` at their edges: what is told apart, and what must stay silent."""
+
+import json
+
+import pytest
+from explain_shapes import DPO, GRPO, rows
+from pasted_logs import Pasted
+
+from course_utils.explain import explain
+from course_utils.explain.phrases import PHRASES, branches, literal
+
+
+def keys(log: list[dict], *more: str) -> list[str]:
+    answer = explain("\n".join([*map(json.dumps, log), *more, ""]))
+    return [one.key for one in answer.causes]
+
+
+FALLS = {"loss": lambda n: 2 - n / 40, "grad_norm": 0.7}
+OVER = "{'train_runtime': 12.5, 'train_loss': 1.2}"
+
+
+def test_a_warmup_that_begins_at_a_late_step_is_of_a_resumed_run():
+    late = [
+        row | {"step": 500 + 10 * row["step"]}
+        for row in rows(8, **FALLS, learning_rate=lambda n: 1e-6 * (n + 1))
+    ]
+    assert keys(late) == ["resumed_without_state"]
+    first = [row | {"learning_rate": 1e-7 * row["step"]} for row in late]
+    assert not keys(first)  # the same steps of a warm-up that began at 0
+
+
+def test_a_rate_that_falls_and_stays_low_is_no_restart():
+    assert not keys(rows(20, **FALLS, learning_rate=lambda n: 1e-4 if n < 10 else 1e-5))
+    assert not keys(rows(20, **FALLS, learning_rate=lambda n: 1e-4 * (1 - n / 21)))
+
+
+def test_a_warmup_without_end_needs_a_run_that_is_over():
+    climbing = rows(12, **FALLS, learning_rate=lambda n: 1e-6 * n)
+    assert not keys(climbing)
+    assert keys(climbing, OVER) == ["warmup_never_ends"]
+    assert not keys(rows(12, **FALLS, learning_rate=lambda n: 1e-6 * min(n, 9)), OVER)
+
+
+@pytest.mark.parametrize(("rate", "found"), [("0.000", []), ("0.0", ["rate_zero"])])
+def test_a_rate_that_is_printed_short_may_not_be_0(rate, found):
+    log = "\n".join(f"step {n}  lr: {rate}  loss: 2.{n}1" for n in range(9))
+    assert [one.key for one in explain(log).causes] == found
+
+
+def test_six_decimals_speak_against_a_rate_of_0():
+    assert "4e-7 looks the same" in str(explain(Pasted("vision-2007", None).text))
+
+
+def test_losses_that_come_again_need_digits_and_all_of_them():
+    again = rows(12, loss=lambda n: (2.3141, 2.2718, 2.4669)[n % 3], grad_norm=0.8)
+    assert keys(again) == ["weights_do_not_move"]
+    assert not keys(rows(12, loss=lambda n: (2.3, 2.2, 2.4)[n % 3], grad_norm=0.8))
+    again[10]["loss"] += 0.0001
+    assert not keys(again)
+
+
+def test_an_evaluation_that_stays_to_the_last_digit():
+    log = rows(9, loss=lambda n: 2.1 + n * n % 7 / 9, grad_norm=0.8, eval_loss=2.13371)
+    assert "weights_do_not_move" in keys(log)
+    log[3]["eval_loss"] = 2.13372
+    assert "weights_do_not_move" not in keys(log)
+
+
+def test_a_norm_that_is_clipped_to_a_round_number_is_none_of_broken_numbers():
+    assert not keys(rows(9, **FALLS | {"grad_norm": 1.0}))
+    assert not keys(rows(9, **FALLS | {"grad_norm": 0.9999998807907104}))
+    assert keys(rows(9, **FALLS | {"grad_norm": 1.4142135381698608})) == ["numbers_broken"]
+
+
+def test_a_model_from_scratch_begins_at_a_guess_and_leaves_it():
+    assert not keys(rows(12, loss=lambda n: 10.37 - n / 3, grad_norm=2.0))
+    assert keys(rows(9, loss=lambda n: 10.37 + n * n % 7 / 300, grad_norm=2.0))[0] == "guesses"
+
+
+@pytest.mark.parametrize("name", ["rewards/chosen", "rewards/margins"])
+def test_one_score_for_both_replies_of_a_pair(name):
+    scored = rows(6, loss=0.6931, grad_norm=0.2, **{"rewards/margins": 0.0})
+    assert keys(scored) == ["rows_pooled_wrong", "pairs_alike"]
+    alike = rows(6, **DPO | {"loss": 0.6931, "rewards/chosen": 0.4, "rewards/rejected": 0.4})
+    assert keys(alike)[0] == "pairs_alike"
+    frozen = rows(6, **DPO | {"loss": 0.6931, "rewards/chosen": 0.0, "rewards/rejected": 0.0})
+    assert keys(frozen) == ["policy_is_reference"]
+
+
+@pytest.mark.parametrize(("chosen", "found"), [(0.3, ["wrong_reference"]), (0.02, [])])
+def test_a_reference_that_is_another_model_shows_in_step_1(chosen, found):
+    log = rows(4, **DPO | {"rewards/chosen": chosen, "rewards/rejected": -chosen})
+    assert keys([row | {"step": row["step"] + 1} for row in log]) == found
+
+
+RATIO = "sampling/importance_sampling_ratio/mean"
+
+
+def test_a_mean_ratio_on_one_side_of_1_throughout():
+    on = GRPO | {"loss": 0.2}
+    assert keys(rows(6, **on, **{RATIO: lambda n: 0.94 + n / 200})) == ["engines_disagree"]
+    assert not keys(rows(6, **on, **{RATIO: lambda n: 1 + 0.03 * (-1) ** n}))
+    assert not keys(rows(6, **on, **{RATIO: lambda n: 1.002 + n / 9000}))
+
+
+def test_length_that_is_not_paid_for():
+    grows = {"completions/mean_length": lambda n: 200 + 30 * n}
+    assert keys(rows(15, **GRPO, **grows)) == ["length_is_paid"]
+    assert not keys(rows(15, **GRPO | {"reward": lambda n: n / 15}, **grows))
+
+
+def test_replies_that_learn_to_end_are_not_junk():
+    log = rows(
+        12,
+        **GRPO | {"loss": 0.2, "reward": lambda n: n / 12},
+        **{"completions/mean_length": lambda n: 8 - 0.65 * n, "completions/clipped_ratio": 0.0},
+    )
+    assert keys(log) == ["reward_pays_junk"]
+    for row in log:
+        row["completions/clipped_ratio"] = 0.9 - row["step"] / 14
+    assert "reward_pays_junk" not in keys(log)
+
+
+def test_ranks_that_wait_in_different_operations_are_told_apart():
+    said = str(explain(Pasted("nccl-1409", None).text))
+    assert "rank 3 waits in ALLREDUCE number 80078" in said
+    assert "rank 7 in BROADCAST number 80078" in " ".join(said.split())
+    same = " ".join(str(explain(Pasted("LlamaFactory-6269", None).text)).split())
+    assert "ranks 0, 4 wait in the same _REDUCE_SCATTER_BASE number 7753" in same
+
+
+def test_an_error_of_one_rank_goes_before_the_wait_of_the_others():
+    text = Pasted("LlamaFactory-6269", None).text
+    answer = explain(f"{text}\n[rank3]: torch.OutOfMemoryError: CUDA out of memory.")
+    assert [one.key for one in answer.causes] == ["cuda_memory", "ranks_disagree"]
+
+
+@pytest.mark.parametrize("pattern", [phrase[3].pattern for phrase in PHRASES])
+def test_every_phrase_holds_its_literal(pattern):
+    """What is searched for first must be in every text that the pattern matches."""
+    assert branches(pattern) == [pattern]
+    plain = pattern.lower().replace("\\.", ".").replace("\\(", "(").replace("\\]", "]")
+    assert literal(pattern) in plain
