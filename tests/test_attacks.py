@@ -126,9 +126,13 @@ def test_an_honest_answer_that_is_judged_inside_passes_the_review(name):
     assert reaches_for([inside.HONEST[name]]) == ""
 
 
+# Listed as wrong, and refused when they are graded: both make one model out of another's `__dict__`.
+REACHING = ("becomes_a_copy", "shares_everything")
+
+
 @pytest.mark.parametrize("number", [*MUST_RUN_INSIDE, *BELIEVED])
 def test_no_answer_that_is_judged_inside_reaches_out(number):
-    """None of those that people give is refused; of the inside ones, no wrong one either."""
+    """None of those that people give is refused; of the inside ones, few wrong ones."""
     for variant in find_exercise(number).variants:
         wrong = variant.wrong if number in MUST_RUN_INSIDE else ()
         given = (*variant.right, *(one.answer for one in wrong))
@@ -137,7 +141,8 @@ def test_no_answer_that_is_judged_inside_reaches_out(number):
             module = inspect.getmodule(function)
             source = inspect.getsource(getattr(module, function.__qualname__.partition(".")[0]))
             texts = [f"{n} = {v!r}" for n, v in vars(module).items() if n.isupper()]
-            assert not reaches_for([*(text for text in texts if "<" not in text), source])
+            found = reaches_for([*(text for text in texts if "<" not in text), source])
+            assert bool(found) == (function.__name__ in REACHING), found
 
 
 def test_the_table_of_attacks(capsys):
