@@ -126,7 +126,7 @@ def test_an_honest_answer_that_is_judged_inside_passes_the_review(name):
     assert reaches_for([inside.HONEST[name]]) == ""
 
 
-# Listed as wrong, and refused when they are graded: both make one model out of another's `__dict__`.
+# Listed as wrong, and refused when graded: both make one model out of another's `__dict__`.
 REACHING = ("becomes_a_copy", "shares_everything")
 
 
