@@ -41,6 +41,7 @@ def walled(
     """`command` behind bubblewrap, in `folder`."""
     wall = [shutil.which("bwrap"), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     wall += ["--tmpfs", "/tmp", "--unshare-pid", "--unshare-ipc", "--die-with-parent"]
+    wall += ["--ro-bind", str(ROOT), str(ROOT)]  # the course may lie in /tmp
     wall += [] if network else ["--unshare-net"]
     for path in (*HIDDEN, *hidden):
         if path.is_dir():
