@@ -156,7 +156,8 @@ ex.WHICH_RUN.recall("b", holds=fell and rose)
 
 # %%
 def blocks(values, width=4):
-    return [mean(values[n : n + width]) for n in range(0, len(values), width)]
+    starts = range(0, len(values), width)
+    return [mean(values[n : n + width]) for n in starts]
 
 
 def largest_rise(run):
