@@ -167,7 +167,8 @@ def largest_rise(run):
 proxy = blocks(run_a.log["reward"])
 nuance = f"reward {proxy[0]:.2f} to {proxy[-1]:.2f}, and it adds far fewer sums"
 verdicts.judge("C1", "false", nuance, "section 4", holds=fell)
-hacked, healthy = (mean(map(largest_rise, recorded(kind))) for kind in ("substring", "exact"))
+hacked = mean(map(largest_rise, recorded("substring")))
+healthy = mean(map(largest_rise, recorded("exact")))
 print(f"this run's largest rise: {largest_rise(run_a):.2f}")
 nuance = f"largest rise {hacked:.2f} when hacked, {healthy:.2f} when healthy"
 holds = hacked < healthy
