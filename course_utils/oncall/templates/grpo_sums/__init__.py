@@ -6,6 +6,11 @@ from course_utils.oncall.bases import noisy
 from course_utils.oncall.declare import Metric, Rows, Template
 
 NUM_ROWS = 192
+METRICS = {
+    "right": Metric("share of held-out sums right, greedily", higher=True, grain=0.06),
+    "sampled": Metric("share of held-out sums right when sampled", higher=True, grain=0.06),
+    "halts": Metric("share of replies that end by themselves", higher=True, grain=0.04),
+}
 
 
 def rows(seed: int) -> dict[str, Rows]:
@@ -30,11 +35,7 @@ TEMPLATE = Template(
     base=partial(noisy, noise=0.05),
     rows=rows,
     measure=measure,
-    metrics={
-        "right": Metric("share of held-out sums right, greedily", higher=True, grain=0.06),
-        "sampled": Metric("share of held-out sums right when sampled", higher=True, grain=0.06),
-        "halts": Metric("share of replies that end by themselves", higher=True, grain=0.04),
-    },
+    metrics=METRICS,
     sizes=(
         *("model", "max_steps", "prompts_per_step", "num_generations"),
         *("max_completion_length",),
