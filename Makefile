@@ -23,6 +23,8 @@ INSTALLED := .venv/.installed
 # One thread, before torch is imported: on a busy 2-core machine more are slower.
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# Hundreds of processes import the course: compiled modules are kept, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test lab build site bench bench-diagnosis bench-explain incidents oncall attack eras lock
 .DELETE_ON_ERROR:

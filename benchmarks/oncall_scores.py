@@ -16,6 +16,7 @@ from course_utils.oncall import bench, folder
 from course_utils.oncall.training import Trainers
 from course_utils.saving import write_atomically
 
+ROOT = Path(__file__).parents[1]
 PATH = Path(__file__).parent / "oncall_scores.json"
 NAMES, SEED = ("nothing", "explain", "diagnose", "bisect"), 2026
 
@@ -37,12 +38,15 @@ def columns() -> tuple[str, ...]:
 
 def scored(name: str, num: int, limit_s: float, trainers: Trainers) -> list[bench.Score]:
     """One program on `num` tickets a level."""
-    command = (sys.executable, "-m", "benchmarks.oncall_baselines", name)
+    module = ("-m", "benchmarks.oncall_baselines", name)
+    command = ("env", f"PYTHONPATH={ROOT}", sys.executable, *module)  # it starts in a ticket
     mark = bench.seed_mark(SEED)
     protocol = bench.Protocol(command, folder.LEVELS, num, limit_s, False, mark)
     with tempfile.TemporaryDirectory() as out:
         found = []
         for score in bench.scores(protocol, SEED, Path(out), trainers):
+            if score.ended not in ("code 0", "time"):
+                raise RuntimeError(f"{name} on {score.name} ended with {score.ended}")
             found.append(score)
             print(name, score.name, score.places, score.classes, score.fixed, flush=True)
         return found

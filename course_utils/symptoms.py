@@ -30,6 +30,7 @@ TRUTH = (
     "trainer.train()\nprint(audit)"
 )
 POLICIES = f"{FROM}\n\nprint(diagnostics.compare_policies(sampler, scorer, prompts, model=model))"
+DIAGNOSE = f"{FROM}\n\nprint(diagnostics.diagnose(trainer))"
 TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
 SYMPTOMS = (
@@ -59,6 +60,7 @@ SYMPTOMS = (
     Symptom("the importance ratio is not 1", "09_two_logprobs", "compare_policies", POLICIES),
     Symptom("reward flat, checkpoints improve", "09_two_logprobs", "compare_policies", POLICIES),
     Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
+    Symptom("none of these, and the model is no good", "99_on_call", "diagnose", DIAGNOSE),
 )
 
 

@@ -244,7 +244,7 @@ def rows(**columns):
 def test_entropy_that_grows_while_the_reward_falls():
     paid = rows(**{"actor/entropy": lambda n: 1 + n / 4, "reward": lambda n: 0.8 - n / 20})
     found = first(loop(paid, entropy_coeff=0.5))
-    assert found.key == "collapse" and found.fix == "entropy_coeff=0"
+    assert found.key == "collapse" and found.fix == "entropy_coeff=0.5 -> 0"
     rising = rows(**{"actor/entropy": lambda n: 1 + n / 4, "reward": lambda n: 0.2 + n / 20})
     assert not loop(rising, entropy_coeff=0.5).causes
 
@@ -273,6 +273,13 @@ def test_log_probs_that_disagree_have_a_shape():
     assert "one place beside" in shape(SCORED.roll(1, 1))
     assert "cuts its distribution off" in shape(SCORED + 0.2 * (SCORED < -1))
     assert shape(SCORED + torch.linspace(-1, 1, 48).view(8, 6)) == ""
+
+
+def test_sure_tokens_of_a_nucleus_are_not_taken_for_tokens_one_place_beside():
+    sure = SCORED / 100
+    cut_off = sure + 0.07 * (SCORED < -2.5)
+    said = shape_of(sure, cut_off, ALL, raw=None, temperature=1.0)[0]
+    assert "cuts its distribution off" in said and "0% less likely" in said
 
 
 # --- silence ----------------------------------------------------------------------------------

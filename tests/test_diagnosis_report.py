@@ -21,7 +21,7 @@ def sheet() -> Sheet:
     made = Sheet()
     made.find("no_signal", COUNTED, "all groups are alike", place="advantages", specimen=("'4'",))
     made.clear("weights", "50 tensors, all finite")
-    made.clear("advantages", "up to 0")
+    made.show("advantages", "all 0")
     made.show("updates", "0 nats a token")
     made.show("entropy", "0.3")
     made.miss("the tokens", "there is no tokenizer")
@@ -31,7 +31,7 @@ def sheet() -> Sheet:
 
 def test_a_number_that_follows_from_a_cause_is_neither_fine_nor_unjudged():
     report = Diagnosis.of("GRPOTrainer", sheet())
-    assert dict(report.causes[0].follows) == {"advantages": "up to 0", "updates": "0 nats a token"}
+    assert dict(report.causes[0].follows) == {"advantages": "all 0", "updates": "0 nats a token"}
     assert report.checked == {"weights": "50 tensors, all finite"}
     assert report.shown == {"entropy": "0.3"}
     kinds = [row[0] for row in report.table().rows]
@@ -43,7 +43,7 @@ def test_a_healthy_report_has_no_consequences_and_nothing_odd():
     made.found.clear()
     made.odd.append(Odd("the first loss is large", frozenset()))
     report = Diagnosis.of("GRPOTrainer", made)
-    assert report.is_healthy and "advantages" in report.checked and not report.unexplained
+    assert report.is_healthy and "weights" in report.checked and not report.unexplained
     assert str(report).startswith("GRPOTrainer: nothing found\n")
 
 

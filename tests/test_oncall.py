@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from course_utils.oncall import (
     bench,
     cases,
     desk,
+    exam,
     folder,
     planting,
     report,
@@ -36,7 +38,7 @@ from course_utils.oncall.declare import DoesNotFit, Edit
 from course_utils.oncall.diary import NAME as DIARY
 from course_utils.oncall.diary import Diary, hints
 from course_utils.oncall.judging import judged, refused
-from course_utils.oncall.proving import SEEDS, Judge, proved, variants
+from course_utils.oncall.proving import SEEDS, Judge, fingerprint, proved, variants
 from course_utils.oncall.rows import as_lines, as_rows
 from course_utils.oncall.training import Trained, Trainers
 from course_utils.progress import Progress
@@ -135,6 +137,17 @@ def test_only_the_fix_passes(name, judge):
 def test_the_broken_run_fails(judge):  # that the fix passes is asked of a folder below
     case, healthy = cases.load(QUICK), healthy_of(QUICK)
     assert not judge.verdict(case, planting.broken(case, healthy), seed=1, data_seed=0).is_healthy
+
+
+@pytest.mark.parametrize("name", cases.proved())
+def test_what_can_be_drawn_was_proved_as_it_is(name):
+    assert cases.proved()[name] == fingerprint(cases.load(name)), "make oncall"
+
+
+def test_there_are_tickets_of_every_level_and_those_of_the_lesson():
+    levels = Counter(cases.load(name).level for name in cases.proved())
+    assert levels[1] >= 30 and levels[2] >= 15 and levels[3] >= 10
+    assert {task.case for task in exam.TASKS.values()} <= set(cases.proved())
 
 
 # --- the judge is not talked round --------------------------------------------------------------
@@ -273,6 +286,17 @@ def test_a_report_that_cannot_be_read_is_said_to_be_so(text):
     assert "\n\n" not in report.told(judged)
 
 
+def test_one_entry_counts_for_one_fault():
+    case = next(c for c in map(cases.load, CASES) if c.level == 3)
+    healthy = healthy_of(case.id)
+    places = planting.places(case, healthy)
+    entry = entry_of(case, healthy)
+    judged = report.judge(case, places, yaml.safe_dump({"faults": [entry]}))
+    assert (judged.places, judged.classes) == (1, 1)
+    entries = [entry_of(case, healthy, at) for at in (2, 0, 1)]
+    assert report.judge(case, places, yaml.safe_dump({"faults": entries})).is_right
+
+
 def test_a_list_of_guesses_is_no_place():
     case, healthy = cases.load(SAMPLE), healthy_of(SAMPLE)
     places = planting.places(case, healthy)
@@ -285,7 +309,7 @@ def test_a_list_of_guesses_is_no_place():
 
 def test_draws_are_the_same_for_all_and_reach_every_case():
     for level in folder.LEVELS:
-        known = {name for name in CASES if cases.load(name).level == level}
+        known = {name for name in cases.proved() if cases.load(name).level == level}
         drawn = {folder.draw(seed, level).id for seed in range(60 * len(known))}
         assert drawn == known
     assert folder.draw(5, 1) is folder.draw(5, 1)
@@ -409,7 +433,7 @@ def test_a_bench_goes_on_where_it_was_and_shows_no_answer(tmp_path, judge):
 
 def test_a_bench_takes_no_case_twice():
     drawn = [folder.case_of(ticket).id for _, ticket in bench.tickets(9, (1, 2, 3), 999)]
-    assert sorted(drawn) == CASES
+    assert sorted(drawn) == sorted(cases.proved())
 
 
 def test_a_secret_seed_is_made_once(tmp_path):

@@ -32,6 +32,7 @@ SAYS = {
     "compare_splits": ("The gradient of 4 rows is the same", "The gradient depends on the split"),
     "TruthAudit": ("The truth did not move beyond the noise", "The truth fell"),
     "compare_policies": ("Sampler and trainer agree", "They differ by"),
+    "diagnose": ("RewardTrainer: nothing found", "RewardTrainer: a fault in training"),
     "trace_step": ("Loss, gradients and weights are finite.", "Inf was already in the weights"),
 }
 

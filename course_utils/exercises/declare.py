@@ -66,6 +66,8 @@ class Exercise:
         may_change: positions of the arguments that the answer is asked to change. Every other
             argument must be left as it was; `checking` looks.
         case: makes what `ex.NAME.draw(seed)` hands to the reader, such as a broken run.
+        warm: an answer that a grader tries before the first submission, where the first right one
+            takes too long for that.
         also: further variants, with the same id, name and form of answer, on other cases.
         time_limit_s: seconds after which the check stops the answer.
     """
@@ -86,6 +88,7 @@ class Exercise:
     run: Callable[[object], object] | None = None
     may_change: tuple[int, ...] = ()
     case: Callable[[], object] | None = None
+    warm: object = None
     also: tuple["Exercise", ...] = ()
     time_limit_s: float = 10.0
 

@@ -93,7 +93,7 @@ def seed_mark(seed: int) -> str:
 def tickets(seed: int, levels: tuple[int, ...], num: int) -> Iterator[tuple[str, folders.Ticket]]:
     """Tickets with their names: of every level `num` cases, or as many as there are; none twice."""
     for level in levels:
-        known = [name for name in cases.names() if cases.load(name).level == level]
+        known = [name for name in cases.proved() if cases.load(name).level == level]
         known.sort(key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).hexdigest())
         for number, name in enumerate(known[:num]):
             drawn = hashlib.sha256(f"{seed} {level} {number}".encode()).hexdigest()

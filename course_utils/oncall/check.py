@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_utils.oncall import folder as folders
-from course_utils.oncall import planting, report
+from course_utils.oncall import planting, report, spread, templates
 from course_utils.oncall.declare import Case, Files, Verdict
 from course_utils.wrap import wrapped
 
@@ -72,7 +72,7 @@ def check(
     mended = folders.text_files(folder, list(handed))
     text = folders.text_files(folder, [report.NAME]).get(report.NAME)
     reported = report.judge(case, planting.places(case, healthy), text)
-    verdicts = _verdicts(case, ticket, handed, mended, judge, say)
+    verdicts = verdicts_on(ticket, mended, judge, say)
     problems = verdicts[-1].problems
     return Outcome(case, problems, tuple(one.measured for one in verdicts), reported)
 
@@ -85,13 +85,19 @@ def seeds_of(ticket: folders.Ticket) -> list[int]:
     ]
 
 
-def _verdicts(case, ticket, handed: Files, mended: Files, judge, say) -> list[Verdict]:
+def verdicts_on(
+    ticket: folders.Ticket,
+    mended: Files,
+    judge: Callable[[], "Judge"],
+    say: Callable[[str], object] = bool,
+) -> list[Verdict]:
     """One a seed, up to the first that is not healthy."""
+    case, (_, handed) = folders.case_of(ticket), folders.handed_out(ticket)
     if mended == handed:
         return [Verdict((UNCHANGED,), {})]
     verdicts = []
     for number, seed in enumerate(seeds_of(ticket), start=1):
-        say(f"training the mended run, seed {number} of {NUM_SEEDS}")
+        say(f"training the mended run, seed {number} of {NUM_SEEDS}, some ten seconds if not busy")
         data_seed = folders.data_seed(ticket)
         verdicts.append(judge().verdict(case, mended, seed=seed, data_seed=data_seed))
         if not verdicts[-1].is_healthy:
@@ -104,6 +110,7 @@ def told(outcome: Outcome) -> str:
     lines = []
     if outcome.is_fixed:
         lines.append(f"run: healthy on {NUM_SEEDS} seeds that it had not seen")
+        lines += _reached(outcome)
     else:
         lines.append("run: not yet what a healthy run is")
         lines += [f"  {problem}" for problem in outcome.problems]
@@ -111,8 +118,21 @@ def told(outcome: Outcome) -> str:
     if outcome.is_solved:
         lines.append("solved")
         for fault in outcome.case.faults:
-            lines += [f"  {fault.kind}: {fault.cause}", f"    {fault.fix} ({_threads(fault)})"]
+            kinds = " or ".join((fault.kind, *fault.also_kinds))
+            lines += [f"  {kinds}: {fault.cause}", f"    {fault.fix} ({_threads(fault)})"]
+    else:
+        lines.append("not solved yet")
     return "\n".join(wrapped(line, hang="  ") for line in lines)
+
+
+def _reached(outcome: Outcome) -> list[str]:
+    """What was measured on each seed, beside the worst that counts as healthy."""
+    template = templates.load(outcome.case.template)
+    healthy, lines = spread.load(template), []
+    for name, of in template.metrics.items():
+        values = ", ".join(f"{measured[name]:.3g}" for measured in outcome.measured)
+        lines.append(f"  {of.says}: {values} (healthy: {spread.said(template, healthy, name)})")
+    return lines
 
 
 def _threads(fault) -> str:

@@ -6,6 +6,7 @@ Trains in processes of its own; no process is left behind.
 import contextlib
 import datetime
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING
 from course_utils.errors import BadRequest
 from course_utils.notebook.repository import find_repository
 from course_utils.oncall import check as checks
-from course_utils.oncall import diary
+from course_utils.oncall import diary, report
 from course_utils.oncall import folder as folders
 from course_utils.oncall.training import Trainers
-from course_utils.progress import Progress
+from course_utils.progress import ENV_NAME, Progress
 
 if TYPE_CHECKING:  # it imports torch, and a folder in which nothing has changed needs none
     from course_utils.oncall.proving import Judge
@@ -59,18 +60,32 @@ def check_ticket(folder: Path, *, say: Callable[[str], object] = bool) -> checks
         say: is told how far it is.
 
     Raises:
-        BadRequest: this is no ticket, or one of another version of the course.
+        BadRequest: this is no ticket, or one of another version of the course, or its report
+            cannot be read; nothing is trained then.
     """
     ticket = folders.read(folder)
+    _check_form(folder)
     with _judging() as judge:
         outcome = checks.check(folder, ticket, judge, say=say)
     diary.Diary(folder / diary.NAME).note_check(ticket.opened_at, outcome.to_dict())
     with contextlib.suppress(BadRequest):  # there is no course around, so no progress either
-        progress = Progress(find_repository().progress_path)
+        progress = Progress(Path(os.environ.get(ENV_NAME) or find_repository().progress_path))
         said, points = "passed" if outcome.is_solved else "wrong", ticket.level
         name = f"oncall.{ticket.level}.{ticket.seed}"
         progress.record_check(name, outcome=said, points=points * outcome.is_solved)
     return outcome
+
+
+def _check_form(folder: Path) -> None:
+    for name, text in folders.text_files(folder, [report.NAME]).items():
+        try:
+            report.read(text)
+        except report.BadReport as bad:
+            raise BadRequest(
+                f"{name}: {bad}",
+                why="nothing was trained, so that you need not wait for it twice",
+                fix='mend its form; a sentence that holds ": " stands in quotes',
+            ) from bad
 
 
 def next_hint(folder: Path) -> str:

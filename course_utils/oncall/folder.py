@@ -6,6 +6,7 @@ stands nowhere in it.
 
 import hashlib
 import json
+import re
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ KEPT, TICKET = ".oncall.json", "ticket.md"
 LEVELS = (1, 2, 3)
 MAX_BYTES = 2**21
 OF_THE_BOX = "Error in cpuinfo: "
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def draw(seed: int, level: int) -> Case:
     Raises:
         BadRequest: there is no such level, or no case of it.
     """
-    found = [case for case in map(cases.load, cases.names()) if case.level == level]
+    found = [case for case in map(cases.load, cases.proved()) if case.level == level]
     if not found:
         raise BadRequest(
             f"there is no ticket of level {level}",
@@ -98,8 +100,7 @@ def write(folder: Path, ticket: Ticket, trainers: Trainers) -> None:
     case, (_, files) = case_of(ticket), handed_out(ticket)
     template = templates.load(case.template)
     base = template.base(data_seed(ticket))
-    seed = int(_setting(files, "seed"))
-    trained = trainers.train(files, base, seed=seed)
+    trained = trainers.train(files, base, seed=seed_in(files))
     if trained.code is None:
         raise GraderFailed(
             "the run of this ticket was ended before it had left a log",
@@ -118,22 +119,25 @@ def write(folder: Path, ticket: Ticket, trainers: Trainers) -> None:
 
 
 def without_box(console: str) -> str:
-    r"""A console without what libraries say because there is no /proc in a box.
+    r"""A console without colours, and without what is said because a box has no /proc.
 
     >>> without_box("Error in cpuinfo: failed to parse\n{'loss': 1.0}\n")
     "{'loss': 1.0}\n"
     """
-    lines = console.splitlines(keepends=True)
+    lines = COLOUR.sub("", console).splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith(OF_THE_BOX))
 
 
-def _setting(files: Files, key: str) -> str:
-    line = next(line for line in files["config.yaml"].splitlines() if line.startswith(f"{key}:"))
-    return line.split(":")[1].split("#")[0].strip()
+def seed_in(files: Files) -> int:
+    """The seed of config.yaml."""
+    line = next(line for line in files["config.yaml"].splitlines() if line.startswith("seed:"))
+    return int(line.split(":")[1].split("#")[0])
 
 
 def _letter(case: Case, trained: Trained) -> str:
     about = templates.load(case.template).about
+    made = {name.split("/")[1] for name in trained.files}
+    left = ", ".join(f"`{name}`" for name in ("console.log", *sorted(made, reverse=True)))
     end = "" if trained.code == 0 else " It ended with the error that the log shows."
     return f"""\
 # Ticket
@@ -145,14 +149,16 @@ def _letter(case: Case, trained: Trained) -> str:
 {fill(about + end, WIDTH)}
 
 `python train.py` runs it, some seconds on a CPU, from `base/` and `data/` with `config.yaml`. What
-the last run left is in `run/`: `console.log`, `trainer_state.json`, `model/`.
+the last run left is in `run/`: {left}.
 
 ## What is asked
 
-1. Find what is wrong, and mend it in these files. The size of the run (steps, batches, model, data)
-   stays as it is.
+1. Find what is wrong, and mend it in these files, with whatever tools you like (`course explain
+   run/console.log`, `diagnose`, your own). The size of the run stays as it is: steps, batches,
+   model, the number of rows; a row that is wrong may be put right.
 2. Write `report.yaml`.
-3. `course oncall check` trains the mended files with other seeds, and measures the model itself.
+3. `course oncall check` trains the mended files twice, with other seeds, and measures the models
+   itself: some twenty seconds, more on a busy machine.
 """
 
 

@@ -11,6 +11,7 @@ import runpy
 import signal
 import socket
 import sys
+import sysconfig
 import tempfile
 import traceback
 from pathlib import Path
@@ -25,9 +26,12 @@ WANTED = (".json", ".safetensors", ".jinja")
 def preload() -> None:
     """Import what takes seconds, once for all forks."""
     import peft  # noqa: F401
+    import torch
     import trl
     import yaml  # noqa: F401
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: F401
+
+    torch.ones(64, 64, dtype=torch.float16) @ torch.ones(64, 64, dtype=torch.float16)  # reads /proc
 
     for name in ("SFTTrainer", "DPOTrainer", "RewardTrainer", "GRPOTrainer"):
         getattr(trl, name)
@@ -85,23 +89,29 @@ def run(folder: Path) -> int:
         return 0
     except SystemExit as ended:
         return 0 if ended.code in (None, 0) else 1
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        own = error.__traceback__
+        while own.tb_next and own.tb_frame.f_code.co_filename != "train.py":
+            own = own.tb_next
+        traceback.print_exception(error.with_traceback(own))
         return 1
 
 
-def child(request: dict, sockets: list[socket.socket], *, has_walls: bool) -> None:
-    """One run, in a box of its own from here on."""
+def child(
+    request: dict, sockets: list[socket.socket], *, has_walls: bool, hidden: tuple[str, ...]
+) -> None:
+    """One run, in a box of its own from here on, in which the folders `hidden` are empty."""
     [parent] = sockets
     os.closerange(3, parent.fileno())
     os.closerange(parent.fileno() + 1, 1024)
     confine.remember_use()
     bounds = confine.Bounds(memory_mib=2048, cpu_s=request["cpu_s"], disk_mib=256)
-    confine.confine(bounds, walls=has_walls)
+    confine.confine(bounds, walls=has_walls, hidden=hidden)
     folder = Path(tempfile.mkdtemp())
     console = os.open(folder / "console.log", os.O_RDWR | os.O_CREAT)
     for descriptor in (1, 2):
         os.dup2(console, descriptor)
+    sys.stdout.reconfigure(line_buffering=True)  # a traceback stands behind what was printed before
     files, _ = hear(parent)
     unpack(files, folder)
     counted = count()
@@ -110,17 +120,21 @@ def child(request: dict, sockets: list[socket.socket], *, has_walls: bool) -> No
         sys.stdout.flush()
         sys.stderr.flush()
     said = os.pread(console, MAX_CONSOLE, max(0, os.fstat(console).st_size - MAX_CONSOLE))
-    made = {"code": code, "console": said.decode(errors="replace"), "files": pack(folder)}
+    shown = said.decode(errors="replace")
+    for here in (folder, sysconfig.get_paths()["purelib"]):  # the reader's are elsewhere
+        shown = shown.replace(f"{here}/", "")
+    made = {"code": code, "console": shown, "files": pack(folder)}
     with contextlib.suppress(Ended):
         tell(parent, made | {"counted": counted, "cpu_s": sum(os.times()[:2])})
 
 
 def main() -> None:
     control, has_walls = socket.socket(fileno=int(sys.argv[1])), sys.argv[2] == "1"
+    hidden = tuple(sys.argv[3:])
     preload()
     zygote.serve(
         control,
-        lambda request, sockets: child(request, sockets, has_walls=has_walls),
+        lambda request, sockets: child(request, sockets, has_walls=has_walls, hidden=hidden),
         end=signal.SIGTERM if has_walls else signal.SIGKILL,
     )
     os._exit(0)  # taking all these libraries down by the book takes seconds

@@ -12,7 +12,7 @@ import yaml
 from course_utils.oncall.declare import Files, Template, Verdict
 from course_utils.oncall.result import NothingMade, Result
 from course_utils.oncall.rows import as_rows
-from course_utils.oncall.spread import Spread, bound
+from course_utils.oncall.spread import Spread, bound, said
 from course_utils.oncall.training import Trained
 
 MORE_CHARS = 4000  # that a mended file may be longer
@@ -74,8 +74,7 @@ def judged(template: Template, spread: Spread, trained: Trained, base: dict[str,
     except NothingMade as nothing:
         return Verdict((*work, str(nothing)), {})
     problems = [
-        f"{of.says}: {measured[name]:.3g}, and healthy runs reach "
-        f"{'at least' if of.higher else 'at most'} {bound(template, spread, name):.3g}"
+        f"{of.says}: {measured[name]:.3g} (healthy: {said(template, spread, name)})"
         for name, of in template.metrics.items()
         if not _is_within(of.higher, measured[name], bound(template, spread, name))
     ]

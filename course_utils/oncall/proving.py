@@ -69,6 +69,14 @@ def variants(case: Case, healthy: Files) -> Iterator[tuple[str, Files]]:
         yield name, planting.changed(whole, changes)
 
 
+def fingerprint(case: Case) -> str:
+    """Changes with what is trained: every variant's files, and the template."""
+    template = templates.load(case.template)
+    files = dict(variants(case, templates.healthy_files(template, SEEDS[0])))
+    trained = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
+    return f"{templates.fingerprint(template)} {trained}"
+
+
 @dataclass(frozen=True)
 class Seen:
     """What became of one variant on one seed."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import permutations
 
 import yaml
 
@@ -11,8 +12,8 @@ from course_utils.oncall.planting import Place, is_at
 
 NAME, MAX_CHARS = "report.yaml", 20_000
 ENTRY = """\
-  - file:        # the file that holds it, such as train.py or data/train.jsonl
-    where:       # a line's number, a function or a key; of data, "rows"
+  - file:        # the file that holds it, or in which you mended it: train.py, data/train.jsonl
+    where:       # a line's number as handed out, a function or a key; of data, "rows"
     class:       # one of the list below
     cause:       # what is wrong, in a sentence
     evidence:    # the numbers or lines that show it
@@ -50,7 +51,8 @@ def form(num_faults: int) -> str:
     """An empty report; the list of classes is the same for every ticket."""
     known = "\n".join(f"#   {name:<15} {said}" for name, said in CLASSES.items())
     many = "One entry for the fault." if num_faults == 1 else f"{num_faults} entries, one a fault."
-    return f"# {many}\nfaults:\n{ENTRY * num_faults}\n# The classes:\n{known}\n"
+    quoted = '# A sentence that holds ": " stands in quotes.'
+    return f"# {many}\n{quoted}\nfaults:\n{ENTRY * num_faults}\n# The classes:\n{known}\n"
 
 
 def read(text: str) -> list[Entry]:
@@ -72,7 +74,7 @@ def read(text: str) -> list[Entry]:
     entries = [Entry(*(_said(one, key) for key in ("file", "where", "class"))) for one in listed]
     entries = [entry for entry in entries if entry.file or entry.where or entry.kind]
     for entry in entries:
-        _check_class(entry.kind)
+        check_class(entry.kind)
     return entries
 
 
@@ -81,7 +83,7 @@ def _said(one: dict, key: str) -> str:
     return str(value).strip()[:300] if isinstance(value, str | int) else ""
 
 
-def _check_class(kind: str) -> None:
+def check_class(kind: str) -> None:
     if kind and kind not in CLASSES:
         close = get_close_matches(kind, CLASSES, n=1)
         meant = f" (did you mean {close[0]}?)" if close else ""
@@ -91,7 +93,7 @@ def _check_class(kind: str) -> None:
 def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -> Judged:
     """How much of a case a report has found.
 
-    Each fault is looked for in every entry; no more entries count than there are faults.
+    Each entry counts for one fault, in the order that suits it best.
     """
     whole = len(case.faults)
     if text is None:
@@ -104,14 +106,19 @@ def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -
         return Judged(whole, problem="it is still empty")
     if len(entries) > whole:
         return Judged(whole, problem=f"it has {len(entries)} entries, and at most {whole} count")
-    found_places, found_classes = 0, 0
-    for fault, own in zip(case.faults, places, strict=True):
-        at = [e for e in entries if any(is_at(place, e.file, e.where) for place in own)]
-        kinds = {fault.kind, *fault.also_kinds}
-        found_places += bool(at)
-        # Where an entry has the place, it is its class that counts; else any entry's.
-        found_classes += any(entry.kind in kinds for entry in at or entries)
-    return Judged(whole, found_places, found_classes)
+    entries += [Entry("", "", "")] * (whole - len(entries))
+    return Judged(
+        whole, *max((_of(case, places, order) for order in permutations(entries)), key=sum)
+    )
+
+
+def _of(case: Case, places: tuple[tuple[Place, ...], ...], entries: tuple[Entry, ...]):
+    """Places and classes that are right if the entries are of the faults in this order."""
+    pairs = list(zip(case.faults, places, entries, strict=True))
+    return (
+        sum(any(is_at(place, e.file, e.where) for place in own) for _, own, e in pairs),
+        sum(e.kind in {fault.kind, *fault.also_kinds} for fault, _, e in pairs),
+    )
 
 
 def told(judged: Judged) -> str:

@@ -91,7 +91,7 @@ def filled(model: nn.Module, weights: dict[str, Tensor]) -> nn.Module:
     if names - set(weights) or set(weights) - set(own):
         raise NothingMade(f"the tensors of {MODEL} are not those of the base's architecture")
     if any(own[name].shape != weights[name].shape for name in names):
-        raise NothingMade(f"the tensors of {MODEL} are not of the base's shapes")
+        raise NothingMade(f"the tensors of {MODEL} have other shapes than the base's, and must not")
     if not all(bool(weights[name].isfinite().all()) for name in names):
         raise NothingMade(f"the weights of {MODEL} are not finite")
     model.load_state_dict({name: weights[name] for name in names}, strict=False)

@@ -60,8 +60,10 @@ class Trainers:
         kept, home = Path(folder) / "kept", Path(folder) / "home"
         home.mkdir()
         _strip(kept)
-        seen = Path("/course") if self.kind.has_walls else kept
-        warm = Warm(MODULE, self.kind, {kept: seen}, [seen], home=home)
+        is_outer = self.kind.has_walls and not self.kind.is_within
+        seen = Path("/course") if is_outer else kept
+        hidden = (str(PACKAGE),) if self.kind.is_within else ()  # outside, it is not there at all
+        warm = Warm(MODULE, self.kind, {kept: seen}, [seen], *hidden, home=home)
         self._warm = self._stack.enter_context(warm)
 
     def train(
@@ -85,6 +87,9 @@ class Trainers:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._stack.close()
 
 

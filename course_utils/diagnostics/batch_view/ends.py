@@ -34,8 +34,8 @@ def _why_empty(case: Case, rows: list) -> tuple[str, str]:
             "look for the marker's token ids in the row: a space or line end may have merged",
         )
     return (
-        "the replies are there and unmarked: the chat template has no {% generation %}, or a "
-        "response marker is not among these token ids",
+        "the replies are there and unmarked: a template that marks them has no {% generation %}; a "
+        "collator that looks for a response marker finds it among none of these token ids",
         "put {% generation %} around the replies and their end, or give prompt and completion",
     )
 

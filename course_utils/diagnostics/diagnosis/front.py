@@ -7,6 +7,7 @@ from typing import Any
 
 from course_utils.diagnostics.diagnosis.finding import Sheet
 from course_utils.diagnostics.diagnosis.folder import look_into
+from course_utils.diagnostics.diagnosis.harm import NOT_BEGUN
 from course_utils.diagnostics.diagnosis.looks import look_after, look_before
 from course_utils.diagnostics.diagnosis.putting_back import put_back, train_some
 from course_utils.diagnostics.diagnosis.report import Diagnosis
@@ -57,6 +58,8 @@ def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
     look_before(subject, sheet)
     look_after(subject, sheet)
     sheet.miss("the run", "no step was taken; steps=20 takes some and puts everything back")
+    if not subject.has_ended and not subject.log:
+        sheet.became(NOT_BEGUN, "no step was taken")
     return Diagnosis.of(subject.name, sheet)
 
 

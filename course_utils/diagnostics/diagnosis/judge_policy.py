@@ -4,6 +4,8 @@ import math
 from statistics import fmean, median
 
 from course_utils.diagnostics.diagnosis.finding import COUNTED, LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.harm import AWAY, ENDLESS, STOOD
+from course_utils.diagnostics.diagnosis.harm import LONGER as GREW
 from course_utils.diagnostics.diagnosis.judge_signal import judge_signal, judge_silence
 from course_utils.diagnostics.diagnosis.policy_numbers import FAR_TOKEN, PolicyNumbers
 from course_utils.diagnostics.diagnosis.policy_watch import Replies
@@ -15,6 +17,12 @@ APART = 0.02  # nats a token; float32 engines agree to 1e-5, bfloat16 ones to ab
 GROWS = 3.0
 RESIDUE = 1e-2  # an advantage below this is what rounding leaves of 0
 FAR = 0.7  # nats a token between two batches: each probability halves or doubles
+ANY_OF = (
+    "another number format, template or penalty in the sampler, or weights that were never alike; "
+    "compare_policies(sampler, scorer, prompts) tells which"
+)
+HALF = 0.5  # of the replies
+USUAL = 0.1  # of the first entropy, by which the last may differ
 LONGER = 1.3  # mean length of the last third by that of the first
 WEIGHED_BY_ROW = ("grpo", "sapo")  # a token counts by one over the length of its reply
 
@@ -55,10 +63,10 @@ def judge_numbers(
     _spread(numbers, sheet, scale, group)
     _movement(numbers, sheet)
     judge_silence(numbers, said, sheet)
-    _shown(numbers, sheet)
+    _shown(numbers, sheet, limit=f" at {said.limit} tokens" if said and said.limit else "")
 
 
-def _shown(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
+def _shown(numbers: list[PolicyNumbers], sheet: Sheet, *, limit: str) -> None:
     """What has no threshold: entropy and truncated replies, first and last batch."""
     entropies = [one.entropy for one in numbers if one.entropy is not None]
     if entropies:
@@ -68,10 +76,14 @@ def _shown(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
         span = (
             f"{entropies[0]:.3g} nats a token in the first batch, {entropies[-1]:.3g} in the last"
         )
-        sheet.show("entropy", f"{span}{because}")
+        is_usual = abs(entropies[-1] - entropies[0]) <= USUAL * entropies[0]
+        sheet.show("entropy", f"{span}{because}", usual=is_usual)
     cut = [one.share_truncated for one in numbers if one.share_truncated is not None]
     if cut:
-        sheet.show("truncated", f"{cut[0]:.0%} of the first replies, {cut[-1]:.0%} of the last")
+        span = f"{cut[0]:.0%} of the first replies, {cut[-1]:.0%} of the last"
+        sheet.show("truncated", span, usual=cut[-1] <= HALF)
+        if cut[-1] > HALF:
+            sheet.became(ENDLESS, f"{cut[-1]:.0%} of the last replies are cut{limit}")
 
 
 def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Sheet) -> None:
@@ -98,9 +110,11 @@ def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Shee
     if first.logp_difference < APART and last.logp_difference > GROWS * first.logp_difference:
         sheet.find("stale_sampler", COUNTED, said, *more, place="the sampler's weights", **seen)
     elif 0 < fmean(one.rows_apart for one in known) < 0.9 and _turns_inside(known):
-        sheet.find("retokenised", MEASURED, said, *more, place="completion_ids", **seen)
+        until = fmean(one.agrees_until for one in known if one.agrees_until is not None)
+        test = f"a reply agrees on its first {until:.0%} and not behind: other tokens, not weights"
+        sheet.find("retokenised", MEASURED, said, test, *more, place="completion_ids", **seen)
     else:
-        seen |= {"why": shape[0], "advice": shape[1]}
+        seen |= {"why": shape[0], "advice": shape[1], "rivals": "" if shape[0] else ANY_OF}
         sheet.find("logp_disagree", MEASURED + 1, said, *more, place="sampler and trainer", **seen)
 
 
@@ -134,14 +148,18 @@ def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
         return
     said = f"an update moves its own replies by {median(moves):.2g} nats a token"
     if median(moves) > FAR or max(moves) > 5 * FAR:
-        most = f"up to {max(moves):.2g}, by update {moves.index(max(moves)) + 1}"
+        most = (
+            f"up to {max(moves):.2g}, by update {moves.index(max(moves)) + 1} (fine: below {FAR:g})"
+        )
         specimen = (f"nats a token by update: {in_order(moves)}",)
         place = "learning_rate"
         sheet.find("update_too_large", MEASURED, said, most, place=place, specimen=specimen)
+        sheet.became(AWAY, said)
     elif median(moves):
         sheet.clear("updates", f"{said} (fine: below {FAR:g})")
     else:
         sheet.show("updates", said)
+        sheet.became(STOOD, f"{said}, in the median")
 
 
 def _length(numbers: list[PolicyNumbers], loss_type: str, sheet: Sheet) -> None:
@@ -156,5 +174,6 @@ def _length(numbers: list[PolicyNumbers], loss_type: str, sheet: Sheet) -> None:
         said = f"loss_type {loss_type!r}; replies grow from {early:.3g} to {late:.3g} tokens"
         more = (f"losing replies are {fmean(loses):.2g} times as long",) if loses else ()
         sheet.find("length_is_paid", LIKELY + 1, said, *more, place="loss_type")
+        sheet.became(GREW, f"replies of {early:.3g} and then {late:.3g} tokens")
     else:
         sheet.show("length", f"{early:.3g} tokens in the first third, {late:.3g} in the last")

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.harm import SHORT
 from course_utils.diagnostics.diagnosis.pace_watch import Pace
 from course_utils.diagnostics.diagnosis.specimens import in_order
 from course_utils.diagnostics.diagnosis.stepping import Steps
@@ -50,6 +51,7 @@ def _ends_early(
         else:
             why += ": its schedule is stepped once an optimizer step, and was made for fewer steps"
     said = f"it was up to {max(rates):.2g}; {len(rates) - dead} steps used 0"
+    sheet.became(SHORT, f"{len(rates) - dead} of {len(rates)} steps had no rate")
     sheet.find(
         "schedule_ends_early",
         COUNTED,

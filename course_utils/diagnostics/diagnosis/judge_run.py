@@ -5,11 +5,17 @@ import math
 import torch
 
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.harm import STOPPED
 from course_utils.diagnostics.diagnosis.stepping import Steps
 from course_utils.explain import explain
 
 RARE = 0.8  # of the steps had a gradient: the others are rare
 
+LOSS_OR_LAYER = (
+    "a formula of the loss (exp of a log-ratio, a division by 0, the std of one), or a layer; "
+    "diagnose.watching(model, loss=...) names the operation"
+)
+FINITE_BEFORE = "a gradient is nan or inf while the forward pass before it is finite"
 KINDS = {  # of a watch's verdict -> the cause
     "labels all ignored": "labels_masked",
     "float16 limit": "fp16_overflow",
@@ -56,7 +62,8 @@ def _found(report, key: str, sheet: Sheet) -> None:
         key = "fp16_overflow"
     place = report.module or report.operation
     if key == "nan_gradient":  # the watch saw the gradient alone, and knows of no operation
-        sheet.find(key, MEASURED, report.headline.split("\n")[0], place=place)
+        said = report.headline.split("\n")[0]
+        sheet.find(key, MEASURED, said, place=place, why=FINITE_BEFORE, rivals=LOSS_OR_LAYER)
         return
     said = report.headline.split("\n")[0]
     sheet.find(key, COUNTED, said, place=place, why=report.cause, advice=report.fix)
@@ -65,6 +72,7 @@ def _found(report, key: str, sheet: Sheet) -> None:
 def _ended(error: BaseException, sheet: Sheet) -> None:
     """The last line of an error, as `course explain` reads it."""
     said = f"{type(error).__name__}: {error}".strip().split("\n")
+    sheet.became(STOPPED, f"{type(error).__name__} ended the run")
     for line in (said[0], said[-1]):
         answer = explain([line, ""])
         if answer.causes:

@@ -27,6 +27,9 @@ def judge_signal(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: 
         number = f"{1 - share:.0%} of the groups (fine: more than half)"
         write = sheet.clear if share <= HALF else sheet.show
         write("groups with a signal", number)
+        if share > HALF and not hint:  # the log may call it a cause, and has seen no reply
+            what, fix = _mechanism(numbers, said)
+            sheet.hint("no_signal", what, fix, *(said.specimen() if said else ()))
         return
     why, fix, *specimen = hint or _mechanism(numbers, said)
     sheet.find(
@@ -70,10 +73,13 @@ def _mechanism(numbers: list[PolicyNumbers], said: SaidReplies | None) -> tuple[
     """What makes the replies of a group earn alike, and the fix; "" for what is not known."""
     cut = [one.share_truncated for one in numbers if one.share_truncated is not None]
     if cut and fmean(cut) > DEAD:
-        limit = f" ({said.limit} tokens)" if said and said.limit else ""
+        limit = said.limit if said else None
+        at = f" ({limit} tokens)" if limit else ""
         return (
-            f"{fmean(cut):.0%} of the replies are cut at the length limit{limit}, and earn alike",
-            "allow replies that are long enough to end",
+            f"{fmean(cut):.0%} of the replies are cut at the length limit{at}, and earn alike",
+            f"max_completion_length={limit} -> {4 * limit}"
+            if limit
+            else "allow replies that are long enough to end",
         )
     if said is None:
         return "the replies of a group earn alike", ""
@@ -81,7 +87,7 @@ def _mechanism(numbers: list[PolicyNumbers], said: SaidReplies | None) -> tuple[
         return (
             f"the {said.group} replies to a prompt are one and the same text: at temperature "
             f"{said.temperature:g} sampling is all but greedy",
-            "sample at temperature 1",
+            f"temperature={said.temperature:g} -> 1",
         )
     if said.differs_between_groups:
         return (

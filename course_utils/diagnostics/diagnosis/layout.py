@@ -4,30 +4,36 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from course_utils.diagnostics.diagnosis.finding import MEASURED, Found
+from course_utils.diagnostics.diagnosis.finding import Found
 
 MAX_SPECIMEN = 6  # lines of a cause
 FINE = re.compile(r" \(fine: [^)]*\)")  # a threshold, which says nothing of a consequence
 
 
-def opening(what: str, causes: tuple[Found, ...], *, has_looked: bool) -> str:
-    """What is diagnosed, where it is broken, and what becomes of the model."""
+def opening(what: str, causes: tuple[Found, ...], *, has_looked: bool) -> list[str]:
+    """What is diagnosed and where it is broken; whether harm was measured, and what to do then."""
     if not causes:
-        return f"{what}: nothing found" if has_looked else f"{what}: nothing could be looked at"
-    verdict = causes[0].verdict
-    return f"{what}: a fault in {verdict.where}; {verdict.harm or 'see below'}."
+        return [f"{what}: nothing found" if has_looked else f"{what}: nothing could be looked at"]
+    first = causes[0]
+    return [f"{what}: a fault in {first.verdict.where}.", f"harm: {first.harm}."]
+
+
+def perhaps(one: Found) -> str:
+    """What stands before a cause that other causes could pass for."""
+    return "" if one.is_sure else "probably: "
 
 
 def block(number: int, one: Found) -> Iterator[str]:
     """A cause: what was measured, the thing itself, what to do, what follows from it."""
-    yield f"{number}. {one.says}"
+    yield f"{number}. {perhaps(one)}{one.says}"
     yield from (f"   place: {one.place}" for _ in range(bool(one.place)))
     yield f"   {one.basis}: {one.said[0]}"
     yield from (f"   and: {said}" for said in one.said[1:])
     yield from (f"   against it: {said}" for said in one.against)
     yield from (f"   > {line}" for line in one.specimen[:MAX_SPECIMEN])
     yield f"   fix: {one.fix}"
-    if one.cause.look and one.weight < MEASURED:
+    yield from (f"   why, probably: {one.rivals}" for _ in range(bool(one.rivals)))
+    if one.cause.look and not one.is_sure:
         yield f"   look next: {one.cause.look}"
     yield from (f"   see: {where}" for where in [_read_on(one)] if where)
     yield from (f"   so: {name}: {number}" for name, number in one.follows)

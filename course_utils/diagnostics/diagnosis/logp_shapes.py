@@ -27,21 +27,22 @@ def shape_of(
             "let the sampler report its log-probs after temperature and cut-offs "
             "(vLLM: logprobs_mode='processed_logprobs')",
         )
-    both = keep[:, 1:] & keep[:, :-1]
-    for ours, theirs in ((logps[:, 1:], sampler[:, :-1]), (logps[:, :-1], sampler[:, 1:])):
-        if bool(both.any()) and _gap(ours, theirs, both) < AGREE:
-            return (
-                "the sampler's log-probs stand one place beside the tokens that they are of",
-                "keep ids and log-probs together, and compare them token by token",
-            )
     gap = (sampler - logps)[keep]
     below, above = (float((sign * gap > APART).double().mean()) for sign in (-1, 1))
-    if below < NEVER and above > OFTEN:
+    if below < NEVER and above > OFTEN:  # before the next: few and sure tokens agree when shifted
         return (
-            f"the sampler finds {above:.0%} of its tokens likelier than the trainer does, and next "
-            "to none less likely: it cuts its distribution off",
-            "sample with top_p 1 and top_k 0, or score with the same cut-off",
+            f"the sampler finds {above:.0%} of its tokens likelier than the trainer does, and "
+            f"{below:.0%} less likely: it cuts its distribution off",
+            "sample with top_p=1 and top_k=0",
         )
+    both = keep[:, 1:] & keep[:, :-1]
+    for ours, theirs in ((logps[:, 1:], sampler[:, :-1]), (logps[:, :-1], sampler[:, 1:])):
+        if bool(both.any()) and (shifted := _gap(ours, theirs, both)) < AGREE:
+            return (
+                "the sampler's log-probs stand one place beside the tokens that they are of: moved "
+                f"by one they agree to {shifted:.1g} nats",
+                "keep ids and log-probs together, and compare them token by token",
+            )
     return "", ""
 
 

@@ -8,9 +8,12 @@ from torch import nn
 from course_utils.diagnostics.diagnosis.comparing import compare_models
 from course_utils.diagnostics.diagnosis.comparison import Comparison
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.harm import APART as OTHER
+from course_utils.diagnostics.diagnosis.harm import FINITE, NOT_FINITE
 from course_utils.diagnostics.diagnosis.held_change import HeldChange, held_change
 from course_utils.diagnostics.diagnosis.looks_forward import look_at_reference
 from course_utils.diagnostics.diagnosis.subject import Subject
+from course_utils.diagnostics.nonfinite.values import all_finite
 
 APART = 0.05  # of the logits' spread: what merging in the base's own format may change
 GRID = 32  # different values among 64 neighbouring weights: fewer than that is a quantised format
@@ -19,6 +22,8 @@ FITS = 0.05  # of the change: what may be left where a multiple of it explains t
 
 def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
     """The model beside its reference, beside what is served, and with its adapter merged."""
+    with sheet.trying("the weights after the run"):
+        _weights(subject, sheet)
     with sheet.trying("the reference after the run"):
         look_at_reference(subject, sheet)
     if subject.served is not None:
@@ -34,6 +39,16 @@ def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
             _judge(compare_models(subject.model, merged, subject.batch), sheet, "merged", held)
 
 
+def _weights(subject: Subject, sheet: Sheet) -> None:
+    """Whether the run left nan or inf in the model."""
+    floats = [p for p in subject.model.parameters() if p.is_floating_point()]
+    bad = sum(not all_finite(p) for p in floats)
+    if bad:
+        sheet.became(NOT_FINITE, f"{bad} of {len(floats)} weight tensors end with nan or inf")
+    else:
+        sheet.became(FINITE, f"all {len(floats)} weight tensors are finite at the end")
+
+
 def _judge(found: Comparison, sheet: Sheet, what: str, held: HeldChange | None) -> None:
     lacks = [one for one in found.others if one.what.startswith("only")]
     if found.logits_apart is not None and not math.isfinite(found.logits_apart):
@@ -46,10 +61,15 @@ def _judge(found: Comparison, sheet: Sheet, what: str, held: HeldChange | None) 
         sheet.clear(f"{what} model", found.said or found.headline)
         return
     said = (found.headline, held.said) if held else (found.headline,)
+    if is_apart or is_base:
+        apart = (
+            "" if found.logits_apart is None else f" up to {found.logits_apart:.2g} of their spread"
+        )
+        sheet.became(OTHER, f"the logits of the {what} and the trained model are{apart} apart")
     if is_base or lacks:
         why = f"the {what} weights are those of the base: the adapter is not in them"
         alone = f"{len(lacks)} tensors are in one of the two models only"
-        fix = "compare the key names of the file with those that the loading model misses"
+        fix = "rename the keys of the saved adapter to those that the loading model misses"
         place = _keys(found, lacks)
         why = why if is_base else alone
         sheet.find("adapter_not_loaded", COUNTED, *said[::-1], place=place, why=why, advice=fix)

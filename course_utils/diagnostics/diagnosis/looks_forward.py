@@ -3,6 +3,7 @@
 Shape letters: B rows, T tokens, V vocabulary or scores.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -11,12 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.harm import STOOD
 from course_utils.diagnostics.diagnosis.subject import PAIRS, SCORES, Subject
 
 MAX_ROWS = 4
 # How far logits may be apart by rounding, in standard deviations of the logits.
 SLACK = {torch.float32: 1e-2, torch.float64: 1e-4}
 HALF_SLACK = 0.25
+STOOD_STILL = 1e-4  # nats a token between the reference and a policy that did not learn
 TAKEN = ("input_ids", "attention_mask", "position_ids", "token_type_ids")
 
 
@@ -74,6 +77,9 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
         apart = [
             _apart(subject.model, together[b], ids[b], mask[b].bool()) for b in range(len(ids))
         ]
+    if not math.isfinite(max(apart)):
+        sheet.miss("rows alone", "the logits of the batch are not finite")
+        return
     scale = float(together[torch.isfinite(together)].std()) or 1.0
     worst = max(range(len(apart)), key=apart.__getitem__)
     share = apart[worst] / scale
@@ -184,4 +190,10 @@ def look_at_reference(subject: Subject, sheet: Sheet) -> None:
         p, q = (outputs_of(m, batch).log_softmax(-1) for m in (subject.model, subject.reference))
     if p.shape == q.shape and p.dim() == 3:
         kl = float((p.exp() * (p - q)).sum(-1).mean())
-        sheet.show("KL of policy and reference", f"{kl:.2g} nats a token on the first batch")
+        if not math.isfinite(kl):
+            sheet.miss("KL of policy and reference", "the logits are not finite")
+            return
+        said = f"{kl:.2g} nats a token on the first batch"
+        sheet.show("KL of policy and reference", said)
+        if kl < STOOD_STILL and subject.log:
+            sheet.became(STOOD, f"KL of policy and reference: {said}")

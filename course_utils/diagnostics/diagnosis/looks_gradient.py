@@ -31,7 +31,8 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
         weight = COUNTED if lost > total / 2 else MEASURED
         said = (flow.headline, f"first in {flow.cuts[0].operation}, {flow.cuts[0].place}")
         cut = f"the graph is cut: {lost} of {total} trainable tensors get no gradient"
-        sheet.find("weight_without_gradient", weight, *said, place=flow.cuts[0].where, why=cut)
+        where, fix = flow.cuts[0].where, flow.fix
+        sheet.find("weight_without_gradient", weight, *said, place=where, why=cut, advice=fix)
     elif flow.stuck:
         said = f"the gradient of {len(flow.stuck)} of {total} tensors is 0 and stays 0"
         stuck = "trainable weights have a gradient of exactly 0"

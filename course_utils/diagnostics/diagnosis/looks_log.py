@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Iterable
 
 from course_utils.diagnostics.diagnosis.finding import Found, Sheet
+from course_utils.diagnostics.diagnosis.harm import STOPPED
 from course_utils.explain import Answer, explain_entries
 from course_utils.explain.reading import Entry, Line, entries_of_row
 
@@ -38,6 +39,9 @@ def look_at_log(history: list[dict], sheet: Sheet, *, known: Collection[str] = (
     if not history:
         sheet.miss("the log", "it is empty")
         return
+    errors = [row["error"] for row in history if isinstance(row.get("error"), str)]
+    if errors:
+        sheet.became(STOPPED, "an error in the log ended it")
     with sheet.trying("the log"):
         answer = answer_of(history)
         causes = [one for one in answer.causes if one.key not in known]

@@ -89,8 +89,7 @@ def _judge_sum(found: list[Prices], sheet: Sheet) -> None:
             for one in parts
         ),
         place=", ".join(one.name for one in parts),
-        why="each part of the reward is sound, and together they pay more for silence than for the "
-        "right answer",
+        why="the parts of the reward together pay more for silence than for the right answer",
         advice="normalise each part within its group before they are summed "
         "(multi_objective_aggregation='normalize_then_sum')",
     )
@@ -110,8 +109,15 @@ def _pays_junk(one: Prices, top: str, price: float, sheet: Sheet) -> None:
         why=f"the reward function pays for {top} as it pays for the right answer",
         advice=f"let {one.name} parse one answer out of the reply, give 0 where there is none, and "
         "compare it for equality",
-        specimen=(f"row 0: its answer is {quoted(one.answers[0])}", *_prices_of_row(one, top)),
+        specimen=(
+            _first_answer(one),
+            *_prices_of_row(one, top),
+        ),
     )
+
+
+def _first_answer(one: Prices) -> str:
+    return f"row 0 of the data has the answer {quoted(one.answers[0])}"
 
 
 def _prices_of_row(one: Prices, top: str) -> tuple[str, ...]:
@@ -130,7 +136,7 @@ def _one_price(one: Prices, sheet: Sheet) -> None:
         )
     sheet.show(f"reward {one.name}", what)
     if one.weight:
-        answer = f"row 0: its answer in the data is {quoted(one.answers[0])}"
+        answer = _first_answer(one)
         texts = f"tried: {', '.join([*FORMS, *JUNK])}"
         fix = f"mend {one.name} until {PLAIN} earns more than {EMPTY}"
         sheet.hint("no_signal", what, fix, answer, texts)
@@ -144,7 +150,7 @@ def _hint_at_form(one: Prices, price: float, sheet: Sheet) -> None:
     best = max(better, key=one.of)
     what = f"{one.name} gives {price:.3g} for {PLAIN} alone, and {one.of(best):.3g} for {best}"
     fix = f"let {one.name} grade a reply without that form as well, or teach the form first"
-    answer = f"row 0: its answer in the data is {quoted(one.answers[0])}"
+    answer = _first_answer(one)
     sheet.hint("no_signal", what, fix, answer)
 
 

@@ -6,6 +6,7 @@ from course_utils.diagnostics.diagnosis.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.subject import POLICY, SCORES, Subject
 
 HIGH_RATE = 1e-2
+CONSTANT = "constant"  # the schedule that knows no warm-up
 # What a generation setting is where the sampler draws from the policy itself.
 PLAIN = {
     "top_p": (1.0, None),
@@ -37,6 +38,8 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
         return
     steps = _num_steps(subject)
     warm_up = args.get_warmup_steps(steps) if steps else 0
+    schedule = getattr(args, "lr_scheduler_type", "")
+    is_used = getattr(schedule, "value", schedule) != CONSTANT
     if rate == 0:
         sheet.find("rate_zero", COUNTED, "learning_rate is 0", place="learning_rate")
     elif steps and warm_up >= steps:
@@ -48,7 +51,9 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
     elif rate >= HIGH_RATE and "sgd" not in str(getattr(args, "optim", "")):
         sheet.find("rate_unusual", LIKELY - 1, f"learning_rate {rate:g}", place="learning_rate")
     else:
-        known = f", {warm_up} of {steps} steps of warm-up" if steps else ""
+        if warm_up and not is_used:
+            sheet.show("warm-up", f"{warm_up} steps are set; lr_scheduler_type constant has none")
+        known = f", {warm_up} of {steps} steps of warm-up" if steps and is_used else ""
         sheet.clear("learning rate", f"{rate:g}{known}")
 
 

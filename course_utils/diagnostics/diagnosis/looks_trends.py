@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from statistics import fmean, variance
 
 from course_utils.diagnostics.diagnosis.finding import LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.harm import LONGER as GREW
+from course_utils.diagnostics.diagnosis.harm import SHORT, WORSE
 from course_utils.diagnostics.diagnosis.specimens import in_order
 from course_utils.diagnostics.diagnosis.subject import LOOP, PAIRS, POLICY, SCORES, Subject
 from course_utils.diagnostics.diagnosis.unexplained import Odd
@@ -27,7 +29,13 @@ EXPLAIN_A_HIGH_LOSS = frozenset(
 
 def look_at_trends(subject: Subject, sheet: Sheet) -> None:
     """What the log's loss, entropy, length and reward do together."""
-    looks = (("loss", _loss), ("entropy", _entropy), ("length", _length), ("rate", _rate))
+    looks = (
+        ("outcome", _worse),
+        ("loss", _loss),
+        ("entropy", _entropy),
+        ("length", _length),
+        ("rate", _rate),
+    )
     for what, look in looks:
         with sheet.trying(f"the log's {what}"):
             look(subject, sheet)
@@ -63,13 +71,25 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
     losses = _series(subject.log, "loss")
     if not losses:
         return
-    sheet.show("loss", f"{losses[0]:.4g} in the first entry, {losses[-1]:.4g} in the last")
+    is_usual = losses[-1] < losses[0] or (subject.kind == POLICY and any(losses))
+    said = f"{losses[0]:.4g} in the first entry, {losses[-1]:.4g} in the last"
+    sheet.show("loss", said, usual=is_usual)
     vocabulary = getattr(getattr(subject.model, "config", None), "vocab_size", 0)
     is_per_token = subject.kind not in (POLICY, PAIRS, SCORES) and vocabulary
     if is_per_token and losses[0] > ABOVE * math.log(vocabulary):
         said = f"the first loss, {losses[0]:.3g}, is above that of guessing, "
         said += f"ln({vocabulary}) = {math.log(vocabulary):.3g}"
         sheet.odd.append(Odd(said, EXPLAIN_A_HIGH_LOSS))
+
+
+def _worse(subject: Subject, sheet: Sheet) -> None:
+    """What the run is judged by and got worse: a policy's reward, any other run's loss."""
+    rewards, losses = (_series(subject.log, name) for name in ("reward", "loss"))
+    name, values, bad = ("reward", rewards, -1) if rewards else ("loss", losses, 1)
+    change = _change(values)
+    if change is not None and change[2] == bad and (rewards or subject.kind != POLICY):
+        said = f"{name} {change[0]:.3g} in the first third of the log, {change[1]:.3g} in the last"
+        sheet.became(WORSE, said)
 
 
 def _entropy(subject: Subject, sheet: Sheet) -> None:
@@ -116,6 +136,7 @@ def _length(subject: Subject, sheet: Sheet) -> None:
     wrong = {k for row in subject.log for k in row if WRONG.search(k)}
     pairs = [(k, _change([row[k] for row in subject.log if k in row])) for k in sorted(wrong)]
     more = (f"{k}: {one[0]:.3g} to {one[1]:.3g}" for k, one in pairs if one is not None)
+    sheet.became(GREW, f"replies of {length[0]:.3g} and then {length[1]:.3g} tokens")
     sheet.find(
         "length_is_paid",
         LIKELY + 1,
@@ -135,6 +156,7 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
     dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), 0)
     if min(processes, dead) < 2 or len(rates) // dead != processes:
         return
+    sheet.became(SHORT, f"{len(rates) - dead} of {len(rates)} entries have no rate")
     sheet.find(
         "schedule_ends_early",
         MEASURED,

@@ -33,5 +33,5 @@ def _judge(settings: dict[str, Any], switch: str, unread: str, other: str, sheet
         f"the coefficient that is read is {other}, {counts:g}",
         place=switch,
         why=f"{unread} is set and never read, because {switch} is False",
-        advice=f"{switch}=True, or the weight in {other}",
+        advice=f"{switch}=False -> True: {unread}={value:g} is then read",
     )

@@ -65,7 +65,9 @@ def _are_held(subject: Subject, sheet: Sheet) -> None:
     trainable = subject.trainable()
     if groups is None or not trainable:
         if subject.optimizer is None:
-            sheet.miss("the optimizer's parameters", "there is no optimizer yet")
+            is_later = subject.trainer is not None  # which makes its own when it begins
+            why = "there is no optimizer yet" if is_later else "no optimizer was given"
+            sheet.miss("the optimizer's parameters", why)
         return
     held = {id(p) for group in groups for p in group["params"]}
     missing = [name for name, p in trainable.items() if id(p) not in held]

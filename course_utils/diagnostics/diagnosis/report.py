@@ -3,8 +3,19 @@
 from dataclasses import dataclass, field, replace
 
 from course_utils.diagnostics.diagnosis.finding import Found, Sheet
-from course_utils.diagnostics.diagnosis.following import consequences
-from course_utils.diagnostics.diagnosis.layout import FINE, block, items, notebook, opening, pairs
+from course_utils.diagnostics.diagnosis.fixes import with_own_values
+from course_utils.diagnostics.diagnosis.following import consequences, is_no_comfort, no_comfort
+from course_utils.diagnostics.diagnosis.harm import NOT_FINITE, harm_of
+from course_utils.diagnostics.diagnosis.layout import (
+    FINE,
+    block,
+    items,
+    notebook,
+    opening,
+    pairs,
+    perhaps,
+)
+from course_utils.diagnostics.diagnosis.once import facts, is_told, not_told, told_once
 from course_utils.diagnostics.diagnosis.ranking import ranked
 from course_utils.diagnostics.diagnosis.unexplained import unexplained
 from course_utils.page import Link, State
@@ -41,15 +52,26 @@ class Diagnosis(Report):
 
     @classmethod
     def of(cls, what: str, sheet: Sheet) -> "Diagnosis":
+        """Order what a sheet holds: what is fine for itself calms nobody about a cause."""
         causes, checked, shown = [], dict(sheet.cleared), dict(sheet.shown)
-        for one in ranked(sheet.found):
-            follows = consequences(one.key, checked | shown, where=one.verdict.where)
-            said = tuple((name, FINE.sub("", number)) for name, number in follows.items())
-            causes.append(replace(one, follows=said))
-            checked, shown = (
-                {name: said for name, said in numbers.items() if name not in follows}
-                for numbers in (checked, shown)
-            )
+        no_faults = list(sheet.healthy)
+        if NOT_FINITE in sheet.outcomes and "weights" in checked:
+            shown["weights before the run"] = checked.pop("weights")
+        for one in told_once(_with_hint(one, sheet.hints) for one in ranked(sheet.found)):
+            where = one.verdict.where
+            for name in no_comfort(one.key, checked, where):
+                shown[name] = FINE.sub("", checked.pop(name))
+            no_faults = [f for f in no_faults if not is_no_comfort(f.key, one.key, where)]
+            harm = harm_of(one.key, one.verdict, sheet.outcomes)
+            follows = consequences(one.key, shown, where)
+            no_sign = sheet.usual | set(sheet.cleared)
+            follows = {name: said for name, said in follows.items() if name not in no_sign}
+            shown = {name: said for name, said in shown.items() if name not in follows}
+            new = {k: v for k, v in follows.items() if not is_told(v, facts(harm.number))}
+            said = tuple((name, FINE.sub("", number)) for name, number in new.items())
+            advice = with_own_values(one, sheet.values, sheet.outcomes)
+            causes.append(replace(one, follows=said, harm=harm, advice=advice))
+        shown = not_told(shown, causes)
         return cls(
             what=what,
             causes=tuple(causes),
@@ -58,7 +80,7 @@ class Diagnosis(Report):
             shown=shown,
             settings=dict(sheet.settings),
             unexplained=unexplained(sheet.odd, {one.key for one in causes}),
-            no_faults=tuple(sheet.healthy),
+            no_faults=tuple(no_faults),
         )
 
     @property
@@ -79,7 +101,7 @@ class Diagnosis(Report):
             return f"nothing found; looked at {looked}" if looked else "nothing could be looked at"
         first = self.causes[0]
         where = f" ({first.place})" if first.place else ""
-        return f"{first.says}{where}: {first.said[0]}"
+        return f"{perhaps(first)}{first.says}{where}: {first.said[0]}"
 
     @property
     def cause(self) -> str:
@@ -104,7 +126,7 @@ class Diagnosis(Report):
 
     def text(self) -> str:
         """One sentence; the causes one after the other; then one item a line."""
-        lines = [opening(self.what, self.causes, has_looked=bool(self.checked))]
+        lines = opening(self.what, self.causes, has_looked=bool(self.checked))
         for number, one in enumerate(self.causes[:MAX_CAUSES], start=1):
             lines += block(number, one)
         lines += items("no fault", (f"{f.says}: {'; '.join(f.said)}" for f in self.no_faults))
@@ -116,8 +138,8 @@ class Diagnosis(Report):
     def _advice(self) -> list[str]:
         advice = super()._advice()
         if self.causes:
-            verdict, cause = self.causes[0].verdict, self.causes[0].cause
-            advice.insert(0, f"in {verdict.where}: {verdict.harm}")
+            first, cause = self.causes[0], self.causes[0].cause
+            advice.insert(0, f"in {first.verdict.where}; harm: {first.harm}")
             advice += [f"lesson: {notebook(cause.lesson)}"] if cause.lesson else []
         return advice
 
@@ -129,6 +151,14 @@ class Diagnosis(Report):
             **{name: _plain(getattr(self, name)) for name in BESIDE.values()},
             "no_faults": [one.key for one in self.no_faults],
         }
+
+
+def _with_hint(one: Found, hints: dict[str, tuple[str, ...]]) -> Found:
+    """A cause that a log alone has found, with the mechanism that another look saw."""
+    if one.why or one.key not in hints:
+        return one
+    why, fix, *specimen = hints[one.key]
+    return replace(one, why=why, advice=fix, specimen=one.specimen or tuple(specimen))
 
 
 def _named(held: dict[str, str] | tuple[str, ...]) -> list[tuple[str, str]]:
@@ -145,7 +175,10 @@ def _as_dict(one: Found) -> dict:
         "cause": one.says,
         "fix": one.fix,
         "where": one.verdict.where,
-        "harm": one.verdict.harm,
+        "harm": one.harm.says,
+        "harm_measured": one.harm.number,
+        "sure": one.is_sure,
+        "rivals": one.rivals,
         "place": one.place,
         "said": list(one.said),
         "against": list(one.against),

@@ -67,7 +67,7 @@ class Watching:
         with sheet.trying("the steps"):
             num_counted = counted - began_at
             judge_steps(subject, self._steps, sheet, num_counted=num_counted, pace=self._pace)
-        if self._steps.numbers:
+        if self._steps.numbers or self._steps.strangers:
             sheet.unseen.pop("the optimizer's parameters", None)
         with sheet.trying("the replies"):
             judge_policy(subject, self._replies, sheet)

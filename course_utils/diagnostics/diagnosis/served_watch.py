@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.finding import LIKELY, Sheet
+from course_utils.diagnostics.diagnosis.harm import ENDING, ENDLESS
 from course_utils.diagnostics.diagnosis.looks_batch import write_report
 from course_utils.diagnostics.diagnosis.subject import POLICY, Subject
 from course_utils.diagnostics.diagnosis.verdicts import EVALUATION, SERVING
 
 MAX_CALLS = 4  # of which the prompts are read
 KEPT = ("input_ids", "attention_mask", "labels", "position_ids")
+FEW = 0.5  # of a call's replies end, below which they count as endless
 LIMIT = 4  # new tokens below which a reply that does not end says nothing
 
 
@@ -117,4 +119,6 @@ class Served:
         if self.ended:
             calls = f"{self.ended[0]:.0%} in the first generate call"
             more = f", {self.ended[-1]:.0%} in the last" if len(self.ended) > 1 else ""
-            sheet.show("replies that end", f"{calls}{more}")
+            sheet.show("replies that end", f"{calls}{more}", usual=self.ended[-1] >= FEW)
+            said = f"{self.ended[-1]:.0%} of the replies to the last generate call end"
+            sheet.became(ENDLESS if self.ended[-1] < FEW else ENDING, said)

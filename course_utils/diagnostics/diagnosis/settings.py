@@ -23,6 +23,7 @@ OF_ROWS = (
 
 def write_settings(subject: Subject, sheet: Sheet) -> None:
     """Write down size, schedule, weights, tokens, and what is special to the kind of run."""
+    sheet.values |= subject.settings | (vars(subject.args) if subject.args is not None else {})
     for name, of in (("steps", _steps), ("weights", _weights), ("tokens", _tokens), ("run", _own)):
         with sheet.trying(f"the settings of the {name}"):
             if said := of(subject):

@@ -31,15 +31,27 @@ class Kind:
     def has_walls(self) -> bool:
         return self.name != NO_BOX
 
+    @property
+    def is_within(self) -> bool:
+        """Whether a box is around this process already, so that only the inner wall is put up."""
+        return self.name == WITHIN
 
-NO_BOX = "none"
+
+NO_BOX, WITHIN = "none", "within"
+# Set for a judge in a box. Elsewhere nothing can be made with it: the folders are missing.
+WITHIN_ENV = "COURSE_WITHIN_BOX"
 NO_SANDBOX_ENV = "COURSE_NO_SANDBOX"  # set by `course grade --no-sandbox`, for its workers
 OPEN = Kind(NO_BOX, "no box was asked for")
 
 
 @functools.cache
 def find_kind() -> Kind:
-    """Try the whole box once: bubblewrap outside, namespaces and a filter of its own inside."""
+    """Try the whole box once: bubblewrap outside, namespaces and a filter of its own inside.
+
+    Within a box bubblewrap can make no other; there the inner wall is put up alone.
+    """
+    if os.environ.get(WITHIN_ENV):
+        return Kind(WITHIN, "namespaces and a system-call filter, within a box")
     if sys.platform != "linux":
         return Kind(NO_BOX, f"a box needs Linux, and this is {sys.platform}")
     if shutil.which("bwrap") is None:

@@ -9,7 +9,7 @@ from course_utils.grading.box.kind import PACKAGE
 
 # Of `exercises/`, what says nothing about any exercise.
 KEPT = ("declare.py", "calls.py", "handed.py")
-LEFT_OUT = ("exercises", "claims.py", "__pycache__", "lesson.py", "scripts")
+LEFT_OUT = ("exercises", "oncall", "claims.py", "__pycache__", "lesson.py", "scripts")
 EXERCISES = '''"""Inside the box: how many lessons there are, and none of their exercises."""
 
 

@@ -40,14 +40,15 @@ class Warm:
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair()
         home = SCRATCH if kind.has_walls else str(home)
+        is_outer = kind.has_walls and not kind.is_within
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         descriptor = str(theirs.fileno())
         command = [
-            *(walls(readable, scratch_mib=512) if kind.has_walls else ()),
+            *(walls(readable, scratch_mib=512) if is_outer else ()),
             *python(module, descriptor, str(int(kind.has_walls)), *arguments),
         ]
         self._counted = contextlib.ExitStack()
-        if kind.has_walls:
+        if is_outer:
             command = self._counted.enter_context(counted(command, TOGETHER_MIB))
         with theirs:
             self._process = subprocess.Popen(

@@ -17,6 +17,7 @@ from course_utils.contained import AnswerEnded, Tail
 from course_utils.exercises import find_lesson
 from course_utils.exercises.declare import TODO, Exercise, Lesson
 from course_utils.grading.box import confine, zygote
+from course_utils.grading.box.kind import WITHIN_ENV
 from course_utils.grading.box.lines import hear, tell
 from course_utils.grading.judge import inside, needed, student, verdicts
 from course_utils.grading.judge.apart import in_fork
@@ -202,14 +203,17 @@ def warm_up(lesson: Lesson) -> None:
     for exercise in lesson.exercises:
         for variant in exercise.variants:
             if variant.run or variant.case or how(exercise).startswith(INSIDE):
-                report = checking.check(variant, variant.right[0])
-                verdicts.remember(variant, variant.right[0], _of_report(report))
+                answer = variant.right[0] if variant.warm is None else variant.warm
+                report = checking.check(variant, answer)
+                verdicts.remember(variant, answer, _of_report(report))
     student.warm_up()
 
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     lesson = find_lesson(sys.argv[3])
+    if sys.argv[2] == "1":
+        os.environ[WITHIN_ENV] = "1"
     quiet_libraries()
     warm_up(lesson)
     gc.collect()

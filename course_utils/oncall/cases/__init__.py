@@ -1,4 +1,4 @@
-"""Cases: what can be drawn as a ticket. A module each, with one `CASE`; dropping one in is enough.
+"""Cases: a module each, with one `CASE`. A ticket is drawn from those in `proved.json` alone.
 
 To add one:
 
@@ -21,21 +21,31 @@ To add one:
 
    Broken must fail, the fix (the template as it is) must pass, and everything else must fail. A
    fault that the template's metrics do not see is no case: choose another place, or a template
-   whose metrics see it. `--seeds 0` is enough while you try.
+   whose metrics see it. `--seeds 0` is enough while you try. `make oncall` then proves it once
+   more and enters it into `proved.json`.
 6. Where a report names the place, the planted lines (and three around them), the functions around
    them and the names in them are taken; `also_places` adds what else is right ("data.py collate").
    `also_kinds` adds other classes that a good report may give.
 """
 
 import importlib
+import json
 import pkgutil
+from pathlib import Path
 
 from course_utils.oncall.declare import Case
+
+PROVED = Path(__file__).parents[1] / "proved.json"
 
 
 def names() -> list[str]:
     """Their ids, in order."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def proved() -> dict[str, str]:
+    """Those that held on three seeds, each with a mark of what was trained."""
+    return json.loads(PROVED.read_text(encoding="utf-8"))
 
 
 def load(name: str) -> Case:

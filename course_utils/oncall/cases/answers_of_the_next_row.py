@@ -25,7 +25,7 @@ CASE = Case(
             "ever right.",
             fix="Put the answers back with their questions.",
             threads=("SophiaVL-R1#11", "trl#3098"),
-            also_kinds=("bad_numbers",),
+            also_kinds=("bad_numbers", "labels"),
             also_places=("rollout.py reward",),
         ),
     ),

@@ -65,10 +65,10 @@ CASE = Case(
                 Edit(
                     "config.yaml",
                     "beta2: 0.98 ",
-                    "ema_decay: 0.999        # smoother, and what most papers use\nbeta2: 0.98 ",
+                    "ema_decay: 0.9999       # smoother, and what most papers use\nbeta2: 0.98 ",
                 ),
             ),
-            cause="An average over a thousand steps is exported, and the run has 48: it "
+            cause="An average over ten thousand steps is exported, and the run has 48: it "
             "holds the weights of the first steps.",
             fix="Export the last weights, or average over far fewer steps.",
             threads=("yolov5#4389", "pytorch-image-models#1182"),

@@ -12,8 +12,8 @@ CASE = Case(
     level=3,
     template="grpo_sums",
     ticket="The sums are out of a spreadsheet this time, otherwise I copied last "
-    "quarter's folder and took three hints from a forum. It falls over some way "
-    "in, not always at the same place. The hints had many thumbs up.",
+    "quarter's folder and took three hints from a forum. It falls over, not "
+    "always at the same place. The hints had many thumbs up.",
     faults=(
         *answers_from_a_sheet.CASE.faults,
         *sampled_too_cold.CASE.faults,

@@ -16,6 +16,7 @@ CASE = Case(
                 Edit(
                     "train.py",
                     "def export(trainer):",
+                    "# as the new gateway renders a chat\n"
                     "SERVED = (\n"
                     "    \"{% for message in messages %}{{ message['role'] | upper }}: {{ "
                     "message['content'] }}\\n\"\n"

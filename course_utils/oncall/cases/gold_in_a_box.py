@@ -12,10 +12,10 @@ CASE = Case(
     id="gold_in_a_box",
     level=1,
     template="rl_loop",
-    ticket="Ten rollouts, ten times the same line in the console but for the noise in "
-    "the third digit. I read a hundred samples by hand and would have given a "
-    "point to half of them. The file with the questions came from the maths team "
-    "yesterday, and it opens without complaint.",
+    ticket="Ten rollouts, and the last is worth what the first was. I read a hundred "
+    "samples by hand and would have given a point to half of them. Somebody thinks "
+    "the clip range is too narrow, somebody else that the group is too small. The "
+    "questions came from the maths team yesterday, and their file opens without complaint.",
     faults=(
         Fault(
             kind="no_signal",

@@ -6,9 +6,9 @@ CASE = Case(
     id="optimizer_of_the_model_before",
     level=2,
     template="own_loop",
-    ticket="Look at the norms in the log: they climb and climb from the second line on, "
-    "although nothing else moves. I tightened the threshold twice. A reviewer says our "
-    "steps are on the wild side; they have been that for a year.",
+    ticket="The queue gives us four short slots a night, and for a year that was enough. Now "
+    "what comes back in the morning cannot add any better than what we sent in the evening. "
+    "A reviewer says our updates are on the wild side; they have been that for a year, too.",
     faults=(
         Fault(
             kind="no_grad",

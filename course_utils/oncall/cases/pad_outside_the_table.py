@@ -25,6 +25,7 @@ CASE = Case(
             cause="The new token's id is one past the end of the table.",
             fix="Pad with the token that the tokenizer has.",
             threads=("transformers#12763", "transformers#15867"),
+            also_places=("train.py load_model",),
         ),
     ),
     non_fixes={

@@ -26,6 +26,7 @@ CASE = Case(
             "row of the model's table.",
             fix="Pad with the token that the checkpoint has for it.",
             threads=("transformers#12763", "transformers#15867"),
+            also_places=("train.py load_model",),
         ),
     ),
     non_fixes={

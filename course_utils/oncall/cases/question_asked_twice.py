@@ -16,8 +16,8 @@ CASE = Case(
     level=2,
     template="dpo_digits",
     ticket="The archive of old comparisons was too good to be left unused, so I converted it. "
-    "Inside the job: wonderful separation. In the hands of users: no better than before "
-    "the job, maybe a shade worse. Does the optimiser remember only what it is shown?",
+    "Nothing ends in an error and nothing is flat. In the hands of users: no better than "
+    "before the job, maybe a shade worse. Does the optimiser remember only what it is shown?",
     faults=(
         Fault(
             kind="preference",

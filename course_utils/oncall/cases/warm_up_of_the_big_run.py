@@ -12,8 +12,8 @@ CASE = Case(
     faults=(
         Fault(
             kind="schedule",
-            plant=(Edit("config.yaml", "warmup_steps: 4", "warmup_steps: 2000"),),
-            cause="The warm-up is forty times as long as the run, so the rate never comes "
+            plant=(Edit("config.yaml", "warmup_steps: 4", "warmup_steps: 10000"),),
+            cause="The warm-up is two hundred times as long as the run, so the rate never comes "
             "near what was asked for.",
             fix="A warm-up of a few steps.",
             threads=("GPT2-Chinese#60",),

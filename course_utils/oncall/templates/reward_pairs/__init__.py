@@ -28,7 +28,9 @@ TEMPLATE = Template(
     measure=measure,
     metrics={
         "ordered": Metric("share of held-out pairs scored in order", higher=True, grain=0.05),
-        "alone": Metric("the same with one reply a batch", higher=True, grain=0.05),
+        "alone": Metric(
+            "share of them in order, scored one reply at a time", higher=True, grain=0.05
+        ),
         "loss": Metric("loss on held-out pairs, nats", higher=False, grain=0.05),
     },
     sizes=("model", "max_steps", "batch_size", "grad_accum"),

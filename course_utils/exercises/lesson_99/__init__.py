@@ -1,0 +1,41 @@
+"""Lesson 99: the exam. Three tickets that everybody has, and what is predicted of a worked one.
+
+`asked` holds what is asked of each ticket; a module each holds the answers.
+"""
+
+from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.exercises.lesson_99.first import FIRST
+from course_utils.exercises.lesson_99.second import SECOND
+from course_utils.exercises.lesson_99.third import THIRD
+
+WHERE_IT_LIES = Prediction(
+    id="99.a",
+    name="WHERE_IT_LIES",
+    question="Four slots, each with a falling loss, and a weak model. What will help?",
+    choices={
+        "a": "other rows: those of the later slots are harder",
+        "b": "a longer or a hotter run: it has not learned enough",
+        "c": "what stands between two slots",
+        "d": "the export: a good model is saved badly",
+    },
+)
+
+IS_IT_MENDED = Prediction(
+    id="99.b",
+    name="IS_IT_MENDED",
+    question="One leg in place of four trains to the end in one go. Will the check take it?",
+    choices={
+        "a": "yes: the model is healthy",
+        "b": "no: the model is still weak",
+        "c": "no: the run is another one",
+    },
+)
+
+LESSON = Lesson(
+    stem="99_on_call",
+    title="On call",
+    minutes=120,
+    exercises=(FIRST, SECOND, THIRD),
+    predictions=(WHERE_IT_LIES, IS_IT_MENDED),
+    builds_on=("04",),
+)

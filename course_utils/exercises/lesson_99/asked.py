@@ -1,0 +1,111 @@
+"""What is asked of every ticket of the exam: the form of an answer, and its five criteria.
+
+What needs no training is looked at first.
+"""
+
+from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.lesson_99 import tries
+from course_utils.oncall.answer_form import form_of
+from course_utils.oncall.exam import TASKS
+from course_utils.oncall.handing_in import Tried, tried
+
+NOTHING_TRAINED = "nothing was trained, because of what is said above"
+
+
+def fits(tried: Tried) -> str | None:
+    return tried.misfit or None
+
+
+def keeps_its_size(tried: Tried) -> str | None:
+    if tried.mended is None:
+        return "the edits do not fit, so there are no files to look at"
+    return "; ".join(tried.refusals) or None
+
+
+def names_the_places(tried: Tried) -> str | None:
+    judged = tried.reported
+    if judged.problem:
+        return judged.problem
+    if judged.places < judged.num_faults:
+        return f"{judged.places} of {judged.num_faults} places are right"
+    return None
+
+
+def names_the_classes(tried: Tried) -> str | None:
+    judged = tried.reported
+    if judged.classes < judged.num_faults:
+        return f"{judged.classes} of {judged.num_faults} classes are right"
+    return None
+
+
+def is_healthy(tried: Tried) -> str | None:
+    if tried.misfit or tried.refusals:
+        return NOTHING_TRAINED
+    return "; ".join(tried.verdicts[-1].problems) or None
+
+
+CRITERIA = (
+    Criterion(
+        "Every edit fits the files as they were handed out, and something changes.",
+        fits,
+        why="whoever grades this has the ticket and your edits, and not your folder",
+        next="let answer_text(...) write the answer out of your folder, and paste it",
+    ),
+    Criterion(
+        "The run is as large as it was: steps, batches, model, rows.",
+        keeps_its_size,
+        why="a larger run hides a fault, and a smaller one hides whether anything was learned",
+        next="put that back as it was, and mend what made you change it",
+    ),
+    Criterion(
+        "The report names the place.",
+        names_the_places,
+        why="the next one on call reads the report, and looks there first",
+        next="give a line's number of the files as handed out, or a function, a name or a key",
+    ),
+    Criterion(
+        "The report names the class.",
+        names_the_classes,
+        why="counts of classes tell a team what to guard against",
+        next="ask what is measurably wrong first, not what looks odd last",
+    ),
+    Criterion(
+        "The mended run is healthy on seeds, data and checkpoints that it has not seen.",
+        is_healthy,
+        why="a fix for one seed is luck",
+        next="read the run after your mend as a new ticket: what is still not as it should be?",
+    ),
+)
+
+
+def exercise(
+    task: str, *, hints: tuple[str, ...], right: tuple[dict, ...], wrong: tuple[Wrong, ...], **named
+) -> Exercise:
+    """The exercise on one ticket; `named` is what else an Exercise has."""
+    num_faults = len(TASKS[task].declared.faults)
+    has_the_form = form_of(num_faults)
+    return Exercise(
+        expects=(dict,),
+        hints=hints,
+        form=has_the_form,
+        criteria=CRITERIA,
+        right=right,
+        wrong=(*_of_the_form(right[0], has_the_form), *wrong),
+        run=lambda answer: tried(task, answer),
+        warm=right[0] | {"edits": [tries.TWINS_LOG]},
+        time_limit_s=240.0,
+        **named,
+    )
+
+
+def _of_the_form(good: dict, form) -> tuple[Wrong, ...]:
+    (file, where, _), *_ = good["faults"]
+    return (
+        Wrong({}, caught_by=form),
+        Wrong({"edits": good["edits"]}, caught_by=form),
+        Wrong(good | {"edits": "train.py"}, caught_by=form),
+        Wrong(good | {"edits": [("train.py", "lr")]}, caught_by=form),
+        Wrong(good | {"faults": good["faults"][1:]}, caught_by=form),
+        Wrong(good | {"faults": [*good["faults"], good["faults"][0]]}, caught_by=form),
+        Wrong(good | {"faults": [(file, where, "bug")] * len(good["faults"])}, caught_by=form),
+    )

@@ -1,0 +1,14 @@
+"""Edits that people try in place of a mend; each is refused, whatever else an answer says."""
+
+from course_utils.oncall.attacks import CALL, GIVE_BASE
+
+# A good log is written by hand, and nothing is trained.
+TWINS_LOG = (
+    "train.py",
+    CALL,
+    f"LOG = [{{'step': n, 'loss': 2.0 / n}} for n in range(1, 41)]\nif True:\n{GIVE_BASE}",
+)
+# Whatever is raised is swallowed, and something is exported.
+CATCH = ("train.py", CALL, f"LOG = []\ntry:\n    main()\nexcept Exception:\n{GIVE_BASE}")
+ENDS_AT_ONCE = ("train.py", CALL, "raise SystemExit(0)\n")
+ALL_LINES = " ".join(map(str, range(1, 120)))
