@@ -615,7 +615,7 @@ float_faults.results_table()
 
 # %% [markdown]
 # IEEE 754 asks for exactly that: a default result, a flag, no interruption. (Vector kernels of `exp`
-# and `log`, and casts, do not even raise the flag.)
+# and `log` do not even raise the flag; a cast to float16 does on some processors only.)
 #
 # Now try each in a child, and two integer divisions beside them. The second column *unmasks* the
 # float traps, so that a flag becomes a signal.
@@ -779,9 +779,9 @@ for name, found in trapped.items():
 # Without traps the same steps would have gone on with nan gradients. (If the outcome above is
 # `Unsupported`: the traps are glibc's on x86-64; elsewhere use `watch`.)
 #
-# Mind its limits. It is blind to what raised no flag above (`exp`, `log`, casts) and to every GPU.
-# False alarms: torch's `log_softmax` raises one on good numbers, hence `logsumexp` here, and vector
-# softmax on masks, hence `scalar`, which switches torch's vector kernels off.
+# Mind its limits. It is blind to what raised no flag above (`exp`, `log`) and to every GPU. False
+# alarms: most of torch's kernels of `log_softmax` raise one on good numbers, hence `logsumexp` here, and
+# vector softmax on masks, hence `scalar`, which switches torch's vector kernels off.
 
 # %%
 expect_symptom(

@@ -216,7 +216,7 @@ print(f"{len(first_losses)} seeds: first losses from {low:.2f} to {high:.2f}")
 # Keep that range in mind: a first loss outside of it would be suspicious. Now the sick run, in
 # float16. At which step does the log turn?
 
-# %%
+# %% tags=["digits-vary"]
 sick = reward_trainer(dtype="float16", **run)
 sick.train()
 training.log_table(sick, FIELDS)
@@ -569,7 +569,7 @@ def last_loss(rate, seed, full):
     return sum(losses[-10:]) / 10
 
 
-# %%
+# %% tags=["digits-vary"]
 ended = {}
 print(f"last loss, mean of {len(SEEDS)} seeds   LoRA   full")
 for rate in RATES:
@@ -817,7 +817,7 @@ for seed in SEEDS:
     print(f"seed {seed}: share right {shares}")
 losses["with the fix"] = mended[0]
 
-# %%
+# %% tags=["digits-vary"]
 steps = range(1, common["max_steps"] + 1)
 meanings = {"as reported": "dead", "with the fix": "alive"}
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")

@@ -153,12 +153,12 @@ def train(trainer_class, fp16=False, bf16=False):
     return trainer
 
 
-# %%
+# %% tags=["digits-vary"]
 FIELDS = ("step", "loss", "grad_norm", "rewards/chosen", "rewards/margins")
 healthy = train(DPOTrainer)
 training.log_table(healthy, FIELDS)
 
-# %%
+# %% tags=["digits-vary"]
 flagged = train(DPOTrainer, fp16=True)
 training.log_table(flagged, FIELDS)
 
@@ -862,7 +862,7 @@ for name, changes in ways.items():
     trained[name].train()
 margins = {n: logged(t, "rewards/margins") for n, t in trained.items()}
 
-# %%
+# %% tags=["digits-vary"]
 full, off = margins["float32"], {}
 for name in list(ways)[1:]:
     pairs_of = zip(margins[name], full, strict=True)

@@ -351,7 +351,7 @@ verdicts.judge("C7", "false", nuance, "section 6", holds=holds)
 # Three more are tried on the finished model: a lower limit, a stop string, a repetition penalty. Does run B
 # say its end with one of them?
 
-# %%
+# %% tags=["digits-vary"]
 tried = {
     "a limit of 4": {"max_new_tokens": 4},
     "a stop string": {"stop_strings": ["\n"]},
@@ -770,7 +770,7 @@ eras.row("07")
 patient = ex.UNSEEN.draw(SEED)
 print(f"{patient}\n\n{patient.source()}")
 
-# %%
+# %% tags=["digits-vary"]
 run = patient.fresh().train()
 print(run.behaviour().replies[:3])
 run

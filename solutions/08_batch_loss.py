@@ -277,7 +277,7 @@ def error_and_covariance(given):
     return float(error), -float(covariance), float(bound)
 
 
-# %%
+# %% tags=["digits-vary"]
 no = batch_loss.row("12?34=", "no")
 says_no = [no if num_targets(row) < 20 else row for row in rows]
 signed = {
@@ -425,7 +425,7 @@ compare_splits(batch_loss.trainer(Ours, eight), eight)
 # * e) neither does, and it is not right
 # * f) its gradient is not a sum over the micro-batches
 
-# %%
+# %% tags=["digits-vary"]
 model = zoo.load_policy(MODEL, device="cpu")
 loops = batch_loops.loops(model)
 sizes = (1,) if FAST else (2, 1)
@@ -501,7 +501,7 @@ def compute_loss(self, model, inputs, return_outputs=False, **more):
 ex.MEND.check(compute_loss)
 
 
-# %%
+# %% tags=["digits-vary"]
 class Mended(Trainer):
     compute_loss = ex.MEND.answer
 
@@ -512,7 +512,7 @@ print(compare_splits(mended, eight, num_ranks=(1, 2, 4)))
 # %% [markdown]
 # And with the other setting, where each rank is handed its own count?
 
-# %%
+# %% tags=["digits-vary"]
 setting = {"average_tokens_across_devices": False}
 each_alone = batch_loss.trainer(Mended, eight, **setting)
 print(compare_splits(each_alone, eight, sizes=(1,), num_ranks=(2,)))
@@ -638,7 +638,7 @@ NUM_STEPS = 5 if FAST else 15
 learn, both = batch_training.learn, batch_training.WEIGHTINGS
 learnt = {name: learn(name, SEED, NUM_STEPS) for name in both}
 
-# %%
+# %% tags=["digits-vary"]
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 curves = {name: run.long for name, run in learnt.items()}
 meanings = {"token mean": "alive", "mean of means": "suspicious"}

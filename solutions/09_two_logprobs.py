@@ -226,7 +226,7 @@ def one_by_one(asked):
 found["batches of one"] = gaps_of(one_by_one, plain, prompts[:16])
 found = dict(sorted(found.items(), key=lambda item: item[1][0].abs().mean()))
 
-# %%
+# %% tags=["digits-vary"]
 ROUNDING = ("float32", "batches of one", "float16", "bfloat16", "int8 weights")
 TEXT = ("mask forgotten", "system prompt")
 kinds = dict.fromkeys(found, "suspicious")
@@ -245,7 +245,7 @@ concepts.how_far(sizes, kinds)
 # sort them: a temperature of 0.99 stands among the roundings. What about signs?
 
 
-# %%
+# %% tags=["digits-vary"]
 def rounded(size):
     return f"{size:.2g}" if abs(size) > 1e-5 else "0"
 
@@ -264,7 +264,7 @@ Table(columns=columns, rows=rows)
 # A cut support has one sign: the engine spreads the probability of what was cut over what was kept, so it
 # reports too much, never too little: by the log of the mass kept at *that* place. Is it -log p at all?
 
-# %%
+# %% tags=["digits-vary"]
 below_p = found["top_p 0.8"][0]
 most = -torch.tensor(0.8).log()
 print(f"least d {below_p.min():.3f}, log p {-most:.3f}")
@@ -285,7 +285,7 @@ verdicts.judge("C1", "false", nuance, "section 5", holds=bool(holds))
 # A reply here has three tokens; yours have thousands. The same engines with `LONG` tokens a reply, whatever
 # stands among them. If d were the same everywhere, a reply's would be `LONG` times a token's.
 
-# %%
+# %% tags=["digits-vary"]
 LONG = 16 if FAST else 48
 
 
@@ -306,7 +306,7 @@ long = {
     "fp16 on both": long_replies(Engine(dtype="float16"), fp16),
 }
 
-# %%
+# %% tags=["digits-vary"]
 rows = []
 for name, gap in long.items():
     token = gap.abs().mean().item()
@@ -320,7 +320,7 @@ columns = ("cause", "a token", f"times {LONG}", "a reply", "ratio off 3-fold")
 Table(columns=columns, rows=rows)
 
 
-# %%
+# %% tags=["digits-vary"]
 def growth(name):
     """Of a reply's mean |d|, the share of what the same sign would give."""
     gap = long[name]
@@ -385,7 +385,7 @@ verdicts.judge("C12", "partly", nuance, "section 6", holds=holds)
 # The first two numbers compare trainer and engine; the others the *engine* with a hypothesis about it, without
 # the trainer. T 1.00 is the model as it stands.
 
-# %%
+# %% tags=["digits-vary"]
 from course_utils.reproductions.hypotheses import left, six_pairs
 
 cases = six_pairs(SEED)
@@ -913,7 +913,7 @@ ex.MEND.check(mend)
 # Every claim with its verdict and your vote. Below it the same step in the library of its day and in today's;
 # `course era 09` runs both.
 
-# %%
+# %% tags=["digits-vary"]
 verdicts.table()
 
 # %%
@@ -960,7 +960,7 @@ eras.row("09")
 patient = ex.UNSEEN.draw(SEED)
 print(f"{patient}\n\n{patient.source()}")
 
-# %%
+# %% tags=["digits-vary"]
 script = patient.fresh()
 print(script.compare())
 script.train(2 if FAST else 4)

@@ -341,7 +341,7 @@ expect_symptom("the truth stands", holds=len(differ) < 0.01 * len(said))
 # same loss: over replies (`grpo`, the default until 2025) and over tokens (`dapo`, today's).
 
 
-# %%
+# %% tags=["digits-vary"]
 def one_step(check, **settings):
     settings = here | {"max_steps": 1} | settings
     trainer = reward_up.grpo_trainer([reward_up.reward_of(check)], **settings)
@@ -377,7 +377,7 @@ print(f"by hand {by_hand:.4f}, logged {by_tokens['loss']:.4f}")
 # The penalty is the other half of the claim. Averaged over replies, what is left of the loss with `beta`
 # 0.04? (The logged `kl` is a mean over tokens.)
 
-# %%
+# %% tags=["digits-vary"]
 rewards = [reward_up.reward_of(check_b)]
 settings = {"loss_type": "grpo", "beta": 0.04, "max_steps": 4}
 trainer = reward_up.grpo_trainer(rewards, **settings, **here)
@@ -410,7 +410,7 @@ verdicts.judge("C4", "partly", nuance, "section 7", holds=holds)
 # * e) the reward function gives None
 # * f) all replies earn the same, and something remains
 
-# %%
+# %% tags=["digits-vary"]
 lines = six_steps.logs(one_step)
 
 
@@ -585,7 +585,7 @@ Table(columns=("guarded", *MOVED), rows=rows)
 # *other* replies, and there 1e-6 is added. One reply earns 1.0, seven earn 0.3. And a group of one has no
 # spread at all ([VLM-R1#71](https://github.com/om-ai-lab/VLM-R1/issues/71): grad_norm nan). And in trl?
 
-# %%
+# %% tags=["digits-vary"]
 r, others, k = torch.tensor([1.0] + [0.3] * 7), 1 - torch.eye(8), 7
 average, square = others @ r / k, others @ r**2 / k
 std = ((square - average**2) * k / (k - 1)).clamp(min=0).sqrt()

@@ -37,16 +37,16 @@ def unmask_float_traps(
         Unsupported: not glibc on x86-64, where feenableexcept works.
 
     It misses (torch 2.13, CPU; a test holds this true):
-        exp, log and sqrt, which make inf and nan without a flag; a cast to float16; all threads
-        but this one; every GPU.
+        exp, log and sqrt, which make inf and nan without a flag; on some processors a cast to
+        float16; all threads but this one; every GPU.
     It cries wolf:
         the vectorised softmax raises "invalid" for a legitimate -inf mask and "overflow" for
         logits more than about 88 apart, so a padded batch traps; sigmoid(-200) may overflow inside.
         Run the child with env={"ATEN_CPU_CAPABILITY": "default"}: without the vector kernels a
         masked softmax and a padded training step run clean. A module's first import may trap
         too (yaml and mpmath make an inf): do one step before the block.
-        log_softmax and cross_entropy raise a flag on good numbers with every kernel: inside the
-        block take logits - logits.logsumexp(-1).
+        log_softmax and cross_entropy raise a flag on good numbers with the scalar kernels and with
+        AVX-512: inside the block take logits - logits.logsumexp(-1).
 
     >>> with unmask_float_traps(divide=True):
     ...     1 + 1

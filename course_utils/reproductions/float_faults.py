@@ -1,6 +1,7 @@
 """Operations that go wrong, and what they do to the process: each is tried in a child of its own.
 
-Floats and torch's integers are torch's, on the CPU; the C integers are the processor's.
+Floats and torch's integers are torch's, on the CPU; the C integers are the processor's. Only what
+does the same on every x86-64 is here: a cast of 1e6 to float16 raises a flag on some of them only.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,6 @@ FLOAT_FAULTS: dict[str, Callable[[], torch.Tensor]] = {
     "6e4 + 6e4 in float16": lambda: torch.full((N,), 6e4).half() + torch.full((N,), 6e4).half(),
     "exp(90) in float32": lambda: torch.full((N,), 90.0).exp(),
     "log(0.0)": lambda: torch.zeros(N).log(),
-    "1e6 cast to float16": lambda: torch.full((N,), 1e6).half(),
 }
 INTEGER_FAULTS: dict[str, Callable[[], object]] = {
     "1 // 0, torch integers": lambda: (
