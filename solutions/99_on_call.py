@@ -86,7 +86,7 @@ steps = [entry["step"] for entry in log]
 plotting.draw_curves(ax, steps, {"loss": [entry["loss"] for entry in log]})
 ax.set_xlabel("step")
 ax.set_ylabel("loss, nats a token")
-ax.set_title("The loss falls four times, and starts high again three times")
+ax.set_title("Every twelve steps the loss begins high again")
 plotting.show(fig, "The loss of the run as it was left.")
 
 # %% [markdown]
