@@ -58,7 +58,7 @@ def load(template: Template) -> Spread:
 
 
 def bound(template: Template, spread: Spread, metric: str) -> float:
-    """The worst value of a metric that still counts as healthy.
+    """The worst value of a metric that still counts as healthy; no healthy seed lies beyond it.
 
     Of what should be low, a loss, it is told on the scale of logarithms: some healthy seeds end
     with three times the loss of the others.
@@ -66,10 +66,10 @@ def bound(template: Template, spread: Spread, metric: str) -> float:
     of, values = template.metrics[metric], spread.values[metric]
     if of.higher:
         width = max(DEVIATIONS * statistics.stdev(values), of.grain)
-        return statistics.fmean(values) - width
+        return min(*values, statistics.fmean(values) - width)
     logs = [math.log(value) for value in values]
     by_logs = math.exp(statistics.fmean(logs) + DEVIATIONS * statistics.stdev(logs))
-    return max(by_logs, statistics.fmean(values) + of.grain)
+    return max(*values, by_logs, statistics.fmean(values) + of.grain)
 
 
 def said(template: Template, spread: Spread, metric: str) -> str:

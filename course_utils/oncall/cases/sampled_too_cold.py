@@ -12,7 +12,7 @@ CASE = Case(
     faults=(
         Fault(
             kind="no_signal",
-            plant=(Edit("config.yaml", "temperature: 1.0", "temperature: 0.01"),),
+            plant=(Edit("config.yaml", "temperature: 1.0", "temperature: 0.001"),),
             cause="At this temperature the replies to one prompt are copies of each other, so a "
             "group's rewards are all alike.",
             fix="Sample at temperature 1.",
