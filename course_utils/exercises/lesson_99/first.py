@@ -1,5 +1,7 @@
 """Exercise 99.1: the ticket of level 1."""
 
+from functools import partial
+
 from course_utils.exercises.declare import Wrong
 from course_utils.exercises.lesson_99 import tries
 from course_utils.exercises.lesson_99.asked import (
@@ -18,10 +20,7 @@ GOOD = {"edits": [MEND], "faults": [FAULT]}
 HOTTER = ("config.yaml", "temperature: 1.0", "temperature: 1.3")
 FEWER = ("config.yaml", "max_steps: 16", "max_steps: 8")
 LARGER = ("config.yaml", "num_generations: 8", "num_generations: 16")
-
-
-def _named(*fault: str) -> dict:
-    return GOOD | {"faults": [fault]}
+_named = partial(tries.naming, GOOD)
 
 
 FIRST = exercise(

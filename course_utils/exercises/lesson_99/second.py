@@ -1,5 +1,7 @@
 """Exercise 99.2: the ticket of level 2."""
 
+from functools import partial
+
 from course_utils.exercises.declare import Wrong
 from course_utils.exercises.lesson_99 import tries
 from course_utils.exercises.lesson_99.asked import (
@@ -23,10 +25,7 @@ GOOD = {"edits": CHATS, "faults": [("data.py", "to_pair", "template")]}
 SLOWER = ("config.yaml", "learning_rate: 3.0e-4", "learning_rate: 1.0e-4")
 FEWER = ("config.yaml", "max_steps: 40", "max_steps: 20")
 SMALLER = ("config.yaml", "batch_size: 16", "batch_size: 4")
-
-
-def _named(*fault: str) -> dict:
-    return GOOD | {"faults": [fault]}
+_named = partial(tries.naming, GOOD)
 
 
 SECOND = exercise(

@@ -12,3 +12,8 @@ TWINS_LOG = (
 CATCH = ("train.py", CALL, f"LOG = []\ntry:\n    main()\nexcept Exception:\n{GIVE_BASE}")
 ENDS_AT_ONCE = ("train.py", CALL, "raise SystemExit(0)\n")
 ALL_LINES = " ".join(map(str, range(1, 120)))
+
+
+def naming(good: dict, *fault: str) -> dict:
+    """A good answer that names another place or class."""
+    return good | {"faults": [fault]}
