@@ -116,6 +116,9 @@ def test_the_healthy_runs_of_a_template_were_measured_as_it_is(name):
     assert not spread.is_stale(template)
     assert set(kept.values) == set(template.metrics)
     assert all(len(values) == len(spread.SEEDS) for values in kept.values.values())
+    for metric, values in kept.values.items():
+        worst, is_higher = spread.bound(template, kept, metric), template.metrics[metric].higher
+        assert all(value >= worst if is_higher else value <= worst for value in values)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
