@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from course_utils.reproductions import served
 
-CLOSE = 1e-4  # of a weight or a log-prob; merging rounds
+CLOSE = 1e-4  # of a weight; merging rounds
 
 
 def logps(model: nn.Module) -> Tensor:

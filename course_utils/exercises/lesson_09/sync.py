@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_09 import sync_answers as answers
 from course_utils.exercises.lesson_09.own_weights import (
-    CLOSE,
     follows,
     layers_differ,
     logps,
@@ -17,6 +16,7 @@ from course_utils.exercises.lesson_09.own_weights import (
 from course_utils.fingerprint import changed, fingerprint
 from course_utils.reproductions import served
 
+AGREE = 0.01  # nats, of a log-prob; merging rounds, which moves one of -30 by 1e-4
 ROUNDING = 1e-5  # of a weight; what unmerging leaves of one is far below
 
 
@@ -85,7 +85,7 @@ def serves_what_is_trained(tried: _Tried) -> str | None:
     if seen := tried.not_looked_at():
         return seen
     gap = tried.gaps[0]
-    if gap > CLOSE:
+    if gap > AGREE:
         return f"after one sync log-probs differ by up to {gap:.2g} nats; {tried.weights}"
     return None
 
@@ -94,7 +94,7 @@ def can_be_repeated(tried: _Tried) -> str | None:
     if seen := tried.not_looked_at():
         return seen
     gap = max(tried.gaps)
-    if gap > CLOSE:
+    if gap > AGREE:
         return f"after a later sync log-probs differ by up to {gap:.2g} nats"
     return tried.weights and f"log-probs agree, and yet {tried.weights}"
 
