@@ -148,7 +148,7 @@ config = RewardConfig(
 # because a trainer changes it. A callback logs the last step too, as a second line. What will the
 # two lines say?
 
-# %%
+# %% tags=["digits-vary"]
 set_seed(SEED)
 base = dict(device=DEVICE, dtype="float16", seed=SEED)
 trainer = RewardTrainer(
@@ -190,7 +190,7 @@ verdicts.judge("C1", "true", "", "section 4", holds=zero_after)
 # logged. Its defaults are the report's, its arguments what to change. First a healthy one, with
 # float32 weights. What does a healthy log look like?
 
-# %%
+# %% tags=["digits-vary"]
 from course_utils.reproductions.reward_model import reward_trainer
 
 run = dict(model=MODEL, device=DEVICE, seed=SEED)
@@ -416,7 +416,7 @@ ex.SMALL_WINDOW.predict(my_guess)
 for g in (8, 1):
     print(f"G = {g}: the formula says about {predict_log(0.7, N, g):.2g}")
 
-# %%
+# %% tags=["digits-vary"]
 dead_at = {}
 for g in (8, 1):
     small = reward_trainer(
@@ -970,7 +970,7 @@ patient
 # Train it as it is first: does it do what the ticket says? Read every line, warnings too: a library
 # that warns about the part that later breaks tells you where to look, though seldom the cause.
 
-# %%
+# %% tags=["digits-vary"]
 unseen = patient.trainer(seed=SEED, device=DEVICE)
 unseen.train()
 training.log_table(unseen)

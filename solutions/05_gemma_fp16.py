@@ -232,7 +232,7 @@ verdicts.judge("C1", "true", nuance, "section 4", holds=shown)
 # Loss 0 cannot be: DPO starts at ln 2. Lesson 03 knows the cause, `logging_nan_inf_filter`. What is
 # logged when this filter is off, and what do the log-probabilities say?
 
-# %%
+# %% tags=["digits-vary"]
 from course_utils.reproductions.gemma_dpo import dpo_trainer
 
 run = dict(model=MODEL, device=DEVICE, seed=SEED)
@@ -358,7 +358,7 @@ for who, model in (("plain", plain), ("sick", sick)):
         found = measure(model, batch, names)
         largest[who][place] = [float(found[name]) for name in names]
 
-# %%
+# %% tags=["digits-vary"]
 concepts.against_the_limit(largest)
 
 # %% [markdown]
@@ -399,7 +399,7 @@ verdicts.judge("C7", "true", nuance, "section 6", holds=holds)
 # One thing does not fit yet. The stream is far beyond 65504, and yet the instrument named the norm,
 # not the addition to the stream. In which format does each flow, under autocast in the first layer?
 
-# %%
+# %% tags=["digits-vary"]
 from course_utils.reproductions.gemma_layer import tensors_in_layer
 
 flowing = tensors_in_layer(sick, batch, half)
@@ -947,7 +947,7 @@ eras.row("05")
 patient = ex.UNSEEN.draw(SEED)
 patient
 
-# %%
+# %% tags=["digits-vary"]
 ill = patient.trainer()
 ill.train()
 training.log_table(ill)

@@ -211,7 +211,7 @@ verdicts.judge("C3", "false", nuance, "section 5", holds=without < start_loss)
 # The same model has the lower loss before a single step. Does it learn the end at least slowly? This is
 # the log-probability of the end, right after the answer.
 
-# %%
+# %% tags=["digits-vary"]
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 curves = {name: watcher.logps for name, watcher in watchers.items()}
 meanings = {"run A": "alive", "run B": "dead"}

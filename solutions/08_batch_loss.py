@@ -795,7 +795,7 @@ Table(columns=columns, rows=lines)
 # Adam turns noise into a walk of many tokens, so the mean length of one run says little. Look at the gap,
 # right minus wrong: has it the same sign in every seed (purple), or does the sign change (blue)?
 
-# %%
+# %% tags=["digits-vary"]
 gaps = {kind: drifted[f"{kind}, half right"].gap for kind in KINDS}
 concepts.a_gap_for_each_seed(gaps)
 

@@ -64,7 +64,7 @@ ex
 # those do: a cache, a temperature, its own copy of the weights. What do both say about the same first token?
 # (`<|im_end|>` ends a reply: this policy often gives none.)
 
-# %%
+# %% tags=["digits-vary"]
 prompts = policy_pairs.prompts_of(SEED)
 tokenizer = zoo.load_tokenizer(MODEL)
 policy = zoo.load_policy(MODEL, device=DEVICE).eval()
@@ -481,7 +481,7 @@ for kind in SHOWN:
 columns = ("engine, trainer", "mean |d|", "ten seeds", "mean", "lower")
 Table(columns=columns, rows=rows, title=f"before training {start_at:.2f}")
 
-# %%
+# %% tags=["digits-vary"]
 without = {kind: end for kind, end in ends.items() if kind != "equal"}
 worse = {kind for kind, number in lower.items() if number >= 8}
 concepts.size_and_harm(without, gaps, worse)

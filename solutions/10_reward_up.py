@@ -138,7 +138,7 @@ ex.WHICH_RUN.predict(my_guess)
 # of **weight 0**, which says whether a reply is right: logged for the same replies, it trains nothing.
 # And each policy was asked 100 **held-out** sums that no step trains on, without sampling.
 
-# %%
+# %% tags=["digits-vary"]
 concepts.proxy_and_truth(run_a.log["reward"], run_a.log["truth"])
 
 # %%
@@ -654,7 +654,7 @@ Table(columns=columns, rows=rows, title="five seeds")
 # Only the verifier decides where a run goes; the rest decides how fast, and the filter speeds the wrong
 # reward up. Do a penalty and a small step hold for longer?
 
-# %%
+# %% tags=["digits-vary"]
 curves = {
     "as it was": recorded("substring")[0].held_out,
     "beta 0.04": recorded("substring, beta 0.04, long")[0].held_out,
