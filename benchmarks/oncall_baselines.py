@@ -10,6 +10,7 @@ A report's place is the first line of the folder that holds a word of the place 
 
 import contextlib
 import json
+import math
 import os
 import random
 import re
@@ -89,15 +90,16 @@ def bisect() -> None:
     numbers = [k for k, v in handed.items() if isinstance(v, int | float) and not is_flag(v)]
     drawn = random.Random(json.dumps(handed, sort_keys=True))
     at_first = ending(handed)
+    bar = at_first + 0.1 * abs(at_first) if math.isfinite(at_first) else at_first
     for _ in range(NUM_DRAWS):
         other = handed | {
-            key: handed[key] * drawn.choice(FACTORS) for key in sample(drawn, numbers)
+            key: scaled(handed[key], drawn.choice(FACTORS)) for key in sample(drawn, numbers)
         }
-        if ending(other) <= at_first + 0.1 * abs(at_first):
+        if ending(other) <= bar:
             continue
 
         def probe(settings: dict) -> None:
-            if ending(settings) <= at_first + 0.1 * abs(at_first):
+            if ending(settings) <= bar:
                 raise ValueError("no better")
 
         with contextlib.suppress(CourseError):
@@ -113,12 +115,17 @@ def sample(drawn: random.Random, names: list[str]) -> list[str]:
     return drawn.sample(names, min(3, len(names)))
 
 
+def scaled(value: int | float, factor: float) -> int | float:
+    """A count stays a count."""
+    return max(1, round(value * factor)) if isinstance(value, int) else value * factor
+
+
 def is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
 def ending(settings: dict) -> float:
-    """How good a run's log ends: its last reward, or its last loss with a minus."""
+    """How good a run's log ends: its last reward, or its last loss with a minus; -inf for none."""
     with copied() as folder:
         (folder / "config.yaml").write_text(yaml.safe_dump(settings))
         subprocess.run([sys.executable, "train.py"], cwd=folder, capture_output=True, timeout=120)
@@ -129,7 +136,8 @@ def ending(settings: dict) -> float:
     for names, sign in ((REWARDS, 1), (LOSSES, -1)):
         values = [entry[name] for entry in log for name in names if name in entry]
         if values:
-            return sign * sum(values[-3:]) / len(values[-3:])
+            value = sign * sum(values[-3:]) / len(values[-3:])
+            return value if math.isfinite(value) else float("-inf")
     return float("-inf")
 
 
