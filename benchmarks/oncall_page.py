@@ -16,8 +16,9 @@ Seen = dict[str, list]  # of one case: [variant, seed, whether it is as it must 
 PROGRAMS = {
     "nothing": "edits nothing",
     "explain": "reports the first cause that `course explain` names, and mends nothing",
-    "diagnose": "the same with `diagnose` (both name settings and tensors, and no lines of these files: "
-    "the place is the first line with a word of theirs, and of two classes that fit it is the first)",
+    "diagnose": "the same with `diagnose` (both name settings and tensors, and no lines of these "
+    "files: the place is the first line with a word of theirs, and of two classes that fit it is "
+    "the first)",
     "bisect": "draws settings at random until the log looks better, and cuts them down",
 }
 READERS = Path(__file__).with_name("oncall_readers.json")
