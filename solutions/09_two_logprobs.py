@@ -226,6 +226,7 @@ def one_by_one(asked):
 found["batches of one"] = gaps_of(one_by_one, plain, prompts[:16])
 
 
+# %%
 def size(item):
     return max(item[1][0].abs().mean().item(), 1e-6)  # below, roundings alone decide
 
