@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from benchmarks.diagnosis_tools import Outcome
+from benchmarks.diagnostics.tools import Outcome
 
 SOURCES = Path(__file__).parents[1] / "course_utils"
 OF_DIAGNOSE = ("diagnostics", "explain")  # folders
-OF_RUNS = ("incidents", "reproductions")  # folders, without what stands below them
 
 
 class Kept:
@@ -47,8 +46,8 @@ def fingerprint(tool: str, module: str) -> str:
         module: where the run is declared, such as "broken/pad_is_eos".
     """
     files = [SOURCES / "incidents" / f"{module}.py"]
-    for folder in OF_RUNS:
-        files += sorted((SOURCES / folder).glob("*.py"))
+    files += sorted((SOURCES / "incidents").glob("*.py"))  # without what stands below
+    files += _below(("reproductions",))
     if tool == "diagnose":
         files += _below(OF_DIAGNOSE)
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,19 +1,18 @@
 """From a broken run to its cause: one front door for all instruments.
 
-front       `diagnose` and `diagnose.watching`
-subject     what is diagnosed: a Trainer or the parts of a loop
-looks*      before and after: batch, weights, tables, settings, forward, split, reward, log, outcome
-pricing, held_change, said_replies       what a look measures, where that is more than a line
-stepping, pace_watch, *_watch            what a run is asked while it runs
-judge_*     what those numbers mean
-comparing, auditing    audits that can be called alone
-ranking, following, verdicts, unexplained    which cause comes first, what follows from it and not
-layout, specimens, settings, report          what is shown
+front, callback, folder, ride    the doors: a call, a Trainer's callback, a run's folder
+auditing    two audits that can be called alone
+looks/      before and after the run: batch, weights, settings, forward, split, reward, log
+watches/    what is asked of a run while it runs
+judges/     what the numbers of its steps mean
+measures/   what is measured where that is more than a line
+sheet/      what they all write on: the findings, and about what run
+report/     ranking, fixes, consequences, layout
 """
 
 from course_utils.diagnostics.diagnosis.auditing import audit_policy, audit_step
 from course_utils.diagnostics.diagnosis.callback import DiagnoseCallback
-from course_utils.diagnostics.diagnosis.comparing import compare_models
 from course_utils.diagnostics.diagnosis.front import diagnose
+from course_utils.diagnostics.diagnosis.measures.comparing import compare_models
 
 __all__ = ["DiagnoseCallback", "audit_policy", "audit_step", "compare_models", "diagnose"]

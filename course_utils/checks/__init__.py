@@ -1,0 +1,1 @@
+"""Checks an answer: what an exercise is, how an answer is run, what is compared and said."""

@@ -1,0 +1,103 @@
+"""Stops code that does not end: an endless loop in an answer must not take the kernel with it."""
+
+import contextlib
+import ctypes
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+AGAIN_S = 0.5  # an answer that swallows the first interruption gets another
+# One that swallows two as well gets them so fast that one falls into its `except`.
+SOON_S = (1e-6, 3e-5)
+OWN_FOLDERS = (str(Path(__file__).parents[1]), contextlib.__file__)
+
+
+class TimeLimitReached(BaseException):
+    """Not an Exception, so that `except Exception` in an endless loop does not swallow it."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeLimitReached in the body once `seconds` have passed.
+
+    On Linux and macOS, in the main thread, a timer signal does it, which also ends a sleep or a
+    wait. Elsewhere another thread raises it between two Python instructions, so a single
+    long call into C is only interrupted when it returns.
+
+    >>> with time_limit(5):
+    ...     print("done")
+    done
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    with (
+        _by_signal(seconds)
+        if in_main_thread and hasattr(signal, "setitimer")
+        else _by_thread(seconds)
+    ):
+        yield
+
+
+@contextmanager
+def _by_signal(seconds: float) -> Iterator[None]:
+    times, done = 0, False
+
+    def stop(_signum: int, frame: FrameType) -> None:
+        nonlocal times
+        times += 1
+        if times > 2:  # never into the code that cleans up after the answer
+            if done or frame.f_code.co_filename.startswith(OWN_FOLDERS):
+                return
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(*SOON_S), 1e-3)
+        raise TimeLimitReached
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
+    try:
+        yield
+    finally:
+        done = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+@contextmanager
+def _by_thread(seconds: float) -> Iterator[None]:
+    target, done = threading.get_ident(), threading.Event()
+
+    def stop() -> None:
+        wait_s = seconds
+        while not done.wait(wait_s):
+            _raise_in(target)
+            wait_s = AGAIN_S
+
+    watchdog = threading.Thread(target=stop, daemon=True)
+    watchdog.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watchdog.join()
+        take_interruption()
+
+
+def _raise_in(thread: int) -> None:
+    """Raise TimeLimitReached in a thread, in place of what it has not been given yet."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), ctypes.py_object(TimeLimitReached)
+    )
+
+
+def take_interruption() -> None:
+    """Have an interruption from another thread that has not come yet come here, to no effect.
+
+    CPython 3.11 goes on looking for one that was withdrawn (SetAsyncExc with NULL) or whose thread
+    has ended, and at the first call under `sys.setprofile` it looks for ever.
+    """
+    with contextlib.suppress(TimeLimitReached):
+        _raise_in(threading.get_ident())
+        while True:
+            pass

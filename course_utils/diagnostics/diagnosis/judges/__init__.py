@@ -1,0 +1,1 @@
+"""What the numbers of the steps say: rates, rewards, policies, resumed runs."""

@@ -1,0 +1,1 @@
+"""Measurements on a run that leave it as it was."""

@@ -1,0 +1,1 @@
+"""From findings to text: ranking, fixes in the run's own settings, layout."""

@@ -1,0 +1,1 @@
+"""What rides along with a training: batches, steps, replies, the sampler."""

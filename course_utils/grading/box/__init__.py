@@ -1,1 +1,0 @@
-"""Where a stranger's code runs: no network, no files of the grader, bounded, gone afterwards."""

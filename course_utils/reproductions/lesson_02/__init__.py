@@ -1,0 +1,1 @@
+"""The broken runs of lesson 02: GRPO dies of a floating point exception."""

@@ -1,0 +1,1 @@
+"""The broken runs of lesson 04: the policy that says "!!!!"."""

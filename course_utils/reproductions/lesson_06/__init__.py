@@ -1,0 +1,1 @@
+"""The broken runs of lesson 06: a missing grad_fn."""

@@ -1,0 +1,1 @@
+"""The broken runs of lesson 07: a model that never stops."""

@@ -1,0 +1,1 @@
+"""The broken runs of lesson 08: a loss that depends on the batch."""

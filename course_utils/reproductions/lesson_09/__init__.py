@@ -1,0 +1,1 @@
+"""The broken runs of lesson 09: two log-probs for one token."""

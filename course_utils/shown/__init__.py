@@ -1,0 +1,1 @@
+"""What a reader sees: tables, notes, figures, text of the right width. Decides nothing."""
