@@ -52,9 +52,9 @@ def test_conda_users_get_the_lock_itself_and_no_second_copy_of_a_pin():
 def imported_packages() -> set[str]:
     sources = [
         *ROOT.glob("course_utils/**/*.py"),
-        *ROOT.glob("tests/*.py"),
+        *ROOT.glob("tests/**/*.py"),
         *ROOT.glob("solutions/*.py"),
-        *ROOT.glob("benchmarks/*.py"),
+        *ROOT.glob("benchmarks/**/*.py"),
         *ROOT.glob("docs/site/*.py"),
     ]
     found = set()
@@ -68,7 +68,7 @@ def imported_packages() -> set[str]:
 
 
 def test_everything_imported_is_declared():
-    helpers = {path.stem for folder in ("tests", "docs/site") for path in (ROOT / folder).iterdir()}
+    helpers = {path.stem for path in (*ROOT.glob("tests/**/*"), *ROOT.glob("docs/site/*"))}
     helpers |= {path.stem for path in ROOT.glob("course_utils/oncall/templates/*/files/*.py")}
     own = {"course_utils", "tests", "benchmarks", "__future__"} | helpers
     owners = packages_distributions()
