@@ -38,7 +38,7 @@ test: $(INSTALLED)
 	$(BIN)/course build --check
 	$(BIN)/pytest --numprocesses 2 --no-loadscope-reorder --nbval --nbval-cell-timeout=300 \
 	  --nbval-sanitize-with=tests/nbval.cfg \
-	  solutions/*.ipynb tests/test_lessons.py tests course_utils
+	  solutions/*.ipynb tests/course/test_lessons.py tests course_utils
 
 lab: $(INSTALLED)
 	$(BIN)/course lab
@@ -54,22 +54,22 @@ bench: $(INSTALLED)
 
 # RIVALS=FOLDER/bin adds rldoctor and rlwatch, from an environment of their own.
 bench-diagnosis: $(INSTALLED)
-	$(BIN)/python -m benchmarks.diagnosis --write $(if $(PART),--minutes $(PART))
+	$(BIN)/python -m benchmarks.diagnostics.diagnosis --write $(if $(PART),--minutes $(PART))
 
 bench-explain: $(INSTALLED)
-	$(BIN)/python -m benchmarks.explained --write
+	$(BIN)/python -m benchmarks.explain.explained --write
 
 incidents: $(INSTALLED)
-	$(BIN)/python -m benchmarks.incidents --write
+	$(BIN)/python -m benchmarks.incidents.proofs --write
 
 oncall: $(INSTALLED)
 	$(BIN)/python -m course_utils.oncall.spread
-	$(BIN)/python -m benchmarks.oncall --write
+	$(BIN)/python -m benchmarks.oncall.proofs --write
 
 attack: $(INSTALLED)
-	ALL_ANSWERS=1 $(BIN)/pytest tests/test_lessons.py tests/test_exercises.py tests/test_judge.py \
-	  tests/test_attacks.py tests/test_lesson_04_collapse.py
-	$(BIN)/python -m benchmarks.grading 1000
+	ALL_ANSWERS=1 $(BIN)/pytest tests/course/test_lessons.py tests/exercises/test_exercises.py tests/grading/test_judge.py \
+	  tests/grading/test_attacks.py tests/reproductions/test_lesson_04_collapse.py
+	$(BIN)/python -m benchmarks.grading.whole_class 1000
 
 eras: $(INSTALLED)
 	$(BIN)/course era --all

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from benchmarks.diagnosis_tools import Outcome
+from benchmarks.diagnostics.tools import Outcome
 
 SOURCES = Path(__file__).parents[1] / "course_utils"
 OF_DIAGNOSE = ("diagnostics", "explain")  # folders

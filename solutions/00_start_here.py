@@ -144,7 +144,7 @@ ex.progress()
 # works on your own model as it is, without the lesson.
 
 # %%
-from course_utils.symptoms import symptom_map
+from course_utils.lesson.symptoms import symptom_map
 
 symptom_map()
 

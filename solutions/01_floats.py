@@ -41,10 +41,11 @@ import math
 import matplotlib.pyplot as plt
 import torch
 
-from course_utils import plotting, zoo
+from course_utils import zoo
 from course_utils.concepts import lesson_01 as concepts
-from course_utils.failures import expect_failure, expect_symptom
+from course_utils.lesson.expected_failures import expect_failure, expect_symptom
 from course_utils.numerics import draw_number_line, draw_numbers, float_format
+from course_utils.shown import plotting
 
 device = zoo.pick_device(DEVICE)
 

@@ -45,17 +45,13 @@ ex = start("02", strict=STRICT)
 
 import torch
 
-from course_utils import diagnostics, plotting, zoo
+from course_utils import diagnostics, zoo
 from course_utils.concepts import lesson_02 as concepts
-from course_utils.failures import expect_failure, expect_symptom
-from course_utils.report import Table
-from course_utils.reproductions import float_faults, grpo_sigfpe
-from course_utils.reproductions.grpo_sigfpe import (
-    REPORTED,
-    SHORT,
-    endings_of,
-    is_sigfpe,
-)
+from course_utils.lesson.expected_failures import expect_failure, expect_symptom
+from course_utils.reproductions.lesson_02 import float_faults, grpo_sigfpe
+from course_utils.reproductions.lesson_02.grpo_sigfpe import REPORTED, SHORT, endings_of, is_sigfpe
+from course_utils.shown import plotting
+from course_utils.shown.report import Table
 
 ex
 
@@ -806,7 +802,7 @@ expect_symptom(
 # The reporter's machine:
 
 # %%
-from course_utils.diagnostics import cublas
+from course_utils.diagnostics.processes import cublas
 
 h20 = dict(cuda="12.1", wheel="12.1.3.1", gpus=("NVIDIA H20",))
 reporter = cublas.CublasEnvironment("2.5.1+cu121", **h20)
@@ -916,7 +912,7 @@ verdicts.table()
 # script in both.
 
 # %%
-from course_utils import eras
+from course_utils.reproductions import eras
 
 eras.row("02")
 

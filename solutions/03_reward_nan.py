@@ -40,11 +40,13 @@ from peft import LoraConfig
 from transformers import set_seed
 from trl import RewardConfig, RewardTrainer
 
-from course_utils import diagnostics, plotting, training, zoo
+from course_utils import diagnostics, zoo
 from course_utils.concepts import lesson_03 as concepts
 from course_utils.errors import TrainingStopped
-from course_utils.failures import expect_failure, expect_symptom
-from course_utils.wrap import say
+from course_utils.lesson.expected_failures import expect_failure, expect_symptom
+from course_utils.shown import plotting
+from course_utils.shown.wrap import say
+from course_utils.zoo import training
 
 ex
 
@@ -191,7 +193,7 @@ verdicts.judge("C1", "true", "", "section 4", holds=zero_after)
 # float32 weights. What does a healthy log look like?
 
 # %% tags=["digits-vary"]
-from course_utils.reproductions.reward_model import reward_trainer
+from course_utils.reproductions.lesson_03.reward_model import reward_trainer
 
 run = dict(model=MODEL, device=DEVICE, seed=SEED)
 healthy = reward_trainer(dtype="float32", **run)
@@ -476,7 +478,7 @@ concepts.compound_interest(curves)
 # learning rates); forgetful (v = 0); healthy. Which will live?
 
 # %%
-from course_utils.reproductions.reward_model import heads_after
+from course_utils.reproductions.lesson_03.reward_model import heads_after
 
 suspects = heads_after(
     {
@@ -945,7 +947,7 @@ verdicts.table()
 # script in both.
 
 # %%
-from course_utils import eras
+from course_utils.reproductions import eras
 
 eras.row("03")
 

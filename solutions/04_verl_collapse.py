@@ -39,9 +39,10 @@ from inspect import getsource
 import torch
 from IPython.display import display
 
-from course_utils import diagnostics, training, zoo
+from course_utils import diagnostics, zoo
 from course_utils.concepts import lesson_04 as concepts
-from course_utils.failures import expect_failure, expect_symptom
+from course_utils.lesson.expected_failures import expect_failure, expect_symptom
+from course_utils.zoo import training
 
 ex
 
@@ -98,7 +99,7 @@ ex.FIRST_NAN.predict(my_guess)
 # at before `optimizer.step()`?
 
 # %%
-from course_utils.reproductions.verl_grpo import Settings, VerlGrpo
+from course_utils.reproductions.lesson_04.verl_grpo import Settings, VerlGrpo
 
 concepts.one_step(Settings())
 
@@ -293,7 +294,7 @@ ex.FIRST_NAN.recall("c", holds=report.became_nan.phase == "backward")
 # it do after `exp`?
 
 # %%
-from course_utils.reproductions import verl_formulas
+from course_utils.reproductions.lesson_04 import verl_formulas
 
 source = getsource(verl_formulas.kl_penalty)
 print(source[source.index('    if kl_penalty == "low_var_kl"') :])
@@ -561,7 +562,7 @@ my_guess = "d"
 ex.CURES.predict(my_guess)
 
 # %%
-from course_utils.reproductions.verl_outcomes import Outcome, outcomes_of
+from course_utils.reproductions.lesson_04.verl_outcomes import Outcome, outcomes_of
 
 fixes = {
     "masked mean (04.4)": {"masked_mean": ex.MEAN.answer},
@@ -925,7 +926,7 @@ verdicts.table()
 # script in both.
 
 # %%
-from course_utils import eras
+from course_utils.reproductions import eras
 
 eras.row("04")
 

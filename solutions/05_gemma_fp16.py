@@ -39,10 +39,11 @@ from peft import LoraConfig
 from transformers import TrainerCallback, set_seed
 from trl import DPOConfig, DPOTrainer
 
-from course_utils import training, zoo
+from course_utils import zoo
 from course_utils.concepts import lesson_05 as concepts
-from course_utils.failures import expect_symptom
-from course_utils.reproductions.gemma_dpo import load_gemma
+from course_utils.lesson.expected_failures import expect_symptom
+from course_utils.reproductions.lesson_05.gemma_dpo import load_gemma
+from course_utils.zoo import training
 
 ex
 
@@ -183,7 +184,7 @@ if sick.device.type == "cpu":
 # %%
 import inspect
 
-from course_utils.mixed_precision import Float16OnCpu
+from course_utils.zoo.mixed_precision import Float16OnCpu
 
 
 class HalfTrainer(Float16OnCpu, DPOTrainer):
@@ -233,7 +234,7 @@ verdicts.judge("C1", "true", nuance, "section 4", holds=shown)
 # logged when this filter is off, and what do the log-probabilities say?
 
 # %% tags=["digits-vary"]
-from course_utils.reproductions.gemma_dpo import dpo_trainer
+from course_utils.reproductions.lesson_05.gemma_dpo import dpo_trainer
 
 run = dict(model=MODEL, device=DEVICE, seed=SEED)
 unfiltered = dpo_trainer(**run, logging_nan_inf_filter=False, max_steps=2)
@@ -400,7 +401,7 @@ verdicts.judge("C7", "true", nuance, "section 6", holds=holds)
 # not the addition to the stream. In which format does each flow, under autocast in the first layer?
 
 # %% tags=["digits-vary"]
-from course_utils.reproductions.gemma_layer import tensors_in_layer
+from course_utils.reproductions.lesson_05.gemma_layer import tensors_in_layer
 
 flowing = tensors_in_layer(sick, batch, half)
 concepts.one_layer(flowing)
@@ -575,7 +576,7 @@ verdicts.judge("C10", "false", nuance, "section 7", holds=agrees and healed)
 # scaler's at the end. Which rows differ from the first?
 
 # %% tags=["nbval-ignore-output"]
-from course_utils.reproductions.gemma_dpo import outcomes_of
+from course_utils.reproductions.lesson_05.gemma_dpo import outcomes_of
 
 suspects = outcomes_of(
     {
@@ -804,8 +805,8 @@ remedies = {
 sums = zoo.arithmetic.prompts(40 if FAST else 100, SEED, split="test")
 
 # %% tags=["nbval-ignore-output"]
-from course_utils.report import Table
-from course_utils.working import track
+from course_utils.shown.progress_line import track
+from course_utils.shown.report import Table
 
 want, real = logits_in(plain, None), batch["attention_mask"].bool()
 error, right, rows = {}, {}, []
@@ -921,7 +922,7 @@ verdicts.table()
 # script in both.
 
 # %%
-from course_utils import eras
+from course_utils.reproductions import eras
 
 eras.row("05")
 

@@ -39,9 +39,11 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import set_seed
 from trl import GRPOConfig, GRPOTrainer
 
-from course_utils import plotting, training, zoo
-from course_utils.failures import expect_failure, expect_symptom
-from course_utils.report import Table
+from course_utils import zoo
+from course_utils.lesson.expected_failures import expect_failure, expect_symptom
+from course_utils.shown import plotting
+from course_utils.shown.report import Table
+from course_utils.zoo import training
 
 ex
 
@@ -285,7 +287,7 @@ verdicts.judge("C5", "true", nuance, "section 6", holds=at_first)
 # change?
 
 # %%
-from course_utils.reproductions.stages import follow_stages, show_stages
+from course_utils.reproductions.lesson_06.stages import follow_stages, show_stages
 
 plain = lora_policy(use_reentrant=True, hook=False)
 plain.activation_checkpointing_disable()
@@ -373,7 +375,7 @@ print("DeepSpeed in use:", then.is_deepspeed_enabled)
 # Does one alone suffice?
 
 # %%
-from course_utils.reproductions.frozen_inputs import GUARDS, grpo_outcomes
+from course_utils.reproductions.lesson_06.frozen_inputs import GUARDS, grpo_outcomes
 
 run = dict(model=MODEL, device=DEVICE, seed=SEED)
 alone = {f"{guard} alone": {"guards": (guard,)} for guard in GUARDS}
@@ -466,7 +468,7 @@ verdicts.judge("C14", "true", nuance, "section 8", holds=trains)
 # peak, and the operations. Which option saves memory for the fewest operations?
 
 # %%
-from course_utils.step_cost import step_cost
+from course_utils.zoo.step_cost import step_cost
 
 ids = torch.randint(0, 256, (8, 64), device=device)
 costs, rows = {}, []
@@ -527,7 +529,7 @@ ex.WITH_HEAD.predict(my_guess)
 # without the hook. What does its log look like?
 
 # %%
-from course_utils.reproductions.frozen_inputs import reward_run
+from course_utils.reproductions.lesson_06.frozen_inputs import reward_run
 
 longer = run | {"max_steps": 15 if FAST else 40, "logging_steps": 5}
 silent = reward_run(**longer)
@@ -704,7 +706,7 @@ for flow, number in Counter(str(p.flow) for p in found.parameters).items():
 # place**, what does a vision model with LoRA do?
 
 # %%
-from course_utils.reproductions.vision import vision_adapters_moved
+from course_utils.reproductions.lesson_06.vision import vision_adapters_moved
 
 of_kind = {}
 for kind in (True, False):
@@ -820,8 +822,8 @@ def broken_5(base, folder):  # go on with a saved adapter
 # Run all five. Can you tell them apart by the message?
 
 # %%
-from course_utils.reproductions import small_models
-from course_utils.reproductions.small_models import classifier
+from course_utils.reproductions.lesson_06 import small_models
+from course_utils.reproductions.lesson_06.small_models import classifier
 
 x, y = small_models.examples()
 folder = small_models.saved_adapter()
@@ -1050,7 +1052,7 @@ verdicts.table()
 # script in both.
 
 # %%
-from course_utils import eras
+from course_utils.reproductions import eras
 
 eras.row("06")
 

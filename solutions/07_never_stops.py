@@ -39,12 +39,13 @@ import matplotlib.pyplot as plt
 import torch
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
-from course_utils import plotting, zoo
+from course_utils import zoo
 from course_utils.concepts import lesson_07 as concepts
 from course_utils.diagnostics import inspect_batch
-from course_utils.failures import expect_symptom
-from course_utils.report import Table
-from course_utils.reproductions import batches, never_stops, pooling
+from course_utils.lesson.expected_failures import expect_symptom
+from course_utils.reproductions.lesson_07 import batches, never_stops, pooling
+from course_utils.shown import plotting
+from course_utils.shown.report import Table
 
 behaviour = partial(never_stops.behaviour, n=40 if FAST else 100)
 ex
@@ -741,7 +742,7 @@ verdicts.judge("C16", "partly", nuance, "section 12", holds=holds)
 # `generate`, no rows left. Nothing tells of labels made from ids, of an end cut off, or of two BOS tokens.
 
 # %%
-from course_utils import eras
+from course_utils.reproductions import eras
 
 verdicts.table()
 

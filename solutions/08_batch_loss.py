@@ -37,12 +37,10 @@ import matplotlib.pyplot as plt
 import torch
 from transformers import Trainer
 
-from course_utils import plotting
 from course_utils.concepts import lesson_08 as concepts
 from course_utils.diagnostics import compare_splits
-from course_utils.failures import expect_symptom
-from course_utils.report import Table
-from course_utils.reproductions import (
+from course_utils.lesson.expected_failures import expect_symptom
+from course_utils.reproductions.lesson_08 import (
     batch_loops,
     batch_loss,
     batch_training,
@@ -50,7 +48,9 @@ from course_utils.reproductions import (
     length_bias,
     two_ranks,
 )
-from course_utils.reproductions.batch_loss import num_targets, token_losses
+from course_utils.reproductions.lesson_08.batch_loss import num_targets, token_losses
+from course_utils.shown import plotting
+from course_utils.shown.report import Table
 
 ex
 
@@ -140,7 +140,7 @@ steps = {
 }
 
 # %%
-from course_utils.reproductions.batch_loss import cosine, distance, ratio
+from course_utils.reproductions.lesson_08.batch_loss import cosine, distance, ratio
 
 
 def against_all_at_once(step, whole):
@@ -543,7 +543,7 @@ ex.RATE.predict(my_guess)
 # `MeanToldSo`, which is `Told` in a module; `RanksForgotten`, the sum over `num_items_in_batch` and no more.
 
 # %%
-HOME = "course_utils.reproductions.batch_trainers"
+HOME = "course_utils.reproductions.lesson_08.batch_trainers"
 runs = {
     "stock": "transformers:Trainer,8",
     "stock, each rank counts alone": "transformers:Trainer,8,local",
@@ -654,7 +654,7 @@ plotting.show(fig, f"Long rows end at {long}, short rows at {short}.")
 
 # %% [markdown]
 # Long rows are learnt more slowly, and short ones faster (one seed here, five in
-# `tests/test_lesson_08_runs.py`). Which of the two is wanted is a choice; the fault is that the size of a
+# `tests/reproductions/test_lesson_08_runs.py`). Which of the two is wanted is a choice; the fault is that the size of a
 # micro-batch makes it. Where lengths are equal nothing changes (section 6). No benefit on a large model is
 # shown here.
 
@@ -691,7 +691,7 @@ ex.LOG.check(factors)
 # `course era 08` runs the report in versions of both faults.
 
 # %%
-from course_utils import eras
+from course_utils.reproductions import eras
 
 eras.row("08")
 

@@ -43,11 +43,11 @@ from course_utils.concepts import lesson_09 as concepts
 from course_utils.diagnostics.policies import Decoding, compare_policies
 from course_utils.diagnostics.policies.decoding import logps_of, warp
 from course_utils.diagnostics.policies.scoring import logits_of, tokens_of
-from course_utils.failures import expect_symptom
-from course_utils.report import Table
-from course_utils.reproductions import policy_pairs, three_causes, two_engines
-from course_utils.reproductions.engine import Engine, quantise
-from course_utils.reproductions.two_policies_runs import build, recorded
+from course_utils.lesson.expected_failures import expect_symptom
+from course_utils.reproductions.lesson_09 import policy_pairs, three_causes, two_engines
+from course_utils.reproductions.lesson_09.engine import Engine, quantise
+from course_utils.reproductions.lesson_09.two_policies_runs import build, recorded
+from course_utils.shown.report import Table
 
 ex
 
@@ -393,7 +393,7 @@ verdicts.judge("C12", "partly", nuance, "section 6", holds=holds)
 # the trainer. T 1.00 is the model as it stands.
 
 # %% tags=["digits-vary"]
-from course_utils.reproductions.hypotheses import left, six_pairs
+from course_utils.reproductions.lesson_09.hypotheses import left, six_pairs
 
 cases = six_pairs(SEED)
 rows = []
@@ -436,11 +436,11 @@ compare_policies(case.sampler, case.trainer, prompts, model=case.model)
 
 # %% [markdown]
 # Twenty seeds of each sort of pair were recorded, settings drawn off any grid
-# (`course_utils/reproductions/policy_pairs_found.py` makes them again). *Cannot tell* is due where no
+# (`course_utils/reproductions/lesson_09/policy_pairs_found.py` makes them again). *Cannot tell* is due where no
 # snapshot was kept and where the engine's format is one of its own.
 
 # %%
-from course_utils.reproductions import policy_pairs_found
+from course_utils.reproductions.lesson_09 import policy_pairs_found
 
 policy_pairs_found.table()
 
@@ -461,7 +461,7 @@ for kind in ("equal", "system prompt"):
     print(f"{kind}: {agree}, held out after {STEPS} steps {truth:.2f}")
 
 # %% [markdown]
-# And ten seeds of each, recorded (`course_utils/reproductions/two_policies_runs.py`). All begin at the same
+# And ten seeds of each, recorded (`course_utils/reproductions/lesson_09/two_policies_runs.py`). All begin at the same
 # truth, and a run of the same seed is asked the same sums; `int3` has weights of 3 bits. `lower` counts the
 # seeds that end below the run without a difference.
 
@@ -532,7 +532,7 @@ Table(columns=("run", "logged reward", "truth"), rows=rows)
 #
 # TRL's correction is behind `use_vllm`. Set *after* `__init__`, no server is asked for, and replies and
 # log-probs come from our engine; the correction, its metrics and the loss run unchanged
-# (`course_utils/reproductions/two_engines.py`). One step each; the trainer scores at temperature 1.
+# (`course_utils/reproductions/lesson_09/two_engines.py`). One step each; the trainer scores at temperature 1.
 
 # %%
 METRIC = "sampling/sampling_logp_difference/mean"
@@ -924,7 +924,7 @@ ex.MEND.check(mend)
 verdicts.table()
 
 # %%
-from course_utils import eras
+from course_utils.reproductions import eras
 
 eras.row("09")
 

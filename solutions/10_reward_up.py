@@ -40,13 +40,14 @@ from statistics import mean
 
 import torch
 
-from course_utils import training, zoo
+from course_utils import zoo
 from course_utils.concepts import lesson_10 as concepts
 from course_utils.diagnostics import TruthAudit
-from course_utils.failures import expect_symptom
-from course_utils.report import Table
-from course_utils.reproductions import reward_up, six_steps, verifiers
-from course_utils.reproductions.reward_up_runs import recorded
+from course_utils.lesson.expected_failures import expect_symptom
+from course_utils.reproductions.lesson_10 import reward_up, six_steps, verifiers
+from course_utils.reproductions.lesson_10.reward_up_runs import recorded
+from course_utils.shown.report import Table
+from course_utils.zoo import training
 
 ex
 
@@ -937,7 +938,7 @@ ex.DASHBOARD.check(diagnose)
 verdicts.table()
 
 # %%
-from course_utils import eras
+from course_utils.reproductions import eras
 
 eras.row("10")
 

@@ -39,12 +39,13 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from course_utils import plotting, zoo
-from course_utils.failures import expect_symptom
+from course_utils import zoo
+from course_utils.lesson.expected_failures import expect_symptom
 from course_utils.oncall import exam, sheet
 from course_utils.oncall.check import told
-from course_utils.oncall.handing_in import answer_text, tried
-from course_utils.report import Table
+from course_utils.oncall.hand_in import answer_text, tried
+from course_utils.shown import plotting
+from course_utils.shown.report import Table
 
 ex
 

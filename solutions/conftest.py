@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from course_utils.exercises import find_lesson
-from course_utils.figures import strict
-from course_utils.progress import ENV_NAME, Progress
+from course_utils.files.progress import ENV_NAME, Progress
+from course_utils.shown.figures import strict
 
 SCRATCH = tempfile.TemporaryDirectory(prefix="course-points-")
 

@@ -12,7 +12,7 @@ from lab_server import browser_page, fresh_course, lab_on
 from site_server import served, site_in
 from xdist.scheduler import LoadFileScheduling
 
-from course_utils.quiet import quiet_libraries
+from course_utils.shown.quiet import quiet_libraries
 
 quiet_libraries()
 # A job that a shell started in the background ignores Ctrl-C, and so would all that tests start.

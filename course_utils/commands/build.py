@@ -10,7 +10,9 @@ from nbformat import NotebookNode
 
 from course_utils.commands.progress_line import ProgressLine
 from course_utils.errors import BadNotebook
-from course_utils.figures import strict
+from course_utils.files.progress import ENV_NAME
+from course_utils.files.repository import Repository, find_repository
+from course_utils.files.saving import save
 from course_utils.notebook.address import with_badges
 from course_utils.notebook.derive import is_same_lesson, is_untouched
 from course_utils.notebook.derive import solved_notebook as derive_solved
@@ -20,9 +22,7 @@ from course_utils.notebook.files import read_notebook, write_notebook
 from course_utils.notebook.findings import findings, is_in_work, source_findings
 from course_utils.notebook.lesson_source import LessonSource, load_source
 from course_utils.notebook.nbgrader_format import CONFIG, nbgrader_notebook
-from course_utils.notebook.repository import Repository, find_repository
-from course_utils.progress import ENV_NAME
-from course_utils.saving import save
+from course_utils.shown.figures import strict
 
 Solve = Callable[[Repository, LessonSource], NotebookNode]
 

@@ -15,15 +15,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from course_utils.diagnostics.cublas import (
+from course_utils.box.kind import Kind, find_kind, no_box
+from course_utils.box.memory import find_counter
+from course_utils.diagnostics.processes.cublas import (
     CublasDiagnosis,
     diagnose_cublas,
     read_cublas_environment,
 )
-from course_utils.grading.box.kind import Kind, find_kind, no_box
-from course_utils.grading.box.memory import find_counter
-from course_utils.notebook.repository import find_repository
-from course_utils.report import Table
+from course_utils.files.repository import find_repository
+from course_utils.shown.report import Table
 
 PYTHONS = (Version("3.11"), Version("3.14"))  # from the first, below the second
 MIN_MEMORY_GIB = 3.0  # the peak that lessons are held to

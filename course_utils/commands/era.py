@@ -2,13 +2,13 @@
 
 import click
 
-from course_utils.eras import ERAS, WHEN, ThenAndNow, find_era, measure
-from course_utils.eras.declare import Era
-from course_utils.eras.environment import Environment
-from course_utils.eras.folders import built, cache_folder, remove, size_of
 from course_utils.errors import BadRequest, IndexUnreachable
-from course_utils.notebook.repository import find_repository
-from course_utils.report import Table
+from course_utils.files.repository import find_repository
+from course_utils.reproductions.eras import ERAS, WHEN, ThenAndNow, find_era, measure
+from course_utils.reproductions.eras.declare import Era
+from course_utils.reproductions.eras.environment import Environment
+from course_utils.reproductions.eras.folders import built, cache_folder, remove, size_of
+from course_utils.shown.report import Table
 
 MIB = 2**20
 NO_INDEX = 3

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import click
 
+from course_utils.box.kind import NO_SANDBOX_ENV, find_kind, no_box
 from course_utils.commands import BAD_INPUT, INTERRUPTED, options
 from course_utils.commands.grade_text import Shown, total
 from course_utils.errors import BadRequest, NotSaved
+from course_utils.files.repository import Repository, find_repository
+from course_utils.files.saving import new_folder, save
 from course_utils.grading import batch, intake, outcome_files
 from course_utils.grading.batch import Settings, Store
-from course_utils.grading.box.kind import NO_SANDBOX_ENV, find_kind, no_box
 from course_utils.grading.intake import Handin
 from course_utils.grading.layouts import PRESETS
 from course_utils.grading.printable import printable
 from course_utils.grading.result import CannotBeGraded, GraderFailed, Record
 from course_utils.notebook.execute import Limits
-from course_utils.notebook.repository import Repository, find_repository
-from course_utils.saving import new_folder, save
 
 GRADER_FAILED = 3
 FILE = click.Path(dir_okay=False, path_type=Path)

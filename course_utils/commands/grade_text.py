@@ -4,7 +4,7 @@ import click
 
 from course_utils.commands.progress_line import ProgressLine
 from course_utils.grading.result import CannotBeGraded, Grade, GraderFailed, Record
-from course_utils.report import Table
+from course_utils.shown.report import Table
 
 
 class Shown:

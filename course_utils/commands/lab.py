@@ -9,7 +9,7 @@ import click
 
 from course_utils.errors import BadRequest, NotSaved
 from course_utils.exercises.outline import outline
-from course_utils.notebook.repository import find_repository
+from course_utils.files.repository import find_repository
 
 COPIED = ("notebooks", "solutions", "docs")
 PAPERS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")  # linked to

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from course_utils.commands import options
+from course_utils.oncall import actions
 from course_utils.oncall import check as checks
-from course_utils.oncall import desk
 from course_utils.oncall import folder as folders
-from course_utils.quiet import quiet_libraries
-from course_utils.wrap import wrapped
+from course_utils.shown.quiet import quiet_libraries
+from course_utils.shown.wrap import wrapped
 
 LEVEL = click.IntRange(min(folders.LEVELS), max(folders.LEVELS))
 SEED = click.IntRange(0, 2**31 - 1)
@@ -44,13 +44,13 @@ def weekly(level: int, out: Path | None) -> None:
     """Draw this week's ticket: the same for everybody."""
     today = datetime.datetime.now(datetime.UTC).date()
     click.echo(f"Week {today.isocalendar().week} of {today.isocalendar().year}")
-    _write(desk.seed_of_week(today), level, out)
+    _write(actions.seed_of_week(today), level, out)
 
 
 def _write(seed: int, level: int, out: Path | None) -> None:
     quiet_libraries()
     folder = out or Path("oncall") / f"{seed}-{level}"
-    desk.open_ticket(folder, seed=seed, level=level)
+    actions.open_ticket(folder, seed=seed, level=level)
     click.echo(f"{folder}: seed {seed}, level {level}. Begin with {folder / folders.TICKET}")
 
 
@@ -64,7 +64,7 @@ def check(ctx: click.Context, folder: Path, as_json: bool) -> None:
     Ends with 0 when the run is healthy and the report right, else with 1.
     """
     quiet_libraries()
-    outcome = desk.check_ticket(folder, say=lambda text: click.echo(text, err=True))
+    outcome = actions.check_ticket(folder, say=lambda text: click.echo(text, err=True))
     said = json.dumps(outcome.to_dict(), indent=1) if as_json else checks.told(outcome)
     click.echo(said)
     ctx.exit(int(not outcome.is_solved))
@@ -75,7 +75,7 @@ def check(ctx: click.Context, folder: Path, as_json: bool) -> None:
 def hint(folder: Path) -> None:
     """Give the next hint on the ticket in FOLDER; how many were taken is noted."""
     quiet_libraries()
-    click.echo(wrapped(desk.next_hint(folder)))
+    click.echo(wrapped(actions.next_hint(folder)))
 
 
 @oncall.command(context_settings={"ignore_unknown_options": True})

@@ -10,14 +10,14 @@ from course_utils.commands import options
 from course_utils.commands.progress_line import ProgressLine
 from course_utils.errors import BadNotebook, BadRequest
 from course_utils.exercises import find_lesson
+from course_utils.files.progress import ENV_NAME, Progress
+from course_utils.files.repository import find_repository
+from course_utils.files.saving import new_folder, save
 from course_utils.notebook.derive import course_metadata
 from course_utils.notebook.execute import Execution, Job, Limits, execute
 from course_utils.notebook.files import read_notebook
 from course_utils.notebook.parameters import read_values
-from course_utils.notebook.repository import find_repository
-from course_utils.progress import ENV_NAME, Progress
-from course_utils.report import Table
-from course_utils.saving import new_folder, save
+from course_utils.shown.report import Table
 
 SUMMARY, PROGRESS = "summary.json", "progress.json"
 

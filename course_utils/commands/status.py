@@ -4,17 +4,19 @@ import click
 
 from course_utils.errors import BadNotebook
 from course_utils.exercises import find_exercise, find_lesson
+from course_utils.files.progress import Progress
+from course_utils.files.repository import Repository, find_repository
 from course_utils.notebook.derive import course_metadata, student_notebook
 from course_utils.notebook.files import keep_aside, read_notebook, write_notebook
 from course_utils.notebook.lesson_source import ANSWER, load_source
-from course_utils.notebook.repository import Repository, find_repository
-from course_utils.progress import Progress
 
 
 @click.command()
 def status() -> None:
     """Show your progress in all lessons."""
-    from course_utils.lesson import progress_table  # imports IPython, which reset does not need
+    from course_utils.lesson.handle import (
+        progress_table,  # imports IPython, which reset does not need
+    )
 
     repository = find_repository()
     lessons = [find_lesson(stem) for stem in repository.stems()]

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from course_utils.plotting import COLOURS, INK, tint
+from course_utils.shown.plotting import COLOURS, INK, tint
 
 SIZE = 10
 Point = tuple[float, float]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from course_utils import plotting
 from course_utils.concepts.diagram import note, sheet
-from course_utils.figures.colours import COLOURS, INK, tint
-from course_utils.figures.picture import Picture
 from course_utils.numerics import FloatFormat, float_format
+from course_utils.shown import plotting
+from course_utils.shown.figures.colours import COLOURS, INK, tint
+from course_utils.shown.figures.picture import Picture
 
 SIGN, EXPONENT, MANTISSA = "sign", "exponent", "mantissa"
 FILLS = {SIGN: "#d0d0d0", EXPONENT: tint("alive", 0.3), MANTISSA: "#f0f0f0"}

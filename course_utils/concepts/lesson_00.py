@@ -6,11 +6,11 @@ A lesson that is added to the outline is on the map.
 import textwrap
 from functools import cache
 
-from course_utils import plotting
 from course_utils.concepts.diagram import Box, arrow, box, note, sheet
 from course_utils.exercises.outline import Entry, outline
-from course_utils.figures.colours import INK
-from course_utils.symptoms import SYMPTOMS
+from course_utils.lesson.symptoms import SYMPTOMS
+from course_utils.shown import plotting
+from course_utils.shown.figures.colours import INK
 
 WIDTH, BOX, GAP, LINE = 9.0, 1.86, 0.22, 0.17  # inches
 WRAP, FONT = 24, 9

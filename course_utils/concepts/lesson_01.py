@@ -5,13 +5,13 @@ Each function shows one picture that says one thing; two of them can be played w
 
 import torch
 
-from course_utils import plotting
 from course_utils.concepts.diagram import arrow, box, note, sheet
 from course_utils.concepts.float_bits import FILLS, SIGN, draw_bits, draw_cell, fields_of
 from course_utils.concepts.overflow import BOUND, draw_overflow
-from course_utils.figures.colours import COLOURS, INK
 from course_utils.numerics import float_format
-from course_utils.playable import Bit, Choice, Slider, play
+from course_utils.shown import plotting
+from course_utils.shown.figures.colours import COLOURS, INK
+from course_utils.shown.playable import Bit, Choice, Slider, play
 
 NEAR = 2048  # where float16's gap becomes 2
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from course_utils import plotting
 from course_utils.concepts.diagram import Box, arrow, box, note, sheet
-from course_utils.plotting import COLOURS, INK
+from course_utils.shown import plotting
+from course_utils.shown.plotting import COLOURS, INK
 
 
 def who_ends_it() -> None:

@@ -8,9 +8,9 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon, Rectangle
 
-from course_utils import plotting
 from course_utils.concepts.diagram import arrow, note, sheet
-from course_utils.plotting import COLOURS, INK, tint
+from course_utils.shown import plotting
+from course_utils.shown.plotting import COLOURS, INK, tint
 
 LEFT, RIGHT = 1.6, 8.4  # where the time line begins and ends, in inches
 DECADES = (-10.4, -4.3)  # of the number line, from left to right

@@ -12,11 +12,11 @@ from matplotlib.colors import ListedColormap
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from course_utils import plotting
 from course_utils.concepts.diagram import SIZE, Box, arrow, box, note, path, sheet
 from course_utils.numerics import float_format
-from course_utils.reproductions.verl_grpo import Settings
-from course_utils.reproductions.verl_outcomes import COLUMNS, MEANINGS, Outcomes
+from course_utils.reproductions.lesson_04.verl_grpo import Settings
+from course_utils.reproductions.lesson_04.verl_outcomes import COLUMNS, MEANINGS, Outcomes
+from course_utils.shown import plotting
 
 MONO = "DejaVu Sans Mono"
 MODELS = ("policy", "reference")

@@ -10,9 +10,9 @@ import torch
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from course_utils import plotting
 from course_utils.concepts.diagram import Point, box, note, path, sheet
 from course_utils.numerics import float_format
+from course_utils.shown import plotting
 
 STREAM = 1.2  # where the residual stream runs down, in inches
 LIMIT = float_format("float16").max

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from course_utils import plotting
 from course_utils.concepts.diagram import Box, arrow, box, note, sheet
-from course_utils.figures.colours import COLOURS, INK
+from course_utils.shown import plotting
+from course_utils.shown.figures.colours import COLOURS, INK
 
 WIDTH, HEIGHT = 8.2, 2.3  # inches
 BOX, COLUMNS = {"width": 1.94, "height": 0.62}, (1.98, 4.6, 7.22)

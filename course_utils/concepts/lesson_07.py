@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-from course_utils import plotting
+from course_utils.shown import plotting
 
 SHOWN = 9  # the last tokens of the row
 

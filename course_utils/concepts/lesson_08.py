@@ -6,8 +6,8 @@ What it draws, it is given.
 import matplotlib.pyplot as plt
 from torch import Tensor
 
-from course_utils import plotting
-from course_utils.figures.colours import tint
+from course_utils.shown import plotting
+from course_utils.shown.figures.colours import tint
 
 LONG = 20  # targets from which on a row counts as long here
 

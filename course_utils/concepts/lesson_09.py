@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 
-from course_utils import plotting
+from course_utils.shown import plotting
 
 COLOURS = plotting.COLOURS
 

@@ -4,7 +4,7 @@ from statistics import mean, stdev
 
 import matplotlib.pyplot as plt
 
-from course_utils import plotting
+from course_utils.shown import plotting
 
 EPS = 1e-4  # trl 1.16
 

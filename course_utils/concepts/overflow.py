@@ -4,9 +4,9 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
 
-from course_utils import plotting
-from course_utils.figures.colours import INK, tint
-from course_utils.figures.picture import Picture
+from course_utils.shown import plotting
+from course_utils.shown.figures.colours import INK, tint
+from course_utils.shown.figures.picture import Picture
 
 MIXED = ("float16", "bfloat16", "float32")
 BOUND = 10.0  # what the published loss clamps k3 to

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from course_utils.errors import BadRequest, ShapeMismatch
-from course_utils.report import Report, Table
+from course_utils.shown.report import Report, Table
 
 # A guess among a vocabulary of 256,000 tokens costs ln(256000) nats; few losses lie above.
 LARGEST_ORDINARY = math.log(256_000)

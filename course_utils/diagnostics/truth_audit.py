@@ -12,7 +12,7 @@ import torch
 from transformers import TrainerCallback
 
 from course_utils.errors import BadRequest
-from course_utils.report import Table
+from course_utils.shown.report import Table
 
 BATCH_SIZE = 64
 # What GRPOTrainer logs of the sampled replies, and what the audit calls it.

@@ -6,8 +6,8 @@ The right answers for the checks live here and nowhere else in the library.
 import importlib
 import pkgutil
 
+from course_utils.checks.declare import Exercise, Lesson
 from course_utils.errors import BadRequest
-from course_utils.exercises.declare import Exercise, Lesson
 
 
 def lesson_numbers() -> list[str]:

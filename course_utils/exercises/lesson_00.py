@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils import checking
-from course_utils.exercises.compare import told_apart
-from course_utils.exercises.declare import Criterion, Exercise, Lesson, Prediction, Wrong
-from course_utils.exercises.probes import agrees, has_form
+from course_utils.checks import checking
+from course_utils.checks.compare import told_apart
+from course_utils.checks.declare import Criterion, Exercise, Lesson, Prediction, Wrong
+from course_utils.checks.probes import agrees, has_form
 
 HALF = torch.float16
 LARGEST = torch.finfo(HALF).max

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from course_utils.exercises.declare import Entry
+from course_utils.checks.declare import Entry
 
 HERE = Path(__file__).parent
 

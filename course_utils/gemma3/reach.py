@@ -15,7 +15,7 @@ from course_utils import zoo
 from course_utils.errors import BadRequest
 from course_utils.gemma3.stream import text_models
 from course_utils.numerics import float_format
-from course_utils.report import Report, Table
+from course_utils.shown.report import Report, Table
 
 MARGIN = 8  # three powers of two for texts that reach further than those measured
 FLOAT16 = float_format("float16")

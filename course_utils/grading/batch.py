@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 import course_utils
 from course_utils.errors import BadNotebook, BadRequest, NotSaved
+from course_utils.files.repository import Repository
 from course_utils.grading.intake import Handin
 from course_utils.grading.printable import printable
 from course_utils.grading.result import (
@@ -31,7 +32,6 @@ from course_utils.grading.result import (
 from course_utils.grading.submission import read_bytes
 from course_utils.grading.worker import Grader, Request
 from course_utils.notebook.execute import Limits
-from course_utils.notebook.repository import Repository
 
 NOTHING = "there is nothing that could be graded"
 HAND_IN = "hand in the notebook file that JupyterLab saved"

@@ -13,12 +13,12 @@ from html import escape
 from pathlib import Path
 from xml.etree import ElementTree
 
-from course_utils import page
-from course_utils.check_report import Outcome
+from course_utils.checks.report import Outcome
+from course_utils.files.saving import save
 from course_utils.grading.printable import in_spreadsheet, printable
 from course_utils.grading.result import CannotBeGraded, Grade, GraderFailed, Record, Score
-from course_utils.page import State
-from course_utils.saving import save
+from course_utils.shown import page
+from course_utils.shown.page import State
 
 NOT_GRADED = "not graded"
 # Moodle's offline grading worksheet finds a row by "Identifier" and needs the first three of these.

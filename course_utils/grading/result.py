@@ -8,8 +8,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from course_utils.files.saving import save
 from course_utils.grading.printable import printable
-from course_utils.saving import save
 
 MAX_DETAILS, MAX_CHARS = 20, 500
 

@@ -21,7 +21,8 @@ from pathlib import Path
 import psutil
 
 from course_utils.errors import BadNotebook
-from course_utils.grading.known import Known
+from course_utils.files.repository import Repository, find_repository
+from course_utils.grading.grade_cache import Known
 from course_utils.grading.printable import printable
 from course_utils.grading.result import (
     CannotBeGraded,
@@ -34,8 +35,7 @@ from course_utils.grading.result import (
 )
 from course_utils.grading.submission import Submission, read_submission
 from course_utils.notebook.execute import Limits
-from course_utils.notebook.repository import Repository, find_repository
-from course_utils.quiet import THREADS
+from course_utils.shown.quiet import THREADS
 
 COMMAND = (sys.executable, "-m", "course_utils.grading.worker")
 MAX_ATTEMPTS = 3
@@ -164,7 +164,9 @@ def _lesson_of(submission: Submission, request: Request, repository: Repository)
 
 def main(grade_one: GradeOne | None = None) -> None:
     if grade_one is None:
-        from course_utils.grading.one import grade_one  # slow, and not for whoever starts workers
+        from course_utils.grading.one_submission import (
+            grade_one,  # slow, and not for whoever starts workers
+        )
 
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever prints must not mix with the answers

@@ -1,9 +1,10 @@
 """The DPO run that several incidents share: sums, and what becomes of the policy."""
 
-from course_utils import training, zoo
+from course_utils import zoo
 from course_utils.incidents.declare import Run
 from course_utils.incidents.runs import of_trainer
-from course_utils.reproductions.never_stops import behaviour
+from course_utils.reproductions.lesson_07.never_stops import behaviour
+from course_utils.zoo import training
 
 STEPS, PAIRS = 12, 8
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from transformers import Trainer, TrainerCallback, set_seed
 
-from course_utils import training
 from course_utils.incidents.declare import Run
+from course_utils.zoo import training
 
 STEPS, STOP_AT = 12, 6
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
-from course_utils import training, zoo
+from course_utils import zoo
 from course_utils.incidents.declare import Run
-from course_utils.reproductions.verl_grpo import VerlGrpo
+from course_utils.reproductions.lesson_04.verl_grpo import VerlGrpo
+from course_utils.zoo import training
 
 NUM_PROMPTS, NUM_JUDGED = 256, 64
 SAMPLED_AT_START = 0.46  # what `sampled_truth` gives for the zoo's policy

@@ -12,10 +12,11 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 from transformers import PreTrainedTokenizerBase, Trainer, TrainingArguments, set_seed
 
-from course_utils import training, zoo
+from course_utils import zoo
 from course_utils.incidents.declare import Run, Variant
-from course_utils.reproductions.batches import Batch, padded, prompt_and_reply
-from course_utils.reproductions.never_stops import behaviour
+from course_utils.reproductions.lesson_07.batches import Batch, padded, prompt_and_reply
+from course_utils.reproductions.lesson_07.never_stops import behaviour
+from course_utils.zoo import training
 
 Row = tuple[list[int], list[int]]  # ids, and labels of the same length
 KEYS = ("input_ids", "labels")

@@ -12,7 +12,7 @@ import torch.distributed as dist
 from torch import nn
 
 from course_utils.incidents.declare import Run
-from course_utils.reproductions.batches import Batch
+from course_utils.reproductions.lesson_07.batches import Batch
 
 WORLD = 2
 FORK = multiprocessing.get_context("fork")  # the libraries are imported already

@@ -7,7 +7,7 @@ import torch
 from course_utils import zoo
 from course_utils.incidents.declare import Run
 from course_utils.incidents.rl_runs import NUM_JUDGED, facts_of, nothing
-from course_utils.reproductions.verl_grpo import VerlGrpo
+from course_utils.reproductions.lesson_04.verl_grpo import VerlGrpo
 
 SETTINGS = dict(device="cpu", logits_dtype="float32", response_length=5)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from course_utils.quiet import THREADS
+from course_utils.shown.quiet import THREADS
 
 # What can end a cell besides an exception of its own.
 TIME_LIMIT, KERNEL_DIED, INTERRUPTED = "TimeLimitReached", "KernelDied", "Interrupted"

@@ -9,7 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from course_utils.errors import BadNotebook, NotSaved
-from course_utils.saving import save
+from course_utils.files.saving import save
 
 BUILD_AGAIN = "run `course build` for the course's own notebooks, `course reset LESSON` for yours"
 

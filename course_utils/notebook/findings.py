@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from nbformat import NotebookNode
 
 from course_utils.errors import CourseError
+from course_utils.files.repository import Repository
 from course_utils.notebook.derive import (
     course_metadata,
     identity,
@@ -23,7 +24,6 @@ from course_utils.notebook.lesson_source import (
     load_source,
 )
 from course_utils.notebook.regions import split_regions
-from course_utils.notebook.repository import Repository
 
 MIN_LEAK = 12  # characters; shorter lines, such as "else:", occur everywhere
 REBUILD = "run `course build`"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from course_utils.exercises.outline import Entry, is_outlined, outline
+from course_utils.lesson.symptoms import SYMPTOMS
 from course_utils.notebook.address import badges, install_code
-from course_utils.symptoms import SYMPTOMS
 
 START, END, INSTALL = "frame-start", "frame-end", "frame-install"
 

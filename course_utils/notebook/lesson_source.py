@@ -9,9 +9,9 @@ from pathlib import Path
 
 import jupytext
 
+from course_utils.checks.declare import Lesson
 from course_utils.errors import BadNotebook
 from course_utils.exercises import find_lesson
-from course_utils.exercises.declare import Lesson
 from course_utils.notebook.regions import defined_names, has_region, solved_source, stub_source
 
 # "lesson" is everything the student does not answer; "solution" is not in her copy at all.

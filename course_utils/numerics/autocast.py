@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from course_utils.report import Table
+from course_utils.shown.report import Table
 
 HEADER = Path(torch.__file__).parent / "include" / "ATen" / "autocast_mode.h"
 LISTS = {

@@ -9,8 +9,8 @@ import math
 import torch
 from matplotlib.axes import Axes
 
-from course_utils.figures.colours import COLOURS
 from course_utils.numerics.formats import FloatFormat, float_format
+from course_utils.shown.figures.colours import COLOURS
 
 Named = str | torch.dtype | FloatFormat
 

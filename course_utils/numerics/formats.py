@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from course_utils.errors import BadRequest
-from course_utils.report import Table
+from course_utils.shown.report import Table
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from course_utils.oncall.check import check
 from course_utils.oncall.proving import Judge
 from course_utils.oncall.sandbox import run
 from course_utils.oncall.training import Trainers
-from course_utils.report import Table
+from course_utils.shown.report import Table
 
 RESULTS = "results.jsonl"
 PRIVATE = (folders.KEPT,)  # what a program must not see

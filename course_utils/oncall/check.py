@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from course_utils.oncall import folder as folders
 from course_utils.oncall import planting, report, spread, templates
 from course_utils.oncall.declare import Case, Files, Verdict
-from course_utils.wrap import wrapped
+from course_utils.shown.wrap import wrapped
 
 if TYPE_CHECKING:  # it imports torch, and a folder in which nothing has changed needs none
     from course_utils.oncall.proving import Judge

@@ -5,9 +5,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from course_utils.files.saving import save
 from course_utils.oncall import planting
 from course_utils.oncall.declare import Case, Files
-from course_utils.saving import save
 
 NAME = ".oncall-diary.json"
 

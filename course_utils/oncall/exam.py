@@ -12,7 +12,7 @@ from course_utils.errors import BadRequest
 from course_utils.oncall import cases
 from course_utils.oncall import folder as folders
 from course_utils.oncall.declare import Case, DoesNotFit, Edit, Files
-from course_utils.oncall.kept import TRAINERS
+from course_utils.oncall.shared_trainer import TRAINERS
 from course_utils.oncall.training import Trained
 
 Edits = Iterable[tuple[str, str, str]]  # file, old text, new text

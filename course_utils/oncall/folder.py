@@ -13,11 +13,11 @@ from pathlib import Path
 from textwrap import fill
 
 from course_utils.errors import BadRequest, GraderFailed
+from course_utils.files.saving import save
 from course_utils.oncall import cases, planting, report, templates
 from course_utils.oncall.declare import Case, Files
 from course_utils.oncall.training import Trained, Trainers
-from course_utils.saving import save
-from course_utils.wrap import WIDTH
+from course_utils.shown.wrap import WIDTH
 
 KEPT, TICKET = ".oncall.json", "ticket.md"
 LEVELS = (1, 2, 3)

@@ -9,7 +9,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen2ForSequenceClassifi
 
 from course_utils import zoo
 from course_utils.oncall.result import MODEL, NothingMade, Result, filled
-from course_utils.reproductions.batches import padded, prompt_and_reply
+from course_utils.reproductions.lesson_07.batches import padded, prompt_and_reply
 
 BATCH, NUM_ALONE = 64, 96
 

@@ -12,8 +12,8 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_utils.grading.box.kind import PACKAGE, Kind
-from course_utils.notebook.repository import INSTALLED
+from course_utils.box.kind import PACKAGE, Kind
+from course_utils.files.repository import INSTALLED
 
 ROOT = PACKAGE.parent
 COPY = Path(sysconfig.get_path("purelib")) / PACKAGE.name / "oncall"  # an installed one

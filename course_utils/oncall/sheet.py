@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
+from course_utils.checks.watched_calls import holds_todo
+from course_utils.files.progress import Progress, default_path
 from course_utils.incidents.declare import CLASSES
-from course_utils.oncall import diary, exam, handing_in
+from course_utils.oncall import diary, exam, hand_in
 from course_utils.oncall import folder as folders
 from course_utils.oncall.answer_form import form_of
 from course_utils.oncall.declare import Case
-from course_utils.progress import Progress, default_path
-from course_utils.report import Table
-from course_utils.watched import holds_todo
+from course_utils.shown.report import Table
 
 EXERCISES = {"first": "99.1", "second": "99.2", "third": "99.3"}
 COLUMNS = ("ticket", "level", "places", "classes", "run", "minutes", "hints")
@@ -44,7 +44,7 @@ def _row(name: str, answer: object, parent: Path, progress: Progress) -> tuple[s
 def _reached(name: str, answer: object, num_faults: int) -> tuple[str, str, str]:
     if holds_todo(answer) or not isinstance(answer, dict) or form_of(num_faults)(answer):
         return "-", "-", "not attempted"
-    tried = handing_in.tried(name, answer)
+    tried = hand_in.tried(name, answer)
     judged, of = tried.reported, f"of {num_faults}"
     is_healthy = not tried.misfit and not tried.refusals and tried.verdicts[-1].is_healthy
     run = "healthy" if is_healthy else "not healthy"

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from course_utils.errors import Unsupported
+from course_utils.files.saving import write_atomically
 from course_utils.oncall import templates
 from course_utils.oncall.declare import Template
-from course_utils.saving import write_atomically
 
 PATH = Path(__file__).parent / "spread.json"
 SEEDS = tuple(range(100, 124))

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import yaml
 
-from course_utils.grading.box.kind import PACKAGE, Kind, find_kind
-from course_utils.grading.box.lines import Ended as Gone
-from course_utils.grading.box.lines import hear, tell
-from course_utils.grading.box.warm import Warm
+from course_utils.box.kind import PACKAGE, Kind, find_kind
+from course_utils.box.lines import Ended as Gone
+from course_utils.box.lines import hear, tell
+from course_utils.box.warm import Warm
 from course_utils.oncall.declare import Files
 
-MODULE = "course_utils.oncall.inside"
+MODULE = "course_utils.oncall.box_side"
 # All of the library that the box can read.
 KEPT = (
     "grading/box/confine.py",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_utils.errors import BadRequest, ModelUnavailable
-from course_utils.quiet import quiet_trainers
+from course_utils.shown.quiet import quiet_trainers
 
 # torch, transformers and huggingface_hub take seconds to import, and `course_utils.zoo` must not:
 # they are imported inside the functions.

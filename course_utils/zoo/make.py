@@ -23,7 +23,7 @@ from transformers import (
     Qwen2ForCausalLM,
 )
 
-from course_utils.quiet import quiet_libraries
+from course_utils.shown.quiet import quiet_libraries
 from course_utils.zoo import arithmetic
 from course_utils.zoo.load import WEIGHTS
 from course_utils.zoo.solve import share_right

@@ -19,7 +19,7 @@ from symptom_pages import escaped, plain_list, stage_symptoms
 from trim import trim
 
 from course_utils.exercises.outline import outline
-from course_utils.notebook.repository import Repository
+from course_utils.files.repository import Repository
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -7,11 +7,11 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from course_utils.exercises.outline import outline
+from course_utils.files.repository import Repository
 from course_utils.notebook.derive import course_metadata
 from course_utils.notebook.files import read_notebook, write_notebook
 from course_utils.notebook.frame import START
 from course_utils.notebook.lesson_source import ANSWER, SOLUTION
-from course_utils.notebook.repository import Repository
 
 FOLDS = {ANSWER: "hide-input", SOLUTION: "hide-cell"}
 PROMPTS = {"code_prompt_show": "Show an answer", "code_prompt_hide": "Hide the answer"}

@@ -12,7 +12,7 @@ from examples import SHAPE, THREAD, Example, examples, exit_codes, title
 
 from course_utils.exercises.outline import Entry, outline
 from course_utils.explain.causes import CAUSES, Cause
-from course_utils.symptoms import SYMPTOMS, Symptom
+from course_utils.lesson.symptoms import SYMPTOMS, Symptom
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~^])")
 FENCE = "~" * 12

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from html import escape
 
-from course_utils import page
 from course_utils.diagnostics.batch_view import paint
 from course_utils.diagnostics.batch_view.case import PAIRS, SCORES, TRAINING, Case, Finding
 from course_utils.diagnostics.batch_view.tokens import BY_NONE, BatchView
-from course_utils.page import State
-from course_utils.report import Report, Shown, Table
-from course_utils.wrap import wrapped
+from course_utils.shown import page
+from course_utils.shown.page import State
+from course_utils.shown.report import Report, Shown, Table
+from course_utils.shown.wrap import wrapped
 
 SHOWN = 8
 LOOKED_FOR = {

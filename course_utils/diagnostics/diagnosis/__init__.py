@@ -13,7 +13,7 @@ layout, specimens, settings, report          what is shown
 
 from course_utils.diagnostics.diagnosis.auditing import audit_policy, audit_step
 from course_utils.diagnostics.diagnosis.callback import DiagnoseCallback
-from course_utils.diagnostics.diagnosis.comparing import compare_models
 from course_utils.diagnostics.diagnosis.front import diagnose
+from course_utils.diagnostics.diagnosis.measures.comparing import compare_models
 
 __all__ = ["DiagnoseCallback", "audit_policy", "audit_step", "compare_models", "diagnose"]

@@ -7,20 +7,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.diagnostics.diagnosis.finding import Sheet
 from course_utils.diagnostics.diagnosis.front import subject_of
-from course_utils.diagnostics.diagnosis.judge_policy import judge_numbers, judge_policy
-from course_utils.diagnostics.diagnosis.judge_steps import judge_steps
-from course_utils.diagnostics.diagnosis.policy_numbers import PolicyNumbers, policy_numbers
-from course_utils.diagnostics.diagnosis.policy_watch import Replies
-from course_utils.diagnostics.diagnosis.putting_back import put_back, train_some
-from course_utils.diagnostics.diagnosis.report import Diagnosis
-from course_utils.diagnostics.diagnosis.stepping import StepNumbers, Steps
+from course_utils.diagnostics.diagnosis.judges.policy import judge_numbers, judge_policy
+from course_utils.diagnostics.diagnosis.judges.steps import judge_steps
+from course_utils.diagnostics.diagnosis.measures.policy_numbers import (
+    PolicyNumbers,
+    policy_numbers,
+)
+from course_utils.diagnostics.diagnosis.measures.putting_back import put_back, train_some
+from course_utils.diagnostics.diagnosis.report.report import Diagnosis
+from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
+from course_utils.diagnostics.diagnosis.watches.policy import Replies
+from course_utils.diagnostics.diagnosis.watches.steps import StepNumbers, Steps
 from course_utils.diagnostics.nonfinite.batches import keep
 from course_utils.diagnostics.one_step import require_loss
 from course_utils.errors import BadRequest
-from course_utils.report import Table
-from course_utils.wrap import wrapped
+from course_utils.shown.report import Table
+from course_utils.shown.wrap import wrapped
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from course_utils.diagnostics.diagnosis.report import Diagnosis
-from course_utils.diagnostics.diagnosis.riding import Watching
-from course_utils.diagnostics.diagnosis.subject import of_trainer
+from course_utils.diagnostics.diagnosis.report.report import Diagnosis
+from course_utils.diagnostics.diagnosis.ride import Watching
+from course_utils.diagnostics.diagnosis.sheet.subject import of_trainer
 
 
 class DiagnoseCallback(TrainerCallback):

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from course_utils.diagnostics.diagnosis.finding import COUNTED, LIKELY, MEASURED, Sheet
-from course_utils.diagnostics.diagnosis.looks_log import look_at_log
+from course_utils.diagnostics.diagnosis.looks.log import look_at_log
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.errors import BadRequest
 
 ADAPTER, FULL = "adapter_config.json", "config.json"

@@ -5,14 +5,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from course_utils.diagnostics.diagnosis.finding import Sheet
 from course_utils.diagnostics.diagnosis.folder import look_into
-from course_utils.diagnostics.diagnosis.harm import NOT_BEGUN
-from course_utils.diagnostics.diagnosis.looks import look_after, look_before
-from course_utils.diagnostics.diagnosis.putting_back import put_back, train_some
-from course_utils.diagnostics.diagnosis.report import Diagnosis
-from course_utils.diagnostics.diagnosis.riding import Watching
-from course_utils.diagnostics.diagnosis.subject import (
+from course_utils.diagnostics.diagnosis.looks.order import look_after, look_before
+from course_utils.diagnostics.diagnosis.measures.putting_back import put_back, train_some
+from course_utils.diagnostics.diagnosis.report.report import Diagnosis
+from course_utils.diagnostics.diagnosis.ride import Watching
+from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
+from course_utils.diagnostics.diagnosis.sheet.harm import NOT_BEGUN
+from course_utils.diagnostics.diagnosis.sheet.subject import (
     Subject,
     flat_settings,
     of_parts,

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from course_utils.diagnostics.gradient_flow.advice import advise
 from course_utils.diagnostics.gradient_flow.crossings import Cause, Flat
-from course_utils.page import State
-from course_utils.report import Report, Table
+from course_utils.shown.page import State
+from course_utils.shown.report import Report, Table
 
 NOT_LOOKED_AT = "One step on one batch; not looked at: what the optimizer holds (optimizer=)."
 

@@ -10,8 +10,8 @@ from course_utils.diagnostics.nonfinite.batches import num_rows
 from course_utils.diagnostics.nonfinite.case import Case, Cause
 from course_utils.diagnostics.nonfinite.causes import find_cause
 from course_utils.diagnostics.nonfinite.events import Blame, Event
-from course_utils.page import State
-from course_utils.report import Report, Table
+from course_utils.shown.page import State
+from course_utils.shown.report import Report, Table
 
 # Operations that put a constant somewhere; an inf among their arguments is what the code asked for.
 WRITERS = {"fill", "full", "full_like", "new_full", "masked_fill", "index_fill", "scatter"} | {

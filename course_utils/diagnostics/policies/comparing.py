@@ -14,8 +14,8 @@ from course_utils.diagnostics.policies.decoding import Decoding
 from course_utils.diagnostics.policies.explaining import CURRENT, PLAIN, Explainer, Explanation
 from course_utils.diagnostics.policies.scoring import Ids
 from course_utils.errors import BadRequest
-from course_utils.page import State
-from course_utils.report import Report, Table
+from course_utils.shown.page import State
+from course_utils.shown.report import Report, Table
 
 Logps = list[list[float]]
 Sampler = Callable[[Ids], tuple[Ids, Logps]]

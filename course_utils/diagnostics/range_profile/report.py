@@ -10,8 +10,8 @@ from course_utils.diagnostics.range_profile.magnitudes import Magnitudes
 from course_utils.diagnostics.range_profile.measured import PARTS, Kind, Measured, examined
 from course_utils.diagnostics.range_profile.survival import Survival, judge
 from course_utils.numerics.formats import FloatFormat, float_format
-from course_utils.plotting import draw_curves, draw_limit
-from course_utils.report import Report, Table
+from course_utils.shown.plotting import draw_curves, draw_limit
+from course_utils.shown.report import Report, Table
 
 if TYPE_CHECKING:
     import torch

@@ -14,7 +14,7 @@ from course_utils.diagnostics.range_profile.measured import (
     first_outside,
 )
 from course_utils.numerics.formats import FloatFormat
-from course_utils.report import Report, Table
+from course_utils.shown.report import Report, Table
 
 # State whose square root an optimizer divides by: Adam's, RMSprop's, Adagrad's.
 DIVISORS = ("exp_avg_sq", "square_avg", "sum", "max_exp_avg_sq")

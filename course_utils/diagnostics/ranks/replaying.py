@@ -19,7 +19,7 @@ from course_utils.diagnostics.nonfinite.targets import loss_in
 from course_utils.diagnostics.ranks.batches import odd_rows
 from course_utils.diagnostics.ranks.folder import bare_name, frozen_sums, set_random_states
 from course_utils.errors import BadRequest, Unsupported
-from course_utils.report import Report, Table
+from course_utils.shown.report import Report, Table
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from course_utils.diagnostics.ranks.folder import Record, read_records
 from course_utils.errors import BadRequest
-from course_utils.report import Report, Table
+from course_utils.shown.report import Report, Table
 
 OWN = ("loss", "gradient", "weights before the step")
 SAY = {

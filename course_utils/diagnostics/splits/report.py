@@ -10,8 +10,8 @@ from course_utils.diagnostics.splits.judging import (
     WEIGHTS,
     Compared,
 )
-from course_utils.page import State
-from course_utils.report import Report, Table
+from course_utils.shown.page import State
+from course_utils.shown.report import Report, Table
 
 COUNT = "the count of the whole optimizer step, over all micro-batches and ranks"
 DIVIDE = f"add up the token losses of a micro-batch and divide by {COUNT} (num_items_in_batch)"

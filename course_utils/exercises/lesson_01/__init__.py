@@ -3,7 +3,7 @@
 One module for each thing to understand: its exercises, their criteria, right and wrong answers.
 """
 
-from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_01.k3 import K3
 from course_utils.exercises.lesson_01.limits import LIMITS
 from course_utils.exercises.lesson_01.logsoftmax import LOGSOFTMAX

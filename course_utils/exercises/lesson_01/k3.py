@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils import checking
-from course_utils.exercises.compare import told_apart
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.probes import has_form
+from course_utils.checks import checking
+from course_utils.checks.compare import told_apart
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.probes import has_form
 
 BOUND = 20.0  # nats; inside it the estimate is exact, outside it is finite
 FARTHEST = 1e6  # nats; log-probabilities of finite 16-bit and 32-bit logits seldom differ by more

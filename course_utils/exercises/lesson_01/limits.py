@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable
 
-from course_utils.exercises.compare import number_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import number_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_01 import limits_answers as answers
 
 # The formats of the lesson, and some that nobody has built: the rule knows no names.

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from course_utils import checking
-from course_utils.exercises.calls import uses
-from course_utils.exercises.compare import tensor_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.probes import has_form, trials
-from course_utils.exercises.settings import both
-from course_utils.watched import AnswerRaised
+from course_utils.checks import checking
+from course_utils.checks.calls import uses
+from course_utils.checks.compare import tensor_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.probes import has_form, trials
+from course_utils.checks.settings import both
+from course_utils.checks.watched_calls import AnswerRaised
 
 NOT_YOURS = (
     "log_softmax",

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils import checking
-from course_utils.exercises.compare import number_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks import checking
+from course_utils.checks.compare import number_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.probes import ROUNDING, agrees, gradients_agree, has_form
 from course_utils.exercises.lesson_01 import masked_answers as answers
-from course_utils.exercises.probes import ROUNDING, agrees, gradients_agree, has_form
 
 NAN, INF = float("nan"), float("inf")
 GARBAGE = (0.0, NAN, INF, -INF, -1.0)

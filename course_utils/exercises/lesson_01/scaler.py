@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils import checking
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks import checking
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_01 import scaler_answers as answers
 
 NAN, INF = float("nan"), float("inf")

@@ -10,7 +10,7 @@ from functools import cache
 
 import torch
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.numerics import FloatFormat, float_format
 
 NARROW, WIDE = ("bfloat16", "float16"), "float32"

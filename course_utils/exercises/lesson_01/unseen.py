@@ -6,10 +6,11 @@ from operator import index
 
 import torch
 
-from course_utils.exercises.compare import told_apart
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import told_apart
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.watched_calls import watched
 from course_utils.exercises.lesson_01 import unseen_answers as answers
-from course_utils.reproductions.unseen_01 import (
+from course_utils.reproductions.lesson_01.unseen_scripts import (
     CAUSES,
     Batch,
     Patient,
@@ -20,7 +21,6 @@ from course_utils.reproductions.unseen_01 import (
     reader,
     search,
 )
-from course_utils.watched import watched
 
 KEYS = ("row", "line", "cause", "mend")
 SEEDS = (1, 2, 3)

@@ -6,7 +6,11 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from course_utils.reproductions.unseen_01 import attention_loss, cosine_loss, direction_loss
+from course_utils.reproductions.lesson_01.unseen_scripts import (
+    attention_loss,
+    cosine_loss,
+    direction_loss,
+)
 
 
 def search_with_a_harmless_row(x, y):

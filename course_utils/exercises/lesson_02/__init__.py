@@ -3,7 +3,7 @@
 One module for each exercise: its criteria, right and wrong answers.
 """
 
-from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_02.division import DIVISION
 from course_utils.exercises.lesson_02.ending import ENDING
 from course_utils.exercises.lesson_02.hang import HANG

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from numbers import Number
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 NAN, INF = float("nan"), float("inf")
 
 # Source: Intel SDM, volume 2A, IDIV: #DE when the divisor is 0 or the quotient does not fit; IEEE
 # 754-2019, section 7: float faults set a flag and deliver a default result unless trapped.
-# tests/test_lesson_02_grpo.py makes every integer division of these in a child.
+# tests/reproductions/test_lesson_02_grpo.py makes every integer division of these in a child.
 DRAWN = random.Random(11)
 SOME = tuple(DRAWN.randint(INT_MIN, INT_MAX) for _ in range(12))
 BY_ZERO = tuple((a, 0) for a in (1, 0, INT_MIN, INT_MAX, -1, -7, *SOME))

@@ -4,7 +4,7 @@ import re
 import signal
 from collections.abc import Callable
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 
 # POSIX numbers that are the same on Linux and macOS. Windows' own `signal` lacks most names.
 POSIX = {

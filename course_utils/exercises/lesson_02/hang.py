@@ -2,7 +2,7 @@
 
 import re
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 
 KEYS = ("line", "waits_for", "mend")
 REASONS = {
@@ -17,7 +17,7 @@ MENDS = {
     "c": "make the worker a daemon, daemon=True",
     "d": "while there is no answer, look whether the worker is alive; if not, raise",
 }
-# tests/test_lesson_02_unseen.py runs the code of the lesson and finds this line in its stack.
+# tests/reproductions/test_lesson_02_unseen.py runs the code of the lesson and finds this line in its stack.
 WAITS_AT = "scores.get()"
 
 

@@ -1,8 +1,8 @@
 """Exercise 02.5: six machines, which of them die, and what each needs."""
 
-from course_utils.diagnostics.cublas import CublasEnvironment, diagnose_cublas
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.report import Table
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.diagnostics.processes.cublas import CublasEnvironment, diagnose_cublas
+from course_utils.shown.report import Table
 
 LISTINGS = {
     "A": CublasEnvironment("2.5.1+cu121", "12.1", wheel="12.1.3.1", gpus=("NVIDIA H20",)),

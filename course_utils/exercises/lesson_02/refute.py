@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.settings import both
 from course_utils.diagnostics import Autopsy
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.settings import both
-from course_utils.reproductions.grpo_sigfpe import REPORTED, SHORT, ending_of
+from course_utils.reproductions.lesson_02.grpo_sigfpe import REPORTED, SHORT, ending_of
 
 NOT_RUN = "the run was not made, because it would show nothing about a cause"
 MOST_STEPS = 16  # micro-batches of 16 replies in one step; more take longer than a check may

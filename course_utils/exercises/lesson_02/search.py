@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_02 import search_answers as answers
 
 # Names that no reader has seen, in no order, so that none can be known beforehand.

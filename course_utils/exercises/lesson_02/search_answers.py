@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from itertools import combinations
 
-from course_utils.diagnostics.bisect import ddmin
+from course_utils.diagnostics.processes.bisect import ddmin
 
 
 def search_by_ddmin(settings, dies):

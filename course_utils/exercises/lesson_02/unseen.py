@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.diagnostics import warm_children
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.reproductions.unseen_02 import TEACHER, TOKENS, Job
+from course_utils.reproductions.lesson_02.unseen_scripts import TEACHER, TOKENS, Job
 
 KEYS = ("ended", "place", "settings", "cause", "fix")
 SEEDS = (3, 5, 8)  # other data than the reader's own runs have
@@ -15,7 +15,7 @@ STUCK = ("time limit", "timeout", "timed out", "hang", "hangs", "hung", "stuck",
 
 @dataclass(frozen=True)
 class Truth:
-    """What is right about one job. tests/test_lesson_02_unseen.py finds it with instruments."""
+    """What is right about one job. tests/reproductions/test_lesson_02_unseen.py finds it with instruments."""
 
     job: Job
     ended: str

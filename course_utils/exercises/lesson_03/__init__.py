@@ -3,7 +3,7 @@
 One module for each thing to understand: its exercises, their criteria, right and wrong answers.
 """
 
-from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_03.adamw_step import STEP
 from course_utils.exercises.lesson_03.alarm import ALARM
 from course_utils.exercises.lesson_03.dead import DEAD

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from course_utils import checking
-from course_utils.exercises.compare import tensor_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.probes import SEEDS, SHAPES
+from course_utils.checks import checking
+from course_utils.checks.compare import tensor_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.probes import SEEDS, SHAPES
 
 GRADIENTS = (0.0, 1e-6, 1e-4, 1e-3, 4e-3, 1e-2, 1e-1, -1e-1)
 BETA1, BETA2 = 0.9, 0.999

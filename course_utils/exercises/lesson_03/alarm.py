@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterable
 
-from course_utils import checking
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks import checking
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_03 import alarm_answers as answers
 
 NAN, INF = float("nan"), float("inf")

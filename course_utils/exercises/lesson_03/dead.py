@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from course_utils import checking
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks import checking
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_03 import dead_answers as answers
 
 NAN, INF = float("nan"), float("inf")

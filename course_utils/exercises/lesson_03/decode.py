@@ -4,8 +4,8 @@ import math
 import random
 from collections.abc import Callable
 
-from course_utils.exercises.compare import number_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import number_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 
 # The Trainer adds in float32, so an answer may do so too; 32 multiplications cost 1e-5.
 ROUNDING = 1e-4

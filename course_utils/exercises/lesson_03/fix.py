@@ -2,10 +2,10 @@
 
 import torch
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.settings import OverSeeds, both, only, over_seeds
 from course_utils.exercises.lesson_03 import trained
-from course_utils.exercises.settings import OverSeeds, both, only, over_seeds
-from course_utils.reproductions.reward_model import reward_trainer
+from course_utils.reproductions.lesson_03.reward_model import reward_trainer
 
 ASKED = (
     "dtype",

@@ -5,7 +5,7 @@ from itertools import product
 
 import torch
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_03.adamw_step import GRADIENTS
 
 FLOAT16, BFLOAT16, FLOAT32 = torch.float16, torch.bfloat16, torch.float32

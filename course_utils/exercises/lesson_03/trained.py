@@ -8,15 +8,15 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from course_utils.exercises.declare import Observe
-from course_utils.exercises.settings import OverSeeds, plain
-from course_utils.reproductions.reward_model import (
+from course_utils.checks.declare import Observe
+from course_utils.checks.settings import OverSeeds, plain
+from course_utils.checks.watched_calls import PASS_ON, AnswerRaised
+from course_utils.reproductions.lesson_03.reward_model import (
     MAX_LEARNING_RATES,
     MAX_SHARE_FORGOTTEN,
     MIN_SHARE_MOVED,
 )
-from course_utils.training import WeightChange, train_and_compare
-from course_utils.watched import PASS_ON, AnswerRaised
+from course_utils.zoo.training import WeightChange, train_and_compare
 
 SEEDS = (0, 1, 2)
 REPORTED_STEPS = 3  # of 03.5, for which MAX_LEARNING_RATES was chosen

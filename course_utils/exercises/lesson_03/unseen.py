@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.checks.settings import OverSeeds, both, only
 from course_utils.exercises.lesson_03 import trained
-from course_utils.exercises.settings import OverSeeds, both, only
-from course_utils.reproductions.unseen_03 import (
+from course_utils.reproductions.lesson_03.unseen_scripts import (
     CAUSES,
     Patient,
     format_trainer,

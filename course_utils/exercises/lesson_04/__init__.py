@@ -3,7 +3,7 @@
 One module for each link of the chain: its exercise, its criteria, right and wrong answers.
 """
 
-from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_04.beyond import BEYOND
 from course_utils.exercises.lesson_04.bound import BOUND
 from course_utils.exercises.lesson_04.clipping import CLIP

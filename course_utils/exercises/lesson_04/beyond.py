@@ -6,7 +6,7 @@ from numbers import Real
 
 import torch
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 
 FORMATS = (torch.float16, torch.bfloat16, torch.float32)
 SHAPES = ((6, 9), (1, 7), (4, 1), (64, 16))

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from course_utils.exercises.compare import tensor_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import tensor_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_04 import clipping_answers as answers
 
 NAN, INF = float("nan"), float("inf")

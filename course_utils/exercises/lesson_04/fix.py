@@ -7,8 +7,10 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from course_utils.exercises.compare import tensor_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import tensor_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.probes import gradient_of
+from course_utils.checks.settings import OverSeeds, both, only, over_seeds, plain
 from course_utils.exercises.lesson_04.fix_answers import (
     bounded_if_k3,
     bounded_kl,
@@ -23,12 +25,10 @@ from course_utils.exercises.lesson_04.fix_answers import (
 from course_utils.exercises.lesson_04.guard import step_if_finite, step_never
 from course_utils.exercises.lesson_04.hooks import hangs_a_hook
 from course_utils.exercises.lesson_04.mean_answers import mean_by_where, mean_detached
-from course_utils.exercises.probes import gradient_of
-from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
-from course_utils.reproductions import verl_formulas
-from course_utils.reproductions.verl_formulas import kl_penalty_0_4_1
-from course_utils.reproductions.verl_grpo import Settings, VerlGrpo
-from course_utils.reproductions.verl_outcomes import MIN_GAIN
+from course_utils.reproductions.lesson_04 import verl_formulas
+from course_utils.reproductions.lesson_04.verl_formulas import kl_penalty_0_4_1
+from course_utils.reproductions.lesson_04.verl_grpo import Settings, VerlGrpo
+from course_utils.reproductions.lesson_04.verl_outcomes import MIN_GAIN
 
 # Rollouts for each seed of the check. As reported, the gradient is nan in the 2nd, 3rd and 5th.
 ROLLOUTS = {13: 4, 23: 4, 0: 5}

@@ -8,7 +8,7 @@ from course_utils.exercises.lesson_04.kl_answers import (
     kl_zero_if_one_is_far,
 )
 from course_utils.exercises.lesson_04.mean_answers import mean_by_where
-from course_utils.reproductions import verl_formulas
+from course_utils.reproductions.lesson_04 import verl_formulas
 
 
 def bounded_kl(logprob, ref_logprob, kind):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 
 FINITE = (0.0, 1e-8, 0.7, 300.0, 6e4)
 LARGE = (1e30, 3e38)  # beyond float16

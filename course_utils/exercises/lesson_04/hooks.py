@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from course_utils.exercises.calls import uses
+from course_utils.checks.calls import uses
 
 
 def hangs_a_hook(function: Callable, args: tuple) -> str | None:

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from course_utils import diagnostics
-from course_utils.exercises.compare import tensor_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import tensor_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.probes import Trial, gradient_of, trials
 from course_utils.exercises.lesson_04.hooks import hangs_a_hook
 from course_utils.exercises.lesson_04.kl_answers import (
     kl_as_a_number,
@@ -38,7 +39,6 @@ from course_utils.exercises.lesson_04.kl_answers import (
     kl_without_nan,
     kl_zero_if_one_is_far,
 )
-from course_utils.exercises.probes import Trial, gradient_of, trials
 
 NEAR = 2.0  # nats; the text asks that nothing changes up to here
 FORMATS = (torch.float32, torch.bfloat16, torch.float16)

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_utils.reproductions import verl_formulas
+from course_utils.reproductions.lesson_04 import verl_formulas
 
 
 def kl_bounded_before_exp(logprob, ref_logprob):

@@ -6,10 +6,10 @@ from numbers import Real
 import torch
 from torch import Tensor
 
-from course_utils.exercises.compare import number_differs, tensor_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import number_differs, tensor_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.probes import ROUNDING, gradient_of, trials
 from course_utils.exercises.lesson_04 import mean_answers as answers
-from course_utils.exercises.probes import ROUNDING, gradient_of, trials
 
 NAN, INF = float("nan"), float("inf")
 MASK = torch.tensor([[1, 1, 0], [1, 0, 0]])

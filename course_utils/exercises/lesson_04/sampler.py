@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 
 NAN = float("nan")
 SIZES = ((500, 40), (1, 40), (37, 5), (3, 1), (200, 320), (8, 50_000))  # (rows, tokens)

@@ -3,7 +3,7 @@
 One module for each thing to understand: its exercises, their criteria, right and wrong answers.
 """
 
-from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_05.factor import FACTOR
 from course_utils.exercises.lesson_05.fix import FIX
 from course_utils.exercises.lesson_05.keep import KEEP

@@ -6,12 +6,12 @@ from numbers import Real
 
 import torch
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.settings import OverSeeds
 from course_utils.exercises.lesson_05.stand_in import sick, texts_of_the_lesson
-from course_utils.exercises.settings import OverSeeds
 from course_utils.gemma3 import check_range, rescale_stream
 from course_utils.gemma3.reach import FLOAT16, MARGIN
-from course_utils.reproductions.gemma_dpo import Outcome, dpo_trainer, train_and_judge
+from course_utils.reproductions.lesson_05.gemma_dpo import Outcome, dpo_trainer, train_and_judge
 
 SEEDS = (0, 1, 2)
 MEASURING = 1.001  # two measurements of the same numbers differ by their roundings

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import torch
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
-from course_utils.reproductions.gemma_dpo import Outcome, dpo_trainer, train_and_judge
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.settings import OverSeeds, both, only, over_seeds, plain
+from course_utils.reproductions.lesson_05.gemma_dpo import Outcome, dpo_trainer, train_and_judge
 
 SEEDS = (0, 1, 2)
 FLAGS = ("fp16", "bf16")

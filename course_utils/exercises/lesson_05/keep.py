@@ -7,7 +7,7 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_05 import keep_answers as given
 from course_utils.exercises.lesson_05.elsewhere import (
     Elsewhere,

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_utils.exercises.compare import number_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.handed import Net
+from course_utils.checks.compare import number_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.input_fingerprint import changed, fingerprint
+from course_utils.checks.sample_modules import Net
 from course_utils.exercises.lesson_05 import peaks_answers as given
-from course_utils.fingerprint import changed, fingerprint
 
 
 def _true_peaks(factors: list[float], x: Tensor, shift: Tensor) -> dict[str, float]:

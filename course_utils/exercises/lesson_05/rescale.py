@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_05 import rescale_answers as given
 from course_utils.exercises.lesson_05.stand_in import (
     BATCH,
@@ -18,7 +18,7 @@ from course_utils.exercises.lesson_05.stand_in import (
     plain,
     sick,
 )
-from course_utils.reproductions.gemma_dpo import dpo_trainer, train_and_judge
+from course_utils.reproductions.lesson_05.gemma_dpo import dpo_trainer, train_and_judge
 
 UPWARD = (64, 20000.0)
 BACK = 2.0**-13  # on the sick model, a factor that leaves its stream four times the plain one's

@@ -4,9 +4,9 @@ import random
 from collections.abc import Callable
 from numbers import Real
 
-from course_utils.checking import leaves_its_inputs_alone
-from course_utils.exercises.compare import number_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.checking import leaves_its_inputs_alone
+from course_utils.checks.compare import number_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_05 import scaler_answers as given
 
 GOOD, BAD = True, False

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from course_utils import zoo
-from course_utils.reproductions.gemma_dpo import load_gemma
+from course_utils.reproductions.lesson_05.gemma_dpo import load_gemma
 
 SUMS = torch.arange(60).remainder(47).reshape(3, 20) + 11  # token ids; any will do
 BATCH = {"input_ids": SUMS, "attention_mask": torch.ones_like(SUMS)}

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.checks.settings import OverSeeds
 from course_utils.exercises.lesson_05 import mends as m
 from course_utils.exercises.lesson_05.mended_run import (
     follows_float32,
@@ -13,8 +14,12 @@ from course_utils.exercises.lesson_05.mended_run import (
     products_stay_in_half,
     train,
 )
-from course_utils.exercises.settings import OverSeeds
-from course_utils.reproductions.unseen_05 import CAUSES, Patient, loud_channel, summed_weights
+from course_utils.reproductions.lesson_05.unseen_scripts import (
+    CAUSES,
+    Patient,
+    loud_channel,
+    summed_weights,
+)
 
 SEEDS = (0, 1, 2)
 KEYS = ("place", "cause", "mend")

@@ -4,7 +4,7 @@ One module for each thing to understand: its exercises, their criteria, right an
 `gradients` holds what several of them look at.
 """
 
-from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_06.bare import BARE
 from course_utils.exercises.lesson_06.fix import FIX
 from course_utils.exercises.lesson_06.frozen_head import HEAD

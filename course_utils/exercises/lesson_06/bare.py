@@ -8,9 +8,9 @@ import torch
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
 
-from course_utils import checking
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.handed import INSIDE, Counting
+from course_utils.checks import checking
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.sample_modules import INSIDE, Counting
 from course_utils.exercises.lesson_06 import bare_answers as answers
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
@@ -20,7 +20,7 @@ from course_utils.exercises.lesson_06.gradients import (
     loss_form,
     value_differs,
 )
-from course_utils.reproductions.small_models import seeded
+from course_utils.reproductions.lesson_06.small_models import seeded
 
 
 @dataclass(frozen=True)

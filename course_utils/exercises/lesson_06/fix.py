@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import torch
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.settings import OverSeeds, both, only, over_seeds, plain
+from course_utils.checks.watched_calls import PASS_ON
 from course_utils.exercises.lesson_06.gradients import known_warnings_ignored
-from course_utils.exercises.settings import OverSeeds, both, only, over_seeds, plain
-from course_utils.reproductions.frozen_inputs import Outcome, outcome_of, reward_run
-from course_utils.watched import PASS_ON
+from course_utils.reproductions.lesson_06.frozen_inputs import Outcome, outcome_of, reward_run
 
 SEEDS = (0, 1, 2)
 KEYS = (

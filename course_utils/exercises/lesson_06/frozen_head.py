@@ -5,8 +5,9 @@ from collections.abc import Callable
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from course_utils import checking
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks import checking
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.input_fingerprint import changed, fingerprint
 from course_utils.exercises.lesson_06 import frozen_head_answers as answers
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
@@ -18,8 +19,7 @@ from course_utils.exercises.lesson_06.gradients import (
     loss_form,
     value_differs,
 )
-from course_utils.fingerprint import changed, fingerprint
-from course_utils.reproductions.small_models import Classifier
+from course_utils.reproductions.lesson_06.small_models import Classifier
 
 
 def returns_a_loss(head_loss) -> str | None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_utils.reproductions.small_models import Classifier, classifier, examples
-from course_utils.watched import AnswerRaised
+from course_utils.checks.watched_calls import AnswerRaised
+from course_utils.reproductions.lesson_06.small_models import Classifier, classifier, examples
 
 NOTHING_YET = "there is no gradient to look at yet"
 CUT = ("does not require grad", "does not have a grad_fn")

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch.nn.functional import cross_entropy
 
-from course_utils import checking
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks import checking
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     SITUATIONS,

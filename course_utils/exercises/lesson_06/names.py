@@ -1,7 +1,7 @@
 """Exercise 06.4: five broken snippets, one message, five causes."""
 
-from course_utils.exercises.compare import letter_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import letter_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 
 WHY = "the words of the message are the same for all five, and the remedies are not"
 CAUSES = {"1": "d", "2": "e", "3": "c", "4": "a", "5": "b"}

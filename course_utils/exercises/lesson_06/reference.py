@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils import checking
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks import checking
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     SITUATIONS,
@@ -17,7 +17,7 @@ from course_utils.exercises.lesson_06.gradients import (
     names_with_gradient,
     value_differs,
 )
-from course_utils.reproductions.small_models import Classifier
+from course_utils.reproductions.lesson_06.small_models import Classifier
 
 
 def _policy_and_reference(at: Situation) -> tuple[Classifier, Classifier]:

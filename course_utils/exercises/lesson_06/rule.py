@@ -8,9 +8,9 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import backward_fails, known_warnings_ignored
-from course_utils.reproductions.small_models import seeded
+from course_utils.reproductions.lesson_06.small_models import seeded
 
 FACTS = ("base_frozen", "reentrant", "inputs_marked", "head_trained")
 

@@ -10,7 +10,7 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from torch import nn
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     SITUATIONS,
@@ -19,7 +19,7 @@ from course_utils.exercises.lesson_06.gradients import (
     in_every_situation,
     names_with_gradient,
 )
-from course_utils.reproductions.small_models import seeded
+from course_utils.reproductions.lesson_06.small_models import seeded
 
 CONFIG = LoraConfig(r=2, target_modules=["body.0"])
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from course_utils import checking
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.handed import Adapted
+from course_utils.checks import checking
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.sample_modules import Adapted
 from course_utils.exercises.lesson_06 import silent_answers as answers
-from course_utils.reproductions.small_models import classifier, examples, seeded
+from course_utils.reproductions.lesson_06.small_models import classifier, examples, seeded
 
 ADAPTERS = ("layers.0.lora_A", "layers.0.lora_B", "layers.1.lora_A", "layers.1.lora_B")
 

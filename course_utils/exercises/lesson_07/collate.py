@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.settings import OverSeeds, over_seeds
 from course_utils.exercises.lesson_07 import collate_answers as answers
-from course_utils.exercises.settings import OverSeeds, over_seeds
-from course_utils.reproductions.never_stops_outcomes import Outcome, outcome
+from course_utils.reproductions.lesson_07.never_stops_outcomes import Outcome, outcome
 
 SEEDS = (1, 2, 3)
 PAD_IS_END = "<|im_end|>"

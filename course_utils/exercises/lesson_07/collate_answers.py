@@ -3,7 +3,7 @@
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from course_utils.reproductions.batches import on_the_left
+from course_utils.reproductions.lesson_07.batches import on_the_left
 
 KEYS = ("input_ids", "labels")
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.exercises.compare import number_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import number_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_07 import ends_answers as answers
-from course_utils.reproductions import batches
+from course_utils.reproductions.lesson_07 import batches
 
 START, END, LINE = 318, 319, 198
 KEYS = ("input_ids", "attention_mask", "labels")

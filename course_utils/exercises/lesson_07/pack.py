@@ -6,9 +6,9 @@ from functools import cache
 import torch
 
 from course_utils import zoo
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_07 import pack_answers as answers
-from course_utils.reproductions.batches import prompt_and_reply, sums
+from course_utils.reproductions.lesson_07.batches import prompt_and_reply, sums
 
 SEEDS = (0, 3)
 

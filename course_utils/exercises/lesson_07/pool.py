@@ -5,9 +5,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.probes import agrees, gradients_agree, has_form
 from course_utils.exercises.lesson_07 import pool_answers as answers
-from course_utils.exercises.probes import agrees, gradients_agree, has_form
 
 SHAPES = ((3, 7), (1, 4), (5, 2), (4, 9))
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)

@@ -1,6 +1,6 @@
 """Exercise 07.9: the closing quiz."""
 
-from course_utils.exercises.quiz import two_letters
+from course_utils.checks.quiz import two_letters
 
 QUIZ = two_letters(
     "07.9",

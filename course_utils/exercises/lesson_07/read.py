@@ -1,6 +1,6 @@
 """Exercises 07.1 and 07.4: batches that are to be read token by token."""
 
-from course_utils.exercises.letters import letters_exercise
+from course_utils.checks.letters import letters_exercise
 
 SEE = "the log of a run on this batch looks like any other"
 

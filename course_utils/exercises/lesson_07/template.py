@@ -3,7 +3,7 @@
 from functools import cache
 
 from course_utils import zoo
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_07 import template_answers as answers
 
 CHATS = {

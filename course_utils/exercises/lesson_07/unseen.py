@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from course_utils.exercises.broken_script import Asked, Diagnosis, Variant, of_the_mend
-from course_utils.exercises.declare import Criterion
+from course_utils.checks.broken_script import Asked, Diagnosis, Variant, of_the_mend
+from course_utils.checks.declare import Criterion
+from course_utils.checks.settings import OverSeeds, over_seeds
 from course_utils.exercises.lesson_07 import unseen_answers as answers
 from course_utils.exercises.lesson_07.unseen_same import same_pairs, same_replies, same_rows
-from course_utils.exercises.settings import OverSeeds, over_seeds
-from course_utils.reproductions import unseen_07, unseen_07_parts
-from course_utils.reproductions.unseen_07 import Run
+from course_utils.reproductions.lesson_07 import unseen_parts, unseen_scripts
+from course_utils.reproductions.lesson_07.unseen_scripts import Run
 
 SEEDS = (0, 1, 2)
 
@@ -32,7 +32,7 @@ class _Tried(Diagnosis):
 @over_seeds
 def ends_and_is_right(run: Run) -> str | None:
     last = run.log[-1]
-    if last["ends"] == 1 and run.num_generated == unseen_07.LIMIT:
+    if last["ends"] == 1 and run.num_generated == unseen_scripts.LIMIT:
         return f"every reply has its end, and generation ran on to all {run.num_generated} tokens"
     if last["ends"] >= 0.95 and last["right"] >= 0.85:
         return None
@@ -85,7 +85,7 @@ MENDED = (
 
 
 ROOM = ASKED.on(
-    _Variant(unseen_07.no_room_for_the_end(), "encode", "c", same_rows),
+    _Variant(unseen_scripts.no_room_for_the_end(), "encode", "c", same_rows),
     "An unseen run: the first three digits are right",
     right=(
         answers.encodes_whole,
@@ -99,11 +99,11 @@ ROOM = ASKED.on(
         (answers.encodes_other_prompts, nothing_else_changes),
     ),
     unmended=run_gets_better,
-    elsewhere={"place": "answer", "fix": unseen_07_parts.answer},
+    elsewhere={"place": "answer", "fix": unseen_parts.answer},
     mended=MENDED,
 )
 SERVER_ENDS = ASKED.on(
-    _Variant(unseen_07.stops_at_the_base_end(), "answer", "d", same_replies),
+    _Variant(unseen_scripts.stops_at_the_base_end(), "answer", "d", same_replies),
     "An unseen run: the server of the base",
     right=(
         answers.answers_with_the_tokenizers_end,
@@ -120,11 +120,11 @@ SERVER_ENDS = ASKED.on(
         (answers.answers_digits_only, nothing_else_changes),
     ),
     unmended=run_gets_better,
-    elsewhere={"place": "encode", "fix": unseen_07_parts.encode},
+    elsewhere={"place": "encode", "fix": unseen_parts.encode},
     mended=MENDED,
 )
 SERVER_PROMPT = ASKED.on(
-    _Variant(unseen_07.one_line_end_short(), "answer", "f", same_replies),
+    _Variant(unseen_scripts.one_line_end_short(), "answer", "f", same_replies),
     "An unseen run: a server of our own",
     right=(
         answers.answers_with_the_tokenizers_end,
@@ -138,11 +138,11 @@ SERVER_PROMPT = ASKED.on(
         (answers.answers_four_tokens, nothing_else_changes),
     ),
     unmended=run_gets_better,
-    elsewhere={"place": "collate", "fix": unseen_07_parts.collate},
+    elsewhere={"place": "collate", "fix": unseen_parts.collate},
     mended=MENDED,
 )
 PAIRS = ASKED.on(
-    _Variant(unseen_07.ends_on_one_side(), "encode", "b", same_pairs),
+    _Variant(unseen_scripts.ends_on_one_side(), "encode", "b", same_pairs),
     "An unseen run: typed answers before sampled ones",
     right=(
         answers.encodes_with_one_end,
@@ -155,7 +155,7 @@ PAIRS = ASKED.on(
         (answers.encodes_other_prompts_once, nothing_else_changes),
     ),
     unmended=run_gets_better,
-    elsewhere={"place": "answer", "fix": unseen_07_parts.answer},
+    elsewhere={"place": "answer", "fix": unseen_parts.answer},
     mended=MENDED,
 )
 UNSEEN = replace(ROOM, also=(SERVER_ENDS, SERVER_PROMPT, PAIRS))

@@ -2,7 +2,7 @@
 
 from transformers import BatchEncoding, GenerationConfig
 
-from course_utils.reproductions.unseen_07_parts import encode
+from course_utils.reproductions.lesson_07.unseen_parts import encode
 
 
 def _parts(question, answer, tokenizer) -> tuple[list[int], list[int]]:

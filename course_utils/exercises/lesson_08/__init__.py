@@ -4,7 +4,7 @@ One module for each thing to understand: its exercises and their criteria; the l
 answers stand in `*_answers`.
 """
 
-from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_08.log import LOG
 from course_utils.exercises.lesson_08.mend import MEND
 from course_utils.exercises.lesson_08.parts import PARTS

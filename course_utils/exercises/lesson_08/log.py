@@ -1,7 +1,7 @@
 """Exercise 08.6: four logs of which each is off by a factor, or by none."""
 
-from course_utils.exercises.compare import number_differs
-from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.checks.compare import number_differs
+from course_utils.checks.declare import Criterion, Exercise, Observe, Wrong
 
 FACTORS = {"1": 16.0, "2": 0.5, "3": 1.0, "4": 4.0}
 

@@ -7,14 +7,14 @@ from inspect import isfunction
 import torch
 from torch import Tensor
 
-from course_utils import checking
+from course_utils.checks import checking
+from course_utils.checks.compare import number_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.diagnostics.splits.judging import cosine, distance
 from course_utils.diagnostics.splits.ranks import believing_in
 from course_utils.diagnostics.splits.stepping import Split, TrainerStep, cut, left_as_it_was
-from course_utils.exercises.compare import number_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_08 import mend_answers as answers
-from course_utils.reproductions import batch_loss, batch_trainers
+from course_utils.reproductions.lesson_08 import batch_loss, batch_trainers
 
 TRAINS_AND_EVALUATES = {
     "training": {"num_items_in_batch": 9},

@@ -5,7 +5,7 @@ from functools import partial
 
 from torch.nn.functional import cross_entropy
 
-from course_utils.reproductions.batch_loss import token_losses
+from course_utils.reproductions.lesson_08.batch_loss import token_losses
 
 
 def _losses(model, inputs):

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_utils.exercises.compare import number_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import number_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_08 import parts_answers as answers
 
 # Numbers of targets in each micro-batch.

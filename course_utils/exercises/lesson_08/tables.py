@@ -1,6 +1,6 @@
 """Exercises 08.3, 08.4 and 08.7: signs, loops and drifts, told by letters."""
 
-from course_utils.exercises.letters import letters_exercise
+from course_utils.checks.letters import letters_exercise
 
 SIGN = letters_exercise(
     {"1": "a", "2": "b", "3": "c", "4": "c", "5": "a", "6": "c"},

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from course_utils.checking import leaves_its_inputs_alone
-from course_utils.exercises.broken_script import Asked, Variant
-from course_utils.exercises.declare import Criterion
+from course_utils.checks.broken_script import Asked, Variant
+from course_utils.checks.checking import leaves_its_inputs_alone
+from course_utils.checks.declare import Criterion
 from course_utils.exercises.lesson_08 import unseen_answers as answers
 from course_utils.exercises.lesson_08.unseen_looks import (
     Tried,
@@ -12,7 +12,7 @@ from course_utils.exercises.lesson_08.unseen_looks import (
     takes_two_means,
     trains_one_model,
 )
-from course_utils.reproductions import unseen_08
+from course_utils.reproductions.lesson_08 import unseen_scripts
 
 ASKED = Asked(
     id="08.8",
@@ -63,25 +63,25 @@ WRONG_DIVIDES = (
     (answers.divides_by_nothing, trains_one_model),
 )
 BOXES = ASKED.on(
-    Variant(unseen_08.boxes_by_the_image(), "divide", "a"),
+    Variant(unseen_scripts.boxes_by_the_image(), "divide", "a"),
     "An unseen run: a detector of two minds",
     right=DIVIDES,
     wrong=WRONG_DIVIDES,
     unmended=cut_changes_nothing,
-    elsewhere={"place": "count", "fix": unseen_08.count},
+    elsewhere={"place": "count", "fix": unseen_scripts.count},
     mended=MENDED,
 )
 TERMS = ASKED.on(
-    Variant(unseen_08.two_denominators(), "divide", "d"),
+    Variant(unseen_scripts.two_denominators(), "divide", "d"),
     "An unseen run: the mixing weight that moves",
     right=DIVIDES,
     wrong=WRONG_DIVIDES,
     unmended=cut_changes_nothing,
-    elsewhere={"place": "log", "fix": unseen_08.log},
+    elsewhere={"place": "log", "fix": unseen_scripts.log},
     mended=MENDED,
 )
 WIDTH = ASKED.on(
-    Variant(unseen_08.the_width_counted(), "count", "e"),
+    Variant(unseen_scripts.the_width_counted(), "count", "e"),
     "An unseen run: the teacher that fades",
     right=(answers.counts, answers.counts_by_tensors, answers.counts_in_a_loop),
     wrong=(
@@ -94,7 +94,7 @@ WIDTH = ASKED.on(
         (answers.counts_and_sorts, leaves_its_inputs_alone),
     ),
     unmended=cut_changes_nothing,
-    elsewhere={"place": "divide", "fix": unseen_08.divide},
+    elsewhere={"place": "divide", "fix": unseen_scripts.divide},
     mended=MENDED,
 )
 UNSEEN = replace(BOXES, also=(TERMS, WIDTH))

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 from torch import Tensor
 
+from course_utils.checks.broken_script import Diagnosis, Variant, of_the_mend
+from course_utils.checks.input_fingerprint import Fingerprint, changed, fingerprint
+from course_utils.checks.settings import OverSeeds, over_seeds
+from course_utils.checks.watched_calls import InputsChanged
 from course_utils.diagnostics.splits.judging import distance
-from course_utils.exercises.broken_script import Diagnosis, Variant, of_the_mend
-from course_utils.exercises.settings import OverSeeds, over_seeds
-from course_utils.fingerprint import Fingerprint, changed, fingerprint
-from course_utils.reproductions.unseen_08 import BATCH_SIZE, HEALTHY, NUM_STEPS, Run
-from course_utils.watched import InputsChanged
+from course_utils.reproductions.lesson_08.unseen_scripts import BATCH_SIZE, HEALTHY, NUM_STEPS, Run
 
 SEEDS = (3, 4, 5)
 SAME, SAME_MODEL = 1e-5, 1e-3

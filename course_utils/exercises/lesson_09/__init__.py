@@ -4,7 +4,7 @@ One module for each exercise; the longer lists of answers stand in `*_answers`. 
 mended run has to show.
 """
 
-from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_09.join import JOIN
 from course_utils.exercises.lesson_09.kl import KL
 from course_utils.exercises.lesson_09.loss import LOSS

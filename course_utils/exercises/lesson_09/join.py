@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_09 import join_answers as answers
 
 END = 319  # <|im_end|>

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_09 import kl_answers as answers
 
 CASES = ((0, 0.3), (1, 1.0), (2, 2.0), (3, 12.0))  # seeds, and how far the reference is

@@ -2,7 +2,7 @@
 
 from numbers import Real
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 
 # Four replies to one question: advantages of a group add up to 0, on policy every ratio is 1.
 ADVANTAGES, LENGTHS = (1.5, -0.5, -0.5, -0.5), (2, 7, 3, 4)

@@ -1,11 +1,11 @@
 """Exercise 09.8: a run with several disagreements, mended by its settings and trained."""
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.settings import OverSeeds, both, only, over_seeds
 from course_utils.exercises.lesson_09 import runs
 from course_utils.exercises.lesson_09.runs import Mended
-from course_utils.exercises.settings import OverSeeds, both, only, over_seeds
-from course_utils.reproductions import three_causes
-from course_utils.reproductions.three_causes import AS_REPORTED, WEIGHTS
+from course_utils.reproductions.lesson_09 import three_causes
+from course_utils.reproductions.lesson_09.three_causes import AS_REPORTED, WEIGHTS
 
 SEEDS = (21, 22, 23)
 RANGES = {

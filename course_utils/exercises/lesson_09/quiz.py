@@ -1,6 +1,6 @@
 """The closing quiz of lesson 09."""
 
-from course_utils.exercises.quiz import two_letters
+from course_utils.checks.quiz import two_letters
 
 QUIZ = two_letters(
     "09.10",

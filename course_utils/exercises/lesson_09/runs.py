@@ -3,7 +3,7 @@
 import torch
 
 from course_utils.exercises.lesson_09.own_weights import follows, weights_differ
-from course_utils.reproductions.two_policies import TwoPolicies
+from course_utils.reproductions.lesson_09.two_policies import TwoPolicies
 
 ROUNDING = 1e-4  # nats a token; float32 with and without a cache differ by 1e-7
 FIRST, LAST = 3, 4  # rollouts before the first look, and before the second

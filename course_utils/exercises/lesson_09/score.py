@@ -5,10 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_utils.exercises.compare import tensor_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import tensor_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.probes import gradient_of
 from course_utils.exercises.lesson_09 import score_answers as answers
-from course_utils.exercises.probes import gradient_of
 
 SHAPES = ((), (1,), (6,), (3, 4), (2, 1, 3))
 VOCABULARY = 12

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.input_fingerprint import changed, fingerprint
 from course_utils.exercises.lesson_09 import sync_answers as answers
 from course_utils.exercises.lesson_09.own_weights import (
     follows,
@@ -13,8 +14,7 @@ from course_utils.exercises.lesson_09.own_weights import (
     logps,
     weights_differ,
 )
-from course_utils.fingerprint import changed, fingerprint
-from course_utils.reproductions import served
+from course_utils.reproductions.lesson_09 import served
 
 AGREE = 0.01  # nats, of a log-prob; merging rounds, which moves one of -30 by 1e-4
 ROUNDING = 1e-5  # of a weight; what unmerging leaves of one is far below

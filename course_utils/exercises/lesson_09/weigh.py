@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_utils.exercises.compare import tensor_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import tensor_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_09 import weigh_answers as answers
 
 SHAPES = ((4, 6), (1, 5), (3, 1), (2, 9))

@@ -1,6 +1,6 @@
 """Exercise 09.2: six pairs of a sampler and a trainer, told apart by what is left."""
 
-from course_utils.exercises.letters import letters_exercise
+from course_utils.checks.letters import letters_exercise
 
 KEY = {"1": "b", "2": "e", "3": "a", "4": "c", "5": "f", "6": "d"}
 

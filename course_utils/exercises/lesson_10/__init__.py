@@ -4,7 +4,7 @@ One module for each exercise; the longer lists of answers stand in `*_answers`. 
 judge of what a right reply is.
 """
 
-from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_10.alive import ALIVE
 from course_utils.exercises.lesson_10.cheat import CHEAT
 from course_utils.exercises.lesson_10.dashboard import DASHBOARD

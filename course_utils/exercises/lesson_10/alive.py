@@ -1,6 +1,6 @@
 """Exercise 10.4: six log lines of one step each; which of the runs will learn?"""
 
-from course_utils.exercises.letters import letters_exercise
+from course_utils.checks.letters import letters_exercise
 
 KEY = {"1": "a", "2": "d", "3": "c", "4": "f", "5": "b", "6": "e"}
 

@@ -1,7 +1,7 @@
 """Exercise 10.1: three replies that three verifiers pay whatever the answer is."""
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.reproductions.verifiers import VERIFIERS
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.reproductions.lesson_10.verifiers import VERIFIERS
 
 LONGEST = 2000
 GOLDS = [str(gold) for gold in range(298)]  # every sum of three numbers below 100

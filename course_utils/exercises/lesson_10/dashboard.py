@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_10 import dashboard_answers as answers
-from course_utils.reproductions.reward_up_runs import recorded
+from course_utils.reproductions.lesson_10.reward_up_runs import recorded
 
 WORDS = ("learns", "hacked", "no signal", "rounding", "cut off")
 KINDS = {

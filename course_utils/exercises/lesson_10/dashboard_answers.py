@@ -2,7 +2,7 @@
 
 from statistics import mean
 
-from course_utils.reproductions.reward_up_runs import KINDS, recorded
+from course_utils.reproductions.lesson_10.reward_up_runs import KINDS, recorded
 
 
 def by_gradients(log):

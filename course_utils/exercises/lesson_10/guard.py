@@ -7,8 +7,8 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from course_utils.exercises.compare import tensor_differs
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.compare import tensor_differs
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_10 import guard_answers as answers
 
 EPS = 1e-4  # trl 1.16 adds it to a group's standard deviation

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Iterable
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_10 import harden_answers as answers
 from course_utils.exercises.lesson_10.verifier import is_the_sum
 

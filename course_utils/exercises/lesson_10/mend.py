@@ -6,13 +6,13 @@ from itertools import pairwise
 from numbers import Real
 
 from course_utils import zoo
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.settings import OverSeeds, both, only, over_seeds
+from course_utils.checks.watched_calls import watched
 from course_utils.exercises.lesson_10 import mend_answers as answers
 from course_utils.exercises.lesson_10.verifier import is_the_sum
-from course_utils.exercises.settings import OverSeeds, both, only, over_seeds
-from course_utils.reproductions.reward_up import held_out_truth
-from course_utils.reproductions.verifiers import occurs
-from course_utils.watched import watched
+from course_utils.reproductions.lesson_10.reward_up import held_out_truth
+from course_utils.reproductions.lesson_10.verifiers import occurs
 
 SEEDS, NUM_STEPS = (11, 12, 13), 12
 AT_LEAST = 0.7  # 0.63 before the first step; a large beta stays there

@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Callable
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_10 import trick_answers as answers
 
 Row = tuple[str, float, bool]

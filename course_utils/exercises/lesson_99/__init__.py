@@ -3,7 +3,7 @@
 `asked` holds what is asked of each ticket; a module each holds the answers.
 """
 
-from course_utils.exercises.declare import Lesson, Prediction
+from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_99.first import FIRST
 from course_utils.exercises.lesson_99.second import SECOND
 from course_utils.exercises.lesson_99.third import THIRD

@@ -3,11 +3,11 @@
 What needs no training is looked at first.
 """
 
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.exercises.lesson_99 import tries
 from course_utils.oncall.answer_form import form_of
 from course_utils.oncall.exam import TASKS
-from course_utils.oncall.handing_in import Tried, tried
+from course_utils.oncall.hand_in import Tried, tried
 
 NOTHING_TRAINED = "nothing was trained, because of what is said above"
 

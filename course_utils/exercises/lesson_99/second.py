@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from course_utils.exercises.declare import Wrong
+from course_utils.checks.declare import Wrong
 from course_utils.exercises.lesson_99 import tries
 from course_utils.exercises.lesson_99.asked import (
     exercise,

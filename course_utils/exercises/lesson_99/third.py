@@ -1,6 +1,6 @@
 """Exercise 99.3: the ticket of level 3, three faults of which each hides the next."""
 
-from course_utils.exercises.declare import Wrong
+from course_utils.checks.declare import Wrong
 from course_utils.exercises.lesson_99 import tries
 from course_utils.exercises.lesson_99.asked import (
     exercise,

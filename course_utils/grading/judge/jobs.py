@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
-from course_utils.diagnostics.children import Ending, WarmParent
-from course_utils.reproductions.unseen_02 import Job
-from course_utils.saving import write_atomically
+from course_utils.diagnostics.processes.children import Ending, WarmParent
+from course_utils.files.saving import write_atomically
+from course_utils.reproductions.lesson_02.unseen_scripts import Job
 
 MAX_SEED, MAX_RUNS = 100, 100
 

@@ -11,25 +11,25 @@ import socket
 import sys
 from dataclasses import replace
 
-from course_utils import checking
-from course_utils.check_report import CheckReport, Outcome
-from course_utils.contained import AnswerEnded, Tail
+from course_utils.box import confine, zygote
+from course_utils.box.kind import WITHIN_ENV
+from course_utils.box.lines import hear, tell
+from course_utils.checks import checking
+from course_utils.checks.containment import AnswerEnded, Tail
+from course_utils.checks.declare import TODO, Exercise, Lesson
+from course_utils.checks.report import CheckReport, Outcome
+from course_utils.checks.time_limit import TimeLimitReached, time_limit
 from course_utils.exercises import find_lesson
-from course_utils.exercises.declare import TODO, Exercise, Lesson
-from course_utils.grading.box import confine, zygote
-from course_utils.grading.box.kind import WITHIN_ENV
-from course_utils.grading.box.lines import hear, tell
-from course_utils.grading.judge import inside, needed, student, verdicts
-from course_utils.grading.judge.apart import in_fork
-from course_utils.grading.judge.drawn import drawn
-from course_utils.grading.judge.how import BELIEVED, DATA, INSIDE, how
+from course_utils.grading.judge import cell_dependencies, judged_in_box, student, verdict_cache
+from course_utils.grading.judge.drawn_variant import drawn
+from course_utils.grading.judge.isolation import in_fork
 from course_utils.grading.judge.jobs import Jobs
+from course_utils.grading.judge.judging_mode import BELIEVED, DATA, INSIDE, how
 from course_utils.grading.judge.remote import Worker
-from course_utils.grading.judge.reviewed import reaches_for
+from course_utils.grading.judge.source_review import reaches_for
 from course_utils.grading.judge.wire import BadMessage
-from course_utils.quiet import quiet_libraries
-from course_utils.reproductions.unseen_02 import Job
-from course_utils.time_limit import TimeLimitReached, time_limit
+from course_utils.reproductions.lesson_02.unseen_scripts import Job
+from course_utils.shown.quiet import quiet_libraries
 
 NOT_GRADED = "not graded"
 NO_PROCESSES = "the box lets no cell start a process; write the answer out, or use --no-sandbox"
@@ -85,21 +85,21 @@ class Judge:
 
     def _score(self, exercise: Exercise) -> dict:
         """The score, and as `whole` whether every cell above the check was run for it."""
-        if not any(needed.is_answer(cell, exercise.id) for cell in self._cells):
+        if not any(cell_dependencies.is_answer(cell, exercise.id) for cell in self._cells):
             return _said(NOT_GRADED, "its answer cell is missing")
         patience_s = min(self._cell_s, PATIENCE * exercise.time_limit_s)
         limit_s = max(exercise.time_limit_s, patience_s)
         exercise = replace(exercise, time_limit_s=limit_s)
-        is_literal, value = needed.literal(self._cells, exercise.id, exercise.reads)
+        is_literal, value = cell_dependencies.literal(self._cells, exercise.id, exercise.reads)
         if is_literal:
             return self._verdict(exercise, value)
-        units = needed.needed(self._cells, exercise.id, self._reads, exercise.reads)
+        units = cell_dependencies.needed(self._cells, exercise.id, self._reads, exercise.reads)
         score, names_missing = self._try(exercise, units)
         if names_missing:
-            score, _ = self._try(exercise, needed.everything(self._cells, exercise.id))
+            score, _ = self._try(exercise, cell_dependencies.everything(self._cells, exercise.id))
         return score | {"whole": names_missing}
 
-    def _try(self, exercise: Exercise, units: list[needed.Unit]) -> tuple[dict, bool]:
+    def _try(self, exercise: Exercise, units: list[cell_dependencies.Unit]) -> tuple[dict, bool]:
         """Judge in a new worker, and whether a name that a cell might define was missing."""
         is_inside = how(exercise).startswith(INSIDE)
         is_reviewed = is_inside or exercise.id in BELIEVED
@@ -108,19 +108,21 @@ class Judge:
             return _said(NOT_GRADED, REVIEW.format(found=found)), False
         if is_inside:
             sources = [(self._must_run(unit, units, exercise), unit.source) for unit in units]
-            score = inside.judge(exercise, sources, self._cell_s, self._has_walls)
+            score = judged_in_box.judge(exercise, sources, self._cell_s, self._has_walls)
         else:
             score = self._by_proxy(exercise, units)
         return score, "NameError" in " ".join(score["details"])
 
-    def _must_run(self, unit: needed.Unit, units: list[needed.Unit], exercise: Exercise) -> bool:
+    def _must_run(
+        self, unit: cell_dependencies.Unit, units: list[cell_dependencies.Unit], exercise: Exercise
+    ) -> bool:
         """Whether it is the answer, and no later cell of the student's gives another one."""
         later = (u for u in units if u.cell > unit.cell and not u.is_own)
-        is_answer = needed.is_answer(self._cells[unit.cell], exercise.id)
+        is_answer = cell_dependencies.is_answer(self._cells[unit.cell], exercise.id)
         return is_answer and not any(exercise.reads in other.surely_binds for other in later)
 
-    def _by_proxy(self, exercise: Exercise, units: list[needed.Unit]) -> dict:
-        names = needed.identifiers(self._cells, exercise.reads)
+    def _by_proxy(self, exercise: Exercise, units: list[cell_dependencies.Unit]) -> dict:
+        names = cell_dependencies.identifiers(self._cells, exercise.reads)
         with self._worker(names) as worker, contextlib.ExitStack() as stack:
             try:
                 if exercise.case is not None:
@@ -144,7 +146,7 @@ class Judge:
             return self._verdict(exercise, answer)
 
     def _verdict(self, exercise: Exercise, answer: object) -> dict:
-        return verdicts.made_once(
+        return verdict_cache.made_once(
             exercise,
             answer,
             lambda: _of_report(checking.check(exercise, answer)),
@@ -157,7 +159,9 @@ class Judge:
             jobs = stack.enter_context(Jobs(case))
         worker.hand_over(exercise.name, case, jobs)
 
-    def _run(self, worker: Worker, exercise: Exercise, units: list[needed.Unit]) -> str | None:
+    def _run(
+        self, worker: Worker, exercise: Exercise, units: list[cell_dependencies.Unit]
+    ) -> str | None:
         """Run the cells; the problem of the answer's own, if there is one.
 
         A cell above it may fail without harm; where the answer fails too, the first is named.
@@ -205,7 +209,7 @@ def warm_up(lesson: Lesson) -> None:
             if variant.run or variant.case or how(exercise).startswith(INSIDE):
                 answer = variant.right[0] if variant.warm is None else variant.warm
                 report = checking.check(variant, answer)
-                verdicts.remember(variant, answer, _of_report(report))
+                verdict_cache.remember(variant, answer, _of_report(report))
     student.warm_up()
 
 

@@ -15,9 +15,9 @@ from torch.autograd.function import once_differentiable
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack
 
-from course_utils.contained import AnswerEnded
-from course_utils.grading.judge import mirror
-from course_utils.grading.judge.changes import (
+from course_utils.checks.containment import AnswerEnded
+from course_utils.grading.judge import mirrored_modules
+from course_utils.grading.judge.replayed_changes import (
     Known,
     apply_surroundings,
     checked_error,
@@ -27,8 +27,8 @@ from course_utils.grading.judge.changes import (
     shape_of,
     tensor_at,
 )
-from course_utils.grading.judge.handed import Handed, Results
 from course_utils.grading.judge.values import Decoder, Encoder, int_of
+from course_utils.grading.judge.values_out import Handed, Results
 from course_utils.grading.judge.wire import BadMessage, Gone, receive, send
 
 MAX_CALLBACKS = 20_000
@@ -80,7 +80,7 @@ class Worker:
         self._jobs = [jobs] if jobs else []
         request = {"do": "hand_over", "name": name, "is_job": bool(jobs)}
         with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
-            self._ask(request, [mirror.as_tensor(pickle.dumps(case))])
+            self._ask(request, [mirrored_modules.as_tensor(pickle.dumps(case))])
 
     def answer(self, name: str) -> tuple[bool, object]:
         """Whether the notebook has the name, and what it stands for."""
@@ -118,9 +118,9 @@ class Worker:
         request["not_leaves"] = [
             n for n, tensor in enumerate(sent.known) if tensor.requires_grad and not tensor.is_leaf
         ]
-        of_modules = mirror.tensors_of(sent.modules)
+        of_modules = mirrored_modules.tensors_of(sent.modules)
         if sent.modules:
-            request["modules"] = sent.add(mirror.pickled(sent.modules))
+            request["modules"] = sent.add(mirrored_modules.pickled(sent.modules))
             request["saved"] = True
             request["grads"] = [
                 [n, sent.add(tensor.grad)]

@@ -16,11 +16,11 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from torch import Tensor
 
-from course_utils.exercises import calls
-from course_utils.fingerprint import fingerprint
-from course_utils.grading.box import confine, zygote
-from course_utils.grading.judge import mirror
-from course_utils.grading.judge.call import (
+from course_utils.box import confine, zygote
+from course_utils.checks import calls
+from course_utils.checks.input_fingerprint import fingerprint
+from course_utils.grading.judge import mirrored_modules
+from course_utils.grading.judge.recorded_call import (
     Call,
     Printed,
     error_as_data,
@@ -30,10 +30,10 @@ from course_utils.grading.judge.call import (
     watched,
     without_leaves,
 )
-from course_utils.grading.judge.given import Arguments, OfModule, Results, folders
 from course_utils.grading.judge.values import Decoder, Encoder
+from course_utils.grading.judge.values_in import Arguments, OfModule, Results, folders
 from course_utils.grading.judge.wire import BadMessage, Gone, receive, send
-from course_utils.quiet import quiet_libraries
+from course_utils.shown.quiet import quiet_libraries
 
 MAX_CALLS, MAX_SAVED = 8, 5_000
 FROM_JUDGE = 2**30
@@ -78,9 +78,9 @@ class Student:
     def _hand_over(self, request: dict, tensors: list) -> tuple[dict, Encoder]:
         """Keep what `draw` gives; `course_utils.lesson` is `lesson_inside` here."""
         lesson = importlib.import_module("course_utils.lesson")
-        lesson.CASES[request["name"]] = case = mirror.unpickled(tensors[0])
+        lesson.CASES[request["name"]] = case = mirrored_modules.unpickled(tensors[0])
         if request["is_job"]:
-            asked_jobs = importlib.import_module("course_utils.grading.judge.asked_jobs")
+            asked_jobs = importlib.import_module("course_utils.grading.judge.job_requests")
             asked_jobs.install(case, self.callback(0))
         return {}, Encoder()
 
@@ -102,10 +102,12 @@ class Student:
         return {"value": encoder.encode(names[request["name"]])}, encoder
 
     def _call(self, request: dict, tensors: list[Tensor]) -> tuple[dict, Encoder]:
-        modules = mirror.unpickled(tensors[request["modules"]]) if "modules" in request else []
+        modules = (
+            mirrored_modules.unpickled(tensors[request["modules"]]) if "modules" in request else []
+        )
         decoder = Arguments(tensors, self, modules)
         args, kwargs = decoder.decode(request["args"]), decoder.decode(request["kwargs"])
-        of_modules = mirror.tensors_of(modules)
+        of_modules = mirrored_modules.tensors_of(modules)
         for at, number in request.get("grads", ()):
             of_modules[at].grad = tensors[number].clone()
         function = self._kept[request["function"]]

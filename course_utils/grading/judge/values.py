@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import torch
 
-from course_utils.exercises.declare import TODO
+from course_utils.checks.declare import TODO
 from course_utils.grading.judge.wire import BadMessage, dtype_named
 
 MAX_DEPTH, MAX_INT_BITS, MAX_HASHED = 50, 4096, 5000

@@ -2,7 +2,7 @@
 
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, logged, moves, of_trainer
-from course_utils.reproductions.gemma_dpo import dpo_trainer
+from course_utils.reproductions.lesson_05.gemma_dpo import dpo_trainer
 
 
 def _build(*, seed: int, **formats: bool) -> Run:

@@ -2,7 +2,7 @@
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, zoo_policy
-from course_utils.reproductions.frozen_inputs import REENTRANT, forget_input_hook
+from course_utils.reproductions.lesson_06.frozen_inputs import REENTRANT, forget_input_hook
 from course_utils.zoo.arithmetic import correct_sum
 
 

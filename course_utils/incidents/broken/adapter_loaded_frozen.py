@@ -7,7 +7,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import LORA, Variants, moves, of_trainer
-from course_utils.reproductions.never_stops import base_model, chats, sft_trainer
+from course_utils.reproductions.lesson_07.never_stops import base_model, chats, sft_trainer
 
 
 def _build(*, seed: int, is_trainable: bool) -> Run:

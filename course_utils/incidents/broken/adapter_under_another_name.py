@@ -7,7 +7,7 @@ from torch import nn
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import LORA, Variants, batches, of_loop, reply_rows
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 
 class Wrapped(nn.Module):

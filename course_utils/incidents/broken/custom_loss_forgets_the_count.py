@@ -14,7 +14,7 @@ from course_utils.incidents.runs import (
     plain_trainer,
     reply_rows,
 )
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 ACCUMULATED = 4
 

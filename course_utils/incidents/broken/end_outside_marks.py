@@ -5,8 +5,8 @@ from datasets import Dataset
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, chats, ends, of_trainer
-from course_utils.reproductions.batches import MARKED, MARKED_TO_THE_END
-from course_utils.reproductions.never_stops import base_model, sft_trainer
+from course_utils.reproductions.lesson_07.batches import MARKED, MARKED_TO_THE_END
+from course_utils.reproductions.lesson_07.never_stops import base_model, sft_trainer
 
 
 def _build(*, seed: int, template: str) -> Run:

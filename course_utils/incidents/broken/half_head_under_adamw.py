@@ -2,7 +2,7 @@
 
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, of_trainer
-from course_utils.reproductions.reward_model import reward_trainer
+from course_utils.reproductions.lesson_03.reward_model import reward_trainer
 
 
 def _build(*, seed: int, dtype: str) -> Run:

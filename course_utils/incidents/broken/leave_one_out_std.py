@@ -6,7 +6,7 @@ from torch import Tensor
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import values
 from course_utils.incidents.verl_runs import verl
-from course_utils.reproductions.verl_grpo import VerlGrpo
+from course_utils.reproductions.lesson_04.verl_grpo import VerlGrpo
 
 FLOOR = 1e-3
 ATTEMPT = 0.3  # what a wrong reply earns

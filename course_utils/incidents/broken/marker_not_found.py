@@ -11,8 +11,8 @@ from course_utils.incidents.runs import (
     of_trainer,
     plain_trainer,
 )
-from course_utils.reproductions.batches import prompt_and_reply
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.batches import prompt_and_reply
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 
 def _row(chat: list[dict], tokenizer, marker: list[int]) -> Row:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, batches, model_loss, of_loop, reply_rows
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 BLOCK, LEVELS = 64, 7  # weights that share a scale; steps from 0 to the largest of them
 LORA = dict(r=8, lora_alpha=16, target_modules="all-linear", task_type="CAUSAL_LM")

@@ -3,7 +3,7 @@
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, ends, of_trainer, plain_trainer, reply_rows
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 
 def _build(*, seed: int, end: bool) -> Run:

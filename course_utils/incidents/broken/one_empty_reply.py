@@ -6,8 +6,8 @@ from torch import Tensor, nn
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Row, Variants, batches, of_loop, reply_rows
-from course_utils.reproductions.batches import Batch
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.batches import Batch
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 STEPS, SIZE, BAD_STEP = 10, 8, 6
 

@@ -6,7 +6,7 @@ from peft import LoraConfig, get_peft_model
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import LORA, Variants, batches, moves, of_loop, reply_rows
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 
 def _build(*, seed: int, adapter_first: bool) -> Run:

@@ -3,7 +3,7 @@
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, logged, of_trainer
-from course_utils.reproductions.never_stops import chats, sft_trainer
+from course_utils.reproductions.lesson_07.never_stops import chats, sft_trainer
 
 
 def _build(*, seed: int, strategy: str) -> Run:

@@ -3,7 +3,7 @@
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, dataset_of, logged, moves, of_trainer, reply_rows
-from course_utils.reproductions.never_stops import base_model, sft_trainer
+from course_utils.reproductions.lesson_07.never_stops import base_model, sft_trainer
 
 
 def _build(*, seed: int, room: int) -> Run:

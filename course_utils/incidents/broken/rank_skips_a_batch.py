@@ -8,7 +8,7 @@ from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, batches, error, reply_rows
 from course_utils.incidents.two_ranks import WORLD, of_two_ranks
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 STEPS, SIZE, BAD_STEP, WAIT_S = 4, 4, 2, 3
 

@@ -2,7 +2,7 @@
 
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, of_trainer
-from course_utils.reproductions.frozen_inputs import reward_run
+from course_utils.reproductions.lesson_06.frozen_inputs import reward_run
 
 
 def _build(*, seed: int, hook: bool = False, **changes: object) -> Run:

@@ -4,8 +4,8 @@ from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.resumed import STEPS, of_resumed
 from course_utils.incidents.runs import Variants, plain_trainer, reply_rows
-from course_utils.reproductions.batches import padded
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.batches import padded
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 SIZE = 8
 

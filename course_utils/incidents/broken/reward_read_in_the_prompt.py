@@ -5,9 +5,10 @@ from torch import nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 from trl import RewardConfig, RewardTrainer
 
-from course_utils import training, zoo
+from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, logged, of_trainer
+from course_utils.zoo import training
 
 STEPS, PAIRS = 12, 8
 

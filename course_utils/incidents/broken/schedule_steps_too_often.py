@@ -6,7 +6,7 @@ from transformers import get_linear_schedule_with_warmup
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, batches, logged, of_loop, reply_rows
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 STEPS, ACCUMULATED = 16, 4
 

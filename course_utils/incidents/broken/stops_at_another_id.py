@@ -5,7 +5,7 @@ import torch
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, of_trainer
-from course_utils.reproductions.never_stops import base_model, chats, sft_trainer
+from course_utils.reproductions.lesson_07.never_stops import base_model, chats, sft_trainer
 
 LIMIT = 12
 

@@ -5,7 +5,7 @@ from transformers import Trainer
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, error, of_trainer, plain_trainer, reply_rows
-from course_utils.mixed_precision import Float16OnCpu
+from course_utils.zoo.mixed_precision import Float16OnCpu
 
 
 class HalfTrainer(Float16OnCpu, Trainer):

@@ -6,7 +6,7 @@ from peft import LoraConfig, get_peft_model
 from course_utils import zoo
 from course_utils.incidents.declare import LookAlike, Run
 from course_utils.incidents.runs import LORA, batches, logged, model_loss, of_loop, reply_rows
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 
 def _make(seed: int) -> Run:

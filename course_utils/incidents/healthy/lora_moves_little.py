@@ -5,7 +5,7 @@ from peft import LoraConfig, get_peft_model
 from course_utils import zoo
 from course_utils.incidents.declare import LookAlike, Run
 from course_utils.incidents.runs import LORA, logged, moves, of_trainer
-from course_utils.reproductions.never_stops import base_model, chats, sft_trainer
+from course_utils.reproductions.lesson_07.never_stops import base_model, chats, sft_trainer
 
 
 def _make(seed: int) -> Run:

@@ -6,7 +6,7 @@ from transformers import Trainer
 from course_utils import zoo
 from course_utils.incidents.declare import LookAlike, Run
 from course_utils.incidents.runs import learns, logged, of_trainer, plain_trainer, reply_rows
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 LONG = 4  # tokens: three digits and the end
 

@@ -6,8 +6,8 @@ from transformers import Trainer
 from course_utils import zoo
 from course_utils.incidents.declare import LookAlike, Run
 from course_utils.incidents.runs import learns, logged, of_trainer, plain_trainer, reply_rows
-from course_utils.mixed_precision import Float16OnCpu
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
+from course_utils.zoo.mixed_precision import Float16OnCpu
 
 START = 2.0**20
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from course_utils import zoo
 from course_utils.incidents.declare import LookAlike, Run
 from course_utils.incidents.runs import logged, of_trainer, plain_trainer, reply_rows
-from course_utils.reproductions.never_stops import base_model
+from course_utils.reproductions.lesson_07.never_stops import base_model
 
 
 def _make(seed: int) -> Run:

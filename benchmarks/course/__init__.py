@@ -1,0 +1,1 @@
+"""What the lessons and their pages cost."""

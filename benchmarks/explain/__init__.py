@@ -1,0 +1,1 @@
+"""What `course explain` names from the logs of broken runs."""

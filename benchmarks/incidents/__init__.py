@@ -1,0 +1,1 @@
+"""Every broken run, its twin and its fix over three seeds."""

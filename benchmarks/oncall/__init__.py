@@ -1,0 +1,1 @@
+"""Tickets of the exam: proofs, and programs that try them."""

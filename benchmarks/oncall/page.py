@@ -1,0 +1,160 @@
+"""docs/oncall.md: the tickets of the exam, how each was proved, and who was tried on them."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from benchmarks.markdown import table
+from benchmarks.oncall import scores as oncall_scores
+from benchmarks.oncall.words import guessed
+from course_utils.incidents.declare import CLASSES
+from course_utils.oncall import attacks, cases, spread, templates
+from course_utils.oncall.declare import Case
+from course_utils.oncall.proving import FIX, SEEDS
+
+Seen = dict[str, list]  # of one case: [variant, seed, whether it is as it must be, what was said]
+PROGRAMS = {
+    "nothing": "edits nothing",
+    "explain": "reports the first cause that `course explain` names, and mends nothing",
+    "diagnose": "the same with `diagnose` (both name settings and tensors, and no lines of these "
+    "files: the place is the first line with a word of theirs, and of two classes that fit it is "
+    "the first)",
+    "bisect": "draws settings at random until the log looks better, and cuts them down",
+}
+READERS = Path(__file__).with_name("readers.json")
+
+
+def held(seen: list) -> int:
+    """On how many seeds every variant is as it must be."""
+    return sum(all(ok for _, s, ok, _ in seen if s == seed) for seed in SEEDS)
+
+
+def page(found: Seen) -> str:
+    """docs/oncall.md."""
+    loaded = [cases.load(name) for name in found]
+    levels = Counter(case.level for case in loaded)
+    kinds = {fault.kind for case in loaded for fault in case.faults}
+    counted = ", ".join(f"{levels[level]} of level {level}" for level in sorted(levels))
+    right, chance, num = guessed([cases.load(name) for name in cases.names()])
+    parts = [
+        "# The tickets of the exam",
+        "",
+        "Made by `make oncall`. **It gives the answers away**; who wants to be examined reads on "
+        "elsewhere.",
+        "",
+        *_missing(found),
+        f"{counted}; {len(kinds)} of {len(CLASSES)} classes; {len(templates.names())} healthy "
+        "runs. A case held on a seed when the broken run failed the check, the fix passed it, and "
+        "every part of the fix and every non-fix failed. Tried on every case: "
+        f"{', '.join(attacks.STANDARD)}.",
+        "",
+        *table(
+            ("case", "level", "run", "classes", "cause", "other non-fixes", "held"),
+            [(*_row(case), f"{held(found[case.id])} of {len(SEEDS)}") for case in loaded],
+        ),
+        "",
+        "## What the words of a ticket give away",
+        "",
+        f"A guess by the bag of words of the other tickets names the class of {right} of {num} "
+        f"tickets; guesses with the classes shuffled name {chance:.1f} in the mean.",
+        "",
+        "## Healthy runs",
+        "",
+        f"What the check holds a mended run against: {len(spread.SEEDS)} seeds, another base and "
+        "other data each.",
+        "",
+        *table(
+            ("run", "what is measured", "lowest", "highest", "counts as healthy"),
+            [row for name in templates.names() for row in _spread_rows(name)],
+        ),
+        "",
+        *_readers(),
+        *_scores(),
+        "## How a case failed",
+        "",
+        "The first problem that the check named for the broken run and for each non-fix, seed "
+        f"{SEEDS[0]}.",
+        "",
+        *table(
+            ("case", "variant", "what the check said"),
+            [
+                (name, variant, said)
+                for name, seen in found.items()
+                for variant, seed, _, said in seen
+                if seed == SEEDS[0] and variant != FIX
+            ],
+        ),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _scores() -> list[str]:
+    """How programs do that do not understand, and how others can be scored."""
+    if not oncall_scores.kept():
+        return []
+    programs = "; ".join(f"*{name}* {PROGRAMS[name]}" for name in oncall_scores.kept())
+    return [
+        "## Programs against tickets",
+        "",
+        "`course oncall bench --out OUT -- COMMAND` draws tickets from a secret seed, starts "
+        "COMMAND in a copy of each folder (bubblewrap: a read-only file system without the "
+        "cases, and a "
+        "time limit), then judges the folder as `check` does. A place or a class counts once a "
+        "fault; solved is a healthy run with every place and class. OUT keeps a line a ticket, so "
+        "that the same command goes on after a crash; `protocol.json` says what was asked, with a "
+        "mark of the seed in place of the seed. Submit both files.",
+        "",
+        f"Of seed {oncall_scores.SEED} (`python -m benchmarks.oncall.scores`): {programs}.",
+        "",
+        *table(oncall_scores.columns(), oncall_scores.rows()),
+        "",
+    ]
+
+
+def _missing(found: Seen) -> list[str]:
+    """What says that some cases were not run."""
+    missing = [f"{name} ({cases.load(name).level})" for name in cases.names() if name not in found]
+    if not missing:
+        return []
+    whole = len(missing) + len(found)
+    said = f"**{len(found)} of {whole} are proved; not run yet, and not drawn: "
+    return [f"{said}{', '.join(missing)}.**", ""]
+
+
+def _row(case: Case) -> tuple[str, ...]:
+    kinds = ", ".join(fault.kind for fault in case.faults)
+    causes = " ".join(fault.cause for fault in case.faults)
+    return case.id, str(case.level), case.template, kinds, causes, ", ".join(case.non_fixes)
+
+
+def _spread_rows(name: str) -> list[tuple[str, ...]]:
+    template = templates.load(name)
+    kept = spread.load(template)
+    return [
+        (
+            name,
+            of.says,
+            f"{min(kept.values[metric]):.3g}",
+            f"{max(kept.values[metric]):.3g}",
+            spread.said(template, kept, metric),
+        )
+        for metric, of in template.metrics.items()
+    ]
+
+
+def _readers() -> list[str]:
+    """How people did on tickets that they had not seen: minutes and checks are their diaries'."""
+    kept = json.loads(READERS.read_text(encoding="utf-8"))
+    columns = ("reader", "level", "seed", "solved", "minutes", "checks", "hints", "stuck")
+    return [
+        "## Fresh readers",
+        "",
+        kept["about"],
+        "",
+        *table(columns, [tuple(str(row[name]) for name in columns) for row in kept["rows"]]),
+        "",
+        "What was changed after them:",
+        "",
+        *(f"* {change}" for change in kept["changed"]),
+        "",
+    ]

@@ -1,0 +1,70 @@
+"""Scores of the programs of `oncall_baselines` on tickets of one seed, kept as JSON for the page.
+
+    python -m benchmarks.oncall.scores [--num N] [--limit S] [NAME ...]
+
+The seed stands here, so these are no held-out scores; nothing of these programs was tuned on it.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from course_utils.files.saving import write_atomically
+from course_utils.oncall import bench, folder
+from course_utils.oncall.training import Trainers
+
+ROOT = Path(__file__).parents[2]
+PATH = Path(__file__).parent / "scores.json"
+NAMES, SEED = ("nothing", "explain", "diagnose", "bisect"), 2026
+
+
+def kept() -> dict[str, list[bench.Score]]:
+    """What is known, by program."""
+    known = json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
+    return {name: [bench.Score(**row) for row in rows] for name, rows in known.items()}
+
+
+def rows() -> list[tuple[str, ...]]:
+    """A row for each program and level."""
+    return [(name, *row) for name, scores in kept().items() for row in bench.table(scores).rows]
+
+
+def columns() -> tuple[str, ...]:
+    return ("program", *bench.table([next(iter(kept().values()))[0]]).columns)
+
+
+def scored(name: str, num: int, limit_s: float, trainers: Trainers) -> list[bench.Score]:
+    """One program on `num` tickets a level."""
+    module = ("-m", "benchmarks.oncall.baselines", name)
+    command = ("env", f"PYTHONPATH={ROOT}", sys.executable, *module)  # it starts in a ticket
+    mark = bench.seed_mark(SEED)
+    protocol = bench.Protocol(command, folder.LEVELS, num, limit_s, False, mark)
+    with tempfile.TemporaryDirectory() as out:
+        found = []
+        for score in bench.scores(protocol, SEED, Path(out), trainers):
+            if score.ended not in ("code 0", "time"):
+                raise RuntimeError(f"{name} on {score.name} ended with {score.ended}")
+            found.append(score)
+            print(name, score.name, score.places, score.classes, score.fixed, flush=True)
+        return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", default=NAMES)
+    parser.add_argument("--num", type=int, default=5)
+    parser.add_argument("--limit", type=float, default=300.0)
+    asked = parser.parse_args()
+    with Trainers() as trainers:
+        for name in asked.names:
+            found = scored(name, asked.num, asked.limit, trainers)
+            known = {k: [asdict(s) for s in v] for k, v in kept().items()}
+            known[name] = [asdict(score) for score in found]
+            write_atomically(PATH, json.dumps(known, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""The outer wall: the bubblewrap command, and which box this machine can make. Runs no answer."""
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_utils.box.confine import SCRATCH
+from course_utils.errors import Unsupported
+from course_utils.files.repository import INSTALLED
+from course_utils.shown.quiet import SILENCE, THREADS
+
+PACKAGE = Path(__file__).parents[2]
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/nix/store")
+INSTALL = "on Debian and Ubuntu `apt install bubblewrap`, on Fedora `dnf install bubblewrap`"
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Which box this machine can make, in a word, and why in a sentence."""
+
+    name: str
+    saw: str
+
+    @property
+    def has_walls(self) -> bool:
+        return self.name != NO_BOX
+
+    @property
+    def is_within(self) -> bool:
+        """Whether a box is around this process already, so that only the inner wall is put up."""
+        return self.name == WITHIN
+
+
+NO_BOX, WITHIN = "none", "within"
+# Set for a judge in a box. Elsewhere nothing can be made with it: the folders are missing.
+WITHIN_ENV = "COURSE_WITHIN_BOX"
+NO_SANDBOX_ENV = "COURSE_NO_SANDBOX"  # set by `course grade --no-sandbox`, for its workers
+OPEN = Kind(NO_BOX, "no box was asked for")
+
+
+@functools.cache
+def find_kind() -> Kind:
+    """Try the whole box once: bubblewrap outside, namespaces and a filter of its own inside.
+
+    Within a box bubblewrap can make no other; there the inner wall is put up alone.
+    """
+    if os.environ.get(WITHIN_ENV):
+        return Kind(WITHIN, "namespaces and a system-call filter, within a box")
+    if sys.platform != "linux":
+        return Kind(NO_BOX, f"a box needs Linux, and this is {sys.platform}")
+    if shutil.which("bwrap") is None:
+        return Kind(NO_BOX, f"bubblewrap is not installed: {INSTALL}")
+    command = [*walls({PACKAGE: PACKAGE}), *python("course_utils.box.confine")]
+    env = environment(PACKAGE.parent)
+    try:
+        tried = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Kind(NO_BOX, f"bubblewrap is there, but cannot make a box: {error}")
+    if tried.returncode == 0:
+        return Kind("bubblewrap", "bubblewrap, and inside it namespaces and a system-call filter")
+    last = (tried.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    return Kind(NO_BOX, f"bubblewrap is there, but cannot make a box: {last}")
+
+
+def no_box(kind: Kind) -> Unsupported:
+    """What is said where a stranger's code would have to run in the open."""
+    return Unsupported(
+        f"this machine can make no box: {kind.saw}",
+        why="a notebook is a program, and without a box it can do here whatever you can do: read "
+        "your files, change the course, use the network",
+        fix="install bubblewrap, grade on a machine that has it, or give --no-sandbox for "
+        "notebooks whose authors you trust with this account",
+    )
+
+
+def walls(readable: dict[Path, Path], *, scratch_mib: int = 64) -> list[str]:
+    """The bubblewrap command up to the program: Python and `readable` (from: to), nothing else."""
+    command = [shutil.which("bwrap"), "--unshare-all", "--die-with-parent", "--new-session"]
+    command += ["--size", str(scratch_mib * MIB), "--tmpfs", SCRATCH, "--chdir", SCRATCH]
+    if not Path(sys.prefix).resolve().is_relative_to("/tmp"):  # Python itself may lie there
+        command += ["--symlink", SCRATCH.lstrip("/"), "/tmp"]
+    for path in map(Path, SYSTEM):
+        if path.is_symlink():
+            command += ["--symlink", os.readlink(path), str(path)]
+        elif path.exists():
+            command += ["--ro-bind", str(path), str(path)]
+    for root in dict.fromkeys((sys.base_prefix, sys.prefix)):
+        if not Path(root).resolve().is_relative_to("/usr"):
+            command += ["--ro-bind", str(Path(root).resolve()), root]
+    for hidden in (Path(sysconfig.get_path("purelib")) / PACKAGE.name, INSTALLED):
+        if hidden.is_dir():  # the installed course, with its answers
+            command += ["--tmpfs", str(hidden)]
+    command += ["--proc", "/proc", "--dev", "/dev"]
+    for source, target in readable.items():
+        command += ["--ro-bind", str(source.resolve()), str(target)]
+    return [*command, "--remount-ro", "/dev", "--remount-ro", "/"]
+
+
+def python(module: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", module, *arguments]
+
+
+def environment(*path: Path, home: str = SCRATCH) -> dict[str, str]:
+    """Nothing of the grader's own: where modules are, one thread, no downloads, a scratch home."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": home,
+        "TMPDIR": home,
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": os.pathsep.join(map(str, path)),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HF_HUB_OFFLINE": "1",
+        **THREADS,
+        **SILENCE,
+    }

@@ -1,0 +1,150 @@
+"""What an exercise is: data, and one small function for each thing that must be true.
+
+Nothing here runs an answer or shows a result; `course_utils.checks.checking` does.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+MIN_HINTS, MIN_RIGHT, MIN_WRONG = 2, 3, 8
+
+# Takes the answer (or what `Exercise.run` made of it); returns what was seen, or None when all is
+# well. A raise means that the student's own code raised.
+Observe = Callable[[object], str | None]
+
+
+class Todo:
+    """The type of `TODO`, which stands where an answer is still missing."""
+
+    def __repr__(self) -> str:
+        return "TODO"
+
+
+TODO = Todo()
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One sentence that is true of every right answer, and the function that looks."""
+
+    says: str
+    observe: Observe
+    why: str  # why it matters numerically
+    next: str  # the next thing to try
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """An answer people do give, and what must reject it first: later criteria may reject it too.
+
+    `caught_by` is the `observe` of a criterion, the exercise's `form`, or
+    `checking.leaves_its_inputs_alone`.
+    """
+
+    answer: object
+    caught_by: Observe
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise. Everything else (progress, tables, tests) is derived from this.
+
+    Args:
+        id: lesson and number, "03.1". Progress files and grades use it.
+        name: the attribute students type: `ex.DECODE`.
+        reads: the name of the variable or function that the student's cell defines.
+        expects: the types an answer may have; `callable` functions are given as `Callable`.
+        hints: from a question, to the cause, to one step short of the answer.
+        criteria: all are run, so that the student sees all of what is right.
+        right: right answers; the first is shown by `.solution()` and used by later cells
+            while the student has none. The lesson's own solution is written differently.
+        wrong: wrong answers, each with what must reject it.
+        form: looks at the answer before anything else. What it says is all the student reads, so
+            it speaks of the form alone: "a list is asked, this is a dict".
+        run: what is done with the answer once, before the criteria (a training run, say);
+            they then observe its result instead of the answer.
+        may_change: positions of the arguments that the answer is asked to change. Every other
+            argument must be left as it was; `checking` looks.
+        case: makes what `ex.NAME.draw(seed)` hands to the reader, such as a broken run.
+        warm: an answer that a grader tries before the first submission, where the first right one
+            takes too long for that.
+        also: further variants, with the same id, name and form of answer, on other cases.
+        time_limit_s: seconds after which the check stops the answer.
+    """
+
+    id: str
+    name: str
+    title: str
+    minutes: int
+    difficulty: str
+    points: int
+    reads: str
+    expects: tuple[type, ...]
+    hints: tuple[str, ...]
+    criteria: tuple[Criterion, ...]
+    right: tuple[object, ...]
+    wrong: tuple[Wrong, ...]
+    form: Observe | None = None
+    run: Callable[[object], object] | None = None
+    may_change: tuple[int, ...] = ()
+    case: Callable[[], object] | None = None
+    warm: object = None
+    also: tuple["Exercise", ...] = ()
+    time_limit_s: float = 10.0
+
+    @property
+    def variants(self) -> tuple["Exercise", ...]:
+        return (self, *self.also)
+
+    def variant(self, seed: int) -> "Exercise":
+        """The variant that `seed` draws."""
+        return self.variants[seed % len(self.variants)]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A question answered before the cell that answers it; stored, shown back, never graded."""
+
+    id: str
+    name: str
+    question: str
+    choices: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One lesson as the map of the course shows it."""
+
+    stem: str
+    title: str
+    minutes: int
+    builds_on: tuple[str, ...] = ()  # numbers of lessons
+
+    @property
+    def number(self) -> str:
+        return self.stem[:2]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson: its file stem, its title, and what it asks.
+
+    `topic` names the claims that it judges, a key of `course_utils.lesson.claims.CLAIMS`; `builds_on` the
+    numbers of the lessons whose ideas it uses, for the map of the course.
+    """
+
+    stem: str
+    title: str
+    minutes: int
+    exercises: tuple[Exercise, ...]
+    predictions: tuple[Prediction, ...] = field(default=())
+    topic: str = ""
+    builds_on: tuple[str, ...] = ()
+
+    @property
+    def number(self) -> str:
+        return self.stem[:2]
+
+    @property
+    def points(self) -> int:
+        return sum(exercise.points for exercise in self.exercises)

@@ -1,0 +1,72 @@
+"""Exercises whose answer is a dict of letters: one criterion for each question."""
+
+from course_utils.checks.compare import letter_differs, letter_in
+from course_utils.checks.declare import Criterion, Exercise, Wrong
+
+
+def letters_exercise(
+    key: dict[str, str],
+    *,
+    letters: str,
+    noun: str,
+    whys: dict[str, str],
+    nexts: dict[str, str],
+    tempting: dict[str, str],
+    **declared: object,
+) -> Exercise:
+    """An exercise that asks for one letter for each key.
+
+    Args:
+        key: the right letters.
+        letters: all that may be given.
+        noun: what each key names, such as "Batch".
+        whys, nexts: for each key, why it matters and what to try next.
+        tempting: for each key, the letters that are likely to be given instead.
+        declared: the remaining fields of the Exercise.
+    """
+
+    def has_the_letters(given: dict) -> str | None:
+        keys = {str(k) for k in given}
+        if keys != set(key):
+            return f"the keys are {sorted(keys)}, and {', '.join(key)} are asked"
+        for number, letter in given.items():
+            if not isinstance(letter, str) or letter_in(letter) not in tuple(letters):
+                return f"for {number} it says {letter!r}; one of {', '.join(letters)} is asked"
+        return None
+
+    looks = {number: _named_rightly(number, right) for number, right in key.items()}
+    first = next(iter(key))
+    return Exercise(
+        form=has_the_letters,
+        expects=(dict,),
+        criteria=tuple(
+            Criterion(f"{noun} {n} is named rightly.", look, why=whys[n], next=nexts[n])
+            for n, look in looks.items()
+        ),
+        right=(
+            key,
+            {number: f" ({letter.upper()})" for number, letter in key.items()},
+            {int(number): f"{letter})" for number, letter in key.items()},
+        ),
+        wrong=(
+            Wrong({}, caught_by=has_the_letters),
+            Wrong({n: x for n, x in key.items() if n != first}, caught_by=has_the_letters),
+            Wrong(key | {first: "z"}, caught_by=has_the_letters),
+            Wrong(key | {first: [key[first]]}, caught_by=has_the_letters),
+            Wrong(key | {"99": "a"}, caught_by=has_the_letters),
+            *(
+                Wrong(key | {number: letter}, caught_by=looks[number])
+                for number, others in tempting.items()
+                for letter in others
+            ),
+        ),
+        **declared,
+    )
+
+
+def _named_rightly(number: str, right: str):
+    def is_named_rightly(given) -> str | None:
+        return letter_differs(given, number, right)
+
+    is_named_rightly.__name__ = f"names_{number}"
+    return is_named_rightly

@@ -1,0 +1,179 @@
+"""Judges what a run's replies show: another distribution, old weights, no signal, tiny spreads."""
+
+import math
+from statistics import fmean, median
+
+from course_utils.diagnostics.diagnosis.judges.signal import judge_signal, judge_silence
+from course_utils.diagnostics.diagnosis.measures.last_replies import SaidReplies
+from course_utils.diagnostics.diagnosis.measures.policy_numbers import FAR_TOKEN, PolicyNumbers
+from course_utils.diagnostics.diagnosis.measures.specimens import in_order
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.harm import AWAY, ENDLESS, STOOD
+from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.watches.policy import Replies
+
+APART = 0.02  # nats a token; float32 engines agree to 1e-5, bfloat16 ones to about 0.01
+GROWS = 3.0
+RESIDUE = 1e-2  # an advantage below this is what rounding leaves of 0
+FAR = 0.7  # nats a token between two batches: each probability halves or doubles
+ANY_OF = (
+    "another number format, template or penalty in the sampler, or weights that were never alike; "
+    "compare_policies(sampler, scorer, prompts) tells which"
+)
+HALF = 0.5  # of the replies
+USUAL = 0.1  # of the first entropy, by which the last may differ
+LONGER = 1.3  # mean length of the last third by that of the first
+WEIGHED_BY_ROW = ("grpo", "sapo")  # a token counts by one over the length of its reply
+
+
+def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
+    for failure in dict.fromkeys(replies.failures):
+        sheet.miss("the replies", failure)
+    if not replies.numbers:
+        return
+    judge_numbers(
+        replies.numbers,
+        sheet,
+        scale=getattr(subject.trainer, "scale_rewards", ""),
+        group=getattr(subject.trainer, "num_generations", None),
+        said=replies.texts(),
+        shape=replies.shape,
+    )
+    if getattr(subject.trainer, "loss_type", "") in WEIGHED_BY_ROW:
+        _length(replies.numbers, subject.trainer.loss_type, sheet)
+
+
+def judge_numbers(
+    numbers: list[PolicyNumbers],
+    sheet: Sheet,
+    *,
+    scale: str = "",
+    group: int | None = None,
+    said: SaidReplies | None = None,
+    shape: tuple[str, str] = ("", ""),
+) -> None:
+    """Write down what batches of replies show, the first one first.
+
+    Args:
+        said: the last replies; `shape`: how the sampler's log-probs differ, and the fix.
+    """
+    _agreement(numbers, shape, sheet)
+    judge_signal(numbers, said, sheet)
+    _spread(numbers, sheet, scale, group)
+    _movement(numbers, sheet)
+    judge_silence(numbers, said, sheet)
+    _shown(numbers, sheet, limit=f" at {said.limit} tokens" if said and said.limit else "")
+
+
+def _shown(numbers: list[PolicyNumbers], sheet: Sheet, *, limit: str) -> None:
+    """What has no threshold: entropy and truncated replies, first and last batch."""
+    entropies = [one.entropy for one in numbers if one.entropy is not None]
+    if entropies:
+        stands = all(one.moved == 0 for one in numbers if one.moved is not None)
+        still = "; no update moved the policy, so the prompts of the batches differ"
+        because = still if stands and len(numbers) > 1 else ""
+        span = (
+            f"{entropies[0]:.3g} nats a token in the first batch, {entropies[-1]:.3g} in the last"
+        )
+        is_usual = abs(entropies[-1] - entropies[0]) <= USUAL * entropies[0]
+        sheet.show("entropy", f"{span}{because}", usual=is_usual)
+    cut = [one.share_truncated for one in numbers if one.share_truncated is not None]
+    if cut:
+        span = f"{cut[0]:.0%} of the first replies, {cut[-1]:.0%} of the last"
+        sheet.show("truncated", span, usual=cut[-1] <= HALF)
+        if cut[-1] > HALF:
+            sheet.became(ENDLESS, f"{cut[-1]:.0%} of the last replies are cut{limit}")
+
+
+def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Sheet) -> None:
+    known = [one for one in numbers if one.logp_difference is not None]
+    if not known:
+        sheet.miss("the sampler's log-probs", "it does not give them")
+        return
+    first, last = known[0], known[-1]
+    if max(one.logp_difference for one in known) < APART:
+        said = f"sampler and trainer differ by {last.logp_difference:.1g} nats a token"
+        sheet.clear("log-probs", f"{said} (fine: below {APART:g})")
+        return
+    said = (
+        f"sampler and trainer differ by {first.logp_difference:.2g} nats a token in the first "
+        f"batch, {last.logp_difference:.2g} in the last (fine: below {APART:g})"
+    )
+    more = (
+        f"mean of exp(trainer - sampler) {first.ratio:.3g} and {last.ratio:.3g} (1: one policy)",
+        f"{last.rows_apart:.0%} of the last replies hold a token that differs by more than "
+        f"{FAR_TOKEN:g} nats",
+    )
+    drift = in_order(one.logp_difference for one in known)
+    seen = {"specimen": (f"nats a token by batch: {drift}",)}
+    if first.logp_difference < APART and last.logp_difference > GROWS * first.logp_difference:
+        sheet.find("stale_sampler", COUNTED, said, *more, place="the sampler's weights", **seen)
+    elif 0 < fmean(one.rows_apart for one in known) < 0.9 and _turns_inside(known):
+        until = fmean(one.agrees_until for one in known if one.agrees_until is not None)
+        test = f"a reply agrees on its first {until:.0%} and not behind: other tokens, not weights"
+        sheet.find("retokenised", MEASURED, said, test, *more, place="completion_ids", **seen)
+    else:
+        seen |= {"why": shape[0], "advice": shape[1], "rivals": "" if shape[0] else ANY_OF}
+        sheet.find("logp_disagree", MEASURED + 1, said, *more, place="sampler and trainer", **seen)
+
+
+def _turns_inside(known: list[PolicyNumbers]) -> bool:
+    """Whether replies agree exactly up to some token and then do not."""
+    until = [one.agrees_until for one in known if one.agrees_until is not None]
+    return bool(until) and fmean(until) > 0.05
+
+
+def _spread(numbers: list[PolicyNumbers], sheet: Sheet, scale: str, group: int | None) -> None:
+    largest = max((one.advantage_max or 0.0 for one in numbers), default=0.0)
+    limit = math.sqrt(group) if group and scale == "group" else 50.0
+    if 0 < largest < RESIDUE:
+        said = (
+            f"advantages are up to {largest:.1g} and not 0 where all rewards of a group are alike"
+        )
+        sheet.find("tiny_std", MEASURED + 1, said, place="advantages, reward_std")
+    elif not math.isfinite(largest) or largest > 1.1 * limit:
+        said = f"an advantage of {largest:.3g}; of {group} replies none is beyond {limit:.3g}"
+        sheet.find("tiny_std", MEASURED, said, place="advantages")
+    elif largest:
+        sheet.clear("advantages", f"up to {largest:.3g} (fine: up to {limit:.3g})")
+    else:
+        sheet.show("advantages", "all 0")
+
+
+def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
+    """How far the updates between two batches move the policy where it was sampled."""
+    moves = [one.moved for one in numbers if one.moved is not None]
+    if not moves:
+        return
+    said = f"an update moves its own replies by {median(moves):.2g} nats a token"
+    if median(moves) > FAR or max(moves) > 5 * FAR:
+        most = (
+            f"up to {max(moves):.2g}, by update {moves.index(max(moves)) + 1} (fine: below {FAR:g})"
+        )
+        specimen = (f"nats a token by update: {in_order(moves)}",)
+        place = "learning_rate"
+        sheet.find("update_too_large", MEASURED, said, most, place=place, specimen=specimen)
+        sheet.became(AWAY, said)
+    elif median(moves):
+        sheet.clear("updates", f"{said} (fine: below {FAR:g})")
+    else:
+        sheet.show("updates", said)
+        sheet.became(STOOD, f"{said}, in the median")
+
+
+def _length(numbers: list[PolicyNumbers], loss_type: str, sheet: Sheet) -> None:
+    """Replies grow under a loss that pays for it."""
+    lengths = [one.length for one in numbers if one.length is not None]
+    loses = [one.long_loses for one in numbers if one.long_loses is not None]
+    third = len(lengths) // 3
+    if third < 2:
+        return
+    early, late = fmean(lengths[:third]), fmean(lengths[-third:])
+    if late > LONGER * early:
+        said = f"loss_type {loss_type!r}; replies grow from {early:.3g} to {late:.3g} tokens"
+        more = (f"losing replies are {fmean(loses):.2g} times as long",) if loses else ()
+        sheet.find("length_is_paid", LIKELY + 1, said, *more, place="loss_type")
+        sheet.became(GREW, f"replies of {early:.3g} and then {late:.3g} tokens")
+    else:
+        sheet.show("length", f"{early:.3g} tokens in the first third, {late:.3g} in the last")

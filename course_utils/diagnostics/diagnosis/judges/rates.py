@@ -1,0 +1,110 @@
+"""Judges the learning rates that the optimizer used, and who moved them."""
+
+from typing import Any
+
+import torch
+
+from course_utils.diagnostics.diagnosis.measures.specimens import in_order
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.harm import SHORT
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.watches.pace import Pace
+from course_utils.diagnostics.diagnosis.watches.steps import Steps
+
+EARLY = 0.8  # of the run: a rate of 0 before that is too early
+OFTEN = 1.5  # schedule steps an optimizer step: above that it is stepped too often
+OFF, MANY = 0.1, 0.3  # relative difference from the schedule, and share of steps that have it
+
+
+def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet) -> None:
+    rates = steps.rates()
+    dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), None)
+    specimen = (f"learning rate by step: {in_order(rates)}",)
+    if max(rates) == 0:
+        sheet.find("rate_zero", COUNTED, f"the learning rate is 0 in all {len(rates)} steps")
+    elif dead is not None and len(rates) > 4 and dead < EARLY * len(rates):
+        _ends_early(dead, rates, pace, specimen, sheet)
+    elif off := _not_as_asked(subject, steps, pace):
+        sheet.find("rate_not_asked", MEASURED, off, place="lr_scheduler", specimen=specimen)
+    else:
+        is_known = subject.makes_own_schedule and len(rates) >= 5
+        write = sheet.clear if is_known else sheet.show
+        asked = ", as the settings ask" if is_known else ""
+        write("rates used", f"{min(rates):.2g} to {max(rates):.2g}{asked}")
+
+
+def _ends_early(
+    dead: int, rates: list[float], pace: Pace | None, specimen: tuple[str, ...], sheet: Sheet
+) -> None:
+    """A rate that is 0 too soon: by a schedule that is stepped too often, or that is too short."""
+    why = f"the learning rate is 0 from step {dead + 1} of {len(rates)} on"
+    fix = "make the schedule for the number of optimizer steps of the whole run"
+    more: tuple[str, ...] = ()
+    if pace is not None and pace.ticks:
+        more = (
+            f"an optimizer step: {pace.ticks_a_step:.2g} schedule steps (meant: 1), "
+            f"{pace.passes_a_step:.2g} forward passes with a gradient",
+        )
+        if pace.ticks_a_step > OFTEN:
+            why += f": its schedule is stepped {pace.ticks_a_step:.2g} times an optimizer step"
+            fix = "step the schedule once, where the optimizer is stepped"
+        else:
+            why += ": its schedule is stepped once an optimizer step, and was made for fewer steps"
+    said = f"it was up to {max(rates):.2g}; {len(rates) - dead} steps used 0"
+    sheet.became(SHORT, f"{len(rates) - dead} of {len(rates)} steps had no rate")
+    sheet.find(
+        "schedule_ends_early",
+        COUNTED,
+        said,
+        *more,
+        place="lr_scheduler",
+        why=why,
+        advice=fix,
+        specimen=specimen,
+    )
+
+
+def _not_as_asked(subject: Subject, steps: Steps, pace: Pace | None) -> str:
+    """Where the rates leave the schedule of the settings; "" if they do not, or it is not known.
+
+    A run that goes on from a checkpoint is held against the schedule from its step on.
+    """
+    args, state, rates = subject.args, getattr(subject.trainer, "state", None), steps.rates()
+    if args is None or not subject.makes_own_schedule or not state.max_steps or len(rates) < 5:
+        return ""
+    whole = _schedule(args, state.max_steps)
+    before = steps.numbers[0].step - 1 + ((pace and pace.began_at) or 0)
+    asked, off = _against(whole[before:], rates)
+    if len(off) < MANY * len(rates):
+        return ""
+    i = off[len(off) // 2]
+    return (
+        f"{len(off)} of {len(rates)} steps used another rate than asked: step {before + i + 1} "
+        f"used {rates[i]:.2g}, and the schedule says {asked[i]:.2g}"
+    )
+
+
+def _against(asked: list[float], rates: list[float]) -> tuple[list[float], list[int]]:
+    """The schedule, and the steps at which the rates leave it by a tenth."""
+    pairs = enumerate(zip(asked, rates, strict=False))
+    return asked, [i for i, (a, b) in pairs if abs(a - b) > OFF * a]
+
+
+def _schedule(args: Any, num_steps: int) -> list[float]:
+    """The rate of each step as the settings ask for it."""
+    from transformers import get_scheduler  # takes seconds; whoever has a Trainer has it
+
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=args.learning_rate)
+    schedule = get_scheduler(
+        args.lr_scheduler_type,
+        optimizer,
+        num_warmup_steps=args.get_warmup_steps(num_steps),
+        num_training_steps=num_steps,
+        scheduler_specific_kwargs=args.lr_scheduler_kwargs,
+    )
+    rates = []
+    for _ in range(num_steps):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    return rates

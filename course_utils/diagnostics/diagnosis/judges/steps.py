@@ -1,0 +1,141 @@
+"""Judges what was counted of a run's steps."""
+
+import math
+from statistics import median
+
+from course_utils.diagnostics.diagnosis.judges.rates import judge_rates
+from course_utils.diagnostics.diagnosis.judges.resumed import judge_resumed
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.harm import STOOD, UNMOVED
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.watches.pace import Pace
+from course_utils.diagnostics.diagnosis.watches.steps import Steps
+from course_utils.diagnostics.gradient_flow.report import same_layers
+from course_utils.explain.fields import canonical
+
+CUT_OR_UNUSED = (
+    "the graph is cut above them (detach, no_grad, reentrant checkpointing), or no forward pass "
+    "uses them; audit_gradients(model, batch) names the cut if there is one"
+)
+FEW = 0.05  # share that moves in a step where nearly all of it is rounded away
+STILL = 1e-3  # share of the weights that move, below which a step is no step
+USUAL = 0.5  # share that moves in a step of float32 weights, and far less in narrow formats
+CLIPPED = 1.1  # how much larger a norm in the log is than the optimizer's, if it was clipped
+LARGE = 0.5  # update by weight, in the median of the steps
+
+
+def judge_steps(
+    subject: Subject, steps: Steps, sheet: Sheet, *, num_counted: int = 0, pace: Pace | None = None
+) -> None:
+    """Write down what the steps show.
+
+    Args:
+        num_counted: steps that the Trainer counted, to tell those that a scaler skipped.
+        pace: what else was counted beside them.
+    """
+    for failure in dict.fromkeys(steps.failures):
+        sheet.miss("a step", failure)
+    if not steps.numbers:
+        _no_step(subject, steps, sheet, num_counted)
+        return
+    _skipped(steps, sheet, num_counted)
+    _gradients(subject, steps, sheet)
+    _movement(subject, steps, sheet)
+    judge_rates(subject, steps, pace, sheet)
+    if pace is not None:
+        judge_resumed(subject, steps, pace, sheet)
+
+
+def _no_step(subject: Subject, steps: Steps, sheet: Sheet, num_counted: int) -> None:
+    if steps.strangers:
+        name, count = steps.strangers.most_common(1)[0]
+        said = f"{count} steps of {name} were on tensors that are not the model's"
+        sheet.became(STOOD, f"none of {count} steps reached a weight")
+        sheet.find("optimizer_holds_others", COUNTED, said, place=name)
+    elif num_counted and not steps.failures:
+        said = f"{num_counted} steps were counted and none reached the optimizer"
+        sheet.find("steps_skipped", COUNTED, said, place="GradScaler")
+    elif logged := sum("loss" in row for row in subject.log):
+        sheet.miss("steps", f"the log has {logged}, and none was taken in this process")
+    else:
+        sheet.miss("steps", "no optimizer stepped")
+
+
+def _skipped(steps: Steps, sheet: Sheet, num_counted: int) -> None:
+    taken = steps.num_steps
+    if num_counted > 4 and taken < num_counted / 2:
+        said = f"{num_counted - taken} of {num_counted} steps did not reach the weights"
+        sheet.find("steps_skipped", MEASURED, said, place="GradScaler")
+
+
+def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
+    last, taken = steps.numbers[-1], len(steps.numbers)
+    never = [name for name, count in steps.without_grad.items() if count == taken]
+    if never:
+        said = f"{len(never)} of {last.num_trainable} trainable tensors never had a gradient"
+        weight = COUNTED if len(never) >= last.num_trainable / 2 else MEASURED
+        place = same_layers(never[0])
+        why = "trainable weights have no gradient in any step"
+        such = f"such as {never[0]}"
+        sheet.find(
+            "weight_without_gradient",
+            weight,
+            said,
+            such,
+            place=place,
+            why=why,
+            rivals=CUT_OR_UNUSED,
+        )
+        return
+    dead = sum(one.grad_norm == 0 for one in steps.numbers)
+    if dead == taken:
+        said = f"grad_norm is exactly 0 in all {taken} steps"
+        sheet.find("no_gradient", MEASURED - 2, said)
+        return
+    norms = median(one.grad_norm for one in steps.numbers)
+    if not math.isfinite(norms):
+        return
+    sheet.clear(
+        "gradients",
+        f"all {last.num_trainable} tensors have one, norm {_before_and_after(subject, norms)}",
+    )
+
+
+def _before_and_after(subject: Subject, clipped: float) -> str:
+    """The gradient's norm in the log and as the optimizer gets it, where the two differ.
+
+    The log's is the one before clipping, and so the one that says how the run is doing.
+    """
+    logged = [v for row in subject.log for k, v in row.items() if canonical(k) == "grad_norm"]
+    raw = [float(v) for v in logged if isinstance(v, int | float) and math.isfinite(v)]
+    if raw and median(raw) > CLIPPED * clipped:
+        return f"{median(raw):.2g} -> {clipped:.2g} by clipping, in the median"
+    return f"{clipped:.2g} as the optimizer gets it"
+
+
+def _movement(subject: Subject, steps: Steps, sheet: Sheet) -> None:
+    with_rate = [one for one in steps.numbers if one.lr > 0 and one.grad_norm > 0]
+    if all(one.lr == 0 or one.grad_norm == 0 for one in steps.numbers):
+        sheet.became(STOOD, f"none of {len(steps.numbers)} steps had a rate and a gradient")
+    if not with_rate:
+        return
+    share = median(one.share_moved for one in with_rate)
+    if share <= STILL:
+        said = f"a step moves {share:.2%} of the weights, in the median of {len(with_rate)}"
+        is_narrow = any("bfloat16" in str(p.dtype) for p in subject.trainable().values())
+        key = "rounding_swallows" if is_narrow else "weights_do_not_move"
+        sheet.find(key, MEASURED + 1, said)
+        sheet.became(STOOD, said)
+        return
+    still = [name for name, count in steps.moved.items() if count == 0]
+    said = f"{100 * share:.3g}% in a step; {len(still)} of {len(steps.moved)} tensors never did"
+    if share < FEW or still:
+        sheet.became(STOOD if share < FEW else UNMOVED, f"weights that move: {said}")
+    if share >= USUAL and not still:
+        sheet.clear("weights that move", said)
+    else:
+        sheet.show("weights that move", said, usual=share >= USUAL)
+    update = median(one.largest_update for one in with_rate)
+    if update > LARGE:
+        said = f"a step changes {steps.largest_at} by {update:.0%} of its size, in the median"
+        sheet.find("update_too_large", LIKELY, said, place="learning_rate")

@@ -1,0 +1,100 @@
+"""Looks at what a run leaves behind: the merged model against the one that was trained."""
+
+import copy
+import math
+
+from torch import nn
+
+from course_utils.diagnostics.diagnosis.looks.forward import look_at_reference
+from course_utils.diagnostics.diagnosis.measures.comparing import compare_models
+from course_utils.diagnostics.diagnosis.measures.comparison import Comparison
+from course_utils.diagnostics.diagnosis.measures.held_change import HeldChange, held_change
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.harm import APART as OTHER
+from course_utils.diagnostics.diagnosis.sheet.harm import FINITE, NOT_FINITE
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.nonfinite.values import all_finite
+
+APART = 0.05  # of the logits' spread: what merging in the base's own format may change
+GRID = 32  # different values among 64 neighbouring weights: fewer than that is a quantised format
+FITS = 0.05  # of the change: what may be left where a multiple of it explains the rest
+
+
+def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
+    """The model beside its reference, beside what is served, and with its adapter merged."""
+    with sheet.trying("the weights after the run"):
+        _weights(subject, sheet)
+    with sheet.trying("the reference after the run"):
+        look_at_reference(subject, sheet)
+    if subject.served is not None:
+        with sheet.trying("the served model"):
+            is_model = isinstance(subject.served, nn.Module)
+            served = subject.served if is_model else subject.served()
+            found = compare_models(subject.model, served, subject.batch)
+            _judge(found, sheet, "served", held_change(subject.model, served))
+    if hasattr(subject.model, "merge_and_unload") and subject.batch is not None:
+        with sheet.trying("merging"):
+            merged = copy.deepcopy(subject.model).merge_and_unload()
+            held = held_change(subject.model, merged)
+            _judge(compare_models(subject.model, merged, subject.batch), sheet, "merged", held)
+
+
+def _weights(subject: Subject, sheet: Sheet) -> None:
+    """Whether the run left nan or inf in the model."""
+    floats = [p for p in subject.model.parameters() if p.is_floating_point()]
+    bad = sum(not all_finite(p) for p in floats)
+    if bad:
+        sheet.became(NOT_FINITE, f"{bad} of {len(floats)} weight tensors end with nan or inf")
+    else:
+        sheet.became(FINITE, f"all {len(floats)} weight tensors are finite at the end")
+
+
+def _judge(found: Comparison, sheet: Sheet, what: str, held: HeldChange | None) -> None:
+    lacks = [one for one in found.others if one.what.startswith("only")]
+    if found.logits_apart is not None and not math.isfinite(found.logits_apart):
+        sheet.miss(f"{what} model", "its logits are not finite")
+        return
+    is_apart = found.logits_apart is not None and found.logits_apart > APART
+    is_base = held is not None and held.is_base and not found.is_same
+    is_fine = found.is_same or found.logits_apart is not None
+    if not is_base and not is_apart and is_fine and not (lacks and found.logits_apart is None):
+        sheet.clear(f"{what} model", found.said or found.headline)
+        return
+    said = (found.headline, held.said) if held else (found.headline,)
+    if is_apart or is_base:
+        apart = (
+            "" if found.logits_apart is None else f" up to {found.logits_apart:.2g} of their spread"
+        )
+        sheet.became(OTHER, f"the logits of the {what} and the trained model are{apart} apart")
+    if is_base or lacks:
+        why = f"the {what} weights are those of the base: the adapter is not in them"
+        alone = f"{len(lacks)} tensors are in one of the two models only"
+        fix = "rename the keys of the saved adapter to those that the loading model misses"
+        place = _keys(found, lacks)
+        why = why if is_base else alone
+        sheet.find("adapter_not_loaded", COUNTED, *said[::-1], place=place, why=why, advice=fix)
+        return
+    why, fix = _how_they_differ(what, held)
+    sheet.find("merged_not_equal", MEASURED + 1, *said, place=found.place, why=why, advice=fix)
+
+
+def _keys(found: Comparison, lacks: list) -> str:
+    return lacks[0].name if lacks else f"keys of {found.place}"
+
+
+def _how_they_differ(what: str, held: HeldChange | None) -> tuple[str, str]:
+    """The headline and the fix, by what the other weights hold of the adapter's change."""
+    if held is None:
+        return f"the {what} model computes other logits than the one that was trained", ""
+    if held.levels <= GRID:
+        return (
+            f"the {what} weights stand on a grid of {held.levels} values a block: of the adapter's "
+            f"change {held.share:.0%} is in them, the rest was rounded away",
+            "merge into 16-bit weights and serve those, or serve the adapter beside the base",
+        )
+    if held.rest < FITS:
+        return (
+            f"the {what} weights hold the adapter's change {held.share:.2f} times",
+            "merge it once, with the scale it was trained with",
+        )
+    return f"the {what} weights are neither the base's nor the merged ones", ""

@@ -1,0 +1,154 @@
+"""Looks at the tokens that are learnt: what `inspect_batch` finds, and what pairs share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from course_utils.diagnostics.batch_view import inspect_batch
+from course_utils.diagnostics.batch_view.case import Finding
+from course_utils.diagnostics.batch_view.report import BatchReport
+from course_utils.diagnostics.diagnosis.measures.specimens import SHOWN, of_finding, quoted
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
+
+KEYS = {  # what inspect_batch calls it -> the cause
+    "no labels": "labels_masked",
+    "labels shifted": "labels_shifted",
+    "padding learnt": "padding_learnt",
+    "holes in the mask": "pad_is_eos",
+    "end missing": "end_missing",
+    "stops elsewhere": "stops_elsewhere",
+    "template differs": "template_differs",
+    "two BOS": "double_bos",
+    "padding side": "padding_side",
+    "padding attended": "padding_attended",
+    "packing leaks": "packing_leak",
+    "labels across documents": "packing_leak",
+    "prompt learnt": "prompt_in_loss",
+}
+
+
+PLACES = {  # a column or a setting
+    "no labels": "labels",
+    "labels shifted": "labels",
+    "padding learnt": "labels",
+    "prompt learnt": "labels",
+    "labels across documents": "labels",
+    "end masked": "labels, chat_template",
+    "end missing": "input_ids",
+    "holes in the mask": "attention_mask, pad_token",
+    "padding attended": "attention_mask",
+    "padding side": "padding_side",
+    "packing leaks": "packing, position_ids",
+    "template differs": "chat_template",
+    "two BOS": "input_ids, bos_token",
+    "stops elsewhere": "generation_config.eos_token_id",
+}
+
+
+def look_at_batch(subject: Subject, sheet: Sheet) -> None:
+    """The first rows, token by token."""
+    if subject.kind == POLICY:
+        with sheet.trying("the prompts' tokens"):
+            _prompts(subject, sheet)
+        return
+    if subject.batch is None or subject.tokenizer is None:
+        missing = "tokenizer" if subject.batch is not None else "batch"
+        sheet.miss("the tokens", subject.why_no_batch or f"there is no {missing}")
+        return
+    with sheet.trying("the tokens"):
+        source = subject.trainer if subject.trainer is not None else subject.batch
+        write_report(inspect_batch(source, subject.tokenizer), sheet)
+    if subject.kind == PAIRS:
+        with sheet.trying("the pairs"):
+            _pairs(subject.batch, subject.tokenizer, sheet)
+
+
+def _prompts(subject: Subject, sheet: Sheet) -> None:
+    """The prompts as GRPO tokenizes them, padded on the left as it does."""
+    trainer, tokenizer = subject.trainer, subject.tokenizer
+    rows = [trainer.train_dataset[i]["prompt"] for i in range(min(8, len(trainer.train_dataset)))]
+    ids = trainer._tokenize_prompts(rows)[0]
+    padded = tokenizer.pad({"input_ids": ids}, padding_side="left", return_tensors="pt")
+    write_report(inspect_batch(dict(padded), tokenizer), sheet)
+
+
+def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str = "") -> None:
+    """Write down the faults of a batch.
+
+    Args:
+        of: which batch, if not the first rows; `where`: at work where, if not in training.
+    """
+    num_rows = len(report.case.view.rows)
+    for one in report.faults:
+        key, weight = _key(one), COUNTED
+        if one.name == "no labels" and len(one.rows) < num_rows / 4:
+            sheet.show("rows without labels", f"{len(one.rows)} of {num_rows}")
+            continue
+        if one.name == "no labels" and len(one.rows) < num_rows / 2:
+            weight = MEASURED - 3  # some rows are empty: the others train
+        rows = (f"seen in {', '.join(one.rows[:3])}",) if one.rows else ()
+        sheet.find(
+            key,
+            weight,
+            one.cause,
+            *rows,
+            place=PLACES[one.name],
+            why=f"{one.saw}, in {of}" if of else one.saw,
+            advice=one.fix,
+            where=where,
+            specimen=of_finding(one, report.case),
+        )
+    if not report.faults:
+        view = report.case.view
+        share = report.share_learnt
+        learnt = "" if share is None else f", {share:.0%} of them learnt"
+        sheet.clear(of or "tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
+
+
+def _key(one: Finding) -> str:
+    if one.name == "end masked":
+        return "pad_is_eos" if "pad is the end" in one.cause else "end_masked"
+    return KEYS[one.name]
+
+
+def _pairs(batch: Mapping, tokenizer: Any, sheet: Sheet) -> None:
+    """Chosen and rejected must begin alike and then differ."""
+    ids, mask = batch.get("input_ids"), batch.get("completion_mask")
+    if not isinstance(ids, Tensor) or not isinstance(mask, Tensor) or len(ids) % 2:
+        return
+    n = len(ids) // 2
+    split = [(_prompt_of(ids, mask, b), _reply_of(ids, mask, b)) for b in range(2 * n)]
+    pairs = [(split[b], split[b + n]) for b in range(n)]
+    twice = [i for i, (chosen, rejected) in enumerate(pairs) if chosen[1] == rejected[1]]
+    alike = len(twice)
+    foreign = sum(chosen[0] != rejected[0] for chosen, rejected in pairs)
+    if alike >= max(1, n // 2):
+        one = pairs[twice[0]][0]
+        sheet.find(
+            "pairs_alike",
+            COUNTED,
+            "what differed is before the reply, where nothing is learnt, or was cut off",
+            place="chosen, rejected",
+            why=f"in {alike} of {n} pairs chosen and rejected have the same reply tokens",
+            advice="render prompt and finished chat so that the one begins the other, and raise "
+            "max_length",
+            specimen=(
+                f"pair {twice[0]}: prompt ends {quoted(tokenizer.decode(one[0][-SHOWN:]))}",
+                f"pair {twice[0]}: both replies are {quoted(tokenizer.decode(one[1]))}",
+            ),
+        )
+    if foreign:
+        sheet.find("pair_prompts_differ", COUNTED, f"the prompts differ in {foreign} of {n} pairs")
+    if not alike and not foreign:
+        sheet.clear("pairs", f"{n} pairs begin alike and differ")
+
+
+def _prompt_of(ids: Tensor, mask: Tensor, b: int) -> list[int]:
+    first = int(mask[b].argmax()) if bool(mask[b].any()) else len(mask[b])
+    return ids[b, :first].tolist()
+
+
+def _reply_of(ids: Tensor, mask: Tensor, b: int) -> list[int]:
+    return ids[b][mask[b].bool()].tolist()

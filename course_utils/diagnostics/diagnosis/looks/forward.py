@@ -1,0 +1,199 @@
+"""Looks at forward passes: a row alone against the same row in its batch, policy and reference.
+
+Shape letters: B rows, T tokens, V vocabulary or scores.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.harm import STOOD
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
+
+MAX_ROWS = 4
+# How far logits may be apart by rounding, in standard deviations of the logits.
+SLACK = {torch.float32: 1e-2, torch.float64: 1e-4}
+HALF_SLACK = 0.25
+STOOD_STILL = 1e-4  # nats a token between the reference and a policy that did not learn
+TAKEN = ("input_ids", "attention_mask", "position_ids", "token_type_ids")
+
+
+def look_at_forward(subject: Subject, sheet: Sheet) -> None:
+    if not _is_readable(subject.batch):
+        sheet.miss("rows alone", subject.why_no_batch or "there is no batch of token ids")
+    else:
+        with sheet.trying("rows alone"):
+            _rows_alone(subject, sheet)
+        if subject.kind == SCORES:
+            with sheet.trying("scores of pairs"):
+                _scores_differ(subject, sheet)
+    if subject.kind == PAIRS and subject.reference is not None and not subject.has_ended:
+        with sheet.trying("the reference"):
+            _reference_agrees(subject, sheet)
+
+
+def _is_readable(batch: Any) -> bool:
+    ids = batch.get("input_ids") if isinstance(batch, Mapping) else None
+    return isinstance(ids, Tensor) and ids.dim() == 2 and ids.numel() > 0
+
+
+@contextmanager
+def evaluated(model: nn.Module) -> Iterator[None]:
+    """Inside: no dropout and no graph; afterwards every module is in the mode it was in."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+def outputs_of(model: nn.Module, batch: Mapping) -> Tensor:
+    """The logits of a batch, (B, T, V) for tokens or (B, V) for scores, in float32."""
+    device = next(model.parameters()).device
+    taken = {k: batch[k].to(device) for k in TAKEN if isinstance(batch.get(k), Tensor)}
+    output = model(**taken)
+    return (output.logits if hasattr(output, "logits") else output[0]).float()
+
+
+def _rows_alone(subject: Subject, sheet: Sheet) -> None:
+    """Each row's attended tokens alone must give what they give within the batch."""
+    batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor) and v.dim()}
+    ids = batch["input_ids"]
+    mask = batch.get("attention_mask")
+    mask = mask if mask is not None and mask.shape == ids.shape else _mask_by_pad(subject, ids)
+    if _restarts(batch) or mask is None or bool(mask.bool().all()):
+        sheet.miss("rows alone", "no row of the batch has padding")
+        return
+    with evaluated(subject.model):
+        together = outputs_of(subject.model, batch)
+        apart = [
+            _apart(subject.model, together[b], ids[b], mask[b].bool()) for b in range(len(ids))
+        ]
+    if not math.isfinite(max(apart)):
+        sheet.miss("rows alone", "the logits of the batch are not finite")
+        return
+    scale = float(together[torch.isfinite(together)].std()) or 1.0
+    worst = max(range(len(apart)), key=apart.__getitem__)
+    share = apart[worst] / scale
+    slack = SLACK.get(next(subject.model.parameters()).dtype, HALF_SLACK)
+    if share > slack:
+        is_score = subject.kind == SCORES or together.dim() == 2
+        what = "its score moves" if is_score else "its logits move"
+        said = f"row {worst}: {what} by up to {apart[worst]:.3g} ({share:.1g} of their spread)"
+        key = "rows_pooled_wrong" if is_score else "row_depends_on_batch"
+        why = "a row has another score within its batch than alone" if is_score else ""
+        sheet.find(key, MEASURED + 1, said, place=_padding_side(mask), why=why)
+    else:
+        fine = f"(fine: up to {slack:g})"
+        sheet.clear(
+            "rows alone", f"as in the batch, up to {share:.1g} of the logits' spread {fine}"
+        )
+
+
+def _restarts(batch: Mapping) -> bool:
+    """Whether positions begin anew inside a row: documents are packed, and nothing is padded."""
+    positions = batch.get("position_ids")
+    if positions is None or positions.dim() != 2:
+        return positions is not None
+    falls = positions[:, 1:] < positions[:, :-1]
+    return "attention_mask" not in batch and bool(falls.any())
+
+
+def _mask_by_pad(subject: Subject, ids: Tensor) -> Tensor | None:
+    """Where the batch has no mask: what is no padding at an edge."""
+    pad = getattr(subject.tokenizer, "pad_token_id", None)
+    if pad is None:
+        return None
+    is_text = ids != pad
+    return is_text.cumsum(1).bool() & is_text.flip(1).cumsum(1).flip(1).bool()
+
+
+def _apart(model: nn.Module, together: Tensor, ids: Tensor, keep: Tensor) -> float:
+    alone = outputs_of(model, {"input_ids": ids[keep][None]})[0]
+    same = together[keep] if together.dim() == 2 else together
+    return float((alone - same).abs().max())
+
+
+def _padding_side(mask: Tensor) -> str:
+    return "padding on the left" if not bool(mask[:, 0].all()) else "padding on the right"
+
+
+def _scores_differ(subject: Subject, sheet: Sheet) -> None:
+    """A score that is read at the end of a reply differs between two replies."""
+    ids = subject.batch["input_ids"]
+    half = len(ids) // 2
+    differ = [i for i in range(half) if not torch.equal(ids[i], ids[i + half])]
+    if not differ:
+        return
+    with evaluated(subject.model):
+        scores = outputs_of(subject.model, subject.batch)
+    alike = sum(torch.equal(scores[i], scores[i + half]) for i in differ)
+    said = f"{alike} of {len(differ)} pairs of different replies get one and the same score"
+    if alike > len(differ) / 2:
+        why = "the score is read where both replies of a pair are still the same"
+        sheet.find(
+            "rows_pooled_wrong", COUNTED, said, *_pads_inside(subject), place="pad_token", why=why
+        )
+    else:
+        sheet.clear("scores of pairs", said)
+
+
+def _pads_inside(subject: Subject) -> tuple[str, ...]:
+    """Where the id that the model takes for padding stands in the text."""
+    pad = getattr(getattr(subject.model, "config", None), "pad_token_id", None)
+    mask = subject.batch.get("attention_mask")
+    if pad is None or mask is None:
+        return ()
+    is_pad = (subject.batch["input_ids"] == pad) & mask.bool()
+    rows = int(is_pad.any(1).sum())
+    if not rows:
+        return ()
+    first = int(is_pad[is_pad.any(1)][0].int().argmax())
+    return (
+        f"id {pad}, the model's padding, is text in {rows} of {len(mask)} rows, first at token "
+        f"{first}: the score is read before it",
+    )
+
+
+def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
+    """Before the first step of DPO policy and reference are one model."""
+    batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor)}
+    with evaluated(subject.model), evaluated(subject.reference):
+        policy, other = (outputs_of(m, batch) for m in (subject.model, subject.reference))
+    if policy.shape != other.shape:
+        said = f"policy {policy.shape[-1]} and reference {other.shape[-1]} tokens"
+        sheet.find("wrong_reference", COUNTED, said, place="ref_model")
+        return
+    apart = float((policy - other).abs().max()) / (float(policy.std()) or 1.0)
+    if apart > HALF_SLACK:
+        said = f"before the first step their logits are {apart:.2g} of their spread apart"
+        sheet.find("wrong_reference", MEASURED, said, place="ref_model")
+    else:
+        said = f"{apart:.1g} of their spread apart (fine: up to {HALF_SLACK:g})"
+        sheet.clear("reference's logits", said)
+
+
+def look_at_reference(subject: Subject, sheet: Sheet) -> None:
+    """How far the policy is from its reference when the run has ended."""
+    if subject.reference is None or not _is_readable(subject.batch):
+        return
+    batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor)}
+    with evaluated(subject.model), evaluated(subject.reference):
+        p, q = (outputs_of(m, batch).log_softmax(-1) for m in (subject.model, subject.reference))
+    if p.shape == q.shape and p.dim() == 3:
+        kl = float((p.exp() * (p - q)).sum(-1).mean())
+        if not math.isfinite(kl):
+            sheet.miss("KL of policy and reference", "the logits are not finite")
+            return
+        said = f"{kl:.2g} nats a token on the first batch"
+        sheet.show("KL of policy and reference", said)
+        if kl < STOOD_STILL and subject.log:
+            sheet.became(STOOD, f"KL of policy and reference: {said}")

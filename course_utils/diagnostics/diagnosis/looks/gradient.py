@@ -1,0 +1,49 @@
+"""Looks at one backward pass: who gets no gradient, and where the graph is cut."""
+
+from course_utils.diagnostics.diagnosis.looks.split import has_labels
+from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
+from course_utils.diagnostics.gradient_flow import audit_gradients
+from course_utils.diagnostics.gradient_flow.report import Flow, GradientFlow
+from course_utils.diagnostics.nonfinite.batches import keep
+
+
+def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
+    """One forward and backward pass on the first rows; nothing is stepped."""
+    can_learn = subject.trainer is not None or subject.loss_of is not None
+    if subject.kind == POLICY or subject.batch is None or not subject.trainable():
+        return
+    if not can_learn and not has_labels(subject.batch):
+        return
+    with sheet.trying("one backward pass"), put_back(subject):
+        target, loss_of = subject.trainer or subject.model, subject.loss_of
+        _judge(subject, audit_gradients(target, keep(subject.batch), loss_of=loss_of), sheet)
+
+
+def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
+    total = len(flow.parameters)
+    if not flow.loss_has_graph:
+        place = flow.cuts[0].where if flow.cuts else ""
+        sheet.find("no_grad_fn", COUNTED, flow.headline, place=place)
+    elif flow.cuts:
+        lost = flow.count(Flow.CUT)
+        weight = COUNTED if lost > total / 2 else MEASURED
+        said = (flow.headline, f"first in {flow.cuts[0].operation}, {flow.cuts[0].place}")
+        cut = f"the graph is cut: {lost} of {total} trainable tensors get no gradient"
+        where, fix = flow.cuts[0].where, flow.fix
+        sheet.find("weight_without_gradient", weight, *said, place=where, why=cut, advice=fix)
+    elif flow.stuck:
+        said = f"the gradient of {len(flow.stuck)} of {total} tensors is 0 and stays 0"
+        stuck = "trainable weights have a gradient of exactly 0"
+        sheet.find("weight_without_gradient", MEASURED, said, place=flow.stuck[0], why=stuck)
+    elif unused := [p.name for p in flow.parameters if p.flow in (Flow.UNUSED, Flow.NO_EFFECT)]:
+        said = f"{len(unused)} of {total} trainable tensors take no part, such as {unused[0]}"
+        weight = MEASURED if subject.processes > 1 else LIKELY - 2
+        sheet.find("unused_parameters", weight, said, place=unused[0])
+    elif received := flow.count(Flow.RECEIVED):
+        waiting = flow.count(Flow.WAITING)
+        more = f", {waiting} wait for their lora_B, which starts at 0" if waiting else ""
+        sheet.clear("one backward pass", f"{received} of {total} tensors get a gradient{more}")
+    else:
+        sheet.miss("one backward pass", flow.headline)

@@ -1,0 +1,71 @@
+"""Looks at a run's own log: the rules of `course explain`, on entries instead of lines."""
+
+import json
+from collections.abc import Collection, Iterable
+
+from course_utils.diagnostics.diagnosis.sheet.finding import Found, Sheet
+from course_utils.diagnostics.diagnosis.sheet.harm import STOPPED
+from course_utils.explain import Answer, explain_entries
+from course_utils.explain.reading import Entry, Line, entries_of_row
+
+# What a rule of the log has seen, where the cause's own words hold more than one thing.
+PLAINLY = {
+    "schedule_ends_early": "the learning rate is at 0 long before the log ends",
+    "replies_cut": "replies run into the length limit",
+}
+SHARE = 0.75  # of a log's weight: what is measured in the run itself counts for more
+
+
+def answer_of(history: Iterable[dict]) -> Answer:
+    """What `course explain` says of a log that is a list of dicts, such as `log_history`."""
+    rows = list(history)
+    entries = [entry for number, row in enumerate(rows, start=1) for entry in _read(number, row)]
+    return explain_entries(entries, len(rows))
+
+
+def _read(number: int, row: dict) -> Iterable[Entry | Line]:
+    where = f"step {row['step']}" if "step" in row else f"entry {number}"
+    if isinstance(row.get("error"), str):  # what ended the run
+        return [Line(where, " ".join(row["error"].split()))]
+    return entries_of_row(where, json.dumps(row, default=str), row.items())
+
+
+def look_at_log(history: list[dict], sheet: Sheet, *, known: Collection[str] = ()) -> None:
+    """Write down what the log points to, and what in it only looks like a fault.
+
+    Args:
+        known: causes that another look judges by more than a log can say.
+    """
+    if not history:
+        sheet.miss("the log", "it is empty")
+        return
+    errors = [row["error"] for row in history if isinstance(row.get("error"), str)]
+    if errors:
+        sheet.became(STOPPED, "an error in the log ended it")
+    with sheet.trying("the log"):
+        answer = answer_of(history)
+        causes = [one for one in answer.causes if one.key not in known]
+        for one in causes:
+            weight = min(SHARE * one.weight, 7.5)
+            said = one.for_it or (one.at.text,)
+            sheet.found.append(
+                Found(
+                    one.key,
+                    weight,
+                    said,
+                    one.at.where,
+                    one.against,
+                    why=PLAINLY.get(one.key, ""),
+                    is_of_log=True,
+                )
+            )
+        sheet.healthy += [
+            Found(one.key, one.weight, one.for_it) for one in answer.no_faults if one.for_it
+        ]
+        if not causes and not answer.num_entries:
+            sheet.miss("the log", "it holds no numbers that are known here")
+        elif not causes:
+            said = (
+                f"{answer.num_entries} entries, of which no rule of `course explain` makes a fault"
+            )
+            sheet.clear("the log", said)

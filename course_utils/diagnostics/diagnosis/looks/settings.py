@@ -1,0 +1,143 @@
+"""Looks at the settings: learning rate and schedule, and how replies are sampled."""
+
+from typing import Any
+
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, SCORES, Subject
+
+HIGH_RATE = 1e-2
+CONSTANT = "constant"  # the schedule that knows no warm-up
+# What a generation setting is where the sampler draws from the policy itself.
+PLAIN = {
+    "top_p": (1.0, None),
+    "top_k": (0, None),
+    "min_p": (None, 0.0),
+    "repetition_penalty": (1.0, None),
+    "temperature": (1.0, None),
+    "typical_p": (1.0, None),
+}
+
+
+def look_at_settings(subject: Subject, sheet: Sheet) -> None:
+    with sheet.trying("the learning rate"):
+        _rate(subject, sheet)
+    with sheet.trying("what an evaluation keeps"):
+        _evaluation(subject, sheet)
+    if subject.kind == POLICY:
+        with sheet.trying("how replies are sampled"):
+            _sampling(subject, sheet)
+    elif subject.kind != SCORES and subject.trainer is not None:
+        with sheet.trying("pad and end"):
+            _ends(subject, sheet)
+
+
+def _rate(subject: Subject, sheet: Sheet) -> None:
+    args = subject.args
+    rate = getattr(args, "learning_rate", None)
+    if rate is None:
+        return
+    steps = _num_steps(subject)
+    warm_up = args.get_warmup_steps(steps) if steps else 0
+    schedule = getattr(args, "lr_scheduler_type", "")
+    is_used = getattr(schedule, "value", schedule) != CONSTANT
+    if rate == 0:
+        sheet.find("rate_zero", COUNTED, "learning_rate is 0", place="learning_rate")
+    elif steps and warm_up >= steps:
+        said = f"{warm_up} steps of warm-up in a run of {steps}"
+        why = f"the warm-up is longer than the run: the learning rate never reaches {rate:g}"
+        fix = f"fewer than {steps} warmup_steps"
+        place = "warmup_steps"
+        sheet.find("schedule_ends_early", COUNTED, said, place=place, why=why, advice=fix)
+    elif rate >= HIGH_RATE and "sgd" not in str(getattr(args, "optim", "")):
+        sheet.find("rate_unusual", LIKELY - 1, f"learning_rate {rate:g}", place="learning_rate")
+    else:
+        if warm_up and not is_used:
+            sheet.show("warm-up", f"{warm_up} steps are set; lr_scheduler_type constant has none")
+        known = f", {warm_up} of {steps} steps of warm-up" if steps and is_used else ""
+        sheet.clear("learning rate", f"{rate:g}{known}")
+
+
+def _evaluation(subject: Subject, sheet: Sheet) -> None:
+    """With compute_metrics a Trainer keeps the logits of the whole evaluation set."""
+    trainer, config = subject.trainer, getattr(subject.model, "config", None)
+    tested = getattr(trainer, "eval_dataset", None)
+    keeps = getattr(trainer, "compute_metrics", None) is not None
+    if not keeps or not hasattr(tested, "__len__") or subject.kind == SCORES:
+        return
+    if trainer.preprocess_logits_for_metrics is not None or subject.batch is None:
+        sheet.clear("what an evaluation keeps", "logits are reduced before they are kept")
+        return
+    vocabulary, width = getattr(config, "vocab_size", 0), subject.batch["input_ids"].shape[-1]
+    numbers = len(tested) * width * vocabulary
+    said = (
+        f"{len(tested)} rows x {width} tokens x {vocabulary} logits: {4 * numbers / 2**20:.1f} MiB"
+    )
+    sheet.find(
+        "memory_by_logits",
+        LIKELY,
+        f"compute_metrics is set, and an evaluation keeps {said}",
+        place="compute_metrics",
+        advice="preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1)",
+    )
+
+
+def _num_steps(subject: Subject) -> int:
+    """Optimizer steps of the whole run, 0 where they are not known yet."""
+    args = subject.args
+    if args.max_steps > 0:
+        return args.max_steps
+    rows = getattr(subject.trainer, "train_dataset", None)
+    if subject.kind == POLICY or not hasattr(rows, "__len__"):
+        return 0
+    size = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
+    return max(1, int(len(rows) / size * args.num_train_epochs))
+
+
+def _sampling(subject: Subject, sheet: Sheet) -> None:
+    """TRL scores with every token; what narrows the draw makes another distribution."""
+    trainer = subject.trainer
+    settings = _as_used(trainer)
+    scored_at = float(getattr(trainer, "temperature", 1.0) or 1.0)
+    odd = {
+        name: value
+        for name, plain in PLAIN.items()
+        if (value := settings.get(name)) not in plain and value is not None
+    }
+    if odd.get("temperature") == scored_at:
+        odd.pop("temperature")  # TRL divides the logits by it, too
+    if odd:
+        said = ", ".join(f"{name} {value:g}" for name, value in odd.items())
+        against = ()
+        if odd.keys() <= {"top_p", "top_k", "min_p"}:
+            against = ("a mild cut-off is common, and hurts little for a while",)
+        text = f"replies are drawn with {said}, and scored without"
+        sheet.find("logp_disagree", LIKELY, text, place=", ".join(odd), against=against)
+    else:
+        sheet.clear("sampling", f"temperature {scored_at:g}, nothing cut off")
+
+
+def _as_used(trainer: Any) -> dict[str, Any]:
+    """What generate() will use: the Trainer's own configuration, over the model's."""
+    own = getattr(trainer, "generation_config", None)
+    of_model = getattr(trainer.model, "generation_config", None)
+    found = {name: getattr(of_model, name, None) for name in PLAIN}
+    for name in PLAIN:
+        value = getattr(own, name, None)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _ends(subject: Subject, sheet: Sheet) -> None:
+    """Whether generation knows the end that the tokenizer writes."""
+    config = getattr(subject.model, "generation_config", None)
+    end = getattr(subject.tokenizer, "eos_token_id", None)
+    if config is None or end is None:
+        return
+    known = config.eos_token_id
+    known = set(known) if isinstance(known, list) else {known}
+    if known == {None}:
+        said = f"generation_config.eos_token_id is None, the tokenizer ends with id {end}"
+        sheet.find("stops_elsewhere", LIKELY, said, place="generation_config.eos_token_id")
+    elif end in known:
+        sheet.clear("the end", f"id {end}, in tokenizer and generation settings")

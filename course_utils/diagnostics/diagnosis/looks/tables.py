@@ -1,0 +1,129 @@
+"""Looks at embeddings, ids and ends: whether tokenizer, tables and settings are about one model."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import SCORES, Subject
+
+AT_THE_MEAN = 0.99  # cosine with the mean row: resizing draws new rows around it
+
+
+def look_at_tables(subject: Subject, sheet: Sheet) -> None:
+    for what, look in (
+        ("ids", _ids_fit),
+        ("tied embeddings", _ties_hold),
+        ("new tokens", _new_tokens_train),
+        ("the pad token", _pad_of_scores),
+    ):
+        with sheet.trying(what):
+            look(subject, sheet)
+
+
+def _tables(subject: Subject) -> tuple[Tensor | None, Tensor | None]:
+    """The weights of input and output embedding, where the model says which they are."""
+    pair = []
+    for name in ("get_input_embeddings", "get_output_embeddings"):
+        getter = getattr(subject.model, name, None)
+        layer = getter() if getter else None
+        pair.append(getattr(layer, "weight", None))
+    return pair[0], pair[1]
+
+
+def _ids_in(batch) -> Tensor | None:
+    ids = batch.get("input_ids") if isinstance(batch, Mapping) else None
+    return ids if isinstance(ids, Tensor) and ids.numel() else None
+
+
+def _ids_fit(subject: Subject, sheet: Sheet) -> None:
+    table, _ = _tables(subject)
+    ids = _ids_in(subject.batch)
+    if table is None or (ids is None and subject.tokenizer is None):
+        return
+    rows = len(table)
+    largest = int(ids.max()) if ids is not None else -1
+    size = len(subject.tokenizer) if subject.tokenizer is not None else 0
+    if largest >= rows:
+        said = f"the largest id of the batch is {largest}, and the embedding has {rows} rows"
+        why = "the batch holds token ids for which the embedding has no row"
+        sheet.find("index_outside", COUNTED, said, place="embed_tokens", why=why)
+    elif size > rows:
+        said = f"the tokenizer has {size} tokens, and the embedding {rows} rows"
+        why = "the tokenizer knows tokens for which the embedding has no row"
+        sheet.find("index_outside", MEASURED, said, place="embed_tokens", why=why)
+    else:
+        sheet.clear("ids", f"{size or largest + 1} tokens, {rows} rows of the embedding")
+
+
+def _ties_hold(subject: Subject, sheet: Sheet) -> None:
+    table, head = _tables(subject)
+    config = getattr(subject.model, "config", None)
+    if table is None or head is None or not getattr(config, "tie_word_embeddings", False):
+        return
+    if table.data_ptr() == head.data_ptr():
+        sheet.clear("tied embeddings", "one tensor")
+        return
+    if _is_kept_beside(subject, head) or _is_kept_beside(subject, table):
+        sheet.clear("tied embeddings", "two tensors, the trained one kept beside the model by PEFT")
+        return
+    apart = float((table.detach().float() - head.detach().float()).abs().max())
+    own = {id(weight) for weight in subject.model.parameters()}
+    if not apart and not own & {id(table), id(head)}:
+        sheet.clear("tied embeddings", "computed from one tensor: PEFT trains some of its rows")
+        return
+    said = f"the configuration ties them, and they are two tensors up to {apart:.2g} apart"
+    trains = [n for n, p in (("embed_tokens", table), ("lm_head", head)) if p.requires_grad]
+    more = (f"{' and '.join(trains)} alone would be trained",) if len(trains) == 1 else ()
+    why = "input and output embedding are meant to be one tensor and are two"
+    sheet.find("tie_broken", MEASURED, said, *more, place="lm_head, embed_tokens", why=why)
+
+
+def _is_kept_beside(subject: Subject, weight: Tensor) -> bool:
+    """Whether PEFT saves this tensor with the adapter (modules_to_save), apart from the base."""
+    return any(p is weight for n, p in subject.model.named_parameters() if ".modules_to_save." in n)
+
+
+def _new_tokens_train(subject: Subject, sheet: Sheet) -> None:
+    """Tokens of the batch whose rows still are as a resize leaves them, and stay so."""
+    table, head = _tables(subject)
+    ids = _ids_in(subject.batch)
+    added = set(getattr(subject.tokenizer, "added_tokens_decoder", None) or ())
+    if table is None or ids is None or not added:
+        return
+    if any(t is not None and t.requires_grad for t in (table, head)):
+        return
+    mask = subject.batch.get("attention_mask")
+    has_mask = isinstance(mask, Tensor) and mask.shape == ids.shape
+    used = set((ids[mask.bool()] if has_mask else ids).unique().tolist())
+    used -= {subject.tokenizer.pad_token_id}
+    seen = sorted(i for i in added & used if i < len(table))
+    rows = table.detach().float()
+    near = torch.cosine_similarity(rows, rows.mean(0, keepdim=True), dim=1)
+    fresh = [i for i in seen if near[i] > AT_THE_MEAN or not bool(rows[i].any())]
+    if fresh:
+        words = ", ".join(repr(subject.tokenizer.convert_ids_to_tokens(i)) for i in fresh[:3])
+        said = (
+            f"{words}: a row at the mean of all rows (cosine {float(near[fresh[0]]):.4f}), as "
+            "resizing leaves it, and neither embedding is trainable"
+        )
+        sheet.find("new_tokens_untrained", COUNTED, said, place="embed_tokens")
+
+
+def _pad_of_scores(subject: Subject, sheet: Sheet) -> None:
+    """A score is read at the last token that is no padding, by the configuration's pad id."""
+    config = getattr(subject.model, "config", None)
+    is_score = subject.kind == SCORES or hasattr(subject.model, "score")
+    if not is_score or subject.tokenizer is None or config is None:
+        return
+    own, told = getattr(config, "pad_token_id", None), subject.tokenizer.pad_token_id
+    if own is None or (told is not None and own != told):
+        said = f"model.config.pad_token_id is {own}, the tokenizer's is {told}"
+        why = (
+            "model and tokenizer mean different tokens by padding, and the score of a row is read "
+        )
+        why += "before the first one that the model means"
+        sheet.find("rows_pooled_wrong", COUNTED, said, place="config.pad_token_id", why=why)
+    else:
+        sheet.clear("pad of the scores", f"id {own}, in model and tokenizer")

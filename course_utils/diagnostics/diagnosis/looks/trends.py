@@ -1,0 +1,170 @@
+"""Looks at what grows and falls together in a run's log, where one field alone says nothing."""
+
+import math
+import re
+from collections.abc import Iterable
+from statistics import fmean, variance
+
+from course_utils.diagnostics.diagnosis.measures.specimens import in_order
+from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
+from course_utils.diagnostics.diagnosis.sheet.harm import SHORT, WORSE
+from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, PAIRS, POLICY, SCORES, Subject
+from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
+from course_utils.explain.fields import canonical
+
+GROWS = 1.1  # entropy of the last third by that of the first
+LONGER = 1.3  # and length
+ENOUGH = 12  # entries, to say of a reward that it does not rise
+ERRORS = 2.0  # standard errors by which two thirds must differ
+ABOVE = 1.02  # of ln(vocabulary): a first loss beyond that is worse than guessing
+WRONG = re.compile(r"length.*(wrong|incorrect|fail)", re.IGNORECASE)
+EXPLAIN_A_HIGH_LOSS = frozenset(
+    (
+        *("above_uniform", "loaded_broken_weight", "labels_shifted", "tie_broken", "packing_leak"),
+        *("double_bos", "padding_attended", "row_depends_on_batch", "loss_off_by_a_factor"),
+    )
+)
+
+
+def look_at_trends(subject: Subject, sheet: Sheet) -> None:
+    """What the log's loss, entropy, length and reward do together."""
+    looks = (
+        ("outcome", _worse),
+        ("loss", _loss),
+        ("entropy", _entropy),
+        ("length", _length),
+        ("rate", _rate),
+    )
+    for what, look in looks:
+        with sheet.trying(f"the log's {what}"):
+            look(subject, sheet)
+
+
+def _series(log: Iterable[dict], name: str) -> list[float]:
+    """The finite values of a field, under whatever name its library gives it."""
+    values = (v for row in log for k, v in row.items() if canonical(k) == name)
+    return [float(v) for v in values if isinstance(v, int | float) and math.isfinite(v)]
+
+
+def _field(log: Iterable[dict], name: str) -> str:
+    """The name that the log gives to a field."""
+    return next((key for row in log for key in row if canonical(key) == name), name)
+
+
+def _change(values: list[float]) -> tuple[float, float, int] | None:
+    """Means of the first and the last third, and whether they rise (1), fall (-1) or neither."""
+    size = len(values) // 3
+    if size < 2:
+        return None
+    first, last = values[:size], values[-size:]
+    error = math.sqrt((variance(first) + variance(last)) / size)
+    gap = fmean(last) - fmean(first)
+    return (
+        fmean(first),
+        fmean(last),
+        0 if abs(gap) <= ERRORS * error else int(math.copysign(1, gap)),
+    )
+
+
+def _loss(subject: Subject, sheet: Sheet) -> None:
+    losses = _series(subject.log, "loss")
+    if not losses:
+        return
+    is_usual = losses[-1] < losses[0] or (subject.kind == POLICY and any(losses))
+    said = f"{losses[0]:.4g} in the first entry, {losses[-1]:.4g} in the last"
+    sheet.show("loss", said, usual=is_usual)
+    vocabulary = getattr(getattr(subject.model, "config", None), "vocab_size", 0)
+    is_per_token = subject.kind not in (POLICY, PAIRS, SCORES) and vocabulary
+    if is_per_token and losses[0] > ABOVE * math.log(vocabulary):
+        said = f"the first loss, {losses[0]:.3g}, is above that of guessing, "
+        said += f"ln({vocabulary}) = {math.log(vocabulary):.3g}"
+        sheet.odd.append(Odd(said, EXPLAIN_A_HIGH_LOSS))
+
+
+def _worse(subject: Subject, sheet: Sheet) -> None:
+    """What the run is judged by and got worse: a policy's reward, any other run's loss."""
+    rewards, losses = (_series(subject.log, name) for name in ("reward", "loss"))
+    name, values, bad = ("reward", rewards, -1) if rewards else ("loss", losses, 1)
+    change = _change(values)
+    if change is not None and change[2] == bad and (rewards or subject.kind != POLICY):
+        said = f"{name} {change[0]:.3g} in the first third of the log, {change[1]:.3g} in the last"
+        sheet.became(WORSE, said)
+
+
+def _entropy(subject: Subject, sheet: Sheet) -> None:
+    """A policy that becomes more random while it earns less: entropy is paid for."""
+    entropy, reward = (_change(_series(subject.log, name)) for name in ("entropy", "reward"))
+    if entropy is None or reward is None:
+        return
+    if not (entropy[2] > 0 and entropy[1] > GROWS * entropy[0] and reward[2] < 0):
+        return
+    coefficient = _entropy_coefficient(subject)
+    said = (
+        f"entropy {entropy[0]:.3g} nats a token in the first third of the log, {entropy[1]:.3g} in "
+        "the last",
+        f"reward {reward[0]:.3g} in the first third, {reward[1]:.3g} in the last",
+    )
+    why, fix = "the policy grows more random while its reward falls", ""
+    if coefficient:
+        said = (
+            *said,
+            f"{coefficient[0]} is {coefficient[1]:g}: the loss subtracts so many times the entropy",
+        )
+        why, fix = "the loss pays for entropy, and the policy grows random", f"{coefficient[0]}=0"
+    weight = MEASURED if coefficient else LIKELY
+    sheet.find("collapse", weight, *said, place=_field(subject.log, "entropy"), why=why, advice=fix)
+
+
+def _entropy_coefficient(subject: Subject) -> tuple[str, float] | None:
+    """The setting that pays for entropy, if there is one and it is not 0."""
+    named = subject.settings | (vars(subject.args) if subject.args is not None else {})
+    found = ((k, v) for k, v in named.items() if re.fullmatch(r"ent(ropy)?_coeff?(icient)?", k))
+    return next(((k, float(v)) for k, v in found if isinstance(v, int | float) and v), None)
+
+
+def _length(subject: Subject, sheet: Sheet) -> None:
+    """Replies that grow and earn no more, in a loop whose loss is not known."""
+    length, reward = (_change(_series(subject.log, name)) for name in ("length", "reward"))
+    if subject.kind != LOOP or length is None or reward is None:
+        return
+    is_long_enough = len(_series(subject.log, "reward")) >= ENOUGH
+    if not (is_long_enough and length[2] > 0 and length[1] > LONGER * length[0]):
+        return
+    if reward[1] > reward[0]:  # by however little: a short log cannot show that it does not rise
+        return
+    wrong = {k for row in subject.log for k in row if WRONG.search(k)}
+    pairs = [(k, _change([row[k] for row in subject.log if k in row])) for k in sorted(wrong)]
+    more = (f"{k}: {one[0]:.3g} to {one[1]:.3g}" for k, one in pairs if one is not None)
+    sheet.became(GREW, f"replies of {length[0]:.3g} and then {length[1]:.3g} tokens")
+    sheet.find(
+        "length_is_paid",
+        LIKELY + 1,
+        f"length {length[0]:.3g} tokens in the first third of the log, {length[1]:.3g} in the last",
+        f"reward {reward[0]:.3g} in the first third, {reward[1]:.3g} in the last",
+        *more,
+        place=_field(subject.log, "length"),
+        why="the replies grow and the reward does not: it is the loss that pays for length",
+        advice="weigh every token alike: divide by a constant, not by each reply's own length "
+        "(loss_type='dr_grpo')",
+    )
+
+
+def _rate(subject: Subject, sheet: Sheet) -> None:
+    """A rate that reaches 0 after one over the number of processes of the run."""
+    rates, processes = _series(subject.log, "learning_rate"), subject.processes
+    dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), 0)
+    if min(processes, dead) < 2 or len(rates) // dead != processes:
+        return
+    sheet.became(SHORT, f"{len(rates) - dead} of {len(rates)} entries have no rate")
+    sheet.find(
+        "schedule_ends_early",
+        MEASURED,
+        f"entry {dead + 1} of {len(rates)} is the first with a rate of 0; the run has {processes} "
+        "processes",
+        place="lr_scheduler",
+        why=f"with {processes} processes the learning rate falls {processes} times as fast: the "
+        "schedule is stepped once for each of them",
+        advice=f"make the schedule for {processes} times the optimizer steps, or do not prepare it",
+        specimen=(f"learning rate by entry: {in_order(rates)}",),
+    )

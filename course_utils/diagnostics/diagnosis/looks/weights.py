@@ -1,0 +1,154 @@
+"""Looks at the weights: finite, trainable, held by the optimizer, wide enough for its steps."""
+
+import math
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.gradient_flow.report import same_layers
+from course_utils.diagnostics.nonfinite.values import all_finite
+
+SAMPLE = 4096  # weights of a tensor that are looked at for rounding
+BITS = 7  # of bfloat16's fraction
+SWALLOWED = 0.9  # share of the weights that a step of the learning rate leaves as they are
+
+
+def look_at_weights(subject: Subject, sheet: Sheet) -> None:
+    for what, look in (
+        ("weights", _are_finite),
+        ("what is trainable", _are_trainable),
+        ("the optimizer's parameters", _are_held),
+        ("the format of the weights", _are_wide_enough),
+        ("the reference", _reference_is_another),
+    ):
+        with sheet.trying(what):
+            look(subject, sheet)
+
+
+def _are_finite(subject: Subject, sheet: Sheet) -> None:
+    named = dict(subject.model.named_parameters())
+    bad = [name for name, p in named.items() if p.is_floating_point() and not all_finite(p)]
+    if not bad:
+        sheet.clear("weights", f"{len(named)} tensors, all finite")
+        return
+    first = named[bad[0]]
+    count = int((~first.isfinite()).sum())
+    rows = (~first.isfinite()).flatten(1).any(1).nonzero().flatten() if first.dim() > 1 else ()
+    where = f", in row {', '.join(str(int(row)) for row in islice(rows, 3))}" if len(rows) else ""
+    said = f"{bad[0]} holds {count} nan or inf of {first.numel()} numbers{where}"
+    more = (f"{len(bad) - 1} more tensors do",) if len(bad) > 1 else ()
+    sheet.find("loaded_broken_weight", COUNTED + 1, said, *more, place=bad[0])
+
+
+def _are_trainable(subject: Subject, sheet: Sheet) -> None:
+    named = dict(subject.model.named_parameters())
+    trainable = subject.trainable()
+    adapters = [name for name in named if ".lora_" in name]
+    frozen = [name for name in adapters if name not in trainable]
+    if named and not trainable:
+        more = (f"{len(frozen)} of them are matrices of a LoRA adapter",) if frozen else ()
+        said = f"0 of {len(named)} tensors require a gradient"
+        sheet.find("nothing_trainable", COUNTED, said, *more, place=_first(frozen or named))
+    elif adapters and len(frozen) == len(adapters):
+        said = f"all {len(frozen)} matrices of the LoRA adapter are frozen"
+        sheet.find("nothing_trainable", COUNTED, said, place=frozen[0])
+    else:
+        count = sum(p.numel() for p in trainable.values())
+        sheet.clear("trainable", f"{len(trainable)} of {len(named)} tensors, {count:,} numbers")
+
+
+def _are_held(subject: Subject, sheet: Sheet) -> None:
+    groups = getattr(subject.optimizer, "param_groups", None)
+    trainable = subject.trainable()
+    if groups is None or not trainable:
+        if subject.optimizer is None:
+            is_later = subject.trainer is not None  # which makes its own when it begins
+            why = "there is no optimizer yet" if is_later else "no optimizer was given"
+            sheet.miss("the optimizer's parameters", why)
+        return
+    held = {id(p) for group in groups for p in group["params"]}
+    missing = [name for name, p in trainable.items() if id(p) not in held]
+    if not missing:
+        sheet.clear("optimizer", f"it holds all {len(trainable)} trainable tensors")
+        return
+    said = f"it holds {len(trainable) - len(missing)} of {len(trainable)} trainable tensors"
+    weight = COUNTED if len(missing) > len(trainable) / 2 else MEASURED
+    more = f"the first that it lacks is {missing[0]}"
+    sheet.find("optimizer_holds_others", weight, said, more, place=missing[0])
+
+
+def _are_wide_enough(subject: Subject, sheet: Sheet) -> None:
+    trainable = subject.trainable()
+    half = [name for name, p in trainable.items() if p.dtype == torch.float16]
+    if half:
+        said = f"{len(half)} of {len(trainable)} trainable tensors are float16"
+        sheet.find("half_weights", MEASURED, said, f"the first is {half[0]}", place=half[0])
+    rate = _rate(subject)
+    narrow = {n: p for n, p in trainable.items() if p.dtype == torch.bfloat16 and p.dim() > 1}
+    if not rate or not narrow:
+        return
+    shares = {name: _unmoved_by(p, rate) for name, p in narrow.items()}
+    share = sum(shares.values()) / len(shares)
+    if share > SWALLOWED:
+        worst = max(shares, key=shares.__getitem__)
+        sheet.find(
+            "rounding_swallows",
+            MEASURED,
+            f"a step of {rate:g}, the learning rate, leaves {share:.1%} of the bfloat16 weights "
+            "as they are",
+            place=f"{same_layers(worst)}, bfloat16",
+            specimen=(_one_step(narrow[worst], rate),),
+        )
+    else:
+        moved = f"a step of {rate:g} moves {1 - share:.0%} of the bfloat16 weights"
+        sheet.clear("rounding", moved)
+
+
+def _rate(subject: Subject) -> float:
+    """The learning rate asked for: an Adam step is about as long."""
+    if subject.args is not None:
+        return float(getattr(subject.args, "learning_rate", 0.0))
+    groups = getattr(subject.optimizer, "param_groups", ())
+    is_adam = "adam" in type(subject.optimizer).__name__.lower()
+    return max((float(group["lr"]) for group in groups), default=0.0) if is_adam else 0.0
+
+
+def _unmoved_by(weight: Tensor, rate: float) -> float:
+    """The share of weights that stay the same when `rate` is taken from them, in their format."""
+    flat = weight.detach().flatten()
+    some = flat[:: max(1, len(flat) // SAMPLE)]
+    return float((some - rate == some).double().mean())
+
+
+def _one_step(weight: Tensor, rate: float) -> str:
+    """What the step does to the weight of the middle size, and what it would have to be."""
+    sizes = weight.detach().flatten().abs()
+    size = float(sizes.float().median())
+    spacing = 2.0 ** (math.floor(math.log2(size)) - BITS) if size else 0.0
+    return (
+        f"a weight of {size:.3g} has its neighbours {spacing:.2g} away, {spacing / rate:.3g} steps"
+    )
+
+
+def _reference_is_another(subject: Subject, sheet: Sheet) -> None:
+    reference = subject.reference
+    if reference is None:
+        return
+    shared = _addresses(subject.trainable().values())
+    own = [n for n, p in reference.named_parameters() if p.data_ptr() in shared]
+    if own:
+        said = f"{len(own)} trainable tensors are the reference's as well, the first is {own[0]}"
+        sheet.find("reference_moves", COUNTED, said, place="ref_model")
+    else:
+        sheet.clear("reference", "it shares no trainable tensor")
+
+
+def _addresses(tensors) -> set[int]:
+    return {p.data_ptr() for p in tensors}
+
+
+def _first(names) -> str:
+    return next(iter(names), "")

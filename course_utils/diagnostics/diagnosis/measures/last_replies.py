@@ -1,0 +1,92 @@
+"""The last batch of replies as text, in groups, with what each earned.
+
+Shape letters: N replies, G of a group, T tokens.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.measures.specimens import quoted
+
+ALIKE = 1e-9  # rewards that differ by less are one
+SHOWN, ASKED = 4, 40  # replies, and characters of a prompt
+
+
+@dataclass(frozen=True)
+class SaidReplies:
+    """N replies in groups of G, and their weighted rewards (N,), or None where not known."""
+
+    asked: str  # the end of the first prompt
+    texts: Sequence[str]
+    rewards: Sequence[float] | None
+    group: int
+    temperature: float
+    limit: int | None  # tokens that a reply may have
+
+    @property
+    def share_distinct(self) -> float:
+        """The mean share of different texts in a group; 1/G where sampling is greedy."""
+        starts = range(0, len(self.texts), self.group)
+        groups = [self.texts[at : at + self.group] for at in starts]
+        return sum(len(set(one)) / len(one) for one in groups) / len(groups)
+
+    @property
+    def earned(self) -> str:
+        """What they earned: one number, or a range."""
+        if self.rewards is None:
+            return "not known"
+        low, high = min(self.rewards), max(self.rewards)
+        return f"{low:.3g}" if high - low < ALIKE else f"{low:.3g} to {high:.3g}"
+
+    @property
+    def differs_between_groups(self) -> bool:
+        return self.rewards is not None and max(self.rewards) - min(self.rewards) > ALIKE
+
+    def specimen(self) -> tuple[str, ...]:
+        """The different replies of the first group, with their number and what they earned."""
+        texts, rewards = self.texts[: self.group], self.rewards or [None] * self.group
+        earned = dict(zip(texts, rewards, strict=False))
+        said = (
+            f"{texts.count(text)} x {quoted(text)}"
+            + ("" if reward is None else f" earns {reward:.3g}")
+            for text, reward in list(earned.items())[:SHOWN]
+        )
+        return (f"asked: ...{quoted(self.asked)}", *said)
+
+
+def said_replies(trainer: Any, batch: Mapping[str, Tensor]) -> SaidReplies:
+    """Read the last batch: ids (N, T) and what TRL noted of its rewards."""
+    ids, mask = batch["completion_ids"], batch["completion_mask"].bool()
+    decode = trainer.processing_class.decode
+    texts = [
+        decode(row[keep], skip_special_tokens=True) for row, keep in zip(ids, mask, strict=True)
+    ]
+    prompt = batch["prompt_ids"][0][batch["prompt_mask"][0].bool()]
+    return SaidReplies(
+        asked=decode(prompt, skip_special_tokens=True)[-ASKED:],
+        texts=texts,
+        rewards=rewards_of(trainer, len(texts)),
+        group=trainer.num_generations,
+        temperature=float(getattr(trainer, "temperature", 1.0) or 1.0),
+        limit=getattr(trainer, "max_completion_length", None),
+    )
+
+
+def rewards_of(trainer: Any, count: int) -> list[float] | None:
+    """The weighted sums of the last batch; TRL 1.16 keeps each function's in `_logs`."""
+    noted = getattr(trainer, "_logs", {}).get("rewards", {})
+    parts = [list(scores)[-count:] for scores in noted.values()]
+    weights = getattr(trainer, "reward_weights", None)
+    if not parts or any(len(part) != count for part in parts):
+        return None
+    weighed = torch.ones(len(parts)) if weights is None else torch.as_tensor(weights)
+    table = torch.tensor([[_number(score) for score in part] for part in parts])
+    return (weighed.cpu().float() @ table.nan_to_num()).tolist()
+
+
+def _number(score: float | None) -> float:
+    return float("nan") if score is None else float(score)

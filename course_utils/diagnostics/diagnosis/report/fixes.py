@@ -1,0 +1,147 @@
+"""The fix in this run's own settings: their names, the values they have, those they should have."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from course_utils.diagnostics.diagnosis.sheet.finding import Found
+from course_utils.diagnostics.diagnosis.sheet.harm import ENDLESS
+
+Values = Mapping[str, Any]
+MENU = re.compile(r"[,;] or .*", re.DOTALL)  # what stands behind the first way
+CUT = {"replies_cut", "rewards_cut"}
+
+
+def with_own_values(one: Found, values: Values, outcomes: Mapping[str, str] | None = None) -> str:
+    """The fix of a finding; with the run's own values where they are known.
+
+    >>> with_own_values(Found("rate_too_high", 5.0, ("",)), {"learning_rate": 0.003})
+    'learning_rate=0.003 -> 0.0003'
+    >>> with_own_values(Found("rate_too_high", 5.0, ("",)), {})
+    'a tenth of the learning rate'
+    """
+    fix = MENU.sub("", one.advice or ONE_FIX.get(one.key, one.cause.fix))
+    own = FIXES[one.key](values, one) if one.key in FIXES else ""
+    own = own or _setting(fix, values)
+    if own and one.key in CUT and ENDLESS in (outcomes or {}):
+        return f"{own}: {outcomes[ENDLESS]}"
+    return own or fix
+
+
+def _change(values: Values, name: str, to: Callable[[Any], Any]) -> str:
+    """`name=old -> new`, "" where the run has no such setting."""
+    old = values.get(name)
+    if old is None or (isinstance(old, bool) and not old):
+        return ""
+    return f"{name}={_said(old)} -> {_said(to(old))}"
+
+
+def _setting(fix: str, values: Values) -> str:
+    """`name=old -> new` for a fix `name=new`, where the run has another value."""
+    name, _, new = fix.partition("=")
+    old = values.get(name)
+    is_other = old is not None and new and " " not in new and _said(old) != new
+    return f"{name}={_said(old)} -> {new}" if is_other else ""
+
+
+def _said(value: Any) -> str:
+    value = getattr(value, "value", value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _tenth(values: Values, _one: Found) -> str:
+    return _change(values, "learning_rate", lambda rate: rate / 10)
+
+
+def _usual(values: Values, _one: Found) -> str:
+    return _change(values, "learning_rate", lambda rate: rate / 1000)
+
+
+def _longer(values: Values, one: Found) -> str:
+    """Room for the replies; what was cut is said beside it."""
+    of_trl = _change(values, "max_completion_length", lambda limit: 4 * limit)
+    return of_trl or _change(values, "response_length", lambda limit: 4 * limit)
+
+
+def _no_division(values: Values, _one: Found) -> str:
+    scale = _said(values.get("scale_rewards"))
+    return "" if scale in ("None", "none", "False") else f"scale_rewards={scale} -> none"
+
+
+def _wide(values: Values, _one: Found) -> str:
+    return "fp16=True -> False, bf16=False -> True" if values.get("fp16") is True else ""
+
+
+def _no_entropy(values: Values, _one: Found) -> str:
+    return _change(values, "entropy_coeff", lambda _: 0)
+
+
+def _shorter_warm_up(values: Values, _one: Found) -> str:
+    warm_up, steps = values.get("warmup_steps") or 0, values.get("max_steps") or 0
+    is_longer = 0 < steps <= warm_up
+    return f"warmup_steps={_said(warm_up)} -> {max(1, steps // 10)}" if is_longer else ""
+
+
+def _room(values: Values, one: Found) -> str:
+    """A longer row, where rows end at the limit before their reply."""
+    limit = values.get("max_length")
+    is_cut = limit and any(f"end at {limit} tokens" in said for said in one.said)
+    return f"max_length={limit} -> {max(1024, 4 * limit)}" if is_cut else ""
+
+
+def _other_packing(values: Values, _one: Found) -> str:
+    how = values.get("packing_strategy")
+    return f"packing_strategy={how} -> bfd" if how not in (None, "bfd") else ""
+
+
+def _group(values: Values, _one: Found) -> str:
+    """More replies to a prompt, where the std of one is nan."""
+    names = ("num_generations", "n")
+    name = next((name for name in names if values.get(name) == 1), "")
+    return f"{name}=1 -> 8: the std of one reward is nan" if name else ""
+
+
+def _freeze(_values: Values, one: Found) -> str:
+    return f"freeze {one.place}: keep it out of target_modules" if one.place else ""
+
+
+FIXES: dict[str, Callable[[Values, Found], str]] = {
+    "rate_too_high": _tenth,
+    "diverged": _tenth,
+    "update_too_large": _tenth,
+    "thrown_about": _tenth,
+    "rate_unusual": _usual,
+    "replies_cut": _longer,
+    "rewards_cut": _longer,
+    "tiny_std": _no_division,
+    "fp16_overflow": _wide,
+    "entropy_runs": _no_entropy,
+    "schedule_ends_early": _shorter_warm_up,
+    "warmup_never_ends": _shorter_warm_up,
+    "labels_masked": _room,
+    "packing_leak": _other_packing,
+    "unused_parameters": _freeze,
+    "nan_gradient": _group,
+    "std_of_one": _group,
+}
+ONE_FIX = {  # where the cause's own words hold several
+    "rate_too_high": "a tenth of the learning rate",
+    "tiny_std": "divide by std + 1e-4",
+    "collapse": "go on from a checkpoint before the turn, with a tenth of the learning rate",
+    "entropy_runs": "entropy_coeff=0",
+    "engines_disagree": "score with the sampler's own temperature, weights and template",
+    "logp_disagree": "score with the sampler's own temperature, weights and template",
+    "wrong_reference": "ref_model=None: the reference is then the model as it begins",
+    "rows_pooled_wrong": "model.config.pad_token_id = tokenizer.pad_token_id, a token of its own",
+    "new_tokens_untrained": "modules_to_save=['embed_tokens', 'lm_head'] in LoraConfig",
+    "weight_without_gradient": "take out what cuts the graph above this place",
+    "nan_gradient": "find the operation under diagnose.watching and mend its formula; a step that "
+    "is skipped comes again",
+    "margin_by_pushing_down": "a tenth of the learning rate",
+    "update_too_large": "a tenth of the learning rate",
+    "pairs_alike": "drop the pairs whose replies are the same tokens",
+    "no_signal": "prompts that the policy solves sometimes",
+    "replies_cut": "allow replies that are long enough to end",
+    "half_weights": "load the weights in float32; fp16=True computes in float16 by itself",
+    "ranks_disagree": "find the rank that stopped first, and mend its own error",
+}

@@ -1,0 +1,118 @@
+"""Rides along with a run: counts its steps, reads its replies, watches its numbers.
+
+`diagnose.watching` is for any run, `DiagnoseCallback` for a Trainer that is started elsewhere.
+"""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from course_utils.diagnostics.diagnosis.judges.policy import judge_policy
+from course_utils.diagnostics.diagnosis.judges.run import judge_numbers_of_run
+from course_utils.diagnostics.diagnosis.judges.steps import judge_steps
+from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
+from course_utils.diagnostics.diagnosis.looks.order import look_after, look_before
+from course_utils.diagnostics.diagnosis.report.report import Diagnosis
+from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.watches.batch import FirstBatch
+from course_utils.diagnostics.diagnosis.watches.pace import Pace
+from course_utils.diagnostics.diagnosis.watches.policy import Replies
+from course_utils.diagnostics.diagnosis.watches.sampler import SamplerWatch
+from course_utils.diagnostics.diagnosis.watches.served import Served
+from course_utils.diagnostics.diagnosis.watches.steps import Steps
+from course_utils.diagnostics.nonfinite import watch
+
+
+class Watching:
+    """Entered it watches a run; `report` says what it saw, also while the run goes on.
+
+    What fails inside is written into the report as not seen; it never reaches the run.
+    """
+
+    def __init__(self, subject: Subject, *, then: Callable[[Diagnosis], object] | None = None):
+        self.subject, self._then = subject, then
+        self._before = Sheet()
+        self._after: Sheet | None = None
+        self._steps = Steps(subject.model)
+        self._replies = Replies(subject.trainer)
+        self._sampler = SamplerWatch(subject)
+        self._served = Served(subject)
+        self._first = FirstBatch(subject)
+        self._pace = Pace(subject, self._steps)
+        self._watch: Any = None
+        self._error: BaseException | None = None
+        self._began_at = 0
+        self._undo = ExitStack()
+
+    @property
+    def report(self) -> Diagnosis:
+        """What is known so far."""
+        sheet = Sheet()
+        sheet.add(self._before)
+        self._judge(sheet)
+        if self._after is not None:
+            sheet.add(self._after)
+        return Diagnosis.of(self.subject.name, sheet)
+
+    @property
+    def num_steps(self) -> int:
+        """Optimizer steps on this model so far."""
+        return self._steps.num_steps
+
+    def _judge(self, sheet: Sheet) -> None:
+        subject = self.subject
+        counted = getattr(getattr(subject.trainer, "state", None), "global_step", 0)
+        began_at = self._began_at if self._pace.began_at is None else self._pace.began_at
+        with sheet.trying("the steps"):
+            num_counted = counted - began_at
+            judge_steps(subject, self._steps, sheet, num_counted=num_counted, pace=self._pace)
+        if self._steps.numbers or self._steps.strangers:
+            sheet.unseen.pop("the optimizer's parameters", None)
+        with sheet.trying("the replies"):
+            judge_policy(subject, self._replies, sheet)
+        with sheet.trying("the sampler"):
+            self._sampler.judge(sheet)
+        with sheet.trying("the generate calls"):
+            self._served.judge(sheet)
+        with sheet.trying("the numbers of the run"):
+            judge_numbers_of_run(self._watch, self._error, sheet, self._steps)
+
+    def __enter__(self) -> "Watching":
+        with self._before.trying("looking before"):
+            look_before(self.subject, self._before)
+        state = getattr(self.subject.trainer, "state", None)
+        self._began_at = getattr(state, "global_step", 0)
+        for what, enter in (
+            ("listening to steps", self._steps.counting),
+            ("listening to replies", self._replies.reading),
+            ("listening to the sampler", self._sampler.listening),
+            ("listening to generate", self._served.listening),
+            ("listening to the batches", self._first.listening),
+            ("listening to the schedule", self._pace.listening),
+        ):
+            with self._before.trying(what):
+                self._undo.enter_context(enter())
+        with self._before.trying("watching the numbers"):
+            target = self.subject.trainer or self.subject.model
+            self._watch = self._undo.enter_context(watch(target, then=lambda report: None))
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._error = error
+        sheet = Sheet()
+        with sheet.trying("letting go"):
+            self._undo.__exit__(kind, error, trace)
+        if self.subject.trainer is not None:
+            self.subject.log = self.subject.trainer.state.log_history
+        if self.subject.batch is None and self._first.batch is not None:
+            self.subject.batch = self._first.batch
+            self._before.unseen.pop("rows alone", None)
+            with sheet.trying("rows alone"):
+                look_at_forward(self.subject, sheet)
+        with sheet.trying("looking after"):
+            look_after(self.subject, sheet)
+        self._after = sheet
+        if self._then is not None:
+            with sheet.trying("telling"):
+                self._then(self.report)

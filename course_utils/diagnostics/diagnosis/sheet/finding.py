@@ -1,0 +1,144 @@
+"""What a look writes down: what it found, what is fine, what it only counted, what it missed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from course_utils.diagnostics.diagnosis.sheet.harm import UNKNOWN, Harm
+from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
+from course_utils.diagnostics.diagnosis.verdicts import Verdict, verdict_of
+from course_utils.explain.causes import CAUSES, Cause
+
+# How directly a cause was seen. A log's own weights end below MEASURED.
+COUNTED, MEASURED, LIKELY = 10.0, 8.0, 6.0
+LIKELY_IN_A_LOG = 3.75  # above it a log shows the thing itself
+INFERRED = {  # causes of which a log shows what they lead to, and other causes do as well
+    *("rate_too_high", "kl_without_effect", "collapse", "engines_disagree", "reward_pays_junk"),
+    *("length_is_paid", "ranks_disagree", "entropy_runs", "pairs_inverted", "replies_cut"),
+    *("margin_by_pushing_down", "no_signal", "above_uniform", "pairs_alike"),
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """One cause with its evidence.
+
+    `key` is one of `explain.causes.CAUSES`; `weight` says how directly it was seen; `said` are
+    sentences with numbers; `place` is a module, column or setting. `why` and `advice` are more
+    specific than the cause's own words, where they are given. `specimen` are lines of the thing
+    itself: tokens with their labels, a reply with its reward. `where` is given where the cause is
+    at work elsewhere than usual; `follows` are numbers of the run that are its consequences.
+    `rivals` says which mechanisms would give the same numbers and which look tells them apart;
+    `harm` is what became of the model.
+    """
+
+    key: str
+    weight: float
+    said: tuple[str, ...]
+    place: str = ""
+    against: tuple[str, ...] = ()
+    why: str = ""
+    advice: str = ""
+    is_of_log: bool = False
+    where: str = ""
+    specimen: tuple[str, ...] = ()
+    follows: tuple[tuple[str, str], ...] = ()
+    rivals: str = ""
+    harm: Harm = UNKNOWN
+
+    @property
+    def verdict(self) -> Verdict:
+        return verdict_of(self.key, self.where)
+
+    @property
+    def cause(self) -> Cause:
+        return CAUSES[self.key]
+
+    @property
+    def says(self) -> str:
+        return self.why or self.cause.says
+
+    @property
+    def fix(self) -> str:
+        return self.advice or self.cause.fix
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it was counted or measured in the run itself, or stands in the log as it is."""
+        if self.is_of_log and self.key not in INFERRED:
+            return self.weight > LIKELY_IN_A_LOG
+        return self.weight >= MEASURED or (self.is_of_log and bool(self.specimen))
+
+    @property
+    def basis(self) -> str:
+        """How it is known, in words."""
+        if self.is_of_log:
+            return "the log"
+        if self.weight >= COUNTED:
+            return "counted"
+        return "measured" if self.weight >= MEASURED else "likely"
+
+
+@dataclass
+class Sheet:
+    """Everything that the looks of one diagnosis wrote down."""
+
+    found: list[Found] = field(default_factory=list)
+    cleared: dict[str, str] = field(default_factory=dict)  # judged, and fine -> its number
+    shown: dict[str, str] = field(default_factory=dict)  # counted, and not judged -> its number
+    usual: set[str] = field(default_factory=set)  # of those, the names of numbers that are no sign
+    odd: list[Odd] = field(default_factory=list)  # what no finding may account for
+    settings: dict[str, str] = field(default_factory=dict)  # of the run, those that matter
+    hints: dict[str, tuple[str, ...]] = field(default_factory=dict)  # on a cause, if it is found
+    unseen: dict[str, str] = field(default_factory=dict)  # what was not -> why
+    healthy: list[Found] = field(default_factory=list)  # what only looks like a fault
+    outcomes: dict[str, str] = field(default_factory=dict)  # of `harm` -> its number
+    values: dict[str, Any] = field(default_factory=dict)  # the run's own settings, by name
+
+    def find(self, key: str, weight: float, *said: str, **more) -> None:
+        self.found.append(Found(key, weight, said, **more))
+
+    def clear(self, what: str, number: str) -> None:
+        self.cleared[what] = number
+
+    def show(self, what: str, number: str, *, usual: bool = False) -> None:
+        """Count something. `usual` is a number that many healthy runs have, and so follows from
+        no cause."""
+        self.shown[what] = number
+        if usual:
+            self.usual.add(what)
+
+    def became(self, what: str, number: str) -> None:
+        """What became of the model, under one of the names of `harm`."""
+        self.outcomes.setdefault(what, number)
+
+    def hint(self, key: str, what: str, fix: str, *specimen: str) -> None:
+        """What would be the mechanism of a cause and its fix, should a later look find it."""
+        self.hints.setdefault(key, (what, fix, *specimen))
+
+    def add(self, other: "Sheet") -> None:
+        """Take over what another sheet holds."""
+        self.found += other.found
+        self.healthy += other.healthy
+        self.odd += other.odd
+        self.cleared |= other.cleared
+        self.shown |= other.shown
+        self.usual |= other.usual
+        self.unseen |= other.unseen
+        self.settings |= other.settings
+        self.hints |= other.hints
+        self.outcomes |= other.outcomes
+        self.values |= other.values
+
+    def miss(self, what: str, why: str) -> None:
+        self.unseen.setdefault(what, why)
+
+    @contextmanager
+    def trying(self, what: str) -> Iterator[None]:
+        """Whatever fails inside is written down as not seen, and goes no further."""
+        try:
+            yield
+        except Exception as error:  # a look must never end what it looks at
+            first = str(error).strip().split("\n")[0][:160]
+            self.miss(what, f"the look raised {type(error).__name__}: {first}")

@@ -1,0 +1,154 @@
+"""Reads each batch of replies that a GRPOTrainer samples, as the trainer itself will score it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.looks.forward import MAX_ROWS, outputs_of
+from course_utils.diagnostics.diagnosis.measures.last_replies import (
+    SaidReplies,
+    rewards_of,
+    said_replies,
+)
+from course_utils.diagnostics.diagnosis.measures.logp_shapes import AGREE, shape_of
+from course_utils.diagnostics.diagnosis.measures.policy_numbers import (
+    PolicyNumbers,
+    policy_numbers,
+)
+
+MAX_BATCHES = 500
+KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
+MAKES = "_generate_and_score_completions"  # of TRL 1.16
+
+
+@dataclass
+class Replies:
+    """The batches of a run, in numbers; of the tokens and texts only the last batch is kept."""
+
+    trainer: Any
+    numbers: list[PolicyNumbers] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    last: dict[str, Any] = field(default_factory=dict)
+    shape: tuple[str, str] = ("", "")  # how the sampler's log-probs differ, and the fix
+
+    @contextmanager
+    def reading(self) -> Iterator["Replies"]:
+        """Inside, what the trainer samples is read. Nothing that fails in here reaches the run."""
+        make = getattr(self.trainer, MAKES, None)
+        if make is None:
+            yield self
+            return
+        own = vars(self.trainer).get(MAKES)
+
+        def seen(inputs: Any) -> Any:
+            output = make(inputs)
+            try:
+                self._read(output)
+            except Exception as error:
+                self.failures.append(f"{type(error).__name__}: {error}"[:160])
+            return output
+
+        setattr(self.trainer, MAKES, seen)
+        try:
+            yield self
+        finally:
+            if own is None:
+                delattr(self.trainer, MAKES)
+            else:
+                setattr(self.trainer, MAKES, own)
+
+    def _read(self, output: dict[str, Tensor]) -> None:
+        trainer = self.trainer
+        if not trainer.model.training:
+            return
+        ids, mask = output["completion_ids"], output["completion_mask"]
+        with torch.no_grad(), _same_random_numbers():
+            logps, entropies = self._score(output)
+            moved = self._moved()
+        ends = _ends_of(trainer)
+        last = ids.gather(1, mask.sum(1, keepdim=True).clamp_min(1) - 1)[:, 0]
+        ended = torch.tensor([int(i) in ends for i in last]) if ends else None
+        found = policy_numbers(
+            mask=mask * output.get("tool_mask", 1),
+            logps=logps,
+            sampler_logps=output.get("sampling_per_token_logps"),
+            reference_logps=output.get("ref_per_token_logps"),
+            entropies=entropies,
+            advantages=output["advantages"],
+            group=trainer.num_generations,
+            ended=ended,
+        )
+        rewards = rewards_of(trainer, len(ids))
+        mean = sum(rewards) / len(rewards) if rewards else None
+        self.numbers.append(replace(found, moved=moved, reward=mean))
+        del self.numbers[:-MAX_BATCHES]
+        self._compare(output, logps, found)
+        self.last = {name: output[name] for name in KEPT} | {"logps": logps}
+
+    def texts(self) -> SaidReplies | None:
+        """The replies of the last batch with what they earned, None before the first."""
+        return said_replies(self.trainer, self.last) if self.last else None
+
+    def _compare(self, output: dict[str, Tensor], logps: Tensor, found: PolicyNumbers) -> None:
+        """In the first batch whose log-probs disagree, what makes them agree; on its first rows."""
+        if self.shape[0] or (found.logp_difference or 0.0) < AGREE:
+            return
+        few = slice(MAX_ROWS)
+        with torch.no_grad(), _same_random_numbers():
+            raw = self._raw({name: output[name][few] for name in KEPT})
+        self.shape = shape_of(
+            logps[few],
+            output["sampling_per_token_logps"][few],
+            output["completion_mask"][few],
+            raw=raw,
+            temperature=self.trainer.temperature,
+        )
+
+    def _raw(self, output: dict[str, Tensor]) -> Tensor:
+        """Log-probs (N, T) of the sampled tokens by the model's logits at temperature 1."""
+        ids, mask = _joined(output)
+        width = output["completion_ids"].size(1)
+        batch = {"input_ids": ids, "attention_mask": mask}
+        logits = outputs_of(self.trainer.model, batch)[:, -width - 1 : -1]
+        return logits.log_softmax(-1).gather(-1, output["completion_ids"][..., None])[..., 0]
+
+    def _moved(self) -> float | None:
+        """How far the updates since then have moved the last batch's log-probs, in nats a token."""
+        if not self.last:
+            return None
+        gap = (self._score(self.last)[0] - self.last["logps"]).abs()
+        return float(gap[self.last["completion_mask"].bool()].mean())
+
+    def _score(self, output: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Log-probs and entropies (N, T) of the sampled tokens by the trainer's own function."""
+        trainer = self.trainer
+        ids, mask = _joined(output)
+        width = output["completion_ids"].size(1)
+        logps, entropies, _ = trainer._get_per_token_logps_and_entropies(
+            trainer.model, ids, mask, width, compute_entropy=True
+        )
+        return logps, entropies
+
+
+def _joined(output: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """Ids and mask of prompts and replies, end to end."""
+    ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
+    return ids, torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
+
+
+def _ends_of(trainer: Any) -> set[int]:
+    config = getattr(trainer, "generation_config", None) or trainer.model.generation_config
+    end = getattr(config, "eos_token_id", None)
+    end = getattr(trainer, "eos_token_id", None) if end is None else end
+    return set(end) if isinstance(end, (list, tuple)) else {end} - {None}
+
+
+@contextmanager
+def _same_random_numbers() -> Iterator[None]:
+    """Dropout may draw; the run must not notice."""
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        yield

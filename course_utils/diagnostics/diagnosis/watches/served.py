@@ -1,0 +1,124 @@
+"""Listens to a model's own `generate` calls: how prompts are laid out, and whether replies end."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.looks.batch import write_report
+from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, Sheet
+from course_utils.diagnostics.diagnosis.sheet.harm import ENDING, ENDLESS
+from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
+from course_utils.diagnostics.diagnosis.verdicts import EVALUATION, SERVING
+
+MAX_CALLS = 4  # of which the prompts are read
+KEPT = ("input_ids", "attention_mask", "labels", "position_ids")
+FEW = 0.5  # of a call's replies end, below which they count as endless
+LIMIT = 4  # new tokens below which a reply that does not end says nothing
+
+
+@dataclass
+class Served:
+    """What the calls of `generate` were given and gave, while the run went on."""
+
+    subject: Subject
+    prompts: list[dict[str, Tensor]] = field(default_factory=list)
+    stops_at: set[int] = field(default_factory=set)
+    judged: list[dict[str, Tensor]] = field(default_factory=list)  # batches of an evaluation
+    ended: list[float] = field(default_factory=list)  # share of each call's replies
+    failures: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Inside, calls of `model.generate` are read; what they give is not changed."""
+        model = self.subject.model
+        generate = getattr(model, "generate", None)
+        if generate is None or self.subject.kind == POLICY:
+            yield
+            return
+        own = vars(model).get("generate")
+        handle = model.register_forward_pre_hook(self._hear_forward, with_kwargs=True)
+
+        def heard(*args: Any, **kwargs: Any) -> Any:
+            output = generate(*args, **kwargs)
+            try:
+                self._hear(args, kwargs, output)
+            except Exception as error:
+                self.failures.append(f"{type(error).__name__}: {error}"[:160])
+            return output
+
+        model.generate = heard
+        try:
+            yield
+        finally:
+            handle.remove()
+            if own is None:
+                del model.generate
+            else:
+                model.generate = own
+
+    def _hear_forward(self, module: Any, _args: tuple, kwargs: Mapping) -> None:
+        """Keep the first batches with labels that are judged and not learnt from."""
+        is_judged = not module.training and not torch.is_grad_enabled()
+        if is_judged and isinstance(kwargs.get("labels"), Tensor) and len(self.judged) < MAX_CALLS:
+            taken = {n: v for n, v in kwargs.items() if n in KEPT and isinstance(v, Tensor)}
+            self.judged.append(
+                {name: value.detach().cpu().clone() for name, value in taken.items()}
+            )
+
+    def _hear(self, args: tuple, kwargs: Mapping, output: Any) -> None:
+        given = kwargs.get("input_ids", kwargs.get("inputs", args[0] if args else None))
+        if not isinstance(given, Tensor) or given.dim() != 2:
+            return
+        mask = kwargs.get("attention_mask")
+        prompt = {"input_ids": given.detach().cpu().clone()}
+        if isinstance(mask, Tensor):
+            prompt["attention_mask"] = mask.detach().cpu().clone()
+        if len(self.prompts) < MAX_CALLS:
+            self.prompts.append(prompt)
+        ids = output if isinstance(output, Tensor) else getattr(output, "sequences", None)
+        stops = kwargs.get("eos_token_id")
+        if stops is None:
+            stops = getattr(kwargs.get("generation_config"), "eos_token_id", None)
+        if stops is None:
+            stops = getattr(self.subject.model.generation_config, "eos_token_id", None)
+        stops = {stops} if isinstance(stops, int) else set(stops or ())
+        self.stops_at |= stops
+        new = ids[:, given.shape[1] :] if ids is not None else None
+        if new is not None and new.shape[1] >= LIMIT and stops:
+            known = torch.tensor(sorted(stops), device=new.device)
+            self.ended.append(float(torch.isin(new, known).any(1).double().mean()))
+
+    def judge(self, sheet: Sheet) -> None:
+        """Write down what is wrong with the prompts, and that generation waits for another end."""
+        from course_utils.diagnostics.batch_view import inspect_batch
+
+        for failure in dict.fromkeys(self.failures):
+            sheet.miss("the generate calls", failure)
+        tokenizer = self.subject.tokenizer
+        if tokenizer is None:
+            return
+        for number, batch in enumerate(self.judged, start=1):
+            with sheet.trying("the evaluation's tokens"):
+                report = inspect_batch(batch, tokenizer)
+                write_report(report, sheet, of=f"evaluation batch {number}", where=EVALUATION)
+        if not self.prompts:
+            return
+        for number, prompt in enumerate(self.prompts, start=1):
+            with sheet.trying("the prompts of generate"):
+                report = inspect_batch(prompt, tokenizer)
+                if report.case.kind == "generation":
+                    write_report(report, sheet, of=f"generate call {number}", where=SERVING)
+        end = tokenizer.eos_token_id
+        if self.stops_at and end is not None and end not in self.stops_at:
+            said = f"generate stops at {sorted(self.stops_at)}, the tokenizer ends with id {end}"
+            sheet.find("stops_elsewhere", LIKELY + 1, said, place="eos_token_id", where=SERVING)
+        if self.ended:
+            calls = f"{self.ended[0]:.0%} in the first generate call"
+            more = f", {self.ended[-1]:.0%} in the last" if len(self.ended) > 1 else ""
+            sheet.show("replies that end", f"{calls}{more}", usual=self.ended[-1] >= FEW)
+            said = f"{self.ended[-1]:.0%} of the replies to the last generate call end"
+            sheet.became(ENDLESS if self.ended[-1] < FEW else ENDING, said)

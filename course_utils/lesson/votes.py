@@ -1,0 +1,141 @@
+"""The claims about one failure: what the reader votes, and what the evidence says of each.
+
+Claims are data (`course_utils.lesson.claims`); verdicts come from the lesson, votes from the reader.
+"""
+
+import re
+
+from IPython.display import display
+
+from course_utils.checks.declare import TODO
+from course_utils.errors import BadRequest, DidNotFail
+from course_utils.files.progress import Progress
+from course_utils.lesson.claim_card import LETTERS, OPEN, Ballot, ClaimCard, Claims, Verdict, Vote
+from course_utils.lesson.claims import CLAIMS
+from course_utils.shown.wrap import say
+
+HOW_TO = (
+    "One mark for each claim, in order: t true, p partly, f false; add ! where you are sure; "
+    '- leaves one out. For three claims: "t! - f".'
+)
+MARK = "[tpf]!?|-"
+
+
+class Verdicts:
+    """The claims about one failure, voted on and then judged one by one.
+
+    >>> import tempfile, pathlib
+    >>> verdicts = Verdicts("reward", Progress(pathlib.Path(tempfile.mkdtemp()) / "p.json"))
+    >>> verdicts.judge("C4", "false", "it dies with G = 1 too", "section 6", holds=True)
+    reward/C4, '32 accumulation steps amplify the precision problem'
+      FALSE: it dies with G = 1 too
+    >>> print(verdicts.table().rows[3][2])
+    FALSE: it dies with G = 1 too
+    """
+
+    def __init__(self, topic: str, progress: Progress) -> None:
+        self.topic, self._progress = topic, progress
+        self._claims = {f"C{n}": text for n, text in enumerate(CLAIMS[topic], start=1)}
+        self._verdicts: dict[str, Verdict] = {}
+
+    def suspects(self, *claims: str) -> Claims:
+        """The named claims (all of them when none is named) as they were made."""
+        cards = tuple(self._card(claim, judged=False) for claim in claims or self._claims)
+        rows = [(card.id, card.says) for card in cards]
+        return Claims(columns=("claim", "what the article says"), rows=rows, cards=cards)
+
+    def vote(self, votes: object) -> None:
+        """Store one vote for each claim, such as "t! f p - f!" or "t!fp-f!", before the evidence.
+
+        No vote is wrong here. TODO leaves the votes as they are.
+
+        Raises:
+            BadRequest: a mark that does not exist, or not one mark for each claim.
+        """
+        if votes is TODO:
+            say(f"You have not voted on {len(self._claims)} claims. {HOW_TO}")
+            return
+        words = str(votes).lower().replace(",", " ").split()
+        unknown = [word for word in words if not re.fullmatch(f"({MARK})+", word)]
+        marks = re.findall(MARK, "".join(words))
+        if unknown or len(marks) != len(self._claims):
+            count = f"{len(marks)} votes for {len(self._claims)} claims"
+            raise BadRequest(
+                f"{unknown[0]!r} is no vote" if unknown else count,
+                why="each claim gets a vote of its own, which is shown back with the evidence",
+                fix=HOW_TO,
+            )
+        given = {c: mark for c, mark in zip(self._claims, marks, strict=True) if mark != "-"}
+        self._progress.record_votes(self.topic, given)
+        display(Ballot(tuple(self._card(claim, judged=False) for claim in self._claims)))
+
+    def judge(self, claim: str, word: str, nuance: str, shown_by: str, *, holds: bool) -> None:
+        """Record a verdict that rests on something the lesson has just computed.
+
+        Args:
+            word: "true", "partly" or "false".
+            nuance: what exactly was seen; may be empty.
+            shown_by: the section or cell that shows it.
+
+        Raises:
+            BadRequest: there is no such claim or word.
+            DidNotFail: `holds` is false, so the evidence is not there.
+        """
+        if not holds:
+            raise DidNotFail(
+                f"{self.topic}/{claim} was to be judged {word!r}, but the evidence is not there",
+                why="a verdict of this course rests on what its cells compute",
+                fix="look at the values above; run `course doctor` if you changed nothing",
+            )
+        self._record(claim, Verdict(word, nuance, shown_by))
+
+    def cite(self, claim: str, word: str, nuance: str, source: str) -> None:
+        """Record a verdict that no cell can show: it rests on what was read, and says so.
+
+        Raises:
+            BadRequest: there is no such claim or word.
+        """
+        self._record(claim, Verdict(word, nuance, f"read, not run: {source}"))
+
+    def _record(self, claim: str, verdict: Verdict) -> None:
+        if claim not in self._claims or verdict.word not in (*LETTERS.values(), OPEN):
+            raise BadRequest(
+                f"there is no claim {self.topic}/{claim}, or no verdict {verdict.word!r}",
+                why="a verdict belongs to a claim of the article, and says true, partly or false",
+                fix=f"use one of {', '.join((*self._claims, *LETTERS.values(), OPEN))}",
+            )
+        self._verdicts[claim] = verdict
+        display(self._card(claim))
+
+    def _card(self, claim: str, *, judged: bool = True) -> ClaimCard:
+        verdict = self._verdicts.get(claim) if judged else None
+        said = self._claims[claim]
+        return ClaimCard(f"{self.topic}/{claim}", said, self._vote(claim), verdict)
+
+    def _vote(self, claim: str) -> Vote | None:
+        mark = self._progress.votes(self.topic).get(claim)
+        return Vote(mark) if mark else None
+
+    def table(self) -> Claims:
+        """Every claim with its verdict and your vote, and your score below."""
+        cards, rows = tuple(map(self._card, self._claims)), []
+        for card in cards:
+            verdict = card.verdict or Verdict("not judged yet", "", "")
+            rows.append((card.id, card.says, str(verdict), verdict.shown_by, card.voted or "-"))
+        columns = ("claim", "what the article says", "verdict", "shown by", "your vote")
+        return Claims(columns=columns, rows=rows, notes=self._score(), cards=cards)
+
+    def _score(self) -> tuple[str, ...]:
+        decided = {c: v for c, v in self._verdicts.items() if v.word != OPEN}
+        votes = {c: vote for c in decided if (vote := self._vote(c))}
+        if not votes:
+            return ("You did not vote, so there is no score.",)
+        right = [c for c, vote in votes.items() if vote.word == decided[c].word]
+        sure = [c for c, vote in votes.items() if vote.is_sure]
+        wrong_sure = [c for c in sure if c not in right]
+        lines = [f"Your score: {len(right)} of {len(votes)} votes agree with the evidence."]
+        if wrong_sure:
+            lines.append(f"Sure, and wrong: {', '.join(wrong_sure)}. Look at these again.")
+        elif sure:
+            lines.append(f"You were sure of {len(sure)}, and right each time.")
+        return tuple(lines)

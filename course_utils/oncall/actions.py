@@ -1,0 +1,118 @@
+"""Opens, checks and hints on a ticket's folder: what the command does, and a notebook can.
+
+Trains in processes of its own; no process is left behind.
+"""
+
+import contextlib
+import datetime
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from course_utils.errors import BadRequest
+from course_utils.files.progress import ENV_NAME, Progress
+from course_utils.files.repository import find_repository
+from course_utils.oncall import check as checks
+from course_utils.oncall import diary, report
+from course_utils.oncall import folder as folders
+from course_utils.oncall.training import Trainers
+
+if TYPE_CHECKING:  # it imports torch, and a folder in which nothing has changed needs none
+    from course_utils.oncall.proving import Judge
+
+
+def open_ticket(folder: Path, *, seed: int, level: int) -> folders.Ticket:
+    """Draw a ticket and write its folder; its run is trained once, so that there is a log.
+
+    Raises:
+        BadRequest: the folder holds something already, or there is no such level.
+        NotSaved: it cannot be written.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise BadRequest(
+            f"{folder} is there already",
+            why="what you have changed in it would be lost",
+            fix="name another folder, or another seed",
+        )
+    ticket = folders.ticket_of(seed, level)
+    with Trainers() as trainers:
+        folders.write(folder, ticket, trainers)
+    return ticket
+
+
+def seed_of_week(day: datetime.date) -> int:
+    """The seed of the ticket that everybody has in the week of this day.
+
+    >>> monday, sunday = datetime.date(2026, 11, 16), datetime.date(2026, 11, 22)
+    >>> seed_of_week(monday) == seed_of_week(sunday)
+    True
+    """
+    year, week, _ = day.isocalendar()
+    return int(hashlib.sha256(f"{year}-{week}".encode()).hexdigest()[:6], 16)
+
+
+def check_ticket(folder: Path, *, say: Callable[[str], object] = bool) -> checks.Outcome:
+    """Judge a mended folder; note it in its diary and in the reader's progress.
+
+    Args:
+        say: is told how far it is.
+
+    Raises:
+        BadRequest: this is no ticket, or one of another version of the course, or its report
+            cannot be read; nothing is trained then.
+    """
+    ticket = folders.read(folder)
+    _check_form(folder)
+    with _judging() as judge:
+        outcome = checks.check(folder, ticket, judge, say=say)
+    diary.Diary(folder / diary.NAME).note_check(ticket.opened_at, outcome.to_dict())
+    with contextlib.suppress(BadRequest):  # there is no course around, so no progress either
+        progress = Progress(Path(os.environ.get(ENV_NAME) or find_repository().progress_path))
+        said, points = "passed" if outcome.is_solved else "wrong", ticket.level
+        name = f"oncall.{ticket.level}.{ticket.seed}"
+        progress.record_check(name, outcome=said, points=points * outcome.is_solved)
+    return outcome
+
+
+def _check_form(folder: Path) -> None:
+    for name, text in folders.text_files(folder, [report.NAME]).items():
+        try:
+            report.read(text)
+        except report.BadReport as bad:
+            raise BadRequest(
+                f"{name}: {bad}",
+                why="nothing was trained, so that you need not wait for it twice",
+                fix='mend its form; a sentence that holds ": " stands in quotes',
+            ) from bad
+
+
+def next_hint(folder: Path) -> str:
+    """The next hint on the ticket in a folder; how many were taken is noted.
+
+    Raises:
+        BadRequest: this is no ticket, or one of another version of the course.
+    """
+    ticket = folders.read(folder)
+    known = diary.hints(folders.case_of(ticket), folders.handed_out(ticket)[0])
+    number = diary.Diary(folder / diary.NAME).take_hint()
+    if number > len(known):
+        return "there are no more hints"
+    return f"hint {number} of {len(known)}: {known[number - 1]}"
+
+
+@contextlib.contextmanager
+def _judging() -> Iterator[Callable[[], "Judge"]]:
+    """Yields what makes the judge when it is first needed, and ends what it has started."""
+    with contextlib.ExitStack() as stack:
+        made: list[Judge] = []
+
+        def judge() -> "Judge":
+            if not made:
+                from course_utils.oncall.proving import Judge
+
+                made.append(Judge(stack.enter_context(Trainers())))
+            return made[0]
+
+        yield judge

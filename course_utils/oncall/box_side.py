@@ -1,0 +1,144 @@
+"""Inside the box: a warm process whose forks each run one train.py, and hand back what it left.
+
+It stands here with the box's own modules alone: no template, no case, no weights of the course. It
+counts optimizer steps and trained tokens; what it says is checked outside.
+"""
+
+import base64
+import contextlib
+import os
+import runpy
+import signal
+import socket
+import sys
+import sysconfig
+import tempfile
+import traceback
+from pathlib import Path
+
+from course_utils.box import confine, zygote
+from course_utils.box.lines import Ended, hear, tell
+
+MAX_FILE, MAX_FILES, MAX_CONSOLE = 16 * 2**20, 64, 400_000
+WANTED = (".json", ".safetensors", ".jinja")
+
+
+def preload() -> None:
+    """Import what takes seconds, once for all forks."""
+    import peft  # noqa: F401
+    import torch
+    import trl
+    import yaml  # noqa: F401
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: F401
+
+    torch.ones(64, 64, dtype=torch.float16) @ torch.ones(64, 64, dtype=torch.float16)  # reads /proc
+
+    for name in ("SFTTrainer", "DPOTrainer", "RewardTrainer", "GRPOTrainer"):
+        getattr(trl, name)
+
+
+def count() -> dict[str, int]:
+    """Count optimizer steps and tokens seen with a gradient, from now on."""
+    import torch
+    from torch import nn
+    from torch.nn.modules.module import register_module_forward_pre_hook
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    counted = {"steps": 0, "tokens": 0}
+
+    def stepped(*_: object) -> None:
+        counted["steps"] += 1
+
+    def looked_up(module: nn.Module, inputs: tuple) -> None:
+        if isinstance(module, nn.Embedding) and inputs and torch.is_grad_enabled():
+            counted["tokens"] += inputs[0].numel()
+
+    register_optimizer_step_post_hook(stepped)
+    register_module_forward_pre_hook(looked_up)
+    return counted
+
+
+def unpack(files: dict[str, str], folder: Path) -> None:
+    """Write files that came as base64."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(text))
+
+
+def pack(folder: Path) -> dict[str, str]:
+    """What a run left in run/, as base64; no checkpoint, nothing too large."""
+    found = {}
+    for path in sorted((folder / "run").rglob("*")):
+        is_wanted = path.suffix in WANTED and "checkpoint" not in str(path.relative_to(folder))
+        if path.is_symlink() or not path.is_file() or not is_wanted:
+            continue
+        if path.stat().st_size <= MAX_FILE and len(found) < MAX_FILES:
+            name = path.relative_to(folder).as_posix()
+            found[name] = base64.b64encode(path.read_bytes()).decode()
+    return found
+
+
+def run(folder: Path) -> int:
+    """Run train.py there as `python train.py` would; its exit code."""
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    sys.argv = ["train.py"]
+    try:
+        runpy.run_path("train.py", run_name="__main__")
+        return 0
+    except SystemExit as ended:
+        return 0 if ended.code in (None, 0) else 1
+    except BaseException as error:
+        own = error.__traceback__
+        while own.tb_next and own.tb_frame.f_code.co_filename != "train.py":
+            own = own.tb_next
+        traceback.print_exception(error.with_traceback(own))
+        return 1
+
+
+def child(
+    request: dict, sockets: list[socket.socket], *, has_walls: bool, hidden: tuple[str, ...]
+) -> None:
+    """One run, in a box of its own from here on, in which the folders `hidden` are empty."""
+    [parent] = sockets
+    os.closerange(3, parent.fileno())
+    os.closerange(parent.fileno() + 1, 1024)
+    confine.remember_use()
+    bounds = confine.Bounds(memory_mib=2048, cpu_s=request["cpu_s"], disk_mib=256)
+    confine.confine(bounds, walls=has_walls, hidden=hidden)
+    folder = Path(tempfile.mkdtemp())
+    console = os.open(folder / "console.log", os.O_RDWR | os.O_CREAT)
+    for descriptor in (1, 2):
+        os.dup2(console, descriptor)
+    sys.stdout.reconfigure(line_buffering=True)  # a traceback stands behind what was printed before
+    files, _ = hear(parent)
+    unpack(files, folder)
+    counted = count()
+    code = run(folder)
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    said = os.pread(console, MAX_CONSOLE, max(0, os.fstat(console).st_size - MAX_CONSOLE))
+    shown = said.decode(errors="replace")
+    for here in (folder, sysconfig.get_paths()["purelib"]):  # the reader's are elsewhere
+        shown = shown.replace(f"{here}/", "")
+    made = {"code": code, "console": shown, "files": pack(folder)}
+    with contextlib.suppress(Ended):
+        tell(parent, made | {"counted": counted, "cpu_s": sum(os.times()[:2])})
+
+
+def main() -> None:
+    control, has_walls = socket.socket(fileno=int(sys.argv[1])), sys.argv[2] == "1"
+    hidden = tuple(sys.argv[3:])
+    preload()
+    zygote.serve(
+        control,
+        lambda request, sockets: child(request, sockets, has_walls=has_walls, hidden=hidden),
+        end=signal.SIGTERM if has_walls else signal.SIGKILL,
+    )
+    os._exit(0)  # taking all these libraries down by the book takes seconds
+
+
+if __name__ == "__main__":
+    main()

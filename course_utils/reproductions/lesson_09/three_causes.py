@@ -1,0 +1,47 @@
+"""One run in which engine and trainer disagree for three reasons at once, each a setting.
+
+Nothing here is judged.
+"""
+
+from course_utils.diagnostics.policies.decoding import Decoding
+from course_utils.reproductions.lesson_09.engine import Engine
+from course_utils.reproductions.lesson_09.two_policies import TwoPolicies, with_system_prompt
+from course_utils.reproductions.lesson_09.two_policies_runs import (
+    scored_as,
+    sequence_weights,
+    token_weights,
+)
+
+AS_REPORTED = {
+    "engine_temperature": 0.7,
+    "trainer_temperature": 1.0,
+    "sync_every": 3,
+    "trainer_system_prompt": True,
+    "weights": "none",  # "token", "sequence"
+    "old_log_probs": "trainer",  # "engine"
+    "clip_ratio": 0.2,
+    "kl_loss_coef": 0.0,
+    "learning_rate": 1e-4,
+}
+WEIGHTS = {"none": None, "token": token_weights, "sequence": sequence_weights}
+
+
+def run(seed: int, **changes: object) -> TwoPolicies:
+    """The run from its start, with some settings changed."""
+    s = AS_REPORTED | changes
+    return TwoPolicies(
+        Engine(Decoding(temperature=float(s["engine_temperature"]))),
+        score=scored_as(Decoding(temperature=float(s["trainer_temperature"]))),
+        weigh=WEIGHTS[s["weights"]],
+        sync_every=s["sync_every"],
+        old=s["old_log_probs"],
+        view=with_system_prompt if s["trainer_system_prompt"] else None,
+        keep=3,
+        seed=seed,
+        clip_ratio=s["clip_ratio"],
+        num_prompts=4,
+        n=4,
+        use_kl_loss=s["kl_loss_coef"] > 0,
+        kl_loss_coef=s["kl_loss_coef"],
+        learning_rate=s["learning_rate"],
+    )

@@ -1,0 +1,95 @@
+"""Every lesson, unsolved, on its fewest steps and with every cell run twice.
+
+By default the cells that take less than one second; with ALL_ANSWERS=1 (`make attack`) all.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from course_command import ROOT, course
+from nbformat import v4
+
+from course_utils.exercises import all_lessons, find_lesson
+from course_utils.files.progress import ENV_NAME, Progress
+from course_utils.lesson.symptoms import SYMPTOMS
+from course_utils.notebook.execute import Job, Limits, execute
+from course_utils.notebook.files import read_notebook, write_notebook
+from course_utils.notebook.parameters import PARAMETERS
+
+LIMITS = Limits(cell_s=300, notebook_s=1200)
+LONG_S = 1e9 if os.environ.get("ALL_ANSWERS") else 1.0
+CLOCK = """\
+import time
+class Clock:
+    began, took_s = time.monotonic(), 0.0
+    def starts(info): Clock.began = time.monotonic()
+    def stops(result): Clock.took_s = time.monotonic() - Clock.began
+get_ipython().events.register("pre_run_cell", Clock.starts)
+get_ipython().events.register("post_run_cell", Clock.stops)
+"""
+AGAIN = "if Clock.took_s < {long_s}:\n    get_ipython().run_cell({source!r}).raise_error()"
+
+# Whole notebooks run here; each has its own limits inside.
+pytestmark = pytest.mark.timeout(1500)
+
+
+def with_every_cell_twice(source: Path, target: Path) -> int:
+    """Write a copy of a notebook that runs each code cell twice; returns the cells' number.
+
+    A reader runs a cell again when she has changed something, or after an interrupt.
+    """
+    notebook, cells = read_notebook(source), [v4.new_code_cell(CLOCK)]
+    for cell in notebook.cells:
+        cells.append(cell)
+        if cell.cell_type == "code" and PARAMETERS not in cell.metadata.get("tags", []):
+            cells.append(v4.new_code_cell(AGAIN.format(long_s=LONG_S, source=cell.source)))
+    notebook.cells = cells
+    write_notebook(target, notebook)
+    return len(cells)
+
+
+@pytest.mark.parametrize("stem", [lesson.stem for lesson in all_lessons()])
+def test_an_unsolved_lesson_runs_to_its_end_also_with_every_cell_run_twice(stem, tmp_path):
+    doubled, progress = tmp_path / f"{stem}.ipynb", tmp_path / "progress.json"
+    number = with_every_cell_twice(ROOT / "notebooks" / f"{stem}.ipynb", doubled)
+    job = Job(
+        name=stem,
+        source=doubled,
+        target=tmp_path / "executed.ipynb",
+        folder=tmp_path,
+        num_cells=number,
+        parameters={"FAST": True},
+        env={ENV_NAME: str(progress)},
+    )
+    [execution] = execute([job], LIMITS, lambda job, cell: None)
+    assert not execution.problems
+    known = [Progress(progress).exercise(e.id) for e in find_lesson(stem).exercises]
+    assert {entry["outcome"] for entry in known} == {"not attempted"}
+    assert sum(entry["best"] for entry in known) == 0
+
+
+def test_strict_stops_at_the_first_check_that_is_not_passed(tmp_path):
+    done = course("run", "00", "-p", "STRICT", "true", "--out", str(tmp_path / "out"))
+    assert done.returncode == 1
+    assert "not attempted" in done.stdout
+
+
+def test_a_solved_lesson_gets_full_marks_from_the_command(tmp_path):
+    done = course("grade", "solutions/00_start_here.ipynb", "--json", str(tmp_path / "grade.json"))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_readme_knows_every_symptom_and_every_lesson():
+    readme = (ROOT / "README.md").read_text()
+    for symptom in SYMPTOMS:
+        assert symptom.seen in readme
+    for lesson in all_lessons():
+        assert f"notebooks/{lesson.stem}.ipynb" in readme
+        assert lesson.title in readme
+
+
+def test_the_readme_states_the_minutes_of_every_lesson():
+    readme = (ROOT / "README.md").read_text()
+    for lesson in all_lessons():
+        assert f"(notebooks/{lesson.stem}.ipynb) | {lesson.minutes} |" in readme

@@ -1,0 +1,132 @@
+"""The pins, the declared ranges and the imports agree; importing the package is cheap."""
+
+import ast
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import course_utils
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LISTED = chain(PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
+DECLARED = {
+    canonicalize_name(requirement.name): requirement
+    for requirement in map(Requirement, LISTED)
+    if requirement.name != PROJECT["name"]
+}
+LOCKED = dict(
+    (canonicalize_name(name), version)
+    for name, version in re.findall(
+        r"^([\w.-]+)==(\S+)$", (ROOT / "requirements.lock").read_text(), re.M
+    )
+)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_the_lock_holds_a_version_in_the_declared_range(name):
+    assert DECLARED[name].specifier.contains(LOCKED[name])
+
+
+def test_the_lock_pins_every_line():
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    assert len(lines) == len(LOCKED)
+
+
+def test_conda_users_get_the_lock_itself_and_no_second_copy_of_a_pin():
+    text = (ROOT / "environment.yml").read_text()
+    assert "--requirement requirements.lock" in text
+    assert "==" not in text
+
+
+def imported_packages() -> set[str]:
+    sources = [
+        *ROOT.glob("course_utils/**/*.py"),
+        *ROOT.glob("tests/*.py"),
+        *ROOT.glob("solutions/*.py"),
+        *ROOT.glob("benchmarks/*.py"),
+        *ROOT.glob("docs/site/*.py"),
+    ]
+    found = set()
+    for source in sources:
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                found.add(node.module.partition(".")[0])
+    return found - set(sys.stdlib_module_names)
+
+
+def test_everything_imported_is_declared():
+    helpers = {path.stem for folder in ("tests", "docs/site") for path in (ROOT / folder).iterdir()}
+    helpers |= {path.stem for path in ROOT.glob("course_utils/oncall/templates/*/files/*.py")}
+    own = {"course_utils", "tests", "benchmarks", "__future__"} | helpers
+    owners = packages_distributions()
+    for package in imported_packages() - own:
+        names = {canonicalize_name(name) for name in owners[package]}
+        assert names & set(DECLARED), f"{package} is imported and not declared"
+
+
+def test_the_library_alone_imports_without_what_the_extras_bring():
+    hidden = ["jupyterlab", "ipykernel", "papermill", "jupytext", "nbclient", "nbval", "pytest"]
+    parts = "course_utils.lesson, course_utils.diagnostics.guard.guard, course_utils.zoo.load"
+    code = f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); import {parts}"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_everything_declared_is_used():
+    tools = {
+        "jupyterlab",
+        "ipykernel",
+        "nbval",
+        "ruff",
+        "pytest-timeout",
+        "pytest-xdist",
+        "accelerate",
+        "myst-nb",
+        "sphinx-book-theme",
+    }
+    owners = packages_distributions()
+    used = {
+        canonicalize_name(n) for package in imported_packages() for n in owners.get(package, [])
+    }
+    assert set(DECLARED) - used - tools == set()
+
+
+def test_importing_the_package_imports_no_torch():
+    parts = "course_utils, course_utils.zoo, course_utils.diagnostics, course_utils.numerics"
+    code = f"import sys, {parts}; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of third-party packages, on import
+def test_every_module_imports():
+    names = [m.name for m in pkgutil.walk_packages(course_utils.__path__, "course_utils.")]
+    assert len(names) > 20
+    for name in names:
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
+
+
+def test_a_wrong_python_is_told_in_one_sentence(tmp_path):
+    old = tmp_path / "python3"
+    pretend = "import sys; sys.version_info = (3, 9); exec(sys.argv[1])"
+    old.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{pretend}" "$2"\n')
+    old.chmod(0o755)
+    (tmp_path / "requirements.lock").touch()
+    (tmp_path / "pyproject.toml").touch()
+    command = ["make", "-f", str(ROOT / "Makefile"), f"PYTHON={old}", "build"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "needs Python 3.11, 3.12 or 3.13, and" in done.stderr

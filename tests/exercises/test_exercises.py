@@ -1,0 +1,144 @@
+"""Every exercise accepts its right answers and rejects its wrong ones, for the intended reason.
+
+A wrong answer is judged up to the criterion that rejects it, and a mended ticket on one seed; with
+ALL_ANSWERS=1 by all of them, and on two.
+"""
+
+import os
+
+import pytest
+import torch
+
+from course_utils.checks import checking
+from course_utils.checks.declare import MIN_HINTS, MIN_RIGHT, MIN_WRONG, TODO
+from course_utils.checks.report import Outcome
+from course_utils.exercises import all_lessons
+from course_utils.oncall import check as oncall_check
+from course_utils.shown.report import Table
+
+EXERCISES = [v for lesson in all_lessons() for e in lesson.exercises for v in e.variants]
+IDS = [f"{e.id}-variant-{e.title}" if e.case else e.id for e in EXERCISES]
+RIGHT = [
+    pytest.param(exercise, answer, id=f"{exercise.id}-right-{number}")
+    for exercise in EXERCISES
+    for number, answer in enumerate(exercise.right)
+]
+WRONG = [
+    pytest.param(exercise, wrong, id=f"{exercise.id}-{wrong.caught_by.__name__}-{number}")
+    for exercise in EXERCISES
+    for number, wrong in enumerate(exercise.wrong)
+]
+
+IN_FULL = bool(os.environ.get("ALL_ANSWERS"))
+
+each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=IDS)
+
+
+@pytest.fixture(autouse=True)
+def tickets_are_trained_on_one_seed(monkeypatch):
+    """A reader's mended run is trained on two."""
+    if not IN_FULL:
+        monkeypatch.setattr(oncall_check, "NUM_SEEDS", 1)
+
+
+@each_exercise
+def test_an_untouched_stub_is_not_attempted(exercise):
+    assert checking.check(exercise, TODO).outcome is Outcome.NOT_ATTEMPTED
+
+
+@each_exercise
+def test_an_untouched_function_stub_is_not_attempted(exercise):
+    if not callable(exercise.right[0]):
+        pytest.skip("the answer is a value")
+    report = checking.check(exercise, lambda *args, **kwargs: TODO)
+    assert report.outcome is Outcome.NOT_ATTEMPTED
+
+
+@pytest.mark.parametrize(("exercise", "answer"), RIGHT)
+def test_a_right_answer_passes(exercise, answer):
+    report = checking.check(exercise, answer)
+    assert report.outcome is Outcome.PASSED, report.text()
+
+
+@pytest.mark.parametrize(("exercise", "wrong"), WRONG)
+def test_a_wrong_answer_is_rejected_first_by_the_criterion_meant_for_it(exercise, wrong):
+    report = checking.check(exercise, wrong.answer, until_unmet=not IN_FULL)
+    unmet = [one.criterion.observe for one in report.observed if one.saw is not None]
+    assert report.outcome is Outcome.WRONG, report.text()
+    assert unmet[0] is wrong.caught_by, report.text()
+    assert "cannot work with" not in report.text()
+
+
+@each_exercise
+def test_every_criterion_is_the_first_to_reject_some_wrong_answer(exercise):
+    before_criteria = {exercise.form, checking.leaves_its_inputs_alone}
+    caught = {wrong.caught_by for wrong in exercise.wrong}
+    assert {c.observe for c in exercise.criteria} == caught - before_criteria
+    assert exercise.form is None or exercise.form in caught
+
+
+@each_exercise
+def test_an_exercise_has_enough_hints_wrong_answers_and_right_answers(exercise):
+    assert len(exercise.hints) >= MIN_HINTS
+    assert len(exercise.wrong) >= MIN_WRONG
+    assert len(exercise.right) >= MIN_RIGHT
+
+
+@each_exercise
+def test_an_answer_that_changes_what_it_is_given_is_rejected(exercise):
+    if not callable(exercise.right[0]) or exercise.may_change:
+        pytest.skip("the answer is a value, or is asked to change its arguments")
+    report = checking.check(exercise, and_changes_its_arguments(exercise.right[0]))
+    if not CHANGED:
+        pytest.skip("its arguments cannot be changed")
+    assert [one.criterion.observe for one in report.observed] == [checking.leaves_its_inputs_alone]
+    again = checking.check(exercise, exercise.right[0])
+    assert again.outcome is Outcome.PASSED, f"the check's own inputs were spoilt: {again.text()}"
+
+
+CHANGED: list[object] = []
+
+
+def and_changes_its_arguments(answer):
+    """`answer`, but the first tensor, list or dict it is given is another one afterwards."""
+    CHANGED.clear()
+
+    def sloppy(*args, **kwargs):
+        result = answer(*args, **kwargs)
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, torch.Tensor) and value.numel():
+                value.data.view(torch.uint8).bitwise_not_() if value.dim() else value.data.zero_()
+            elif isinstance(value, list):
+                value.append(None)
+            elif isinstance(value, dict):
+                value["added"] = None
+            elif isinstance(value, torch.nn.Module):
+                value.train(not value.training)
+            else:
+                continue
+            CHANGED.append(value)
+            break
+        return result
+
+    return sloppy
+
+
+def test_the_table_of_answers(capsys):
+    rows = []
+    for lesson in all_lessons():
+        for exercise in lesson.exercises:
+            for variant in exercise.variants:
+                right, wrong = len(variant.right), len(variant.wrong)
+                rows.append((variant.id, variant.title, str(right), str(wrong)))
+    totals = (sum(int(row[column]) for row in rows) for column in (2, 3))
+    note = "in all {} right and {} wrong answers".format(*totals)
+    table = Table(columns=("exercise", "title", "right", "wrong"), rows=rows, notes=(note,))
+    with capsys.disabled():
+        print(f"\n{table}")
+    assert all(int(row[2]) >= MIN_RIGHT and int(row[3]) >= MIN_WRONG for row in rows)
+
+
+def test_ids_are_unique_and_belong_to_their_lesson():
+    pairs = [(lesson, e.id) for lesson in all_lessons() for e in lesson.exercises]
+    assert len({exercise_id for _, exercise_id in pairs}) == len(pairs)
+    assert all(exercise_id.startswith(f"{lesson.number}.") for lesson, exercise_id in pairs)

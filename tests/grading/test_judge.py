@@ -1,0 +1,89 @@
+"""The judge outside comes to the verdict that a check in the notebook comes to.
+
+By default one right and one wrong answer of each exercise; with ALL_ANSWERS=1 all of them.
+"""
+
+import os
+import socket
+import warnings
+
+import pytest
+from course_command import ROOT
+
+from course_utils.checks import checking
+from course_utils.checks.report import CheckReport
+from course_utils.exercises import all_lessons
+from course_utils.grading.judge.judging_mode import DATA, INSIDE, PROXY, how
+
+pytest.importorskip("IPython")
+if not hasattr(os, "fork"):
+    pytest.skip("the judge's workers are forked", allow_module_level=True)
+
+EXERCISES = [v for lesson in all_lessons() for e in lesson.exercises for v in e.variants]
+IS_FULL = bool(os.environ.get("ALL_ANSWERS"))
+SLOW = ("04.7", "05.5", "10.6")  # they train, or hand over a whole model at every call
+
+
+def answers(exercise):
+    wrong = [one.answer for one in exercise.wrong if callable(one.answer)]
+    every = [answer for answer in (*exercise.right, *wrong) if not isinstance(answer, str)]
+    return every if IS_FULL else [exercise.right[-1], *wrong[-1:]]
+
+
+CASES = [
+    pytest.param(exercise, answer, id=f"{exercise.id}-{number}")
+    for exercise in EXERCISES
+    if how(exercise) == PROXY and (IS_FULL or exercise.id not in SLOW)
+    for number, answer in enumerate(answers(exercise))
+]
+
+
+def by_proxy(exercise, answer) -> CheckReport:
+    """The check's report on an answer that lives in a process of its own."""
+    from course_utils.grading.judge.remote import Worker
+
+    judges, students = socket.socketpair()
+    with judges, students:
+        if (pid := os.fork()) == 0:
+            _serve(students, judges, answer)
+        students.close()
+        is_there, value = Worker(judges).answer("answer")
+        assert is_there
+        report = checking.check(exercise, value)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return report
+
+
+def _serve(students: socket.socket, judges: socket.socket, answer) -> None:
+    from course_utils.grading.judge.student import Student, make_shell
+
+    try:
+        judges.close()
+        warnings.resetwarnings()  # a student's process makes no errors of them
+        shell = make_shell()
+        shell.user_ns["answer"] = answer
+        Student(students, shell).serve()
+    finally:
+        os._exit(0)
+
+
+def verdict(report: CheckReport) -> tuple:
+    unmet = [one.criterion.says for one in report.observed if one.saw is not None]
+    return report.outcome, unmet
+
+
+@pytest.mark.parametrize(("exercise", "answer"), CASES)
+def test_an_answer_elsewhere_gets_the_verdict_of_one_here(exercise, answer):
+    there = verdict(by_proxy(exercise, answer))  # first: some answers remember their calls
+    assert there == verdict(checking.check(exercise, answer))
+
+
+def test_how_each_exercise_is_judged(capsys):
+    rows = {exercise.id: how(exercise) for exercise in EXERCISES}
+    with capsys.disabled():
+        print("\n" + "\n".join(f"{number}  {said}" for number, said in rows.items()))
+    inside = [number for number, said in rows.items() if said.startswith(INSIDE)]
+    assert inside == ["05.4", "05.8", "06.12", "07.8", "08.5", "08.8", "09.7", "09.9"]
+    assert f"({', '.join(inside)})" in (ROOT / "docs" / "instructors.md").read_text()
+    assert {said for said in rows.values() if not said.startswith(INSIDE)} == {DATA, PROXY}

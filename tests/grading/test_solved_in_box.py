@@ -1,0 +1,35 @@
+"""Every solved notebook gets full marks with the box on: no exercise asks what a box refuses.
+
+By default lesson 02, whose last answer is worked out by processes; with ALL_ANSWERS=1 every one.
+"""
+
+import os
+
+import pytest
+
+from course_utils.box.kind import NO_SANDBOX_ENV, find_kind
+from course_utils.exercises import find_lesson, lesson_numbers
+from course_utils.files.repository import find_repository
+from course_utils.grading import one_submission
+from course_utils.grading.submission import read_submission
+from course_utils.notebook.execute import Limits
+
+pytestmark = pytest.mark.skipif(
+    not find_kind().has_walls, reason=f"no box can be made here: {find_kind().saw}"
+)
+LESSONS = lesson_numbers() if os.environ.get("ALL_ANSWERS") else ["02"]
+
+
+@pytest.mark.parametrize("number", LESSONS)
+def test_a_solved_notebook_gets_full_marks_in_the_box(number, monkeypatch):
+    monkeypatch.delenv(NO_SANDBOX_ENV, raising=False)
+    repository, lesson = find_repository(), find_lesson(number)
+    submission = read_submission(repository.solved_path(lesson.stem))
+    try:
+        scores = one_submission.grade_one(
+            repository, submission, Limits(cell_s=120, notebook_s=900)
+        )
+    finally:
+        one_submission.close()
+    assert [s for s in scores.scores if s.points < s.of] == []
+    assert scores.points == lesson.points

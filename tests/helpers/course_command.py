@@ -1,0 +1,12 @@
+"""The `course` command as users start it, in a process of its own, on this repository."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+COURSE = Path(sys.executable).with_name("course")
+
+
+def course(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([COURSE, *arguments], cwd=ROOT, capture_output=True, text=True)

@@ -1,0 +1,115 @@
+"""Votes on claims: given in a few keystrokes, kept, shown beside the verdict, and scored."""
+
+import pytest
+from fake_course import FIXTURES, cli, edit
+from nbformat import v4
+
+from course_utils.checks.declare import TODO
+from course_utils.errors import BadRequest, DidNotFail
+from course_utils.files.progress import Progress
+from course_utils.lesson.votes import Verdicts
+from course_utils.notebook.files import read_notebook
+
+lessons_90_and_91, unbuilt, course = FIXTURES
+
+MARKS = "t! f p - f! t t t t t t t"
+UNREADABLE = ("", "t f", f"{MARKS} t", MARKS.replace("p", "x"), f"{MARKS}!!", 7)
+
+
+@pytest.fixture
+def verdicts(tmp_path) -> Verdicts:
+    return Verdicts("reward", Progress(tmp_path / "progress.json"))
+
+
+def test_a_verdict_stands_beside_the_vote(verdicts, capsys):
+    verdicts.vote(MARKS)
+    verdicts.judge("C1", "false", "it logs something else", "section 1", holds=True)
+    verdicts.judge("C2", "false", "", "section 2", holds=True)
+    printed = capsys.readouterr().out
+    assert "11 of 12 claims voted on, 2 of them for sure." in printed
+    assert "FALSE: it logs something else\n  your vote: true, sure ✗" in printed
+    assert "FALSE\n  your vote: false ✓" in printed
+
+
+def test_the_score_counts_votes_and_names_where_she_was_sure_and_wrong(verdicts):
+    verdicts.vote(MARKS)
+    for claim, word in (("C1", "false"), ("C2", "false"), ("C3", "true"), ("C4", "true")):
+        verdicts.judge(claim, word, "", "", holds=True)
+    verdicts.cite("C6", "open", "nobody knows", "the thread")
+    assert verdicts.table().notes == (
+        "Your score: 1 of 3 votes agree with the evidence.",
+        "Sure, and wrong: C1. Look at these again.",
+    )
+
+
+def test_votes_outlive_the_kernel_and_a_todo_leaves_them_alone(verdicts, tmp_path):
+    verdicts.vote(MARKS)
+    again = Verdicts("reward", Progress(tmp_path / "progress.json"))
+    again.vote(TODO)
+    again.judge("C1", "true", "", "", holds=True)
+    assert again.table().notes[0] == "Your score: 1 of 1 votes agree with the evidence."
+
+
+def test_without_votes_there_is_no_score(verdicts):
+    verdicts.judge("C1", "true", "", "", holds=True)
+    assert verdicts.table().notes == ("You did not vote, so there is no score.",)
+
+
+@pytest.mark.parametrize("between", ["", ", "])
+def test_blanks_between_the_marks_may_be_missing_or_commas(verdicts, between, capsys):
+    verdicts.vote(MARKS)
+    due = capsys.readouterr().out
+    verdicts.vote(MARKS.upper().replace(" ", between))
+    assert capsys.readouterr().out == due
+
+
+@pytest.mark.parametrize("votes", UNREADABLE)
+def test_votes_that_cannot_be_read_are_told_how(verdicts, votes):
+    with pytest.raises(BadRequest, match="One mark for each claim"):
+        verdicts.vote(votes)
+
+
+@pytest.mark.parametrize(("claim", "word"), [("C99", "true"), ("C1", "wrong")])
+def test_a_verdict_has_a_claim_and_says_true_partly_or_false(verdicts, claim, word):
+    with pytest.raises(BadRequest, match="true, partly or false"):
+        verdicts.judge(claim, word, "", "", holds=True)
+
+
+def test_a_verdict_without_its_evidence_is_a_failure(verdicts):
+    with pytest.raises(DidNotFail):
+        verdicts.judge("C1", "true", "", "", holds=False)
+
+
+VOTING = f"""\
+from course_utils.lesson import start
+
+with_claims = start("03")
+with_claims.verdicts.vote({MARKS!r})
+with_claims.verdicts.judge("C2", "true", "", "section 1", holds=True)
+with_claims.verdicts.table()
+"""
+
+
+def test_papermill_leaves_votes_and_score_in_the_notebook_and_in_the_progress(course, tmp_path):
+    def vote(notebook):
+        notebook.cells.append(v4.new_code_cell(VOTING))
+
+    edit(course.solved_path("90_fake"), vote)
+    result = cli("run", "90", "--solutions", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    last = read_notebook(tmp_path / "out" / "90_fake.ipynb").cells[-1]
+    assert "your vote: false ✗" in last.outputs[1].data["text/plain"]
+    assert "Your score: 0 of 1 votes agree" in last.outputs[-1].data["text/plain"]
+    assert Progress(tmp_path / "out" / "progress.json").votes("reward")["C1"] == "t!"
+
+
+def test_a_card_shows_what_was_voted_and_found_and_says_no_more_before(verdicts):
+    said = verdicts.suspects("C1").html()
+    assert "reward/" in said and "your vote" not in said and "TRUE" not in said
+    verdicts.vote(MARKS)
+    verdicts.judge("C1", "true", "as reported", "section 4", holds=True)
+    before, after = verdicts.suspects("C1").html(), verdicts.table().html()
+    assert "true, sure" in before and "section 4" not in before
+    assert "TRUE: as reported" in after and "section 4" in after and "true, sure ✓" in after
+    assert "Your score: 1 of 1" in after
+    assert "<style" not in after and "var(" not in after and "class=" not in after

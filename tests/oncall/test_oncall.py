@@ -1,0 +1,473 @@
+"""The exam: every case can be planted and found again, and a judge that is not talked round.
+
+By default one case is trained; ONCALL_ALL=1 proves all of them over three seeds, as `make oncall`.
+"""
+
+import ast
+import dataclasses
+import json
+import os
+import random
+import re
+from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from benchmarks.oncall.words import guessed
+from course_utils.commands import main
+from course_utils.errors import BadRequest
+from course_utils.files.progress import Progress
+from course_utils.incidents.declare import CLASSES
+from course_utils.oncall import (
+    actions,
+    attacks,
+    bench,
+    cases,
+    exam,
+    folder,
+    planting,
+    report,
+    spread,
+    templates,
+)
+from course_utils.oncall.check import seeds_of, told
+from course_utils.oncall.declare import DoesNotFit, Edit
+from course_utils.oncall.diary import NAME as DIARY
+from course_utils.oncall.diary import Diary, hints
+from course_utils.oncall.judging import judged, refused
+from course_utils.oncall.proving import SEEDS, Judge, fingerprint, proved, variants
+from course_utils.oncall.rows import as_lines, as_rows
+from course_utils.oncall.training import Trained, Trainers
+
+ALL = bool(os.environ.get("ONCALL_ALL"))
+ROOT = Path(__file__).parents[2]
+CASES, TEMPLATES = cases.names(), templates.names()
+SAMPLE = "stops_at_another_id" if "stops_at_another_id" in CASES else CASES[0]
+QUICK = "resumed_under_other_names"
+
+
+@pytest.fixture(scope="module")
+def judge():
+    with Trainers() as trainers:
+        yield Judge(trainers)
+
+
+def healthy_of(name, seed=0):
+    return templates.healthy_files(templates.load(cases.load(name).template), seed)
+
+
+# --- what is declared ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_can_be_planted_in_every_part_and_stays_readable(name):
+    case, healthy = cases.load(name), healthy_of(name)
+    assert case.id == name
+    assert len(case.faults) == (3 if case.level == 3 else 1)
+    for variant, files in variants(case, healthy):
+        assert set(files) == set(healthy), variant
+        for path, text in files.items():
+            if path.endswith(".py"):
+                ast.parse(text)
+            elif path.endswith(".jsonl"):
+                assert as_rows(text)
+            else:
+                yaml.safe_load(text)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_names_what_exists(name):
+    case = cases.load(name)
+    for fault in case.faults:
+        assert {fault.kind, *fault.also_kinds} <= set(CLASSES)
+        assert fault.threads and all("#" in thread for thread in fault.threads)
+    assert set(case.spares) <= set(attacks.STANDARD)
+    assert len(case.non_fixes) >= (2 if case.level < 3 else 0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_ticket_names_neither_class_nor_file(name):
+    case = cases.load(name)
+    said = case.ticket.lower()
+    for fault in case.faults:
+        assert fault.kind not in said and fault.kind.replace("_", " ") not in said
+    assert not re.search(r"\w\.(py|yaml|jsonl)\b", said)
+    assert case.id not in json.dumps(folder.ticket_of(3, case.level, case).__dict__)
+
+
+def test_the_words_of_a_ticket_do_not_give_its_class_away():
+    right, chance, num = guessed([cases.load(name) for name in CASES])
+    assert right <= chance + 3 * max(chance, 1.0) ** 0.5, f"{right} of {num}, chance {chance}"
+
+
+def test_no_two_cases_tell_the_same():
+    tickets = [cases.load(name).ticket for name in CASES]
+    assert len(set(tickets)) == len(tickets)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_healthy_runs_of_a_template_were_measured_as_it_is(name):
+    template = templates.load(name)
+    kept = spread.load(template)
+    assert not spread.is_stale(template)
+    assert set(kept.values) == set(template.metrics)
+    assert all(len(values) == len(spread.SEEDS) for values in kept.values.values())
+    for metric, values in kept.values.items():
+        worst, is_higher = spread.bound(template, kept, metric), template.metrics[metric].higher
+        assert all(value >= worst if is_higher else value <= worst for value in values)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_declares_sizes_that_it_has(name):
+    settings = yaml.safe_load(templates.healthy_files(templates.load(name), 0)["config.yaml"])
+    assert set(templates.load(name).sizes) <= set(settings)
+    assert {"seed", "learning_rate", "max_grad_norm"} <= set(settings)
+
+
+# --- what is proved by training -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES if ALL else [])
+def test_only_the_fix_passes(name, judge):
+    wrong = [s for s in proved(cases.load(name), judge, SEEDS) if not s.is_as_it_must_be]
+    assert not wrong, [(s.variant, s.seed, s.verdict.problems) for s in wrong]
+
+
+def test_the_broken_run_fails(judge):  # that the fix passes is asked of a folder below
+    case, healthy = cases.load(QUICK), healthy_of(QUICK)
+    assert not judge.verdict(case, planting.broken(case, healthy), seed=1, data_seed=0).is_healthy
+
+
+@pytest.mark.parametrize("name", cases.proved())
+def test_what_can_be_drawn_was_proved_as_it_is(name):
+    assert cases.proved()[name] == fingerprint(cases.load(name)), "make oncall"
+
+
+def test_there_are_tickets_of_every_level_and_those_of_the_lesson():
+    levels = Counter(cases.load(name).level for name in cases.proved())
+    assert levels[1] >= 30 and levels[2] >= 15 and levels[3] >= 10
+    assert {task.case for task in exam.TASKS.values()} <= set(cases.proved())
+
+
+# --- the judge is not talked round --------------------------------------------------------------
+
+NOTHING_TRAINED = f"LOG = []\nif True:\n{attacks.GIVE_BASE}"
+ATTACKS = {
+    "a log written by hand": NOTHING_TRAINED.replace("LOG = []", "LOG = [{'loss': 0.01}]"),
+    "nothing at all": "pass\n",
+    "it deletes what it was given": "import shutil\nshutil.rmtree('base')\nshutil.rmtree('data')\n",
+    "it ends its process": "import os\nos._exit(0)\n",
+    "it writes no tensors": "import os\nos.makedirs('run/model')\n"
+    "open('run/model/model.safetensors', 'w').write('not tensors')\n",
+    "it takes what lies beside it": "import shutil\nshutil.copytree('kept', 'run')\n",
+    "it reads the course": "import course_utils.zoo\n",
+    "it links to a file of this machine": "import os\nos.makedirs('run/model')\n"
+    "os.symlink('/etc/passwd', 'run/model/model.safetensors')\n",
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_train_py_that_trains_nothing_fails(name, judge):
+    case, healthy = cases.load(QUICK), healthy_of(QUICK)
+    files = healthy | {"train.py": ATTACKS[name]}
+    assert not judge.verdict(case, files, seed=1, data_seed=0).is_healthy
+
+
+def test_a_train_py_that_never_ends_is_ended(judge):
+    files = healthy_of(QUICK) | {"train.py": "while True:\n    pass\n"}
+    base = templates.load(cases.load(QUICK).template).base(0)
+    assert judge.trainers.train(files, base, seed=0, cpu_s=2).code is None
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        ({"code": None}, "far more time or memory"),
+        ({"code": 1, "console": "ValueError: no\n\n"}, "ValueError: no"),
+        ({"steps": 500}, "500 optimizer steps were taken"),
+        ({"tokens": 10**9}, "times as many tokens"),
+        ({}, "can be loaded from run/model"),
+    ],
+)
+def test_what_was_counted_outweighs_what_was_made(work, said):
+    template = templates.load(cases.load(QUICK).template)
+    kept = spread.load(template)
+    trained = Trained(**{"code": 0, "steps": kept.steps, "tokens": kept.tokens} | work)
+    verdict = judged(template, kept, trained, template.base(0))
+    assert not verdict.is_healthy and said in verdict.problems[0]
+
+
+def test_a_base_serves_no_other_seed():
+    """What was trained beforehand, from the base that was handed out, fits no other."""
+    for name in TEMPLATES:
+        template = templates.load(name)
+        weights = [template.base(seed)["model.safetensors"] for seed in (0, 1)]
+        assert weights[0] != weights[1] and template.base(0)["model.safetensors"] == weights[0]
+
+
+def changed(files, **changes):
+    """The files with keys of config.yaml changed."""
+    settings = yaml.safe_load(files["config.yaml"]) | changes
+    return files | {"config.yaml": yaml.safe_dump(settings)}
+
+
+def with_rows(files, change):
+    (name,) = (path for path in files if path.endswith(".jsonl"))
+    return files | {name: as_lines(change(as_rows(files[name])))}
+
+
+REFUSED = {
+    "more steps": lambda files: changed(files, max_steps=10_000),
+    "larger batches": lambda files: changed(files, batch_size=64),
+    "a larger adapter": lambda files: changed(files, lora_r=64),
+    "another base": lambda files: changed(files, model="elsewhere"),
+    "no settings": lambda files: files | {"config.yaml": "- 1\n"},
+    "broken settings": lambda files: files | {"config.yaml": "a: [1\n"},
+    "a file is gone": lambda files: {k: v for k, v in files.items() if k != "data.py"},
+    "half of the rows": lambda files: with_rows(files, lambda rows: rows[::2]),
+    "rows of one's own": lambda files: with_rows(
+        files, lambda rows: [*rows, {"question": "1+1=", "answer": "2"}]
+    ),
+    "other answers": lambda files: with_rows(
+        files, lambda rows: [row | {"answer": "7"} for row in rows]
+    ),
+    "rows that are none": lambda files: files | {"data/train.jsonl": "[1]\n"},
+    "weights in the source": lambda files: (
+        files | {"train.py": files["train.py"] + f"W = '{'x' * 10_000}'\n"}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_changes_the_run_is_refused_before_it_runs(name):
+    case, healthy = cases.load(SAMPLE), healthy_of(SAMPLE)
+    handed = planting.broken(case, healthy)
+    template = templates.load(case.template)
+    assert refused(template, healthy, handed, REFUSED[name](healthy))
+    assert not refused(template, healthy, handed, healthy)
+
+
+# --- folder, report, check ----------------------------------------------------------------------
+
+
+def entry_of(case, healthy, number=0):
+    """A right entry for one fault of a case."""
+    place = planting.places(case, healthy)[number][0]
+    where = str(sorted(place.lines)[0]) if place.lines else "rows"
+    return {"file": place.file, "where": where, "class": case.faults[number].kind}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_right_report_is_right_and_an_empty_one_is_not(name):
+    case, healthy = cases.load(name), healthy_of(name)
+    places = planting.places(case, healthy)
+    entries = [entry_of(case, healthy, at) for at in range(len(case.faults))]
+    assert report.judge(case, places, yaml.safe_dump({"faults": entries})).is_right
+    assert report.judge(case, places, report.form(len(case.faults))).problem
+    wrong = [entry | {"file": "elsewhere.py"} for entry in entries]
+    assert report.judge(case, places, yaml.safe_dump({"faults": wrong})).places == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "faults: 3", "faults: [1]", "- a", "a: [", "faults:\n  - class: no_such"),
+        "\0",
+        "[" * 2000,
+        "a: 1\n" * 10_000,
+        "a: &a [1, 1]\nb: &b [*a, *a]\nfaults:\n  - file: *b\n",
+    ],
+)
+def test_a_report_that_cannot_be_read_is_said_to_be_so(text):
+    case, healthy = cases.load(SAMPLE), healthy_of(SAMPLE)
+    judged = report.judge(case, planting.places(case, healthy), text)
+    assert judged.problem and not judged.is_right
+    assert "\n\n" not in report.told(judged)
+
+
+def test_one_entry_counts_for_one_fault():
+    case = next(c for c in map(cases.load, CASES) if c.level == 3)
+    healthy = healthy_of(case.id)
+    places = planting.places(case, healthy)
+    entry = entry_of(case, healthy)
+    judged = report.judge(case, places, yaml.safe_dump({"faults": [entry]}))
+    assert (judged.places, judged.classes) == (1, 1)
+    entries = [entry_of(case, healthy, at) for at in (2, 0, 1)]
+    assert report.judge(case, places, yaml.safe_dump({"faults": entries})).is_right
+
+
+def test_a_list_of_guesses_is_no_place():
+    case, healthy = cases.load(SAMPLE), healthy_of(SAMPLE)
+    places = planting.places(case, healthy)
+    [place] = places[0]
+    everything = " ".join(str(number) for number in range(1, 200))
+    assert not planting.is_at(place, place.file, everything)
+    many = {"faults": [entry_of(case, healthy)] * 9}
+    assert report.judge(case, places, yaml.safe_dump(many)).problem
+
+
+def test_draws_are_the_same_for_all_and_reach_every_case():
+    for level in folder.LEVELS:
+        known = {name for name in cases.proved() if cases.load(name).level == level}
+        drawn = {folder.draw(seed, level).id for seed in range(60 * len(known))}
+        assert drawn == known
+    assert folder.draw(5, 1) is folder.draw(5, 1)
+    with pytest.raises(BadRequest):
+        folder.draw(5, 4)
+
+
+def test_an_edit_that_fits_twice_or_never_is_refused():
+    for old in ("a", "c"):
+        with pytest.raises(DoesNotFit):
+            Edit("x", old, "b").apply({"x": "a a"})
+
+
+def test_the_seeds_of_a_check_are_not_those_that_were_handed_out():
+    for seed in range(20):
+        ticket = folder.ticket_of(seed, 1)
+        assert folder.data_seed(ticket) not in seeds_of(ticket)
+
+
+@pytest.fixture(scope="module")
+def ticket_folder(tmp_path_factory, judge):
+    """A ticket as it is handed out."""
+    path = tmp_path_factory.mktemp("oncall") / "ticket"
+    case = cases.load(QUICK)
+    folder.write(path, folder.ticket_of(11, case.level, case), judge.trainers)
+    return path
+
+
+def test_a_folder_holds_a_run_and_no_answer(ticket_folder):
+    names = {path.relative_to(ticket_folder).as_posix() for path in ticket_folder.rglob("*.*")}
+    assert {
+        "ticket.md",
+        "train.py",
+        "config.yaml",
+        "report.yaml",
+        "base/model.safetensors",
+    } <= names
+    assert {"run/console.log", "run/trainer_state.json"} <= names
+    case = cases.load(QUICK)
+    for path in ticket_folder.rglob("*.*"):
+        if path.suffix in (".md", ".json", ".py", ".log"):
+            text = path.read_text()
+            assert case.id not in text and case.faults[0].cause not in text
+    state = json.loads((ticket_folder / "run" / "trainer_state.json").read_text())
+    assert state["log_history"]
+
+
+def test_a_folder_is_judged_again_and_again_until_it_is_solved(
+    ticket_folder, judge, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(actions, "Trainers", lambda: nullcontext(judge.trainers))
+    monkeypatch.setenv("COURSE_ROOT", str(tmp_path))
+    for name in ("solutions", "notebooks"):
+        (tmp_path / name).mkdir()
+    ticket = folder.read(ticket_folder)
+    case, (healthy, handed) = folder.case_of(ticket), folder.handed_out(ticket)
+    untouched = actions.check_ticket(ticket_folder)
+    assert not untouched.is_fixed and not untouched.reported.is_right
+    for name, text in healthy.items():
+        (ticket_folder / name).write_text(text)
+    entry = {"faults": [entry_of(case, healthy)]}
+    (ticket_folder / "report.yaml").write_text(yaml.safe_dump(entry))
+    said = []
+    solved = actions.check_ticket(ticket_folder, say=said.append)
+    assert solved.is_solved and len(said) == len(seeds_of(ticket)), solved
+    assert case.faults[0].cause.split()[0] in told(solved)
+    assert case.faults[0].kind not in told(untouched)
+    noted = Diary(ticket_folder / DIARY).read()["checks"]
+    assert [one["solved"] for one in noted] == [False, True]
+    progress = Progress(tmp_path / "notebooks" / ".progress.json")
+    assert progress.exercise(f"oncall.2.{ticket.seed}")["best"] == 2
+    for name, text in handed.items():
+        (ticket_folder / name).write_text(text)
+
+
+def test_a_folder_that_is_no_ticket_is_told_so(tmp_path):
+    with pytest.raises(BadRequest, match="is no ticket"):
+        folder.read(tmp_path)
+    (tmp_path / folder.KEPT).write_text('{"seed": "x"}')
+    with pytest.raises(BadRequest, match="damaged"):
+        folder.read(tmp_path)
+    fields = dataclasses.asdict(folder.ticket_of(1, 1)) | {"mark": "0" * 20}
+    (tmp_path / folder.KEPT).write_text(json.dumps(fields))
+    with pytest.raises(BadRequest, match="another version"):
+        folder.case_of(folder.read(tmp_path))
+
+
+def test_hints_go_from_a_thread_to_lines(tmp_path):
+    case, healthy = cases.load(SAMPLE), healthy_of(SAMPLE)
+    given = hints(case, healthy)
+    assert len(given) == 3 * len(case.faults)
+    assert "#" in given[0] and "lines" in given[2] and case.faults[0].kind not in " ".join(given)
+    diary = Diary(tmp_path / "diary.json")
+    assert [diary.take_hint(), diary.take_hint()] == [1, 2]
+    (tmp_path / "diary.json").write_text("[")
+    assert diary.take_hint() == 1
+
+
+# --- the bench ----------------------------------------------------------------------------------
+
+
+def test_a_bench_goes_on_where_it_was_and_shows_no_answer(tmp_path, judge):
+    secret = tmp_path / "seed"
+    secret.write_text("5")
+    look = f"test ! -e .oncall.json && test -s ticket.md && touch new && test ! -s {secret}"
+    if judge.trainers.kind.has_walls:
+        look += f' && test -z "$(ls {templates.FOLDER.parent})" && ! touch {ROOT}/new'
+    protocol = bench.Protocol(("sh", "-c", look), (1,), 1, 20.0, False, bench.seed_mark(5))
+    out = tmp_path / "out"
+    first = list(bench.scores(protocol, 5, out, judge.trainers, hidden=(secret,)))
+    with (out / bench.RESULTS).open("a") as file:
+        file.write('\n{"name": "1.2", "lev')  # a crash
+    again = list(bench.scores(protocol, 5, out, judge.trainers))
+    assert again == first and len(first) == 1
+    assert not first[0].fixed and first[0].faults == 1 and first[0].ended == "code 0"
+    assert bench.table(first).rows[-1][0] == "all"
+    other = dataclasses.replace(protocol, limit_s=30.0)
+    with pytest.raises(BadRequest, match="another command, seed or limit"):
+        bench.Kept(out, other)
+
+
+def test_a_bench_takes_no_case_twice():
+    drawn = [folder.case_of(ticket).id for _, ticket in bench.tickets(9, (1, 2, 3), 999)]
+    assert sorted(drawn) == sorted(cases.proved())
+
+
+def test_a_secret_seed_is_made_once(tmp_path):
+    path = tmp_path / "deep" / "seed"
+    assert bench.secret_seed(path) == bench.secret_seed(path)
+    path.write_text("no number")
+    with pytest.raises(BadRequest):
+        bench.secret_seed(path)
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("new", "--level", "4"), ("new", "--seed", "x"), ("check", "no-such-folder"), ("hint",)],
+)
+def test_bad_input_ends_with_2_and_no_traceback(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, ["oncall", *arguments])
+    assert done.exit_code == 2 and "Traceback" not in done.output
+
+
+def test_a_folder_that_is_there_is_not_written_over(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("keep")
+    done = CliRunner().invoke(main, ["oncall", "new", "--seed", "1", "--out", "mine"])
+    assert done.exit_code == 2 and "is there already" in done.output
+
+
+def test_rows_survive_a_round_trip():
+    rows = [{"question": "1+1=", "answer": str(random.Random(0).random())}]
+    assert as_rows(as_lines(rows)) == rows
