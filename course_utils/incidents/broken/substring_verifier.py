@@ -26,10 +26,11 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="substring_verifier",
+    title="verifier accepts empty replies",
     kind="reward_hacking",
     says="The reward climbs to 1.0 and every output is an empty answer.",
-    cause="The verifier accepts a reply that is contained in the gold answer, and the empty reply "
-    "is contained in every one: silence pays more than an honest attempt.",
+    cause="The verifier accepts a reply that is contained in the gold answer, and the empty "
+    "reply is contained in every answer: silence pays more than an honest attempt.",
     fix="Compare the parsed answer for equality.",
     threads=("Visual-RFT#176", "Visual-RFT#79"),
     make=make,

@@ -28,12 +28,13 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="system_prompt_in_trainer",
+    title="system prompt only in the trainer",
     kind="logp_mismatch",
-    says="The rollouts start well, and within ten steps the policy is worse than its base.",
-    cause="The rollout function renders the prompts once for the engine and once for the trainer, "
-    "and only the trainer's have the system message: the policy is trained on another text than "
-    "the one it answered.",
-    fix="Return the prompt ids that were sampled from.",
+    says="The rollouts start well, but within ten steps the policy is worse than its base.",
+    cause="The rollout function renders the prompts once for the engine and once for the "
+    "trainer, and only the trainer's have the system message: the policy is trained on a "
+    "different prompt than the one it answered.",
+    fix="Return the prompt ids that the replies were sampled from.",
     threads=("verl#3960", "verl#6501"),
     rebuilt="A rollout_func of one's own in today's TRL; the threads met it in verl's agent loop.",
     make=make,
