@@ -1,4 +1,4 @@
-"""Gemma 3 under float16 autocast: what a post-norm puts out is too large for the format."""
+"""Gemma 3 under float16 autocast: the output of a post-norm is too large for the format."""
 
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, logged, moves, of_trainer

@@ -1,4 +1,4 @@
-"""An adapter is loaded to go on with, and PeftModel.from_pretrained freezes it."""
+"""Training continues from a saved adapter, but PeftModel.from_pretrained freezes it."""
 
 import tempfile
 

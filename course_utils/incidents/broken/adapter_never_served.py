@@ -1,4 +1,4 @@
-"""New weights are sent and no request uses them: the sampler is the base model for ever."""
+"""New weights are sent but no request uses them: the sampler stays the base model."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import mean, values

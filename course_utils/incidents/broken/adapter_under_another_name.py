@@ -1,4 +1,4 @@
-"""An adapter that is saved from a wrapped model and loaded into one whose keys begin otherwise."""
+"""An adapter saved from a wrapped model, loaded into one whose keys have another prefix."""
 
 import torch
 from peft import LoraConfig, get_peft_model, set_peft_model_state_dict

@@ -1,4 +1,4 @@
-"""Weights in bfloat16, trained at a rate whose steps round away."""
+"""Weights in bfloat16, trained at a learning rate whose updates round away."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""kl_loss_coef is set, and use_kl_loss is not: the coefficient that counts is another one."""
+"""kl_loss_coef is set but use_kl_loss is not, so another coefficient counts."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.verl_runs import PaidForSilence, kl_to_reference, verl

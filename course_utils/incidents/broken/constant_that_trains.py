@@ -1,4 +1,4 @@
-"""A constant reward whose mean of eight is not itself: a residue that Adam makes into whole steps.
+"""A constant reward whose group mean has a rounding error, which Adam turns into full steps.
 
 The float32 mean of eight times 0.35 is 0.34999996, so every advantage is 3e-4 instead of 0.
 """

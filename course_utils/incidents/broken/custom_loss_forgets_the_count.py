@@ -1,4 +1,4 @@
-"""A Trainer whose own compute_loss takes a mean, and accumulates four micro-batches."""
+"""A Trainer whose custom compute_loss returns a mean, with four micro-batches accumulated."""
 
 import torch
 from torch.nn.functional import cross_entropy

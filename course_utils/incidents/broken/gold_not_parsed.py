@@ -1,4 +1,4 @@
-"""A reward function that returns None where it cannot parse the gold answer: everywhere."""
+"""A reward function that returns None for every reply: it cannot parse the gold answers."""
 
 import math
 import re

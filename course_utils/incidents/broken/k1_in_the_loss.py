@@ -1,4 +1,4 @@
-"""The KL penalty in the loss by its plain estimator, whose expected gradient is 0."""
+"""The KL penalty in the loss with the k1 estimator, whose expected gradient is 0."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.verl_runs import PaidForSilence, kl_to_reference, verl

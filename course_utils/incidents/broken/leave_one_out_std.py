@@ -1,4 +1,4 @@
-"""The std of the others, who all earned the same: 9e-5 of rounding instead of 0."""
+"""The std of the other replies, which all earned the same: 9e-5 of rounding instead of 0."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""GRPO's mean of means: a wrong reply pays less for each token the longer it is, so it grows."""
+"""GRPO's mean of means: a wrong reply costs less per token the longer it is, so it grows."""
 
 from transformers import set_seed
 

@@ -1,4 +1,4 @@
-"""The engine's log-probs begin one token too early: each belongs to its neighbour."""
+"""The engine's log-probs begin one token too early, so each belongs to its neighbour."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import mean, values

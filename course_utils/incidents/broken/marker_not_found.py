@@ -1,4 +1,4 @@
-"""Labels begin behind a response marker that ends in a space, which belongs to the next word."""
+"""Labels begin after a response marker that ends in a space, which belongs to the next word."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run

@@ -1,4 +1,4 @@
-"""An adapter that is merged into 4-bit weights: most of it is smaller than their grid."""
+"""An adapter merged into 4-bit weights: most of it is smaller than their grid."""
 
 import copy
 

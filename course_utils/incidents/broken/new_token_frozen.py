@@ -1,4 +1,4 @@
-"""A token that the vocabulary lacked, learnt by LoRA that leaves the embeddings frozen."""
+"""A new token trained with LoRA, which leaves the embeddings frozen."""
 
 import torch
 from peft import LoraConfig, get_peft_model

@@ -1,4 +1,4 @@
-"""Rows of ids made by hand, to which nobody gave an end."""
+"""Rows of ids made by hand, without an end token."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run

@@ -1,4 +1,4 @@
-"""Rows packed into one sequence that see each other, against rows with positions of their own."""
+"""Rows packed into one sequence that attend to each other, against rows with own positions."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run

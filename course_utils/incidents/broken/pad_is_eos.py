@@ -1,4 +1,4 @@
-"""Padding and end are one token, and the collator takes every label that is padding out."""
+"""Padding and end are one token, and the collator masks every label that is padding."""
 
 from transformers import DataCollatorForLanguageModeling
 

@@ -1,4 +1,4 @@
-"""Rows cut at a length that ends before their reply begins, in an SFTTrainer that cuts no more."""
+"""Rows cut before their reply begins, in an SFTTrainer that truncates no further."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run

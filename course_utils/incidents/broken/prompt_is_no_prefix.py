@@ -1,4 +1,4 @@
-"""The template's generation prompt holds what the finished chat does not, and eats the reply."""
+"""The generation prompt contains what the finished chat lacks, so the cut removes the reply."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run

@@ -1,4 +1,4 @@
-"""One of two processes leaves out a batch, and with it the all-reduce that the other waits for."""
+"""One of two processes skips a batch, and with it the all-reduce that the other waits for."""
 
 import torch
 import torch.distributed as dist

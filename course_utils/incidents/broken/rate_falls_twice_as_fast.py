@@ -1,4 +1,4 @@
-"""A schedule that accelerate steps once for each process, made for optimizer steps."""
+"""A schedule made for optimizer steps, which accelerate steps once per process."""
 
 import torch
 from accelerate import Accelerator

@@ -1,4 +1,4 @@
-"""The conversation is rendered again for the trainer: tokens are scored that nobody sampled."""
+"""The conversation is rendered again for the trainer, which scores tokens that nobody sampled."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, mean
@@ -51,7 +51,7 @@ INCIDENT = Incident(
     "newline after the end token: the last scored token was never sampled.",
     fix="Concatenate the ids that were sampled; never decode and encode.",
     threads=("trl#5224", "verl#6501", "verl#3960"),
-    rebuilt="A rollout_func of one's own in today's TRL, whose tool loop has been fixed.",
+    rebuilt="A custom rollout_func in today's TRL, whose tool loop has been fixed.",
     make=make,
     shows=shows,
     causes=("replies_cut",),

@@ -1,4 +1,4 @@
-"""A limit on the reply that no full answer fits into: all attempts are cut and earn nothing."""
+"""A completion limit too short for a full answer: every attempt is cut and earns nothing."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, mean, values

@@ -1,4 +1,4 @@
-"""A run that goes on from a checkpoint that holds the model alone."""
+"""A run that resumes from a checkpoint with the model alone."""
 
 import tempfile
 

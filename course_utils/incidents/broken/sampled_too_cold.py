@@ -1,4 +1,4 @@
-"""At a temperature near 0 all replies of a group are the same one."""
+"""At a temperature near 0 all replies of a group are identical."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, mean, values

@@ -1,4 +1,4 @@
-"""A loop that steps its schedule after each micro-batch: the rate is 0 after a quarter of it."""
+"""A loop that steps its schedule after each micro-batch: the rate is 0 after a quarter."""
 
 import torch
 from transformers import get_linear_schedule_with_warmup

@@ -1,4 +1,4 @@
-"""TRL's own first example paid for the distance from the wanted length instead of for nearness."""
+"""TRL's first example paid for distance from the wanted length instead of closeness to it."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, mean, said, values

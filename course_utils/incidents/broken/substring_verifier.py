@@ -1,4 +1,4 @@
-"""A verifier that asks whether one text is in the other: an empty reply is in every answer."""
+"""A verifier that asks whether one text contains the other: every answer contains the empty one."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, mean, said, truth, values

@@ -1,4 +1,4 @@
-"""A mask of the assistant's tokens from a template that marks none."""
+"""A mask of the assistant's tokens from a template without generation blocks."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run

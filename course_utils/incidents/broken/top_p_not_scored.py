@@ -1,4 +1,4 @@
-"""Replies from a nucleus, scored over the whole vocabulary: every ratio lies below 1."""
+"""Replies sampled from a nucleus, scored over the whole vocabulary: every ratio is below 1."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import mean, values

@@ -1,4 +1,4 @@
-"""The template renders a start token, and in serving the tokenizer adds another."""
+"""The template renders a start token, and at serving the tokenizer adds another."""
 
 import torch
 from tokenizers.processors import TemplateProcessing

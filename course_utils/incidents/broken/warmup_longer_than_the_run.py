@@ -1,4 +1,4 @@
-"""A warm-up of 2000 steps in a run of 20: the rate that was asked for is never reached."""
+"""A warm-up of 2000 steps in a run of 20: the learning rate that was set is never reached."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run

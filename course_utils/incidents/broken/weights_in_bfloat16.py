@@ -1,4 +1,4 @@
-"""A policy whose own weights are bfloat16, under RL's learning rate: the steps round to nothing."""
+"""A policy with bfloat16 weights at RL's learning rate: the updates round to nothing."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, values, zoo_policy

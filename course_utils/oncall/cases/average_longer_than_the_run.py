@@ -1,4 +1,4 @@
-"""An average over many more steps than the run has is what is exported."""
+"""The exported model is an average over many more steps than the run has."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

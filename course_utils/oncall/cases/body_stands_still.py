@@ -1,4 +1,4 @@
-"""The body is frozen, and the head alone is trained."""
+"""The backbone is frozen, and only the head is trained."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

@@ -1,4 +1,4 @@
-"""The chosen replies begin with a courtesy, and nothing else is learnt."""
+"""The chosen replies begin with a courtesy, and nothing else is learned."""
 
 from course_utils.oncall.declare import Case, Edit, EditRows, Fault
 

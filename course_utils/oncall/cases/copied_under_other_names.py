@@ -1,4 +1,4 @@
-"""The weights are copied into a plain model, and no adapted layer's name fits."""
+"""The weights are copied into a plain model, whose keys the adapted layers do not match."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

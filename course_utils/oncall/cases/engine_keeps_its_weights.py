@@ -1,4 +1,4 @@
-"""The new weights are put into a dict, and never into the sampler."""
+"""The new weights are put into a dict, but never into the sampler."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

@@ -1,4 +1,4 @@
-"""Padding is the end token, and the collator takes every label that is padding out."""
+"""Padding is the end token, and the collator masks every label that is padding."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

@@ -1,4 +1,4 @@
-"""What stands behind the end lies outside the nucleus: minus infinity times 0."""
+"""The padding after the end is outside the nucleus: minus infinity times 0."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

@@ -1,4 +1,4 @@
-"""The rewards read what follows a tag that this model never writes."""
+"""The rewards read the text after a tag that this model never writes."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

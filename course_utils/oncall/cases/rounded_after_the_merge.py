@@ -1,4 +1,4 @@
-"""The merged weights are rounded to 4 bits with one scale a matrix."""
+"""The merged weights are rounded to 4 bits with one scale per matrix."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

@@ -1,4 +1,4 @@
-"""The questions were rendered once before they were written down."""
+"""The questions had been rendered once already when they were written down."""
 
 from course_utils.oncall.declare import Case, Edit, EditRows, Fault
 

@@ -1,4 +1,4 @@
-"""The trainer's log-probs are those of the neighbouring position."""
+"""The trainer's log-probs are those of the next position."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

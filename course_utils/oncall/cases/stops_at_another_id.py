@@ -1,4 +1,4 @@
-"""The exported model stops at the base's end of text, and the template ends a turn otherwise."""
+"""The exported model stops at the base's end of text, but the template ends a turn otherwise."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

@@ -1,4 +1,4 @@
-"""The rows are trained with a system message that nobody sends to the served model."""
+"""The rows are trained with a system message that the server never sends."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

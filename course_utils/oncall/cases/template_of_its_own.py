@@ -1,4 +1,4 @@
-"""Training has a chat template of its own, and the base's is exported."""
+"""Training uses its own chat template, but the base's template is exported."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

@@ -1,4 +1,4 @@
-"""Rows are cut, then the rate never comes, then the exported model stops elsewhere."""
+"""Rows cut too early, then too long a warm-up, then the wrong end token at the export."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 

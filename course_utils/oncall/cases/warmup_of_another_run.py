@@ -1,4 +1,4 @@
-"""The warm-up is longer than the run, so its rate is never reached."""
+"""The warm-up is longer than the run, so its learning rate is never reached."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
