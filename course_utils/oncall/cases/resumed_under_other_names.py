@@ -25,9 +25,9 @@ CASE = Case(
                     'model.load_state_dict(state["model"], strict=False)',
                 ),
             ),
-            cause="The checkpoint's keys begin with module., and strict=False loads none of "
-            "them: each leg starts from the base's weights.",
-            fix="Use the same keys on both sides, and load strictly.",
+            cause="The checkpoint's names begin with module., and strict=False loads none of "
+            "them: each leg begins with the base's weights.",
+            fix="The same names on both sides, and a strict load.",
             threads=("transformers#33336",),
         ),
     ),
