@@ -70,7 +70,7 @@ def _seen(one: Incident, variant: Variant, seed: int) -> Iterator[str]:
 
 
 def as_printed(entry: dict[str, object]) -> str:
-    """An entry of a log as its library prints it: verl by name and colon, others as a dict.
+    """An entry of a log as its library prints it, with its step: verl by colons, others as a dict.
 
     >>> as_printed({"step": 1, "actor/kl_loss": 0.5}), as_printed({"loss": 0.693147})
     ('step:1 - actor/kl_loss:0.500', "{'loss': '0.6931'}")
@@ -80,7 +80,8 @@ def as_printed(entry: dict[str, object]) -> str:
     if any(name.startswith("actor/") for name in entry):
         said = (f"{k}:{v:.3f}" if isinstance(v, float) else f"{k}:{v}" for k, v in entry.items())
         return " - ".join(said)
-    return str({k: f"{v:.4g}" if isinstance(v, float) else v for k, v in entry.items()})
+    shown = {k: v for k, v in entry.items() if k != "total_flos"}  # transformers prints the others
+    return str({k: f"{v:.4g}" if isinstance(v, float) else v for k, v in shown.items()})
 
 
 def _after(one: Incident, run: Run) -> Iterator[str]:
