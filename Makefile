@@ -11,6 +11,7 @@
 #               minutes, and the next one goes on); writes docs/diagnosis.md
 #   make bench-explain  what `course explain` names from their logs; writes docs/what_logs_tell.md
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
+#   make failures  what shows each failure, and what is missing; writes docs/failures.md (trains nothing)
 #   make oncall  every ticket of the exam, its fix and its non-fixes over three seeds; writes docs/oncall.md
 #   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
 #   make eras   all five failures in the versions of their day, and in today's (needs the package index)
@@ -26,7 +27,7 @@ export MKL_NUM_THREADS := 1
 # Hundreds of processes import the course: compiled modules are kept, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lab build site bench bench-diagnosis bench-explain incidents oncall attack eras lock
+.PHONY: run test lab build site bench bench-diagnosis bench-explain incidents failures oncall attack eras lock
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -61,6 +62,9 @@ bench-explain: $(INSTALLED)
 
 incidents: $(INSTALLED)
 	$(BIN)/python -m benchmarks.incidents.proofs --write
+
+failures: $(INSTALLED)
+	$(BIN)/python -m benchmarks.incidents.failures --write
 
 oncall: $(INSTALLED)
 	$(BIN)/python -m course_utils.oncall.spread

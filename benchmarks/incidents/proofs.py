@@ -24,10 +24,13 @@ quiet_libraries()
 from benchmarks.markdown import table  # noqa: E402
 from course_utils import incidents  # noqa: E402
 from course_utils.incidents import healthy, proof  # noqa: E402
-from course_utils.incidents.declare import CLASSES  # noqa: E402
+from course_utils.incidents.declare import CLASSES, Incident, LookAlike  # noqa: E402
 
 SEEDS = (0, 1, 2)
 PAGE = Path(__file__).parents[2] / "docs" / "incidents.md"
+COLUMNS = (
+    *("incident", "title", "class", "what people see", "cause", "fix", "threads", "held", "CPU s"),
+)
 PROVED = re.compile(r"^\| (\w+) \|.* \| (\d+) of (\d+) \| ([\d.]+) \|$", re.MULTILINE)
 
 
@@ -82,9 +85,9 @@ def page(broken: list[Proof], alikes: list[Proof]) -> str:
         "hand; the module says so in `rebuilt`.",
         "",
         *table(
-            ("incident", "class", "what people see", "cause", "fix", "threads", "held", "CPU s"),
+            COLUMNS,
             [
-                (one.name, i.kind, i.says, i.cause, i.fix, ", ".join(i.threads), *_numbers(one))
+                (one.name, i.title, i.kind, i.says, i.cause, i.fix, _threads(i), *_numbers(one))
                 for one in broken
                 for i in [loaded[one.name]]
             ],
@@ -93,15 +96,19 @@ def page(broken: list[Proof], alikes: list[Proof]) -> str:
         "## Runs that only look broken",
         "",
         *table(
-            ("run", "what it looks like", "why it is none", "threads", "held", "CPU s"),
+            ("run", "title", "what it looks like", "why it is none", "threads", "held", "CPU s"),
             [
-                (one.name, a.looks, a.because, ", ".join(a.threads), *_numbers(one))
+                (one.name, a.title, a.looks, a.because, _threads(a), *_numbers(one))
                 for one in alikes
                 for a in [incidents.load_look_alike(one.name)]
             ],
         ),
     ]
     return "\n".join(parts) + "\n"
+
+
+def _threads(of: Incident | LookAlike) -> str:
+    return ", ".join(of.threads)
 
 
 def _numbers(one: Proof) -> tuple[str, str]:

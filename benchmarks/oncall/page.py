@@ -49,7 +49,7 @@ def page(found: Seen) -> str:
         f"{', '.join(attacks.STANDARD)}.",
         "",
         *table(
-            ("case", "level", "run", "classes", "cause", "other non-fixes", "held"),
+            ("case", "title", "level", "run", "classes", "cause", "other non-fixes", "held"),
             [(*_row(case), f"{held(found[case.id])} of {len(SEEDS)}") for case in loaded],
         ),
         "",
@@ -124,7 +124,8 @@ def _missing(found: Seen) -> list[str]:
 def _row(case: Case) -> tuple[str, ...]:
     kinds = ", ".join(fault.kind for fault in case.faults)
     causes = " ".join(fault.cause for fault in case.faults)
-    return case.id, str(case.level), case.template, kinds, causes, ", ".join(case.non_fixes)
+    non_fixes = ", ".join(case.non_fixes)
+    return case.id, case.title, str(case.level), case.template, kinds, causes, non_fixes
 
 
 def _spread_rows(name: str) -> list[tuple[str, ...]]:

@@ -7,8 +7,10 @@ in is all it takes. Importing this package imports no torch.
 
 import importlib
 import pkgutil
+from pathlib import Path
 
 from course_utils.incidents import broken, healthy
+from course_utils.incidents.declared import declared
 
 
 def names(folder=broken) -> list[str]:
@@ -19,6 +21,11 @@ def names(folder=broken) -> list[str]:
 def load_incident(name: str):
     """The `Incident` of that name."""
     return importlib.import_module(f"{broken.__name__}.{name}").INCIDENT
+
+
+def declaration(name: str) -> dict[str, object]:
+    """What the `Incident` of that name says, in words alone; imports no torch."""
+    return declared(Path(broken.__file__).with_name(f"{name}.py"), "Incident")
 
 
 def load_look_alike(name: str):

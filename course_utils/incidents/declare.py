@@ -79,6 +79,7 @@ class Incident:
 
     Attributes:
         name: the module's name.
+        title: a short noun phrase of the field.
         kind: a key of CLASSES.
         says: what people paste, one sentence.
         cause: the true cause, one sentence; `fix`: the smallest one.
@@ -94,6 +95,7 @@ class Incident:
     """
 
     name: str
+    title: str
     kind: str
     says: str
     cause: str
@@ -112,6 +114,7 @@ class LookAlike:
     """A healthy run that looks broken.
 
     Attributes:
+        title: a short noun phrase of the field.
         looks: what somebody might take for a failure, one sentence.
         because: why it is none.
         make: the run, for a seed.
@@ -119,6 +122,7 @@ class LookAlike:
     """
 
     name: str
+    title: str
     looks: str
     because: str
     threads: tuple[str, ...]

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from course_utils.oncall.like import facts_of
+
 if TYPE_CHECKING:
     from course_utils.oncall.result import Result
 
@@ -62,13 +64,16 @@ class EditRows:
 Change = Edit | EditRows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Fault:
     """One thing that is wrong.
 
     Attributes:
-        kind: a key of `course_utils.incidents.declare.CLASSES`.
         plant: what makes the healthy template broken.
+        like: the incident, or the other ticket, that is the same failure; title, kind, cause, fix
+            and threads are taken from there where they are not given here.
+        title: a short noun phrase of the field.
+        kind: a key of `course_utils.incidents.declare.CLASSES`.
         cause: the true cause, one sentence, told when the ticket is solved.
         fix: the smallest one, one sentence.
         threads: where people met it, such as "trl#1623".
@@ -77,13 +82,19 @@ class Fault:
             "data.py collate"; the planted lines, their functions and names are known by themselves.
     """
 
-    kind: str
     plant: tuple[Change, ...]
-    cause: str
-    fix: str
-    threads: tuple[str, ...]
+    like: str = ""
+    title: str = ""
+    kind: str = ""
+    cause: str = ""
+    fix: str = ""
+    threads: tuple[str, ...] = ()
     also_kinds: tuple[str, ...] = ()
     also_places: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, value in (facts_of(self.like) if self.like else {}).items():
+            object.__setattr__(self, name, getattr(self, name) or value)
 
 
 @dataclass(frozen=True)
@@ -100,7 +111,7 @@ class Case:
         faults: one, or three at level 3 in the order in which they come to light.
         non_fixes: what people try that must not pass, by name, each a tuple of edits made on top
             of the broken files. Those of `attacks.STANDARD` are tried on every case.
-        spares: names of `attacks.STANDARD` that mend this case, with no need to try them.
+        spares: names of `attacks.STANDARD` that fix this case, so they are not tried.
     """
 
     id: str
@@ -110,6 +121,11 @@ class Case:
     faults: tuple[Fault, ...]
     non_fixes: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
     spares: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Those of its faults, in their order."""
+        return ", then ".join(fault.title for fault in self.faults)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ import json
 import os
 import random
 import re
+import subprocess
+import sys
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
@@ -18,6 +20,7 @@ import yaml
 from click.testing import CliRunner
 
 from benchmarks.oncall.words import guessed
+from course_utils import incidents
 from course_utils.commands import main
 from course_utils.errors import BadRequest
 from course_utils.files.progress import Progress
@@ -85,6 +88,7 @@ def test_a_case_names_what_exists(name):
     for fault in case.faults:
         assert {fault.kind, *fault.also_kinds} <= set(CLASSES)
         assert fault.threads and all("#" in thread for thread in fault.threads)
+        assert fault.title and fault.cause and fault.fix
     assert set(case.spares) <= set(attacks.STANDARD)
     assert len(case.non_fixes) >= (2 if case.level < 3 else 0)
 
@@ -97,6 +101,26 @@ def test_a_ticket_names_neither_class_nor_file(name):
         assert fault.kind not in said and fault.kind.replace("_", " ") not in said
     assert not re.search(r"\w\.(py|yaml|jsonl)\b", said)
     assert case.id not in json.dumps(folder.ticket_of(3, case.level, case).__dict__)
+
+
+def test_a_ticket_like_an_incident_has_its_facts_and_keeps_its_own():
+    fault, told = cases.load("rate_of_sft").faults[0], incidents.declaration("rate_of_sft")
+    assert (fault.kind, fault.cause) == (told["kind"], told["cause"])
+    assert fault.fix and fault.fix != told["fix"]
+    like = cases.load(cases.load("template_of_its_own").faults[0].like)
+    assert like.title == cases.load("template_of_its_own").title
+
+
+def test_a_link_ends_where_the_facts_are_given():
+    for name in CASES:
+        for fault in cases.load(name).faults:
+            like = fault.like
+            assert not like or like in incidents.names() or not cases.load(like).faults[0].like
+
+
+def test_the_tickets_are_read_without_torch():
+    code = "import sys; from course_utils.oncall import cases; list(map(cases.load, cases.names()))"
+    subprocess.run([sys.executable, "-c", f"{code}; assert 'torch' not in sys.modules"], check=True)
 
 
 def test_the_words_of_a_ticket_do_not_give_its_class_away():

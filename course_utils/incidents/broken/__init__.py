@@ -1,1 +1,1 @@
-"""One broken run a module."""
+"""One broken run per module."""

@@ -1,4 +1,4 @@
-"""Gemma 3 under float16 autocast: what a post-norm puts out is too large for the format."""
+"""Gemma 3 under float16 autocast: the output of a post-norm is too large for the format."""
 
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, logged, moves, of_trainer
@@ -17,11 +17,12 @@ def _shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="activations_past_65504",
+    title="Gemma activations past the float16 range",
     kind="half_precision",
     says="DPO of Gemma 3 with fp16=True logs loss 0, reward nan; float32 trains.",
     cause="The output of Gemma's post-norms passes 65504, the largest number of float16, in the "
-    "forward pass; no loss scale mends that.",
-    fix="bf16=True, or rescale the residual stream",
+    "forward pass; no loss scale can fix that.",
+    fix="Train in bfloat16 (bf16=True), or rescale the residual stream.",
     threads=("trl#3236", "transformers#36822"),
     make=Variants(
         _build,

@@ -49,12 +49,13 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="adapter_behind_the_cut",
+    title="reentrant checkpointing cuts off the adapters",
     kind="no_grad",
-    says="Loss and grad_norm look healthy, and the adapter saved at the end is the one of the "
-    "start.",
-    cause="Reentrant checkpointing detaches what comes out of frozen embeddings, so no gradient "
-    "reaches the adapters; the trained lm_head keeps the loss differentiable, and the error away.",
-    fix="use_reentrant=False.",
+    says="Loss and grad_norm look healthy, but the saved adapter equals the initial one.",
+    cause="Reentrant checkpointing detaches the output of the frozen embeddings, so no gradient "
+    "reaches the adapters; the trained lm_head keeps the loss differentiable, so no error is "
+    "raised.",
+    fix="Set use_reentrant=False.",
     threads=("trl#3150", "open-unlearning#178", "LoRA#120"),
     rebuilt="TRL and Transformers mark the inputs by themselves today; their hook is taken off.",
     make=make,

@@ -1,4 +1,4 @@
-"""An adapter is loaded to go on with, and PeftModel.from_pretrained freezes it."""
+"""Training continues from a saved adapter, but PeftModel.from_pretrained freezes it."""
 
 import tempfile
 
@@ -29,11 +29,12 @@ def _build(*, seed: int, is_trainable: bool) -> Run:
 
 INCIDENT = Incident(
     name="adapter_loaded_frozen",
+    title="adapter loaded frozen",
     kind="adapter",
-    says="Training goes on from a LoRA checkpoint, grad_norm is 0.0 and nothing changes.",
-    cause="PeftModel.from_pretrained loads an adapter for inference, frozen; checkpointing makes "
-    "the inputs require a gradient, so nothing raises.",
-    fix="PeftModel.from_pretrained(..., is_trainable=True)",
+    says="Training continues from a LoRA checkpoint, but grad_norm is 0.0 and nothing changes.",
+    cause="PeftModel.from_pretrained loads an adapter for inference, with every weight frozen; "
+    "checkpointing makes the inputs require a gradient, so no error is raised.",
+    fix="Load it with PeftModel.from_pretrained(..., is_trainable=True).",
     threads=("peft#282", "trl#6700", "trl#1311"),
     make=Variants(_build, broken={"is_trainable": False}, twin={"is_trainable": True}),
     shows=lambda run: run.facts()["moved"] == 0,

@@ -1,4 +1,4 @@
-"""New weights are sent and no request uses them: the sampler is the base model for ever."""
+"""New weights are sent but no request uses them: the sampler stays the base model."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import mean, values
@@ -18,9 +18,10 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="adapter_never_served",
+    title="trained weights never reach the sampler",
     kind="stale_weights",
-    says="The reward is flat and noisy with the engine, and rises with the native generate.",
-    cause="The trained weights never reach the requests: the sampler answers with the weights of "
+    says="The reward is flat and noisy with the engine, but rises with the native generate.",
+    cause="The trained weights never reach the sampler: it keeps answering with the weights of "
     "the first step, and drifts away from the trainer with every update.",
     fix="Copy the weights before each rollout, and name the adapter in each request.",
     threads=("ms-swift#9855", "verl#7495", "verl#3821"),

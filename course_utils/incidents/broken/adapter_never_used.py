@@ -38,11 +38,12 @@ def _build(*, seed: int, targets: tuple[str, ...], find_unused_parameters: bool 
 
 INCIDENT = Incident(
     name="adapter_never_used",
+    title="adapter on a layer that the loss does not use",
     kind="sharding",
     says="RuntimeError: Expected to have finished reduction in the prior iteration.",
-    cause="An adapter sits on the pooler, which takes no part in the loss, so DDP waits for "
+    cause="One adapter sits on the pooler, which the loss does not use, so DDP waits for "
     "gradients that never come.",
-    fix="leave the pooler out of target_modules, or find_unused_parameters=True",
+    fix="Leave the pooler out of target_modules, or set find_unused_parameters=True.",
     threads=("peft#951", "pytorch#43259"),
     make=Variants(
         _build,

@@ -1,4 +1,4 @@
-"""An adapter that is saved from a wrapped model and loaded into one whose keys begin otherwise."""
+"""An adapter saved from a wrapped model, loaded into one whose keys have another prefix."""
 
 import torch
 from peft import LoraConfig, get_peft_model, set_peft_model_state_dict
@@ -51,11 +51,12 @@ def _build(*, seed: int, unwrap: bool) -> Run:
 
 INCIDENT = Incident(
     name="adapter_under_another_name",
+    title="adapter keys that do not match the model",
     kind="adapter",
     says="The LoRA loads without an error, and the output is the base model's.",
     cause="The saved keys have a prefix that the loading model does not know, so no weight is "
-    "filled and lora_B stays 0.",
-    fix="save from the inner model, and look at the missing and unexpected keys",
+    "loaded and lora_B stays 0.",
+    fix="Save from the inner model, and look at the missing and unexpected keys.",
     threads=("vllm#34186", "peft#2566"),
     make=Variants(_build, broken={"unwrap": False}, twin={"unwrap": True}),
     shows=lambda run: run.facts()["logits apart"] > 1e-2,

@@ -1,4 +1,4 @@
-"""Weights in bfloat16, trained at a rate whose steps round away."""
+"""Weights in bfloat16, trained at a learning rate whose updates round away."""
 
 import torch
 
@@ -24,11 +24,12 @@ def _build(*, seed: int, dtype: torch.dtype) -> Run:
 
 INCIDENT = Incident(
     name="bfloat16_stands_still",
+    title="updates lost to bfloat16 rounding in fine-tuning",
     kind="rounding",
-    says="Full fine-tuning in bfloat16 at a rate of 6e-7: the loss stays flat.",
-    cause="An update of 6e-7 is less than half the distance between two numbers of bfloat16, so "
-    "nearly every weight rounds back to what it was.",
-    fix="keep the weights in float32 and compute in bfloat16 (bf16=True)",
+    says="Full fine-tuning in bfloat16 at a learning rate of 6e-7: the loss stays flat.",
+    cause="An update of 6e-7 is less than half the gap between neighbouring bfloat16 numbers, so "
+    "nearly every weight rounds back to its old value.",
+    fix="Keep the weights in float32 and compute in bfloat16 (bf16=True).",
     threads=("torchtune#2254", "pytorch#120376"),
     make=Variants(_build, broken={"dtype": torch.bfloat16}, twin={"dtype": torch.float32}),
     shows=lambda run: run.facts()["moved"] < 0.25,

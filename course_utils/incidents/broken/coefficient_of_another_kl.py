@@ -1,4 +1,4 @@
-"""kl_loss_coef is set, and use_kl_loss is not: the coefficient that counts is another one."""
+"""kl_loss_coef is set but use_kl_loss is not, so another coefficient counts."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.verl_runs import PaidForSilence, kl_to_reference, verl
@@ -22,11 +22,12 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="coefficient_of_another_kl",
+    title="KL coefficient set but unused",
     kind="kl_place",
-    says="kl_loss_coef is 5.0 and makes no difference to any other value of it.",
-    cause="use_kl_loss is False, so the KL goes into the reward with algorithm.kl_ctrl.kl_coef, "
+    says="kl_loss_coef is 5.0, and changing it makes no difference.",
+    cause="use_kl_loss is False, so the KL is part of the reward with algorithm.kl_ctrl.kl_coef, "
     "0.001, and kl_loss_coef is never read.",
-    fix="use_kl_loss=True.",
+    fix="Set use_kl_loss=True.",
     threads=("verl#455", "verl#750", "verl#265"),
     rebuilt="verl's loop, with the two places of verl 0.2.",
     make=make,

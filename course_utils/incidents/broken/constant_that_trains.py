@@ -1,4 +1,4 @@
-"""A constant reward whose mean of eight is not itself: a residue that Adam makes into whole steps.
+"""A constant reward whose group mean has a rounding error, which Adam turns into full steps.
 
 The float32 mean of eight times 0.35 is 0.34999996, so every advantage is 3e-4 instead of 0.
 """
@@ -28,11 +28,13 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="constant_that_trains",
+    title="constant reward that still trains",
     kind="tiny_std",
-    says="The reward is the same for every reply, and still the model changes.",
-    cause="The mean of a group is off by a rounding error; divided by a std of almost 0 it becomes "
-    "an advantage, and Adam takes a full step for any gradient however small.",
-    fix="An amount whose sum is exact, such as 0.5, or drop groups whose rewards are all alike.",
+    says="The reward is the same for every reply, but the model still changes.",
+    cause="The mean of a group is off by a rounding error; divided by a std of almost 0 it "
+    "becomes an advantage, and Adam takes a full step for any gradient, however small.",
+    fix="Use an amount whose sum is exact, such as 0.5, or drop groups whose rewards are all "
+    "equal.",
     threads=("NeMo-RL#4161",),
     make=make,
     shows=shows,

@@ -1,4 +1,4 @@
-"""A Trainer whose own compute_loss takes a mean, and accumulates four micro-batches."""
+"""A Trainer whose custom compute_loss returns a mean, with four micro-batches accumulated."""
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -63,11 +63,12 @@ def _build(*, seed: int, kind: type[Trainer]) -> Run:
 
 INCIDENT = Incident(
     name="custom_loss_forgets_the_count",
+    title="custom loss ignores num_items_in_batch",
     kind="normalisation",
-    says="The training loss is accumulation steps times as large as the evaluation loss.",
-    cause="compute_loss returns the mean of its micro-batch; since 4.46 the Trainer adds "
-    "micro-batches up and leaves the division to num_items_in_batch.",
-    fix="divide the summed loss by num_items_in_batch",
+    says="With N accumulation steps the training loss is N times the evaluation loss.",
+    cause="compute_loss returns the mean of its micro-batch; since 4.46 the Trainer sums "
+    "micro-batches and leaves the division to num_items_in_batch.",
+    fix="Divide the summed loss by num_items_in_batch.",
     threads=("transformers#37766", "transformers#34263", "LlamaFactory#7443"),
     make=Variants(_build, broken={"kind": TakesTheMean}, twin={"kind": DividesByTheCount}),
     shows=lambda run: run.facts()["times too large"] > 0.75 * ACCUMULATED,

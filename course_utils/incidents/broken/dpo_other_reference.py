@@ -12,11 +12,12 @@ def _build(*, seed: int, base: bool) -> Run:
 
 INCIDENT = Incident(
     name="dpo_other_reference",
+    title="DPO reference is not the starting checkpoint",
     kind="preference",
     says="DPO: rewards/chosen is far from 0 in the very first step.",
-    cause="The reference is the base model, and the policy starts from the one that was "
-    "fine-tuned; in the first step they must agree.",
-    fix="ref_model=None, or the checkpoint that the policy starts from",
+    cause="The reference is the base model, but the policy starts from the fine-tuned one; in "
+    "the first step they must agree.",
+    fix="Set ref_model=None, or load the checkpoint that the policy starts from.",
     threads=("trl#1236",),
     make=Variants(_build, broken={"base": True}, twin={"base": False}),
     shows=lambda run: abs(logged(run, "rewards/chosen")[0]) > 0.1,

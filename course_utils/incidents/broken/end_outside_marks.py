@@ -27,11 +27,12 @@ def _build(*, seed: int, template: str) -> Run:
 
 INCIDENT = Incident(
     name="end_outside_marks",
+    title="end of turn outside the generation block",
     kind="never_stops",
-    says="assistant_only_loss, the loss goes down, and the replies have no end.",
-    cause="The template closes its generation block before the end of the turn, so the end has "
-    "no label.",
-    fix="write the end of the turn inside {% generation %}",
+    says="With assistant_only_loss the loss falls, but the replies have no end.",
+    cause="The template closes its generation block before the end of the turn, so the end token "
+    "has no label.",
+    fix="Write the end of the turn inside {% generation %}.",
     threads=("trl#5988", "trl#6044"),
     make=Variants(_build, broken={"template": MARKED}, twin={"template": MARKED_TO_THE_END}),
     shows=lambda run: run.facts()["stops"] < 0.25,

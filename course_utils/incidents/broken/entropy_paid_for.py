@@ -19,11 +19,12 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="entropy_paid_for",
+    title="entropy bonus outweighs the reward",
     kind="collapse",
-    says="The entropy grows and grows, and the score falls.",
-    cause="entropy_coeff is not 0: the loss subtracts the entropy, and being random pays more "
-    "than being right.",
-    fix="entropy_coeff=0, as in GRPO's paper.",
+    says="The entropy keeps growing, and the score falls.",
+    cause="The entropy coefficient is not 0: the loss subtracts the entropy, and being random "
+    "pays more than being right.",
+    fix="Set the entropy coefficient to 0, as in GRPO's paper.",
     threads=("verl#781", "verl#514", "verl#2738"),
     rebuilt="verl's loop. Its old default 0.001 was enough on large models over hundreds of steps; "
     "here the coefficient is 10, for ten.",

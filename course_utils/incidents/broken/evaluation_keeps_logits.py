@@ -39,11 +39,12 @@ def _build(*, seed: int, reduce: bool) -> Run:
 
 INCIDENT = Incident(
     name="evaluation_keeps_logits",
+    title="evaluation keeps all logits",
     kind="memory",
-    says="Training fits; the evaluation ends in CUDA out of memory, the larger the set the sooner.",
+    says="Training fits in memory; evaluation ends in CUDA out of memory, sooner for a larger set.",
     cause="With compute_metrics the Trainer collects the logits of every token of the evaluation "
     "set: rows x length x vocabulary numbers.",
-    fix="preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1)",
+    fix="Set preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1).",
     threads=("transformers#12878", "transformers#15466", "transformers#8476"),
     make=Variants(_build, broken={"reduce": False}, twin={"reduce": True}),
     shows=lambda run: run.facts()["bytes held a label's byte"] > 50,

@@ -20,10 +20,11 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="exp_before_clamp",
+    title="exp before clamp in the KL",
     kind="collapse",
     says="The outputs become '!!!!!!!!', and kl_loss, entropy_loss and grad_norm are nan.",
     cause="exp of the log-ratio overflows in float16 and is clamped afterwards: the loss stays "
-    "finite, its gradient is 0 x inf = nan, and the step is taken.",
+    "finite, its gradient is 0 x inf = nan, and the step is taken anyway.",
     fix="Bound the log-ratio before exp.",
     threads=("verl#721", "verl#747", "verl#751"),
     rebuilt="The loop of verl 0.2.0.post2 on a CPU; later versions bound the ratio.",

@@ -1,4 +1,4 @@
-"""A reward function that returns None where it cannot parse the gold answer: everywhere."""
+"""A reward function that returns None for every reply: it cannot parse the gold answers."""
 
 import math
 import re
@@ -32,11 +32,12 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="gold_not_parsed",
+    title="gold answers that the reward cannot parse",
     kind="no_signal",
     says="Loss 0.0, grad_norm 0.0, and the log has no reward at all.",
     cause="The gold answers are not in the format that the reward function parses, so it returns "
     "None for every reply.",
-    fix="Write the answers the way the parser reads them.",
+    fix="Write the answers in the format that the parser reads.",
     threads=("open-r1#86", "open-r1#215", "open-r1#293"),
     rebuilt="The reward function is a short one for sums; that it gives None is open-r1's own.",
     make=make,

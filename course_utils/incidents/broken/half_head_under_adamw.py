@@ -17,11 +17,12 @@ def _build(*, seed: int, dtype: str) -> Run:
 
 INCIDENT = Incident(
     name="half_head_under_adamw",
+    title="float16 head under AdamW",
     kind="half_precision",
-    says="LoRA reward model: loss 1.19e+34, grad_norm nan, then loss 0.0 for ever.",
+    says="LoRA reward model: loss 1.19e+34, grad_norm nan, then loss 0.0 from there on.",
     cause="The score head is trained in float16, where AdamW's eps of 1e-8 is 0, so the first "
     "update divides by 0.",
-    fix="dtype='auto' (bfloat16) or float32 instead of 'half'",
+    fix="Load with dtype='auto' (bfloat16) or float32 instead of 'half'.",
     threads=("trl#2367", "pytorch#147437"),
     make=Variants(
         _build,

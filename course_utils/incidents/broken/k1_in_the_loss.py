@@ -1,4 +1,4 @@
-"""The KL penalty in the loss by its plain estimator, whose expected gradient is 0."""
+"""The KL penalty in the loss with the k1 estimator, whose expected gradient is 0."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.verl_runs import PaidForSilence, kl_to_reference, verl
@@ -22,12 +22,13 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="k1_in_the_loss",
+    title="KL penalty with zero expected gradient",
     kind="kl_place",
-    says="The KL loss is on and its coefficient is large, and the policy walks away from the "
-    "reference as if it were not there.",
-    cause="The loss holds log p - log p_ref of tokens that the policy itself sampled; the value "
-    "estimates the KL, but the mean of its gradient is 0: it holds nothing back.",
-    fix="An estimator whose gradient is that of the KL: kl_loss_type='mse' (k2).",
+    says="The KL loss is on and its coefficient is large, but the policy moves away from the "
+    "reference as if it were off.",
+    cause="The loss contains log p - log p_ref of tokens that the policy itself sampled; its "
+    "value estimates the KL, but its expected gradient is 0, so it holds nothing back.",
+    fix="Use an estimator whose gradient is that of the KL: kl_loss_type='mse' (k2).",
     threads=("trl#4967", "trl#4638"),
     rebuilt="verl's loop, with the estimators of verl 0.2.",
     make=make,

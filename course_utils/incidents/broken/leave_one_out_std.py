@@ -1,4 +1,4 @@
-"""The std of the others, who all earned the same: 9e-5 of rounding instead of 0."""
+"""The std of the other replies, which all earned the same: 9e-5 of rounding instead of 0."""
 
 import torch
 from torch import Tensor
@@ -61,10 +61,11 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="leave_one_out_std",
+    title="advantage divided by a std of rounding error",
     kind="tiny_std",
     says="In one step advantages/max is 7428, the loss -26 and grad_norm 35.",
-    cause="One reply was right and the seven others earned the same; their std should be 0, is "
-    "rounding residue, and the advantage is divided by it.",
+    cause="One reply was right and the seven others earned the same; their std should be 0 but "
+    "is rounding error, and the advantage is divided by it.",
     fix="Do not divide where the std is below 1e-3.",
     threads=("NeMo-RL#4161", "NeMo-RL#4158", "NeMo-RL#1518"),
     rebuilt="NeMo-RL's formula in verl's loop, on sums.",

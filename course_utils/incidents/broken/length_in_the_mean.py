@@ -1,4 +1,4 @@
-"""GRPO's mean of means: a wrong reply pays less for each token the longer it is, so it grows."""
+"""GRPO's mean of means: a wrong reply costs less per token the longer it is, so it grows."""
 
 from transformers import set_seed
 
@@ -31,11 +31,12 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="length_in_the_mean",
+    title="per-reply mean favours long wrong replies",
     kind="length_bias",
-    says="The completions grow over the run, and it is the wrong ones that grow.",
+    says="The completions grow over the run, mostly the wrong ones.",
     cause="Each reply's loss is divided by its own length: a long wrong reply is punished less "
-    "for each token than a short one, and a short right one is paid more.",
-    fix="A normaliser that does not depend on the reply's length (loss_type='dr_grpo').",
+    "per token than a short one, and a short right one is rewarded more.",
+    fix="Use a normaliser that does not depend on the reply's length (loss_type='dr_grpo').",
     threads=("trl#3138", "trl#3256", "understand-r1-zero#10"),
     rebuilt="A loop of its own on one layer that is told whether its answer is right; TRL's "
     "default is another normaliser today.",

@@ -19,11 +19,13 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="logps_before_temperature",
+    title="engine log-probs without the temperature",
     kind="logp_mismatch",
     says="At temperature 0.6 the importance ratio of the first tokens is 2.0 in the very first "
     "step; at temperature 1 it is about 1.",
-    cause="The engine reports the log-probs of its raw logits, the trainer divides its logits by "
-    "the temperature: they score two distributions, and the correction corrects what is right.",
+    cause="The engine reports log-probs of its raw logits, but the trainer divides its logits by "
+    "the temperature: they score two distributions, and the importance correction distorts what "
+    "was right.",
     fix="Let the engine report processed log-probs (vLLM's logprobs_mode='processed_logprobs').",
     threads=("trl#4159", "prime-rl#697"),
     rebuilt="The engine is a second copy of the policy instead of vLLM, which needs a GPU.",

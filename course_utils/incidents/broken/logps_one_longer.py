@@ -1,4 +1,4 @@
-"""The engine's log-probs begin one token too early: each belongs to its neighbour."""
+"""The engine's log-probs begin one token too early, so each belongs to its neighbour."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import mean, values
@@ -24,11 +24,12 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="logps_one_longer",
+    title="log-probs shifted by one token",
     kind="logp_mismatch",
-    says="The kl between inference and training spikes to 60 now and then, with the same weights.",
-    cause="The stored log-probs are one longer than the ids of the reply, and are compared from "
-    "the first on: every token is held against its neighbour's number.",
-    fix="Ask the engine for the token ids, and align log-probs by them.",
+    says="The KL between inference and training spikes to 60 now and then, with the same weights.",
+    cause="The stored log-probs are one longer than the reply's ids and are compared from the "
+    "first on, so every token is compared with its neighbour's value.",
+    fix="Ask the engine for the token ids, and align the log-probs by them.",
     threads=("eval-protocol#457",),
     rebuilt="The engine is a second copy of the policy instead of vLLM, which needs a GPU.",
     make=make,

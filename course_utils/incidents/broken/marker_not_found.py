@@ -1,4 +1,4 @@
-"""Labels begin behind a response marker that ends in a space, which belongs to the next word."""
+"""Labels begin after a response marker that ends in a space, which belongs to the next word."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
@@ -35,11 +35,12 @@ def _build(*, seed: int, marker: str) -> Run:
 
 INCIDENT = Incident(
     name="marker_not_found",
+    title="response marker not found",
     kind="labels",
     says="'Could not find response key … will be ignored in loss calculation', and the loss is 0.",
-    cause="The response template 'Answer: ' ends in a token of its own for the space, which in "
-    "the rows is part of the next word, so it is found nowhere.",
-    fix="the response template without the space at its end",
+    cause="The response template 'Answer: ' ends in a separate token for the space, which in the "
+    "rows is part of the next word, so it is never found.",
+    fix="Use the response template without the space at its end.",
     threads=("trl#598", "trl#1183", "trl#1053"),
     make=Variants(_build, broken={"marker": "Answer: "}, twin={"marker": "Answer:"}),
     shows=lambda run: max(logged(run)) == 0 and run.facts()["moved"] == 0,

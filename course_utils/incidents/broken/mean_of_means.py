@@ -55,11 +55,12 @@ def _build(*, seed: int, counted: bool) -> Run:
 
 INCIDENT = Incident(
     name="mean_of_means",
+    title="mean of micro-batch means",
     kind="normalisation",
-    says="Batch 1 with 16 accumulation steps trains worse than batch 16.",
+    says="Batch size 1 with 16 accumulation steps trains worse than batch size 16.",
     cause="The loop divides each micro-batch by its own number of tokens, so a token of a long "
     "reply weighs less than one of a short reply.",
-    fix="divide the sum by the number of tokens of the whole step (num_items_in_batch)",
+    fix="Divide the sum by the number of tokens of the whole step (num_items_in_batch).",
     threads=("transformers#34191", "trl#2175"),
     make=Variants(_build, broken={"counted": False}, twin={"counted": True}),
     shows=lambda run: run.facts()["cosine with the whole batch"] < 0.95,

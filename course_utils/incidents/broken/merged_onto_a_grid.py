@@ -1,4 +1,4 @@
-"""An adapter that is merged into 4-bit weights: most of it is smaller than their grid."""
+"""An adapter merged into 4-bit weights: most of it is smaller than their grid."""
 
 import copy
 
@@ -59,11 +59,13 @@ def _build(*, seed: int, into_4_bit: bool) -> Run:
 
 INCIDENT = Incident(
     name="merged_onto_a_grid",
+    title="adapter lost when the merged weights are quantised",
     kind="adapter",
-    says="The QLoRA model is good before the merge; the merged 4-bit model forgot everything.",
-    cause="The adapter's delta is smaller than half a step of the 4-bit grid, so merging into the "
-    "quantised weights rounds most of it away.",
-    fix="merge into 16-bit weights and serve those, or serve the adapter beside the base",
+    says="The QLoRA model is good before the merge; the merged 4-bit model has forgotten "
+    "everything.",
+    cause="The adapter's delta is smaller than half a step of the 4-bit grid, so quantising the "
+    "merged weights rounds most of it away.",
+    fix="Merge into 16-bit weights and serve those, or serve the adapter beside the base.",
     threads=("peft#2321", "peft#1043"),
     make=Variants(_build, broken={"into_4_bit": True}, twin={"into_4_bit": False}),
     shows=lambda run: run.facts()["kept"] < 0.5,

@@ -1,4 +1,4 @@
-"""A token that the vocabulary lacked, learnt by LoRA that leaves the embeddings frozen."""
+"""A new token trained with LoRA, which leaves the embeddings frozen."""
 
 import torch
 from peft import LoraConfig, get_peft_model
@@ -36,11 +36,12 @@ def _build(*, seed: int, train_rows: bool) -> Run:
 
 INCIDENT = Incident(
     name="new_token_frozen",
+    title="new token with frozen embeddings",
     kind="embeddings",
     says="I added a special token and trained with LoRA; the model never says it.",
-    cause="The new row of the embeddings, which is the output's as well, is drawn at random and "
-    "frozen; LoRA on the attention cannot reach it.",
-    fix="trainable_token_indices=[the new id], or modules_to_save with embed_tokens",
+    cause="The new row of the tied embeddings is initialised at random and frozen; LoRA on the "
+    "attention cannot change it.",
+    fix="Set trainable_token_indices=[the new id], or modules_to_save with embed_tokens.",
     threads=("LLaMA-Factory#6446", "peft#1750"),
     make=Variants(_build, broken={"train_rows": False}, twin={"train_rows": True}),
     shows=lambda run: run.facts()["probability of the new token"] < 0.5,

@@ -1,4 +1,4 @@
-"""Rows of ids made by hand, to which nobody gave an end."""
+"""Rows of ids made by hand, without an end token."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
@@ -16,10 +16,13 @@ def _build(*, seed: int, end: bool) -> Run:
 
 INCIDENT = Incident(
     name="no_end_in_the_rows",
+    title="no end token in the rows",
     kind="never_stops",
-    says="Answers in my data have 10 to 15 tokens; the model writes 50 when it may write 50.",
-    cause="The tokenizer appends no end, and the rows are prompt and reply alone.",
-    fix="append tokenizer.eos_token to each reply (add_eos_token=True where there is one)",
+    says="Answers in my data have 10 to 15 tokens; the model always writes 50, the limit.",
+    cause="The rows have no end token after the reply, and the tokenizer appends none, so "
+    "nothing teaches the model to stop.",
+    fix="Append tokenizer.eos_token to each reply, with a label (add_eos_token=True if the "
+    "tokenizer has it).",
     threads=("trl#734", "trl#1623", "trl#3091"),
     make=Variants(_build, broken={"end": False}, twin={"end": True}),
     shows=lambda run: run.facts()["stops"] < 0.25,

@@ -47,11 +47,12 @@ def _build(*, seed: int, empty: bool, least: int = 0) -> Run:
 
 INCIDENT = Incident(
     name="one_empty_reply",
+    title="mean over a row without labels",
     kind="bad_numbers",
-    says="Everything is fine for some steps, then loss nan and grad_norm nan for ever.",
-    cause="One row of the data has an empty reply; its mean divides 0 by 0, and one such row makes "
-    "the whole update nan.",
-    fix="divide by mask.sum(1).clamp(min=1), or drop empty rows",
+    says="Everything is fine for some steps, then loss nan and grad_norm nan from there on.",
+    cause="One row has an empty reply; its mean is 0 divided by 0, and one such row makes the "
+    "whole update nan.",
+    fix="Divide by mask.sum(1).clamp(min=1), or drop rows without a label.",
     threads=("verl#782", "ChatGLM-Efficient-Tuning#49"),
     make=Variants(
         _build,

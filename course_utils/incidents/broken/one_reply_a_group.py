@@ -18,12 +18,13 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="one_reply_a_group",
+    title="std of a single reply",
     kind="tiny_std",
     says="RuntimeError: probability tensor contains either inf, nan or element < 0, after one step "
     "with num_generations=1.",
-    cause="The std of one sample is nan, so every advantage is, and one update with them makes "
-    "all weights nan.",
-    fix="At least two replies to a prompt.",
+    cause="The std of one sample is nan, so every advantage is nan, and one update with them "
+    "makes all weights nan.",
+    fix="Sample at least two replies per prompt.",
     threads=("R1-V#69", "VLM-R1#71"),
     rebuilt="TRL refuses one reply today; the same division in verl's loop, whose sampler returns "
     "token 0 where torch.multinomial raises.",

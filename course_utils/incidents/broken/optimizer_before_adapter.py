@@ -28,11 +28,12 @@ def _build(*, seed: int, adapter_first: bool) -> Run:
 
 INCIDENT = Incident(
     name="optimizer_before_adapter",
+    title="optimizer holds the wrong weights",
     kind="no_grad",
-    says="grad_norm is fine, nothing raises, and the adapter's weights are never updated.",
+    says="grad_norm looks fine and nothing raises, but the adapter's weights are never updated.",
     cause="The optimizer was given the model's parameters before get_peft_model added the "
-    "adapter's and froze those.",
-    fix="make the optimizer after the adapter",
+    "adapter's and froze the others.",
+    fix="Create the optimizer after the adapter.",
     threads=("adapters#260",),
     make=Variants(_build, broken={"adapter_first": False}, twin={"adapter_first": True}),
     shows=lambda run: run.facts()["moved"] == 0,

@@ -1,4 +1,4 @@
-"""Rows packed into one sequence that see each other, against rows with positions of their own."""
+"""Rows packed into one sequence that attend to each other, against rows with own positions."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
@@ -25,11 +25,12 @@ def _build(*, seed: int, strategy: str) -> Run:
 
 INCIDENT = Incident(
     name="packed_without_positions",
+    title="packed rows attend to each other",
     kind="packing",
-    says="With packing the loss of the very same rows is far higher.",
-    cause="The packed rows share one mask and one count of positions, so each row reads the ones "
-    "before it as its own beginning.",
-    fix='packing_strategy="bfd", whose position_ids begin anew at each row',
+    says="With packing the loss of the same rows is far higher.",
+    cause="The packed rows share one mask and one count of positions, so each row reads the "
+    "previous ones as its own beginning.",
+    fix='Use packing_strategy="bfd", whose position_ids restart at each row.',
     threads=("trl#3067", "trl#805", "trl#1230"),
     make=Variants(_build, broken={"strategy": "wrapped"}, twin={"strategy": "bfd"}),
     shows=lambda run: logged(run)[0] > 5,

@@ -1,4 +1,4 @@
-"""Padding and end are one token, and the collator takes every label that is padding out."""
+"""Padding and end are one token, and the collator masks every label that is padding."""
 
 from transformers import DataCollatorForLanguageModeling
 
@@ -28,11 +28,12 @@ def _ids_only(collate):
 
 INCIDENT = Incident(
     name="pad_is_eos",
+    title="pad token is the end token",
     kind="never_stops",
     says="The fine-tuned model generates until max_new_tokens; the loss went down as it should.",
-    cause="pad_token is eos_token, and transformers' collator gives every pad id the label -100, "
-    "the ends of the replies included.",
-    fix="tokenizer.pad_token = '<|endoftext|>', a token that no reply holds",
+    cause="pad_token is eos_token, and the collator gives every pad id the label -100, including "
+    "the ends of the replies.",
+    fix="Use a pad token that no reply contains, such as '<|endoftext|>'.",
     threads=("trl#1623", "trl#976", "unsloth#416"),
     make=Variants(_build, broken={"pad": "<|im_end|>"}, twin={"pad": "<|endoftext|>"}),
     shows=lambda run: run.facts()["stops"] < 0.25,

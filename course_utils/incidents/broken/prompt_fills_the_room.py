@@ -1,4 +1,4 @@
-"""Rows cut at a length that ends before their reply begins, in an SFTTrainer that cuts no more."""
+"""Rows cut before their reply begins, in an SFTTrainer that truncates no further."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
@@ -24,11 +24,12 @@ def _build(*, seed: int, room: int) -> Run:
 
 INCIDENT = Incident(
     name="prompt_fills_the_room",
+    title="max_length cuts off the replies",
     kind="labels",
-    says="{'loss': 0.0, 'grad_norm': 0.0} for ever, with long prompts.",
-    cause="The rows were cut where the prompt fills the room, so no label is left; without a "
-    "max_length of its own SFTTrainer does not drop them.",
-    fix="more room, or drop the rows whose reply does not fit",
+    says="{'loss': 0.0, 'grad_norm': 0.0} in every step, with long prompts.",
+    cause="The rows were cut before their reply begins, so no label is left; without a "
+    "max_length of its own, SFTTrainer does not drop them.",
+    fix="Raise max_length, or drop the rows whose reply does not fit.",
     threads=("trl#6668", "trl#3927", "trl#6320"),
     make=Variants(_build, broken={"room": 10}, twin={"room": 64}),
     shows=lambda run: max(logged(run)) == 0 and run.facts()["moved"] == 0,

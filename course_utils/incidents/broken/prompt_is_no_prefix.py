@@ -1,4 +1,4 @@
-"""The template's generation prompt holds what the finished chat does not, and eats the reply."""
+"""The generation prompt contains what the finished chat lacks, so the cut removes the reply."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
@@ -31,12 +31,13 @@ def _build(*, seed: int, thinking: str) -> Run:
 
 INCIDENT = Incident(
     name="prompt_is_no_prefix",
+    title="prompt is not a prefix of the chat",
     kind="preference",
     says="'Mismatch between tokenized prompt and the start of tokenized prompt+completion', and "
     "DPO stays at 0.6931.",
-    cause="The generation prompt ends in an empty <think> that the finished chat lacks, so cutting "
-    "the reply behind the prompt's length takes away what the pair differs in.",
-    fix="a template that renders the same start for a prompt and for the finished chat",
+    cause="The generation prompt ends in an empty <think> that the finished chat lacks, so "
+    "cutting the reply at the prompt's length removes the tokens in which the pair differs.",
+    fix="Use a template that renders the same start for a prompt and for the finished chat.",
     threads=("trl#5213", "trl#6105"),
     make=Variants(_build, broken={"thinking": "<think></think>"}, twin={"thinking": ""}),
     shows=lambda run: max(abs(loss - 0.6931) for loss in logged(run)) < 1e-3,

@@ -25,10 +25,11 @@ def _build(*, seed: int, side: str) -> Run:
 
 INCIDENT = Incident(
     name="prompts_padded_on_the_right",
+    title="right padding for generation",
     kind="padding_side",
-    says="Batched generation gives other answers than one prompt at a time.",
-    cause="Padding on the right stands between the prompt and its reply.",
-    fix='padding_side="left" for generation',
+    says="Batched generation gives different answers than one prompt at a time.",
+    cause="With right padding, pad tokens stand between the prompt and its reply.",
+    fix='Set padding_side="left" for generation.',
     threads=("transformers#25790", "unsloth#3699", "transformers#26072"),
     make=Variants(_build, broken={"side": "right"}, twin={"side": "left"}),
     shows=lambda run: run.facts()["same as alone"] < 0.95,

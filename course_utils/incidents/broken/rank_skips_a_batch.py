@@ -1,4 +1,4 @@
-"""One of two processes leaves out a batch, and with it the all-reduce that the other waits for."""
+"""One of two processes skips a batch, and with it the all-reduce that the other waits for."""
 
 import torch
 import torch.distributed as dist
@@ -39,11 +39,12 @@ def _build(*, seed: int, skip: bool, masked: bool = True) -> Run:
 
 INCIDENT = Incident(
     name="rank_skips_a_batch",
+    title="one rank skips an all-reduce",
     kind="hang",
-    says="Training stops without a word; after half an hour the watchdog reports a timeout.",
-    cause="One process leaves out a batch without labels, and with it the all-reduce of the "
-    "gradients, for which the other waits.",
-    fix="train on the batch with a loss of 0 on every process, or leave it out on all of them",
+    says="Training stops silently; after half an hour the watchdog reports a timeout.",
+    cause="One process skips a batch without labels, and with it the all-reduce of the gradients "
+    "that the other waits for.",
+    fix="Train on the batch with a loss of 0 on every process, or skip it on all of them.",
     threads=("trl#2923", "LlamaFactory#8549"),
     make=Variants(
         _build,

@@ -20,10 +20,11 @@ def _build(*, seed: int, learning_rate: float) -> Run:
 
 INCIDENT = Incident(
     name="rate_5e_2",
+    title="learning rate far too high",
     kind="rate",
     says="The loss falls, jumps to 6 and stays there.",
-    cause="The learning rate is far above what fine-tuning with AdamW bears.",
-    fix="a hundredth of the learning rate",
+    cause="The learning rate is far too high for fine-tuning with AdamW.",
+    fix="Use a hundredth of the learning rate.",
     threads=("LLaVA#1375", "LLaVA#1301"),
     make=Variants(_build, broken={"learning_rate": 5e-2}, twin={"learning_rate": 5e-4}),
     shows=lambda run: sum(logged(run)[-5:]) / 5 > logged(run)[0],

@@ -1,4 +1,4 @@
-"""A schedule that accelerate steps once for each process, made for optimizer steps."""
+"""A schedule made for optimizer steps, which accelerate steps once per process."""
 
 import torch
 from accelerate import Accelerator
@@ -41,11 +41,12 @@ def _build(*, seed: int, steps_of_schedule: int) -> Run:
 
 INCIDENT = Incident(
     name="rate_falls_twice_as_fast",
+    title="schedule stepped once per process",
     kind="schedule",
     says="On N GPUs the learning rate falls N times as fast and is 0 before the end.",
-    cause="A prepared schedule is stepped once for each process, and this one was made for the "
-    "number of optimizer steps.",
-    fix="make the schedule for steps * accelerator.num_processes, or do not prepare it",
+    cause="A prepared schedule is stepped once per process, but this one was made for the number "
+    "of optimizer steps.",
+    fix="Make the schedule for steps * accelerator.num_processes, or do not prepare it.",
     threads=("accelerate#2926", "accelerate#2142"),
     make=Variants(
         _build,

@@ -15,11 +15,12 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="rate_of_sft",
+    title="SFT learning rate in GRPO",
     kind="rate",
-    says="After SFT the model had 57 % of GSM8K right, after one epoch of GRPO 2.4 %.",
-    cause="The learning rate is fifty times what the policy bears; each update throws it away "
-    "from where its replies were sampled.",
-    fix="A fiftieth of the learning rate.",
+    says="After SFT the model solved 57 % of GSM8K, after one epoch of GRPO 2.4 %.",
+    cause="The learning rate is far too high for GRPO: each update moves the policy far away "
+    "from the one that sampled the replies.",
+    fix="Use a fiftieth of the learning rate.",
     threads=("HelloAgents#107", "HelloAgents#108"),
     make=make,
     shows=shows,

@@ -17,11 +17,12 @@ def _build(*, seed: int, hook: bool = False, **changes: object) -> Run:
 
 INCIDENT = Incident(
     name="reentrant_checkpoints",
+    title="reentrant checkpointing with frozen embeddings",
     kind="no_grad",
-    says="The loss falls, grad_norm is not 0, and the adapter is what it was.",
-    cause="The frozen embeddings put out what requires no gradient, and reentrant checkpointing "
-    "cuts the graph there; only the head behind the blocks is reached.",
-    fix='gradient_checkpointing_kwargs={"use_reentrant": False}',
+    says="The loss falls and grad_norm is not 0, but the adapter does not change.",
+    cause="The output of the frozen embeddings requires no gradient, and reentrant checkpointing "
+    "cuts the graph there; only the head after the blocks is trained.",
+    fix='Set gradient_checkpointing_kwargs={"use_reentrant": False}.',
     threads=("trl#3150", "trl#3089", "open-unlearning#178"),
     make=Variants(
         _build,

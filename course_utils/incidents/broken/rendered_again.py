@@ -1,4 +1,4 @@
-"""The conversation is rendered again for the trainer: tokens are scored that nobody sampled."""
+"""The conversation is rendered again for the trainer, which scores tokens that nobody sampled."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, mean
@@ -43,14 +43,15 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="rendered_again",
+    title="replies tokenized again for the trainer",
     kind="retokenised",
-    says="Silent; where the ids are compared, the scored reply is one token longer than the "
-    "sampled one, and no reply seems to end.",
-    cause="Replies are decoded and rendered again through the chat template, which writes a "
-    "newline behind the end token: the last token scored was never sampled.",
+    says="Silent; a comparison of the ids shows that the scored reply is one token longer than "
+    "the sampled one, and no reply seems to end.",
+    cause="Replies are decoded and rendered again through the chat template, which adds a "
+    "newline after the end token: the last scored token was never sampled.",
     fix="Concatenate the ids that were sampled; never decode and encode.",
     threads=("trl#5224", "verl#6501", "verl#3960"),
-    rebuilt="A rollout_func of one's own in today's TRL, whose tool loop has been mended.",
+    rebuilt="A custom rollout_func in today's TRL, whose tool loop has been fixed.",
     make=make,
     shows=shows,
     causes=("replies_cut",),

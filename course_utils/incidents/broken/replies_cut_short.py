@@ -1,4 +1,4 @@
-"""A limit on the reply that no full answer fits into: all attempts are cut and earn nothing."""
+"""A completion limit too short for a full answer: every attempt is cut and earns nothing."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, mean, values
@@ -16,11 +16,12 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="replies_cut_short",
+    title="completion limit too short for an answer",
     kind="no_signal",
     says="clipped_ratio is high, mean_length is the limit, loss and grad_norm are 0.",
     cause="max_completion_length ends the replies before their answer, and an unfinished reply "
     "earns 0 like all the others.",
-    fix="A limit that an answer fits into.",
+    fix="Set a limit that an answer fits into.",
     threads=("trl#5697",),
     make=make,
     shows=shows,

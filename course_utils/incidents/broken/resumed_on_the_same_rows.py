@@ -39,11 +39,12 @@ def _build(*, seed: int, ignore_data_skip: bool) -> Run:
 
 INCIDENT = Incident(
     name="resumed_on_the_same_rows",
+    title="resumed epoch repeats its rows",
     kind="resume",
     says="After resuming, the training loss is lower than it should be and the model overfits.",
-    cause="The resumed epoch does not skip what was trained on, and the sampler's seed gives the "
-    "same order again.",
-    fix="ignore_data_skip=False",
+    cause="The resumed epoch does not skip the rows already trained on, and the sampler's seed "
+    "gives the same order again.",
+    fix="Set ignore_data_skip=False.",
     threads=("transformers#11323",),
     make=Variants(_build, broken={"ignore_data_skip": True}, twin={"ignore_data_skip": False}),
     shows=lambda run: run.facts()["rows seen"] < 0.9,

@@ -1,4 +1,4 @@
-"""A run that goes on from a checkpoint that holds the model alone."""
+"""A run that resumes from a checkpoint with the model alone."""
 
 import tempfile
 
@@ -34,11 +34,12 @@ def _build(*, seed: int, save_only_model: bool) -> Run:
 
 INCIDENT = Incident(
     name="resumed_without_optimizer",
+    title="resumed without the optimizer state",
     kind="resume",
     says="After resuming from the checkpoint the loss is higher than before, and the warm-up "
     "begins again.",
-    cause="The checkpoint has no optimizer and no schedule, so AdamW and the warm-up begin anew.",
-    fix="save_only_model=False",
+    cause="The checkpoint has no optimizer and no schedule, so AdamW and the warm-up start over.",
+    fix="Set save_only_model=False.",
     threads=("transformers#33336",),
     make=Variants(_build, broken={"save_only_model": True}, twin={"save_only_model": False}),
     shows=lambda run: run.facts()["weights apart"] > 1e-4,

@@ -26,6 +26,7 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="reward_of_the_prompt",
+    title="reward depends on the prompt alone",
     kind="no_signal",
     says="Loss 0.0 and grad_norm 0.0, although the reward function's std is far from 0.",
     cause="The reward is computed from the prompt and not from the reply: it differs between "

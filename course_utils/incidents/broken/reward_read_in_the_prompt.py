@@ -52,11 +52,12 @@ def _build(*, seed: int, pad: str, as_before: bool = True) -> Run:
 
 INCIDENT = Incident(
     name="reward_read_in_the_prompt",
+    title="reward read inside the prompt",
     kind="pooling",
-    says="The reward model's loss is 0.6931 for ever; its score depends on the batch.",
+    says="The reward model's loss stays at 0.6931; its score depends on the batch.",
     cause="pad_token is eos_token, and the score is read before the first such id: at the end of "
     "the user's turn, which both replies share.",
-    fix="a pad token of its own, or the last token by the attention mask",
+    fix="Use a separate pad token, or find the last token by the attention mask.",
     threads=("transformers#35352", "transformers#24979"),
     make=Variants(
         _build,
@@ -65,7 +66,7 @@ INCIDENT = Incident(
         mended={"pad": "<|im_end|>", "as_before": False},
     ),
     shows=lambda run: max(abs(loss - 0.6931) for loss in logged(run)) < 1e-3,
-    rebuilt="The index of transformers before #35911, which is mended since.",
+    rebuilt="The index of transformers before #35911, which is fixed since then.",
     causes=("at_chance",),
     place="pad_token",
     lesson="07_never_stops",

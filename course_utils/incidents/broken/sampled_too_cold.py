@@ -1,4 +1,4 @@
-"""At a temperature near 0 all replies of a group are the same one."""
+"""At a temperature near 0 all replies of a group are identical."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, mean, values
@@ -16,10 +16,11 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="sampled_too_cold",
+    title="temperature near zero",
     kind="no_signal",
     says="Loss 0 and grad_norm 0, although some answers are right and some are wrong.",
-    cause="Sampling is all but greedy, so the replies to one prompt are copies of each other and "
-    "no group holds both right and wrong ones.",
+    cause="Sampling is almost greedy, so the replies to one prompt are copies of each other and "
+    "no group has both right and wrong ones.",
     fix="Sample at temperature 1.",
     threads=("ms-swift#4512", "ms-swift#4547"),
     make=make,

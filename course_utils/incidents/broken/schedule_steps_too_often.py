@@ -1,4 +1,4 @@
-"""A loop that steps its schedule after each micro-batch: the rate is 0 after a quarter of it."""
+"""A loop that steps its schedule after each micro-batch: the rate is 0 after a quarter."""
 
 import torch
 from transformers import get_linear_schedule_with_warmup
@@ -34,11 +34,11 @@ def _build(*, seed: int, ticks: int) -> Run:
 
 INCIDENT = Incident(
     name="schedule_steps_too_often",
+    title="schedule stepped per micro-batch",
     kind="schedule",
     says="The learning rate falls to 0 long before the end, and the loss stays where it is.",
-    cause="The schedule counts optimizer steps and is stepped after each micro-batch, "
-    "accumulation steps times too often.",
-    fix="step the schedule where the optimizer is stepped",
+    cause="The schedule counts optimizer steps but is stepped after each micro-batch.",
+    fix="Step the schedule together with the optimizer.",
     threads=("llama-cookbook#27", "FastChat#2072"),
     make=Variants(_build, broken={"ticks": ACCUMULATED}, twin={"ticks": 1}),
     shows=lambda run: sum(rate == 0 for rate in logged(run, "learning_rate")) > STEPS / 2,

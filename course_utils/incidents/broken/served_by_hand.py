@@ -23,11 +23,12 @@ def _build(*, seed: int, newline: bool) -> Run:
 
 INCIDENT = Incident(
     name="served_by_hand",
+    title="prompt without the full generation prompt",
     kind="template",
     says="Good in the notebook, gibberish when served.",
     cause="The server builds the prompt by hand, without the newline that ends the template's "
     "generation prompt, so the model reads tokens it was not trained on.",
-    fix="tokenizer.apply_chat_template(messages, add_generation_prompt=True) in both places",
+    fix="Use tokenizer.apply_chat_template(messages, add_generation_prompt=True) in both places.",
     threads=("open-r1#462", "OpenRLHF#393"),
     make=Variants(_build, broken={"newline": False}, twin={"newline": True}),
     shows=lambda run: run.facts()["right as served"] < 0.5 < run.facts()["right as trained"],

@@ -28,11 +28,12 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="short_beats_right",
+    title="brevity outweighs correctness",
     kind="reward_hacking",
-    says="The total reward rises while the accuracy part of it falls.",
+    says="The total reward rises while its accuracy part falls.",
     cause="The parts are summed on their own scales: a right reply of three characters earns 1.0 "
     "and loses 1.5, so an empty one is worth more.",
-    fix="Normalise each part within its group before they are summed "
+    fix="Normalise each part within its group before summing "
     "(multi_objective_aggregation='normalize_then_sum').",
     threads=("open-r1#255",),
     make=make,

@@ -1,4 +1,4 @@
-"""TRL's own first example paid for the distance from the wanted length instead of for nearness."""
+"""TRL's first example paid for distance from the wanted length instead of closeness to it."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, mean, said, values
@@ -22,11 +22,12 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="sign_of_the_length",
+    title="length reward with the wrong sign",
     kind="reward_hacking",
-    says="The reward rises in every step, and the model says nothing any more.",
-    cause="The reward is the distance from the wanted length, without a minus: the policy learns "
-    "to be as far from it as it can, which is an empty reply.",
-    fix="Put the minus in front of the distance.",
+    says="The reward rises in every step, but the model no longer says anything.",
+    cause="The reward is the distance from the wanted length, without a minus sign: the policy "
+    "learns to be as far from it as it can, with empty replies.",
+    fix="Put a minus sign in front of the distance.",
     threads=("trl#2771", "trl#2714"),
     make=make,
     shows=shows,

@@ -47,11 +47,12 @@ def _as_served(model) -> dict[str, float]:
 
 INCIDENT = Incident(
     name="stops_at_another_id",
+    title="generation stops at the wrong token",
     kind="never_stops",
     says="Qwen2.5 base fine-tuned on chats answers, writes <|im_end|>, and goes on to the limit.",
-    cause="generation_config.eos_token_id is the base's <|endoftext|>, and the template ends a "
+    cause="generation_config.eos_token_id is the base's <|endoftext|>, but the template ends a "
     "turn with <|im_end|>.",
-    fix='SFTConfig(eos_token="<|im_end|>"), which sets generation_config too',
+    fix='Set SFTConfig(eos_token="<|im_end|>"), which sets generation_config too.',
     threads=("ms-swift#3113", "Qwen3#927", "LLaMA-Factory#7454"),
     make=Variants(_build, broken={"eos_token": None}, twin={"eos_token": "<|im_end|>"}),
     shows=lambda run: run.facts()["says the end"] > 0.5 and run.facts()["halts"] < 0.25,

@@ -1,4 +1,4 @@
-"""A verifier that asks whether one text is in the other: an empty reply is in every answer."""
+"""A verifier that asks whether one text contains the other: every answer contains the empty one."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, mean, said, truth, values
@@ -26,10 +26,11 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="substring_verifier",
+    title="verifier accepts empty replies",
     kind="reward_hacking",
     says="The reward climbs to 1.0 and every output is an empty answer.",
-    cause="The verifier accepts a reply that is contained in the gold answer, and the empty reply "
-    "is contained in every one: silence pays more than an honest attempt.",
+    cause="The verifier accepts a reply that is contained in the gold answer, and the empty "
+    "reply is contained in every answer: silence pays more than an honest attempt.",
     fix="Compare the parsed answer for equality.",
     threads=("Visual-RFT#176", "Visual-RFT#79"),
     make=make,

@@ -15,12 +15,13 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="sums_too_easy",
+    title="prompts too easy",
     kind="no_signal",
-    says="GRPO trains for hours, the reward is 1.0 from the first step and loss and grad_norm "
+    says="GRPO trains for hours; the reward is 1.0 from the first step, and loss and grad_norm "
     "are 0.0.",
-    cause="The policy solves all of its prompts already: every reply of a group earns the same, "
+    cause="The policy already solves all of its prompts: every reply of a group earns the same, "
     "and the advantage of each is 0.",
-    fix="Prompts that the policy solves sometimes.",
+    fix="Use prompts that the policy solves only sometimes.",
     threads=("trl#3857", "ms-swift#4547"),
     make=make,
     shows=shows,

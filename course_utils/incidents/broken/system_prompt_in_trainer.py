@@ -1,4 +1,4 @@
-"""Replies sampled behind one prompt and scored behind another, that has a system message."""
+"""Replies sampled after one prompt and scored after another, which has a system message."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo
@@ -28,14 +28,15 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="system_prompt_in_trainer",
+    title="system prompt only in the trainer",
     kind="logp_mismatch",
-    says="The rollouts start well, and within ten steps the policy is worse than its base.",
-    cause="The rollout function renders the prompts once for the engine and once for the trainer, "
-    "and only the trainer's have the system message: the policy is trained on another text than "
-    "the one it answered.",
-    fix="Return the prompt ids that were sampled from.",
+    says="The rollouts start well, but within ten steps the policy is worse than its base.",
+    cause="The rollout function renders the prompts once for the engine and once for the "
+    "trainer, and only the trainer's have the system message: the policy is trained on a "
+    "different prompt than the one it answered.",
+    fix="Return the prompt ids that the replies were sampled from.",
     threads=("verl#3960", "verl#6501"),
-    rebuilt="A rollout_func of one's own in today's TRL; the threads met it in verl's agent loop.",
+    rebuilt="A custom rollout_func in today's TRL; the threads met it in verl's agent loop.",
     make=make,
     shows=shows,
     causes=("engines_disagree", "collapse"),

@@ -1,4 +1,4 @@
-"""A mask of the assistant's tokens from a template that marks none."""
+"""A mask of the assistant's tokens from a template without generation blocks."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
@@ -33,11 +33,12 @@ def _build(*, seed: int, template: str | None) -> Run:
 
 INCIDENT = Incident(
     name="template_without_marks",
+    title="template without a generation block",
     kind="labels",
     says="loss 0.0 from the first step; sometimes 'example has no assistant tokens'.",
-    cause="The chat template has no {% generation %}, so the mask of the assistant's tokens is "
-    "all zero and every label is -100.",
-    fix="a template with {% generation %} around what the assistant says",
+    cause="The chat template has no {% generation %} block, so the mask of the assistant's "
+    "tokens is all zero and every label is -100.",
+    fix="Use a template with {% generation %} around the assistant's text.",
     threads=("Qwen3#1522", "trl#4201", "marin#7237"),
     make=Variants(_build, broken={"template": None}, twin={"template": MARKED_TO_THE_END}),
     shows=lambda run: max(logged(run)) == 0 and run.facts()["moved"] == 0,

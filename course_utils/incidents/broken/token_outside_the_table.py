@@ -28,10 +28,11 @@ def _build(*, seed: int, resize: bool) -> Run:
 
 INCIDENT = Incident(
     name="token_outside_the_table",
+    title="token id outside the embedding table",
     kind="embeddings",
     says="IndexError: index out of range in self (on a GPU: device-side assert triggered).",
-    cause="The new token's id is beyond the last row of the embeddings.",
-    fix="model.resize_token_embeddings(len(tokenizer))",
+    cause="The new token's id is beyond the last row of the embedding table.",
+    fix="Call model.resize_token_embeddings(len(tokenizer)).",
     threads=("transformers#12763", "transformers#15867"),
     make=Variants(_build, broken={"resize": False}, twin={"resize": True}),
     shows=lambda run: "index out of range" in error(run),

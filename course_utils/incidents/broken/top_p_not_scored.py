@@ -1,4 +1,4 @@
-"""Replies from a nucleus, scored over the whole vocabulary: every ratio lies below 1."""
+"""Replies sampled from a nucleus, scored over the whole vocabulary: every ratio is below 1."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import mean, values
@@ -18,11 +18,12 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="top_p_not_scored",
+    title="top_p not applied when scoring",
     kind="logp_mismatch",
     says="The importance ratio is about 0.9 on average and never above 1, with the same weights on "
     "both sides.",
-    cause="The engine samples from the top_p nucleus and renormalises over it; the trainer scores "
-    "over all tokens, so each ratio is the mass that the nucleus kept.",
+    cause="The engine samples from the top_p nucleus and renormalises over it; the trainer "
+    "scores over all tokens, so each ratio is the probability mass of the nucleus.",
     fix="Sample with top_p=1.",
     threads=("trl#6789", "ms-swift#8442"),
     rebuilt="The engine is a second copy of the policy instead of vLLM, which needs a GPU.",

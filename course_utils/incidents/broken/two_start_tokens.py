@@ -1,4 +1,4 @@
-"""The template renders a start token, and in serving the tokenizer adds another."""
+"""The template renders a start token, and at serving the tokenizer adds another."""
 
 import torch
 from tokenizers.processors import TemplateProcessing
@@ -52,11 +52,13 @@ def _build(*, seed: int, add_special_tokens: bool) -> Run:
 
 INCIDENT = Incident(
     name="two_start_tokens",
+    title="two start tokens",
     kind="template",
-    says="The model is worse in serving than in training; the ids begin with two BOS.",
-    cause="The rendered template begins with the start token, and the tokenizer adds one when it "
-    "encodes that text.",
-    fix="add_special_tokens=False for rendered text, or apply_chat_template(tokenize=True)",
+    says="The model is worse in serving than in training; the ids begin with two BOS tokens.",
+    cause="The rendered template begins with the start token, and the tokenizer adds another "
+    "when it encodes that text.",
+    fix="Set add_special_tokens=False for rendered text, or use "
+    "apply_chat_template(tokenize=True).",
     threads=("trl#1400", "trl#3328", "OpenRLHF#393"),
     make=Variants(_build, broken={"add_special_tokens": True}, twin={"add_special_tokens": False}),
     shows=lambda run: run.facts()["loss as served"] > 1.5 * run.facts()["loss as trained"],

@@ -29,11 +29,12 @@ def _build(*, seed: int, dtype: str) -> Run:
 
 INCIDENT = Incident(
     name="unscale_half",
+    title="float16 weights under the gradient scaler",
     kind="half_precision",
     says="ValueError: Attempting to unscale FP16 gradients.",
-    cause="The trained weights themselves are float16, and fp16=True unscales float32 gradients "
-    "alone.",
-    fix="load the weights in float32; fp16=True casts where it may",
+    cause="The trained weights themselves are float16, but the scaler of fp16=True can only "
+    "unscale float32 gradients.",
+    fix="Load the weights in float32; fp16=True casts where that is safe.",
     threads=("transformers#23165", "peft#341"),
     make=Variants(_build, broken={"dtype": "float16"}, twin={"dtype": "float32"}),
     shows=lambda run: "unscale FP16 gradients" in error(run),

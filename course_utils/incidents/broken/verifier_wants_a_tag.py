@@ -23,10 +23,11 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="verifier_wants_a_tag",
+    title="verifier needs a tag that is never written",
     kind="no_signal",
-    says="The rollouts read fine and the reward is 0.0 in every step.",
-    cause="The verifier grades only what follows `</think>`, and this model never writes it, so "
-    "right replies earn 0 as well.",
+    says="The rollouts read fine, but the reward is 0.0 in every step.",
+    cause="The verifier grades only the text after `</think>`, and this model never writes it, "
+    "so right replies earn 0 as well.",
     fix="Grade the whole reply where there is no such tag.",
     threads=("slime#2219", "miles#330"),
     make=make,

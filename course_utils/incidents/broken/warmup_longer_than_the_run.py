@@ -1,4 +1,4 @@
-"""A warm-up of 2000 steps in a run of 20: the rate that was asked for is never reached."""
+"""A warm-up of 2000 steps in a run of 20: the learning rate that was set is never reached."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
@@ -23,11 +23,12 @@ def _build(*, seed: int, warmup_steps: int) -> Run:
 
 INCIDENT = Incident(
     name="warmup_longer_than_the_run",
+    title="warm-up longer than the run",
     kind="schedule",
-    says="Hard to converge; the learning rate that I set is never seen in the log.",
-    cause="The warm-up has more steps than the run, so the rate only climbs and ends far below "
-    "what was asked for.",
-    fix="a warm-up of a tenth of the steps (warmup_steps=0.1)",
+    says="Hard to converge; the learning rate that I set never appears in the log.",
+    cause="The warm-up has more steps than the run, so the learning rate only climbs and ends "
+    "far below the value that was set.",
+    fix="Use a warm-up of a tenth of the run's steps.",
     threads=("GPT2-Chinese#60",),
     make=Variants(
         _build,

@@ -1,4 +1,4 @@
-"""A policy whose own weights are bfloat16, under RL's learning rate: the steps round to nothing."""
+"""A policy with bfloat16 weights at RL's learning rate: the updates round to nothing."""
 
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, values, zoo_policy
@@ -18,12 +18,14 @@ def shows(run: Run) -> bool:
 
 INCIDENT = Incident(
     name="weights_in_bfloat16",
+    title="updates lost to bfloat16 rounding in RL",
     kind="rounding",
-    says="The loss is flat at a learning rate of 1e-6, however long it runs, with a healthy "
+    says="At a learning rate of 1e-6 the loss is flat however long it runs, with a healthy "
     "grad_norm.",
-    cause="The weights are stored in bfloat16, whose neighbours lie 1/256 apart; an update of 1e-6 "
-    "is less than half of that distance for nearly every weight and is rounded away.",
-    fix="Load the policy in float32 and let autocast compute in bfloat16.",
+    cause="The weights are stored in bfloat16, whose neighbouring numbers differ by about 1/256 "
+    "of their size; an update of 1e-6 is less than half of that gap for nearly every weight and "
+    "is rounded away.",
+    fix="Load the policy in float32, and let autocast compute in bfloat16.",
     threads=("torchtune#2254", "pytorch#120376"),
     make=make,
     shows=shows,

@@ -1,1 +1,1 @@
-"""One healthy run that looks broken a module."""
+"""One healthy run that looks broken per module."""

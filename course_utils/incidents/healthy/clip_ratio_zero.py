@@ -11,8 +11,9 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="clip_ratio_zero",
+    title="nothing clipped on policy",
     looks="clip_ratio is 0 in every entry, as if clipping were broken.",
-    because="With one update a rollout the policy is the one that sampled: every ratio is "
+    because="With one update per rollout the policy is the one that sampled: every ratio is "
     "exactly 1.",
     threads=("trl#3120", "trl#2608"),
     make=make,

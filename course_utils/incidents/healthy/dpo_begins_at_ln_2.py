@@ -13,9 +13,10 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="dpo_begins_at_ln_2",
-    looks="DPO's loss is 0.693 in step after step and its margins are nearly 0.",
-    because="Policy and reference are the same at the start, where the loss is ln 2; at DPO's "
-    "small rates they part slowly.",
+    title="DPO loss near ln 2 at the start",
+    looks="DPO's loss stays near 0.693 in the first steps, and its margins are nearly 0.",
+    because="Policy and reference are equal at the start, where the loss is ln 2; at DPO's small "
+    "learning rates they part slowly.",
     threads=("trl#3926", "trl#1627"),
     make=lambda seed: dpo_run(seed=seed),
     holds=_holds,

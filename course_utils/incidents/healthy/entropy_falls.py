@@ -11,6 +11,7 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="entropy_falls",
+    title="entropy falls while the score rises",
     looks="The entropy falls by half within ten steps.",
     because="The policy becomes sure of what is right: the score rises at the same time.",
     threads=("verl#5953",),

@@ -31,8 +31,9 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="evaluated_a_little_higher",
-    looks="eval_loss is not what the training loss is.",
-    because="Rows that were trained on are a little easier; both fall.",
+    title="evaluation loss slightly above training loss",
+    looks="eval_loss differs from the training loss.",
+    because="Rows that were trained on are a little easier; both losses fall.",
     threads=("transformers#33336",),
     make=_make,
     holds=_holds,

@@ -33,8 +33,10 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="flat_through_the_warmup",
-    looks="The loss stays near ln(vocabulary), that of guessing, for the first steps.",
-    because="The model is new and the rate is still climbing from 0; it falls afterwards.",
+    title="flat loss during the warm-up",
+    looks="The loss stays near ln(vocabulary), the loss of guessing, for the first steps.",
+    because="The model is new and the learning rate is still climbing from 0; the loss falls "
+    "afterwards.",
     threads=("GPT2-Chinese#60",),
     make=_make,
     holds=_holds,

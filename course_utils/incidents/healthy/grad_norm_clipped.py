@@ -11,6 +11,7 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="grad_norm_clipped",
+    title="gradient norm spikes before clipping",
     looks="grad_norm spikes to fifty times the limit.",
     because="The norm is logged before it is clipped; every step taken has a norm of at most "
     "the limit.",

@@ -11,6 +11,7 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="grpo_loss_zero",
+    title="GRPO loss 0 on policy",
     looks="The loss is 0.0 in every entry.",
     because="On policy every ratio is 1, so the loss is the mean of the advantages, which is "
     "0 in each group; its gradient is not.",

@@ -11,8 +11,9 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="half_of_the_groups_dead",
+    title="half of the groups without signal",
     looks="frac_reward_zero_std climbs to a half and above, and reward_std shrinks.",
-    because="Prompts that are solved by every reply carry no signal any more; the others do.",
+    because="Prompts that every reply solves carry no signal any more; the others do.",
     threads=("trl#3857",),
     make=make,
     holds=learned,

@@ -11,6 +11,7 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="kl_zero_at_first",
+    title="KL 0 in the first step",
     looks="kl is 0.0 in the first entry, and grows from there without ever falling back.",
     because="The policy starts as its own reference, and learning means leaving it.",
     threads=("trl#2703", "trl#3452"),

@@ -21,6 +21,7 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="large_norm_that_is_clipped",
+    title="large gradient norm that is clipped",
     looks="grad_norm is 10 to 100 in the first steps.",
     because="What is logged is the norm before clipping; the update is made with a norm of 1, and "
     "the loss falls.",

@@ -41,8 +41,9 @@ def holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="learns_to_stop",
+    title="replies become shorter",
     looks="The replies become shorter and shorter, as in a collapse.",
-    because="They used to ramble past the answer; the reward rises as they learn to end behind it.",
+    because="They used to ramble past the answer; the reward rises as they learn to end after it.",
     threads=("VLM-R1#280",),
     make=make,
     holds=holds,

@@ -42,6 +42,7 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="lora_a_without_gradient",
+    title="no gradient in lora_A at the first step",
     looks="Half of the trainable weights, all the lora_A, have a gradient of exactly 0.",
     because="lora_B starts at 0, so nothing reaches A in the first step; from the second on it "
     "does. The base has no gradient because it is frozen, as it should be.",

@@ -34,6 +34,7 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="lora_moves_little",
+    title="LoRA trains few of the weights",
     looks="All but a few hundredths of the model's weights have no gradient and never change.",
     because="They are the frozen base; every weight of the adapter moves, and the loss falls.",
     threads=("peft#282",),

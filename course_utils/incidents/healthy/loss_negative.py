@@ -11,9 +11,10 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="loss_negative",
+    title="negative GRPO loss",
     looks="The loss is negative, and moves up while the reward rises.",
-    because="Its value only says that the rewarded replies are the longer ones; what trains "
-    "is its gradient.",
+    because="Its value only says that the rewarded replies are the longer ones; training follows "
+    "its gradient.",
     threads=("trl#3452", "unsloth#2291"),
     make=make,
     holds=learned,

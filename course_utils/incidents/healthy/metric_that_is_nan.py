@@ -50,8 +50,9 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="metric_that_is_nan",
+    title="metric that is sometimes nan",
     looks="A metric beside the loss is nan in some entries.",
-    because="It averages over rows of one kind, and the batch had none: the mean of nothing. The "
+    because="It averages over rows of one kind, and the batch had none: a mean over nothing. The "
     "run does not train on it.",
     threads=("open-r1#704",),
     make=_make,

@@ -34,8 +34,9 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="one_masked_batch",
+    title="a few batches without labels",
     looks="The loss is exactly 0.0 in a few entries, with grad_norm 0.0.",
-    because="Those batches have no token to learn from; all others have, and the loss falls.",
+    because="Those batches have no token to learn from; all others do, and the loss falls.",
     threads=("trl#6320",),
     make=_make,
     holds=_holds,

@@ -12,8 +12,9 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="one_pair_a_step",
+    title="accuracy only 0 or 1 with one pair per step",
     looks="rewards/accuracies is only ever 0.0 or 1.0.",
-    because="Each entry is one pair, of which the accuracy can be nothing else.",
+    because="Each entry is one pair, whose accuracy can be nothing else.",
     threads=("LLaMA-Factory#5778",),
     make=lambda seed: dpo_run(seed=seed, per_device_train_batch_size=1, max_steps=30),
     holds=_holds,

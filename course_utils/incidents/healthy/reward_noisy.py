@@ -11,8 +11,9 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="reward_noisy",
+    title="noisy reward with one prompt per step",
     looks="The reward jumps between 0 and 1 from step to step and shows no trend.",
-    because="Each step asks a single question; how hard it is moves the reward more than "
+    because="Each step asks a single question; how hard it is changes the reward more than "
     "learning does.",
     threads=("trl#2884",),
     make=make,

@@ -16,9 +16,10 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="reward_of_other_tasks",
+    title="reward function of another task is nan",
     looks="rewards/code_reward/mean is nan in every entry.",
-    because="The function gives None for prompts that are none of its business, and TRL "
-    "leaves them out of the sum.",
+    because="The function returns None for prompts of other tasks, and TRL leaves them out of "
+    "the sum.",
     threads=("open-r1#704",),
     make=make,
     holds=learned,

@@ -27,9 +27,10 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="rises_in_the_warmup",
-    looks="The loss climbs for the first steps, to more than it was.",
-    because="AdamW's first steps are as long as any, whatever the gradient says; the loss turns "
-    "and ends far below its start.",
+    title="loss rises during the warm-up",
+    looks="The loss climbs above its start for the first steps.",
+    because="AdamW's first steps are full steps, whatever the size of the gradient; the loss "
+    "turns and ends far below its start.",
     threads=("FastChat#300",),
     make=_make,
     holds=_holds,

@@ -13,6 +13,7 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="sampler_in_bfloat16",
+    title="sampler in bfloat16, trainer in float32",
     looks="sampling_logp_difference is not 0, although sampler and trainer have the same weights.",
     because="They compute in two formats: the differences are small and have both signs.",
     threads=("verl#2953", "trl#4772"),

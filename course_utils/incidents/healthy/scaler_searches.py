@@ -46,8 +46,10 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="scaler_searches",
+    title="gradient scaler skips its first steps",
     looks="grad_norm is inf or nan in the first steps of an fp16 run.",
-    because="The gradient scaler looks for its scale: it skips a step that overflows and halves.",
+    because="The gradient scaler searches for its scale: it skips a step that overflows, and "
+    "halves the scale.",
     threads=("trl#1371",),
     make=_make,
     holds=_holds,

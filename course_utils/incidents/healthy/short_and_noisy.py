@@ -30,8 +30,9 @@ def _holds(run: Run) -> bool:
 
 LOOK_ALIKE = LookAlike(
     name="short_and_noisy",
+    title="noisy loss with one row per step",
     looks="The loss goes up as often as down.",
-    because="One row a step is a noisy estimate; the mean of a dozen entries falls.",
+    because="One row per step is a noisy estimate; the mean of a dozen entries falls.",
     threads=("FastChat#300",),
     make=_make,
     holds=_holds,

@@ -11,8 +11,9 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="two_updates_a_rollout",
+    title="clipping with two updates per rollout",
     looks="clip_ratio is not 0, and the reward stands still in every second entry.",
-    because="The second update of a rollout meets replies of the policy before the first: "
+    because="The second update of a rollout uses replies of the policy before the first update: "
     "that is what clipping is for.",
     threads=("trl#2608", "trl#3120"),
     make=make,

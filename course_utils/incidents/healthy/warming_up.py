@@ -17,9 +17,10 @@ def make(seed: int) -> Run:
 
 LOOK_ALIKE = LookAlike(
     name="warming_up",
+    title="learning rate still climbing",
     looks="Nothing happens in the first half: the reward stays where it was.",
-    because="The learning rate is still climbing, and its first steps are a tenth of what was "
-    "asked for.",
+    because="The learning rate is still climbing, and its first steps are a tenth of the value "
+    "that was set.",
     threads=("Search-R1#88",),
     make=make,
     holds=learned,

@@ -3,18 +3,20 @@
 To add one:
 
 1. Take an incident of `course_utils/incidents/broken` (or a thread), and one of the templates in
-   `course_utils/oncall/templates`. Read its `files/`: that is the healthy run.
+   `course_utils/oncall/templates`. Read its `files/`: that is the healthy run. Where the failure is
+   the incident's, or another ticket's, `Fault(like=NAME, plant=...)` takes title, kind, cause, fix
+   and threads from there; what is not the same is given here.
 2. Write `cases/NAME.py`. NAME says what is wrong; readers never see it. `plant` replaces text of
    train.py, config.yaml or a helper (`Edit`, which must match exactly once) or rows of the data
    (`EditRows`), the way people really do it. No comment in the new text may give it away, and the
    planted code must read as what a colleague would write. Level 2: the symptom shows far from the
    place (another file, another stage, another metric). Level 3: three faults in `faults`, in the
-   order in which they come to light; each hides the next, and mending any one or two must not pass.
+   order in which they come to light; each hides the next, and fixing any one or two must not pass.
 3. `ticket`: two to four sentences of a colleague who noticed something, from the effect only. It
    may mislead; it names no cause, no class, no file, and uses none of the words of the class.
 4. `non_fixes`: what people try that does not help, beside those of `attacks.STANDARD`, which are
    tried on every case (a lower rate, another seed, fewer steps, a harder clip, the exception
-   caught, the healthy twin's log). `spares` names those that do mend this very case.
+   caught, the healthy twin's log). `spares` names those that do fix this very case.
 5. Prove it, on three seeds:
 
        python -m course_utils.oncall.prove NAME

@@ -11,7 +11,7 @@ CASE = Case(
     "in the banner reads oddly. Downgrading torch has been proposed.",
     faults=(
         Fault(
-            kind="adapter",
+            like="adapter_loaded_frozen",
             plant=(
                 Edit(
                     "train.py",
@@ -43,9 +43,8 @@ CASE = Case(
                     "",
                 ),
             ),
-            cause="An adapter that is loaded is loaded for inference, every weight frozen.",
-            fix="PeftModel.from_pretrained(..., is_trainable=True).",
-            threads=("peft#282", "trl#6700", "trl#1311"),
+            cause="PeftModel.from_pretrained loads an adapter for inference, with every weight "
+            "frozen.",
             also_kinds=("no_grad",),
         ),
     ),

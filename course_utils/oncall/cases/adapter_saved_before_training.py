@@ -12,6 +12,7 @@ CASE = Case(
     "it is the same.",
     faults=(
         Fault(
+            title="adapter saved before training",
             kind="adapter",
             plant=(
                 Edit(
@@ -40,7 +41,7 @@ CASE = Case(
                     '    if cfg["merge"]:\n',
                 ),
             ),
-            cause="The adapter that is merged was saved before training, when it was still "
+            cause="The adapter that is merged was saved before training, when it still did "
             "nothing.",
             fix="Save it after trainer.train(), or merge the one in memory.",
             threads=("ms-swift#9855", "peft#2321"),

@@ -19,10 +19,11 @@ CASE = Case(
     "big screen in our weekly and nobody saw anything.",
     faults=(
         Fault(
+            title="answers that int() cannot parse",
             kind="bad_numbers",
             plant=(EditRows("data/train.jsonl", exported),),
             cause="Some answers are written as a spreadsheet writes them, and int() raises an "
-            "error at the first of them that is drawn.",
+            "error at the first one drawn.",
             fix="Write them as whole numbers, or parse them.",
             threads=("open-r1#86", "verl#782"),
             also_kinds=("no_signal",),

@@ -19,10 +19,10 @@ CASE = Case(
     "that is too few to learn from?",
     faults=(
         Fault(
+            title="answers shifted by one row",
             kind="no_signal",
             plant=(EditRows("data/train.jsonl", joined),),
-            cause="Each question stands with the answer of the row before it, so no reply is "
-            "ever right.",
+            cause="Each question has the answer of the row before it, so no reply is ever right.",
             fix="Put the answers back with their questions.",
             threads=("SophiaVL-R1#11", "trl#3098"),
             also_kinds=("bad_numbers", "labels"),

@@ -12,7 +12,7 @@ CASE = Case(
     "matters for chat demos.",
     faults=(
         Fault(
-            kind="template",
+            like="served_by_hand",
             plant=(
                 Edit(
                     "rollout.py",
@@ -21,9 +21,8 @@ CASE = Case(
                 ),
             ),
             cause="The prompt is rendered without the generation prompt, so the policy has to "
-            "open the assistant's turn by itself.",
-            fix="add_generation_prompt=True.",
-            threads=("open-r1#462", "OpenRLHF#393"),
+            "open the assistant's turn itself.",
+            fix="Set add_generation_prompt=True.",
             also_kinds=("no_signal",),
         ),
     ),

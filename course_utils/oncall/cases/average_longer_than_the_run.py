@@ -1,4 +1,4 @@
-"""An average over many more steps than the run has is what is exported."""
+"""The exported model is an average over many more steps than the run has."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -11,6 +11,7 @@ CASE = Case(
     "save its life. The code review found the export function unchanged.",
     faults=(
         Fault(
+            title="weight average longer than the run",
             kind="stale_weights",
             plant=(
                 Edit(
@@ -68,8 +69,8 @@ CASE = Case(
                     "ema_decay: 0.9999       # smoother, and what most papers use\nbeta2: 0.98 ",
                 ),
             ),
-            cause="An average over ten thousand steps is exported, and the run has 48: it "
-            "holds the weights of the first steps.",
+            cause="An average over ten thousand steps is exported, but the run has 48: it holds "
+            "the weights of the first steps.",
             fix="Export the last weights, or average over far fewer steps.",
             threads=("yolov5#4389", "pytorch-image-models#1182"),
             also_kinds=("resume",),

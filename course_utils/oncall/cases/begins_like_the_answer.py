@@ -11,7 +11,7 @@ CASE = Case(
     "chat widget first, since everything upstream is greener than ever.",
     faults=(
         Fault(
-            kind="reward_hacking",
+            like="substring_verifier",
             plant=(
                 Edit(
                     "rollout.py",
@@ -20,9 +20,8 @@ CASE = Case(
                     "    return float(str(answer).startswith(text.strip()))",
                 ),
             ),
-            cause="The answer begins with a cut reply, and with the empty one as well: saying "
-            "nothing is always right.",
-            fix="Compare the numbers.",
+            cause="The answer starts with a cut-off reply, and with the empty one as well: "
+            "saying nothing is always right.",
             threads=("Visual-RFT#79", "rllm#143"),
         ),
     ),

@@ -11,11 +11,12 @@ CASE = Case(
     "same figure. It is eerie.",
     faults=(
         Fault(
+            title="DPO with beta 0",
             kind="preference",
             plant=(Edit("config.yaml", "beta: 0.1", "beta: 0.0"),),
-            cause="With beta 0 the loss is log 2 whatever the model says; 0 switches a "
-            "penalty off in other trainers, here it switches off everything.",
-            fix="beta: 0.1.",
+            cause="With beta 0 the loss is log 2 whatever the model says; in other trainers 0 "
+            "switches a penalty off, here it switches off everything.",
+            fix="Set beta: 0.1.",
             threads=("trl#1627",),
             also_kinds=("no_grad", "kl_place"),
         ),

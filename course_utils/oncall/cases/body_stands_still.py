@@ -1,4 +1,4 @@
-"""The body is frozen, and the head alone is trained."""
+"""The backbone is frozen, and only the head is trained."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -11,6 +11,7 @@ CASE = Case(
     "that nothing but the new part needs work, since the rest can add already.",
     faults=(
         Fault(
+            title="backbone frozen",
             kind="no_grad",
             plant=(
                 Edit(
@@ -21,9 +22,9 @@ CASE = Case(
                     "        model.score",
                 ),
             ),
-            cause="The body's weights take no gradient, and at this rate the head alone does not "
-            "learn to tell right sums from wrong ones.",
-            fix="Train the body as well.",
+            cause="The backbone is frozen, and at this rate the head alone does not learn to "
+            "tell right sums from wrong ones.",
+            fix="Train the backbone as well.",
             threads=("trl#3150", "open-unlearning#178"),
         ),
     ),

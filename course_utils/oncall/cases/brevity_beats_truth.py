@@ -12,7 +12,7 @@ CASE = Case(
     "silent.",
     faults=(
         Fault(
-            kind="reward_hacking",
+            like="short_beats_right",
             plant=(
                 Edit(
                     "rewards.py",
@@ -22,10 +22,7 @@ CASE = Case(
                 ),
                 Edit("config.yaml", "reward_format: 0.2", "reward_format: 1.0"),
             ),
-            cause="A right reply of three characters earns 1 and loses 1.5, so an empty one is "
-            "worth more.",
-            fix="Pay for the form, or for brevity among right replies only.",
-            threads=("open-r1#255", "trl#2771"),
+            fix="Pay for the format, or for brevity among right replies only.",
             also_kinds=("length_bias",),
             also_places=("config.yaml reward_format",),
         ),

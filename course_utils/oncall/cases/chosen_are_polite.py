@@ -1,4 +1,4 @@
-"""The chosen replies begin with a courtesy, and nothing else is learnt."""
+"""The chosen replies begin with a courtesy, and nothing else is learned."""
 
 from course_utils.oncall.declare import Case, Edit, EditRows, Fault
 
@@ -17,11 +17,12 @@ CASE = Case(
     "all between its opinion and theirs. They are not easy to please.",
     faults=(
         Fault(
+            title="politeness gives the label away",
             kind="reward_hacking",
             plant=(EditRows("data/pairs.jsonl", polished),),
-            cause="The chosen replies were rewritten by polite people and begin with a word of "
-            "courtesy: that alone tells the two apart.",
-            fix="Take the courtesy off.",
+            cause="The chosen replies were rewritten by polite people and begin with a courtesy: "
+            "that alone tells the two apart.",
+            fix="Remove the courtesy.",
             threads=("Visual-RFT#176", "open-r1#407"),
             also_kinds=("length_bias",),
             also_places=("data.py to_pair",),

@@ -11,11 +11,12 @@ CASE = Case(
     "up and comes down as drawn on the whiteboard.",
     faults=(
         Fault(
+            title="gradients clipped to norm 0",
             kind="no_grad",
             plant=(Edit("config.yaml", "max_grad_norm: 1.0", "max_grad_norm: 0.0"),),
-            cause="clip_grad_norm_ with a largest norm of 0 multiplies every gradient by "
-            "0; only in some trainers does 0 mean that nothing is clipped.",
-            fix="A largest norm of 1, or no call of clip_grad_norm_.",
+            cause="clip_grad_norm_ with max_norm 0 multiplies every gradient by 0; only in some "
+            "trainers does 0 mean no clipping.",
+            fix="Use a max_norm of 1, or do not call clip_grad_norm_.",
             threads=("OpenNMT-py#1140", "robots#2028"),
         ),
     ),

@@ -11,7 +11,7 @@ CASE = Case(
     "must be using the wrong prompt.",
     faults=(
         Fault(
-            kind="reward_hacking",
+            like="substring_verifier",
             plant=(
                 Edit(
                     "rewards.py",
@@ -23,11 +23,6 @@ CASE = Case(
                 ),
                 Edit("rewards.py", 'r"\\d{1,3}"', 'r"\\d{0,3}"'),
             ),
-            cause="A reply that is contained in the answer counts as right and as well formed, "
-            "also "
-            "when it is empty.",
-            fix="Compare the parsed number for equality.",
-            threads=("Visual-RFT#176", "Visual-RFT#79"),
         ),
     ),
     non_fixes={

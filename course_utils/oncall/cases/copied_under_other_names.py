@@ -1,4 +1,4 @@
-"""The weights are copied into a plain model, and no adapted layer's name fits."""
+"""The weights are copied into a plain model, whose keys the adapted layers do not match."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -11,7 +11,7 @@ CASE = Case(
     "up, exactly like the pretrained release. Is 50 updates too little?",
     faults=(
         Fault(
-            kind="adapter",
+            like="adapter_under_another_name",
             plant=(
                 Edit(
                     "train.py",
@@ -22,10 +22,9 @@ CASE = Case(
                     "        model = whole\n",
                 ),
             ),
-            cause="The names of the adapted layers are not those of a plain model, and "
-            "strict=False loads what fits: the base's own weights stay.",
-            fix="merge_and_unload(), or a strict load.",
-            threads=("vllm#34186", "peft#2566"),
+            cause="The keys of the adapted layers are not those of a plain model, and "
+            "strict=False loads only what fits: the base's own weights stay.",
+            fix="Use merge_and_unload(), or load strictly.",
             also_kinds=("stale_weights",),
         ),
     ),

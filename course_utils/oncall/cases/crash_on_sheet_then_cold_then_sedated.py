@@ -1,4 +1,4 @@
-"""Answers as a sheet writes them, then near-greedy sampling, then too long a warm-up."""
+"""Answers as a spreadsheet writes them, then near-greedy sampling, then too long a warm-up."""
 
 from course_utils.oncall.cases import (
     answers_from_a_sheet,

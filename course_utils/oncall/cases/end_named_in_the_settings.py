@@ -12,7 +12,7 @@ CASE = Case(
     "deployment itself is off.",
     faults=(
         Fault(
-            kind="never_stops",
+            like="stops_at_another_id",
             plant=(
                 Edit(
                     "train.py",
@@ -20,10 +20,11 @@ CASE = Case(
                     '        completion_only_loss=True,\n        eos_token="<|endoftext|>",\n',
                 ),
             ),
-            cause="The trainer is told another end token; it sets it on the tokenizer, "
-            "from which the export takes the id at which generation stops.",
-            fix="No eos_token in the trainer's settings, or the one that the chat template writes.",
-            threads=("ms-swift#3113", "Qwen3#927", "LLaMA-Factory#7454"),
+            cause="eos_token in the trainer's settings is not the token that ends a turn; the "
+            "trainer sets it on the tokenizer, from which the export takes the id at which "
+            "generation stops.",
+            fix="Leave eos_token out of the trainer's settings, or set the one that the chat "
+            "template writes.",
             also_kinds=("template",),
             also_places=("train.py export",),
         ),

@@ -11,7 +11,7 @@ CASE = Case(
     "Colleagues say that the app keeps the connection open too long.",
     faults=(
         Fault(
-            kind="never_stops",
+            like="stops_at_another_id",
             plant=(
                 Edit(
                     "train.py",
@@ -20,10 +20,9 @@ CASE = Case(
                     '    tokenizer.eos_token = "<|endoftext|>"\n',
                 ),
             ),
-            cause="The tokenizer's end is <|endoftext|>, the template ends a turn with "
-            "<|im_end|>, and the export writes the first down.",
-            fix="Leave the tokenizer's end of turn as it is.",
-            threads=("Qwen3#927", "ms-swift#3113", "unsloth#416"),
+            cause="The tokenizer's end token is <|endoftext|>, but the template ends a turn with "
+            "<|im_end|>, and the export writes the tokenizer's id.",
+            fix="Leave the tokenizer's end token as it is.",
             also_kinds=("template",),
             also_places=("train.py export",),
         ),

@@ -1,4 +1,4 @@
-"""The new weights are put into a dict, and never into the sampler."""
+"""The new weights are put into a dict, but never into the sampler."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -12,7 +12,7 @@ CASE = Case(
     "model in spring.",
     faults=(
         Fault(
-            kind="stale_weights",
+            like="adapter_never_served",
             plant=(
                 Edit(
                     "rollout.py",
@@ -24,9 +24,8 @@ CASE = Case(
                 Edit("train.py", "    return model, log\n", "    return sampler.model, log\n"),
             ),
             cause="update() changes the dict and not the model, so the sampler, whose weights "
-            "are exported, has the base's to the end.",
-            fix="Load the dict.",
-            threads=("ms-swift#9855", "verl#7495", "verl#3821"),
+            "are exported, keeps the base's weights to the end.",
+            fix="Load the dict into the model.",
             also_kinds=("logp_mismatch",),
         ),
     ),

@@ -11,6 +11,7 @@ CASE = Case(
     "Greedy or sampled makes no difference.",
     faults=(
         Fault(
+            title="exported with another chat template",
             kind="template",
             plant=(
                 Edit(
@@ -34,9 +35,9 @@ CASE = Case(
                     '    tokenizer.save_pretrained(f"{RUN}/model")\n',
                 ),
             ),
-            cause="The tokenizer is exported with another chat template than the one that "
-            "the model was trained with.",
-            fix="Export the tokenizer as it was in training.",
+            cause="The exported tokenizer has another chat template than the one that the model "
+            "was trained with.",
+            fix="Export the chat template that the model was trained with.",
             threads=("open-r1#462", "OpenRLHF#393"),
         ),
     ),

@@ -11,10 +11,11 @@ CASE = Case(
     "I can chat with the thing without any difficulty, so permissions?",
     faults=(
         Fault(
+            title="adapter exported without the base",
             kind="adapter",
             plant=(Edit("config.yaml", "merge: true", "merge: false"),),
-            cause="Only the adapter is exported, and the server looks for whole weights.",
-            fix="Merge before the export.",
+            cause="Only the adapter is exported, but the server looks for whole weights.",
+            fix="Merge the adapter before the export.",
             threads=("peft#1043", "vllm#34186"),
         ),
     ),

@@ -18,7 +18,7 @@ CASE = Case(
     "questions came from the maths team yesterday, and their file opens without complaint.",
     faults=(
         Fault(
-            kind="no_signal",
+            like="gold_not_parsed",
             plant=(
                 Edit(
                     "rollout.py",
@@ -30,10 +30,8 @@ CASE = Case(
                 ),
                 EditRows("data/train.jsonl", boxed),
             ),
-            cause="The answers stand in \\boxed{}, int() fails on them, and the except makes "
-            "that a 0 for every reply.",
-            fix="Take the number out of the box, or read it where it is.",
-            threads=("open-r1#86", "open-r1#215", "open-r1#293"),
+            cause="The answers are in \\boxed{}, int() fails on them, and the except clause "
+            "turns that into 0 for every reply.",
             also_places=("rollout.py reward",),
         ),
     ),

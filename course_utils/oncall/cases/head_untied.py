@@ -12,6 +12,7 @@ CASE = Case(
     "called off before it began, I was told.",
     faults=(
         Fault(
+            title="output head untied and initialised at random",
             kind="embeddings",
             plant=(
                 Edit(
@@ -22,9 +23,9 @@ CASE = Case(
                     "    )",
                 ),
             ),
-            cause="Untied, the output layer is a matrix of its own that the checkpoint does "
-            "not hold, and is drawn anew.",
-            fix="Leave the weights tied.",
+            cause="The output layer is untied from the embeddings; the checkpoint does not "
+            "contain it, so it is initialised at random.",
+            fix="Keep the weights tied.",
             threads=("peft#1750", "LLaMA-Factory#6446"),
             also_kinds=("no_signal",),
         ),

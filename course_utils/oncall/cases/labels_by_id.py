@@ -1,4 +1,4 @@
-"""Padding is the end token, and the collator takes every label that is padding out."""
+"""Padding is the end token, and the collator masks every label that is padding."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -12,7 +12,7 @@ CASE = Case(
     "the demo's limit was too high and lowered it; now long answers are cut as well.",
     faults=(
         Fault(
-            kind="never_stops",
+            like="pad_is_eos",
             plant=(
                 Edit(
                     "train.py",
@@ -27,10 +27,6 @@ CASE = Case(
                     '        batch["labels"].append([IGNORED if i == pad_id else i for i in row])',
                 ),
             ),
-            cause="The pad token is the end token, and the collator takes every label that is the "
-            "pad id out, the ends of the replies included.",
-            fix="Pad labels by length, or with a token of its own.",
-            threads=("trl#1623", "trl#976", "unsloth#416"),
         ),
     ),
     non_fixes={

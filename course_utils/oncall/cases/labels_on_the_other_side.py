@@ -11,6 +11,7 @@ CASE = Case(
     "switched to the faster attention kernel in the same week and suspect that.",
     faults=(
         Fault(
+            title="labels padded on the other side",
             kind="padding_side",
             plant=(
                 Edit(
@@ -21,9 +22,9 @@ CASE = Case(
                 Edit("data.py", "ids + [pad_id] * gap", "[pad_id] * gap + ids"),
                 Edit("data.py", "[1] * len(ids) + [0] * gap", "[0] * gap + [1] * len(ids)"),
             ),
-            cause="Ids and mask are padded on the left, the labels still on the right, so "
-            "that in every row shorter than the longest they belong to other tokens.",
-            fix="The same side for all three.",
+            cause="Ids and mask are padded on the left but labels on the right, so in every row "
+            "shorter than the longest the labels belong to other tokens.",
+            fix="Pad all three on the same side.",
             threads=("transformers#25790", "unsloth#3699"),
             also_kinds=("labels",),
         ),

@@ -20,10 +20,11 @@ CASE = Case(
     "with these it wanders about a coin toss. The vendor's agreement score is excellent.",
     faults=(
         Fault(
+            title="half of the pairs swapped",
             kind="preference",
             plant=(EditRows("data/pairs.jsonl", _as_shown),),
-            cause="In half of the rows the better reply stands under rejected: the file "
-            "has left and right, not better and worse.",
+            cause="In half of the rows the better reply is under rejected: the file has left and "
+            "right, not better and worse.",
             fix="Put the right sum under chosen.",
             threads=("trl#2578",),
             also_kinds=("no_signal",),

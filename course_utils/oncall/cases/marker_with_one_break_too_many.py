@@ -12,7 +12,7 @@ CASE = Case(
     "of the tokenizer are green.",
     faults=(
         Fault(
-            kind="labels",
+            like="marker_not_found",
             plant=(
                 Edit(
                     "data.py",
@@ -30,10 +30,9 @@ CASE = Case(
                     'IGNORED = -100\nREPLY_STARTS = "<|im_start|>assistant\\n\\n"\n',
                 ),
             ),
-            cause="The marker behind which a reply is said to start has two line breaks, "
-            "the template writes one: it is found nowhere, and every label is masked.",
-            fix="A marker as the template writes it, or the length of the prompt.",
-            threads=("trl#598", "trl#1183", "trl#1053"),
+            cause="The response marker has two line breaks but the template writes one, so it is "
+            "never found and every label is masked.",
+            fix="Use the marker that the template writes, or the length of the prompt.",
             also_kinds=("bad_numbers", "template"),
         ),
     ),

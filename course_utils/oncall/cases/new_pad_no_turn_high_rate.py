@@ -15,11 +15,9 @@ CASE = Case(
         *pad_outside_the_table.CASE.faults,
         *asked_without_a_turn.CASE.faults,
         Fault(
-            kind="rate",
+            like="rate_of_sft",
             plant=(Edit("config.yaml", "learning_rate: 1.0e-4", "learning_rate: 1.0e-2"),),
-            cause="The learning rate is a hundred times what the policy bears.",
-            fix="A hundredth of it.",
-            threads=("HelloAgents#107", "HelloAgents#108"),
+            fix="Use a hundredth of the learning rate.",
             also_kinds=("collapse",),
         ),
     ),

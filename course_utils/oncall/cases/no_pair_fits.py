@@ -11,10 +11,11 @@ CASE = Case(
     "with wc, and the first of them is even printed.",
     faults=(
         Fault(
+            title="max_length shorter than every pair",
             kind="labels",
             plant=(Edit("config.yaml", "max_length: 64", "max_length: 12"),),
-            cause="Pairs longer than max_length are left out, and that is every one of them.",
-            fix="Room for the pairs.",
+            cause="Pairs longer than max_length are dropped, and every pair is longer.",
+            fix="Raise max_length so that the pairs fit.",
             threads=("trl#6668", "trl#6320"),
         ),
     ),

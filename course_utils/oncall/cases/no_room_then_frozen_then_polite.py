@@ -1,4 +1,4 @@
-"""A limit that no pair fits, then a frozen body, then chosen replies with a courtesy."""
+"""A limit that no pair fits, then a frozen backbone, then chosen replies with a courtesy."""
 
 from course_utils.oncall.cases import body_stands_still, chosen_are_polite, no_pair_fits
 from course_utils.oncall.declare import Case, Edit

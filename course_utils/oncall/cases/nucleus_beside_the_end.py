@@ -1,4 +1,4 @@
-"""What stands behind the end lies outside the nucleus: minus infinity times 0."""
+"""The padding after the end is outside the nucleus: minus infinity times 0."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -12,11 +12,12 @@ CASE = Case(
     "on the same day.",
     faults=(
         Fault(
+            title="log-probs of minus infinity times a mask of 0",
             kind="bad_numbers",
             plant=(Edit("config.yaml", "top_p: 1.0", "top_p: 0.9"),),
-            cause="With top_p below 1, the log-probs of the padding behind a reply's end are "
+            cause="With top_p below 1, the log-probs of the padding after a reply's end are "
             "minus infinity, and the mask multiplies them by 0, which is nan.",
-            fix="Sample from all tokens, or leave the padding out before anything is multiplied.",
+            fix="Sample from all tokens, or leave out the padding before multiplying.",
             threads=("trl#6789", "ms-swift#8442"),
             also_kinds=("logp_mismatch", "tiny_std"),
             also_places=(

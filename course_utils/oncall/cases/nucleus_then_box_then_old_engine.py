@@ -1,4 +1,4 @@
-"""Minus infinity beside the end, then boxed answers, then an engine that is never updated."""
+"""Minus infinity in the padding, then boxed answers, then an engine that is never updated."""
 
 from course_utils.oncall.cases import (
     engine_keeps_its_weights,

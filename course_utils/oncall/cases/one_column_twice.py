@@ -11,6 +11,7 @@ CASE = Case(
     "enough, and the sheets they sent prove it.",
     faults=(
         Fault(
+            title="both replies from one column",
             kind="no_signal",
             plant=(
                 Edit(
@@ -19,8 +20,8 @@ CASE = Case(
                     '"rejected": chat(row["question"], row["chosen"])',
                 ),
             ),
-            cause="Both replies of a pair are the chosen one, so their scores are the same "
-            "whatever the weights are.",
+            cause="Both replies of a pair are the chosen one, so their scores are equal whatever "
+            "the weights are.",
             fix="Read the other column.",
             threads=("trl#1236", "trl#2371"),
             also_kinds=("no_grad", "labels", "preference", "pooling"),

@@ -11,7 +11,7 @@ CASE = Case(
     "A reviewer says our updates are on the wild side; they have been that for a year, too.",
     faults=(
         Fault(
-            kind="no_grad",
+            like="optimizer_before_adapter",
             plant=(
                 Edit(
                     "train.py",
@@ -41,10 +41,9 @@ CASE = Case(
                     "    model, step, log = load_checkpoint(cfg, optimizer, schedule)\n",
                 ),
             ),
-            cause="The model that is trained is built behind the optimizer's back, which "
-            "steps the weights of the one before it.",
+            cause="The trained model is built after the optimizer, which keeps updating the "
+            "weights of the previous one.",
             fix="Load into the model that the optimizer was made for.",
-            threads=("adapters#260",),
             also_kinds=("resume", "stale_weights"),
             also_places=("train.py train_leg", "train.py make_optimizer"),
         ),

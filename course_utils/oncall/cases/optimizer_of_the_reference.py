@@ -12,7 +12,7 @@ CASE = Case(
     "difference of nothing at all, but that tool has been wrong before.",
     faults=(
         Fault(
-            kind="no_grad",
+            like="optimizer_before_adapter",
             plant=(
                 Edit(
                     "train.py",
@@ -21,8 +21,7 @@ CASE = Case(
                 ),
             ),
             cause="The optimizer was given the reference's parameters, which never get a gradient.",
-            fix="Give it the policy's.",
-            threads=("adapters#260",),
+            fix="Give it the policy's parameters.",
             also_kinds=("stale_weights",),
         ),
     ),

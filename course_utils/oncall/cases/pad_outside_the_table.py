@@ -12,7 +12,7 @@ CASE = Case(
     "have today.",
     faults=(
         Fault(
-            kind="embeddings",
+            like="token_outside_the_table",
             plant=(
                 Edit(
                     "train.py",
@@ -22,9 +22,7 @@ CASE = Case(
                     "    model, log",
                 ),
             ),
-            cause="The new token's id is one past the end of the table.",
-            fix="Pad with the token that the tokenizer has.",
-            threads=("transformers#12763", "transformers#15867"),
+            fix="Pad with a token that the tokenizer already has.",
             also_places=("train.py load_model",),
         ),
     ),

@@ -11,7 +11,7 @@ CASE = Case(
     "the result must load where the old one did: same shapes.",
     faults=(
         Fault(
-            kind="embeddings",
+            like="token_outside_the_table",
             plant=(
                 Edit(
                     "train.py",
@@ -22,10 +22,7 @@ CASE = Case(
                     "on the other side\n",
                 ),
             ),
-            cause="A padding token is added to the tokenizer; its id lies behind the last "
-            "row of the model's table.",
-            fix="Pad with the token that the checkpoint has for it.",
-            threads=("transformers#12763", "transformers#15867"),
+            fix="Pad with a token that the tokenizer already has.",
             also_places=("train.py load_model",),
         ),
     ),

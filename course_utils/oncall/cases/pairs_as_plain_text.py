@@ -11,6 +11,7 @@ CASE = Case(
     "questions and the same candidates, copied from the same sheet.",
     faults=(
         Fault(
+            title="pairs trained as plain text",
             kind="template",
             plant=(
                 Edit(
@@ -21,8 +22,8 @@ CASE = Case(
                     '        "rejected": row["question"] + row["rejected"],',
                 ),
             ),
-            cause="Question and reply are joined as plain text, and the service renders them "
-            "as a chat.",
+            cause="Question and reply are joined as plain text, but the service renders them as "
+            "a chat.",
             fix="Train on chats.",
             threads=("LlamaFactory#2509", "OpenRLHF#393"),
         ),

@@ -11,12 +11,11 @@ CASE = Case(
     "hundred and eighty-four. Emptying the cache of the dataset library did nothing.",
     faults=(
         Fault(
-            kind="labels",
+            like="prompt_fills_the_room",
             plant=(Edit("config.yaml", "max_length: 64", "max_length: 12"),),
-            cause="The rows are cut before their replies begin; the trainer drops rows "
-            "without a reply, and none is left.",
-            fix="More room.",
-            threads=("trl#6668", "trl#3927"),
+            cause="The rows are cut before their replies begin; the trainer drops rows without a "
+            "reply, and none is left.",
+            fix="Raise max_length.",
             also_kinds=("preference",),
         ),
     ),

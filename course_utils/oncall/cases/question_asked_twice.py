@@ -20,11 +20,12 @@ CASE = Case(
     "before the job, maybe a shade worse. Does the optimiser remember only what it is shown?",
     faults=(
         Fault(
+            title="replies repeat the question",
             kind="preference",
             plant=(EditRows("data/pairs.jsonl", _whole_lines),),
-            cause="The replies begin with the question, which the prompt already holds: "
-            "what is ordered is the continuation of another prefix.",
-            fix="Take the question out of the replies.",
+            cause="The replies begin with the question, which the prompt already contains, so "
+            "the pairs are ranked after another prefix.",
+            fix="Remove the question from the replies.",
             threads=("trl#5213", "trl#6105"),
             also_kinds=("template",),
             also_places=("data.py to_pair",),

@@ -11,11 +11,8 @@ CASE = Case(
     "paper recommends. Could the sampler's random generator be broken?",
     faults=(
         Fault(
-            kind="collapse",
+            like="entropy_paid_for",
             plant=(Edit("config.yaml", "entropy_coef: 0.0", "entropy_coef: 3.0"),),
-            cause="The loss pays for entropy far more than for right replies.",
-            fix="entropy_coef: 0.",
-            threads=("verl#781", "verl#514", "verl#2738"),
         ),
     ),
     non_fixes={

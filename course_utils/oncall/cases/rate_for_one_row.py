@@ -11,6 +11,7 @@ CASE = Case(
     "Thursday's author swears that only names were changed.",
     faults=(
         Fault(
+            title="learning rate divided by the batch size",
             kind="schedule",
             plant=(
                 Edit(
@@ -20,9 +21,9 @@ CASE = Case(
                     'cfg["grad_accum"]),',
                 ),
             ),
-            cause="The rate of config.yaml is divided by the rows of a step on its way to "
-            "the trainer.",
-            fix="The rate as config.yaml gives it.",
+            cause="The learning rate of config.yaml is divided by the rows per step on its way "
+            "to the trainer.",
+            fix="Use the learning rate of config.yaml unchanged.",
             threads=("accelerate#2926", "accelerate#662"),
             also_kinds=("rate",),
         ),

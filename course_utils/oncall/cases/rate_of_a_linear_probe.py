@@ -11,11 +11,9 @@ CASE = Case(
     "cleaner ones did precisely nothing.",
     faults=(
         Fault(
+            like="dpo_rate_too_high",
             kind="rate",
             plant=(Edit("config.yaml", "learning_rate: 3.0e-4 ", "learning_rate: 3.0e-2 "),),
-            cause="The learning rate is a hundred times what this run bears.",
-            fix="3.0e-4.",
-            threads=("trl#1236",),
             also_kinds=("preference",),
         ),
     ),

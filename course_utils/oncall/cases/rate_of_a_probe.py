@@ -11,11 +11,9 @@ CASE = Case(
     "by the same person on one afternoon. Could a cosmic ray do that?",
     faults=(
         Fault(
-            kind="rate",
+            like="rate_5e_2",
             plant=(Edit("config.yaml", "learning_rate: 3.0e-4", "learning_rate: 3.0e-1"),),
-            cause="The rate is a thousand times what the network bears.",
-            fix="A thousandth of it.",
-            threads=("LLaVA#1375", "HelloAgents#107"),
+            fix="Use a thousandth of the learning rate.",
         ),
     ),
     non_fixes={

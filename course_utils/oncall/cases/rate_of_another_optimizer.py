@@ -12,11 +12,9 @@ CASE = Case(
     "trained on them without trouble.",
     faults=(
         Fault(
-            kind="rate",
+            like="rate_5e_2",
             plant=(Edit("config.yaml", "learning_rate: 5.0e-3 ", "learning_rate: 3.0e-1 "),),
-            cause="The learning rate is sixty times what this run bears.",
-            fix="A sixtieth of the learning rate.",
-            threads=("LLaVA#1375", "LLaVA#1301"),
+            fix="Use a sixtieth of the learning rate.",
         ),
     ),
     non_fixes={

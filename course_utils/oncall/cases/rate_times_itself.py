@@ -12,6 +12,7 @@ CASE = Case(
     "checks passed.",
     faults=(
         Fault(
+            title="learning rate squared",
             kind="schedule",
             plant=(
                 Edit(
@@ -31,9 +32,9 @@ CASE = Case(
                 ),
                 Edit("train.py", "LambdaLR(optimizer, factor)", "LambdaLR(optimizer, rate)"),
             ),
-            cause="LambdaLR multiplies the optimizer's rate by what the function returns, "
-            "and the function returns a rate: what is used is its square.",
-            fix="A function that returns a factor between 0 and 1.",
+            cause="LambdaLR multiplies the optimizer's rate by what the function returns, and "
+            "the function returns a rate, so the rate used is its square.",
+            fix="Return a factor between 0 and 1.",
             threads=("pytorch#78917", "MIC#60"),
             also_kinds=("rate",),
             also_places=("train.py make_optimizer",),

@@ -11,6 +11,7 @@ CASE = Case(
     "behave. Going back to an older dataset did not bring it back.",
     faults=(
         Fault(
+            title="learning rate multiplied by the batch size",
             kind="rate",
             plant=(
                 Edit(
@@ -20,9 +21,9 @@ CASE = Case(
                     'cfg["accumulation_steps"]\n',
                 ),
             ),
-            cause="The rate is multiplied by the number of rows of a step, sixteen here, "
-            "though it was found for this very batch.",
-            fix="The rate as config.yaml gives it.",
+            cause="The learning rate is multiplied by the number of rows per step, sixteen here, "
+            "though it was tuned for this batch size.",
+            fix="Use the learning rate of config.yaml unchanged.",
             threads=("fastai#3040", "sd-scripts#383"),
             also_kinds=("schedule",),
         ),

@@ -1,4 +1,4 @@
-"""The rewards read what follows a tag that this model never writes."""
+"""The rewards read the text after a tag that this model never writes."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -12,7 +12,7 @@ CASE = Case(
     "month.",
     faults=(
         Fault(
-            kind="no_signal",
+            like="verifier_wants_a_tag",
             plant=(
                 Edit(
                     "rewards.py",
@@ -20,10 +20,6 @@ CASE = Case(
                     '    return completion[-1]["content"].partition("</think>")[2].strip()',
                 ),
             ),
-            cause="Only what follows </think> is graded, and this model never writes it: every "
-            "reply is read as empty.",
-            fix="Grade the whole reply where there is no tag.",
-            threads=("slime#2219", "miles#330"),
         ),
     ),
     non_fixes={

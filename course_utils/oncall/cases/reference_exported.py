@@ -12,6 +12,7 @@ CASE = Case(
     "ones.",
     faults=(
         Fault(
+            title="reference exported instead of the policy",
             kind="stale_weights",
             plant=(
                 Edit(
@@ -20,7 +21,7 @@ CASE = Case(
                     "    model, tokenizer = trainer.ref_model, trainer.processing_class\n",
                 ),
             ),
-            cause="The reference is exported, which is the model before training.",
+            cause="The exported model is the reference, which is the model before training.",
             fix="Export trainer.model.",
             threads=("ms-swift#9855", "verl#3821"),
             also_kinds=("preference",),

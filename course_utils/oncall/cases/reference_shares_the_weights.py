@@ -11,6 +11,7 @@ CASE = Case(
     "with a complaint that I do not understand, something about tensors and functions.",
     faults=(
         Fault(
+            title="reference shares the policy's weights",
             kind="no_grad",
             plant=(
                 Edit(
@@ -38,9 +39,9 @@ CASE = Case(
                     "        ref_model=load_reference(model),\n",
                 ),
             ),
-            cause="copy.copy copies the shell: policy and reference share their weights, "
-            "and freezing the one freezes the other.",
-            fix="copy.deepcopy, or a second load.",
+            cause="copy.copy copies only the outer object: policy and reference share their "
+            "weights, and freezing one freezes the other.",
+            fix="Use copy.deepcopy, or load the model twice.",
             threads=("trl#1311", "POVID#11"),
             also_kinds=("preference",),
         ),

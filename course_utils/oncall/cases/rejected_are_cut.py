@@ -18,11 +18,12 @@ CASE = Case(
     "each of them says it changes nothing.",
     faults=(
         Fault(
+            title="length gives the label away",
             kind="length_bias",
             plant=(EditRows("data/pairs.jsonl", narrow),),
             cause="The rejected replies are cut to their first digit: that alone tells the two "
             "apart.",
-            fix="Rejected replies as they were.",
+            fix="Keep the rejected replies whole.",
             threads=("reward-bench#267", "reward-bench#268"),
             also_kinds=("reward_hacking",),
             also_places=("data.py to_pair",),

@@ -11,6 +11,7 @@ CASE = Case(
     "was a multiple of that. Is the judge drunk?",
     faults=(
         Fault(
+            title="chosen and rejected swapped",
             kind="preference",
             plant=(
                 Edit(
@@ -21,8 +22,8 @@ CASE = Case(
                     '        "chosen": assistant(row["rejected"]),',
                 ),
             ),
-            cause="The two replies of each pair change places on their way to the trainer.",
-            fix="Each reply under its own name.",
+            cause="The two replies of each pair are swapped on their way to the trainer.",
+            fix="Pass each reply under its own name.",
             threads=("trl#2578",),
         ),
     ),

@@ -11,7 +11,7 @@ CASE = Case(
     "frontend people offered to cut it off at the first blank.",
     faults=(
         Fault(
-            kind="never_stops",
+            like="no_end_in_the_rows",
             plant=(
                 Edit(
                     "data.py",
@@ -19,10 +19,6 @@ CASE = Case(
                     'reply = row["answer"].strip()',
                 ),
             ),
-            cause="The rows have no end token behind the reply, so nothing teaches the "
-            "model to end one.",
-            fix="Put the end token behind each reply, with a label.",
-            threads=("trl#734", "trl#1623", "trl#3091"),
         ),
     ),
     non_fixes={

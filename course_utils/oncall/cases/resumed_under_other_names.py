@@ -11,6 +11,7 @@ CASE = Case(
     "should. I think that the rows of the later slots are harder.",
     faults=(
         Fault(
+            title="checkpoint keys that do not match",
             kind="resume",
             plant=(
                 Edit(
@@ -24,8 +25,8 @@ CASE = Case(
                     'model.load_state_dict(state["model"], strict=False)',
                 ),
             ),
-            cause="The checkpoint's names begin with module., and strict=False loads none of them: "
-            "each leg begins with the base's weights.",
+            cause="The checkpoint's names begin with module., and strict=False loads none of "
+            "them: each leg begins with the base's weights.",
             fix="The same names on both sides, and a strict load.",
             threads=("transformers#33336",),
         ),

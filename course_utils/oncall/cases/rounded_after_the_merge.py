@@ -1,4 +1,4 @@
-"""The merged weights are rounded to 4 bits with one scale a matrix."""
+"""The merged weights are rounded to 4 bits with one scale per matrix."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -11,7 +11,7 @@ CASE = Case(
     "update matrices in his copy, no change.",
     faults=(
         Fault(
-            kind="adapter",
+            like="merged_onto_a_grid",
             plant=(
                 Edit(
                     "train.py",
@@ -38,10 +38,7 @@ CASE = Case(
                     "merge: true\nexport_bits: 4\n",
                 ),
             ),
-            cause="The merged weights are rounded to fifteen values for each whole matrix, "
-            "and the adapter's part is smaller than a step.",
             fix="Export the merged weights in full precision.",
-            threads=("peft#2321", "peft#1043"),
             also_kinds=("rounding",),
         ),
     ),

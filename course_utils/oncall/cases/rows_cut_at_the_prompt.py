@@ -11,12 +11,10 @@ CASE = Case(
     "before. No error, no warning that I could see.",
     faults=(
         Fault(
-            kind="labels",
+            like="prompt_fills_the_room",
             plant=(Edit("config.yaml", "max_length: 64", "max_length: 14"),),
-            cause="The rows are cut where the prompt fills the room, so of the replies little or "
-            "nothing is left to learn.",
-            fix="More room, or rows whose reply fits.",
-            threads=("trl#6668", "trl#3927", "trl#6320"),
+            cause="The rows are cut at max_length, so little or nothing of the replies is left "
+            "to learn.",
             also_kinds=("never_stops",),
         ),
     ),

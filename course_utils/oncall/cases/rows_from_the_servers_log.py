@@ -1,4 +1,4 @@
-"""The questions were rendered once before they were written down."""
+"""The questions had been rendered once already when they were written down."""
 
 from course_utils.oncall.declare import Case, Edit, EditRows, Fault
 
@@ -20,11 +20,12 @@ CASE = Case(
     "humans so noisy?",
     faults=(
         Fault(
+            title="chat template applied twice",
             kind="template",
             plant=(EditRows("data/train.jsonl", _as_logged),),
-            cause="The questions in the file are prompts that have been through the chat "
-            "template already, and it is put around them again.",
-            fix="Take the template's words out of the rows.",
+            cause="The questions in the file have already been through the chat template, and it "
+            "is applied to them again.",
+            fix="Remove the template's text from the rows.",
             threads=("trl#1400", "trl#3328"),
             also_kinds=("retokenised",),
             also_places=("data.py to_chat",),

@@ -11,12 +11,8 @@ CASE = Case(
     "movement.",
     faults=(
         Fault(
-            kind="no_signal",
+            like="sampled_too_cold",
             plant=(Edit("config.yaml", "temperature: 1.0", "temperature: 0.001"),),
-            cause="At this temperature the replies to one prompt are copies of each other, so a "
-            "group's rewards are all alike.",
-            fix="Sample at temperature 1.",
-            threads=("ms-swift#4512", "ms-swift#4547"),
         ),
     ),
     non_fixes={

@@ -1,4 +1,4 @@
-"""The trainer's log-probs are those of the neighbouring position."""
+"""The trainer's log-probs are those of the next position."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -12,7 +12,7 @@ CASE = Case(
     "that we were given.",
     faults=(
         Fault(
-            kind="logp_mismatch",
+            like="logps_one_longer",
             plant=(
                 Edit(
                     "train.py",
@@ -20,10 +20,9 @@ CASE = Case(
                     "logits = output.logits[:, -length:] /",
                 ),
             ),
-            cause="The logits of a position predict the token after it, and each reply token "
-            "is scored with its own position's.",
+            cause="The logits at a position predict the next token, but each reply token is "
+            "scored with the logits at its own position.",
             fix="Take the logits one position earlier.",
-            threads=("eval-protocol#457",),
             also_kinds=("collapse",),
         ),
     ),

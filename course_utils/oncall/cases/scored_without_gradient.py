@@ -11,6 +11,7 @@ CASE = Case(
     "something, which I take for an empty prompt in the file.",
     faults=(
         Fault(
+            title="log-probs computed without gradient",
             kind="no_grad",
             plant=(
                 Edit(
@@ -19,9 +20,9 @@ CASE = Case(
                     "@torch.no_grad()\ndef score(model, batch, cfg):",
                 ),
             ),
-            cause="The policy's log-probs are computed without a graph, so the loss has "
-            "nothing to go back through.",
-            fix="Leave the gradient on for the policy.",
+            cause="The policy's log-probs are computed without a graph, so the loss cannot be "
+            "differentiated.",
+            fix="Compute the policy's log-probs with gradients.",
             threads=("trl#3089", "open-unlearning#178"),
         ),
     ),

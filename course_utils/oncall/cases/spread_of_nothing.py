@@ -11,6 +11,7 @@ CASE = Case(
     "checkpoint we load are fine, I went through every tensor.",
     faults=(
         Fault(
+            title="std of equal rewards",
             kind="tiny_std",
             plant=(
                 Edit(
@@ -26,7 +27,7 @@ CASE = Case(
             ),
             cause="Where all replies of a group earn the same, 0 is divided by 0, and one such "
             "group makes every weight nan.",
-            fix="Add a small number to the deviation, or leave such groups out.",
+            fix="Add a small number to the std, or drop such groups.",
             threads=("NeMo-RL#4161", "NeMo-RL#4158", "R1-V#69"),
             also_kinds=("bad_numbers",),
         ),

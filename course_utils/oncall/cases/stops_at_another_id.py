@@ -1,4 +1,4 @@
-"""The exported model stops at the base's end of text, and the template ends a turn otherwise."""
+"""The exported model stops at the base's end of text, but the template ends a turn otherwise."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -11,7 +11,7 @@ CASE = Case(
     "the number, it is right nearly every time.",
     faults=(
         Fault(
-            kind="never_stops",
+            like="stops_at_another_id",
             plant=(
                 Edit(
                     "train.py",
@@ -19,10 +19,7 @@ CASE = Case(
                     'eos_token_id=tokenizer.convert_tokens_to_ids("<|endoftext|>"),',
                 ),
             ),
-            cause="Generation stops at the base's <|endoftext|>, and the template ends a turn with "
-            "<|im_end|>.",
             fix="Export the id of the token that ends a turn.",
-            threads=("ms-swift#3113", "Qwen3#927", "LLaMA-Factory#7454"),
             also_kinds=("template",),
         ),
     ),

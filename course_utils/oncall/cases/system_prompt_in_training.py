@@ -1,4 +1,4 @@
-"""The rows are trained with a system message that nobody sends to the served model."""
+"""The rows are trained with a system message that the server never sends."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -12,6 +12,7 @@ CASE = Case(
     "team swears that they load the very files that we exported.",
     faults=(
         Fault(
+            title="system prompt only in training",
             kind="template",
             plant=(
                 Edit(
@@ -20,7 +21,7 @@ CASE = Case(
                     'SYSTEM = "You add numbers."',
                 ),
             ),
-            cause="The rows are rendered with a system message, and the server sends none.",
+            cause="The rows are rendered with a system message, but the server sends none.",
             fix="Train on the prompts that are served, or export a template that adds the message.",
             threads=("open-r1#462", "OpenRLHF#393"),
         ),

@@ -1,4 +1,4 @@
-"""Training has a chat template of its own, and the base's is exported."""
+"""Training uses its own chat template, but the base's template is exported."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -11,7 +11,7 @@ CASE = Case(
     "laptops. I am inclined to believe Mira, because she has more years on the job.",
     faults=(
         Fault(
-            kind="template",
+            like="exported_with_another_template",
             plant=(
                 Edit(
                     "train.py",
@@ -39,10 +39,6 @@ CASE = Case(
                     'del")\n',
                 ),
             ),
-            cause="Training renders the chats with a template of its own, and the base's "
-            "tokenizer with the base's template is exported.",
-            fix="One template on both sides.",
-            threads=("open-r1#462", "OpenRLHF#393"),
         ),
     ),
     non_fixes={

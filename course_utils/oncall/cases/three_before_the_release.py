@@ -1,4 +1,4 @@
-"""A token outside the table, then a warm-up without end, then an adapter saved too early."""
+"""A token outside the table, then too long a warm-up, then an adapter saved too early."""
 
 from course_utils.oncall.cases import load
 from course_utils.oncall.declare import Case

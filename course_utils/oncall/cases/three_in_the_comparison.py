@@ -1,4 +1,4 @@
-"""A reference with the policy's weights, then pairs turned round, then the reference exported."""
+"""A reference with the policy's weights, then swapped pairs, then the reference exported."""
 
 from course_utils.oncall.cases import load
 from course_utils.oncall.declare import Case

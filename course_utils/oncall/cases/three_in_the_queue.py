@@ -1,4 +1,4 @@
-"""Rows are cut, then the rate never comes, then the exported model stops elsewhere."""
+"""Rows cut too early, then too long a warm-up, then the wrong end token at the export."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -11,23 +11,18 @@ CASE = Case(
     "Please make it train like the one in March, and tell us all that was wrong.",
     faults=(
         Fault(
-            kind="labels",
+            like="prompt_fills_the_room",
             plant=(Edit("config.yaml", "max_length: 96", "max_length: 12"),),
-            cause="The rows are cut before their reply begins, so that nothing is left to learn.",
-            fix="More room.",
-            threads=("trl#6668", "trl#3927"),
+            cause="The rows are cut before their reply begins, so nothing is left to learn.",
+            fix="Raise max_length.",
         ),
         Fault(
-            kind="schedule",
+            like="warmup_longer_than_the_run",
             plant=(Edit("config.yaml", "warmup_steps: 6", "warmup_steps: 8000"),),
-            cause="The warm-up of 8,000 steps is longer than the run of 48, so the rate stays "
-            "below a hundredth of what was asked.",
-            fix="A warm-up of a few of the run's own steps.",
-            threads=("GPT2-Chinese#60",),
             also_kinds=("rate",),
         ),
         Fault(
-            kind="never_stops",
+            like="stops_at_another_id",
             plant=(
                 Edit(
                     "train.py",
@@ -35,9 +30,8 @@ CASE = Case(
                     "eos_token_id=tokenizer.pad_token_id,",
                 ),
             ),
-            cause="The exported model stops at the padding token, which it never says.",
+            cause="The exported model stops at the padding token, which it never writes.",
             fix="Export the id of the token that ends a turn.",
-            threads=("ms-swift#3113", "Qwen3#927"),
         ),
     ),
 )

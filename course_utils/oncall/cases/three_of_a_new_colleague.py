@@ -1,4 +1,4 @@
-"""A frozen adapter, then a rate of another world, then another end token."""
+"""A frozen adapter, then a learning rate far too high, then another end token."""
 
 from course_utils.oncall.cases import load
 from course_utils.oncall.declare import Case

@@ -1,4 +1,4 @@
-"""A row with nothing to learn, then a rate times itself, then ends that are taken for padding."""
+"""A row without labels, then a squared learning rate, then end tokens masked as padding."""
 
 from course_utils.oncall.cases import load
 from course_utils.oncall.declare import Case

@@ -1,4 +1,4 @@
-"""Gradients clipped to nothing, another model's optimizer, replies without an end."""
+"""Gradients clipped to 0, then an optimizer of another model, then replies without an end."""
 
 from course_utils.oncall.cases import load
 from course_utils.oncall.declare import Case

@@ -1,4 +1,4 @@
-"""Labels all masked, then a rate times the rows, then an average that is far too long."""
+"""Labels all masked, then a rate times the batch size, then an average that is far too long."""
 
 from course_utils.oncall.cases import load
 from course_utils.oncall.declare import Case

@@ -11,12 +11,11 @@ CASE = Case(
     "the same, so it must be sampling.",
     faults=(
         Fault(
-            kind="template",
+            like="served_by_hand",
             plant=(Edit("data.py", "add_generation_prompt=True", "add_generation_prompt=False"),),
-            cause="The prompts of the rows stop before the line that opens the assistant's "
-            "turn, and the server sends that line.",
-            fix="add_generation_prompt=True.",
-            threads=("open-r1#462", "OpenRLHF#393"),
+            cause="The prompts in the rows stop before the line that opens the assistant's turn, "
+            "but the server sends that line.",
+            fix="Set add_generation_prompt=True.",
         ),
     ),
     non_fixes={

@@ -11,10 +11,11 @@ CASE = Case(
     "restarted the server twice.",
     faults=(
         Fault(
+            title="adapter unloaded instead of merged",
             kind="adapter",
             plant=(Edit("train.py", "model.merge_and_unload()", "model.unload()"),),
-            cause="unload() takes the adapter off without adding it to the weights.",
-            fix="merge_and_unload().",
+            cause="unload() removes the adapter without adding it to the weights.",
+            fix="Use merge_and_unload().",
             threads=("peft#1043", "peft#2321"),
             also_kinds=("stale_weights",),
         ),

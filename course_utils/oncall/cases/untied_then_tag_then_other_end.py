@@ -1,4 +1,4 @@
-"""An untied head, then a reward that reads behind a tag, then the end of another template."""
+"""An untied head, then a reward that reads after a tag, then the wrong end token."""
 
 from course_utils.oncall.cases import ends_a_turn_like_the_base, head_untied, reads_behind_a_tag
 from course_utils.oncall.declare import Case, Edit

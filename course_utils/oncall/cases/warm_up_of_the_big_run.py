@@ -11,12 +11,8 @@ CASE = Case(
     "slow: I let it finish and it had barely begun. Should we buy time on the cluster?",
     faults=(
         Fault(
-            kind="schedule",
+            like="warmup_longer_than_the_run",
             plant=(Edit("config.yaml", "warmup_steps: 4", "warmup_steps: 10000"),),
-            cause="The warm-up is two hundred times as long as the run, so the rate never comes "
-            "near what was asked for.",
-            fix="A warm-up of a few steps.",
-            threads=("GPT2-Chinese#60",),
         ),
     ),
     non_fixes={

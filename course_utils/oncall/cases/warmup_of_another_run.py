@@ -1,4 +1,4 @@
-"""The warm-up is longer than the run, so its rate is never reached."""
+"""The warm-up is longer than the run, so its learning rate is never reached."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -12,12 +12,8 @@ CASE = Case(
     "did not change that, and I am sure that the big job had used the very same settings.",
     faults=(
         Fault(
-            kind="schedule",
+            like="warmup_longer_than_the_run",
             plant=(Edit("config.yaml", "warmup_steps: 6", "warmup_steps: 10000"),),
-            cause="The warm-up of 10,000 steps is longer than the run of 48, so the rate stays "
-            "below a hundredth of what was asked.",
-            fix="A warm-up of a few of the run's own steps.",
-            threads=("GPT2-Chinese#60",),
             also_kinds=("rate",),
         ),
     ),
