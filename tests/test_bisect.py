@@ -7,7 +7,8 @@ import time
 import matplotlib.pyplot as plt
 import pytest
 
-from course_utils.diagnostics.bisect import Probe, bisect_config, ddmin
+from course_utils.diagnostics.bisect import bisect_config, ddmin
+from course_utils.diagnostics.bisect_probe import Probe
 from course_utils.diagnostics.bisect_tree import parents
 from course_utils.diagnostics.traps import divide_integers_by_zero
 from course_utils.errors import BadRequest, DidNotFail
