@@ -205,10 +205,3 @@ def grpo_outcomes(settings: dict[str, dict], **run: object) -> Outcomes:
     return Outcomes(
         {name: outcome_of(grpo_trainer(**run | changes)) for name, changes in settings.items()}
     )
-
-
-def reward_outcomes(settings: dict[str, dict], **run: object) -> Outcomes:
-    """Train the reward run, three steps, with each named set of changes."""
-    return Outcomes(
-        {name: outcome_of(reward_run(**run | changes)) for name, changes in settings.items()}
-    )

@@ -16,7 +16,6 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from torch import nn
 from transformers import get_linear_schedule_with_warmup
 
 from course_utils.diagnostics import run_in_child
-from course_utils.diagnostics.splits.stepping import Split
 from course_utils.errors import Unsupported
 from course_utils.reproductions.batch_loss import Row, first_step, mixed_rows
 from course_utils.reproductions.batch_trainers import with_loss
@@ -53,12 +51,6 @@ def on_two_ranks(*what: str, seed: int = 0) -> Outcome:
                 fix="read the lines above; `course doctor` says what is missing",
             )
         return torch.load(found)
-
-
-def dealt(rows: Sequence[Row], size: int, num_ranks: int = NUM_RANKS) -> Split:
-    """The rows of each rank as a Trainer deals them: micro-batches in turn."""
-    micro = [list(rows[at : at + size]) for at in range(0, len(rows), size)]
-    return [micro[rank::num_ranks] for rank in range(num_ranks)]
 
 
 def by_length(seed: int = 0) -> list[Row]:
