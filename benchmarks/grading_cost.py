@@ -11,12 +11,12 @@ import psutil
 from course_utils.exercises.declare import Lesson
 from course_utils.grading import one
 from course_utils.grading.box.kind import find_kind
+from course_utils.grading.handout import load_handout
 from course_utils.grading.judge.ask import Box
 from course_utils.grading.merge import merge
 from course_utils.grading.repair import repaired
 from course_utils.grading.submission import read_submission
 from course_utils.notebook.execute import Limits
-from course_utils.notebook.lesson_source import load_source
 from course_utils.notebook.repository import find_repository
 from course_utils.report import Table
 
@@ -55,9 +55,9 @@ def _row(lesson: Lesson) -> tuple[str, ...]:
 def _cells(lesson: Lesson) -> list[dict]:
     """What is graded of the solved notebook, as `course grade` puts it together."""
     repository = find_repository()
-    source = load_source(repository.source_path(lesson.stem))
+    handout = load_handout(repository.source_path(lesson.stem))
     submission = read_submission(repository.solved_path(lesson.stem))
-    return one.code_cells(merge(source, repaired(source, submission)))
+    return one.code_cells(merge(handout, repaired(handout, submission)))
 
 
 def _tree() -> list[psutil.Process]:
