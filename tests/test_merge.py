@@ -66,3 +66,11 @@ def test_a_notebook_of_an_older_version_is_graded_by_its_answers(course, path):
     assert result.cells[place_of("answer", "90.1", result.cells)].source == RIGHT
     sources = [cell.source for cell in result.cells if cell.kind == "code"]
     assert 'print("seed", SEED)' not in sources  # the old lesson's own cell
+
+
+def test_the_cells_of_a_lesson_are_made_again_only_when_it_changed(course):
+    source = course.source_path("90_fake")
+    first = load_handout(source)
+    assert load_handout(source) is first
+    source.write_text(source.read_text().replace("Twice", "Two times"))
+    assert load_handout(source).source.version != first.source.version
