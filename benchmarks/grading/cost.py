@@ -12,12 +12,12 @@ from course_utils.box.kind import find_kind
 from course_utils.checks.declare import Lesson
 from course_utils.files.repository import find_repository
 from course_utils.grading import one_submission
+from course_utils.grading.handout import load_handout
 from course_utils.grading.judge.client import Box
 from course_utils.grading.merge import merge
 from course_utils.grading.repair import repaired
 from course_utils.grading.submission import read_submission
 from course_utils.notebook.execute import Limits
-from course_utils.notebook.lesson_source import load_source
 from course_utils.shown.report import Table
 
 MIB = 2**20
@@ -55,9 +55,9 @@ def _row(lesson: Lesson) -> tuple[str, ...]:
 def _cells(lesson: Lesson) -> list[dict]:
     """What is graded of the solved notebook, as `course grade` puts it together."""
     repository = find_repository()
-    source = load_source(repository.source_path(lesson.stem))
+    handout = load_handout(repository.source_path(lesson.stem))
     submission = read_submission(repository.solved_path(lesson.stem))
-    return one_submission.code_cells(merge(source, repaired(source, submission)))
+    return one_submission.code_cells(merge(handout, repaired(handout, submission)))
 
 
 def _tree() -> list[psutil.Process]:

@@ -3,17 +3,32 @@
 from importlib import import_module
 
 _HOME = {
+    # What is wrong with this run?
     "diagnose": "diagnosis",
     "DiagnoseCallback": "diagnosis",
+    # What does one step, or one batch of replies, do?
     "audit_step": "diagnosis",
     "audit_policy": "diagnosis",
-    "compare_models": "diagnosis",
-    "trace_step": "nonfinite",
+    # What does the model learn from this batch, and does it matter how it is split?
+    "inspect_batch": "batch_view",
+    "compare_splits": "splits",
+    # Who gets no gradient, and why?
+    "audit_gradients": "gradient_flow",
+    # Where does the first inf or nan come from, and who stops the run then?
     "watch": "watching",
+    "trace_step": "nonfinite",
     "NonFiniteReport": "nonfinite",
-    "watch_ranks": "ranks",
-    "read_ranks": "ranks",
-    "replay_rank": "ranks",
+    "NonFiniteGuard": "guard.guard",
+    # Would it survive float16?
+    "profile_ranges": "range_profile",
+    # What does this logged loss say?
+    "decode_logged_loss": "logged_loss",
+    "simulate_logged_loss": "logged_loss",
+    # Why do two models, or two log-probs of a token, differ? Is the reward true?
+    "compare_models": "diagnosis",
+    "compare_policies": "policies",
+    "TruthAudit": "truth_audit",
+    # What killed the process, and which setting did it?
     "run_in_child": "processes.autopsy",
     "warm_children": "processes.autopsy",
     "Autopsy": "processes.autopsy",
@@ -21,17 +36,12 @@ _HOME = {
     "unmask_float_traps": "processes.float_traps",
     "float_flags": "processes.float_traps",
     "divide_integers_by_zero": "processes.float_traps",
-    "audit_gradients": "gradient_flow",
-    "profile_ranges": "range_profile",
-    "NonFiniteGuard": "guard.guard",
-    "decode_logged_loss": "logged_loss",
-    "simulate_logged_loss": "logged_loss",
-    "inspect_batch": "batch_view",
-    "compare_splits": "splits",
-    "TruthAudit": "truth_audit",
-    "compare_policies": "policies",
     "diagnose_cublas": "processes.cublas",
     "read_cublas_environment": "processes.cublas",
+    # Which rank hangs, and what was it doing?
+    "watch_ranks": "ranks",
+    "read_ranks": "ranks",
+    "replay_rank": "ranks",
 }
 __all__ = sorted(_HOME)
 

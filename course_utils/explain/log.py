@@ -38,7 +38,6 @@ class Log:
 
     entries: list[Entry] = field(default_factory=list)
     num_entries: int = 0
-    earlier_runs: int = 0
     restart: str = ""  # how the last run was told from the one before it
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
@@ -69,7 +68,6 @@ class Log:
         self.num_entries += 1
         restart = "" if _is_evaluation(entry) else self._restart(entry)
         if restart:
-            self.earlier_runs += 1
             self.restart = restart
             self.entries, self.skips, self.error = [], [], None
             self._states, self._turning, self._counts = {}, set(), {}

@@ -11,15 +11,14 @@ from course_utils.box.kind import NO_SANDBOX_ENV, OPEN, Kind, find_kind, no_box
 from course_utils.checks.declare import Exercise, Lesson
 from course_utils.files.repository import Repository
 from course_utils.grading.grade_cache import Known
+from course_utils.grading.handout import load_handout
 from course_utils.grading.judge import syntax_trees
 from course_utils.grading.judge.client import Box
 from course_utils.grading.merge import Merged, merge
 from course_utils.grading.repair import repaired
 from course_utils.grading.result import Score, Scores
 from course_utils.grading.submission import Submission
-from course_utils.notebook.derive import course_metadata
 from course_utils.notebook.execute import Limits
-from course_utils.notebook.lesson_source import load_source
 
 NOT_GRADED = "not graded"
 _WARM: dict[tuple[str, Kind], Box] = {}
@@ -41,20 +40,21 @@ def grade_one(
         Exception: any other means that this machine is at fault; it is tried again.
     """
     syntax_trees.forget()
-    source = load_source(repository.source_path(submission.lesson))
-    submission = repaired(source, submission)
-    merged = merge(source, submission)
+    handout = load_handout(repository.source_path(submission.lesson))
+    lesson = handout.source.lesson
+    submission = repaired(handout, submission)
+    merged = merge(handout, submission)
     kind, cells = _kind(), code_cells(merged)
-    wanted = [e.id for e in source.lesson.exercises if e.id not in merged.missing]
+    wanted = [e.id for e in lesson.exercises if e.id not in merged.missing]
     known = known if kind.has_walls else None  # without them an answer may write where it likes
-    found = known.scores(source.lesson, cells, wanted) if known else {}
+    found = known.scores(lesson, cells, wanted) if known else {}
     if left := [number for number in wanted if number not in found]:
-        for told in _judged(source.lesson, kind, cells, left, limits):
+        for told in _judged(lesson, kind, cells, left, limits):
             found[told["exercise"]] = told
             if known:
-                known.keep(source.lesson, cells, told)
-    scores = tuple(_score(e, merged, found, limits) for e in source.lesson.exercises)
-    return Scores(source.stem, scores, (*submission.notes, *merged.notes))
+                known.keep(lesson, cells, told)
+    scores = tuple(_score(e, merged, found, limits) for e in lesson.exercises)
+    return Scores(lesson.stem, scores, (*submission.notes, *merged.notes))
 
 
 def _judged(
@@ -103,14 +103,13 @@ def code_cells(merged: Merged) -> list[dict]:
 
     Of a lesson's own cell that was edited also, as `theirs`, what the student made of it.
     """
-    cells = []
-    for cell in merged.notebook.cells:
-        role = course_metadata(cell)
-        if cell.cell_type == "code":
-            role = {"role": role.get("role", ""), "exercise": role.get("exercise", "")}
-            theirs = {"theirs": cell.metadata.theirs} if "theirs" in cell.metadata else {}
-            cells.append({"source": cell.source} | role | theirs)
-    return cells
+    named = ("source", "role", "exercise")
+    return [
+        {name: getattr(cell, name) for name in named}
+        | ({} if cell.theirs is None else {"theirs": cell.theirs})
+        for cell in merged.cells
+        if cell.kind == "code"
+    ]
 
 
 def _score(exercise: Exercise, merged: Merged, found: dict[str, dict], limits: Limits) -> Score:

@@ -9,21 +9,20 @@ from collections import Counter
 from dataclasses import replace
 from difflib import SequenceMatcher
 
-from nbformat import NotebookNode
-
 from course_utils.errors import BadNotebook
+from course_utils.grading.handout import Handout, HandoutCell
 from course_utils.grading.submission import Submission, SubmittedCell
-from course_utils.notebook.derive import course_metadata, student_notebook
-from course_utils.notebook.lesson_source import ANSWER, LessonSource
+from course_utils.notebook.lesson_source import ANSWER
 from course_utils.notebook.regions import defined_names
 
 HEAD = re.compile(r"\s*# Exercise (\d\d\.\d+): your answer")
 # Each outweighs all after it together, but for an id: all the others together outweigh that.
 WEIGHTS = {"id": 6, "role": 4, "first line": 2, "name": 1}
 PLACE = "place"
+Cells = tuple[HandoutCell, ...]
 
 
-def repaired(source: LessonSource, submission: Submission) -> Submission:
+def repaired(handout: Handout, submission: Submission) -> Submission:
     """`submission` with the lesson's ids and roles on each cell that is one of the lesson's.
 
     Every other cell has no id afterwards. How an answer was found is noted when not by its id.
@@ -31,13 +30,13 @@ def repaired(source: LessonSource, submission: Submission) -> Submission:
     Raises:
         BadNotebook: two cells are equally good for the answer of one exercise.
     """
-    lesson, theirs = student_notebook(source).cells, submission.cells
-    answers, notes = _answers(source, lesson, submission)
+    lesson, theirs = handout.cells, submission.cells
+    answers, notes = _answers(handout, submission)
     mine = _known_by_id(lesson, theirs, answers) | answers
     mine |= _equal(lesson, theirs, mine)
     for place, number in _by_place(lesson, theirs, mine).items():
         mine[place] = number
-        notes += _note(course_metadata(lesson[place]).get("exercise"), PLACE)
+        notes += _note(lesson[place].exercise, PLACE)
     lesson_of = {number: place for place, number in mine.items()}
     cells = tuple(
         _named(cell, lesson[lesson_of[n]]) if n in lesson_of else replace(cell, id="")
@@ -46,11 +45,11 @@ def repaired(source: LessonSource, submission: Submission) -> Submission:
     return replace(submission, cells=cells, notes=(*submission.notes, *notes))
 
 
-def _answers(source: LessonSource, lesson: list[NotebookNode], submission: Submission):
+def _answers(handout: Handout, submission: Submission):
     """The student's cell number for each answer cell of the lesson, by all that speaks for it."""
-    places = {course_metadata(c)["exercise"]: n for n, c in enumerate(lesson) if _is_answer(c)}
-    ids = {lesson[place].id: exercise for exercise, place in places.items()}
-    reads = {e.reads: e.id for e in source.lesson.exercises if e.id in places}
+    places = {c.exercise: n for n, c in enumerate(handout.cells) if c.is_answer}
+    ids = {handout.cells[place].id: exercise for exercise, place in places.items()}
+    reads = {e.reads: e.id for e in handout.source.lesson.exercises if e.id in places}
     spoken = [_what_speaks(cell, ids, reads) for cell in submission.cells]
     found, notes = {}, []
     for exercise, place in places.items():
@@ -106,29 +105,29 @@ def _names(source: str) -> set[str]:
         return set()
 
 
-def _known_by_id(lesson: list[NotebookNode], theirs, answers: dict[int, int]) -> dict[int, int]:
+def _known_by_id(lesson: Cells, theirs, answers: dict[int, int]) -> dict[int, int]:
     taken = set(answers.values())
     by_id = {cell.id: n for n, cell in enumerate(theirs) if cell.id and n not in taken}
     return {
         place: by_id[cell.id]
         for place, cell in enumerate(lesson)
-        if cell.id in by_id and place not in answers and not _is_answer(cell)
+        if cell.id in by_id and place not in answers and not cell.is_answer
     }
 
 
-def _equal(lesson: list[NotebookNode], theirs, mine: dict[int, int]) -> dict[int, int]:
+def _equal(lesson: Cells, theirs, mine: dict[int, int]) -> dict[int, int]:
     """Cells of the lesson that stand there word for word, in order, without their id."""
     taken = set(mine.values())
-    ours = [("", n) if n in mine else (c.cell_type, c.source) for n, c in enumerate(lesson)]
+    ours = [("", n) if n in mine else (c.kind, c.source) for n, c in enumerate(lesson)]
     others = [(n, "") if n in taken else (c.kind, c.source) for n, c in enumerate(theirs)]
     blocks = SequenceMatcher(None, ours, others, autojunk=False).get_matching_blocks()
     return {b.a + step: b.b + step for b in blocks for step in range(b.size)}
 
 
-def _by_place(lesson: list[NotebookNode], theirs, mine: dict[int, int]) -> dict[int, int]:
+def _by_place(lesson: Cells, theirs, mine: dict[int, int]) -> dict[int, int]:
     """Answer cells that nothing speaks for: as many cells stand between their neighbours."""
     found, taken = {}, set(mine.values())
-    missing = [n for n, cell in enumerate(lesson) if _is_answer(cell) and n not in mine]
+    missing = [n for n, cell in enumerate(lesson) if cell.is_answer and n not in mine]
     for place in missing:
         before = max((n for n in mine if n < place), default=None)
         after = min((n for n in mine if n > place), default=None)
@@ -138,21 +137,16 @@ def _by_place(lesson: list[NotebookNode], theirs, mine: dict[int, int]) -> dict[
         wanted = [
             n
             for n in range((before if before is not None else -1) + 1, after or len(lesson))
-            if n not in mine and lesson[n].cell_type == "code"
+            if n not in mine and lesson[n].kind == "code"
         ]
         if len(gap) == len(wanted):
             found[place] = gap[wanted.index(place)]
     return found
 
 
-def _is_answer(cell: NotebookNode) -> bool:
-    return course_metadata(cell).get("role") == ANSWER
+def _named(cell: SubmittedCell, known: HandoutCell) -> SubmittedCell:
+    return replace(cell, id=known.id, role=known.role, exercise=known.exercise)
 
 
-def _named(cell: SubmittedCell, lesson_cell: NotebookNode) -> SubmittedCell:
-    named = course_metadata(lesson_cell)
-    return replace(cell, id=lesson_cell.id, role=named["role"], exercise=named.get("exercise", ""))
-
-
-def _note(exercise: str | None, by: str) -> list[str]:
+def _note(exercise: str, by: str) -> list[str]:
     return [f"the answer of exercise {exercise} has lost its id and was found by its {by}"]

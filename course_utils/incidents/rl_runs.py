@@ -1,7 +1,4 @@
-"""The tiny runs of TRL's GRPOTrainer that incidents vary, and what is asked after any run of RL.
-
-What is the same everywhere stands here: the policy of the zoo, the settings, the facts.
-"""
+"""The tiny runs of TRL's GRPOTrainer that incidents vary, and what is asked after any run of RL."""
 
 from collections.abc import Callable, Iterable
 
@@ -11,22 +8,10 @@ from torch import Tensor, nn
 from course_utils import zoo
 from course_utils.incidents.declare import Run
 from course_utils.reproductions.lesson_04.verl_grpo import VerlGrpo
-from course_utils.zoo import training
+from course_utils.reproductions.tiny_grpo import grpo_trainer
 
-NUM_PROMPTS, NUM_JUDGED = 256, 64
+NUM_JUDGED = 64
 SAMPLED_AT_START = 0.46  # what `sampled_truth` gives for the zoo's policy
-# Four sums of eight replies a step; three digits and the end fit into five tokens.
-TRL_SETTINGS = dict(
-    learning_rate=1e-4,
-    lr_scheduler_type="constant",
-    per_device_train_batch_size=32,
-    num_generations=8,
-    max_completion_length=5,
-    logging_steps=1,
-    bf16=False,
-    use_cpu=True,
-    activation_checkpointing=False,
-)
 
 
 def nothing(_trained: object) -> dict[str, float]:
@@ -44,10 +29,6 @@ def grpo(
     rewards: Callable | list[Callable],
     *,
     steps: int,
-    make_model: Callable[[], nn.Module] = zoo_policy,
-    trainer_class: Callable | None = None,
-    prompts: object | None = None,
-    level: str = "hard",
     facts: Callable[[nn.Module], dict[str, float]] = nothing,
     **settings: object,
 ) -> Run:
@@ -55,28 +36,10 @@ def grpo(
 
     Args:
         rewards: TRL's `reward_funcs`.
-        make_model: builds the policy, after the seed is set.
-        trainer_class: what builds the trainer instead of TRL's class.
-        prompts: a data set; None takes sums of `level`.
         facts: more facts than `facts_of`, of the trained model.
-        settings: fields of GRPOConfig, and arguments of the trainer that it does not have.
+        settings: what `tiny_grpo.grpo_trainer` takes.
     """
-    from transformers import set_seed  # takes seconds, as TRL does
-    from trl import GRPOConfig, GRPOTrainer
-
-    set_seed(seed)
-    arguments = {k: v for k, v in settings.items() if not hasattr(GRPOConfig, k)}
-    config = TRL_SETTINGS | {k: v for k, v in settings.items() if k not in arguments}
-    if prompts is None:
-        prompts = zoo.arithmetic.prompts(NUM_PROMPTS, seed, level=level)
-    trainer = (trainer_class or GRPOTrainer)(
-        model=make_model(),
-        args=GRPOConfig(**training.quiet_config(), **config, seed=seed, max_steps=steps),
-        reward_funcs=rewards,
-        train_dataset=prompts,
-        processing_class=zoo.load_tokenizer("tiny"),
-        **arguments,
-    )
+    trainer = grpo_trainer(rewards, seed=seed, max_steps=steps, **settings)
     run = Run(model=trainer.model, start=lambda: None, trainer=trainer)
 
     def start() -> None:

@@ -6,7 +6,6 @@ regions        what of a solution the student does not see
 lesson_source  a lesson as its author wrote it
 derive         both notebooks of a lesson
 findings       what is wrong with what was generated
-merge          the student's cells inside the lesson's own
 execute        notebooks in child processes that may die
 """
 

@@ -100,8 +100,8 @@ def test_the_tensors_of_a_layer_are_those_that_the_model_computes_and_no_hook_is
 
 
 def test_a_row_of_the_fixes_is_cured_only_with_finite_gradients(shown):
-    lives = Outcome(12, 0, 0, None, is_dead=False, first_score=0.4, last_score=0.6)
-    skips = Outcome(12, 1, 1, 5, is_dead=False, first_score=0.4, last_score=0.6)
+    lives = Outcome(12, 0, 0, is_dead=False, first_score=0.4, last_score=0.6)
+    skips = Outcome(12, 1, 1, is_dead=False, first_score=0.4, last_score=0.6)
     lesson_04.what_each_fix_does(Outcomes({"a bound": lives, "a guard": skips}))
     [(_, caption, alt)] = shown
     assert caption == "Every gradient is finite with 1 of 2: a bound."

@@ -7,7 +7,8 @@ import time
 import matplotlib.pyplot as plt
 import pytest
 
-from course_utils.diagnostics.processes.bisect import Probe, bisect_config, ddmin
+from course_utils.diagnostics.processes.bisect import bisect_config, ddmin
+from course_utils.diagnostics.processes.bisect_probe import Probe
 from course_utils.diagnostics.processes.bisect_tree import parents
 from course_utils.diagnostics.processes.float_traps import divide_integers_by_zero
 from course_utils.errors import BadRequest, DidNotFail

@@ -23,12 +23,27 @@ from course_utils.errors import BadRequest
 from course_utils.reproductions.lesson_07 import batches, never_stops
 from course_utils.zoo import training
 
+
+def end_outside(seed=0):
+    """An assistant mask from a template whose generation block closes before the end."""
+    tokenizer = zoo.load_tokenizer("tiny")
+    tokenizer.chat_template = batches.MARKED
+    rows = []
+    for chat in batches.sums(seed):
+        said = tokenizer.apply_chat_template(
+            chat, tokenize=True, return_dict=True, return_assistant_tokens_mask=True
+        )
+        pairs = zip(said["input_ids"], said["assistant_masks"], strict=True)
+        rows.append((said["input_ids"], [i if m else -100 for i, m in pairs]))
+    return batches.padded(rows, tokenizer.pad_token_id), tokenizer
+
+
 FAULTS = {
     "end masked": (batches.labels_by_id, "labels were made from ids"),
     "holes in the mask": (batches.mask_by_id, "made from ids"),
     "end missing": (batches.cut_off, "cut at"),
     "end missing, too": (batches.never_appended, "nothing appends it"),
-    "end masked, too": (batches.end_outside, "stops before its end"),
+    "end masked, too": (end_outside, "stops before its end"),
     "no labels": (batches.marker_not_found, "response marker"),
     "no labels, too": (batches.prompt_fills_it, "before the reply"),
     "two BOS": (batches.begins_twice, "renders one"),

@@ -7,24 +7,23 @@ from attacks import notebooks
 from classes import RIGHT, notebook
 from fake_course import FIXTURES
 
+from course_utils.grading.handout import load_handout
 from course_utils.grading.intake import of_folder
 from course_utils.grading.merge import merge
 from course_utils.grading.repair import repaired
 from course_utils.grading.result import CannotBeGraded, Grade, Score, Scores
 from course_utils.grading.submission import parse
 from course_utils.grading.worker import Request, grade
-from course_utils.notebook.derive import course_metadata
-from course_utils.notebook.lesson_source import load_source
 
 lessons_90_and_91, unbuilt, course = FIXTURES
 
 
 def grade_one(repository, submission, _limits, _known) -> Scores:
     """Two points for each answer that has come to its place in the lesson."""
-    source = load_source(repository.source_path(submission.lesson))
-    fixed = repaired(source, submission)
-    merged = merge(source, fixed)
-    answers = [c for c in merged.notebook.cells if course_metadata(c).get("role") == "answer"]
+    handout = load_handout(repository.source_path(submission.lesson))
+    fixed = repaired(handout, submission)
+    merged = merge(handout, fixed)
+    answers = [cell for cell in merged.cells if cell.is_answer]
     right = [right in cell.source for cell, (_, right) in zip(answers, RIGHT, strict=True)]
     scores = tuple(Score("90", "", "", 2 * is_right, 2) for is_right in right)
     return Scores("90_fake", scores, (*fixed.notes, *merged.notes))
@@ -65,10 +64,10 @@ def test_of_two_cells_that_only_define_the_name_none_is_taken(course):
         {"cell_type": "code", "metadata": {}, "source": text}
         for text in ("limit = 1", "limit = 65504", "def double(x):\n    return x + x")
     ]
-    source = load_source(course.source_path("90_fake"))
-    fixed = repaired(source, parse(json.dumps(data).encode(), "n.ipynb"))
+    handout = load_handout(course.source_path("90_fake"))
+    fixed = repaired(handout, parse(json.dumps(data).encode(), "n.ipynb"))
     assert "2 cells may be the answer of exercise 90.2: none is" in fixed.notes
-    assert merge(source, fixed).missing == ("90.2",)
+    assert merge(handout, fixed).missing == ("90.2",)
     assert "return x + x" in answers(course, data)["90.1"]
 
 
@@ -81,8 +80,6 @@ def test_one_cell_is_the_answer_of_one_exercise(course):
 
 def answers(course, data: dict) -> dict[str, str]:
     """The answer cells of the merged notebook, by exercise."""
-    source = load_source(course.source_path("90_fake"))
-    fixed = repaired(source, parse(json.dumps(data).encode(), "n.ipynb"))
-    cells = merge(source, fixed).notebook.cells
-    roles = [(course_metadata(cell), cell.source) for cell in cells]
-    return {role["exercise"]: text for role, text in roles if role.get("role") == "answer"}
+    handout = load_handout(course.source_path("90_fake"))
+    fixed = repaired(handout, parse(json.dumps(data).encode(), "n.ipynb"))
+    return {cell.exercise: cell.source for cell in merge(handout, fixed).cells if cell.is_answer}

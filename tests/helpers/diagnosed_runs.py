@@ -5,7 +5,6 @@ from transformers import set_seed
 from trl import (
     DPOConfig,
     DPOTrainer,
-    GRPOConfig,
     GRPOTrainer,
     RewardConfig,
     RewardTrainer,
@@ -15,6 +14,7 @@ from trl import (
 
 from course_utils import zoo
 from course_utils.reproductions.lesson_07 import never_stops
+from course_utils.reproductions.tiny_grpo import grpo_trainer
 from course_utils.zoo import training
 
 ON_CPU = dict(bf16=False, use_cpu=True, max_steps=3, logging_steps=1)
@@ -51,21 +51,9 @@ def reward(**settings) -> RewardTrainer:
 
 
 def grpo(reward=zoo.arithmetic.correct_sum, **settings) -> GRPOTrainer:
-    set_seed(0)
-    known = dict(
-        learning_rate=1e-4,
-        lr_scheduler_type="constant",
-        per_device_train_batch_size=16,
-        num_generations=8,
-        max_completion_length=5,
-    )
-    return GRPOTrainer(
-        model=zoo.load_policy("tiny", device="cpu"),
-        args=GRPOConfig(**training.quiet_config(), **ON_CPU | known | settings),
-        reward_funcs=reward,
-        train_dataset=zoo.arithmetic.prompts(32, 0, level="hard"),
-        processing_class=zoo.load_tokenizer("tiny"),
-    )
+    known = dict(per_device_train_batch_size=16, activation_checkpointing=True)  # as TRL has it
+    sums = zoo.arithmetic.prompts(32, 0, level="hard")
+    return grpo_trainer(reward, seed=42, dataset=sums, **ON_CPU | known | settings)
 
 
 TRAINERS = {"SFT": sft, "DPO": dpo, "reward": reward, "GRPO": grpo}

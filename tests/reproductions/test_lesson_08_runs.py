@@ -47,6 +47,12 @@ def real():
     return two_ranks.on_two_ranks(*LAUNCHED)
 
 
+def dealt(rows, size: int):
+    """The rows of each rank as a Trainer deals them: micro-batches in turn."""
+    micro = [rows[at : at + size] for at in range(0, len(rows), size)]
+    return [micro[rank::2] for rank in range(2)]
+
+
 def played(what: str):
     """The same step, its ranks played in this process, and the rows all at once in one."""
     cls, rows = LAUNCHED[what][0], two_ranks.by_length()
@@ -54,7 +60,7 @@ def played(what: str):
     trainer = batch_loss.trainer(cls, rows, average_tokens_across_devices=not local)
     step = TrainerStep(trainer)
     with left_as_it_was(step):
-        both = step(two_ranks.dealt(rows, int(size)))
+        both = step(dealt(rows, int(size)))
         return both, step([[rows]])
 
 

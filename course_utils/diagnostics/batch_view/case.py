@@ -26,10 +26,6 @@ class Case:
     stops_at: tuple[int, ...] = ()  # what the model's generation stops at, where it is known
 
     @property
-    def pad_is_an_end(self) -> bool:
-        return self.pad in self.template.ends
-
-    @property
     def learns_tokens(self) -> bool:
         return self.kind in (TRAINING, PAIRS)
 

@@ -7,7 +7,7 @@ report     what was found
 """
 
 from course_utils.diagnostics.gradient_flow.audit import audit_gradients
-from course_utils.diagnostics.gradient_flow.crossings import Cause
-from course_utils.diagnostics.gradient_flow.report import Cut, Flow, GradientFlow, ParameterFlow
+from course_utils.diagnostics.gradient_flow.crossings import Cause, Cut
+from course_utils.diagnostics.gradient_flow.report import Flow, GradientFlow, ParameterFlow
 
 __all__ = ["Cause", "Cut", "Flow", "GradientFlow", "ParameterFlow", "audit_gradients"]

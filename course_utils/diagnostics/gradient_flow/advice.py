@@ -1,11 +1,8 @@
 """The cause and the fix of what an audit found, each in one sentence."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from course_utils.diagnostics.gradient_flow.crossings import Cause
-
-if TYPE_CHECKING:
-    from course_utils.diagnostics.gradient_flow.report import Cut, GradientFlow
+from course_utils.diagnostics.gradient_flow.crossings import Cause, Cut, Flat
 
 CUTS = {
     Cause.CHECKPOINT: (
@@ -46,35 +43,19 @@ CUTS = {
 }
 
 
-def advise(flow: "GradientFlow") -> tuple[str, str]:
-    """Cause and fix; two empty strings where nothing is wrong."""
-    if not flow.parameters:
-        return _frozen(flow)
-    if flow.not_finite:
-        return (
-            "a nan or inf in the forward or backward pass; the graph itself may be whole",
-            "trace_step(model, batch) names the operation that made it",
-        )
-    if flow.cuts:
-        return _cut(flow.cuts[0])
-    if not flow.num_reached:
-        return (
-            "the loss was computed without any trainable parameter",
-            "check that loss_of calls the model that is trained, and that what trains is used",
-        )
-    if flow.stuck:
-        return _stuck(flow)
-    if flow.optimizer is not None and not flow.optimizer.holds_all:
-        return (
-            f"the optimizer was made for other tensors: {flow.optimizer.missing[0]} is not in it",
-            "make the optimizer from model.parameters() after the adapter is attached and the "
-            "model is moved, quantised or wrapped",
-        )
-    return "", ""
+NOT_FINITE = (
+    "a nan or inf in the forward or backward pass; the graph itself may be whole",
+    "trace_step(model, batch) names the operation that made it",
+)
+NOT_REACHED = (
+    "the loss was computed without any trainable parameter",
+    "check that loss_of calls the model that is trained, and that what trains is used",
+)
 
 
-def _frozen(flow: "GradientFlow") -> tuple[str, str]:
-    if flow.num_frozen_adapters:
+def frozen(*, has_adapters: bool) -> tuple[str, str]:
+    """Nothing can train."""
+    if has_adapters:
         return (
             "the adapter was loaded for inference, or frozen since",
             "PeftModel.from_pretrained(model, path, is_trainable=True)",
@@ -85,26 +66,41 @@ def _frozen(flow: "GradientFlow") -> tuple[str, str]:
     )
 
 
-def _cut(cut: "Cut") -> tuple[str, str]:
+def cut_at(cut: Cut) -> tuple[str, str]:
+    """The graph ends at a call."""
     cause, fix = CUTS[cut.cause]
     return cause.format(where=cut.where, evidence=cut.evidence), fix.format()
 
 
-def _stuck(flow: "GradientFlow") -> tuple[str, str]:
-    if flow.flat is not None:
-        where = f"{flow.flat.operation}() in {flow.flat.module or 'the model itself'}"
+def stuck_at_zero(names: Sequence[str], flat: Flat | None, *, is_all: bool) -> tuple[str, str]:
+    """These parameters have gradients of exactly 0; `flat` is a call without a slope, if one ran.
+
+    Args:
+        is_all: whether no other parameter trains.
+    """
+    if flat is not None:
+        where = f"{flat.operation}() in {flat.module or 'the model itself'}"
         return (
-            f"the derivative of {where} is 0 everywhere ({flow.flat.place})",
+            f"the derivative of {where} is 0 everywhere ({flat.place})",
             "a straight-through estimator: x + (f(x) - x).detach()",
         )
-    if len(flow.stuck) == len(flow.parameters):
+    if is_all:
         return (
             "on this batch the loss does not change with any weight: every advantage is 0, every "
             "label is masked, or a clamp or saturated function ends the slope",
             "look at the batch: labels other than -100, rewards that differ, ratios within bounds",
         )
     return (
-        f"{flow.stuck[0]} is used, and its gradient is 0 on this batch also after a step: a dead "
+        f"{names[0]} is used, and its gradient is 0 on this batch also after a step: a dead "
         "ReLU, a clamp, an unused expert, or an input of zeros",
         "audit another batch; if it stays 0, look at what comes after this parameter",
+    )
+
+
+def not_held(name: str) -> tuple[str, str]:
+    """The optimizer lacks this parameter."""
+    return (
+        f"the optimizer was made for other tensors: {name} is not in it",
+        "make the optimizer from model.parameters() after the adapter is attached and the "
+        "model is moved, quantised or wrapped",
     )

@@ -14,10 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import get_gradient_edge
 
-from course_utils.diagnostics.gradient_flow.crossings import Cause, Crossing, Flat
+from course_utils.diagnostics.gradient_flow.crossings import Cause, Crossing, Cut, Flat
 from course_utils.diagnostics.gradient_flow.influence import InfluenceMode
 from course_utils.diagnostics.gradient_flow.report import (
-    Cut,
     Flow,
     GradientFlow,
     Held,

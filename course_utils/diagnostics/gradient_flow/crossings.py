@@ -36,6 +36,27 @@ class History(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Where values go on and gradients do not come back; equal cuts in several modules are one."""
+
+    cause: Cause
+    modules: tuple[str, ...]  # dotted names in the order of execution; "" is the model itself
+    operation: str  # the first torch call without a gradient
+    place: str  # its source line
+    num_parameters: int  # that lose their gradient here
+
+    @property
+    def where(self) -> str:
+        first = self.modules[0] or "the model itself"
+        others = len(self.modules) - 1
+        return f"{first} and {others} more" if others else first
+
+    @property
+    def evidence(self) -> str:
+        return f"first in {self.operation}(), {self.place}" if self.operation else "not located"
+
+
+@dataclass(frozen=True)
 class Flat:
     """A call whose derivative is 0 everywhere: the graph goes on, and no gradient with it."""
 

@@ -5,8 +5,8 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from course_utils.diagnostics.gradient_flow.advice import advise
-from course_utils.diagnostics.gradient_flow.crossings import Cause, Flat
+from course_utils.diagnostics.gradient_flow import advice
+from course_utils.diagnostics.gradient_flow.crossings import Cut, Flat
 from course_utils.shown.page import State
 from course_utils.shown.report import Report, Table
 
@@ -24,27 +24,6 @@ class Flow(StrEnum):
     CUT = "none: the graph is cut"
     NO_EFFECT = "none: the loss does not depend on it"
     UNUSED = "none: no call took it"
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Where values go on and gradients do not come back; equal cuts in several modules are one."""
-
-    cause: Cause
-    modules: tuple[str, ...]  # dotted names in the order of execution; "" is the model itself
-    operation: str  # the first torch call without a gradient
-    place: str  # its source line
-    num_parameters: int  # that lose their gradient here
-
-    @property
-    def where(self) -> str:
-        first = self.modules[0] or "the model itself"
-        others = len(self.modules) - 1
-        return f"{first} and {others} more" if others else first
-
-    @property
-    def evidence(self) -> str:
-        return f"first in {self.operation}(), {self.place}" if self.operation else "not located"
 
 
 @dataclass(frozen=True)
@@ -111,11 +90,28 @@ class GradientFlow(Report):
 
     @property
     def cause(self) -> str:
-        return advise(self)[0]
+        return self._cause_and_fix[0]
 
     @property
     def fix(self) -> str:
-        return advise(self)[1]
+        return self._cause_and_fix[1]
+
+    @property
+    def _cause_and_fix(self) -> tuple[str, str]:
+        if not self.parameters:
+            return advice.frozen(has_adapters=self.num_frozen_adapters > 0)
+        if self.not_finite:
+            return advice.NOT_FINITE
+        if self.cuts:
+            return advice.cut_at(self.cuts[0])
+        if not self.num_reached:
+            return advice.NOT_REACHED
+        if self.stuck:
+            is_all = len(self.stuck) == len(self.parameters)
+            return advice.stuck_at_zero(self.stuck, self.flat, is_all=is_all)
+        if self.optimizer is not None and not self.optimizer.holds_all:
+            return advice.not_held(self.optimizer.missing[0])
+        return "", ""
 
     def count(self, flow: Flow) -> int:
         return sum(parameter.flow is flow for parameter in self.parameters)

@@ -21,7 +21,7 @@ Logps = list[list[float]]
 Sampler = Callable[[Ids], tuple[Ids, Logps]]
 Trainer = Callable[[Ids, Ids], tuple[Ids, Logps]]
 
-AGREE, UNKNOWN = "nothing: they agree", "cannot tell"
+UNKNOWN = "cannot tell"
 FEW = 100  # tokens below which settings are read off too few places
 SAID = {
     "temperature": "sampler and trainer score at different temperatures",

@@ -20,7 +20,6 @@ class Tokens:
     ids_N: Tensor
     seen_NV: Tensor  # whether a token stands in the prompt or in the reply so far
     rows_N: Tensor  # the reply it belongs to
-    places_N: Tensor  # its place in the reply, from 0
 
 
 @torch.no_grad()
@@ -42,11 +41,10 @@ def tokens_of(model: nn.Module, prompts: Ids, replies: Ids) -> Tokens:
     """All that is known of the tokens before any sampler's settings."""
     logits_NV = logits_of(model, prompts, replies)
     seen_NV = torch.zeros_like(logits_NV, dtype=torch.bool)
-    rows, places = [], []
+    rows = []
     for row, (prompt, reply) in enumerate(zip(prompts, replies, strict=True)):
         for place in range(len(reply)):
             seen_NV[len(rows), prompt + reply[:place]] = True
             rows.append(row)
-            places.append(place)
     ids_N = torch.tensor([token for reply in replies for token in reply])
-    return Tokens(logits_NV, ids_N, seen_NV, torch.tensor(rows), torch.tensor(places))
+    return Tokens(logits_NV, ids_N, seen_NV, torch.tensor(rows))

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from course_utils.diagnostics.processes.autopsy import Autopsy, warm_children
+from course_utils.diagnostics.processes.bisect_probe import Probe
 from course_utils.errors import BadRequest, DidNotFail
 from course_utils.shown.progress_line import LINE
 from course_utils.shown.report import Report, Table
@@ -61,14 +62,6 @@ def ddmin(changes: Sequence, fails: Callable[[tuple], bool]) -> tuple:
         else:
             num_parts = min(2 * num_parts, len(changes))
     return changes
-
-
-@dataclass(frozen=True)
-class Probe:
-    """One run: the settings it took from the dying configuration, and how it ended."""
-
-    settings: tuple[str, ...]
-    outcome: str
 
 
 @dataclass(frozen=True)

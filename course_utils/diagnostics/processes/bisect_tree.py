@@ -4,22 +4,19 @@ Draws what was probed; runs nothing.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from course_utils.diagnostics.processes.bisect_probe import Probe
 from course_utils.shown.plotting import COLOURS
-
-if TYPE_CHECKING:
-    from course_utils.diagnostics.processes.bisect import Probe
 
 STRIDE = 1.35  # from one generation to the next; a strip is 1 wide
 HIGH = 0.3  # a strip; rows are 1 apart
 WORDS = {"fontsize": 9, "ha": "left"}
 
 
-def draw_tree(ax: Axes, names: Sequence[str], probes: Sequence["Probe"], failure: str) -> None:
+def draw_tree(ax: Axes, names: Sequence[str], probes: Sequence[Probe], failure: str) -> None:
     """Draw each probe as a strip: a field for every setting, filled where the dying value was on.
 
     Above a strip stand its number and settings, below it the outcome. A leaf of the tree needs
@@ -41,12 +38,11 @@ def draw_tree(ax: Axes, names: Sequence[str], probes: Sequence["Probe"], failure
     ax.set_axis_off()
 
 
-def parents(probes: Sequence["Probe"], failure: str) -> list[int | None]:
+def parents(probes: Sequence[Probe], failure: str) -> list[int | None]:
     """For each probe the one that it cuts down: the smallest superset that died before it.
 
     The control without settings comes first of all, and hangs on the control with all of them.
 
-    >>> from course_utils.diagnostics.processes.bisect import Probe
     >>> probes = Probe((), "lived"), Probe(("a", "b"), "SIGFPE"), Probe(("b",), "lived")
     >>> parents(probes, "SIGFPE")
     [1, None, 1]
@@ -79,7 +75,7 @@ def _places(above: list[int | None]) -> list[tuple[float, float]]:
     return [places[number] for number in range(len(above))]
 
 
-def _strip(ax: Axes, at: tuple, names: Sequence[str], probe: "Probe", *, meaning: str) -> None:
+def _strip(ax: Axes, at: tuple, names: Sequence[str], probe: Probe, *, meaning: str) -> None:
     (x, y), width = at, 1 / len(names)
     for column, name in enumerate(names):
         fill = COLOURS[meaning] if name in probe.settings else "white"
@@ -95,13 +91,13 @@ def _join(ax: Axes, parent: tuple[float, float], child: tuple[float, float]) -> 
     ax.plot(xs, ys, color=COLOURS["neutral"], linewidth=1, zorder=0)
 
 
-def _meaning(probe: "Probe", failure: str) -> str:
+def _meaning(probe: Probe, failure: str) -> str:
     if probe.outcome == failure:
         return "dead"
     return "alive" if probe.outcome == "lived" else "suspicious"
 
 
-def _settings(probe: "Probe", names: Sequence[str]) -> str:
+def _settings(probe: Probe, names: Sequence[str]) -> str:
     """What was on, short enough to stand above a strip."""
     rest = [name for name in names if name not in probe.settings]
     if not probe.settings or not rest:

@@ -3,7 +3,6 @@
 import ast
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 IMPORTS = (ast.Import, ast.ImportFrom)
 # What never changes what it is given.
 PURE = {

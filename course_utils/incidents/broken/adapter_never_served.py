@@ -5,10 +5,9 @@ from course_utils.incidents.rl_runs import mean, values
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, run_with
+    from course_utils.incidents.two_engines import engine_with, run_with
 
-    engine = Engine(synced=variant != "broken")
-    return run_with(engine, seed, steps=6)
+    return run_with(engine_with(), seed, synced=variant != "broken", steps=6)
 
 
 def shows(run: Run) -> bool:

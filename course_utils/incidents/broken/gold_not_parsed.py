@@ -5,7 +5,7 @@ import re
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run, Variant
-from course_utils.incidents.rl_runs import NUM_PROMPTS, grpo, said, values
+from course_utils.incidents.rl_runs import grpo, said, values
 from course_utils.zoo.arithmetic import is_right
 
 
@@ -17,10 +17,10 @@ def accuracy(completions, answer, **_columns) -> list[float | None]:
 
 
 def make(variant: Variant, seed: int) -> Run:
-    prompts = zoo.arithmetic.prompts(NUM_PROMPTS, seed, level="hard")
+    sums = zoo.arithmetic.prompts(256, seed, level="hard")
     if variant != "broken":
-        prompts = prompts.map(lambda row: {"answer": "#### " + row["answer"]})
-    return grpo(seed, accuracy, steps=4, prompts=prompts)
+        sums = sums.map(lambda row: {"answer": "#### " + row["answer"]})
+    return grpo(seed, accuracy, steps=4, dataset=sums)
 
 
 def shows(run: Run) -> bool:

@@ -7,9 +7,9 @@ TEMPERATURE = 0.6
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, run_with
+    from course_utils.incidents.two_engines import engine_with, run_with
 
-    engine = Engine(temperature=TEMPERATURE, raw=variant == "broken")
+    engine = engine_with(temperature=TEMPERATURE, processed=variant != "broken")
     return run_with(engine, seed, steps=4, temperature=TEMPERATURE)
 
 

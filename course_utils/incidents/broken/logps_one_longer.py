@@ -5,12 +5,13 @@ from course_utils.incidents.rl_runs import mean, values
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, run_with
+    from course_utils.incidents.two_engines import engine_with, run_with, served_by
 
-    engine = Engine()
+    engine = engine_with()
+    served = served_by(engine)
 
     def sample(trainer, prompt_ids):
-        ids, logps = engine(trainer, prompt_ids)
+        ids, logps = served(trainer, prompt_ids)
         if variant == "broken":  # the first is of the token before the reply
             logps = [[0.0, *row][: len(row)] for row in logps]
         return ids, logps

@@ -7,8 +7,9 @@ from torch.nn.parallel import DistributedDataParallel
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, batches, error, reply_rows
-from course_utils.incidents.two_ranks import WORLD, of_two_ranks
+from course_utils.incidents.two_ranks import of_two_ranks
 from course_utils.reproductions.lesson_07.never_stops import base_model
+from course_utils.reproductions.two_processes import WORLD
 
 STEPS, SIZE, BAD_STEP, WAIT_S = 4, 4, 2, 3
 

@@ -14,13 +14,13 @@ def again(tokenizer, prompt: list[dict], ids: list[int]) -> list[int]:
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine
+    from course_utils.incidents.two_engines import engine_with, served_by
 
-    engine, others = Engine(), []
+    sample, others = served_by(engine_with()), []
 
     def rollout(prompts, trainer) -> dict[str, list]:
         asked, _, _ = trainer._tokenize_prompts(prompts)
-        ids, _ = engine(trainer, asked)
+        ids, _ = sample(trainer, asked)
         scored = ids
         if variant == "broken":
             rows = zip(prompts, ids, strict=True)

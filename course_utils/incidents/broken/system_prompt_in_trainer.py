@@ -8,13 +8,13 @@ SYSTEM = {"role": "system", "content": "You are a helpful assistant that adds nu
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine
+    from course_utils.incidents.two_engines import engine_with, served_by
 
-    engine = Engine()
+    sample = served_by(engine_with())
 
     def rollout(prompts, trainer) -> dict[str, list]:
         asked, _, _ = trainer._tokenize_prompts(prompts)
-        ids, logps = engine(trainer, asked)
+        ids, logps = sample(trainer, asked)
         if variant == "broken":
             asked, _, _ = trainer._tokenize_prompts([[SYSTEM, *prompt] for prompt in prompts])
         return {"prompt_ids": asked, "completion_ids": ids, "logprobs": logps}

@@ -5,9 +5,9 @@ from course_utils.incidents.rl_runs import mean, values
 
 
 def make(variant: Variant, seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, run_with
+    from course_utils.incidents.two_engines import engine_with, run_with
 
-    engine = Engine(top_p=0.8 if variant == "broken" else 1.0)
+    engine = engine_with(top_p=0.8 if variant == "broken" else 1.0)
     return run_with(engine, seed, steps=4)
 
 

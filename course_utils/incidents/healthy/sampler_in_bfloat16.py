@@ -5,10 +5,9 @@ from course_utils.incidents.rl_runs import learned
 
 
 def make(seed: int) -> Run:
-    from course_utils.incidents.two_engines import Engine, run_with
+    from course_utils.incidents.two_engines import engine_with, run_with
 
-    engine = Engine(dtype="bfloat16")
-    return run_with(engine, seed, steps=10)
+    return run_with(engine_with(dtype="bfloat16"), seed, steps=10)
 
 
 LOOK_ALIKE = LookAlike(

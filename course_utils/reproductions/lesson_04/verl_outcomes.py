@@ -22,7 +22,6 @@ class Outcome:
     num_updates: int
     num_bad: int  # updates whose gradient norm was inf or nan
     num_skipped: int
-    first_bad_step: int | None
     is_dead: bool
     first_score: float  # share of right replies to held-out sums, before and after
     last_score: float
@@ -35,7 +34,6 @@ class Outcome:
             num_updates=len(run.updates),
             num_bad=len(bad),
             num_skipped=sum(not update["stepped"] for update in run.updates),
-            first_bad_step=bad[0]["step"] if bad else None,
             is_dead=not all(p.isfinite().all() for p in run.actor.parameters()),
             first_score=run.evaluate(run.reference) if first_score is None else first_score,
             last_score=run.evaluate(),

@@ -6,6 +6,7 @@ Every run is a real trainer in a reported configuration; each says which change 
 from dataclasses import dataclass
 
 from course_utils import zoo
+from course_utils.reproductions import tiny_grpo
 from course_utils.reproductions.lesson_03.reward_model import reward_trainer
 from course_utils.shown.report import Table
 from course_utils.zoo import training
@@ -68,12 +69,9 @@ def grpo_trainer(
     Raises:
         TypeError: GRPOConfig has no such field.
     """
-    from peft import LoraConfig, get_peft_model  # takes seconds, as the next two do
-    from transformers import set_seed
-    from trl import GRPOConfig, GRPOTrainer
+    from peft import LoraConfig, get_peft_model  # takes seconds
 
-    set_seed(seed)
-    base = trained = zoo.load_policy(model, device=device, dtype=dtype)
+    base = zoo.load_policy(model, device=device, dtype=dtype)
     config = LoraConfig(
         r=16,
         lora_alpha=32,
@@ -81,35 +79,37 @@ def grpo_trainer(
         target_modules=["q_proj", "v_proj"],
         task_type="CAUSAL_LM",
     )
-    if mark_inputs == "before":
-        base.enable_input_require_grads()
-    if lora:
-        trained = get_peft_model(base, config)
-    if mark_inputs == "after":
-        trained.enable_input_require_grads()
-    if "TRL" not in guards:
-        base.enable_input_require_grads = lambda: None
+
+    def make_model():
+        if mark_inputs == "before":
+            base.enable_input_require_grads()
+        trained = get_peft_model(base, config) if lora else base
+        if mark_inputs == "after":
+            trained.enable_input_require_grads()
+        if "TRL" not in guards:
+            base.enable_input_require_grads = lambda: None
+        return trained
+
     is_default = "default checkpointing" in guards
     reported = dict(
         learning_rate=1e-5,
+        lr_scheduler_type="linear",
         bf16=True,
         per_device_train_batch_size=16,
-        num_generations=8,
         gradient_checkpointing=True,
         gradient_checkpointing_kwargs=None if is_default else REENTRANT,
         max_completion_length=6,
         temperature=1.5,
         max_steps=2,
-        logging_steps=1,
         use_cpu=base.device.type == "cpu",
-        seed=seed,
     )
-    trainer = GRPOTrainer(
-        model=trained,
-        args=GRPOConfig(**training.quiet_config(), **_with_new_names(reported | changes)),
-        reward_funcs=reward_len,
-        train_dataset=zoo.arithmetic.prompts(64, seed, level="hard"),
-        processing_class=zoo.load_tokenizer(model),
+    trainer = tiny_grpo.grpo_trainer(
+        reward_len,
+        seed=seed,
+        make_model=make_model,
+        tokenizer=model,
+        num_prompts=64,
+        **_with_new_names(reported | changes),
     )
     if "Transformers" not in guards:
         base.enable_input_require_grads = lambda: None
@@ -205,11 +205,4 @@ def grpo_outcomes(settings: dict[str, dict], **run: object) -> Outcomes:
     """Train the reported GRPO run with each named set of changes."""
     return Outcomes(
         {name: outcome_of(grpo_trainer(**run | changes)) for name, changes in settings.items()}
-    )
-
-
-def reward_outcomes(settings: dict[str, dict], **run: object) -> Outcomes:
-    """Train the reward run, three steps, with each named set of changes."""
-    return Outcomes(
-        {name: outcome_of(reward_run(**run | changes)) for name, changes in settings.items()}
     )

@@ -103,20 +103,6 @@ def never_appended(seed: int = 0) -> Made:
     return padded(made, tokenizer.pad_token_id), tokenizer
 
 
-def end_outside(seed: int = 0) -> Made:
-    """An assistant mask from a template whose generation block closes before the end."""
-    tokenizer = zoo.load_tokenizer("tiny")
-    tokenizer.chat_template = MARKED
-    rows = []
-    for chat in sums(seed):
-        said = tokenizer.apply_chat_template(
-            chat, tokenize=True, return_dict=True, return_assistant_tokens_mask=True
-        )
-        pairs = zip(said["input_ids"], said["assistant_masks"], strict=True)
-        rows.append((said["input_ids"], [i if m else -100 for i, m in pairs]))
-    return padded(rows, tokenizer.pad_token_id), tokenizer
-
-
 def marker_not_found(seed: int = 0) -> Made:
     """Labels begin behind a response marker; its space belongs to the next word in the rows."""
     tokenizer = zoo.load_tokenizer("tiny")

@@ -10,9 +10,10 @@ import torch
 from datasets import Dataset
 from torch import Tensor
 from transformers import set_seed
-from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer
+from trl import DPOConfig, DPOTrainer, GRPOTrainer
 
 from course_utils import zoo
+from course_utils.reproductions import tiny_grpo
 from course_utils.reproductions.lesson_07 import never_stops
 from course_utils.reproductions.lesson_08.batch_loss import Row, mixed_rows
 from course_utils.zoo import training
@@ -24,7 +25,7 @@ ONE_STEP = dict(
     max_grad_norm=0.0,
     use_cpu=True,
     bf16=False,
-    gradient_checkpointing=False,
+    activation_checkpointing=False,
 )
 
 
@@ -67,16 +68,11 @@ def dpo_trainer(*loss_types: str, **settings: object) -> DPOTrainer:
 
 def grpo_trainer(loss_type: str, **settings: object) -> GRPOTrainer:
     """GRPOTrainer of which only the loss is used."""
-    set_seed(0)
-    known = training.quiet_config() | ONE_STEP | settings
-    return GRPOTrainer(
-        model=zoo.load_policy("tiny", device="cpu"),
-        reward_funcs=lambda completions, **more: [0.0 for _ in completions],
-        args=GRPOConfig(
-            loss_type=loss_type, num_generations=8, max_completion_length=128, beta=0.0, **known
-        ),
-        processing_class=zoo.load_tokenizer("tiny"),
-        train_dataset=zoo.arithmetic.prompts(8, 0).select_columns(["prompt"]),
+    known = ONE_STEP | {"loss_type": loss_type, "max_completion_length": 128, "beta": 0.0}
+    return tiny_grpo.grpo_trainer(
+        lambda completions, **more: [0.0 for _ in completions],
+        dataset=zoo.arithmetic.prompts(8, 0).select_columns(["prompt"]),
+        **known | settings,
     )
 
 

@@ -7,16 +7,13 @@ Each WHAT is the "module:name" of a Trainer, or of a compute_loss, and the rows 
 gradient and a logged loss for each, and "lr", the learning rates of twelve steps. SEED draws the
 rows. Micro-batches go to the ranks in turn.
 
-The processes are those of torchrun, with its environment. They part only after the imports, which
-would else take five seconds of each and of the launcher.
+The processes have the environment that torchrun gives. They part only after the imports, which
+would else take five seconds of each.
 """
 
 import importlib
-import os
-import socket
 import sys
 import tempfile
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -26,12 +23,12 @@ from torch import nn
 from transformers import get_linear_schedule_with_warmup
 
 from course_utils.diagnostics import run_in_child
-from course_utils.diagnostics.splits.stepping import Split
 from course_utils.errors import Unsupported
 from course_utils.reproductions.lesson_08.batch_loss import Row, first_step, mixed_rows
 from course_utils.reproductions.lesson_08.batch_trainers import with_loss
+from course_utils.reproductions.two_processes import WORLD, in_two_processes
 
-NUM_RANKS, NUM_LR_STEPS = 2, 12
+NUM_LR_STEPS, TIMEOUT_S = 12, 400
 Outcome = dict[str, object]
 
 
@@ -45,7 +42,7 @@ def on_two_ranks(*what: str, seed: int = 0) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder, "two_ranks.pt")
         command = [sys.executable, "-m", __name__, found, str(seed), *what]
-        autopsy = run_in_child(command, timeout_s=400)
+        autopsy = run_in_child(command, timeout_s=TIMEOUT_S)
         if not found.exists():
             raise Unsupported(
                 f"the two processes wrote nothing: {autopsy.headline}",
@@ -53,12 +50,6 @@ def on_two_ranks(*what: str, seed: int = 0) -> Outcome:
                 fix="read the lines above; `course doctor` says what is missing",
             )
         return torch.load(found)
-
-
-def dealt(rows: Sequence[Row], size: int, num_ranks: int = NUM_RANKS) -> Split:
-    """The rows of each rank as a Trainer deals them: micro-batches in turn."""
-    micro = [list(rows[at : at + size]) for at in range(0, len(rows), size)]
-    return [micro[rank::num_ranks] for rank in range(num_ranks)]
 
 
 def by_length(seed: int = 0) -> list[Row]:
@@ -72,7 +63,7 @@ def one_step(what: str, seed: int) -> Outcome:
     trainer, size = getattr(importlib.import_module(module), cls), int(size)
     trainer = trainer if isinstance(trainer, type) else with_loss(trainer)
     rows = by_length(seed)
-    accumulation = len(rows) // NUM_RANKS // size
+    accumulation = len(rows) // WORLD // size
     settings = {"average_tokens_across_devices": not local, "ddp_find_unused_parameters": False}
     step = first_step(size, accumulation, trainer, rows=rows, **settings)
     return {"gradient": step.gradient, "loss": step.loss}
@@ -92,32 +83,17 @@ def learning_rates(*, prepared: bool) -> list[float]:
     return rates
 
 
-def part() -> int:
-    """Become two processes, each with the environment that torchrun gives; says which one it is."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    rank = int(os.fork() == 0)
-    told = {
-        "RANK": rank,
-        "LOCAL_RANK": rank,
-        "WORLD_SIZE": NUM_RANKS,
-        "LOCAL_WORLD_SIZE": NUM_RANKS,
-    }
-    told |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    os.environ.update({name: str(value) for name, value in told.items()})
-    return rank
-
-
 def main(file: str, seed: str, *what: str) -> None:
-    rank = part()
-    torch.set_num_threads(1)
-    found: Outcome = {one: one_step(one, int(seed)) for one in what}
-    found["lr"] = {prepared: learning_rates(prepared=prepared) for prepared in (True, False)}
-    if rank == 0:
+    def measure(rank: int) -> list[dict]:
+        found: Outcome = {one: one_step(one, int(seed)) for one in what}
+        found["lr"] = {prepared: learning_rates(prepared=prepared) for prepared in (True, False)}
         found["processes"] = torch.distributed.get_world_size()
-        torch.save(found, file)
-    torch.distributed.barrier()
-    torch.distributed.destroy_process_group()
+        if rank == 0:
+            torch.save(found, file)
+        return []
+
+    errors = [entry["error"] for log in in_two_processes(measure, TIMEOUT_S) for entry in log]
+    sys.exit("\n".join(errors) or 0)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,6 @@ CAUSES = {
     "f": "the logged number is not the loss that is trained",
 }
 
-Counts = dict[str, int]
-
 
 @dataclass(frozen=True)
 class Row:

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from datasets import Dataset
-from transformers import TrainerCallback, set_seed
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOTrainer
 
 from course_utils import zoo
 from course_utils.diagnostics.truth_audit import TruthAudit
-from course_utils.zoo import training
+from course_utils.reproductions import tiny_grpo
 
-NUM_STEPS, GROUP, BATCH_SIZE = 24, 8, 32
+NUM_STEPS = 24
 NUM_HELD_OUT, HELD_OUT_SEED = 100, 7
 
 Check = Callable[[str, str], float | None]  # a reply and its answer to a reward
@@ -56,39 +55,17 @@ class Book:
 
 
 def grpo_trainer(
-    rewards: list[Callable],
-    *,
-    seed: int = 0,
-    name: str = "tiny",
-    device: str = "cpu",
-    dataset: Dataset | None = None,
-    callbacks: tuple[TrainerCallback, ...] = (),
-    **settings: object,
+    rewards: list[Callable], *, name: str = "tiny", device: str = "cpu", **settings: object
 ) -> GRPOTrainer:
-    """GRPOTrainer on 256 hard sums, in float32; `settings` are GRPOConfig's and go before these."""
-    set_seed(seed)
+    """GRPOTrainer on 256 hard sums, in float32.
+
+    Args:
+        settings: what `tiny_grpo.grpo_trainer` takes; they go before those of the lesson.
+    """
     model = zoo.load_policy(name, device=device)
-    known = dict(
-        max_steps=NUM_STEPS,
-        learning_rate=1e-4,
-        lr_scheduler_type="constant",
-        per_device_train_batch_size=BATCH_SIZE,
-        num_generations=GROUP,
-        max_completion_length=8,
-        logging_steps=1,
-        bf16=False,
-        gradient_checkpointing=False,
-        use_cpu=model.device.type == "cpu",
-        seed=seed,
-    )
-    sums = zoo.arithmetic.prompts(256, seed, level="hard") if dataset is None else dataset
-    return GRPOTrainer(
-        model=model,
-        args=GRPOConfig(**training.quiet_config() | known | settings),
-        reward_funcs=rewards,
-        train_dataset=sums,
-        processing_class=zoo.load_tokenizer(name),
-        callbacks=list(callbacks),
+    known = dict(max_steps=NUM_STEPS, max_completion_length=8, use_cpu=model.device.type == "cpu")
+    return tiny_grpo.grpo_trainer(
+        rewards, make_model=lambda: model, tokenizer=name, **known | settings
     )
 
 

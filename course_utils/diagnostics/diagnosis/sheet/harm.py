@@ -16,7 +16,6 @@ NOT_FINITE, FINITE = "weights that are nan", "weights that are finite at the end
 WORSE, AWAY, LONGER = "the run got worse", "the policy moved far", "replies that grew"
 ENDLESS, ENDING, STOPPED = "replies that do not end", "replies that end", "the run stopped"
 APART = "the served model computes something else"
-UNTRUE = "what the trainer scores is not what was sampled"
 
 SHOWN_BY = {  # what a cause is known to do -> what of the outcome shows that it did
     verdicts.STILL: (STOOD,),
