@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from tests.pasted_logs import DUE
+from tests.helpers.pasted_logs import DUE
 
 from benchmarks.markdown import table
 from course_utils import incidents
