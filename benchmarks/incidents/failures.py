@@ -12,12 +12,11 @@ import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from tests.helpers.pasted_logs import DUE
-
 from benchmarks.markdown import table
 from course_utils import incidents
 from course_utils.incidents.declare import CLASSES
 from course_utils.oncall import cases
+from tests.helpers.pasted_logs import DUE
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "failures.md"
