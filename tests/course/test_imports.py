@@ -31,10 +31,12 @@ def test_an_import_that_is_shown_works(line):
 
 
 def test_a_module_has_one_copy_under_both_of_its_names():
-    code = (
-        "import course_utils.plotting as old, course_utils.shown.plotting as new;"
-        "assert old is new; assert new.__spec__.name == new.__name__ == 'course_utils.shown.plotting'"
-    )
+    code = """
+import course_utils.plotting as old
+import course_utils.shown.plotting as new
+assert old is new
+assert new.__spec__.name == new.__name__ == "course_utils.shown.plotting"
+"""
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
