@@ -33,9 +33,9 @@ _HOME = {
     "warm_children": "processes.autopsy",
     "Autopsy": "processes.autopsy",
     "bisect_config": "processes.bisect",
-    "unmask_float_traps": "processes.float_traps",
-    "float_flags": "processes.float_traps",
-    "divide_integers_by_zero": "processes.float_traps",
+    "unmask_float_traps": "processes.traps",
+    "float_flags": "processes.traps",
+    "divide_integers_by_zero": "processes.traps",
     "diagnose_cublas": "processes.cublas",
     "read_cublas_environment": "processes.cublas",
     # Which rank hangs, and what was it doing?

@@ -15,7 +15,7 @@ import pytest
 
 from course_utils.diagnostics.processes import children
 from course_utils.diagnostics.processes.autopsy import run_in_child, warm_children
-from course_utils.diagnostics.processes.float_traps import SELF_RAISED, divide_integers_by_zero
+from course_utils.diagnostics.processes.traps import SELF_RAISED, divide_integers_by_zero
 from course_utils.errors import BadRequest, Unsupported
 
 NEVER_S = 600  # longer than any of these tests may take
@@ -92,9 +92,7 @@ def test_the_report_says_what_is_not_in_the_log_and_holds_no_folder(run):
 
 def test_a_child_that_raised_the_signal_itself_is_said_to_have():
     script = "import platform; platform.machine = lambda: 'aarch64'; "
-    script += (
-        "from course_utils.diagnostics.processes.float_traps import *; divide_integers_by_zero()"
-    )
+    script += "from course_utils.diagnostics.processes.traps import *; divide_integers_by_zero()"
     autopsy = run_in_child([sys.executable, "-c", script])
     assert autopsy.signal_name == "SIGFPE" and SELF_RAISED in autopsy.text()
 

@@ -10,7 +10,7 @@ import pytest
 from course_utils.diagnostics.processes.bisect import bisect_config, ddmin
 from course_utils.diagnostics.processes.bisect_probe import Probe
 from course_utils.diagnostics.processes.bisect_tree import parents
-from course_utils.diagnostics.processes.float_traps import divide_integers_by_zero
+from course_utils.diagnostics.processes.traps import divide_integers_by_zero
 from course_utils.errors import BadRequest, DidNotFail
 
 NAMES = ("bf16", "lr", "beta2", "decay", "warmup", "schedule", "batch", "steps", "gens", "norm")

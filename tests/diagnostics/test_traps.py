@@ -8,9 +8,9 @@ import sys
 import pytest
 import torch
 
-from course_utils.diagnostics.processes import float_traps
+from course_utils.diagnostics.processes import traps
 from course_utils.diagnostics.processes.autopsy import warm_children
-from course_utils.diagnostics.processes.float_traps import float_flags, unmask_float_traps
+from course_utils.diagnostics.processes.traps import float_flags, unmask_float_traps
 from course_utils.errors import Unsupported
 
 HAS_TRAPS = (sys.platform, platform.machine(), platform.libc_ver()[0]) == (
@@ -63,7 +63,7 @@ def run():
 @pytest.mark.parametrize("name", TRAPPED)
 def test_a_float_fault_dies_at_its_line_and_only_under_its_own_trap(run, name):
     trap, operation = TRAPPED[name]
-    only, others = ({t: (t == trap) == on for t in float_traps.FLAGS} for on in (True, False))
+    only, others = ({t: (t == trap) == on for t in traps.FLAGS} for on in (True, False))
     autopsy = run(lambda: trapped(operation, **only))
     assert autopsy.signal_name == "SIGFPE" and autopsy.stack[0].file == "test_traps.py"
     assert run(lambda: trapped(operation, **others)).outcome == "lived"
@@ -113,8 +113,8 @@ def test_traps_nest_and_leave_masks_and_flags_as_they_were():
     with unmask_float_traps():
         outer = libm.fegetexcept()
         with unmask_float_traps(invalid=False, overflow=False):
-            assert libm.fegetexcept() == float_traps.FLAGS["divide"]
-        assert libm.fegetexcept() == outer == sum(float_traps.FLAGS.values())
+            assert libm.fegetexcept() == traps.FLAGS["divide"]
+        assert libm.fegetexcept() == outer == sum(traps.FLAGS.values())
     assert libm.fegetexcept() == before
 
 

@@ -5,12 +5,12 @@ import torch
 
 from course_utils.diagnostics import audit_gradients
 from course_utils.exercises.lesson_06 import unseen_answers
-from course_utils.reproductions.lesson_06 import unseen_scripts
+from course_utils.reproductions.lesson_06 import unseen_06
 
 TICKETS = {
-    "read_replies": unseen_scripts.critic_learns_alone(),
-    "quantise": unseen_scripts.encoder_stands_still(),
-    "prepare": unseen_scripts.adapter_stands_still(),
+    "read_replies": unseen_06.critic_learns_alone(),
+    "quantise": unseen_06.encoder_stands_still(),
+    "prepare": unseen_06.adapter_stands_still(),
 }
 SEED = 5  # none of the exercise's own
 

@@ -3,8 +3,8 @@
 import pytest
 
 from course_utils.errors import BadRequest
-from course_utils.reproductions.lesson_06.unseen_scripts import adapter_stands_still
-from course_utils.reproductions.lesson_10.unseen_scripts import silence_is_golden
+from course_utils.reproductions.lesson_06.unseen_06 import adapter_stands_still
+from course_utils.reproductions.lesson_10.unseen_10 import silence_is_golden
 from course_utils.reproductions.reported_script import Ticket
 
 

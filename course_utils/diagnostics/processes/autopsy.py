@@ -30,7 +30,6 @@ from course_utils.diagnostics.processes.evidence import (
     shorten,
     stack_in,
 )
-from course_utils.diagnostics.processes.float_traps import SELF_RAISED
 from course_utils.diagnostics.processes.launcher import launcher_at, run_launcher
 from course_utils.diagnostics.processes.memory import say_bytes
 from course_utils.diagnostics.processes.rank_ends import (
@@ -40,6 +39,7 @@ from course_utils.diagnostics.processes.rank_ends import (
     rank_end,
     ranks_table,
 )
+from course_utils.diagnostics.processes.traps import SELF_RAISED
 from course_utils.errors import BadRequest
 from course_utils.shown.report import Report, Table
 

@@ -10,7 +10,7 @@ from course_utils.checks.compare import told_apart
 from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.checks.watched_calls import watched
 from course_utils.exercises.lesson_01 import unseen_answers as answers
-from course_utils.reproductions.lesson_01.unseen_scripts import (
+from course_utils.reproductions.lesson_01.unseen_01 import (
     CAUSES,
     Batch,
     Patient,

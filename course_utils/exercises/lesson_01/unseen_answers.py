@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from course_utils.reproductions.lesson_01.unseen_scripts import (
+from course_utils.reproductions.lesson_01.unseen_01 import (
     attention_loss,
     cosine_loss,
     direction_loss,

@@ -5,7 +5,7 @@ from functools import cache, partial
 
 from course_utils.checks.declare import Criterion, Exercise, Wrong
 from course_utils.diagnostics import warm_children
-from course_utils.reproductions.lesson_02.unseen_scripts import TEACHER, TOKENS, Job
+from course_utils.reproductions.lesson_02.unseen_02 import TEACHER, TOKENS, Job
 
 KEYS = ("ended", "place", "settings", "cause", "fix")
 SEEDS = (3, 5, 8)  # other data than the reader's own runs have

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from course_utils.checks.declare import Criterion, Exercise, Observe, Wrong
 from course_utils.checks.settings import OverSeeds, both, only
 from course_utils.exercises.lesson_03 import trained
-from course_utils.reproductions.lesson_03.unseen_scripts import (
+from course_utils.reproductions.lesson_03.unseen_03 import (
     CAUSES,
     Patient,
     format_trainer,

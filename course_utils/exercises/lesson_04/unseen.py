@@ -15,14 +15,14 @@ from course_utils.checks.probes import gradient_of
 from course_utils.checks.settings import OverSeeds, over_seeds
 from course_utils.exercises.lesson_04 import unseen_answers
 from course_utils.exercises.lesson_04.hooks import hangs_a_hook
-from course_utils.reproductions.lesson_04 import unseen_scripts
-from course_utils.reproductions.lesson_04.unseen_scripts import SmallRun, Ticket
+from course_utils.reproductions.lesson_04 import unseen_04
+from course_utils.reproductions.lesson_04.unseen_04 import SmallRun, Ticket
 
 CHECK_SEEDS, NUM_UPDATES, MIN_REWARD = (4, 6, 7), 30, 0.3  # each dies by update 20 as reported
 HEALTHY = {
-    "policy_term": unseen_scripts.ratio_of_tokens,
-    "anchor_term": unseen_scripts.distance_of_replies,
-    "entropy_term": unseen_scripts.entropy_of_positions,
+    "policy_term": unseen_04.ratio_of_tokens,
+    "anchor_term": unseen_04.distance_of_replies,
+    "entropy_term": unseen_04.entropy_of_positions,
 }
 CAUSES = {
     "a": "the gradient grows from update to update until its norm leaves the format",
@@ -110,7 +110,7 @@ def _inputs(place: str) -> Iterator[tuple[str, tuple[Tensor, ...]]]:
         is_token = torch.arange(args[0].shape[1]) < length
         if place == "policy_term":
             drift = torch.randn(args[1].shape, generator=generator)
-            far = torch.tensor(unseen_scripts.ENGINE_PADDING)
+            far = torch.tensor(unseen_04.ENGINE_PADDING)
             args[1] = torch.where(is_token, args[0].detach() + drift, far)
         args[-1] = (is_token[..., None] | args[-1][:, -1:]) if args[-1].dim() == 3 else is_token
         args[-1] = args[-1].to(heard[-1].dtype)
@@ -265,11 +265,9 @@ def variant(place: str, cause: str, sick: Callable, seed: int, answers: dict) ->
 
 def _unseen() -> Exercise:
     first, *others = (
-        variant("policy_term", "c", unseen_scripts.ratio_to_the_engine, 0, unseen_answers.RATIO),
-        variant(
-            "entropy_term", "d", unseen_scripts.entropy_under_grammar, 1, unseen_answers.ENTROPY
-        ),
-        variant("anchor_term", "e", unseen_scripts.mean_distance, 7, unseen_answers.MEAN),
+        variant("policy_term", "c", unseen_04.ratio_to_the_engine, 0, unseen_answers.RATIO),
+        variant("entropy_term", "d", unseen_04.entropy_under_grammar, 1, unseen_answers.ENTROPY),
+        variant("anchor_term", "e", unseen_04.mean_distance, 7, unseen_answers.MEAN),
     )
     return replace(first, also=tuple(others))
 

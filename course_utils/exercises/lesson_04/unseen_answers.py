@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from course_utils.reproductions.lesson_04.unseen_scripts import (
+from course_utils.reproductions.lesson_04.unseen_04 import (
     NUM_TOKENS,
     distance_of_replies,
     entropy_of_positions,

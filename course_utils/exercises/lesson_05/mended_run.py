@@ -12,7 +12,7 @@ from transformers import TrainerCallback
 from course_utils.checks.declare import TODO
 from course_utils.checks.settings import over_seeds
 from course_utils.exercises.lesson_05.products import Products
-from course_utils.reproductions.lesson_05.unseen_scripts import Patient
+from course_utils.reproductions.lesson_05.unseen_05 import Patient
 
 EXACT, CLOSE = 1e-3, 1e-2  # of the loss: float16 products cost 3e-4 at first, 2e-3 after updates
 GRADIENT_CLOSE = 0.1  # of its norm: float16 costs up to 0.025, a gradient of another loss 0.34

@@ -14,7 +14,7 @@ from course_utils.exercises.lesson_05.mended_run import (
     products_stay_in_half,
     train,
 )
-from course_utils.reproductions.lesson_05.unseen_scripts import (
+from course_utils.reproductions.lesson_05.unseen_05 import (
     CAUSES,
     Patient,
     loud_channel,

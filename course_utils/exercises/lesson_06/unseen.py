@@ -11,8 +11,8 @@ from course_utils.checks.declare import Criterion
 from course_utils.checks.settings import OverSeeds, over_seeds
 from course_utils.exercises.lesson_06 import unseen_answers as answers
 from course_utils.exercises.lesson_06.gradients import known_warnings_ignored
-from course_utils.reproductions.lesson_06 import unseen_scripts
-from course_utils.reproductions.lesson_06.unseen_scripts import Run, Ticket
+from course_utils.reproductions.lesson_06 import unseen_06
+from course_utils.reproductions.lesson_06.unseen_06 import Run, Ticket
 
 SEEDS = (0, 1, 2)
 
@@ -159,7 +159,7 @@ MENDED = (
 
 
 CRITIC = ASKED.on(
-    _Variant(unseen_scripts.critic_learns_alone(), "read_replies", "c", gap_widens, same_gradients),
+    _Variant(unseen_06.critic_learns_alone(), "read_replies", "c", gap_widens, same_gradients),
     "An unseen run: an actor and its critic",
     right=(
         answers.reads_with_a_graph,
@@ -177,7 +177,7 @@ CRITIC = ASKED.on(
     mended=MENDED,
 )
 CODEC = ASKED.on(
-    _Variant(unseen_scripts.encoder_stands_still(), "quantise", "e", error_falls, same_codes),
+    _Variant(unseen_06.encoder_stands_still(), "quantise", "e", error_falls, same_codes),
     "An unseen run: a codec",
     right=(
         answers.rounds_straight_through,
@@ -198,7 +198,7 @@ CODEC = ASKED.on(
     mended=MENDED,
 )
 ADAPTER_RUN = ASKED.on(
-    _Variant(unseen_scripts.adapter_stands_still(), "prepare", "f", loss_falls, same_steps),
+    _Variant(unseen_06.adapter_stands_still(), "prepare", "f", loss_falls, same_steps),
     "An unseen run: a new adapter",
     right=(answers.adapts_first, answers.adapts_and_adds, answers.adapts_and_filters),
     wrong=(

@@ -4,8 +4,8 @@ import torch
 from peft import LoraConfig, get_peft_model
 from torch import nn
 
-from course_utils.reproductions.lesson_06 import unseen_scripts
-from course_utils.reproductions.lesson_06.unseen_scripts import LORA, ActorCritic, read_replies
+from course_utils.reproductions.lesson_06 import unseen_06
+from course_utils.reproductions.lesson_06.unseen_06 import LORA, ActorCritic, read_replies
 
 # --- read_replies: a forward pass without a graph --------------------------------------------
 
@@ -172,7 +172,7 @@ def encodes_without_tanh(model, x):
 
 def logits_with_a_graph(model, ids):
     with torch.enable_grad():
-        return unseen_scripts.logits_of(model, ids)
+        return unseen_06.logits_of(model, ids)
 
 
 HEALTHY = {

@@ -8,8 +8,8 @@ from course_utils.checks.declare import Criterion
 from course_utils.checks.settings import OverSeeds, over_seeds
 from course_utils.exercises.lesson_07 import unseen_answers as answers
 from course_utils.exercises.lesson_07.unseen_same import same_pairs, same_replies, same_rows
-from course_utils.reproductions.lesson_07 import unseen_parts, unseen_scripts
-from course_utils.reproductions.lesson_07.unseen_scripts import Run
+from course_utils.reproductions.lesson_07 import unseen_07, unseen_parts
+from course_utils.reproductions.lesson_07.unseen_07 import Run
 
 SEEDS = (0, 1, 2)
 
@@ -32,7 +32,7 @@ class _Tried(Diagnosis):
 @over_seeds
 def ends_and_is_right(run: Run) -> str | None:
     last = run.log[-1]
-    if last["ends"] == 1 and run.num_generated == unseen_scripts.LIMIT:
+    if last["ends"] == 1 and run.num_generated == unseen_07.LIMIT:
         return f"every reply has its end, and generation ran on to all {run.num_generated} tokens"
     if last["ends"] >= 0.95 and last["right"] >= 0.85:
         return None
@@ -85,7 +85,7 @@ MENDED = (
 
 
 ROOM = ASKED.on(
-    _Variant(unseen_scripts.no_room_for_the_end(), "encode", "c", same_rows),
+    _Variant(unseen_07.no_room_for_the_end(), "encode", "c", same_rows),
     "An unseen run: the first three digits are right",
     right=(
         answers.encodes_whole,
@@ -103,7 +103,7 @@ ROOM = ASKED.on(
     mended=MENDED,
 )
 SERVER_ENDS = ASKED.on(
-    _Variant(unseen_scripts.stops_at_the_base_end(), "answer", "d", same_replies),
+    _Variant(unseen_07.stops_at_the_base_end(), "answer", "d", same_replies),
     "An unseen run: the server of the base",
     right=(
         answers.answers_with_the_tokenizers_end,
@@ -124,7 +124,7 @@ SERVER_ENDS = ASKED.on(
     mended=MENDED,
 )
 SERVER_PROMPT = ASKED.on(
-    _Variant(unseen_scripts.one_line_end_short(), "answer", "f", same_replies),
+    _Variant(unseen_07.one_line_end_short(), "answer", "f", same_replies),
     "An unseen run: a server of our own",
     right=(
         answers.answers_with_the_tokenizers_end,
@@ -142,7 +142,7 @@ SERVER_PROMPT = ASKED.on(
     mended=MENDED,
 )
 PAIRS = ASKED.on(
-    _Variant(unseen_scripts.ends_on_one_side(), "encode", "b", same_pairs),
+    _Variant(unseen_07.ends_on_one_side(), "encode", "b", same_pairs),
     "An unseen run: typed answers before sampled ones",
     right=(
         answers.encodes_with_one_end,

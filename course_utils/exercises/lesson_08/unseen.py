@@ -12,7 +12,7 @@ from course_utils.exercises.lesson_08.unseen_looks import (
     takes_two_means,
     trains_one_model,
 )
-from course_utils.reproductions.lesson_08 import unseen_scripts
+from course_utils.reproductions.lesson_08 import unseen_08
 
 ASKED = Asked(
     id="08.8",
@@ -63,25 +63,25 @@ WRONG_DIVIDES = (
     (answers.divides_by_nothing, trains_one_model),
 )
 BOXES = ASKED.on(
-    Variant(unseen_scripts.boxes_by_the_image(), "divide", "a"),
+    Variant(unseen_08.boxes_by_the_image(), "divide", "a"),
     "An unseen run: a detector of two minds",
     right=DIVIDES,
     wrong=WRONG_DIVIDES,
     unmended=cut_changes_nothing,
-    elsewhere={"place": "count", "fix": unseen_scripts.count},
+    elsewhere={"place": "count", "fix": unseen_08.count},
     mended=MENDED,
 )
 TERMS = ASKED.on(
-    Variant(unseen_scripts.two_denominators(), "divide", "d"),
+    Variant(unseen_08.two_denominators(), "divide", "d"),
     "An unseen run: the mixing weight that moves",
     right=DIVIDES,
     wrong=WRONG_DIVIDES,
     unmended=cut_changes_nothing,
-    elsewhere={"place": "log", "fix": unseen_scripts.log},
+    elsewhere={"place": "log", "fix": unseen_08.log},
     mended=MENDED,
 )
 WIDTH = ASKED.on(
-    Variant(unseen_scripts.the_width_counted(), "count", "e"),
+    Variant(unseen_08.the_width_counted(), "count", "e"),
     "An unseen run: the teacher that fades",
     right=(answers.counts, answers.counts_by_tensors, answers.counts_in_a_loop),
     wrong=(
@@ -94,7 +94,7 @@ WIDTH = ASKED.on(
         (answers.counts_and_sorts, leaves_its_inputs_alone),
     ),
     unmended=cut_changes_nothing,
-    elsewhere={"place": "divide", "fix": unseen_scripts.divide},
+    elsewhere={"place": "divide", "fix": unseen_08.divide},
     mended=MENDED,
 )
 UNSEEN = replace(BOXES, also=(TERMS, WIDTH))

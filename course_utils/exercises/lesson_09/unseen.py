@@ -13,7 +13,7 @@ from course_utils.checks.settings import OverSeeds, over_seeds
 from course_utils.exercises.lesson_09 import runs
 from course_utils.exercises.lesson_09 import unseen_answers as answers
 from course_utils.exercises.lesson_09.runs import Mended
-from course_utils.reproductions.lesson_09 import unseen_scripts
+from course_utils.reproductions.lesson_09 import unseen_09
 
 SEEDS = (31, 32, 33)
 
@@ -91,7 +91,7 @@ def its_gradient_is_right(tried: _Tried) -> str | None:
     got, problem = gradient_of(tried.fix, (logits, ids, 0.8))
     if problem:
         return problem
-    want, _ = gradient_of(unseen_scripts.score, (logits, ids, 0.8))
+    want, _ = gradient_of(unseen_09.score, (logits, ids, 0.8))
     given = "logits of shape (2, 3, 9) at temperature 0.8, the gradient"
     return tensor_differs(got, want, rtol=1e-3, atol=1e-5, given=given)
 
@@ -111,7 +111,7 @@ GRADIENT = Criterion(
 
 
 NEVER = ASKED.on(
-    Variant(unseen_scripts.never_loaded(), "sync", "a"),
+    Variant(unseen_09.never_loaded(), "sync", "a"),
     "An unseen run: a score that stands still",
     right=(answers.by_state_dict, answers.by_copy, answers.strictly_renamed),
     wrong=(
@@ -123,12 +123,12 @@ NEVER = ASKED.on(
         (answers.shares_tensors, engine_is_its_own),
     ),
     unmended=policy_still_learns,
-    elsewhere={"place": "score", "fix": unseen_scripts.score},
+    elsewhere={"place": "score", "fix": unseen_09.score},
     mended=(BOTH, OWN),
     may_change=(0,),
 )
 DIVIDED = ASKED.on(
-    Variant(unseen_scripts.divided_late(), "score", "b"),
+    Variant(unseen_09.divided_late(), "score", "b"),
     "An unseen run: mended last week",
     right=(answers.divides_first, answers.by_logsumexp, answers.by_cross_entropy),
     wrong=(
@@ -138,11 +138,11 @@ DIVIDED = ASKED.on(
         (answers.another_gradient, its_gradient_is_right),
     ),
     unmended=both_sides_agree,
-    elsewhere={"place": "settings", "fix": unseen_scripts.settings},
+    elsewhere={"place": "settings", "fix": unseen_09.settings},
     mended=(AGREE, LEARN, GRADIENT),
 )
 STRIPPED = ASKED.on(
-    Variant(unseen_scripts.stripped(), "prompt_of", "c"),
+    Variant(unseen_09.stripped(), "prompt_of", "c"),
     "An unseen run: a template of its own",
     right=(answers.as_they_are, answers.a_copy, answers.one_newline),
     wrong=(
@@ -151,7 +151,7 @@ STRIPPED = ASKED.on(
         (answers.without_roles, policy_still_learns),
     ),
     unmended=policy_still_learns,
-    elsewhere={"place": "sync", "fix": unseen_scripts.sync},
+    elsewhere={"place": "sync", "fix": unseen_09.sync},
     mended=(BOTH,),
 )
 UNSEEN = replace(NEVER, also=(DIVIDED, STRIPPED))

@@ -3,7 +3,7 @@
 import json
 import re
 
-from course_utils.reproductions.lesson_10.unseen_scripts import reward_by_distance, settings
+from course_utils.reproductions.lesson_10.unseen_10 import reward_by_distance, settings
 
 
 def pays_the_sum(reply, gold):

@@ -28,7 +28,7 @@ from course_utils.grading.judge.judging_mode import BELIEVED, DATA, INSIDE, how
 from course_utils.grading.judge.remote import Worker
 from course_utils.grading.judge.source_review import reaches_for
 from course_utils.grading.judge.wire import BadMessage
-from course_utils.reproductions.lesson_02.unseen_scripts import Job
+from course_utils.reproductions.lesson_02.unseen_02 import Job
 from course_utils.shown.quiet import quiet_libraries
 
 NOT_GRADED = "not graded"

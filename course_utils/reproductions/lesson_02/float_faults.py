@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from course_utils.diagnostics import warm_children
-from course_utils.diagnostics.processes.float_traps import (
+from course_utils.diagnostics.processes.traps import (
     divide_integers_by_zero,
     float_flags,
     unmask_float_traps,

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils import zoo
 from course_utils.diagnostics import Autopsy, warm_children
-from course_utils.diagnostics.processes.float_traps import SELF_RAISED, divide_integers_by_zero
+from course_utils.diagnostics.processes.traps import SELF_RAISED, divide_integers_by_zero
 from course_utils.reproductions.lesson_06.frozen_inputs import reward_len
 from course_utils.shown.report import Table
 from course_utils.zoo import training
