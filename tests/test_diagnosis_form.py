@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from course_utils.causes.harms import SERVING
 from course_utils.diagnostics.diagnosis import harm
 from course_utils.diagnostics.diagnosis.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.judge_steps import judge_steps
@@ -14,7 +15,6 @@ from course_utils.diagnostics.diagnosis.looks_settings import look_at_settings
 from course_utils.diagnostics.diagnosis.report import Diagnosis
 from course_utils.diagnostics.diagnosis.stepping import StepNumbers, Steps
 from course_utils.diagnostics.diagnosis.subject import Subject
-from course_utils.diagnostics.diagnosis.verdicts import SERVING
 
 
 def report_of(sheet: Sheet) -> Diagnosis:

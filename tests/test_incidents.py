@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from course_utils import incidents
-from course_utils.explain.causes import CAUSES
+from course_utils.causes import CAUSES
+from course_utils.causes.kinds import CLASSES
 from course_utils.incidents import broken, healthy, proof
-from course_utils.incidents.declare import CLASSES
 
 BROKEN, HEALTHY = incidents.names(), incidents.names(healthy)
 ALL = bool(os.environ.get("INCIDENTS_ALL"))

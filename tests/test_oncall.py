@@ -18,9 +18,9 @@ import yaml
 from click.testing import CliRunner
 
 from benchmarks.oncall_words import guessed
+from course_utils.causes.kinds import CLASSES
 from course_utils.commands import main
 from course_utils.errors import BadRequest
-from course_utils.incidents.declare import CLASSES
 from course_utils.oncall import (
     attacks,
     bench,

@@ -15,8 +15,8 @@ from lab_server import CHROMIUM
 from site_server import axe_finds
 
 from course_utils import diagnostics, gemma3, numerics
+from course_utils.causes import CAUSES
 from course_utils.exercises.outline import outline
-from course_utils.explain.causes import CAUSES
 from course_utils.notebook.derive import course_metadata
 from course_utils.notebook.files import read_notebook
 from course_utils.symptoms import SYMPTOMS

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from course_utils.incidents.declare import CLASSES
+from course_utils.causes.kinds import CLASSES
 from course_utils.oncall import diary, exam, handing_in
 from course_utils.oncall import folder as folders
 from course_utils.oncall.answer_form import form_of

@@ -91,7 +91,8 @@ def fill(target: Path, **parts: str) -> None:
 def pack(target: Path) -> None:
     """The package that answers, as the command has it, for Python in the browser."""
     package = ROOT / "course_utils"
-    files = [package / "__init__.py", *sorted((package / "explain").rglob("*.py"))]
+    rooms = (package / "causes", package / "explain")
+    files = [package / "__init__.py", *sorted(path for room in rooms for path in room.rglob("*.py"))]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in files:
             info = zipfile.ZipInfo(path.relative_to(ROOT).as_posix(), EPOCH)

@@ -16,7 +16,7 @@ from course_utils.diagnostics.diagnosis.layout import (
     perhaps,
 )
 from course_utils.diagnostics.diagnosis.once import facts, is_told, not_told, told_once
-from course_utils.diagnostics.diagnosis.ranking import ranked
+from course_utils.diagnostics.diagnosis.ranking import in_order
 from course_utils.diagnostics.diagnosis.unexplained import unexplained
 from course_utils.page import Link, State
 from course_utils.report import Report, Table
@@ -57,7 +57,7 @@ class Diagnosis(Report):
         no_faults = list(sheet.healthy)
         if NOT_FINITE in sheet.outcomes and "weights" in checked:
             shown["weights before the run"] = checked.pop("weights")
-        for one in told_once(_with_hint(one, sheet.hints) for one in ranked(sheet.found)):
+        for one in told_once(_with_hint(one, sheet.hints) for one in in_order(sheet.found)):
             where = one.verdict.where
             for name in no_comfort(one.key, checked, where):
                 shown[name] = FINE.sub("", checked.pop(name))
