@@ -13,7 +13,7 @@ import pytest
 
 from course_utils import incidents
 from course_utils.causes import CAUSES
-from course_utils.causes.kinds import CLASSES
+from course_utils.causes.kinds import CLASSES, TAUGHT
 from course_utils.incidents import broken, healthy, proof
 
 BROKEN, HEALTHY = incidents.names(), incidents.names(healthy)
@@ -55,6 +55,7 @@ def test_what_an_incident_refers_to_exists(name):
     assert incident.kind in CLASSES
     assert set(incident.causes) <= set(CAUSES)
     assert incident.lesson in LESSONS | {""}
+    assert incident.lesson == TAUGHT.get(incident.kind, incident.lesson)
     assert incident.threads and all("#" in thread for thread in incident.threads)
 
 

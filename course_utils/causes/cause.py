@@ -7,6 +7,11 @@ from course_utils.causes.harms import TRAINING
 CERTAIN, LATER, WARNED, WEAK = 10.0, 9.0, 6.0, 5.5
 
 
+def keys(words: str) -> frozenset[str]:
+    """The keys of causes, with blanks between them."""
+    return frozenset(words.split())
+
+
 @dataclass(frozen=True)
 class Phrase:
     """Words of a library that name a cause outright: a regular expression, and how surely."""

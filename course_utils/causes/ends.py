@@ -1,6 +1,6 @@
 """The end of a reply: not learnt, not waited for, or cut off."""
 
-from course_utils.causes.cause import WARNED, Cause, Phrase
+from course_utils.causes.cause import WARNED, Cause, Phrase, keys
 from course_utils.causes.harms import LESS, SAMPLING, SERVING, SOUND, STILL, WRONG
 from course_utils.causes.shared import LENGTHS, NO_END, OF_ENDS
 
@@ -129,7 +129,7 @@ RECORDS = (
         kinds=("never_stops", "no_signal"),
         where=SAMPLING,
         harm=STILL,
-        explains=frozenset({"no_signal", "on_policy_zero_loss", "replies_cut"}),
+        explains=keys("no_signal on_policy_zero_loss replies_cut"),
         follows=LENGTHS | {"groups with a signal"},
         speaks_of=frozenset({"advantages", "the end"}),
         settings_fix="longer replies",

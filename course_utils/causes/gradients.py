@@ -1,6 +1,6 @@
 """No gradient, no update: the graph, the optimizer, weights that stand still."""
 
-from course_utils.causes.cause import WEAK, Cause, Phrase
+from course_utils.causes.cause import WEAK, Cause, Phrase, keys
 from course_utils.causes.harms import LESS, STILL
 from course_utils.causes.shared import NOTHING_MOVES, OF_GRAPH, OUTCOME
 
@@ -17,7 +17,7 @@ RECORDS = (
         thread="trl#2819",
         kinds=("no_grad",),
         harm=STILL,
-        explains=NOTHING_MOVES | {"weight_without_gradient"},
+        explains=NOTHING_MOVES | keys("weight_without_gradient"),
         speaks_of=OF_GRAPH,
         names=("loss without a graph",),
         phrases=(Phrase(r"element 0 of tensors does not require grad"),),
@@ -48,7 +48,7 @@ RECORDS = (
         thread="ms-swift#5571",
         kinds=("no_grad",),
         harm=STILL,
-        explains=frozenset({"on_policy_zero_loss"}),
+        explains=keys("on_policy_zero_loss"),
     ),
     Cause(
         "nothing_trainable",
@@ -61,8 +61,7 @@ RECORDS = (
         thread="ms-swift#5571",
         kinds=("adapter", "no_grad"),
         harm=STILL,
-        explains=NOTHING_MOVES
-        | {"no_grad_fn", "optimizer_holds_others", "weight_without_gradient"},
+        explains=NOTHING_MOVES | keys("no_grad_fn optimizer_holds_others weight_without_gradient"),
         follows=OUTCOME,
         speaks_of=OF_GRAPH,
         phrases=(Phrase(r"optimizer got an empty parameter list|trainable params: 0\b"),),
@@ -92,7 +91,7 @@ RECORDS = (
         thread="peft#951",
         kinds=("sharding", "no_grad"),
         harm=LESS,
-        explains=frozenset({"no_gradient", "unused_parameters"}),
+        explains=keys("no_gradient unused_parameters"),
         follows=frozenset({"weights that move"}),
         speaks_of=OF_GRAPH,
         one_fix="take out what cuts the graph above this place",

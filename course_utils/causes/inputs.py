@@ -1,6 +1,6 @@
 """What a batch shows before any training: tokens, labels, masks, rows."""
 
-from course_utils.causes.cause import WARNED, Cause, Phrase
+from course_utils.causes.cause import WARNED, Cause, Phrase, keys
 from course_utils.causes.harms import STILL, WRONG
 from course_utils.causes.shared import (
     LENGTHS,
@@ -24,8 +24,8 @@ RECORDS = (
         thread="trl#6668",
         kinds=("labels",),
         harm=STILL,
-        explains=NOTHING_MOVES | NOT_FINITE | {"weight_without_gradient"},
-        rivals=frozenset({"nan_shown_as_zero"}),
+        explains=NOTHING_MOVES | NOT_FINITE | keys("weight_without_gradient"),
+        rivals=keys("nan_shown_as_zero"),
         follows=OUTCOME | {"gradients", "labels"},
         speaks_of=OF_LABELS,
         settings_fix="longer rows",
@@ -128,7 +128,7 @@ RECORDS = (
         thread="open-r1#462",
         kinds=("template",),
         harm=WRONG,
-        explains=NO_END | {"above_uniform"},
+        explains=NO_END | keys("above_uniform"),
         follows=LENGTHS | {"loss"},
         names=("template differs",),
         complaints=(
@@ -176,7 +176,7 @@ RECORDS = (
         thread="transformers#25790",
         kinds=("padding_side",),
         harm=WRONG,
-        explains=frozenset({"row_depends_on_batch", "template_differs"}),
+        explains=keys("row_depends_on_batch template_differs"),
         speaks_of=OF_ROWS,
         names=("padding side",),
         phrases=(
@@ -196,7 +196,7 @@ RECORDS = (
         thread="unsloth#3699",
         kinds=("padding_side",),
         harm=WRONG,
-        explains=frozenset({"row_depends_on_batch"}),
+        explains=keys("row_depends_on_batch"),
         raises_first_loss=True,
         speaks_of=OF_ROWS,
         names=("padding attended",),
@@ -213,7 +213,7 @@ RECORDS = (
         thread="transformers#25790",
         kinds=("padding_side",),
         harm=WRONG,
-        explains=frozenset({"at_chance"}),
+        explains=keys("at_chance"),
         raises_first_loss=True,
         speaks_of=OF_ROWS,
         complaints=(("differs in a batch", 2),),
@@ -229,7 +229,7 @@ RECORDS = (
         thread="trl#3067",
         kinds=("packing",),
         harm=WRONG,
-        explains=frozenset({"row_depends_on_batch"}),
+        explains=keys("row_depends_on_batch"),
         raises_first_loss=True,
         follows=frozenset({"loss"}),
         speaks_of=OF_ROWS,
@@ -250,7 +250,7 @@ RECORDS = (
         thread="transformers#35352",
         kinds=("pooling",),
         harm=WRONG,
-        explains=NOTHING_MOVES | {"row_depends_on_batch", "weight_without_gradient"},
+        explains=NOTHING_MOVES | keys("row_depends_on_batch weight_without_gradient"),
         follows=OUTCOME,
         speaks_of=frozenset(
             {"gradients", "pad of the scores", "rows alone", "scores of pairs", "tokens"}

@@ -1,6 +1,6 @@
 """What the loss itself tells: its sum, its fall, rows known by heart."""
 
-from course_utils.causes.cause import Cause
+from course_utils.causes.cause import Cause, keys
 from course_utils.causes.harms import LESS, WRONG
 from course_utils.causes.shared import LENGTHS
 
@@ -16,7 +16,7 @@ RECORDS = (
         thread="transformers#34191",
         kinds=("normalisation",),
         harm=WRONG,
-        explains=frozenset({"loss_off_by_a_factor"}),
+        explains=keys("loss_off_by_a_factor"),
         follows=frozenset({"loss"}),
         speaks_of=frozenset({"gradients", "one backward pass", "split and whole"}),
         complaints=(("changes with accumulation", 1),),

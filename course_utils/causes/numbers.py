@@ -1,6 +1,6 @@
 """What nan, inf and float16 leave behind."""
 
-from course_utils.causes.cause import Cause, Phrase
+from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN, ENDED, LESS
 from course_utils.causes.shared import NOT_FINITE, NOTHING_MOVES, OF_NUMBERS
 
@@ -18,7 +18,7 @@ RECORDS = (
         kinds=("half_precision",),
         harm=BROKEN,
         damages="numbers",
-        explains=frozenset({"nan_gradient", "nan_metric", "on_policy_zero_loss"}),
+        explains=keys("nan_gradient nan_metric on_policy_zero_loss"),
         speaks_of=OF_NUMBERS,
     ),
     Cause(
@@ -33,7 +33,7 @@ RECORDS = (
         thread="verl#747",
         kinds=("collapse", "bad_numbers"),
         harm=BROKEN,
-        explains=frozenset({"nan_metric"}),
+        explains=keys("nan_metric"),
     ),
     Cause(
         "nan_from_the_start",
@@ -61,7 +61,7 @@ RECORDS = (
         kinds=("bad_numbers",),
         harm=BROKEN,
         damages="numbers",
-        explains=frozenset({"nan_metric"}),
+        explains=keys("nan_metric"),
         speaks_of=OF_NUMBERS,
     ),
     Cause(
@@ -76,15 +76,8 @@ RECORDS = (
         kinds=("bad_numbers",),
         harm=BROKEN,
         damages="numbers",
-        explains=frozenset(
-            {
-                "nan_already",
-                "nan_from_the_start",
-                "nan_metric",
-                "nan_weights",
-                "norm_never_finite",
-                "scaler_search",
-            }
+        explains=keys(
+            "nan_already nan_from_the_start nan_metric nan_weights norm_never_finite scaler_search"
         ),
         speaks_of=OF_NUMBERS,
         one_fix="find the operation under diagnose.watching and mend its formula; a step that "
@@ -103,7 +96,7 @@ RECORDS = (
         kinds=("bad_numbers",),
         harm=BROKEN,
         damages="numbers",
-        explains=frozenset({"scaler_search"}),
+        explains=keys("scaler_search"),
         speaks_of=OF_NUMBERS,
     ),
     Cause(
@@ -168,7 +161,7 @@ RECORDS = (
         kinds=("bad_numbers",),
         harm=BROKEN,
         damages="numbers",
-        explains=frozenset({"labels_masked"}),
+        explains=keys("labels_masked"),
         speaks_of=OF_NUMBERS,
     ),
     Cause(
@@ -206,7 +199,7 @@ RECORDS = (
         kinds=("bad_numbers",),
         harm=BROKEN,
         damages="numbers",
-        explains=NOT_FINITE | {"on_policy_zero_loss"},
+        explains=NOT_FINITE | keys("on_policy_zero_loss"),
         speaks_of=OF_NUMBERS,
     ),
     Cause(
@@ -296,7 +289,7 @@ RECORDS = (
         kinds=("half_precision",),
         harm=BROKEN,
         damages="numbers",
-        explains=NOT_FINITE | {"operation_not_finite", "scaler_search"},
+        explains=NOT_FINITE | keys("operation_not_finite scaler_search"),
         speaks_of=OF_NUMBERS,
         settings_fix="bfloat16",
         names=("float16 limit",),
@@ -328,7 +321,7 @@ RECORDS = (
         kinds=("half_precision",),
         harm=BROKEN,
         damages="numbers",
-        explains=NOT_FINITE | {"fp16_overflow", "reward_nan", "unscale_half"},
+        explains=NOT_FINITE | keys("fp16_overflow reward_nan unscale_half"),
         speaks_of=OF_NUMBERS,
         one_fix="load the weights in float32; fp16=True computes in float16 by itself",
         names=("optimizer's eps is 0 in float16",),

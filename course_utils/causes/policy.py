@@ -1,6 +1,6 @@
 """What becomes of a policy: KL, entropy, collapse, two engines."""
 
-from course_utils.causes.cause import Cause, Phrase
+from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN, SAMPLING, WRONG
 from course_utils.causes.shared import APART, LENGTHS, OF_SAMPLING
 
@@ -31,7 +31,7 @@ RECORDS = (
         thread="ms-swift#4800",
         kinds=("collapse", "rate"),
         harm=BROKEN,
-        explains=frozenset({"on_policy_zero_loss"}),
+        explains=keys("on_policy_zero_loss"),
     ),
     Cause(
         "kl_negative",
@@ -56,7 +56,7 @@ RECORDS = (
         kinds=("kl_place",),
         harm=WRONG,
         would_show="the KL of policy and reference beside that of a run with the fix",
-        explains=frozenset({"collapse", "kl_runs"}),
+        explains=keys("collapse kl_runs"),
         inferred=True,
         follows=frozenset({"KL of policy and reference"}),
     ),
@@ -141,7 +141,7 @@ RECORDS = (
         kinds=("stale_weights",),
         where=SAMPLING,
         harm=WRONG,
-        explains=APART | {"logp_disagree"},
+        explains=APART | keys("logp_disagree"),
         follows=frozenset({"sampler's weights"}),
         speaks_of=OF_SAMPLING,
         complaints=(("stale sampler", 1),),
@@ -158,7 +158,7 @@ RECORDS = (
         kinds=("retokenised",),
         where=SAMPLING,
         harm=WRONG,
-        explains=APART | {"logp_disagree"},
+        explains=APART | keys("logp_disagree"),
         follows=LENGTHS,
         speaks_of=OF_SAMPLING,
     ),
@@ -172,7 +172,7 @@ RECORDS = (
         kinds=("routing",),
         where=SAMPLING,
         harm=WRONG,
-        explains=APART | {"logp_disagree"},
+        explains=APART | keys("logp_disagree"),
         speaks_of=OF_SAMPLING,
     ),
 )

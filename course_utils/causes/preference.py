@@ -1,6 +1,6 @@
 """Pairs: their order, prompts, reference and strength."""
 
-from course_utils.causes.cause import WARNED, Cause, Phrase
+from course_utils.causes.cause import WARNED, Cause, Phrase, keys
 from course_utils.causes.harms import STILL, WRONG
 from course_utils.causes.shared import NOTHING_MOVES, OUTCOME
 
@@ -16,7 +16,7 @@ RECORDS = (
         thread="trl#1311",
         kinds=("preference", "no_grad"),
         harm=STILL,
-        explains=frozenset({"dpo_start"}),
+        explains=keys("dpo_start"),
     ),
     Cause(
         "wrong_reference",
@@ -28,7 +28,7 @@ RECORDS = (
         thread="trl#1236",
         kinds=("preference",),
         harm=WRONG,
-        explains=frozenset({"dpo_start", "policy_is_reference"}),
+        explains=keys("dpo_start policy_is_reference"),
         hidden_by_low_loss=True,
         speaks_of=frozenset({"reference", "reference's logits"}),
         one_fix="ref_model=None: the reference is then the model as it begins",
@@ -73,7 +73,7 @@ RECORDS = (
         "a handful of pairs read by hand",
         kinds=("preference",),
         harm=STILL,
-        explains=frozenset({"dpo_start", "few_rows"}),
+        explains=keys("dpo_start few_rows"),
     ),
     Cause(
         "pairs_alike",
@@ -83,7 +83,7 @@ RECORDS = (
         instrument="inspect_batch",
         kinds=("preference",),
         harm=STILL,
-        explains=NOTHING_MOVES | {"weight_without_gradient"},
+        explains=NOTHING_MOVES | keys("weight_without_gradient"),
         inferred=True,
         follows=OUTCOME,
         speaks_of=frozenset({"gradients", "pairs", "reference's logits", "tokens"}),

@@ -1,6 +1,6 @@
 """How a process ends, hangs or runs out of memory."""
 
-from course_utils.causes.cause import LATER, WEAK, Cause, Phrase
+from course_utils.causes.cause import LATER, WEAK, Cause, Phrase, keys
 from course_utils.causes.harms import ENDED, EVALUATION
 
 RECORDS = (
@@ -145,7 +145,7 @@ RECORDS = (
         thread="trl#2923",
         kinds=("hang",),
         harm=ENDED,
-        explains=frozenset({"python_error"}),
+        explains=keys("python_error"),
         inferred=True,
         one_fix="find the rank that stopped first, and mend its own error",
         phrases=(
@@ -190,7 +190,7 @@ RECORDS = (
         "how often it happens",
         healthy=True,
         neutral=True,
-        explains=frozenset({"cuda_memory"}),
+        explains=keys("cuda_memory"),
     ),
     Cause(
         "cache_memory",

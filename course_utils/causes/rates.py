@@ -1,6 +1,6 @@
 """The learning rate, its schedule, and runs that are resumed."""
 
-from course_utils.causes.cause import Cause
+from course_utils.causes.cause import Cause, keys
 from course_utils.causes.harms import BROKEN, LESS, STILL
 from course_utils.causes.shared import DRIFTS, NOT_FINITE, NOTHING_MOVES, OF_RATES, OUTCOME
 
@@ -43,7 +43,7 @@ RECORDS = (
         harm=BROKEN,
         explains=NOT_FINITE
         | DRIFTS
-        | {"margin_by_pushing_down", "no_signal", "rate_unusual", "replies_cut", "rewards_cut"},
+        | keys("margin_by_pushing_down no_signal rate_unusual replies_cut rewards_cut"),
         follows=OUTCOME | {"entropy"},
         speaks_of=OF_RATES,
         one_fix="a tenth of the learning rate",
@@ -93,7 +93,7 @@ RECORDS = (
         thread="accelerate#2926",
         kinds=("schedule",),
         harm=LESS,
-        explains=NOTHING_MOVES | {"rate_zero"},
+        explains=NOTHING_MOVES | keys("rate_zero"),
         follows=frozenset({"rates used", "updates"}),
         speaks_of=OF_RATES,
         settings_fix="shorter warm-up",
@@ -107,7 +107,7 @@ RECORDS = (
         thread="transformers#33336",
         kinds=("resume",),
         harm=LESS,
-        explains=frozenset({"rate_not_asked", "rate_too_high"}),
+        explains=keys("rate_not_asked rate_too_high"),
         speaks_of=OF_RATES,
         complaints=(("jumps on resuming", 1),),
     ),

@@ -1,6 +1,6 @@
 """What the reward tells: no difference, a wrong one, or one that is cheated."""
 
-from course_utils.causes.cause import Cause, Phrase
+from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN, BY_ANOTHER_JUDGE, LESS, REWARD, STILL, WRONG
 from course_utils.causes.shared import (
     DRIFTS,
@@ -36,7 +36,7 @@ RECORDS = (
         kinds=("no_signal",),
         where=REWARD,
         harm=STILL,
-        explains=NOTHING_MOVES | {"on_policy_zero_loss"},
+        explains=NOTHING_MOVES | keys("on_policy_zero_loss"),
         inferred=True,
         hidden_by_low_loss=True,
         follows=OUTCOME | GROUPS,
@@ -115,7 +115,7 @@ RECORDS = (
         kinds=("tiny_std", "bad_numbers"),
         harm=BROKEN,
         damages="numbers",
-        explains=NOT_FINITE | {"no_signal", "on_policy_zero_loss", "operation_not_finite"},
+        explains=NOT_FINITE | keys("no_signal on_policy_zero_loss operation_not_finite"),
         speaks_of=OF_NUMBERS,
         settings_fix="more replies to a prompt",
         names=("std of one sample",),
@@ -163,16 +163,9 @@ RECORDS = (
         where=REWARD,
         harm=WRONG,
         would_show=BY_ANOTHER_JUDGE,
-        explains=frozenset(
-            {
-                "constant_part",
-                "entropy_gone",
-                "length_into_limit",
-                "no_signal",
-                "parts_apart",
-                "proxy_rises_alone",
-                "signal_ended",
-            }
+        explains=keys(
+            "constant_part entropy_gone length_into_limit no_signal parts_apart "
+            "proxy_rises_alone signal_ended"
         ),
         inferred=True,
         hidden_by_low_loss=True,
@@ -189,6 +182,6 @@ RECORDS = (
         where=REWARD,
         harm=WRONG,
         would_show=BY_ANOTHER_JUDGE,
-        explains=frozenset({"replies_cut"}),
+        explains=keys("replies_cut"),
     ),
 )

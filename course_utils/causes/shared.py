@@ -1,25 +1,16 @@
 """What several causes share: the findings that they explain, the numbers that they move."""
 
+from course_utils.causes.cause import keys
+
 # Findings that follow from many a cause.
-NOTHING_MOVES = frozenset(
-    {"at_chance", "no_gradient", "nothing_moves", "policy_is_reference", "weights_do_not_move"}
+NOTHING_MOVES = keys("at_chance no_gradient nothing_moves policy_is_reference weights_do_not_move")
+NOT_FINITE = keys(
+    "diverged nan_already nan_from_the_start nan_gradient nan_now_and_then nan_shown_as_zero "
+    "nan_weights norm_never_finite numbers_broken"
 )
-NOT_FINITE = frozenset(
-    {
-        "diverged",
-        "nan_already",
-        "nan_from_the_start",
-        "nan_gradient",
-        "nan_now_and_then",
-        "nan_shown_as_zero",
-        "nan_weights",
-        "norm_never_finite",
-        "numbers_broken",
-    }
-)
-NO_END = frozenset({"length_into_limit", "replies_cut", "rewards_cut"})
-DRIFTS = frozenset({"collapse", "diverged", "entropy_gone", "kl_runs", "rate_too_high"})
-APART = frozenset({"collapse", "engines_disagree", "kl_negative", "kl_runs"})
+NO_END = keys("length_into_limit replies_cut rewards_cut")
+DRIFTS = keys("collapse diverged entropy_gone kl_runs rate_too_high")
+APART = keys("collapse engines_disagree kl_negative kl_runs")
 
 # Numbers of `diagnose`, by the names it shows, that follow from a cause.
 OUTCOME = frozenset({"loss", "updates", "weights that move"})
