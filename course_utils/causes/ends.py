@@ -4,7 +4,7 @@ from course_utils.causes.cause import WARNED, Cause, Phrase, keys
 from course_utils.causes.harms import LESS, SAMPLING, SERVING, SOUND, STILL, WRONG
 from course_utils.causes.shared import LENGTHS, NO_END, OF_ENDS
 
-RECORDS = (
+ENDS = (
     Cause(
         "pad_is_eos",
         "padding and the end of a reply are one token, and what hides the padding hid the end, too",

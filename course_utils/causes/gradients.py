@@ -4,7 +4,7 @@ from course_utils.causes.cause import WEAK, Cause, Phrase, keys
 from course_utils.causes.harms import LESS, STILL
 from course_utils.causes.shared import NOTHING_MOVES, OF_GRAPH, OUTCOME
 
-RECORDS = (
+GRADIENTS = (
     Cause(
         "no_grad_fn",
         "the loss does not depend on any weight that is trained",

@@ -12,7 +12,7 @@ from course_utils.causes.shared import (
     OUTCOME,
 )
 
-RECORDS = (
+INPUTS = (
     Cause(
         "labels_masked",
         "no token counts: all labels are -100, so the loss is 0 or nan and nothing is learned",

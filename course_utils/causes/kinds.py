@@ -34,23 +34,14 @@ CLASSES = {
     "rate": "the learning rate is far too high",
     "bad_numbers": "one row, weight or formula makes nan or an error",
 }
-# The lesson of those kinds that one lesson teaches.
-TAUGHT = {
-    "never_stops": "07_never_stops",
-    "labels": "07_never_stops",
-    "template": "07_never_stops",
-    "padding_side": "07_never_stops",
-    "packing": "07_never_stops",
-    "pooling": "07_never_stops",
-    "normalisation": "08_batch_loss",
-    "length_bias": "08_batch_loss",
-    "logp_mismatch": "09_two_logprobs",
-    "stale_weights": "09_two_logprobs",
-    "retokenised": "09_two_logprobs",
-    "no_signal": "10_reward_up",
-    "reward_hacking": "10_reward_up",
-    "tiny_std": "10_reward_up",
-    "no_grad": "06_grad_fn",
-    "kl_place": "04_verl_collapse",
-    "rounding": "01_floats",
+_LESSONS = {
+    "01_floats": "rounding",
+    "04_verl_collapse": "kl_place",
+    "06_grad_fn": "no_grad",
+    "07_never_stops": "never_stops labels template padding_side packing pooling",
+    "08_batch_loss": "normalisation length_bias",
+    "09_two_logprobs": "logp_mismatch stale_weights retokenised",
+    "10_reward_up": "no_signal reward_hacking tiny_std",
 }
+# The lesson of those kinds that one lesson teaches.
+TAUGHT = {kind: lesson for lesson, kinds in _LESSONS.items() for kind in kinds.split()}

@@ -2,7 +2,7 @@
 
 from course_utils.causes.cause import Cause, Phrase
 
-RECORDS = (
+LIBRARIES = (
     Cause(
         "binary_mismatch",
         "a compiled extension does not fit the installed torch, CUDA or GPU",

@@ -4,7 +4,7 @@ from course_utils.causes.cause import Cause, keys
 from course_utils.causes.harms import LESS, WRONG
 from course_utils.causes.shared import LENGTHS
 
-RECORDS = (
+LOSSES = (
     Cause(
         "split_changes_loss",
         "the gradient depends on how the batch is split into micro-batches",

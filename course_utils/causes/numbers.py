@@ -4,7 +4,7 @@ from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN, ENDED, LESS
 from course_utils.causes.shared import NOT_FINITE, NOTHING_MOVES, OF_NUMBERS
 
-RECORDS = (
+NUMBERS = (
     Cause(
         "nan_shown_as_zero",
         "the loss is nan and the log shows 0: Trainer leaves nan out of the average "

@@ -4,7 +4,7 @@ from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN, SAMPLING, WRONG
 from course_utils.causes.shared import APART, LENGTHS, OF_SAMPLING
 
-RECORDS = (
+POLICY = (
     Cause(
         "collapse",
         "the reward falls from where it was and stays there",

@@ -4,7 +4,7 @@ from course_utils.causes.cause import WARNED, Cause, Phrase, keys
 from course_utils.causes.harms import STILL, WRONG
 from course_utils.causes.shared import NOTHING_MOVES, OUTCOME
 
-RECORDS = (
+PREFERENCE = (
     Cause(
         "policy_is_reference",
         "policy and reference give the same log-probs for ever: the policy does not move",

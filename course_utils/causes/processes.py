@@ -3,7 +3,7 @@
 from course_utils.causes.cause import LATER, WEAK, Cause, Phrase, keys
 from course_utils.causes.harms import ENDED, EVALUATION
 
-RECORDS = (
+PROCESSES = (
     Cause(
         "ray_worker_died",
         "a worker process died, and Ray does not know why: it lists possible causes",

@@ -4,7 +4,7 @@ from course_utils.causes.cause import Cause, keys
 from course_utils.causes.harms import BROKEN, LESS, STILL
 from course_utils.causes.shared import DRIFTS, NOT_FINITE, NOTHING_MOVES, OF_RATES, OUTCOME
 
-RECORDS = (
+RATES = (
     Cause(
         "rate_too_high",
         "the loss climbs away from its best and stays there; steps that are too long do that",

@@ -12,7 +12,7 @@ from course_utils.causes.shared import (
     OUTCOME,
 )
 
-RECORDS = (
+REWARDS = (
     Cause(
         "on_policy_zero_loss",
         "a loss this near to 0 is GRPO's formula at work where the policy is the one "

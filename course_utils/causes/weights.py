@@ -3,7 +3,7 @@
 from course_utils.causes.cause import WARNED, WEAK, Cause, Phrase
 from course_utils.causes.harms import ENDED, LESS, SERVING, SOUND
 
-RECORDS = (
+WEIGHTS = (
     Cause(
         "merged_not_equal",
         "the merged or reloaded model is not the one that was trained",
