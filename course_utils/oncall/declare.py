@@ -67,7 +67,7 @@ class Fault:
     """One thing that is wrong.
 
     Attributes:
-        kind: a key of `course_utils.incidents.declare.CLASSES`.
+        kind: a key of `course_utils.causes.kinds.CLASSES`.
         plant: what makes the healthy template broken.
         cause: the true cause, one sentence, told when the ticket is solved.
         fix: the smallest one, one sentence.
