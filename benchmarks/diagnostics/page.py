@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
-from benchmarks.cause_kinds import names_it
 from benchmarks.diagnostics import pasted as diagnosis_pasted
 from benchmarks.diagnostics.halves import OTHER, TUNED
 from benchmarks.diagnostics.tools import Outcome
@@ -43,7 +42,7 @@ class Row:
         outcome = self.outcomes.get(tool)
         if outcome is None or self.incident is None:
             return None
-        right = [names_it(key, self.incident.kind, self.incident.causes) for key in outcome.keys]
+        right = [self.incident.is_named_by(key) for key in outcome.keys]
         return right.index(True) + 1 if True in right else None
 
     def names_place(self, tool: str) -> bool:

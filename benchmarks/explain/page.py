@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.cause_kinds import names_it
 from benchmarks.diagnostics.halves import OTHER, TUNED
 from benchmarks.markdown import table
 from course_utils.explain import explain
@@ -51,7 +50,7 @@ class Judged:
     def rank(self, keys: tuple[str, ...]) -> int | None:
         """The place of the first right cause, from 1."""
         one = self.incident
-        right = [names_it(key, one.kind, one.causes) for key in keys] if one else []
+        right = [one.is_named_by(key) for key in keys] if one else []
         return right.index(True) + 1 if True in right else None
 
 

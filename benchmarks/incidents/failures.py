@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.markdown import table
 from course_utils import incidents
-from course_utils.incidents.declare import CLASSES
+from course_utils.causes.kinds import CLASSES
 from course_utils.oncall import cases
 from tests.helpers.pasted_logs import DUE
 

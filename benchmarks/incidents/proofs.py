@@ -23,8 +23,9 @@ quiet_libraries()
 # torch must be imported after the line above.
 from benchmarks.markdown import table  # noqa: E402
 from course_utils import incidents  # noqa: E402
+from course_utils.causes.kinds import CLASSES  # noqa: E402
 from course_utils.incidents import healthy, proof  # noqa: E402
-from course_utils.incidents.declare import CLASSES, Incident, LookAlike  # noqa: E402
+from course_utils.incidents.declare import Incident, LookAlike  # noqa: E402
 
 SEEDS = (0, 1, 2)
 PAGE = Path(__file__).parents[2] / "docs" / "incidents.md"

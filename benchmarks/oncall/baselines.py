@@ -28,7 +28,7 @@ quiet_libraries()
 # torch must be imported after the line above.
 import yaml  # noqa: E402
 
-from benchmarks.cause_kinds import KINDS  # noqa: E402
+from course_utils.causes import CAUSES  # noqa: E402
 from course_utils.errors import CourseError  # noqa: E402
 
 WORD = re.compile(r"[A-Za-z_]\w{3,}")
@@ -160,7 +160,7 @@ def copied() -> Iterator[Path]:
 
 def write(key: str, place: str) -> None:
     """Write report.yaml from a cause's key and the words about its place."""
-    kinds = sorted(KINDS.get(key, ()))
+    kinds = sorted(CAUSES[key].kinds)
     for word in [*WORD.findall(place), *WORD.findall(key.replace("_", " "))]:
         for name in SEARCHED:
             lines = Path(name).read_text().splitlines() if Path(name).exists() else []

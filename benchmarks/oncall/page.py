@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.markdown import table
 from benchmarks.oncall import scores as oncall_scores
 from benchmarks.oncall.words import guessed
-from course_utils.incidents.declare import CLASSES
+from course_utils.causes.kinds import CLASSES
 from course_utils.oncall import attacks, cases, spread, templates
 from course_utils.oncall.declare import Case
 from course_utils.oncall.proving import FIX, SEEDS

@@ -6,9 +6,10 @@ from difflib import get_close_matches
 import click
 
 from course_utils import incidents
+from course_utils.causes import CAUSES
+from course_utils.causes.kinds import CLASSES
 from course_utils.errors import BadRequest
-from course_utils.explain.causes import CAUSES
-from course_utils.incidents.declare import CLASSES, Incident, Run, Variant
+from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.shown.quiet import quiet_libraries
 from course_utils.shown.wrap import columns, wrapped
 

@@ -3,6 +3,7 @@
 Standard library only: it answers before torch is imported, and can run in a browser.
 """
 
-from course_utils.explain.answer import Answer, explain, explain_entries
+from course_utils.explain.answer import Answer
+from course_utils.explain.reader import explain, explain_entries
 
 __all__ = ["Answer", "explain", "explain_entries"]

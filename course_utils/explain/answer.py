@@ -1,45 +1,23 @@
-"""Reads a log and says what it points to: the line that turned, then causes with their evidence."""
+"""What a log points to, the likeliest first, and how that is written: causes, then what is fine."""
 
-import io
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
-from itertools import chain, islice
-from typing import SupportsInt
+from dataclasses import dataclass, field
+from textwrap import fill
 
 from course_utils.explain.complaints import HINT
-from course_utils.explain.document import read_document
-from course_utils.explain.entries import Entry, Line
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
-from course_utils.explain.heard import Heard
-from course_utils.explain.log import Log
-from course_utils.explain.numbers import listed, said, thirds, trend
-from course_utils.explain.page import page
-from course_utils.explain.reading import read
-from course_utils.explain.rules import RULES
-from course_utils.explain.rules.gradients import scaler_skips
-from course_utils.explain.words import finding_of_code
-from course_utils.explain.worries import worries
 
-MAX_DOCUMENT_LINES = 2_000_000
-PARDONED = {  # no fault, and no sign of health
-    *("running_mean", "skipped_steps", "memory_survived", "dpo_start", "few_rows"),
-    *("optimizer_waits", "falls_by_epochs"),
+MAX_SHOWN, MAX_QUOTE, WIDTH = 3, 300, 88
+UNSEEN = {  # by the kind of the run
+    "supervised": "one batch token by token, the labels of its ends and its template among them "
+    "(inspect_batch); the share of weights that change in a step (audit_step); the logits of the "
+    "model that is served against those of the trained one (compare_models)",
+    "preference": "the tokens in which chosen and rejected differ (inspect_batch); the log-probs "
+    "of one pair in policy and reference; the share of weights that change in a step (audit_step)",
+    "policy": "several replies to one prompt with their rewards; the log-probs of the same tokens "
+    "in sampler and trainer (audit_policy); the share of weights that change in a step",
 }
-OUTWEIGHED_BY = {  # what is no fault by itself, and causes beside which it must not be said
-    "on_policy_zero_loss": {
-        *("no_signal", "signal_ended", "no_gradient", "kl_runs", "rewards_cut"),
-        *("reward_nan", "std_of_one", "nan_shown_as_zero"),
-    },
-    "scaler_search": {"fp16_overflow", "norm_never_finite", "nan_gradient"},
-    "dpo_start": {"at_chance", "policy_is_reference", "wrong_reference"},
-    "few_rows": {"at_chance"},
-    "cuda_memory": {"memory_survived"},
-    "nan_gradient": {"fp16_overflow", "nan_shown_as_zero"},
-    "labels_masked": {"numbers_broken"},
-    "nan_metric": {"nan_shown_as_zero", "nan_weights", "nan_already", "nan_gradient"},
-    "replies_cut": {"length_into_limit", "rewards_cut"},
-    "no_signal": {"rewards_cut", "signal_ended"},
-}
+TOLD = ("key", "says", "fix", "look", "lesson", "instrument", "thread", "healthy")  # of a cause
 
 
 @dataclass(frozen=True)
@@ -75,12 +53,12 @@ class Answer:
     @property
     def is_healthy(self) -> bool:
         """Something is known to be well, nothing is known to be wrong, every number is finite."""
-        well = {one.key for one in self.findings} - PARDONED
+        well = any(not one.cause.neutral for one in self.findings)
         is_odd = self.causes or self.not_finite or self.worries
         return bool(well and self.num_entries) and not is_odd
 
     def __str__(self) -> str:
-        return page(self)
+        return _page(self)
 
     def to_dict(self) -> dict:
         return {
@@ -88,8 +66,10 @@ class Answer:
             "lines": self.num_lines,
             "healthy": self.is_healthy,
             "findings": [
-                asdict(one.cause)
+                {name: getattr(one.cause, name) for name in TOLD}
                 | {
+                    "says": one.says,
+                    "fix": one.fix,
                     "where": one.at.where,
                     "line": one.at.text,
                     "for": list(one.for_it),
@@ -100,95 +80,86 @@ class Answer:
         }
 
 
-def explain(source: str | Iterable[str]) -> Answer:
-    """Explain a pasted text, or the lines of a file, read one at a time.
-
-    >>> explain("{'loss': 0.0, 'grad_norm': nan}").findings[0].key
-    'nan_shown_as_zero'
-    """
-    lines = iter(io.StringIO(source) if isinstance(source, str) else source)
-    head = list(islice(lines, 2))
-    code = finding_of_code(head[0]) if len(head) == 1 else None
-    if code:
-        return Answer((code,), 0, 1, ())
-    if (head and head[0].strip() in ("{", "[")) or len(head) == 1:  # a document, not lines
-        head += islice(lines, MAX_DOCUMENT_LINES)
-        entries = read_document("".join(head))
-        if entries is not None:
-            return explain_entries(entries, len(head))
-    counter = _Counter(chain(head, lines))
-    return explain_entries(read(counter), counter)
+def _page(answer: Answer) -> str:
+    """The whole answer, a block for each finding."""
+    if not answer.num_entries and not answer.findings:
+        return (
+            f"No log entry and no known message in {answer.num_lines} lines. Paste lines with "
+            "numbers such as loss and grad_norm, a trainer_state.json, or the last lines of "
+            "an error."
+        )
+    blocks = [_head(answer)]
+    blocks += [_block(n, one) for n, one in enumerate(answer.causes[:MAX_SHOWN], start=1)]
+    blocks += [_no_fault(one) for one in answer.no_faults[:MAX_SHOWN]]
+    if answer.is_healthy and answer.num_entries:
+        blocks.append(_healthy(answer))
+    elif not answer.causes and (answer.num_lines > 1 or answer.num_entries):
+        blocks.append(_cannot_tell(answer))
+    return "\n\n".join(blocks)
 
 
-class _Counter:
-    """Counts the lines that pass."""
-
-    def __init__(self, lines: Iterable[str]):
-        self._lines, self.count = lines, 0
-
-    def __iter__(self):
-        for line in self._lines:
-            self.count += 1
-            yield line
-
-    def __int__(self) -> int:
-        return self.count
+def _healthy(answer: Answer) -> str:
+    if answer.num_entries < 6:
+        return f"Nothing else is odd, as far as {answer.num_entries} entries can show it."
+    return f"This log is healthy: nothing else in its {answer.num_entries} entries is odd."
 
 
-def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> Answer:
-    """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
-    log, heard = Log(), Heard()
-    for part in parts:
-        if isinstance(part, Entry) and part.sums_up:
-            log.summary = log.summary or part
-            continue
-        if isinstance(part, Entry) and log.add(part):
-            heard.begin_anew()
-        log.hear(part)
-        heard.hear(part, log.num_entries)
-    log.close()
-    found = [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []
-    if not log.entries and (skips := scaler_skips(log)):
-        found.append(skips)
-    found += heard.findings(log)
-    if all(one.cause.healthy for one in found):
-        found += heard.hints()
-    names = sorted({name for entry in log.entries for name in entry.names.values()})
-    return Answer(
-        findings=_ranked(found),
-        num_entries=log.num_entries,
-        num_lines=int(num_lines),
-        fields=tuple(names[:12]),
-        known=frozenset(log.fields),
-        not_finite=tuple(log.not_finite()),
-        zeros=tuple(_zeros(log)),
-        worries=tuple(worries(log)),
-        trend=_no_trend(log),
-        kind=log.kind(),
-        restart=log.restart,
-        entries=tuple(log.entries),
-    )
+def _head(answer: Answer) -> str:
+    entries = "entry" if answer.num_entries == 1 else "entries"
+    lines = "line" if answer.num_lines == 1 else "lines"
+    read_ = f"Read {answer.num_entries} log {entries} in {answer.num_lines} {lines}"
+    names = f": {', '.join(answer.fields)}." if answer.fields else "."
+    rows = [fill(read_ + names, WIDTH)]
+    if answer.restart:
+        said = f"More than one run is in it ({answer.restart}). This is about the last one."
+        rows.append(fill(said, WIDTH))
+    turned = answer.causes[0].at if answer.causes else None
+    if answer.rests_on_words:
+        rows.append(
+            fill("No number in it is odd. What fits your words, the commonest first:", WIDTH)
+        )
+    elif turned is not None and answer.num_lines > 1:
+        rows.append(f"The line that turned is {turned.where}:\n  {turned.text[:MAX_QUOTE]}")
+    return "\n".join(rows)
 
 
-def _ranked(found: list[Finding]) -> tuple[Finding, ...]:
-    """The strongest finding of each key, without those that another contradicts."""
-    best: dict[str, Finding] = {}
-    for one in sorted(found, key=lambda one: -one.weight):
-        best.setdefault(one.key, one)
-    kept = {key: one for key, one in best.items() if not OUTWEIGHED_BY.get(key, set()) & set(best)}
-    if any(not one.cause.healthy for one in kept.values()):
-        kept.pop("improves", None)
-    return tuple(kept.values())
+def _cannot_tell(answer: Answer) -> str:
+    if not answer.num_entries:
+        return "There is no log entry beside it, so the run itself cannot be judged."
+    known = answer.known
+    groups = (("loss", "policy_loss"), ("grad_norm",), ("learning_rate",))
+    missing = [names[0] for names in groups if not known.intersection(names)]
+    if answer.no_faults:
+        parts = ["The log as a whole is not called healthy."]
+    else:
+        parts = ["The log cannot tell: what is known to this command is not in it."]
+    if missing:
+        parts.append(f"It has no {', no '.join(missing)}.")
+    if answer.trend:
+        parts.append(answer.trend)
+    odd = answer.not_finite + answer.worries + answer.zeros
+    if odd:
+        parts.append(f"Worth a look: {'; '.join(odd[:4])}.")
+    parts.append(f"Look next at what no log shows: {UNSEEN[answer.kind]}.")
+    return fill(" ".join(parts), WIDTH)
 
 
-def _zeros(log: Log) -> Iterator[str]:
-    for name in ("loss", "policy_loss", "grad_norm", "reward"):
-        if entry := log.first(name, lambda value: value == 0):
-            yield f"{said(entry, name)} at {entry.where}"
+def _block(number: int, one: Finding) -> str:
+    cause = one.cause
+    rows = [("for", text) for text in one.for_it] + [("against", text) for text in one.against]
+    rows += [("fix", one.fix), ("look next", cause.look)]
+    where = [f"lesson {cause.lesson}"] if cause.lesson else []
+    where += [f"instrument {cause.instrument}"] if cause.instrument else []
+    where += [f"reported in {cause.thread}"] if cause.thread else []
+    rows += [("see", "; ".join(where))] if where else []
+    head = fill(f"{number}. {one.says[0].upper()}{one.says[1:]}.", WIDTH, subsequent_indent="   ")
+    return "\n".join([head, *(_row(*row) for row in rows)])
 
 
-def _no_trend(log: Log) -> str:
-    levels = thirds(log.values("loss"))
-    if levels is None or log.kind() == "policy" or trend(log.values("loss")):
-        return ""
-    return f"The loss has no trend: {listed(levels)} by thirds of the log."
+def _no_fault(one: Finding) -> str:
+    head = fill(f"Not a fault: {one.says}.", WIDTH)
+    return "\n".join([head, *(_row("for", text) for text in one.for_it)])
+
+
+def _row(name: str, text: str) -> str:
+    return fill(text, WIDTH, initial_indent=f"   {name:<10} ", subsequent_indent=" " * 14)

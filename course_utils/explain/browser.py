@@ -3,9 +3,9 @@
 import io
 import json
 
-from course_utils.explain.answer import explain
-from course_utils.explain.page import MAX_SHOWN
+from course_utils.explain.answer import MAX_SHOWN
 from course_utils.explain.picture import picture
+from course_utils.explain.reader import explain
 
 
 def answer(data: bytes) -> str:

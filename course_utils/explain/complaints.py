@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from course_utils.causes import CAUSES
 from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
 
@@ -16,63 +17,62 @@ UNSEEN = "no number of the log shows it"
 _NOT = r"(?:not?|never|n't|n\u2019t|without|isn.t|cannot|won.t)"
 _WORSE = r"(?:worse|different|differs?|gibberish|garbage|forg[eo]t\w*|nonsense|bad|wrong|broken)"
 _SERVED = r"(?:serv|inference|vllm|ollama|gguf|export|deploy)"
-_COMPLAINTS = (  # what is said, and causes that fit, the commonest first
-    (
+# What is said, by the name that causes give to it.
+_COMPLAINTS = {
+    "never stops": (
         rf"{_NOT} (?:\w+ )?stop\w*\b(?! the)|(?:until|till|up to|reach\w*) (?:the )?max[_ ]?"
         r"(?:new[_ ]?)?(?:tokens?|length)|keeps? (?:on )?generating|generat\w+ (?:endless|forever)|"
         rf"eos\w*.{{0,30}}{_NOT} (?:\w+ )?(?:generat|predict|produc|learn|output)|"
-        r"\u505c\u4e0d\u4e0b\u6765|\u4e00\u76f4\u751f\u6210|\u65e0\u6cd5\u505c\u6b62",
-        ("pad_is_eos", "end_masked", "stops_elsewhere"),
+        r"\u505c\u4e0d\u4e0b\u6765|\u4e00\u76f4\u751f\u6210|\u65e0\u6cd5\u505c\u6b62"
     ),
-    (
-        rf"merg\w+.{{0,60}}{_WORSE}|{_WORSE}.{{0,40}} (?:after|when|once) merg",
-        ("merged_not_equal", "adapter_not_loaded", "template_differs"),
-    ),
-    (
+    "worse once merged": rf"merg\w+.{{0,60}}{_WORSE}|{_WORSE}.{{0,40}} (?:after|when|once) merg",
+    "as the base model": (
         r"(?:same|identical)\b.{0,25}(?:as|to|with) (?:the )?(?:base|original|untrained)|"
-        r"(?:lora|adapter|fine-?tun\w+).{0,30}(?:no effect|not applied|ignored|has no|nothing)",
-        ("adapter_not_loaded", "weights_do_not_move", "template_differs"),
+        r"(?:lora|adapter|fine-?tun\w+).{0,30}(?:no effect|not applied|ignored|has no|nothing)"
     ),
-    (
+    "new tokens unseen": (
         rf"(?:new|added|special) tokens?.{{0,60}}{_NOT}.{{0,20}}"
-        r"(?:generat|predict|produc|learn|appear|output|said)",
-        ("new_tokens_untrained", "tie_broken", "end_masked"),
+        r"(?:generat|predict|produc|learn|appear|output|said)"
     ),
-    (
+    "differs in a batch": (
         rf"(?:batch\w*|padd\w+).{{0,60}}(?:{_WORSE}|not the same|inconsisten).{{0,60}}"
-        r"(?:single|alone|one by one|one at a time|individual|without)",
-        ("padding_side", "row_depends_on_batch", "padding_attended"),
+        r"(?:single|alone|one by one|one at a time|individual|without)"
     ),
-    (
+    "jumps on resuming": (
         r"resum\w+.{0,90}(?:jump|higher|increas|reset|from scratch|begins? again|restart)|"
-        r"(?:jump|spik|higher|increas|reset)\w*.{0,50}resum",
-        ("resumed_without_state",),
+        r"(?:jump|spik|higher|increas|reset)\w*.{0,50}resum"
     ),
-    (
+    "changes with accumulation": (
         r"(?:times|larger|higher).{0,60}accumulation|"
-        r"(?:accumulation|batch size).{0,80}(?:times|larger|higher|worse|scales?|differs?)",
-        ("split_changes_loss", "loss_off_by_a_factor"),
+        r"(?:accumulation|batch size).{0,80}(?:times|larger|higher|worse|scales?|differs?)"
     ),
-    (rf"packing.{{0,60}}(?:higher|{_WORSE}|contaminat)", ("packing_leak",)),
-    (
+    "worse packed": rf"packing.{{0,60}}(?:higher|{_WORSE}|contaminat)",
+    "reward up, quality down": (
         r"reward.{0,40}(?:increas|ris|go(?:es)? up|improv|climb|1\.0).{0,90}"
         r"(?:accuracy|eval\w*|benchmark|output\w*|quality|performance|repl\w+).{0,40}"
-        r"(?:drop|decreas|fall|worse|degrad|empty|gibberish)",
-        ("proxy_rises_alone", "reward_pays_junk", "parts_apart"),
+        r"(?:drop|decreas|fall|worse|degrad|empty|gibberish)"
     ),
-    (r"(?:double|two|duplicated?) (?:bos|<s>|start tokens?|<\|begin)", ("double_bos",)),
-    (
+    "two start tokens": r"(?:double|two|duplicated?) (?:bos|<s>|start tokens?|<\|begin)",
+    "stale sampler": (
         r"(?:vllm|sglang|engine|rollout\w*|sampler).{0,60}(?:weights?|lora|adapter).{0,60}"
-        r"(?:not (?:\w+ )?(?:updat|sync)|stale|old|never)",
-        ("stale_sampler", "engines_disagree"),
+        r"(?:not (?:\w+ )?(?:updat|sync)|stale|old|never)"
     ),
-    (
+    "gibberish when served": (
         r"(?:gibberish|garbage|nonsense|garbled|\u4e71\u7801).{0,60}"
-        rf"{_SERVED}|{_SERVED}\w*.{{0,60}}(?:gibberish|garbage|\u4e71\u7801)",
-        ("template_differs", "merged_not_equal", "double_bos"),
+        rf"{_SERVED}|{_SERVED}\w*.{{0,60}}(?:gibberish|garbage|\u4e71\u7801)"
     ),
+}
+
+
+def _that_fit(name: str) -> tuple[str, ...]:
+    """The causes that fit a complaint, the commonest first."""
+    places = {key: dict(cause.complaints).get(name) for key, cause in CAUSES.items()}
+    return tuple(sorted((key for key in places if places[key]), key=places.get))
+
+
+COMPLAINTS = tuple(
+    (re.compile(said, re.IGNORECASE), _that_fit(name)) for name, said in _COMPLAINTS.items()
 )
-COMPLAINTS = tuple((re.compile(said, re.IGNORECASE), keys) for said, keys in _COMPLAINTS)
 
 
 @dataclass

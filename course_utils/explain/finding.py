@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from course_utils.explain.causes import CAUSES, Cause
+from course_utils.causes import CAUSES, Cause
 from course_utils.explain.entries import Entry, Line
 
 
@@ -11,6 +11,7 @@ class Finding:
     """`at` is the entry or line it rests on; `for_it` and `against` quote numbers of the log.
 
     `weight` orders findings; above 5 the log shows the thing itself, below 2 it only hints at it.
+    `why` and `advice` say which of the things it is that the cause's own words hold, if several.
     """
 
     key: str
@@ -18,7 +19,17 @@ class Finding:
     at: Entry | Line
     for_it: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
+    why: str = ""
+    advice: str = ""
 
     @property
     def cause(self) -> Cause:
         return CAUSES[self.key]
+
+    @property
+    def says(self) -> str:
+        return self.why or self.cause.says
+
+    @property
+    def fix(self) -> str:
+        return self.advice or self.cause.fix

@@ -2,12 +2,15 @@
 
 import re
 
+from course_utils.causes import CAUSES
+from course_utils.causes.cause import CERTAIN
 from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
-from course_utils.explain.phrases import BY_SIGNAL, CERTAIN, PHRASES
+from course_utils.explain.phrases import PHRASES
 
 _CODE = re.compile(r"^\s*(?:exit(?:ed)?(?: with)?(?: (?:code|status))?:?\s*)?(-?\d{1,3})\s*$", re.I)
-_BY_CODE = {0: "code_0", 1: "python_error", 124: "timed_out", 255: "code_255"}
+_BY_CODE = {one.exit_code: key for key, one in CAUSES.items() if one.exit_code is not None}
+_BY_SIGNAL = {one.signal: key for key, one in CAUSES.items() if one.signal}
 _ASKED = re.compile(r"Tried to allocate ([\d.]+) ([KMG]i?B)")
 _FREE = re.compile(r"([\d.]+) ([KMG]i?B) (?:is )?free")
 _BYTES = {"K": 2**10, "M": 2**20, "G": 2**30}
@@ -48,7 +51,7 @@ def finding_of_code(text: str) -> Finding | None:
         return None
     code = int(matched[1])
     number = -code if code < 0 else code - 128
-    key = _BY_CODE.get(code) or BY_SIGNAL.get(number)
+    key = _BY_CODE.get(code) or _BY_SIGNAL.get(number)
     if key is None:
         return None
     said = f"the exit code is {code}"

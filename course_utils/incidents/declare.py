@@ -7,43 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from course_utils.causes import CAUSES
+
 if TYPE_CHECKING:  # so that the classes can be read without torch
     from torch import nn
 
-# The classes of failure, most frequent first, as fix commits and threads of the field count them.
-CLASSES = {
-    "adapter": "a merged, loaded or exported adapter is not what was trained",
-    "never_stops": "the end of a reply is not learned",
-    "labels": "labels are masked, cut or misplaced, or no row is left",
-    "no_signal": "all rewards of a group, or both replies of a pair, are alike",
-    "logp_mismatch": "sampler and trainer give one token different probabilities",
-    "hang": "the processes wait for each other",
-    "memory": "the memory ends",
-    "normalisation": "the loss depends on how the batch is split",
-    "sharding": "a weight takes no part on one of several processes",
-    "half_precision": "numbers leave the range of float16",
-    "collapse": "the policy collapses: entropy, KL, clipping",
-    "reward_hacking": "the reward is cheated, or a trait gives it away",
-    "stale_weights": "old weights are sampled from, or exported",
-    "template": "another template or another start token than in training",
-    "padding_side": "padding on the wrong side moves positions",
-    "packing": "packed rows see each other",
-    "retokenised": "other tokens are scored than were sampled",
-    "length_bias": "the loss pays for length",
-    "kl_place": "the KL stands where it does nothing, or something else",
-    "embeddings": "tied or resized embeddings, an id past the table",
-    "resume": "a resumed run does not go on where it stopped",
-    "pooling": "the reward is read at the wrong token",
-    "schedule": "the learning rate is not what was asked for",
-    "preference": "pairs: their order, prefix, reference or strength",
-    "on_policy": "ratio 1, clip fraction 0: expected",
-    "rounding": "updates vanish in bfloat16",
-    "routing": "a mixture of experts routes one token differently",
-    "tiny_std": "an advantage divided by almost nothing, or by nothing",
-    "no_grad": "no gradient arrives, or the optimizer steps other weights",
-    "rate": "the learning rate is far too high",
-    "bad_numbers": "one row, weight or formula makes nan or an error",
-}
 Variant = Literal["broken", "twin", "mended"]
 
 
@@ -80,7 +48,7 @@ class Incident:
     Attributes:
         name: the module's name.
         title: a short noun phrase of the field.
-        kind: a key of CLASSES.
+        kind: a key of `course_utils.causes.kinds.CLASSES`.
         says: what people paste, one sentence.
         cause: the true cause, one sentence; `fix`: the smallest one.
         threads: where it was reported, such as "trl#1623".
@@ -88,7 +56,7 @@ class Incident:
         make: a run that is `broken`, its `twin` that differs in nothing else, or `mended` by the
             fix, for a seed.
         shows: whether a run that has ended shows the symptom.
-        causes: the keys of `course_utils.explain.causes.CAUSES` that name the cause; empty when
+        causes: the keys of `course_utils.causes.CAUSES` that name the cause; empty when
             no log can tell.
         place: a word or two that a good report says (a module, a column, a setting).
         lesson: the stem of the lesson about it, or "".
@@ -107,6 +75,10 @@ class Incident:
     causes: tuple[str, ...] = ()
     place: str = ""
     lesson: str = ""
+
+    def is_named_by(self, key: str) -> bool:
+        """Whether a cause is the right one: the incident lists it, or it is of its kind."""
+        return key in self.causes or self.kind in CAUSES[key].kinds
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from course_utils.incidents.declare import CLASSES
+from course_utils.causes.kinds import CLASSES
 from course_utils.oncall.report import BadReport, check_class
 
 KEYS = ("edits", "faults")

@@ -73,7 +73,7 @@ class Fault:
         like: the incident, or the other ticket, that is the same failure; title, kind, cause, fix
             and threads are taken from there where they are not given here.
         title: a short noun phrase of the field.
-        kind: a key of `course_utils.incidents.declare.CLASSES`.
+        kind: a key of `course_utils.causes.kinds.CLASSES`.
         cause: the true cause, one sentence, told when the ticket is solved.
         fix: the smallest one, one sentence.
         threads: where people met it, such as "trl#1623".

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import yaml
 
-from course_utils.incidents.declare import CLASSES
+from course_utils.causes.kinds import CLASSES
 from course_utils.oncall.declare import Case
 from course_utils.oncall.planting import Place, is_at
 

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
+from course_utils.causes.kinds import CLASSES
 from course_utils.checks.watched_calls import holds_todo
 from course_utils.files.progress import Progress, default_path
-from course_utils.incidents.declare import CLASSES
 from course_utils.oncall import diary, exam, hand_in
 from course_utils.oncall import folder as folders
 from course_utils.oncall.answer_form import form_of

@@ -7,6 +7,7 @@ import shutil
 import sys
 import zipfile
 from html import escape
+from itertools import chain
 from pathlib import Path
 
 from examples import examples
@@ -91,7 +92,8 @@ def fill(target: Path, **parts: str) -> None:
 def pack(target: Path) -> None:
     """The package that answers, as the command has it, for Python in the browser."""
     package = ROOT / "course_utils"
-    files = [package / "__init__.py", *sorted((package / "explain").rglob("*.py"))]
+    rooms = (sorted((package / room).rglob("*.py")) for room in ("causes", "explain"))
+    files = [package / "__init__.py", *chain.from_iterable(rooms)]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in files:
             info = zipfile.ZipInfo(path.relative_to(ROOT).as_posix(), EPOCH)

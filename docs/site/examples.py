@@ -13,8 +13,8 @@ from explain_shapes import SHAPES
 from pasted_logs import LOGS
 from test_explain import CRASHES
 
+from course_utils.causes import CAUSES
 from course_utils.explain import Answer, explain
-from course_utils.explain.causes import CAUSES
 from course_utils.explain.words import finding_of_code
 
 THREAD, MESSAGE, SHAPE = "pasted", "a message", "made up"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from examples import SHAPE, THREAD, Example, examples, exit_codes, title
 
+from course_utils.causes import CAUSES, Cause
 from course_utils.exercises.outline import Entry, outline
-from course_utils.explain.causes import CAUSES, Cause
 from course_utils.lesson.symptoms import SYMPTOMS, Symptom
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~^])")

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from course_utils import incidents
+from course_utils.causes.kinds import CLASSES
 from course_utils.commands import BAD_INPUT, main
-from course_utils.incidents.declare import CLASSES
 
 QUICK = "token_outside_the_table"
 VERL = "one_reply_a_group"

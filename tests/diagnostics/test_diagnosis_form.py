@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from course_utils.causes.harms import SERVING
 from course_utils.diagnostics.diagnosis.judges.steps import judge_steps
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
@@ -13,7 +14,6 @@ from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sheet import harm
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
-from course_utils.diagnostics.diagnosis.verdicts import SERVING
 from course_utils.diagnostics.diagnosis.watches.steps import StepNumbers, Steps
 
 

@@ -1,18 +1,10 @@
 """A report of `diagnose`: one sentence, causes with what follows from them, one item a line."""
 
-from course_utils.diagnostics.diagnosis.report.consequences import FOLLOWS
+from course_utils.causes.harms import EVALUATION, MEASURED, SERVING, SOUND
 from course_utils.diagnostics.diagnosis.report.report import BESIDE, Diagnosis
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
-from course_utils.diagnostics.diagnosis.verdicts import (
-    EVALUATION,
-    MEASURED,
-    SERVING,
-    SOUND,
-    VERDICTS,
-    verdict_of,
-)
-from course_utils.explain.causes import CAUSES
+from course_utils.diagnostics.diagnosis.verdicts import verdict_of
 from course_utils.shown.wrap import WIDTH
 
 
@@ -92,8 +84,3 @@ def test_the_data_of_a_report_holds_all_that_its_text_does():
     assert set(BESIDE.values()) <= set(data)
     cause = data["causes"][0]
     assert cause["where"] == "the reward" and cause["consequences"] and cause["specimen"] == ["'4'"]
-
-
-def test_verdicts_and_consequences_are_of_known_causes():
-    assert set(VERDICTS) <= set(CAUSES)
-    assert set(FOLLOWS) <= set(CAUSES)

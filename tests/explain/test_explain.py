@@ -9,8 +9,8 @@ from course_command import ROOT
 from explain_shapes import HEALTHY, ODD, SHAPES
 from pasted_logs import DUE, LOGS, MISSED, PASTED, Pasted
 
+from course_utils.causes import CAUSES
 from course_utils.explain import explain
-from course_utils.explain.causes import CAUSES
 from course_utils.explain.lines import MAX_JOINED
 
 

@@ -37,7 +37,7 @@ def test_a_rate_that_falls_and_stays_low_is_no_restart():
 def test_a_warmup_without_end_needs_a_run_that_is_over():
     climbing = rows(12, **FALLS, learning_rate=lambda n: 1e-6 * n)
     assert not keys(climbing)
-    assert keys(climbing, OVER) == ["warmup_never_ends"]
+    assert keys(climbing, OVER) == ["schedule_ends_early"]
     assert not keys(rows(12, **FALLS, learning_rate=lambda n: 1e-6 * min(n, 9)), OVER)
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from course_utils import incidents
-from course_utils.explain.causes import CAUSES
+from course_utils.causes import CAUSES
+from course_utils.causes.kinds import CLASSES, TAUGHT
 from course_utils.incidents import broken, healthy, proof
-from course_utils.incidents.declare import CLASSES
 
 BROKEN, HEALTHY = incidents.names(), incidents.names(healthy)
 ALL = bool(os.environ.get("INCIDENTS_ALL"))
@@ -55,6 +55,7 @@ def test_what_an_incident_refers_to_exists(name):
     assert incident.kind in CLASSES
     assert set(incident.causes) <= set(CAUSES)
     assert incident.lesson in LESSONS | {""}
+    assert incident.lesson == TAUGHT.get(incident.kind, incident.lesson)
     assert incident.threads and all("#" in thread for thread in incident.threads)
 
 

@@ -21,10 +21,10 @@ from click.testing import CliRunner
 
 from benchmarks.oncall.words import guessed
 from course_utils import incidents
+from course_utils.causes.kinds import CLASSES
 from course_utils.commands import main
 from course_utils.errors import BadRequest
 from course_utils.files.progress import Progress
-from course_utils.incidents.declare import CLASSES
 from course_utils.oncall import (
     actions,
     attacks,

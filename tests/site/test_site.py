@@ -15,8 +15,8 @@ from lab_server import CHROMIUM
 from site_server import axe_finds
 
 from course_utils import diagnostics, gemma3, numerics
+from course_utils.causes import CAUSES
 from course_utils.exercises.outline import outline
-from course_utils.explain.causes import CAUSES
 from course_utils.lesson.symptoms import SYMPTOMS
 from course_utils.notebook.derive import course_metadata
 from course_utils.notebook.files import read_notebook
@@ -108,7 +108,8 @@ def test_the_browser_gets_the_commands_own_files(site):
         names = archive.namelist()
         assert all(archive.read(name) == (ROOT / name).read_bytes() for name in names)
     held = {path.relative_to(ROOT).as_posix() for path in (ROOT / "course_utils").rglob("*.py")}
-    parts = {name for name in held if name.startswith("course_utils/explain/")}
+    rooms = ("course_utils/causes/", "course_utils/explain/")
+    parts = {name for name in held if name.startswith(rooms)}
     assert set(names) == parts | {"course_utils/__init__.py"}
 
 

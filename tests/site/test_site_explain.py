@@ -11,8 +11,8 @@ from lab_server import CHROMIUM
 from pasted_logs import LOGS
 from site_server import axe_finds
 
+from course_utils.causes import CAUSES
 from course_utils.commands import main
-from course_utils.explain.causes import CAUSES
 from course_utils.lesson.symptoms import SYMPTOMS
 
 pytestmark = [

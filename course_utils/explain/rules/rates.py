@@ -10,6 +10,11 @@ from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import said, thirds
 
 LARGE_RATE = 1e-2
+ENDS_EARLY = "the learning rate is at 0 long before the log ends"
+NEVER_WARM = (
+    "the warm-up is longer than the run, so the learning rate that was asked for is never reached",
+    "fewer warmup_steps, or warmup_ratio; count the optimizer steps of the run",
+)
 FEW_DECIMALS = re.compile(r"\b(?:lr|learning[_ ]rate)\W+0\.(0+)(?!\d|e)", re.IGNORECASE)
 
 
@@ -75,7 +80,7 @@ def rate_ends_early(log: Log) -> Finding | None:
         f"{len(series)} entries)",
         f"it was up to {max(rate for _, rate in series):.2g}",
     )
-    return Finding("schedule_ends_early", 7.0, entry, proof)
+    return Finding("schedule_ends_early", 7.0, entry, proof, why=ENDS_EARLY)
 
 
 def zero_at_first(log: Log) -> Finding | None:
@@ -163,7 +168,8 @@ def still_climbs(log: Log) -> Finding | None:
         f"{last.where}: it rises in all {len(rates)} entries",
         f"the run is over: {log.summary.where} sums it up",
     )
-    return Finding("warmup_never_ends", 5.0, last, proof)
+    why, advice = NEVER_WARM
+    return Finding("schedule_ends_early", 5.0, last, proof, why=why, advice=advice)
 
 
 RULES = (large_rate, no_rate, rate_ends_early, zero_at_first, begun_anew, data_again, still_climbs)

@@ -29,4 +29,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("engines_disagree",),
     place="sampler",
+    lesson="09_two_logprobs",
 )

@@ -40,4 +40,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("tiny_std", "no_signal"),
     place="reward_std",
+    lesson="10_reward_up",
 )

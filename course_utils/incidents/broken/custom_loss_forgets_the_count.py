@@ -74,4 +74,5 @@ INCIDENT = Incident(
     shows=lambda run: run.facts()["times too large"] > 0.75 * ACCUMULATED,
     causes=("loss_off_by_a_factor",),
     place="compute_loss",
+    lesson="08_batch_loss",
 )

@@ -73,4 +73,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("tiny_std",),
     place="critic/advantages/max",
+    lesson="10_reward_up",
 )

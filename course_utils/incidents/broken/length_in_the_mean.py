@@ -44,4 +44,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("length_into_limit",),
     place="response_length",
+    lesson="08_batch_loss",
 )

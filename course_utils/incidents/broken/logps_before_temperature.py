@@ -33,4 +33,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("engines_disagree",),
     place="sampling/sampling_logp_difference/mean",
+    lesson="09_two_logprobs",
 )

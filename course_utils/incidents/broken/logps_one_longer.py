@@ -37,4 +37,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("engines_disagree",),
     place="sampling/sampling_logp_difference/max",
+    lesson="09_two_logprobs",
 )

@@ -65,4 +65,5 @@ INCIDENT = Incident(
     make=Variants(_build, broken={"counted": False}, twin={"counted": True}),
     shows=lambda run: run.facts()["cosine with the whole batch"] < 0.95,
     place="num_items_in_batch",
+    lesson="08_batch_loss",
 )

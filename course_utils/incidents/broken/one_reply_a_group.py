@@ -32,4 +32,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("std_of_one", "nan_gradient", "nan_weights", "nan_from_the_start"),
     place="n",
+    lesson="10_reward_up",
 )

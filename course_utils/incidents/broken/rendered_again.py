@@ -56,4 +56,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("replies_cut",),
     place="completion_ids",
+    lesson="09_two_logprobs",
 )

@@ -27,4 +27,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("rewards_cut", "replies_cut", "no_signal"),
     place="max_completion_length",
+    lesson="10_reward_up",
 )

@@ -27,4 +27,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("no_signal", "entropy_gone"),
     place="temperature",
+    lesson="10_reward_up",
 )

@@ -40,4 +40,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("parts_apart",),
     place="rewards/correct_sum/mean",
+    lesson="10_reward_up",
 )

@@ -32,4 +32,5 @@ INCIDENT = Incident(
     make=make,
     shows=shows,
     place="reward_len",
+    lesson="10_reward_up",
 )

@@ -37,4 +37,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("proxy_rises_alone", "parts_apart"),
     place="reward",
+    lesson="10_reward_up",
 )

@@ -27,4 +27,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("no_signal",),
     place="frac_reward_zero_std",
+    lesson="10_reward_up",
 )

@@ -41,4 +41,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("engines_disagree", "collapse"),
     place="prompt",
+    lesson="09_two_logprobs",
 )

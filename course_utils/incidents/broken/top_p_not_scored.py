@@ -31,4 +31,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("engines_disagree",),
     place="sampling/importance_sampling_ratio/mean",
+    lesson="09_two_logprobs",
 )

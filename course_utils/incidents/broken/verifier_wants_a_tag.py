@@ -34,4 +34,5 @@ INCIDENT = Incident(
     shows=shows,
     causes=("no_signal",),
     place="reward",
+    lesson="10_reward_up",
 )

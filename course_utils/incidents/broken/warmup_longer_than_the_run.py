@@ -37,5 +37,6 @@ INCIDENT = Incident(
         mended={"warmup_steps": 0.1},
     ),
     shows=lambda run: max(logged(run, "learning_rate")) < 0.1 * RATE,
+    causes=("schedule_ends_early",),
     place="warmup_steps",
 )

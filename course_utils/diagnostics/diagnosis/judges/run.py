@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from course_utils.causes import BY_NAME
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOPPED
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
@@ -16,20 +17,6 @@ LOSS_OR_LAYER = (
     "diagnose.watching(model, loss=...) names the operation"
 )
 FINITE_BEFORE = "a gradient is nan or inf while the forward pass before it is finite"
-KINDS = {  # of a watch's verdict -> the cause
-    "labels all ignored": "labels_masked",
-    "float16 limit": "fp16_overflow",
-    "optimizer's eps is 0 in float16": "half_weights",
-    "trainable weights in float16": "unscale_half",
-    "broken weight": "loaded_broken_weight",
-    "weight not finite": "loaded_broken_weight",
-    "std of one sample": "std_of_one",
-    "divergence": "rate_too_high",
-    "loss without a graph": "no_grad_fn",
-    "gradient not finite": "nan_gradient",
-    "id out of range": "index_outside",
-    "label out of range": "index_outside",
-}
 
 
 def judge_numbers_of_run(
@@ -42,7 +29,7 @@ def judge_numbers_of_run(
     """
     report = getattr(watch, "report", None)
     if report is not None and report.found:
-        key = KINDS.get(report.kind, "operation_not_finite")
+        key = BY_NAME.get(report.kind, "operation_not_finite")
         alive = [one for one in (steps.numbers if steps else ()) if 0 < one.grad_norm < math.inf]
         if key == "labels_masked" and len(alive) > RARE * len(steps.numbers):
             said = f"{len(steps.numbers) - len(alive)} of {len(steps.numbers)} had no label"

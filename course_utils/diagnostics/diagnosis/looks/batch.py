@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
+from course_utils.causes import BY_NAME
 from course_utils.diagnostics.batch_view import inspect_batch
 from course_utils.diagnostics.batch_view.case import Finding
 from course_utils.diagnostics.batch_view.report import BatchReport
@@ -12,24 +13,7 @@ from course_utils.diagnostics.diagnosis.measures.specimens import SHOWN, of_find
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
 
-KEYS = {  # what inspect_batch calls it -> the cause
-    "no labels": "labels_masked",
-    "labels shifted": "labels_shifted",
-    "padding learnt": "padding_learnt",
-    "holes in the mask": "pad_is_eos",
-    "end missing": "end_missing",
-    "stops elsewhere": "stops_elsewhere",
-    "template differs": "template_differs",
-    "two BOS": "double_bos",
-    "padding side": "padding_side",
-    "padding attended": "padding_attended",
-    "packing leaks": "packing_leak",
-    "labels across documents": "packing_leak",
-    "prompt learnt": "prompt_in_loss",
-}
-
-
-PLACES = {  # a column or a setting
+PLACES = {  # of what inspect_batch found -> a column or a setting
     "no labels": "labels",
     "labels shifted": "labels",
     "padding learnt": "labels",
@@ -110,7 +94,7 @@ def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str 
 def _key(one: Finding) -> str:
     if one.name == "end masked":
         return "pad_is_eos" if "pad is the end" in one.cause else "end_masked"
-    return KEYS[one.name]
+    return BY_NAME[one.name]
 
 
 def _pairs(batch: Mapping, tokenizer: Any, sheet: Sheet) -> None:

@@ -9,10 +9,7 @@ from course_utils.explain import Answer, explain_entries
 from course_utils.explain.reading import Entry, Line, entries_of_row
 
 # What a rule of the log has seen, where the cause's own words hold more than one thing.
-PLAINLY = {
-    "schedule_ends_early": "the learning rate is at 0 long before the log ends",
-    "replies_cut": "replies run into the length limit",
-}
+PLAINLY = {"replies_cut": "replies run into the length limit"}
 SHARE = 0.75  # of a log's weight: what is measured in the run itself counts for more
 
 
@@ -55,7 +52,8 @@ def look_at_log(history: list[dict], sheet: Sheet, *, known: Collection[str] = (
                     said,
                     one.at.where,
                     one.against,
-                    why=PLAINLY.get(one.key, ""),
+                    why=one.why or PLAINLY.get(one.key, ""),
+                    advice=one.advice,
                     is_of_log=True,
                 )
             )

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from statistics import fmean, variance
 
+from course_utils.causes import CAUSES
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
@@ -19,12 +20,7 @@ ENOUGH = 12  # entries, to say of a reward that it does not rise
 ERRORS = 2.0  # standard errors by which two thirds must differ
 ABOVE = 1.02  # of ln(vocabulary): a first loss beyond that is worse than guessing
 WRONG = re.compile(r"length.*(wrong|incorrect|fail)", re.IGNORECASE)
-EXPLAIN_A_HIGH_LOSS = frozenset(
-    (
-        *("above_uniform", "loaded_broken_weight", "labels_shifted", "tie_broken", "packing_leak"),
-        *("double_bos", "padding_attended", "row_depends_on_batch", "loss_off_by_a_factor"),
-    )
-)
+HIGH_AT_FIRST = frozenset(key for key, cause in CAUSES.items() if cause.raises_first_loss)
 
 
 def look_at_trends(subject: Subject, sheet: Sheet) -> None:
@@ -79,7 +75,7 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
     if is_per_token and losses[0] > ABOVE * math.log(vocabulary):
         said = f"the first loss, {losses[0]:.3g}, is above that of guessing, "
         said += f"ln({vocabulary}) = {math.log(vocabulary):.3g}"
-        sheet.odd.append(Odd(said, EXPLAIN_A_HIGH_LOSS))
+        sheet.odd.append(Odd(said, HIGH_AT_FIRST))
 
 
 def _worse(subject: Subject, sheet: Sheet) -> None:

@@ -20,8 +20,9 @@ def with_own_values(one: Found, values: Values, outcomes: Mapping[str, str] | No
     >>> with_own_values(Found("rate_too_high", 5.0, ("",)), {})
     'a tenth of the learning rate'
     """
-    fix = MENU.sub("", one.advice or ONE_FIX.get(one.key, one.cause.fix))
-    own = FIXES[one.key](values, one) if one.key in FIXES else ""
+    cause = one.cause
+    fix = MENU.sub("", one.advice or cause.one_fix or cause.fix)
+    own = CHANGES[cause.settings_fix](values, one) if cause.settings_fix else ""
     own = own or _setting(fix, values)
     if own and one.key in CUT and ENDLESS in (outcomes or {}):
         return f"{own}: {outcomes[ENDLESS]}"
@@ -105,43 +106,17 @@ def _freeze(_values: Values, one: Found) -> str:
     return f"freeze {one.place}: keep it out of target_modules" if one.place else ""
 
 
-FIXES: dict[str, Callable[[Values, Found], str]] = {
-    "rate_too_high": _tenth,
-    "diverged": _tenth,
-    "update_too_large": _tenth,
-    "thrown_about": _tenth,
-    "rate_unusual": _usual,
-    "replies_cut": _longer,
-    "rewards_cut": _longer,
-    "tiny_std": _no_division,
-    "fp16_overflow": _wide,
-    "entropy_runs": _no_entropy,
-    "schedule_ends_early": _shorter_warm_up,
-    "warmup_never_ends": _shorter_warm_up,
-    "labels_masked": _room,
-    "packing_leak": _other_packing,
-    "unused_parameters": _freeze,
-    "nan_gradient": _group,
-    "std_of_one": _group,
-}
-ONE_FIX = {  # where the cause's own words hold several
-    "rate_too_high": "a tenth of the learning rate",
-    "tiny_std": "divide by std + 1e-4",
-    "collapse": "go on from a checkpoint before the turn, with a tenth of the learning rate",
-    "entropy_runs": "entropy_coeff=0",
-    "engines_disagree": "score with the sampler's own temperature, weights and template",
-    "logp_disagree": "score with the sampler's own temperature, weights and template",
-    "wrong_reference": "ref_model=None: the reference is then the model as it begins",
-    "rows_pooled_wrong": "model.config.pad_token_id = tokenizer.pad_token_id, a token of its own",
-    "new_tokens_untrained": "modules_to_save=['embed_tokens', 'lm_head'] in LoraConfig",
-    "weight_without_gradient": "take out what cuts the graph above this place",
-    "nan_gradient": "find the operation under diagnose.watching and mend its formula; a step that "
-    "is skipped comes again",
-    "margin_by_pushing_down": "a tenth of the learning rate",
-    "update_too_large": "a tenth of the learning rate",
-    "pairs_alike": "drop the pairs whose replies are the same tokens",
-    "no_signal": "prompts that the policy solves sometimes",
-    "replies_cut": "allow replies that are long enough to end",
-    "half_weights": "load the weights in float32; fp16=True computes in float16 by itself",
-    "ranks_disagree": "find the rank that stopped first, and mend its own error",
+# What the `settings_fix` of a cause names.
+CHANGES: dict[str, Callable[[Values, Found], str]] = {
+    "a tenth of the rate": _tenth,
+    "a thousandth of the rate": _usual,
+    "longer replies": _longer,
+    "no division": _no_division,
+    "bfloat16": _wide,
+    "no entropy bonus": _no_entropy,
+    "shorter warm-up": _shorter_warm_up,
+    "longer rows": _room,
+    "packing that keeps rows apart": _other_packing,
+    "freeze the place": _freeze,
+    "more replies to a prompt": _group,
 }

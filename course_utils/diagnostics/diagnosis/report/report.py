@@ -17,7 +17,7 @@ from course_utils.diagnostics.diagnosis.report.layout import (
     pairs,
     perhaps,
 )
-from course_utils.diagnostics.diagnosis.report.ranking import ranked
+from course_utils.diagnostics.diagnosis.report.ranking import in_order
 from course_utils.diagnostics.diagnosis.report.without_repeats import (
     facts,
     is_told,
@@ -66,7 +66,7 @@ class Diagnosis(Report):
         no_faults = list(sheet.healthy)
         if NOT_FINITE in sheet.outcomes and "weights" in checked:
             shown["weights before the run"] = checked.pop("weights")
-        for one in told_once(_with_hint(one, sheet.hints) for one in ranked(sheet.found)):
+        for one in told_once(_with_hint(one, sheet.hints) for one in in_order(sheet.found)):
             where = one.verdict.where
             for name in no_comfort(one.key, checked, where):
                 shown[name] = FINE.sub("", checked.pop(name))

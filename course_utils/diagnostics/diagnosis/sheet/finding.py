@@ -5,26 +5,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from course_utils.causes import CAUSES, Cause
 from course_utils.diagnostics.diagnosis.sheet.harm import UNKNOWN, Harm
 from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
 from course_utils.diagnostics.diagnosis.verdicts import Verdict, verdict_of
-from course_utils.explain.causes import CAUSES, Cause
 
 # How directly a cause was seen. A log's own weights end below MEASURED.
 COUNTED, MEASURED, LIKELY = 10.0, 8.0, 6.0
 LIKELY_IN_A_LOG = 3.75  # above it a log shows the thing itself
-INFERRED = {  # causes of which a log shows what they lead to, and other causes do as well
-    *("rate_too_high", "kl_without_effect", "collapse", "engines_disagree", "reward_pays_junk"),
-    *("length_is_paid", "ranks_disagree", "entropy_runs", "pairs_inverted", "replies_cut"),
-    *("margin_by_pushing_down", "no_signal", "above_uniform", "pairs_alike"),
-}
 
 
 @dataclass(frozen=True)
 class Found:
     """One cause with its evidence.
 
-    `key` is one of `explain.causes.CAUSES`; `weight` says how directly it was seen; `said` are
+    `key` is one of `causes.CAUSES`; `weight` says how directly it was seen; `said` are
     sentences with numbers; `place` is a module, column or setting. `why` and `advice` are more
     specific than the cause's own words, where they are given. `specimen` are lines of the thing
     itself: tokens with their labels, a reply with its reward. `where` is given where the cause is
@@ -66,7 +61,7 @@ class Found:
     @property
     def is_sure(self) -> bool:
         """Whether it was counted or measured in the run itself, or stands in the log as it is."""
-        if self.is_of_log and self.key not in INFERRED:
+        if self.is_of_log and not self.cause.inferred:
             return self.weight > LIKELY_IN_A_LOG
         return self.weight >= MEASURED or (self.is_of_log and bool(self.specimen))
 

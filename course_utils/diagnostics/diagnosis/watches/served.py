@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_utils.causes.harms import EVALUATION, SERVING
 from course_utils.diagnostics.diagnosis.looks.batch import write_report
 from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import ENDING, ENDLESS
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
-from course_utils.diagnostics.diagnosis.verdicts import EVALUATION, SERVING
 
 MAX_CALLS = 4  # of which the prompts are read
 KEPT = ("input_ids", "attention_mask", "labels", "position_ids")

@@ -1,0 +1,24 @@
+"""All records by key, in the order in which their phrases are tried."""
+
+from itertools import chain
+
+from course_utils.causes.cause import Cause
+from course_utils.causes.ends import ENDS
+from course_utils.causes.gradients import GRADIENTS
+from course_utils.causes.inputs import INPUTS
+from course_utils.causes.libraries import LIBRARIES
+from course_utils.causes.losses import LOSSES
+from course_utils.causes.numbers import NUMBERS
+from course_utils.causes.policy import POLICY
+from course_utils.causes.preference import PREFERENCE
+from course_utils.causes.processes import PROCESSES
+from course_utils.causes.rates import RATES
+from course_utils.causes.rewards import REWARDS
+from course_utils.causes.weights import WEIGHTS
+
+_ALL = (
+    *(PROCESSES, NUMBERS, GRADIENTS, WEIGHTS, INPUTS, ENDS),
+    *(LOSSES, RATES, REWARDS, POLICY, PREFERENCE, LIBRARIES),
+)
+CAUSES: dict[str, Cause] = {one.key: one for one in chain.from_iterable(_ALL)}
+BY_NAME = {name: key for key, cause in CAUSES.items() for name in cause.names}  # of instruments

@@ -1,0 +1,87 @@
+"""What the loss itself tells: its sum, its fall, rows known by heart."""
+
+from course_utils.causes.cause import Cause, keys
+from course_utils.causes.harms import LESS, WRONG
+from course_utils.causes.shared import LENGTHS
+
+LOSSES = (
+    Cause(
+        "split_changes_loss",
+        "the gradient depends on how the batch is split into micro-batches",
+        "divide by the number of tokens of the whole batch (num_items_in_batch)",
+        "the gradient of one batch, whole and split",
+        lesson="08_batch_loss",
+        met="micro-batch",
+        instrument="audit_step",
+        thread="transformers#34191",
+        kinds=("normalisation",),
+        harm=WRONG,
+        explains=keys("loss_off_by_a_factor"),
+        follows=frozenset({"loss"}),
+        speaks_of=frozenset({"gradients", "one backward pass", "split and whole"}),
+        complaints=(("changes with accumulation", 1),),
+    ),
+    Cause(
+        "loss_off_by_a_factor",
+        "the training loss is a whole multiple of the evaluation loss: micro-batches "
+        "are summed where they should be averaged",
+        "update, or divide by num_items_in_batch in compute_loss",
+        "the loss with gradient_accumulation_steps=1",
+        lesson="08_batch_loss",
+        met="factor",
+        instrument="compare_splits",
+        thread="transformers#37766",
+        kinds=("normalisation",),
+        harm=WRONG,
+        raises_first_loss=True,
+        complaints=(("changes with accumulation", 2),),
+    ),
+    Cause(
+        "length_is_paid",
+        "the loss weighs a token by one over the length of its reply, so that long "
+        "wrong replies cost little",
+        "loss_type='dapo' or 'dr_grpo'",
+        "length of right and of wrong replies",
+        lesson="08_batch_loss",
+        met="dapo",
+        instrument="audit_policy",
+        thread="trl#3256",
+        kinds=("length_bias",),
+        harm=WRONG,
+        damages="length",
+        inferred=True,
+        follows=LENGTHS,
+    ),
+    Cause(
+        "overfits",
+        "the training loss falls while the evaluation loss rises: the model learns the "
+        "rows by heart",
+        "stop at the lowest evaluation loss; more data, fewer epochs, a smaller rate",
+        "where the evaluation loss was lowest",
+        harm=LESS,
+    ),
+    Cause(
+        "falls_by_epochs",
+        "the loss falls by a step where an epoch begins: rows that were seen before "
+        "are recognised, which is usual and says nothing about new rows",
+        "none needed; judge by held-out rows, and stop when their loss turns",
+        "the evaluation loss of each epoch",
+        thread="FastChat#356",
+        healthy=True,
+        neutral=True,
+    ),
+    Cause(
+        "memorised",
+        "the loss is so near 0 that the rows are known by heart",
+        "fewer epochs or more rows; look for copies in the data",
+        "the loss on rows that were not trained on",
+        harm=LESS,
+    ),
+    Cause(
+        "improves",
+        "this number moves the way it should",
+        "none needed",
+        "held-out data",
+        healthy=True,
+    ),
+)

@@ -1,0 +1,118 @@
+"""Reads a log and says what it points to: the line that turned, then causes with their evidence."""
+
+import io
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import SupportsInt
+
+from course_utils.causes import ranked
+from course_utils.explain.answer import Answer
+from course_utils.explain.document import read_document
+from course_utils.explain.entries import Entry, Line
+from course_utils.explain.finding import Finding
+from course_utils.explain.heard import Heard
+from course_utils.explain.log import Log
+from course_utils.explain.numbers import listed, said, thirds, trend
+from course_utils.explain.reading import read
+from course_utils.explain.rules import RULES
+from course_utils.explain.rules.gradients import scaler_skips
+from course_utils.explain.words import finding_of_code
+from course_utils.explain.worries import worries
+
+MAX_DOCUMENT_LINES = 2_000_000
+
+
+def explain(source: str | Iterable[str]) -> Answer:
+    """Explain a pasted text, or the lines of a file, read one at a time.
+
+    >>> explain("{'loss': 0.0, 'grad_norm': nan}").findings[0].key
+    'nan_shown_as_zero'
+    """
+    lines = iter(io.StringIO(source) if isinstance(source, str) else source)
+    head = list(islice(lines, 2))
+    code = finding_of_code(head[0]) if len(head) == 1 else None
+    if code:
+        return Answer((code,), 0, 1, ())
+    if (head and head[0].strip() in ("{", "[")) or len(head) == 1:  # a document, not lines
+        head += islice(lines, MAX_DOCUMENT_LINES)
+        entries = read_document("".join(head))
+        if entries is not None:
+            return explain_entries(entries, len(head))
+    counter = _Counter(chain(head, lines))
+    return explain_entries(read(counter), counter)
+
+
+class _Counter:
+    """Counts the lines that pass."""
+
+    def __init__(self, lines: Iterable[str]):
+        self._lines, self.count = lines, 0
+
+    def __iter__(self):
+        for line in self._lines:
+            self.count += 1
+            yield line
+
+    def __int__(self) -> int:
+        return self.count
+
+
+def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> Answer:
+    """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
+    log, heard = Log(), Heard()
+    for part in parts:
+        if isinstance(part, Entry) and part.sums_up:
+            log.summary = log.summary or part
+            continue
+        if isinstance(part, Entry) and log.add(part):
+            heard.begin_anew()
+        log.hear(part)
+        heard.hear(part, log.num_entries)
+    log.close()
+    found = [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []
+    if not log.entries and (skips := scaler_skips(log)):
+        found.append(skips)
+    found += heard.findings(log)
+    hints = list(heard.hints()) if all(one.cause.healthy for one in found) else []
+    names = sorted({name for entry in log.entries for name in entry.names.values()})
+    return Answer(
+        findings=_ranked(found, hints),
+        num_entries=log.num_entries,
+        num_lines=int(num_lines),
+        fields=tuple(names[:12]),
+        known=frozenset(log.fields),
+        not_finite=tuple(log.not_finite()),
+        zeros=tuple(_zeros(log)),
+        worries=tuple(worries(log)),
+        trend=_no_trend(log),
+        kind=log.kind(),
+        restart=log.restart,
+        entries=tuple(log.entries),
+    )
+
+
+def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:
+    """The strongest finding of each key, without those that another explains; then the hints."""
+    best: dict[str, Finding] = {}
+    for one in sorted(found, key=lambda one: -one.weight):
+        best.setdefault(one.key, one)
+    keys = ranked({key: one.weight for key, one in best.items()}, in_a_log=True)
+    kept = {key: best[key] for key in keys}
+    for one in sorted(hints, key=lambda one: -one.weight):
+        kept.setdefault(one.key, one)
+    if any(not one.cause.healthy for one in kept.values()):
+        kept.pop("improves", None)
+    return tuple(sorted(kept.values(), key=lambda one: -one.weight))
+
+
+def _zeros(log: Log) -> Iterator[str]:
+    for name in ("loss", "policy_loss", "grad_norm", "reward"):
+        if entry := log.first(name, lambda value: value == 0):
+            yield f"{said(entry, name)} at {entry.where}"
+
+
+def _no_trend(log: Log) -> str:
+    levels = thirds(log.values("loss"))
+    if levels is None or log.kind() == "policy" or trend(log.values("loss")):
+        return ""
+    return f"The loss has no trend: {listed(levels)} by thirds of the log."
