@@ -134,8 +134,8 @@ REACHING = ("becomes_a_copy", "shares_everything")
 def test_no_answer_that_is_judged_inside_reaches_out(number):
     """None of those that people give is refused; of the inside ones, few wrong ones."""
     for variant in find_exercise(number).variants:
-        wrong = variant.wrong if number in MUST_RUN_INSIDE else ()
-        given = (*variant.right, *(one.answer for one in wrong))
+        wrong = wrong_answers(variant) if number in MUST_RUN_INSIDE else ()
+        given = (*right_answers(variant), *(one.answer for one in wrong))
         parts = [p for one in given for p in (one.values() if isinstance(one, dict) else (one,))]
         for function in (part for part in parts if hasattr(part, "__qualname__")):
             module = inspect.getmodule(function)

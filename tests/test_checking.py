@@ -13,7 +13,7 @@ from course_utils import checking
 from course_utils.check_report import Outcome
 from course_utils.errors import DidNotFail
 from course_utils.exercises.compare import number_differs, tensor_differs
-from course_utils.exercises.declare import TODO, Criterion, Exercise, Wrong
+from course_utils.exercises.declare import TODO, Criterion, Exercise
 from course_utils.failures import expect_failure
 from course_utils.time_limit import TimeLimitReached, time_limit
 
@@ -35,8 +35,7 @@ def exercise(**changes) -> Exercise:
         expects=(Callable,),
         hints=("a", "b"),
         criteria=(criterion,),
-        right=(lambda x: 2 * x,),
-        wrong=(Wrong(lambda x: x, caught_by=doubles),),
+        answer=lambda x: 2 * x,
         time_limit_s=0.3,
     )
     return Exercise(**(fields | changes))

@@ -21,7 +21,7 @@ import transformers
 from course_utils import checking
 from course_utils.check_report import Outcome
 from course_utils.contained import Tail
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.declare import Criterion, Exercise
 
 OPTIMIZER = sys.modules["torch.optim.optimizer"]  # torch.optim has no name for it
 THREE = torch.tensor([1.0, 2.0, 3.0])
@@ -43,8 +43,7 @@ DOUBLE = Exercise(
     expects=(Callable, dict),
     hints=("a", "b"),
     criteria=(Criterion("It doubles.", doubles, why="it is the task", next="multiply by two"),),
-    right=(lambda x: 2 * x,),
-    wrong=(Wrong(lambda x: x, caught_by=doubles),),
+    answer=lambda x: 2 * x,
     time_limit_s=20.0,
 )
 

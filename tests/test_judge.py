@@ -25,9 +25,10 @@ SLOW = ("04.7", "05.5", "10.6")  # they train, or hand over a whole model at eve
 
 
 def answers(exercise):
-    wrong = [one.answer for one in exercise.wrong if callable(one.answer)]
-    every = [answer for answer in (*exercise.right, *wrong) if not isinstance(answer, str)]
-    return every if IS_FULL else [exercise.right[-1], *wrong[-1:]]
+    right = right_answers(exercise)
+    wrong = [one.answer for one in wrong_answers(exercise) if callable(one.answer)]
+    every = [answer for answer in (*right, *wrong) if not isinstance(answer, str)]
+    return every if IS_FULL else [right[-1], *wrong[-1:]]
 
 
 CASES = [

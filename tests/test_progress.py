@@ -100,7 +100,7 @@ def test_hints_go_one_further_each_time_and_then_open_the_solution(store, capsys
 
 def test_a_later_cell_gets_the_courses_answer_until_the_student_has_one(store, capsys):
     mean = lesson.start("00").MEAN
-    right = find_exercise("00.1").right
+    right = right_answers(find_exercise("00.1"))
     assert mean.answer is right[0]
     assert "the course's answer is used" in capsys.readouterr().out
     mean.check(right[1])

@@ -53,8 +53,8 @@ def sources(exercise: Exercise) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _sources(exercise: Exercise) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    right = [written(exercise, answer) for answer in exercise.right]
-    wrong = [written(exercise, one.answer) for one in exercise.wrong]
+    right = [written(exercise, answer) for answer in right_answers(exercise)]
+    wrong = [written(exercise, one.answer) for one in wrong_answers(exercise)]
     return tuple(filter(None, right)), tuple(filter(None, wrong))
 
 

@@ -1,7 +1,7 @@
 """An exercise on a script that the lesson has not shown: place, cause, and a part that mends it.
 
 It comes in variants, one fault each. A lesson says what its exercise asks (`Asked`), and for each
-variant which parts mend it and which do not; whole answers are put together here.
+variant a part that mends it; the whole answer is put together here.
 """
 
 import functools
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from course_utils.exercises.compare import letter_in
-from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.exercises.declare import Criterion, Exercise, Observe
 from course_utils.reproductions.ticket import Ticket
 
 KEYS = ("place", "cause", "fix")
@@ -92,26 +92,18 @@ class Asked:
         variant: Variant,
         title: str,
         *,
+        mend: Callable,
         mended: tuple[Criterion, ...],
-        right: tuple[Callable, ...],
-        wrong: tuple[tuple[Callable, Observe], ...],
-        unmended: Observe,
-        elsewhere: dict,
         may_change: tuple[int, ...] = (),
     ) -> Exercise:
         """The exercise on one variant.
 
-        `mended` are the criteria on the mend; `right` and `wrong` are mends, these with the
-        criterion that each fails; `unmended` is the one that the part at fault fails, and
-        `elsewhere` a sound part of another place.
+        `mend` is a right part, and `mended` are the criteria on a mend.
         """
 
         def fits_the_ticket(unseen: dict) -> str | None:
             return form_differs(variant, unseen)
 
-        diagnosis = {"place": variant.place, "cause": variant.cause}
-        spelt = {"place": f" {variant.place.title()}", "cause": f"({variant.cause.upper()})"}
-        mends = ((variant.ticket.parts[variant.place], unmended), *wrong)
         return Exercise(
             id=self.id,
             name="UNSEEN",
@@ -124,11 +116,7 @@ class Asked:
             hints=self.hints,
             form=fits_the_ticket,
             criteria=(*self._of_the_diagnosis(), *mended),
-            right=(*(diagnosis | {"fix": fix} for fix in right[:-1]), spelt | {"fix": right[-1]}),
-            wrong=(
-                *_misdiagnoses(variant, diagnosis | {"fix": right[0]}, elsewhere, fits_the_ticket),
-                *(Wrong(diagnosis | {"fix": mend}, caught_by=look) for mend, look in mends),
-            ),
+            answer={"place": variant.place, "cause": variant.cause, "fix": mend},
             run=lambda unseen: self.tried(unseen, variant),
             case=lambda: variant.ticket,
             may_change=may_change,
@@ -150,17 +138,3 @@ class Asked:
                 next=self.cause_next,
             ),
         )
-
-
-def _misdiagnoses(variant: Variant, good: dict, elsewhere: dict, form: Observe) -> list[Wrong]:
-    """Answers of a wrong form, and a good mend with a wrong place or cause."""
-    others = [letter for letter in variant.ticket.causes if letter != variant.cause]
-    return [
-        Wrong({}, caught_by=form),
-        Wrong(good | {"place": "the model"}, caught_by=form),
-        Wrong(good | {"cause": "z"}, caught_by=form),
-        Wrong(good | {"fix": "mend it"}, caught_by=form),
-        Wrong(good | {"line": 7}, caught_by=form),
-        Wrong(good | elsewhere, caught_by=names_the_place),
-        *(Wrong(good | {"cause": letter}, caught_by=names_the_cause) for letter in others),
-    ]

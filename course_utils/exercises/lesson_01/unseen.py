@@ -7,8 +7,7 @@ from operator import index
 import torch
 
 from course_utils.exercises.compare import told_apart
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_01 import unseen_answers as answers
+from course_utils.exercises.declare import Criterion, Exercise
 from course_utils.reproductions.unseen_01 import (
     CAUSES,
     Batch,
@@ -198,50 +197,35 @@ def it_learns(found: Diagnosis) -> str | None:
 PLACES = {cosine_loss: (3, "c"), attention_loss: (4, "d"), direction_loss: (5, "e")}
 
 
-def _spoilt(mended: Callable, old: Callable) -> dict[Callable, Callable]:
-    """Losses that are right until a document is empty, and then another loss."""
-    changes = (
-        lambda loss, x: 5 * loss,
-        lambda loss, x: loss + 100,
-        lambda loss, x: loss + x[3].square().sum(),
-        lambda loss, x: x.sum(-1).square().mean() / 10,
-    )
-    return {
-        answers.where_a_row_is_empty(mended, old, change): others_keep_their_gradient
-        for change in changes
-    }
+def search_with_a_harmless_row(x, y):
+    is_empty = x.eq(0).all(-1)
+    safe = torch.where(is_empty[:, None], 1.0, x)
+    cosine = (x * y).sum(-1) / (safe.square().sum(-1).sqrt() * y.norm(dim=-1))
+    return (1 - cosine).mean()
 
 
-def _answers(patient: Patient, *mends: Callable) -> tuple[dict, ...]:
-    line, cause = PLACES[patient.loss]
-    return tuple({"row": patient.empty, "line": line, "cause": cause, "mend": m} for m in mends)
+def reader_with_a_finite_mask(scores, allowed, values, target):
+    lowest = torch.finfo(scores.dtype).min
+    weights = scores.masked_fill(~allowed, lowest).softmax(-1)
+    error = (weights @ values - target).square().sum(-1)
+    return torch.where(allowed.any(-1), error, 0.0).mean()
 
 
-def _wrong(patient: Patient, right: Callable, caught: dict[Callable, Callable]) -> tuple:
-    """Wrong places, causes and forms around a right mend, and the mends in `caught`."""
-    answer = _answers(patient, right)[0]
-    lacks = {key: value for key, value in answer.items() if key != "mend"}
-    other_causes = [letter for letter in CAUSES if letter != answer["cause"]]
-    return (
-        Wrong(lacks, caught_by=has_the_four_parts),
-        Wrong(answer | {"mend": 1.0}, caught_by=has_the_four_parts),
-        Wrong(answer | {"cause": "softmax"}, caught_by=has_the_four_parts),
-        Wrong(answer | {"row": "all"}, caught_by=has_the_four_parts),
-        Wrong(answer | {"row": 0}, caught_by=place_is_right),
-        Wrong(answer | {"row": 8}, caught_by=place_is_right),
-        Wrong(answer | {"line": answer["line"] + 1}, caught_by=place_is_right),
-        *(Wrong(answer | {"cause": letter}, caught_by=cause_is_right) for letter in other_causes),
-        *(Wrong(answer | {"mend": mend}, caught_by=look) for mend, look in caught.items()),
-    )
+def compass_with_a_harmless_row(x, y):
+    is_empty = x.eq(0).all(-1, keepdim=True)
+    size = torch.where(is_empty, 1.0, x).norm(dim=-1, keepdim=True)
+    unit = torch.where(is_empty, 0.0, x / size)
+    return (unit - y / y.norm(dim=-1, keepdim=True)).square().sum(-1).mean()
 
 
-def _variant(make: Callable[[], Patient], title: str, mends: tuple, caught: dict, hints: tuple):
+def _variant(make: Callable[[], Patient], title: str, mend: Callable, hints: tuple):
     def diagnosed(answer: dict) -> Diagnosis:
         cause = str(answer["cause"]).strip().lower()
         mend = watched(answer["mend"])
         return Diagnosis(make(), index(answer["row"]), index(answer["line"]), cause, mend)
 
     patient = make()
+    line, cause = PLACES[patient.loss]
     return Exercise(
         id="01.8",
         name="UNSEEN",
@@ -260,8 +244,7 @@ def _variant(make: Callable[[], Patient], title: str, mends: tuple, caught: dict
             *hints,
         ),
         criteria=CRITERIA,
-        right=_answers(patient, *mends),
-        wrong=_wrong(patient, mends[0], caught),
+        answer={"row": patient.empty, "line": line, "cause": cause, "mend": mend},
         time_limit_s=30.0,
     )
 
@@ -311,26 +294,7 @@ CRITERIA = (
 UNSEEN = _variant(
     search,
     "An unseen run: Search",
-    (
-        answers.search_with_a_harmless_row,
-        answers.search_without_empty_rows,
-        answers.search_with_a_bounded_norm,
-        answers.search_in_float64,
-    ),
-    {
-        answers.search_with_nan_to_num: gradient_is_bounded,
-        answers.search_with_eps_outside: gradient_is_bounded,
-        answers.search_with_torchs_cosine: gradient_is_bounded,
-        answers.search_without_small_rows: healthy_batches_stay,
-        answers.search_with_a_large_eps: healthy_batches_stay,
-        answers.search_without_rows_that_cancel: healthy_batches_stay,
-        answers.search_without_rows_with_a_zero: healthy_batches_stay,
-        **_spoilt(answers.search_with_a_harmless_row, cosine_loss),
-        answers.search_with_a_fixed_row: healthy_batches_stay,
-        answers.search_over_half_the_mean: healthy_batches_stay,
-        answers.search_detached: healthy_batches_stay,
-        answers.search_that_gives_up: it_learns,
-    },
+    search_with_a_harmless_row,
     (
         "In line 3 of the loss, what is the derivative of the last operation for a row of zeros, "
         "and what does the way back multiply it by?",
@@ -342,23 +306,7 @@ UNSEEN = _variant(
 READER = _variant(
     reader,
     "An unseen run: Reader",
-    (
-        answers.reader_with_a_finite_mask,
-        answers.reader_without_empty_rows,
-        answers.reader_with_an_open_row,
-    ),
-    {
-        answers.reader_with_nan_to_num: gradient_is_bounded,
-        attention_loss: gradient_is_bounded,
-        answers.reader_that_forgets_the_mask: healthy_batches_stay,
-        answers.reader_with_a_mask_of_minus_ten: healthy_batches_stay,
-        answers.reader_with_eps_below: healthy_batches_stay,
-        **_spoilt(answers.reader_with_a_finite_mask, attention_loss),
-        answers.reader_with_a_weak_mask: healthy_batches_stay,
-        answers.reader_by_the_count_of_readers: healthy_batches_stay,
-        answers.reader_detached: healthy_batches_stay,
-        answers.reader_that_gives_up: it_learns,
-    },
+    reader_with_a_finite_mask,
     (
         "The loss is finite because line 8 chooses. What are the weights of that row, and in "
         "which line do they stop being numbers?",
@@ -370,24 +318,7 @@ READER = _variant(
 COMPASS = _variant(
     compass,
     "An unseen run: Compass",
-    (
-        answers.compass_with_a_harmless_row,
-        answers.compass_without_empty_rows,
-        answers.compass_with_a_bounded_norm,
-    ),
-    {
-        answers.compass_with_torchs_normalize: gradient_is_bounded,
-        answers.compass_with_a_larger_eps: gradient_is_bounded,
-        answers.compass_without_small_rows: healthy_batches_stay,
-        answers.compass_with_a_bound_of_a_fifth: healthy_batches_stay,
-        answers.compass_without_rows_that_begin_with_zero: healthy_batches_stay,
-        **_spoilt(answers.compass_with_a_harmless_row, direction_loss),
-        answers.compass_with_a_clipped_loss: healthy_batches_stay,
-        answers.compass_without_directions: healthy_batches_stay,
-        answers.compass_by_rows_alone: healthy_batches_stay,
-        answers.compass_detached: healthy_batches_stay,
-        answers.compass_that_gives_up: it_learns,
-    },
+    compass_with_a_harmless_row,
     (
         "Nothing is nan, and one gradient is 1e7. What is the derivative of x / (size + eps) where "
         "x and size are 0?",

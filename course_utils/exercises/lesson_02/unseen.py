@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from course_utils.diagnostics import warm_children
-from course_utils.exercises.declare import Criterion, Exercise, Wrong
+from course_utils.exercises.declare import Criterion, Exercise
 from course_utils.reproductions.unseen_02 import TEACHER, TOKENS, Job
 
 KEYS = ("ended", "place", "settings", "cause", "fix")
@@ -96,8 +96,8 @@ def has_the_five_parts(job: Job):
     return looks_like_a_diagnosis
 
 
-def unseen_variant(title: str, truth: Truth, right: tuple, wrong_as: dict) -> Exercise:
-    """The exercise on one job; `wrong_as` holds wrong parts, by the key they belong to."""
+def unseen_variant(title: str, truth: Truth) -> Exercise:
+    """The exercise on one job."""
 
     def names_the_end(answer) -> str | None:
         ended = ended_as(answer)
@@ -123,14 +123,6 @@ def unseen_variant(title: str, truth: Truth, right: tuple, wrong_as: dict) -> Ex
         return first_bad_end(truth.job, name, value)
 
     form = has_the_five_parts(truth.job)
-    observes = dict(
-        ended=names_the_end,
-        place=names_the_place,
-        settings=names_the_settings,
-        cause=names_the_cause,
-        fix=mends_it,
-    )
-    best = {key: getattr(truth, key) for key in KEYS}
     return Exercise(
         id="02.8",
         name="UNSEEN",
@@ -181,66 +173,12 @@ def unseen_variant(title: str, truth: Truth, right: tuple, wrong_as: dict) -> Ex
                 next="which option changes what happens in the function that you named?",
             ),
         ),
-        right=tuple(best | parts for parts in right),
-        wrong=(
-            Wrong({key: best[key] for key in KEYS[:4]}, caught_by=form),
-            Wrong(best | {"settings": truth.settings[0]}, caught_by=form),
-            Wrong(best | {"settings": [truth.place]}, caught_by=form),
-            Wrong(best | {"fix": truth.fix | {"clip": 0.1}}, caught_by=form),
-            Wrong(best | {"fix": as_it_was(truth)}, caught_by=form),
-            Wrong(best | {"fix": {truth.settings[1]: False}}, caught_by=form),
-            Wrong(best | {"fix": {"seed": 4}}, caught_by=form),
-            Wrong(best | {"place": " "}, caught_by=form),
-            Wrong(best | {"settings": [["lr"]]}, caught_by=form),
-            Wrong(best | {"settings": truth.settings[:1]}, caught_by=names_the_settings),
-            Wrong(best | {"settings": set(truth.job.fails)}, caught_by=names_the_settings),
-            Wrong(best | {"settings": []}, caught_by=names_the_settings),
-            *(
-                Wrong(best | {key: value}, caught_by=observes[key])
-                for key, values in wrong_as.items()
-                for value in values
-            ),
-        ),
+        answer={key: getattr(truth, key) for key in KEYS},
         case=lambda: truth.job,
         time_limit_s=90.0,
     )
 
 
-def as_it_was(truth: Truth) -> dict[str, object]:
-    """The option that the fix is about, with the value that is in use already."""
-    return {name: truth.job.options[name][0] for name in truth.fix}
-
-
-ON_HANG = unseen_variant(
-    "A job that goes silent",
-    HANG,
-    right=(
-        {},
-        {"ended": "hang", "settings": ["targets", "teacher"], "cause": "B"},
-        {"place": "unseen_02.py, line 99, in ask_teacher", "settings": {"teacher", "targets"}},
-    ),
-    wrong_as=dict(
-        ended=("SIGABRT", "SIGKILL", "lived", "-6"),
-        place=("poll", "join", "train_on_teacher", "log_probs"),
-        settings=(("teacher", "replies"), ("targets", "max_tokens")),
-        cause="acdf",
-        fix=({"queue_size": 8}, {"sent_as": "float16"}),
-    ),
-)
-ON_SIGBUS = unseen_variant(
-    "A job that is gone",
-    SIGBUS,
-    right=(
-        {},
-        {"ended": "sigbus", "settings": ["renew", "tokens"], "cause": "E)"},
-        {"place": "unseen_02.py, line 65, in read_batch", "settings": {"tokens", "renew"}},
-    ),
-    wrong_as=dict(
-        ended=("SIGSEGV", "SIGKILL", "SIGFPE", "time limit"),
-        place=("__getitem__", "train_on_tokens", "write_tokens", "run"),
-        settings=(("tokens", "shuffle"), ("renew", "batch_size", "seq_len")),
-        cause="abcf",
-        fix=({"on_disk": "int64"}, {"clip": 0.1}),
-    ),
-)
+ON_HANG = unseen_variant("A job that goes silent", HANG)
+ON_SIGBUS = unseen_variant("A job that is gone", SIGBUS)
 UNSEEN = replace(ON_SIGBUS, also=(ON_HANG,))

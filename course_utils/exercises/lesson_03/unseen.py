@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.exercises.declare import Criterion, Exercise, Observe
 from course_utils.exercises.lesson_03 import trained
 from course_utils.exercises.settings import OverSeeds, both, only
 from course_utils.reproductions.unseen_03 import (
@@ -198,7 +198,7 @@ It logged: loss between 9 and 10.5, grad_norm between 1 and 4. Nothing is nan, n
 )
 
 
-def _exercise(case: Case, title: str) -> Exercise:
+def _exercise(case: Case, title: str, answer: dict) -> Exercise:
     place, cause = _names_the_place(case), _names_the_cause(case)
     return Exercise(
         id="03.8",
@@ -232,89 +232,21 @@ def _exercise(case: Case, title: str) -> Exercise:
             ),
             *(criterion for criterion in OF_THE_FIX if criterion.observe in case.looks),
         ),
-        right=(),
-        wrong=(),
+        answer=answer,
         run=_examine(case),
         case=lambda: case.patient,
         time_limit_s=120.0,
     )
 
 
-def _with_answers(exercise: Exercise, right: tuple[dict, ...], wrong: list) -> Exercise:
-    place, cause = (criterion.observe for criterion in exercise.criteria[:2])
-    named = {"place": place, "cause": cause}
-    changes = [(change, named.get(look, look)) for change, look in [*wrong, *WRONG_FORMS]]
-    return replace(
-        exercise,
-        right=right,
-        wrong=tuple(Wrong(right[0] | change, caught_by=look) for change, look in changes),
-    )
-
-
-WRONG_FORMS = [
-    ({"cause": "the optimizer"}, is_a_diagnosis),
-    ({"fix": "float32"}, is_a_diagnosis),
-    ({"fix": {"dtype": "float32", "seed": 3}}, is_a_diagnosis),
-    ({"fix": {"optim": "adafactor"}}, is_a_diagnosis),
-    ({"why": "eps"}, is_a_diagnosis),
-]
-
-_STILL = _with_answers(
-    _exercise(STILL, "An unseen run: the fine-tuning that learns nothing"),
-    (
-        {"place": "ln_tuning", "cause": "d", "fix": {"dtype": "float32"}},
-        {"place": STILL.broken[-1], "cause": "D)", "fix": {"dtype": "float32", "optim": "adagrad"}},
-        {"place": "LayerNorm", "cause": "d", "fix": {"learning_rate": 5e-3}},
-    ),
-    [
-        ({"place": "q_proj"}, "place"),
-        ({"place": "weight"}, "place"),
-        ({"place": ""}, "place"),
-        ({"place": "lm_head"}, "place"),
-        ({"cause": "f"}, "cause"),
-        ({"cause": "c"}, "cause"),
-        ({"fix": {"dtype": "float16"}}, all_finite),
-        ({"fix": {}}, part_moves),
-        ({"fix": {"optim": "adamw_torch_fused"}}, part_moves),
-        ({"fix": {"adam_epsilon": 1e-6}}, part_moves),
-        ({"fix": {"learning_rate": 0.3}}, steps_are_sane),
-        ({"fix": {"dtype": "float32", "optim": "sgd"}}, squares_are_kept),
-    ],
+_STILL = _exercise(
+    STILL,
+    "An unseen run: the fine-tuning that learns nothing",
+    {"place": "ln_tuning", "cause": "d", "fix": {"dtype": "float32"}},
 )
-
-UNSEEN = replace(
-    _with_answers(
-        _exercise(JUMPED, "An unseen run: the preference loss of 11"),
-        (
-            {"place": "lm_head", "cause": "c", "fix": {"dtype": "float32"}},
-            {
-                "place": "lm_hea",
-                "cause": "c",
-                "fix": {"dtype": "bfloat16", "learning_rate": 1e-2},
-            },
-            {
-                "place": "lm_head.weight",
-                "cause": "C",
-                "fix": {"dtype": "float32", "optim": "adamw_torch"},
-            },
-        ),
-        [
-            ({"place": "lora_A"}, "place"),
-            ({"place": "base_model"}, "place"),
-            ({"place": "default.weight"}, "place"),
-            ({"place": "score"}, "place"),
-            ({"cause": "a"}, "cause"),
-            ({"cause": "e"}, "cause"),
-            ({"fix": {}}, all_finite),
-            ({"fix": {"optim": "adamw_torch"}}, all_finite),
-            ({"fix": {"adam_epsilon": 1e-4}}, all_finite),
-            ({"fix": {"learning_rate": 1e-7}}, all_finite),
-            ({"fix": {"dtype": "bfloat16"}}, part_moves),
-            ({"fix": {"optim": "adamw_torch_fused"}}, part_moves),
-            ({"fix": {"dtype": "float32", "learning_rate": 0.1}}, steps_are_sane),
-            ({"fix": {"dtype": "bfloat16", "optim": "adamw_torch_fused"}}, part_moves),
-            ({"fix": {"dtype": "float64", "optim": "sgd"}}, squares_are_kept),
-        ],
-    ),
-    also=(_STILL,),
+_JUMPED = _exercise(
+    JUMPED,
+    "An unseen run: the preference loss of 11",
+    {"place": "lm_head", "cause": "c", "fix": {"dtype": "float32"}},
 )
+UNSEEN = replace(_JUMPED, also=(_STILL,))

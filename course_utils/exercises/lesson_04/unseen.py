@@ -10,8 +10,7 @@ from torch import Tensor
 
 from course_utils import diagnostics
 from course_utils.exercises.compare import tensor_differs
-from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
-from course_utils.exercises.lesson_04 import unseen_answers
+from course_utils.exercises.declare import Criterion, Exercise, Observe
 from course_utils.exercises.lesson_04.hooks import hangs_a_hook
 from course_utils.exercises.probes import gradient_of
 from course_utils.exercises.settings import OverSeeds, over_seeds
@@ -158,7 +157,7 @@ def _trace(place: str, sick: Callable, seed: int) -> str:
     return report.headline.partition(". ")[0]
 
 
-def variant(place: str, cause: str, sick: Callable, seed: int, answers: dict) -> Exercise:
+def variant(place: str, cause: str, sick: Callable, seed: int, fix: Callable) -> Exercise:
     """The exercise on the run of `seed` in which the term `sick` stands at `place`."""
     ticket = Ticket(seed=seed, terms=HEALTHY | {place: sick}, causes=CAUSES)
 
@@ -188,23 +187,6 @@ def variant(place: str, cause: str, sick: Callable, seed: int, answers: dict) ->
         said = _trace(place, sick, seed)
         return f"the letter is {tried.letter}; the trace of the first bad update says: {said}"
 
-    def answer(fix: object, place: str = place, cause: str = cause) -> dict:
-        return {"place": place, "cause": cause, "fix": fix}
-
-    good = answers["right"][0]
-    caught = {
-        has_place_cause_and_fix: [
-            {"place": place, "fix": good},
-            answer(good, place="the loss"),
-            answer(good, cause="overflow"),
-            answer("a clamp before exp"),
-        ],
-        names_the_place: [answer(good, place=other) for other in HEALTHY if other != place],
-        names_the_cause: [answer(good, cause=other) for other in CAUSES if other != cause],
-        lives: [answer(fix) for fix in (sick, *answers["still_dies"])],
-        keeps_value: [answer(fix) for fix in answers["other_value"]],
-        keeps_gradient: [answer(fix) for fix in answers["other_gradient"]],
-    }
     return Exercise(
         id="04.10",
         name="UNSEEN",
@@ -257,17 +239,37 @@ def variant(place: str, cause: str, sick: Callable, seed: int, answers: dict) ->
                 next="compare both gradients at ordinary tokens, and where a reply has ended",
             ),
         ),
-        right=tuple(map(answer, answers["right"])),
-        wrong=tuple(Wrong(one, caught_by=by) for by, ones in caught.items() for one in ones),
+        answer={"place": place, "cause": cause, "fix": fix},
         time_limit_s=60.0,
     )
 
 
+def ratio_bounded_before_exp(logp, engine_logp, advantages, mask):
+    log_ratio = (logp - engine_logp).clamp(max=math.log(2))
+    return -log_ratio.exp() * advantages * mask
+
+
+def entropy_with_zeros_before_the_product(logits, allowed):
+    logp = torch.log_softmax(logits.masked_fill(~allowed, -math.inf), dim=-1)
+    return -(logp.exp() * logp.masked_fill(~allowed, 0.0)).sum(-1)
+
+
+def mean_by_at_least_one(logp, ref_logp, digits):
+    total = (0.5 * (logp - ref_logp).square() * digits).sum(1)
+    return total / torch.clamp(digits.sum(1), min=1.0)
+
+
 def _unseen() -> Exercise:
     first, *others = (
-        variant("policy_term", "c", unseen_04.ratio_to_the_engine, 0, unseen_answers.RATIO),
-        variant("entropy_term", "d", unseen_04.entropy_under_grammar, 1, unseen_answers.ENTROPY),
-        variant("anchor_term", "e", unseen_04.mean_distance, 7, unseen_answers.MEAN),
+        variant("policy_term", "c", unseen_04.ratio_to_the_engine, 0, ratio_bounded_before_exp),
+        variant(
+            "entropy_term",
+            "d",
+            unseen_04.entropy_under_grammar,
+            1,
+            entropy_with_zeros_before_the_product,
+        ),
+        variant("anchor_term", "e", unseen_04.mean_distance, 7, mean_by_at_least_one),
     )
     return replace(first, also=tuple(others))
 

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
-from course_utils.exercises.lesson_05 import mends as m
+import torch
+from torch import nn
+
+from course_utils.exercises.declare import Criterion, Exercise, Observe
 from course_utils.exercises.lesson_05.mended_run import (
     follows_float32,
     learns_as_float32,
@@ -47,7 +49,7 @@ FOLLOWS, LEARNS, HELD, IN_HALF = map(
 def _plain_name(place: object) -> str:
     """What the instruments print, the short form of section 6 and "Loss" are the same name."""
     words = str(place).strip().split()
-    name = (words[-1] if words else "").removeprefix(m.PREFIX)
+    name = (words[-1] if words else "").removeprefix(PREFIX)
     if name.lower() in LOSS:
         return name.lower()
     return f"model.{name}" if name.startswith("layers.") else name
@@ -76,17 +78,38 @@ def _has_three_parts(case: Callable[[], Patient]) -> Observe:
     return has_three_parts
 
 
+PREFIX = "base_model.model."  # what PEFT puts before every name
+
+
+def _mlp(trainer) -> nn.Module:
+    return trainer.model.get_submodule(f"{PREFIX}model.layers.2.mlp")
+
+
+@torch.no_grad()
+def quiet_the_channel(trainer):
+    mlp = _mlp(trainer)
+    loudest = mlp.up_proj.weight.abs().amax(dim=1).argmax()
+    mlp.up_proj.weight[loudest] /= 2.0**12
+    mlp.down_proj.weight[:, loudest] *= 2.0**12
+
+
+def weights_in_float32(trainer):
+    def token_weights(nll):
+        hard = nll.float() ** 3
+        return hard / hard.sum()
+
+    trainer.token_weights = token_weights
+
+
 def _unseen(
     case: Callable[[], Patient],
     title: str,
     places: Callable[[str], bool],
     cause: str,
     hints: tuple[str, ...],
-    mends: tuple[Callable, ...],
-    bad_mends: tuple[tuple[Callable, Observe], ...],
-    misled: tuple[tuple[str, str], ...],
+    mend: Callable,
 ) -> Exercise:
-    """The exercise on one case; `misled` are pairs of a wrong place and a wrong cause."""
+    """The exercise on one case."""
 
     def place_is_found(diagnosed: Diagnosed) -> str | None:
         return None if places(diagnosed.place) else f"the place given is {diagnosed.place}"
@@ -100,11 +123,7 @@ def _unseen(
         return Diagnosed(_plain_name(diagnosis["place"]), letter, runs)
 
     right_place = next(name for name in ("model.layers.2.mlp", "loss") if places(name))
-    short_place = {"loss": "Loss"}.get(right_place, right_place.removeprefix("model."))
     form = _has_three_parts(case)
-
-    def answer(place=right_place, letter=cause, mend=mends[0]) -> dict:
-        return {"place": place, "cause": letter, "mend": mend}
 
     return Exercise(
         id="05.8",
@@ -154,20 +173,7 @@ def _unseen(
                 next="only one place needs more range",
             ),
         ),
-        right=(
-            *(answer(mend=mend) for mend in mends[:-1]),
-            answer(short_place),
-            answer(f"output of {m.PREFIX}{right_place}", f" {cause.upper()}", mends[-1]),
-        ),
-        wrong=(
-            *(Wrong(answer(place, letter, m.leave), place_is_found) for place, letter in misled),
-            Wrong(answer(letter="b", mend=m.leave), cause_is_found),
-            *(Wrong(answer(mend=mend), caught_by=look) for mend, look in bad_mends),
-            Wrong({"place": right_place, "cause": cause}, caught_by=form),
-            Wrong(answer(letter="float16"), caught_by=form),
-            Wrong(answer(place="the third layer"), caught_by=form),
-            Wrong(answer(mend="bf16"), caught_by=form),
-        ),
+        answer={"place": right_place, "cause": cause, "mend": mend},
         form=form,
         run=run,
         case=case,
@@ -187,22 +193,7 @@ CHANNEL = _unseen(
         "What a row of up_proj puts out is multiplied by silu(gate) and by one column of "
         "down_proj. A factor taken from the one and given to the other leaves the function alone.",
     ),
-    (m.quiet_the_channel, m.quiet_all_channels, m.scaled_in_the_forward, m.one_mlp_in_float32),
-    (
-        (m.leave, FOLLOWS),
-        (m.turn_the_rate_down, FOLLOWS),
-        (m.take_the_scaler_away, FOLLOWS),
-        (m.misspelt, FOLLOWS),
-        (m.cast_after_the_product, FOLLOWS),
-        (m.clamp_the_product, FOLLOWS),
-        (m.replace_what_is_not_finite, FOLLOWS),
-        (m.quiet_without_compensation, FOLLOWS),
-        (m.mlp_without_gradient, LEARNS),
-        (m.mlp_with_the_gradient_of_its_input, LEARNS),
-        (m.turn_fp16_off, HELD),
-        (m.without_autocast, IN_HALF),
-    ),
-    (("model.layers.3.input_layernorm", "d"), ("model.embed_tokens", "b"), ("loss", "f")),
+    quiet_the_channel,
 )
 
 WEIGHTS = _unseen(
@@ -218,28 +209,7 @@ WEIGHTS = _unseen(
         "Each weight is finite and only their common divisor is not. trainer.token_weights can be "
         "given another function; which step of it needs more range than float16 has?",
     ),
-    (
-        m.weights_in_float32,
-        m.weights_by_the_mean,
-        m.loss_of_its_own,
-        m.weights_of_smaller_numbers,
-    ),
-    (
-        (m.leave, FOLLOWS),
-        (m.turn_the_rate_down, FOLLOWS),
-        (m.misspelt, FOLLOWS),
-        (m.weights_by_exp, FOLLOWS),
-        (m.all_tokens_alike, FOLLOWS),
-        (m.weights_by_squares, FOLLOWS),
-        (m.sum_clamped, FOLLOWS),
-        (m.cast_after_the_sum, FOLLOWS),
-        (m.loss_without_gradient, LEARNS),
-        (m.loss_with_the_gradient_of_the_mean, LEARNS),
-        (m.loss_with_gradient_through_the_weights, LEARNS),
-        (m.weights_right_at_another_rate, HELD),
-        (m.weights_right_and_all_in_float32, IN_HALF),
-    ),
-    (("model.layers.1", "b"), ("model.embed_tokens", "c"), ("lm_head", "e")),
+    weights_in_float32,
 )
 
 UNSEEN = replace(CHANNEL, also=(WEIGHTS,))
