@@ -19,6 +19,7 @@ from course_utils.grading.judge.ask import Box
 from course_utils.grading.judge.how import BELIEVED, MUST_RUN_INSIDE
 from course_utils.grading.judge.reviewed import reaches_for
 from course_utils.notebook.execute import Limits
+from tests.answers import right_answers, wrong_answers
 
 pytestmark = pytest.mark.skipif(
     not find_kind().has_walls, reason=f"no box can be made here: {find_kind().saw}"

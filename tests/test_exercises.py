@@ -4,17 +4,20 @@ A wrong answer is judged up to the criterion that rejects it, and a mended ticke
 ALL_ANSWERS=1 by all of them, and on two.
 """
 
+import importlib
 import os
+import pkgutil
 
 import pytest
 import torch
 
-from course_utils import checking
+from course_utils import checking, exercises
 from course_utils.check_report import Outcome
 from course_utils.exercises import all_lessons
 from course_utils.exercises.declare import TODO, Exercise
 from course_utils.oncall import check as oncall_check
 from course_utils.report import Table
+from tests.answers import HERE, modules_of, right_answers, wrong_answers
 
 EXERCISES = [v for lesson in all_lessons() for e in lesson.exercises for v in e.variants]
 IDS = [f"{e.id}-variant-{e.title}" if e.case else e.id for e in EXERCISES]
@@ -145,7 +148,13 @@ def test_ids_are_unique_and_belong_to_their_lesson():
     assert all(exercise_id.startswith(f"{lesson.number}.") for lesson, exercise_id in pairs)
 
 
-def test_answers_stand_in_a_module_for_each_module_of_exercises():
-    """Found by path: no answers without an exercise, no exercise without answers."""
-    paths = [path.relative_to(HERE) for path in HERE.glob("lesson_*/*.py")]
-    modules = {path.with_suffix("").as_posix() for path in (*paths, *HERE.glob("lesson_*.py"))}
+def test_every_module_of_exercises_has_one_of_answers_and_no_other_has():
+    found = pkgutil.walk_packages(exercises.__path__, f"{exercises.__name__}.")
+    modules = [one.name for one in found if ".lesson_" in one.name and not one.ispkg]
+    asking = {
+        name.removeprefix(f"{exercises.__name__}.")
+        for name in modules
+        if any(isinstance(x, Exercise) for x in vars(importlib.import_module(name)).values())
+    }
+    paths = [path.relative_to(HERE).with_suffix("") for path in modules_of("lesson_*")]
+    assert {".".join(path.parts) for path in paths} == asking

@@ -14,6 +14,7 @@ from course_utils import checking
 from course_utils.check_report import CheckReport
 from course_utils.exercises import all_lessons
 from course_utils.grading.judge.how import DATA, INSIDE, PROXY, how
+from tests.answers import right_answers, wrong_answers
 
 pytest.importorskip("IPython")
 if not hasattr(os, "fork"):

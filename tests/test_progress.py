@@ -14,6 +14,7 @@ from course_utils.exercises import find_exercise, find_lesson
 from course_utils.exercises.declare import TODO
 from course_utils.passed_answers import PassedAnswers
 from course_utils.progress import Progress
+from tests.answers import right_answers
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from pathlib import Path
 from course_utils.exercises.declare import Exercise, Observe
 
 HERE = Path(__file__).parent
-MIN_RIGHT, MIN_WRONG = 3, 8
 _OF: dict[tuple[str, str], "Answers"] = {}
 
 
@@ -65,6 +64,10 @@ def wrong_answers(exercise: Exercise) -> list[Wrong]:
     return _found(exercise).all_wrong
 
 
+def modules_of(lesson: str) -> list[Path]:
+    return sorted([*HERE.glob(f"{lesson}.py"), *HERE.glob(f"{lesson}/*.py")])
+
+
 def _found(exercise: Exercise) -> Answers:
     _load(f"lesson_{exercise.id.partition('.')[0]}")
     return _OF.get((exercise.id, exercise.title), Answers(exercise))
@@ -72,6 +75,6 @@ def _found(exercise: Exercise) -> Answers:
 
 @cache
 def _load(lesson: str) -> None:
-    for path in sorted([*HERE.glob(f"{lesson}.py"), *HERE.glob(f"{lesson}/*.py")]):
+    for path in modules_of(lesson):
         parts = path.relative_to(HERE).with_suffix("").parts
         importlib.import_module(".".join((__name__, *parts)))
