@@ -12,6 +12,7 @@ import psutil
 import pytest
 from attacks import answers, deeper, inside, odd
 from attacks.answers import HONEST
+from written import source_of
 
 from course_utils.exercises import find_exercise, find_lesson
 from course_utils.grading.box.kind import PACKAGE, find_kind
@@ -140,7 +141,7 @@ def test_no_answer_that_is_judged_inside_reaches_out(number):
         parts = [p for one in given for p in (one.values() if isinstance(one, dict) else (one,))]
         for function in (part for part in parts if hasattr(part, "__qualname__")):
             module = inspect.getmodule(function)
-            source = inspect.getsource(getattr(module, function.__qualname__.partition(".")[0]))
+            source = source_of(getattr(module, function.__qualname__.partition(".")[0]))
             texts = [f"{n} = {v!r}" for n, v in vars(module).items() if n.isupper()]
             found = reaches_for([*(text for text in texts if "<" not in text), source])
             assert bool(found) == (function.__name__ in REACHING), found

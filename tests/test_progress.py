@@ -109,9 +109,9 @@ def test_a_later_cell_gets_the_courses_answer_until_the_student_has_one(store, c
 
 
 def test_the_variants_of_an_exercise_are_kept_apart(store, capsys):
-    plain = {"expects": (int,), "form": None, "criteria": (), "right": (0,), "wrong": ()}
+    plain = {"expects": (int,), "form": None, "criteria": (), "answer": 0}
     first = replace(find_exercise("00.1"), **plain)
-    second = replace(first, title="The other case", right=(1,))
+    second = replace(first, title="The other case", answer=1)
     PassedAnswers(store).keep(first, 7)
     store.record_check("00.1", outcome="passed", points=1)
     answers = PassedAnswers(store)

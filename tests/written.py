@@ -42,11 +42,22 @@ def _statements(module: ModuleType) -> list[ast.stmt]:
     own = module.__name__.replace(answers.__name__, EXERCISES, 1)
     if own == module.__name__:
         return body
-    for node in body:
-        if isinstance(node, ast.FunctionDef):
-            node.decorator_list = [d for d in node.decorator_list if not ADDS(ast.unparse(d))]
-    body = [node for node in body if getattr(node, "module", "") != own]
+    body = [_unlisted(node) for node in body if getattr(node, "module", "") != own]
     return _statements(importlib.import_module(own)) + body
+
+
+def _unlisted(node: ast.stmt) -> ast.stmt:
+    """A statement without the decorators that list it as an answer."""
+    if isinstance(node, ast.FunctionDef):
+        node.decorator_list = [d for d in node.decorator_list if not ADDS(ast.unparse(d))]
+    return node
+
+
+def source_of(function: object) -> str:
+    """As somebody would hand it in."""
+    return "\n".join(
+        ast.unparse(_unlisted(node)) for node in ast.parse(inspect.getsource(function)).body
+    )
 
 
 def _with_what_it_needs(body: list[ast.stmt], name: str) -> str | None:
