@@ -55,9 +55,8 @@ def _unlisted(node: ast.stmt) -> ast.stmt:
 
 def source_of(function: object) -> str:
     """As somebody would hand it in."""
-    return "\n".join(
-        ast.unparse(_unlisted(node)) for node in ast.parse(inspect.getsource(function)).body
-    )
+    [node] = ast.parse(inspect.getsource(function)).body
+    return ast.unparse(_unlisted(node))
 
 
 def _with_what_it_needs(body: list[ast.stmt], name: str) -> str | None:
