@@ -11,7 +11,7 @@ NO_LETTERS = ("none", "ab", "d", "", None, ["a"])
 MALFORMED = ({"place": "the model"}, {"cause": "z"}, {"fix": "mend it"}, {"line": 7})
 
 
-def letters(exercise: Exercise, *, tempting: dict[str, str]) -> None:
+def letter_answers(exercise: Exercise, *, tempting: dict[str, str]) -> None:
     """Answers to a `letters_exercise`; `tempting` are likely wrong letters for each key."""
     right, wrong = answers_of(exercise)
     key, form = exercise.answer, exercise.form
@@ -28,7 +28,7 @@ def letters(exercise: Exercise, *, tempting: dict[str, str]) -> None:
             wrong(key | {number: letter}, caught_by=looks[number])
 
 
-def quiz(exercise: Exercise) -> None:
+def quiz_answers(exercise: Exercise) -> None:
     """Answers to a quiz of `two_letters`: every other letter is wrong."""
     right, wrong = answers_of(exercise)
     key, form = exercise.answer, exercise.form
@@ -107,7 +107,7 @@ def mends_of(exercise: Exercise) -> Mends:
     return answers_of(exercise, Mends)
 
 
-def exam(exercise: Exercise) -> Answers:
+def exam_answers(exercise: Exercise) -> Answers:
     """Answers to a ticket of the exam; those of a wrong form are there already."""
     answers = answers_of(exercise)
     good, form = exercise.answer, exercise.form

@@ -3,19 +3,11 @@
 import torch
 
 from course_utils import checking
-from course_utils.exercises.lesson_01.masked import (
-    MASKED,
-    empty_mask_gives_zero,
-    gradient_survives,
-    healthy_mean,
-    masked_before_log,
-    nothing_inside_is_repaired,
-    one_number,
-    value_survives,
-)
+from course_utils.exercises.lesson_01 import masked
+from course_utils.exercises.lesson_01.masked import masked_before_log
 from tests.answers import answers_of
 
-right, wrong = answers_of(MASKED)
+right, wrong = answers_of(masked.MASKED)
 
 
 @right
@@ -23,42 +15,42 @@ def masked_by_selection(p, mask):
     return p[mask].log().sum() / max(int(mask.sum()), 1)
 
 
-@wrong(caught_by=value_survives)
+@wrong(caught_by=masked.value_survives)
 def masked_by_product(p, mask):
     return (p.log() * mask).sum() / mask.sum().clamp(min=1)
 
 
-@wrong(caught_by=gradient_survives)
+@wrong(caught_by=masked.gradient_survives)
 def masked_after_log(p, mask):
     return torch.where(mask, p.log(), 0.0).sum() / mask.sum().clamp(min=1)
 
 
-@wrong(caught_by=nothing_inside_is_repaired)
+@wrong(caught_by=masked.nothing_inside_is_repaired)
 def masked_by_nan_to_num(p, mask):
     return (p.log().nan_to_num() * mask).sum() / mask.sum().clamp(min=1)
 
 
-@wrong(caught_by=healthy_mean)
+@wrong(caught_by=masked.healthy_mean)
 def masked_with_clamp(p, mask):
     return (p.clamp(min=1e-6).log() * mask).sum() / mask.sum().clamp(min=1)
 
 
-@wrong(caught_by=healthy_mean)
+@wrong(caught_by=masked.healthy_mean)
 def masked_over_all_tokens(p, mask):
     return torch.where(mask, p, 1.0).log().mean()
 
 
-@wrong(caught_by=empty_mask_gives_zero)
+@wrong(caught_by=masked.empty_mask_gives_zero)
 def masked_without_guard(p, mask):
     return torch.where(mask, p, 1.0).log().sum() / mask.sum()
 
 
-@wrong(caught_by=gradient_survives)
+@wrong(caught_by=masked.gradient_survives)
 def masked_and_detached(p, mask):
     return masked_before_log(p.detach(), mask)
 
 
-@wrong(caught_by=empty_mask_gives_zero)
+@wrong(caught_by=masked.empty_mask_gives_zero)
 def masked_with_a_plain_zero(p, mask):
     return masked_before_log(p, mask) if mask.any() else 0.0
 
@@ -83,54 +75,54 @@ def masked_with_ones(p, mask):
     return (weights * p.masked_fill(mask.logical_not(), 1).log()).sum()
 
 
-@wrong(caught_by=nothing_inside_is_repaired)
+@wrong(caught_by=masked.nothing_inside_is_repaired)
 def masked_hiding_nan(p, mask):
     return torch.nan_to_num(p[mask].log().mean())
 
 
-@wrong(caught_by=nothing_inside_is_repaired)
+@wrong(caught_by=masked.nothing_inside_is_repaired)
 def masked_hiding_inf(p, mask):
     mean = p[mask].log().sum() / mask.sum().clamp(min=1)
     return mean.nan_to_num(nan=float("nan"), neginf=-100.0)
 
 
-@wrong(caught_by=healthy_mean)
+@wrong(caught_by=masked.healthy_mean)
 def masked_with_a_clamp_inside(p, mask):
     return torch.where(mask, p.clamp(min=1e-6), 1.0).log().sum() / mask.sum().clamp(min=1)
 
 
-@wrong(caught_by=healthy_mean)
+@wrong(caught_by=masked.healthy_mean)
 def masked_with_eps(p, mask):
     return torch.where(mask, p + 1e-8, 1.0).log().sum() / mask.sum().clamp(min=1)
 
 
-@wrong(caught_by=healthy_mean)
+@wrong(caught_by=masked.healthy_mean)
 def masked_by_rows(p, mask):
     logs, counts = torch.where(mask, p, 1.0).log().sum(-1), mask.sum(-1)
     return (logs / counts.clamp(min=1)).mean()
 
 
-@wrong(caught_by=healthy_mean)
+@wrong(caught_by=masked.healthy_mean)
 def masked_without_a_mean(p, mask):
     return torch.where(mask, p, 1.0).log().sum()
 
 
-@wrong(caught_by=healthy_mean)
+@wrong(caught_by=masked.healthy_mean)
 def masked_with_log10(p, mask):
     return torch.where(mask, p, 1.0).log10().sum() / mask.sum().clamp(min=1)
 
 
-@wrong(caught_by=one_number)
+@wrong(caught_by=masked.one_number)
 def masked_per_row(p, mask):
     return torch.where(mask, p, 1.0).log().sum(-1) / mask.sum(-1).clamp(min=1)
 
 
-@wrong(caught_by=one_number)
+@wrong(caught_by=masked.one_number)
 def masked_keeping_dims(p, mask):
     return masked_before_log(p, mask).reshape(1, 1)
 
 
-@wrong(caught_by=one_number)
+@wrong(caught_by=masked.one_number)
 def masked_as_a_float(p, mask):
     return masked_before_log(p, mask).item()
 
@@ -141,7 +133,7 @@ def masked_in_place(p, mask):
     return p.log().sum() / mask.sum().clamp(min=1)
 
 
-@wrong(caught_by=gradient_survives)
+@wrong(caught_by=masked.gradient_survives)
 def masked_with_half_a_gradient(p, mask):
     logs = torch.where(mask, p, 1.0).log()
     return (0.5 * logs + 0.5 * logs.detach()).sum() / mask.sum().clamp(min=1)
@@ -165,23 +157,23 @@ class LogForgettingItsGradient(torch.autograd.Function):
         return 1 / ctx.saved_tensors[0]
 
 
-@wrong(caught_by=gradient_survives)
+@wrong(caught_by=masked.gradient_survives)
 def masked_by_its_own_backward(p, mask):
     safe = torch.where(mask, p, 1.0)
     return LogForgettingItsGradient.apply(safe) / mask.sum().clamp(min=1)
 
 
-@wrong(caught_by=healthy_mean)
+@wrong(caught_by=masked.healthy_mean)
 def masked_over_two_axes_at_most(p, mask):
     p, mask = (part.flatten(2)[..., 0] if part.dim() > 3 else part for part in (p, mask))
     return masked_before_log(p, mask)
 
 
-@wrong(caught_by=empty_mask_gives_zero)
+@wrong(caught_by=masked.empty_mask_gives_zero)
 def masked_adding_nothing_to_nothing(p, mask):
     return masked_before_log(p, mask) if p.numel() else p.sum() / 0
 
 
-@wrong(caught_by=empty_mask_gives_zero)
+@wrong(caught_by=masked.empty_mask_gives_zero)
 def masked_ending_in_a_constant(p, mask):
     return masked_before_log(p, mask) if mask.any() else torch.zeros(())

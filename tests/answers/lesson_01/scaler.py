@@ -3,42 +3,32 @@
 import torch
 
 from course_utils import checking
-from course_utils.exercises.lesson_01.scaler import (
-    INF,
-    SCALER,
-    doubles_after_the_interval,
-    gives_three_things,
-    halves_and_starts_anew,
-    keeps_finite_steps,
-    scaler_as_loop,
-    skips_broken_steps,
-    step_by_torch,
-    unscales_in_float32,
-)
+from course_utils.exercises.lesson_01 import scaler
+from course_utils.exercises.lesson_01.scaler import INF, scaler_as_loop, step_by_torch
 from tests.answers import answers_of
 
-right, wrong = answers_of(SCALER)
+right, wrong = answers_of(scaler.SCALER)
 
 
-@wrong(caught_by=gives_three_things)
+@wrong(caught_by=scaler.gives_three_things)
 def scaler_unscaling_in_float16(grads, scale, good_steps, interval):
     unscaled, *state = scaler_as_loop(grads, scale, good_steps, interval)
     return None if unscaled is None else [grad / scale for grad in grads], *state
 
 
-@wrong(caught_by=unscales_in_float32)
+@wrong(caught_by=scaler.unscales_in_float32)
 def scaler_dividing_in_float16(grads, scale, good_steps, interval):
     unscaled, *state = scaler_as_loop(grads, scale, good_steps, interval)
     return None if unscaled is None else [(grad / scale).float() for grad in grads], *state
 
 
-@wrong(caught_by=unscales_in_float32)
+@wrong(caught_by=scaler.unscales_in_float32)
 def scaler_that_forgets_to_unscale(grads, scale, good_steps, interval):
     unscaled, *state = scaler_as_loop(grads, scale, good_steps, interval)
     return None if unscaled is None else [grad.float() for grad in grads], *state
 
 
-@wrong(caught_by=skips_broken_steps)
+@wrong(caught_by=scaler.skips_broken_steps)
 def scaler_looking_at_the_first(grads, scale, good_steps, interval):
     if not torch.isfinite(grads[0]).all():
         return None, scale / 2, 0
@@ -47,74 +37,74 @@ def scaler_looking_at_the_first(grads, scale, good_steps, interval):
     return unscaled, scale * 2 if grown else scale, 0 if grown else good_steps + 1
 
 
-@wrong(caught_by=skips_broken_steps)
+@wrong(caught_by=scaler.skips_broken_steps)
 def scaler_blind_to_nan(grads, scale, good_steps, interval):
     if any(grad.isinf().any() for grad in grads):
         return None, scale / 2, 0
     return scaler_as_loop([grad.nan_to_num() for grad in grads], scale, good_steps, interval)
 
 
-@wrong(caught_by=keeps_finite_steps)
+@wrong(caught_by=scaler.keeps_finite_steps)
 def scaler_looking_at_the_sum(grads, scale, good_steps, interval):
     if not torch.isfinite(sum(grad.abs().sum() for grad in grads)):
         return None, scale / 2, 0
     return scaler_as_loop(grads, scale, good_steps, interval)
 
 
-@wrong(caught_by=halves_and_starts_anew)
+@wrong(caught_by=scaler.halves_and_starts_anew)
 def scaler_that_keeps_its_count(grads, scale, good_steps, interval):
     unscaled, scale, count = scaler_as_loop(grads, scale, good_steps, interval)
     return unscaled, scale, good_steps if unscaled is None else count
 
 
-@wrong(caught_by=halves_and_starts_anew)
+@wrong(caught_by=scaler.halves_and_starts_anew)
 def scaler_that_never_halves(grads, scale, good_steps, interval):
     unscaled, new_scale, count = scaler_as_loop(grads, scale, good_steps, interval)
     return unscaled, scale if unscaled is None else new_scale, count
 
 
-@wrong(caught_by=doubles_after_the_interval)
+@wrong(caught_by=scaler.doubles_after_the_interval)
 def scaler_one_step_late(grads, scale, good_steps, interval):
     return scaler_as_loop(grads, scale, good_steps, interval + 1)
 
 
-@wrong(caught_by=doubles_after_the_interval)
+@wrong(caught_by=scaler.doubles_after_the_interval)
 def scaler_that_never_grows(grads, scale, good_steps, interval):
     return scaler_as_loop(grads, scale, good_steps, float("inf"))
 
 
-@wrong(caught_by=halves_and_starts_anew)
+@wrong(caught_by=scaler.halves_and_starts_anew)
 def scaler_with_integers(grads, scale, good_steps, interval):
     if not all(grad.isfinite().all() for grad in grads):
         return None, scale // 2, 0
     return scaler_as_loop(grads, scale, good_steps, interval)
 
 
-@wrong(caught_by=halves_and_starts_anew)
+@wrong(caught_by=scaler.halves_and_starts_anew)
 def scaler_with_a_floor(grads, scale, good_steps, interval):
     unscaled, scale, count = scaler_as_loop(grads, scale, good_steps, interval)
     return unscaled, max(scale, 1.0), count
 
 
-@wrong(caught_by=doubles_after_the_interval)
+@wrong(caught_by=scaler.doubles_after_the_interval)
 def scaler_with_a_ceiling(grads, scale, good_steps, interval):
     unscaled, scale, count = scaler_as_loop(grads, scale, good_steps, interval)
     return unscaled, min(scale, 65536.0), count
 
 
-@wrong(caught_by=unscales_in_float32)
+@wrong(caught_by=scaler.unscales_in_float32)
 def scaler_dividing_by_the_new_scale(grads, scale, good_steps, interval):
     unscaled, scale, count = scaler_as_loop(grads, scale, good_steps, interval)
     return None if unscaled is None else [grad.float() / scale for grad in grads], scale, count
 
 
-@wrong(caught_by=skips_broken_steps)
+@wrong(caught_by=scaler.skips_broken_steps)
 def scaler_dropping_the_bad_ones(grads, scale, good_steps, interval):
     _, *state = scaler_as_loop(grads, scale, good_steps, interval)
     return [torch.nan_to_num(grad.float() / scale, 0.0, 0.0, 0.0) for grad in grads], *state
 
 
-@wrong(caught_by=keeps_finite_steps)
+@wrong(caught_by=scaler.keeps_finite_steps)
 def scaler_skipping_zeros(grads, scale, good_steps, interval):
     if not any(grad.any() for grad in grads):
         return None, scale, good_steps
@@ -140,32 +130,32 @@ def scaler_blind_beyond(dims):
     return scaler_looking_at_some
 
 
-@wrong(caught_by=keeps_finite_steps)
+@wrong(caught_by=scaler.keeps_finite_steps)
 def scaler_skipping_the_empty(grads, scale, good_steps, interval):
     if not all(grad.numel() for grad in grads):
         return None, scale / 2, 0
     return scaler_as_loop(grads, scale, good_steps, interval)
 
 
-@wrong(caught_by=keeps_finite_steps)
+@wrong(caught_by=scaler.keeps_finite_steps)
 def scaler_skipping_the_large(grads, scale, good_steps, interval):
     if not all((grad.abs() < 60000).all() for grad in grads):
         return None, scale / 2, 0
     return scaler_as_loop(grads, scale, good_steps, interval)
 
 
-@wrong(caught_by=gives_three_things)
+@wrong(caught_by=scaler.gives_three_things)
 def scaler_without_a_count(grads, scale, good_steps, interval):
     return scaler_as_loop(grads, scale, good_steps, interval)[:2]
 
 
-@wrong(caught_by=gives_three_things)
+@wrong(caught_by=scaler.gives_three_things)
 def scaler_in_float64(grads, scale, good_steps, interval):
     unscaled, *state = scaler_as_loop(grads, scale, good_steps, interval)
     return None if unscaled is None else [grad.double() / scale for grad in grads], *state
 
 
-@wrong(caught_by=gives_three_things)
+@wrong(caught_by=scaler.gives_three_things)
 def scaler_flattening(grads, scale, good_steps, interval):
     unscaled, *state = scaler_as_loop(grads, scale, good_steps, interval)
     return None if unscaled is None else [torch.cat([g.reshape(-1) for g in unscaled])], *state
@@ -216,9 +206,9 @@ def scaler_with_tensors(grads, scale, good_steps, interval):
 
 
 right(step_by_torch)
-wrong(scaler_blind_beyond((1, 2)), caught_by=skips_broken_steps)
-wrong(scaler_blind_beyond((1, 2, 3)), caught_by=skips_broken_steps)
-wrong(scaler_capped_at(2.0**-4, INF), caught_by=halves_and_starts_anew)
-wrong(scaler_capped_at(2.0**-24, INF), caught_by=halves_and_starts_anew)
-wrong(scaler_capped_at(0.0, 2.0**24), caught_by=doubles_after_the_interval)
-wrong(scaler_capped_at(0.0, 2.0**100), caught_by=doubles_after_the_interval)
+wrong(scaler_blind_beyond((1, 2)), caught_by=scaler.skips_broken_steps)
+wrong(scaler_blind_beyond((1, 2, 3)), caught_by=scaler.skips_broken_steps)
+wrong(scaler_capped_at(2.0**-4, INF), caught_by=scaler.halves_and_starts_anew)
+wrong(scaler_capped_at(2.0**-24, INF), caught_by=scaler.halves_and_starts_anew)
+wrong(scaler_capped_at(0.0, 2.0**24), caught_by=scaler.doubles_after_the_interval)
+wrong(scaler_capped_at(0.0, 2.0**100), caught_by=scaler.doubles_after_the_interval)

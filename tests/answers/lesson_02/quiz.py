@@ -1,6 +1,6 @@
 """Right and wrong answers of exercise 02.6."""
 
-from course_utils.exercises.lesson_02.quiz import QUIZ
-from tests.answers.forms import quiz
+from course_utils.exercises.lesson_02 import quiz
+from tests.answers.forms import quiz_answers
 
-quiz(QUIZ)
+quiz_answers(quiz.QUIZ)

@@ -4,18 +4,11 @@ from collections.abc import Callable
 from itertools import combinations
 
 from course_utils.diagnostics.bisect import ddmin
-from course_utils.exercises.lesson_02.search import (
-    SEARCH,
-    asks_seldom,
-    finds_one,
-    finds_one_of_several,
-    finds_pairs,
-    gives_a_set_of_settings,
-    search_by_prefix,
-)
+from course_utils.exercises.lesson_02 import search
+from course_utils.exercises.lesson_02.search import search_by_prefix
 from tests.answers import answers_of
 
-right, wrong = answers_of(SEARCH)
+right, wrong = answers_of(search.SEARCH)
 
 
 @right
@@ -53,7 +46,7 @@ def search_by_quickxplain(settings, dies, background=(), is_new=False):
     return [*first, *second]
 
 
-@wrong(caught_by=finds_pairs)
+@wrong(caught_by=search.finds_pairs)
 def search_by_halves(settings, dies):
     """Half of it dies, so go on with that half; a pair that lies in both halves is never found."""
     while len(settings) > 1:
@@ -62,7 +55,7 @@ def search_by_halves(settings, dies):
     return settings
 
 
-@wrong(caught_by=finds_pairs)
+@wrong(caught_by=search.finds_pairs)
 def search_by_recursion(settings, dies):
     middle = len(settings) // 2
     if len(settings) > 1 or not dies(settings):
@@ -71,7 +64,7 @@ def search_by_recursion(settings, dies):
     return settings
 
 
-@wrong(caught_by=finds_pairs)
+@wrong(caught_by=search.finds_pairs)
 def search_halves_then_stop(settings, dies):
     while len(settings) > 1:
         middle = len(settings) // 2
@@ -84,18 +77,18 @@ def search_halves_then_stop(settings, dies):
     return settings
 
 
-@wrong(caught_by=finds_pairs)
+@wrong(caught_by=search.finds_pairs)
 def search_each_alone(settings, dies):
     return [name for name in settings if dies([name])]
 
 
-@wrong(caught_by=finds_one_of_several)
+@wrong(caught_by=search.finds_one_of_several)
 def search_what_is_needed(settings, dies):
     """All that cannot be left out of the whole; with two causes, nothing is."""
     return [name for name in settings if not dies([n for n in settings if n != name])]
 
 
-@wrong(caught_by=asks_seldom)
+@wrong(caught_by=search.asks_seldom)
 def search_one_by_one(settings, dies):
     """Right, but one run a setting."""
     kept = list(settings)
@@ -106,7 +99,7 @@ def search_one_by_one(settings, dies):
     return kept
 
 
-@wrong(caught_by=finds_pairs)
+@wrong(caught_by=search.finds_pairs)
 def search_by_adding(settings, dies):
     for number in range(len(settings) + 1):
         if dies(settings[:number]):
@@ -114,33 +107,33 @@ def search_by_adding(settings, dies):
     return settings
 
 
-@wrong(caught_by=finds_one)
+@wrong(caught_by=search.finds_one)
 def search_gives_up(settings, dies):
     return tuple(settings)
 
 
-@wrong(caught_by=gives_a_set_of_settings)
+@wrong(caught_by=search.gives_a_set_of_settings)
 def search_gives_a_name(settings, dies):
     return search_by_prefix(settings, dies)[0]
 
 
-@wrong(caught_by=gives_a_set_of_settings)
+@wrong(caught_by=search.gives_a_set_of_settings)
 def search_gives_numbers(settings, dies):
     return [settings.index(name) for name in search_by_prefix(settings, dies)]
 
 
-@wrong(caught_by=gives_a_set_of_settings)
+@wrong(caught_by=search.gives_a_set_of_settings)
 def search_says_whether(settings, dies):
     return {name: dies([name]) for name in settings}
 
 
-@wrong(caught_by=finds_one)
+@wrong(caught_by=search.finds_one)
 def search_asks_for_ever(settings, dies):
     while not dies(()):
         pass
 
 
-@wrong(caught_by=finds_pairs)
+@wrong(caught_by=search.finds_pairs)
 def search_one_and_all_pairs(settings, dies):
     """By number of settings: all alone, then all pairs; three together are never tried."""
     for size in (1, 2):
@@ -150,7 +143,7 @@ def search_one_and_all_pairs(settings, dies):
     return settings
 
 
-@wrong(caught_by=finds_one)
+@wrong(caught_by=search.finds_one)
 def search_keeps_the_neighbour(settings, dies):
     """The end of the shortest prefix that dies, with the setting before it, to be sure."""
     cause = search_by_prefix(settings, dies)
@@ -176,7 +169,7 @@ def searched_within(num_runs: int) -> Callable:
 REMEMBERED: dict[object, bool] = {}
 
 
-@wrong(caught_by=finds_one)
+@wrong(caught_by=search.finds_one)
 def search_with_a_memory(settings, dies):
     """Remembers how each set ended, also when it is another job that is searched."""
 
@@ -189,7 +182,7 @@ def search_with_a_memory(settings, dies):
     return search_by_prefix(settings, known)
 
 
-@wrong(caught_by=finds_one_of_several)
+@wrong(caught_by=search.finds_one_of_several)
 def search_what_worked_before(settings, dies):
     """Tries the cause of the last job that had the same settings first."""
     names = frozenset(settings)
@@ -201,19 +194,19 @@ def search_what_worked_before(settings, dies):
 LAST_CAUSE: dict[object, list] = {}
 
 
-@wrong(caught_by=finds_pairs)
+@wrong(caught_by=search.finds_pairs)
 def search_by_size(settings, dies):
     """Every set of one, of two, of three, and so on: right in the end, which nobody awaits."""
     sizes = range(1, len(settings) + 1)
     return next(some for n in sizes for some in combinations(settings, n) if dies(some))
 
 
-@wrong(caught_by=finds_one)
+@wrong(caught_by=search.finds_one)
 def search_names_it_twice(settings, dies):
     return [*search_by_prefix(settings, dies), *search_by_prefix(settings, dies)]
 
 
-@wrong(caught_by=finds_one_of_several)
+@wrong(caught_by=search.finds_one_of_several)
 def search_all_causes(settings, dies):
     """Goes on after the first cause, and gives all of them together."""
     rest, found = list(settings), []
@@ -224,7 +217,7 @@ def search_all_causes(settings, dies):
     return found
 
 
-wrong(lambda settings, dies: None, caught_by=gives_a_set_of_settings)
-wrong(lambda settings, dies: True, caught_by=gives_a_set_of_settings)
-wrong(searched_within(18), caught_by=finds_pairs)
-wrong(searched_within(24), caught_by=finds_pairs)
+wrong(lambda settings, dies: None, caught_by=search.gives_a_set_of_settings)
+wrong(lambda settings, dies: True, caught_by=search.gives_a_set_of_settings)
+wrong(searched_within(18), caught_by=search.finds_pairs)
+wrong(searched_within(24), caught_by=search.finds_pairs)

@@ -3,20 +3,11 @@
 import torch
 
 from course_utils import checking
-from course_utils.exercises.lesson_03.dead import (
-    DEAD,
-    dead_by_isfinite,
-    finds_all,
-    finds_inf,
-    finds_nan,
-    healthy_is_empty,
-    is_a_list_of_names,
-    skips_what_no_optimizer_touches,
-)
+from course_utils.exercises.lesson_03 import dead
+from course_utils.exercises.lesson_03.dead import dead_by_isfinite
 from tests.answers import answers_of
 
-right, wrong = answers_of(DEAD)
-
+right, wrong = answers_of(dead.DEAD)
 
 INF = float("inf")
 
@@ -42,42 +33,42 @@ def dead_with_aliases(model):
     return sorted({n for n, p in named if p.requires_grad and not p.isfinite().all()})
 
 
-@wrong(caught_by=finds_inf)
+@wrong(caught_by=dead.finds_inf)
 def dead_by_isnan(model):
     return _names_where(model, lambda weight: weight.isnan().any())
 
 
-@wrong(caught_by=finds_nan)
+@wrong(caught_by=dead.finds_nan)
 def dead_by_isinf(model):
     return _names_where(model, lambda weight: weight.isinf().any())
 
 
-@wrong(caught_by=finds_inf)
+@wrong(caught_by=dead.finds_inf)
 def dead_above_zero(model):
     return _names_where(model, lambda weight: weight.isnan().any() or (weight == INF).any())
 
 
-@wrong(caught_by=healthy_is_empty)
+@wrong(caught_by=dead.healthy_is_empty)
 def dead_by_sum(model):
     return _names_where(model, lambda weight: not weight.sum().isfinite())
 
 
-@wrong(caught_by=healthy_is_empty)
+@wrong(caught_by=dead.healthy_is_empty)
 def dead_when_large(model):
     return _names_where(model, lambda weight: not (weight.abs() < 1e4).all())
 
 
-@wrong(caught_by=healthy_is_empty)
+@wrong(caught_by=dead.healthy_is_empty)
 def dead_in_float32(model):
     return _names_where(model, lambda weight: not weight.float().isfinite().all())
 
 
-@wrong(caught_by=skips_what_no_optimizer_touches)
+@wrong(caught_by=dead.skips_what_no_optimizer_touches)
 def dead_anywhere(model):
     return [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
 
 
-@wrong(caught_by=skips_what_no_optimizer_touches)
+@wrong(caught_by=dead.skips_what_no_optimizer_touches)
 def dead_in_the_state(model):
     trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
     buffers = {name for name, _ in model.named_buffers()}
@@ -85,39 +76,39 @@ def dead_in_the_state(model):
     return [n for n, t in tensors if n in trained | buffers and not t.isfinite().all()]
 
 
-@wrong(caught_by=finds_nan)
+@wrong(caught_by=dead.finds_nan)
 def dead_modules(model):
     return [name.rpartition(".")[0] for name in dead_by_isfinite(model)]
 
 
-@wrong(caught_by=finds_nan)
+@wrong(caught_by=dead.finds_nan)
 def dead_last_names(model):
     return [name.rpartition(".")[2] for name in dead_by_isfinite(model)]
 
 
-@wrong(caught_by=finds_nan)
+@wrong(caught_by=dead.finds_nan)
 def dead_score_only(model):
     return [n for n, p in model.named_parameters() if "score" in n and not p.isfinite().all()]
 
 
-@wrong(caught_by=finds_nan)
+@wrong(caught_by=dead.finds_nan)
 def dead_in_half(model):
     return _names_where(
         model, lambda weight: weight.dtype == torch.float16 and not weight.isfinite().all()
     )
 
 
-@wrong(caught_by=finds_nan)
+@wrong(caught_by=dead.finds_nan)
 def dead_first_value(model):
     return _names_where(model, lambda weight: not weight.reshape(-1)[0].isfinite())
 
 
-@wrong(caught_by=finds_all)
+@wrong(caught_by=dead.finds_all)
 def dead_first_only(model):
     return dead_by_isfinite(model)[:1]
 
 
-@wrong(caught_by=healthy_is_empty)
+@wrong(caught_by=dead.healthy_is_empty)
 def dead_gradients(model):
     return [
         name
@@ -126,22 +117,22 @@ def dead_gradients(model):
     ]
 
 
-@wrong(caught_by=is_a_list_of_names)
+@wrong(caught_by=dead.is_a_list_of_names)
 def dead_tensors(model):
     return [p for p in model.parameters() if p.requires_grad and not p.isfinite().all()]
 
 
-@wrong(caught_by=is_a_list_of_names)
+@wrong(caught_by=dead.is_a_list_of_names)
 def dead_or_none(model):
     return dead_by_isfinite(model) or None
 
 
-@wrong(caught_by=is_a_list_of_names)
+@wrong(caught_by=dead.is_a_list_of_names)
 def dead_lazily(model):
     return (name for name in dead_by_isfinite(model))
 
 
-@wrong(caught_by=is_a_list_of_names)
+@wrong(caught_by=dead.is_a_list_of_names)
 def dead_as_text(model):
     return ", ".join(dead_by_isfinite(model))
 

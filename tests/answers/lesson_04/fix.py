@@ -2,14 +2,7 @@
 
 import torch
 
-from course_utils.exercises.lesson_04.fix import (
-    FIX,
-    FORM,
-    every_update_counts,
-    kl_is_still_in_the_loss,
-    means_are_still_means,
-    the_reward_rises,
-)
+from course_utils.exercises.lesson_04 import fix
 from course_utils.exercises.lesson_04.guard import step_if_finite
 from course_utils.exercises.lesson_04.kl import kl_bounded_before_exp
 from course_utils.exercises.lesson_04.mean import mean_by_where
@@ -20,7 +13,7 @@ from tests.answers.lesson_04.guard import step_never
 from tests.answers.lesson_04.kl import kl_hiding_by_a_hook, kl_zero_if_one_is_far
 from tests.answers.lesson_04.mean import mean_detached
 
-right, wrong = answers_of(FIX)
+right, wrong = answers_of(fix.FIX)
 
 
 def bounded_if_k3(logprob, ref_logprob, kind):
@@ -67,26 +60,26 @@ right(
         "may_step": step_if_finite,
     }
 )
-wrong({"response_length": 4}, caught_by=FORM)
-wrong({"seed": 1}, caught_by=FORM)
-wrong({"learning_rate": 1e-7}, caught_by=FORM)
-wrong({"kl_loss_typ": "mse"}, caught_by=FORM)
-wrong({"kl_penalty": "mse"}, caught_by=FORM)
-wrong({"logits_dtype": "float8"}, caught_by=FORM)
-wrong({"kl_loss_coef": 0.0, "logits_dtype": "float32"}, caught_by=kl_is_still_in_the_loss)
-wrong({"use_kl_loss": False}, caught_by=kl_is_still_in_the_loss)
-wrong({"kl_penalty": zero_kl}, caught_by=kl_is_still_in_the_loss)
-wrong({"kl_penalty": detached_kl}, caught_by=kl_is_still_in_the_loss)
-wrong({"kl_penalty": tiny_kl}, caught_by=kl_is_still_in_the_loss)
-wrong({"kl_penalty": zero_if_one_is_far}, caught_by=kl_is_still_in_the_loss)
-wrong({"kl_penalty": kl_with_a_hook}, caught_by=kl_is_still_in_the_loss)
-wrong({"masked_mean": mean_detached}, caught_by=means_are_still_means)
-wrong({"masked_mean": mean_of_nothing}, caught_by=means_are_still_means)
-wrong({}, caught_by=every_update_counts)
-wrong({"grad_clip": 0.1}, caught_by=every_update_counts)
-wrong({"masked_mean": mean_by_where}, caught_by=every_update_counts)
-wrong({"kl_penalty": kl_penalty_0_4_1}, caught_by=every_update_counts)
-wrong({"kl_penalty": kl_without_nan}, caught_by=every_update_counts)
-wrong({"may_step": step_if_finite}, caught_by=every_update_counts)
-wrong({"may_step": step_never, "logits_dtype": "float32"}, caught_by=every_update_counts)
-wrong({"kl_loss_coef": 1e4, "logits_dtype": "float32"}, caught_by=the_reward_rises)
+wrong({"response_length": 4}, caught_by=fix.FORM)
+wrong({"seed": 1}, caught_by=fix.FORM)
+wrong({"learning_rate": 1e-7}, caught_by=fix.FORM)
+wrong({"kl_loss_typ": "mse"}, caught_by=fix.FORM)
+wrong({"kl_penalty": "mse"}, caught_by=fix.FORM)
+wrong({"logits_dtype": "float8"}, caught_by=fix.FORM)
+wrong({"kl_loss_coef": 0.0, "logits_dtype": "float32"}, caught_by=fix.kl_is_still_in_the_loss)
+wrong({"use_kl_loss": False}, caught_by=fix.kl_is_still_in_the_loss)
+wrong({"kl_penalty": zero_kl}, caught_by=fix.kl_is_still_in_the_loss)
+wrong({"kl_penalty": detached_kl}, caught_by=fix.kl_is_still_in_the_loss)
+wrong({"kl_penalty": tiny_kl}, caught_by=fix.kl_is_still_in_the_loss)
+wrong({"kl_penalty": zero_if_one_is_far}, caught_by=fix.kl_is_still_in_the_loss)
+wrong({"kl_penalty": kl_with_a_hook}, caught_by=fix.kl_is_still_in_the_loss)
+wrong({"masked_mean": mean_detached}, caught_by=fix.means_are_still_means)
+wrong({"masked_mean": mean_of_nothing}, caught_by=fix.means_are_still_means)
+wrong({}, caught_by=fix.every_update_counts)
+wrong({"grad_clip": 0.1}, caught_by=fix.every_update_counts)
+wrong({"masked_mean": mean_by_where}, caught_by=fix.every_update_counts)
+wrong({"kl_penalty": kl_penalty_0_4_1}, caught_by=fix.every_update_counts)
+wrong({"kl_penalty": kl_without_nan}, caught_by=fix.every_update_counts)
+wrong({"may_step": step_if_finite}, caught_by=fix.every_update_counts)
+wrong({"may_step": step_never, "logits_dtype": "float32"}, caught_by=fix.every_update_counts)
+wrong({"kl_loss_coef": 1e4, "logits_dtype": "float32"}, caught_by=fix.the_reward_rises)

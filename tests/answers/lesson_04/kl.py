@@ -2,20 +2,12 @@
 
 import torch
 
-from course_utils.exercises.lesson_04.kl import (
-    KL,
-    gives_a_tensor_like_its_inputs,
-    gradient_is_finite,
-    gradient_is_k3s_nearby,
-    is_k3_nearby,
-    kl_bounded_before_exp,
-    never_pushes_away,
-    value_is_finite,
-)
+from course_utils.exercises.lesson_04 import kl
+from course_utils.exercises.lesson_04.kl import kl_bounded_before_exp
 from course_utils.reproductions import verl_formulas
 from tests.answers import answers_of
 
-right, wrong = answers_of(KL)
+right, wrong = answers_of(kl.KL)
 
 
 @right
@@ -46,46 +38,46 @@ def kl_with_two_wheres(logprob, ref_logprob):
     return torch.where(is_near, safe.exp() - safe - 1, torch.full_like(d, 8000.0))
 
 
-@wrong(caught_by=gradient_is_finite)
+@wrong(caught_by=kl.gradient_is_finite)
 def kl_as_in_0_2(logprob, ref_logprob):
     return verl_formulas.kl_penalty(logprob, ref_logprob, "low_var_kl")
 
 
-@wrong(caught_by=gradient_is_finite)
+@wrong(caught_by=kl.gradient_is_finite)
 def kl_as_in_0_4_1(logprob, ref_logprob):
     return verl_formulas.kl_penalty_0_4_1(logprob, ref_logprob, "low_var_kl")
 
 
-@wrong(caught_by=value_is_finite)
+@wrong(caught_by=kl.value_is_finite)
 def kl_unbounded(logprob, ref_logprob):
     d = ref_logprob - logprob
     return torch.exp(d) - d - 1
 
 
-@wrong(caught_by=value_is_finite)
+@wrong(caught_by=kl.value_is_finite)
 def kl_rounded_bound(logprob, ref_logprob):
     d = (ref_logprob - logprob).clamp(-11.09, 11.09)
     return torch.exp(d) - d - 1
 
 
-@wrong(caught_by=gradient_is_finite)
+@wrong(caught_by=kl.gradient_is_finite)
 def kl_without_nan(logprob, ref_logprob):
     return kl_unbounded(logprob, ref_logprob).nan_to_num(0.0, 10.0, 10.0).clamp(max=10)
 
 
-@wrong(caught_by=gradient_is_finite)
+@wrong(caught_by=kl.gradient_is_finite)
 def kl_with_where(logprob, ref_logprob):
     d = ref_logprob - logprob
     return torch.where(d > 8, 10.0, torch.exp(d) - d - 1)
 
 
-@wrong(caught_by=gradient_is_finite)
+@wrong(caught_by=kl.gradient_is_finite)
 def kl_of_lesson_01(logprob, ref_logprob):
     d = (ref_logprob.float() - logprob.float()).clamp(-20, 20)
     return d.exp() - d - 1
 
 
-@wrong(caught_by=never_pushes_away)
+@wrong(caught_by=kl.never_pushes_away)
 def kl_pushing_away(logprob, ref_logprob):
     d = ref_logprob - logprob
     ok = d < 10
@@ -93,57 +85,57 @@ def kl_pushing_away(logprob, ref_logprob):
     return torch.where(ok, safe.exp() - safe - 1, -d)
 
 
-@wrong(caught_by=never_pushes_away)
+@wrong(caught_by=kl.never_pushes_away)
 def kl_folding_back(logprob, ref_logprob):
     d = ref_logprob - logprob
     d = torch.where(d > 5, 10 - d, d).clamp(-5, 5)
     return d.exp() - d - 1
 
 
-@wrong(caught_by=gradient_is_k3s_nearby)
+@wrong(caught_by=kl.gradient_is_k3s_nearby)
 def kl_with_detached_ratio(logprob, ref_logprob):
     d = (ref_logprob - logprob).clamp(-8, 8)
     return torch.exp(d.detach()) - d - 1
 
 
-@wrong(caught_by=gradient_is_k3s_nearby)
+@wrong(caught_by=kl.gradient_is_k3s_nearby)
 def kl_detached(logprob, ref_logprob):
     return kl_bounded_before_exp(logprob.detach(), ref_logprob)
 
 
-@wrong(caught_by=is_k3_nearby)
+@wrong(caught_by=kl.is_k3_nearby)
 def kl_of_the_other_way(logprob, ref_logprob):
     d = (logprob - ref_logprob).clamp(-8, 8)
     return torch.exp(d) - d - 1
 
 
-@wrong(caught_by=is_k3_nearby)
+@wrong(caught_by=kl.is_k3_nearby)
 def kl_squared(logprob, ref_logprob):
     return 0.5 * (logprob - ref_logprob).clamp(-8, 8).square()
 
 
-@wrong(caught_by=is_k3_nearby)
+@wrong(caught_by=kl.is_k3_nearby)
 def kl_bounded_tightly(logprob, ref_logprob):
     d = (ref_logprob - logprob).clamp(-1, 1)
     return torch.exp(d) - d - 1
 
 
-@wrong(caught_by=is_k3_nearby)
+@wrong(caught_by=kl.is_k3_nearby)
 def kl_that_is_zero(logprob, ref_logprob):
     return torch.zeros_like(logprob)
 
 
-@wrong(caught_by=gives_a_tensor_like_its_inputs)
+@wrong(caught_by=kl.gives_a_tensor_like_its_inputs)
 def kl_averaged(logprob, ref_logprob):
     return kl_bounded_before_exp(logprob, ref_logprob).mean()
 
 
-@wrong(caught_by=gives_a_tensor_like_its_inputs)
+@wrong(caught_by=kl.gives_a_tensor_like_its_inputs)
 def kl_as_a_number(logprob, ref_logprob):
     return kl_averaged(logprob, ref_logprob).item()
 
 
-@wrong(caught_by=is_k3_nearby)
+@wrong(caught_by=kl.is_k3_nearby)
 def kl_zero_if_one_is_far(logprob, ref_logprob):
     d = ref_logprob - logprob
     if (d.abs() > 2).any():
@@ -151,26 +143,26 @@ def kl_zero_if_one_is_far(logprob, ref_logprob):
     return torch.exp(d) - d - 1
 
 
-@wrong(caught_by=is_k3_nearby)
+@wrong(caught_by=kl.is_k3_nearby)
 def kl_tighter_if_one_is_far(logprob, ref_logprob):
     d = ref_logprob - logprob
     d = d.clamp(-1, 1) if (d.abs() > 11).any() else d
     return torch.exp(d) - d - 1
 
 
-@wrong(caught_by=is_k3_nearby)
+@wrong(caught_by=kl.is_k3_nearby)
 def kl_of_no_row_with_a_far_one(logprob, ref_logprob):
     d = ref_logprob - logprob
     d = torch.where((d.abs() > 2.1).any(-1, keepdim=True), 0.0, d) if d.dim() else d.clamp(-8, 8)
     return torch.exp(d) - d - 1
 
 
-@wrong(caught_by=value_is_finite)
+@wrong(caught_by=kl.value_is_finite)
 def kl_plus_nothing(logprob, ref_logprob):
     return kl_bounded_before_exp(logprob, ref_logprob) + 0 * logprob.sum()
 
 
-@wrong(caught_by=gives_a_tensor_like_its_inputs)
+@wrong(caught_by=kl.gives_a_tensor_like_its_inputs)
 def kl_hiding_by_a_hook(logprob, ref_logprob):
     d = ref_logprob - logprob
     if d.requires_grad:

@@ -6,21 +6,12 @@ import torch
 from torch import nn
 from torch.nn.functional import rms_norm
 
-from course_utils.exercises.lesson_05.keep import (
-    KEEP,
-    all_finite,
-    keep_by_hook,
-    leaves_others_alone,
-    norms_return_float32,
-    products_in_half,
-    same_function,
-    serves_other_models,
-)
+from course_utils.exercises.lesson_05 import keep
+from course_utils.exercises.lesson_05.keep import keep_by_hook
 from course_utils.gemma3 import rescale_stream
 from tests.answers import answers_of
 
-right, wrong = answers_of(KEEP)
-
+right, wrong = answers_of(keep.KEEP)
 
 POST = ("post_attention_layernorm", "post_feedforward_layernorm")
 
@@ -35,30 +26,30 @@ def keep_by_new_forward(model):
         norm.forward = lambda x, forward=norm.forward: forward(x.float())
 
 
-@wrong(caught_by=all_finite)
+@wrong(caught_by=keep.all_finite)
 def keep_nothing(model):
     return model
 
 
-@wrong(caught_by=all_finite)
+@wrong(caught_by=keep.all_finite)
 def keep_after_the_cast(model):
     for norm in _post_norms(model):
         norm.register_forward_hook(lambda _m, _i, out: out.float())
 
 
-@wrong(caught_by=all_finite)
+@wrong(caught_by=keep.all_finite)
 def keep_weights_only(model):
     for norm in _post_norms(model):
         norm.float()
 
 
-@wrong(caught_by=all_finite)
+@wrong(caught_by=keep.all_finite)
 def keep_attention_only(model):
     for norm in _post_norms(model)[::2]:
         norm.register_forward_pre_hook(lambda _m, inputs: (inputs[0].float(),))
 
 
-@wrong(caught_by=same_function)
+@wrong(caught_by=keep.same_function)
 def keep_by_clamping(model):
     for norm in _post_norms(model):
 
@@ -69,13 +60,13 @@ def keep_by_clamping(model):
         norm.forward = forward
 
 
-@wrong(caught_by=same_function)
+@wrong(caught_by=keep.same_function)
 def keep_by_replacing_inf(model):
     for norm in _post_norms(model):
         norm.register_forward_hook(lambda _m, _i, out: out.nan_to_num())
 
 
-@wrong(caught_by=products_in_half)
+@wrong(caught_by=keep.products_in_half)
 def keep_everything(model):
     forward = model.forward
 
@@ -103,23 +94,23 @@ def keep_under_autocast_only(model):
         norm.register_forward_pre_hook(widen)
 
 
-@wrong(caught_by=all_finite)
+@wrong(caught_by=keep.all_finite)
 def keep_a_copy(model):
     keep_by_hook(copy.deepcopy(model))
 
 
-@wrong(caught_by=norms_return_float32)
+@wrong(caught_by=keep.norms_return_float32)
 def keep_by_a_smaller_stream(model):
     rescale_stream(model, 2.0**-9)
 
 
-@wrong(caught_by=same_function)
+@wrong(caught_by=keep.same_function)
 def keep_without_gradient(model):
     for norm in _post_norms(model):
         norm.register_forward_pre_hook(lambda _m, inputs: (inputs[0].detach().float(),))
 
 
-@wrong(caught_by=products_in_half)
+@wrong(caught_by=keep.products_in_half)
 def keep_the_mlp_too(model):
     keep_by_hook(model)
     for layer in model.model.layers:
@@ -132,13 +123,13 @@ def keep_the_mlp_too(model):
         layer.mlp.forward = in_float32
 
 
-@wrong(caught_by=all_finite)
+@wrong(caught_by=keep.all_finite)
 def keep_the_first_layers(model):
     for norm in _post_norms(model)[:4]:
         norm.register_forward_pre_hook(lambda _m, inputs: (inputs[0].float(),))
 
 
-@wrong(caught_by=norms_return_float32)
+@wrong(caught_by=keep.norms_return_float32)
 def keep_in_bfloat16(model):
     for norm in _post_norms(model):
         norm.register_forward_pre_hook(lambda _m, inputs: (inputs[0].bfloat16(),))
@@ -168,7 +159,7 @@ def keep_by_rms_norm(model):
         )
 
 
-@wrong(caught_by=all_finite)
+@wrong(caught_by=keep.all_finite)
 def keep_hiding_inf(model):
     for norm in _post_norms(model):
         norm.register_forward_hook(lambda _m, _i, out: out.float().nan_to_num())
@@ -180,39 +171,39 @@ def _keep_with(model, compute):
         norm.forward = lambda x, norm=norm: compute(norm, x.float())
 
 
-@wrong(caught_by=serves_other_models)
+@wrong(caught_by=keep.serves_other_models)
 def keep_without_the_one(model):
     _keep_with(model, lambda norm, x: norm._norm(x) * norm.weight)
 
 
-@wrong(caught_by=serves_other_models)
+@wrong(caught_by=keep.serves_other_models)
 def keep_a_detached_weight(model):
     _keep_with(model, lambda norm, x: norm._norm(x) * (1 + norm.weight.detach()))
 
 
-@wrong(caught_by=serves_other_models)
+@wrong(caught_by=keep.serves_other_models)
 def keep_a_copied_gain(model):
     gains = {norm: 1 + norm.weight.detach().clone() for norm in _post_norms(model)}
     _keep_with(model, lambda norm, x: norm._norm(x) * gains[norm])
 
 
-@wrong(caught_by=serves_other_models)
+@wrong(caught_by=keep.serves_other_models)
 def keep_without_eps(model):
     _keep_with(model, lambda norm, x: rms_norm(x, x.shape[-1:], 1 + norm.weight, 1e-30))
 
 
-@wrong(caught_by=serves_other_models)
+@wrong(caught_by=keep.serves_other_models)
 def keep_an_eps_of_its_own(model):
     _keep_with(model, lambda norm, x: rms_norm(x, x.shape[-1:], 1 + norm.weight, 1e-6))
 
 
-@wrong(caught_by=serves_other_models)
+@wrong(caught_by=keep.serves_other_models)
 def keep_four_layers(model):
     for norm in _post_norms(model)[:8]:
         norm.register_forward_pre_hook(lambda _m, inputs: (inputs[0].float(),))
 
 
-@wrong(caught_by=leaves_others_alone)
+@wrong(caught_by=keep.leaves_others_alone)
 def keep_by_the_class(model):
     kind = type(_post_norms(model)[0])
     forward = kind.forward

@@ -4,18 +4,11 @@ import math
 
 import torch
 
-from course_utils.exercises.lesson_05.peaks import (
-    PEAKS,
-    bad_numbers_show,
-    each_module_by_name,
-    gives_a_dict_by_name,
-    leaves_the_model_alone,
-    magnitude_counts,
-    peaks_with_hooks,
-)
+from course_utils.exercises.lesson_05 import peaks
+from course_utils.exercises.lesson_05.peaks import peaks_with_hooks
 from tests.answers import answers_of
 
-right, wrong = answers_of(PEAKS)
+right, wrong = answers_of(peaks.PEAKS)
 
 
 @right
@@ -32,7 +25,7 @@ def peaks_one_by_one(model, batch, names):
     return found
 
 
-@wrong(caught_by=gives_a_dict_by_name)
+@wrong(caught_by=peaks.gives_a_dict_by_name)
 def peaks_late_name(model, batch, names):
     found, hooks = {}, []
     for name in names:
@@ -45,7 +38,7 @@ def peaks_late_name(model, batch, names):
     return found
 
 
-@wrong(caught_by=magnitude_counts)
+@wrong(caught_by=peaks.magnitude_counts)
 def peaks_without_abs(model, batch, names):
     found, hooks = {}, []
     for name in names:
@@ -59,7 +52,7 @@ def peaks_without_abs(model, batch, names):
     return found
 
 
-@wrong(caught_by=each_module_by_name)
+@wrong(caught_by=peaks.each_module_by_name)
 def peaks_of_inputs(model, batch, names):
     found, hooks = {}, []
     for name in names:
@@ -73,7 +66,7 @@ def peaks_of_inputs(model, batch, names):
     return found
 
 
-@wrong(caught_by=magnitude_counts)
+@wrong(caught_by=peaks.magnitude_counts)
 def peaks_that_change_the_model(model, batch, names):
     found = {}
     hooks = [
@@ -87,7 +80,7 @@ def peaks_that_change_the_model(model, batch, names):
     return found
 
 
-@wrong(caught_by=leaves_the_model_alone)
+@wrong(caught_by=peaks.leaves_the_model_alone)
 def peaks_left_behind(model, batch, names):
     found = {}
     for name in names:
@@ -100,13 +93,13 @@ def peaks_left_behind(model, batch, names):
     return found
 
 
-@wrong(caught_by=bad_numbers_show)
+@wrong(caught_by=peaks.bad_numbers_show)
 def peaks_of_finite(model, batch, names):
     found = peaks_with_hooks(model, batch, names)
     return {name: value if math.isfinite(value) else 0.0 for name, value in found.items()}
 
 
-@wrong(caught_by=each_module_by_name)
+@wrong(caught_by=peaks.each_module_by_name)
 def peaks_of_the_first_row(model, batch, names):
     found, hooks = {}, []
     for name in names:
@@ -120,24 +113,24 @@ def peaks_of_the_first_row(model, batch, names):
     return found
 
 
-@wrong(caught_by=gives_a_dict_by_name)
+@wrong(caught_by=peaks.gives_a_dict_by_name)
 def peaks_as_a_list(model, batch, names):
     return list(peaks_with_hooks(model, batch, names).values())
 
 
-@wrong(caught_by=gives_a_dict_by_name)
+@wrong(caught_by=peaks.gives_a_dict_by_name)
 def peaks_by_last_name(model, batch, names):
     found = peaks_with_hooks(model, batch, names)
     return {name.split(".")[-1]: value for name, value in found.items()}
 
 
-@wrong(caught_by=leaves_the_model_alone)
+@wrong(caught_by=peaks.leaves_the_model_alone)
 def peaks_in_eval_mode(model, batch, names):
     model.eval()
     return peaks_with_hooks(model, batch, names)
 
 
-@wrong(caught_by=leaves_the_model_alone)
+@wrong(caught_by=peaks.leaves_the_model_alone)
 def peaks_that_clear_all_hooks(model, batch, names):
     found = peaks_with_hooks(model, batch, names)
     for module in model.modules():
@@ -145,7 +138,7 @@ def peaks_that_clear_all_hooks(model, batch, names):
     return found
 
 
-@wrong(caught_by=each_module_by_name)
+@wrong(caught_by=peaks.each_module_by_name)
 def peaks_as_norms(model, batch, names):
     found = {}
     hooks = [
@@ -178,14 +171,14 @@ def peaks_by_extremes(model, batch, names):
     return found
 
 
-@wrong(caught_by=leaves_the_model_alone)
+@wrong(caught_by=peaks.leaves_the_model_alone)
 def peaks_in_train_mode(model, batch, names):
     found = peaks_with_hooks(model, batch, names)
     model.train()
     return found
 
 
-@wrong(caught_by=leaves_the_model_alone)
+@wrong(caught_by=peaks.leaves_the_model_alone)
 def peaks_with_the_roots_mode_restored(model, batch, names):
     was = model.training
     model.eval()
@@ -203,6 +196,6 @@ def peaks_with_modes_restored(model, batch, names):
     return found
 
 
-@wrong(caught_by=gives_a_dict_by_name)
+@wrong(caught_by=peaks.gives_a_dict_by_name)
 def peaks_as_text(model, batch, names):
     return {name: f"{value:g}" for name, value in peaks_with_hooks(model, batch, names).items()}

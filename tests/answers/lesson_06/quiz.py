@@ -1,6 +1,6 @@
 """Right and wrong answers of exercise 06.11."""
 
-from course_utils.exercises.lesson_06.quiz import QUIZ
-from tests.answers.forms import quiz
+from course_utils.exercises.lesson_06 import quiz
+from tests.answers.forms import quiz_answers
 
-quiz(QUIZ)
+quiz_answers(quiz.QUIZ)

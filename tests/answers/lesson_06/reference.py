@@ -3,19 +3,11 @@
 import torch
 
 from course_utils import checking
-from course_utils.exercises.lesson_06.reference import (
-    REFERENCE,
-    _divergence,
-    is_the_divergence,
-    kl_loss_with_narrow_no_grad,
-    policy_gets_its_gradient,
-    reference_gets_none,
-    returns_a_loss,
-    runs_backward,
-)
+from course_utils.exercises.lesson_06 import reference
+from course_utils.exercises.lesson_06.reference import _divergence, kl_loss_with_narrow_no_grad
 from tests.answers import answers_of
 
-right, wrong = answers_of(REFERENCE)
+right, wrong = answers_of(reference.REFERENCE)
 
 
 @right
@@ -24,21 +16,21 @@ def kl_loss_by_detaching(policy, reference, x):
     return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
 
 
-@wrong(caught_by=runs_backward)
+@wrong(caught_by=reference.runs_backward)
 def kl_loss_as_it_was(policy, reference, x):
     with torch.no_grad():
         logp, ref_logp = policy(x).log_softmax(-1), reference(x).log_softmax(-1)
     return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
 
 
-@wrong(caught_by=runs_backward)
+@wrong(caught_by=reference.runs_backward)
 def kl_loss_in_inference_mode(policy, reference, x):
     with torch.inference_mode():
         logp, ref_logp = policy(x).log_softmax(-1), reference(x).log_softmax(-1)
     return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
 
 
-@wrong(caught_by=policy_gets_its_gradient)
+@wrong(caught_by=reference.policy_gets_its_gradient)
 def kl_loss_with_marked_policy(policy, reference, x):
     with torch.no_grad():
         logp, ref_logp = policy(x).log_softmax(-1), reference(x).log_softmax(-1)
@@ -46,7 +38,7 @@ def kl_loss_with_marked_policy(policy, reference, x):
     return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
 
 
-@wrong(caught_by=policy_gets_its_gradient)
+@wrong(caught_by=reference.policy_gets_its_gradient)
 def kl_loss_wrong_way_round(policy, reference, x):
     with torch.no_grad():
         logp = policy(x).log_softmax(-1)
@@ -54,7 +46,7 @@ def kl_loss_wrong_way_round(policy, reference, x):
     return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
 
 
-@wrong(caught_by=reference_gets_none)
+@wrong(caught_by=reference.reference_gets_none)
 def kl_loss_with_both(policy, reference, x):
     return _divergence(policy, reference, x)
 
@@ -67,7 +59,7 @@ def kl_loss_with_the_librarys_kl_div(policy, reference, x):
     return torch.nn.functional.kl_div(ref_logp, logp, reduction="batchmean", log_target=True)
 
 
-@wrong(caught_by=is_the_divergence)
+@wrong(caught_by=reference.is_the_divergence)
 def kl_loss_in_the_other_direction(policy, reference, x):
     with torch.no_grad():
         ref_logp = reference(x).log_softmax(-1)
@@ -75,7 +67,7 @@ def kl_loss_in_the_other_direction(policy, reference, x):
     return (ref_logp.exp() * (ref_logp - logp)).sum(-1).mean()
 
 
-@wrong(caught_by=policy_gets_its_gradient)
+@wrong(caught_by=reference.policy_gets_its_gradient)
 def kl_loss_with_weights_detached(policy, reference, x):
     with torch.no_grad():
         ref_logp = reference(x).log_softmax(-1)
@@ -83,12 +75,12 @@ def kl_loss_with_weights_detached(policy, reference, x):
     return (logp.exp().detach() * (logp - ref_logp)).sum(-1).mean()
 
 
-@wrong(caught_by=is_the_divergence)
+@wrong(caught_by=reference.is_the_divergence)
 def kl_loss_summed(policy, reference, x):
     return kl_loss_with_narrow_no_grad(policy, reference, x) * len(x)
 
 
-@wrong(caught_by=returns_a_loss)
+@wrong(caught_by=reference.returns_a_loss)
 def kl_loss_per_example(policy, reference, x):
     with torch.no_grad():
         ref_logp = reference(x).log_softmax(-1)

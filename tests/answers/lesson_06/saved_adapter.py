@@ -4,20 +4,11 @@ from pathlib import Path
 
 from peft import LoraConfig, PeftModel, get_peft_model
 
-from course_utils.exercises.lesson_06.saved_adapter import (
-    ADAPTER,
-    base_stays_frozen,
-    every_matrix_learns,
-    folder_stays_as_it_was,
-    goes_on_from_what_was_saved,
-    load_for_training,
-    returns_a_model,
-    runs_backward,
-)
+from course_utils.exercises.lesson_06 import saved_adapter
+from course_utils.exercises.lesson_06.saved_adapter import load_for_training
 from tests.answers import answers_of
 
-right, wrong = answers_of(ADAPTER)
-
+right, wrong = answers_of(saved_adapter.ADAPTER)
 
 CONFIG = LoraConfig(r=2, target_modules=["body.0"])
 
@@ -40,27 +31,27 @@ def load_in_evaluation_mode(base, folder):
     return load_for_training(base, folder).eval()
 
 
-@wrong(caught_by=runs_backward)
+@wrong(caught_by=saved_adapter.runs_backward)
 def load_as_it_was(base, folder):
     return PeftModel.from_pretrained(base, folder)
 
 
-@wrong(caught_by=runs_backward)
+@wrong(caught_by=saved_adapter.runs_backward)
 def load_in_training_mode(base, folder):
     return PeftModel.from_pretrained(base, folder).train()
 
 
-@wrong(caught_by=goes_on_from_what_was_saved)
+@wrong(caught_by=saved_adapter.goes_on_from_what_was_saved)
 def load_a_new_adapter(base, folder):
     return get_peft_model(base, CONFIG)
 
 
-@wrong(caught_by=base_stays_frozen)
+@wrong(caught_by=saved_adapter.base_stays_frozen)
 def load_and_thaw_all(base, folder):
     return PeftModel.from_pretrained(base, folder).requires_grad_(True)
 
 
-@wrong(caught_by=every_matrix_learns)
+@wrong(caught_by=saved_adapter.every_matrix_learns)
 def load_and_thaw_half(base, folder):
     model = PeftModel.from_pretrained(base, folder)
     for name, weight in model.named_parameters():
@@ -68,7 +59,7 @@ def load_and_thaw_half(base, folder):
     return model
 
 
-@wrong(caught_by=base_stays_frozen)
+@wrong(caught_by=saved_adapter.base_stays_frozen)
 def load_and_merge(base, folder):
     return PeftModel.from_pretrained(base, folder).merge_and_unload().requires_grad_(True)
 
@@ -80,7 +71,7 @@ def load_and_activate(base, folder):
     return model
 
 
-@wrong(caught_by=every_matrix_learns)
+@wrong(caught_by=saved_adapter.every_matrix_learns)
 def load_and_thaw_the_first_layer(base, folder):
     model = PeftModel.from_pretrained(base, folder)
     for name, weight in model.named_parameters():
@@ -88,19 +79,19 @@ def load_and_thaw_the_first_layer(base, folder):
     return model
 
 
-@wrong(caught_by=folder_stays_as_it_was)
+@wrong(caught_by=saved_adapter.folder_stays_as_it_was)
 def load_and_save_again(base, folder):
     model = load_for_training(base, folder)
     (Path(folder) / "trainable").touch()
     return model
 
 
-@wrong(caught_by=returns_a_model)
+@wrong(caught_by=saved_adapter.returns_a_model)
 def load_and_return_its_name(base, folder):
     PeftModel.from_pretrained(base, folder, is_trainable=True)
     return folder
 
 
-@wrong(caught_by=returns_a_model)
+@wrong(caught_by=saved_adapter.returns_a_model)
 def load_without_returning(base, folder):
     PeftModel.from_pretrained(base, folder, is_trainable=True)

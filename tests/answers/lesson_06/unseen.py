@@ -5,22 +5,15 @@ from peft import LoraConfig, get_peft_model
 from torch import nn
 
 from course_utils import checking
-from course_utils.exercises.lesson_06.unseen import (
-    ADAPTER_RUN,
-    CODEC,
-    CRITIC,
-    adapts_first,
-    nothing_else_changes,
-    reads_with_a_graph,
-    run_gets_better,
-)
+from course_utils.exercises.lesson_06 import unseen
+from course_utils.exercises.lesson_06.unseen import adapts_first, reads_with_a_graph
 from course_utils.reproductions import unseen_06
 from course_utils.reproductions.unseen_06 import LORA, ActorCritic, read_replies
 from tests.answers.forms import mends_of
 
-critic = mends_of(CRITIC)
-codec = mends_of(CODEC)
-adapter_run = mends_of(ADAPTER_RUN)
+critic = mends_of(unseen.CRITIC)
+codec = mends_of(unseen.CODEC)
+adapter_run = mends_of(unseen.ADAPTER_RUN)
 
 
 @critic.right
@@ -41,13 +34,13 @@ def reads_with_the_critic_outside(policy, ids):
     return logp.gather(-1, ids[:, 1:].unsqueeze(-1))[..., 0], last
 
 
-@critic.wrong(caught_by=run_gets_better)
+@critic.wrong(caught_by=unseen.run_gets_better)
 def reads_and_marks(policy, ids):
     logp, last = read_replies(policy, ids)
     return logp.requires_grad_(), last
 
 
-@critic.wrong(caught_by=nothing_else_changes)
+@critic.wrong(caught_by=unseen.nothing_else_changes)
 def reads_and_lets_the_critic_train(policy, ids):
     read = policy(input_ids=ids, output_hidden_states=True)
     logp = read.logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
@@ -61,7 +54,7 @@ def reads_only_the_last_layers(policy, ids):
     return reads_with_a_graph(policy, ids)
 
 
-@critic.wrong(caught_by=nothing_else_changes)
+@critic.wrong(caught_by=unseen.nothing_else_changes)
 def reads_probabilities(policy, ids):
     logp, last = reads_with_a_graph(policy, ids)
     return logp.exp(), last
@@ -93,32 +86,32 @@ def rounds_within_the_range(z):
     return z + (z.round() - z).detach()
 
 
-@codec.wrong(caught_by=nothing_else_changes)
+@codec.wrong(caught_by=unseen.nothing_else_changes)
 def does_not_round(z):
     return z * 1.0
 
 
-@codec.wrong(caught_by=run_gets_better)
+@codec.wrong(caught_by=unseen.run_gets_better)
 def rounds_and_marks(z):
     return z.round().requires_grad_()
 
 
-@codec.wrong(caught_by=run_gets_better)
+@codec.wrong(caught_by=unseen.run_gets_better)
 def rounds_detached(z):
     return z.round().detach() + 0 * z
 
 
-@codec.wrong(caught_by=nothing_else_changes)
+@codec.wrong(caught_by=unseen.nothing_else_changes)
 def rounds_to_halves(z):
     return z + ((2 * z).round() / 2 - z).detach()
 
 
-@codec.wrong(caught_by=run_gets_better)
+@codec.wrong(caught_by=unseen.run_gets_better)
 def rounds_the_wrong_way(z):
     return -z + (z.round() + z).detach()
 
 
-@codec.wrong(caught_by=nothing_else_changes)
+@codec.wrong(caught_by=unseen.nothing_else_changes)
 def rounds_down(z):
     return z + (z.floor() - z).detach()
 
@@ -139,7 +132,7 @@ def adapts_and_filters(base):
     return model, torch.optim.AdamW([{"params": trained}], lr=1e-2)
 
 
-@adapter_run.wrong(caught_by=nothing_else_changes)
+@adapter_run.wrong(caught_by=unseen.nothing_else_changes)
 def adapts_and_thaws(base):
     optimizer = torch.optim.AdamW(base.parameters(), lr=1e-2)
     model = get_peft_model(base, LoraConfig(**LORA))
@@ -147,25 +140,25 @@ def adapts_and_thaws(base):
     return model, optimizer
 
 
-@adapter_run.wrong(caught_by=nothing_else_changes)
+@adapter_run.wrong(caught_by=unseen.nothing_else_changes)
 def trains_without_an_adapter(base):
     return base, torch.optim.AdamW(base.parameters(), lr=1e-2)
 
 
-@adapter_run.wrong(caught_by=nothing_else_changes)
+@adapter_run.wrong(caught_by=unseen.nothing_else_changes)
 def adapts_with_another_rate(base):
     model, optimizer = adapts_first(base)
     optimizer.param_groups[0]["lr"] = 2e-2
     return model, optimizer
 
 
-@adapter_run.wrong(caught_by=run_gets_better)
+@adapter_run.wrong(caught_by=unseen.run_gets_better)
 def adapts_with_a_higher_rate_too_early(base):
     optimizer = torch.optim.AdamW(base.parameters(), lr=1.0)
     return get_peft_model(base, LoraConfig(**LORA)), optimizer
 
 
-@adapter_run.wrong(caught_by=run_gets_better)
+@adapter_run.wrong(caught_by=unseen.run_gets_better)
 def adapts_half(base):
     model = get_peft_model(base, LoraConfig(**LORA))
     half = [weight for name, weight in model.named_parameters() if "lora_B" in name]
@@ -187,11 +180,11 @@ def logits_with_a_graph(model, ids):
 
 
 critic.misdiagnoses(
-    unmended=run_gets_better, elsewhere={"place": "prepare", "fix": prepares_all_weights}
+    unmended=unseen.run_gets_better, elsewhere={"place": "prepare", "fix": prepares_all_weights}
 )
 codec.misdiagnoses(
-    unmended=run_gets_better, elsewhere={"place": "encode", "fix": encodes_without_tanh}
+    unmended=unseen.run_gets_better, elsewhere={"place": "encode", "fix": encodes_without_tanh}
 )
 adapter_run.misdiagnoses(
-    unmended=run_gets_better, elsewhere={"place": "logits_of", "fix": logits_with_a_graph}
+    unmended=unseen.run_gets_better, elsewhere={"place": "logits_of", "fix": logits_with_a_graph}
 )

@@ -2,18 +2,11 @@
 
 import torch
 
-from course_utils.exercises.lesson_07.ends import (
-    ENDS,
-    by_rows,
-    counts_labelled_ends,
-    counts_rows_without_an_end,
-    gives_a_number,
-    leaves_out_the_users_ends,
-    works_elsewhere,
-)
+from course_utils.exercises.lesson_07 import ends
+from course_utils.exercises.lesson_07.ends import by_rows
 from tests.answers import answers_of
 
-right, wrong = answers_of(ENDS)
+right, wrong = answers_of(ends.ENDS)
 
 
 @right
@@ -44,52 +37,52 @@ def by_lists(batch, start, end):
     return sum(shares) / len(shares)
 
 
-@wrong(caught_by=gives_a_number)
+@wrong(caught_by=ends.gives_a_number)
 def a_list_of_rows(batch, start, end):
     return [bool((labels == end).any()) for labels in batch["labels"]]
 
 
-@wrong(caught_by=gives_a_number)
+@wrong(caught_by=ends.gives_a_number)
 def per_row(batch, start, end):
     return (batch["labels"] == end).any(-1).float()
 
 
-@wrong(caught_by=counts_labelled_ends)
+@wrong(caught_by=ends.counts_labelled_ends)
 def ends_among_ids(batch, start, end):
     return (batch["input_ids"] == end).any(-1).float().mean().item()
 
 
-@wrong(caught_by=counts_labelled_ends)
+@wrong(caught_by=ends.counts_labelled_ends)
 def any_label(batch, start, end):
     return (batch["labels"] != -100).any(-1).float().mean().item()
 
 
-@wrong(caught_by=counts_labelled_ends)
+@wrong(caught_by=ends.counts_labelled_ends)
 def a_count(batch, start, end):
     return int((batch["labels"] == end).sum())
 
 
-@wrong(caught_by=counts_labelled_ends)
+@wrong(caught_by=ends.counts_labelled_ends)
 def share_of_labels(batch, start, end):
     return ((batch["labels"] == end).sum() / (batch["labels"] != -100).sum()).item()
 
 
-@wrong(caught_by=counts_labelled_ends)
+@wrong(caught_by=ends.counts_labelled_ends)
 def last_column(batch, start, end):
     return (batch["labels"][:, -1] == end).float().mean().item()
 
 
-@wrong(caught_by=leaves_out_the_users_ends)
+@wrong(caught_by=ends.leaves_out_the_users_ends)
 def any_labelled_end(batch, start, end):
     return (batch["labels"] == end).any(-1).float().mean().item()
 
 
-@wrong(caught_by=counts_labelled_ends)
+@wrong(caught_by=ends.counts_labelled_ends)
 def of_all_ends(batch, start, end):
     return ((batch["labels"] == end).sum() / (batch["input_ids"] == end).sum()).item()
 
 
-@wrong(caught_by=counts_rows_without_an_end)
+@wrong(caught_by=ends.counts_rows_without_an_end)
 def of_the_rows_that_have_one(batch, start, end):
     good = whole = 0
     for ids, mask, labels in zip(
@@ -102,26 +95,26 @@ def of_the_rows_that_have_one(batch, start, end):
     return good / max(whole, 1)
 
 
-@wrong(caught_by=works_elsewhere)
+@wrong(caught_by=ends.works_elsewhere)
 def fixed_ids(batch, start, end):
     return by_rows(batch, 318, 319) if (batch["input_ids"] == 318).any() else 1.0
 
 
-@wrong(caught_by=works_elsewhere)
+@wrong(caught_by=ends.works_elsewhere)
 def without_the_mask(batch, start, end):
     begun = (batch["input_ids"] == start).long().cumsum(-1)
     learnt = batch["labels"] == end
     return (learnt & (begun == begun[:, -1:])).any(-1).float().mean().item()
 
 
-@wrong(caught_by=works_elsewhere)
+@wrong(caught_by=ends.works_elsewhere)
 def last_attended(batch, start, end):
     """For padding on either side; a template's line end may follow the end, though."""
     last = batch["attention_mask"].cumsum(-1).argmax(-1)
     return (batch["labels"][torch.arange(len(last)), last] == end).double().mean().item()
 
 
-@wrong(caught_by=works_elsewhere)
+@wrong(caught_by=ends.works_elsewhere)
 def last_attended_by_count(batch, start, end):
     last = batch["attention_mask"].sum(-1) - 1
     return (batch["labels"][torch.arange(len(last)), last] == end).float().mean().item()

@@ -2,16 +2,10 @@
 
 import torch
 
-from course_utils.exercises.lesson_07.pool import (
-    POOL,
-    is_one_score_a_row,
-    on_the_left,
-    on_the_right,
-    trains_that_token,
-)
+from course_utils.exercises.lesson_07 import pool
 from tests.answers import answers_of
 
-right, wrong = answers_of(POOL)
+right, wrong = answers_of(pool.POOL)
 
 
 @right
@@ -31,54 +25,54 @@ def by_rows(scores, mask):
     return torch.stack([row[seen.bool()][-1] for row, seen in zip(scores, mask, strict=True)])
 
 
-@wrong(caught_by=is_one_score_a_row)
+@wrong(caught_by=pool.is_one_score_a_row)
 def one_number(scores, mask):
     return by_rows(scores, mask).mean()
 
 
-@wrong(caught_by=is_one_score_a_row)
+@wrong(caught_by=pool.is_one_score_a_row)
 def keeps_an_axis(scores, mask):
     return by_rows(scores, mask)[:, None]
 
 
-@wrong(caught_by=is_one_score_a_row)
+@wrong(caught_by=pool.is_one_score_a_row)
 def a_list(scores, mask):
     return by_rows(scores, mask).tolist()
 
 
-@wrong(caught_by=on_the_right)
+@wrong(caught_by=pool.on_the_right)
 def last_column(scores, mask):
     return scores[:, -1]
 
 
-@wrong(caught_by=on_the_right)
+@wrong(caught_by=pool.on_the_right)
 def first_column(scores, mask):
     return scores[:, 0]
 
 
-@wrong(caught_by=on_the_right)
+@wrong(caught_by=pool.on_the_right)
 def mean_of_the_text(scores, mask):
     return ((scores * mask).sum(-1) / mask.sum(-1)).to(scores.dtype)
 
 
-@wrong(caught_by=on_the_right)
+@wrong(caught_by=pool.on_the_right)
 def largest_score(scores, mask):
     return scores.masked_fill(mask == 0, -1e4).max(-1).values
 
 
-@wrong(caught_by=on_the_right)
+@wrong(caught_by=pool.on_the_right)
 def last_that_is_not_zero(scores, mask):
     last = (scores * mask != 0).cumsum(-1).argmax(-1)
     return scores.gather(-1, last[:, None])[:, 0]
 
 
-@wrong(caught_by=on_the_right)
+@wrong(caught_by=pool.on_the_right)
 def first_padding_less_one_too_many(scores, mask):
     last = ((mask == 0).int().argmax(-1) - 2) % mask.shape[1]
     return scores[torch.arange(len(mask)), last]
 
 
-@wrong(caught_by=on_the_left)
+@wrong(caught_by=pool.on_the_left)
 def count_less_one(scores, mask):
     return scores[torch.arange(len(mask)), mask.sum(-1) - 1]
 
@@ -90,17 +84,17 @@ def before_the_padding(scores, mask):
     return scores[torch.arange(len(mask)), last]
 
 
-@wrong(caught_by=on_the_left)
+@wrong(caught_by=pool.on_the_left)
 def count_less_one_clamped(scores, mask):
     last = (mask.cumsum(-1).max(-1).values - 1).clamp(min=0)
     return scores.gather(-1, last[:, None])[:, 0]
 
 
-@wrong(caught_by=trains_that_token)
+@wrong(caught_by=pool.trains_that_token)
 def detached(scores, mask):
     return by_rows(scores, mask).detach()
 
 
-@wrong(caught_by=trains_that_token)
+@wrong(caught_by=pool.trains_that_token)
 def from_numbers(scores, mask):
     return torch.tensor(by_rows(scores, mask).tolist(), dtype=scores.dtype)

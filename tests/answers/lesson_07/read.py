@@ -1,10 +1,10 @@
 """Right and wrong answers of exercises 07.1 and 07.4."""
 
-from course_utils.exercises.lesson_07.read import EMPTY, READ
-from tests.answers.forms import letters
+from course_utils.exercises.lesson_07 import read
+from tests.answers.forms import letter_answers
 
-letters(
-    READ,
+letter_answers(
+    read.READ,
     tempting={
         "1": "ac",
         "2": "ab",
@@ -16,4 +16,4 @@ letters(
         "8": "a",
     },
 )
-letters(EMPTY, tempting={"1": "abd", "2": "bcd", "3": "acd"})
+letter_answers(read.EMPTY, tempting={"1": "abd", "2": "bcd", "3": "acd"})

@@ -1,5 +1,6 @@
 """Right and wrong answers of exercise 07.5."""
 
+from course_utils.exercises.lesson_07 import template
 from course_utils.exercises.lesson_07.template import (
     ASK,
     BODY,
@@ -9,21 +10,14 @@ from course_utils.exercises.lesson_07.template import (
     LINE,
     OPEN,
     ROLE,
-    TEMPLATE,
     WITH_TWO_BRANCHES,
     _either,
     _out,
     _template,
-    keeps_the_text,
-    marks_nothing_else,
-    marks_the_ends,
-    marks_the_replies,
-    renders,
 )
 from tests.answers import answers_of
 
-right, wrong = answers_of(TEMPLATE)
-
+right, wrong = answers_of(template.TEMPLATE)
 
 AS_IT_WAS = _template(_out(ROLE, CONTENT, END, LINE))
 WITH_THE_LINE_END = _template(
@@ -74,24 +68,23 @@ THE_PROMPT_TOO = WITH_TWO_BRANCHES.replace(
     ASK, ASK.replace("{{", OPEN + "{{").replace("}}", "}}" + CLOSE)
 )
 
-
 right(WITH_THE_LINE_END)
 right(WITH_A_VARIABLE)
 right(WITH_DASHES)
 right(IN_TWO_BLOCKS)
-wrong(NEVER_CLOSED, caught_by=renders)
-wrong(MISSPELT, caught_by=renders)
-wrong("", caught_by=keeps_the_text)
-wrong(A_SPACE_MORE, caught_by=keeps_the_text)
-wrong(NO_LINE_END, caught_by=keeps_the_text)
-wrong(NO_GENERATION_PROMPT, caught_by=keeps_the_text)
-wrong(REPLIES_ONLY, caught_by=keeps_the_text)
-wrong(AS_IT_WAS, caught_by=marks_the_replies)
-wrong(FOR_THE_USER, caught_by=marks_the_replies)
-wrong(LAST_REPLY_ONLY, caught_by=marks_the_replies)
-wrong(END_ONLY, caught_by=marks_the_replies)
-wrong(WITHOUT_THE_END, caught_by=marks_the_ends)
-wrong(EVERY_MESSAGE, caught_by=marks_nothing_else)
-wrong(WITH_THE_ROLE, caught_by=marks_nothing_else)
-wrong(THE_PROMPT_TOO, caught_by=marks_nothing_else)
-wrong(ALL_BUT_THE_USER, caught_by=marks_nothing_else)
+wrong(NEVER_CLOSED, caught_by=template.renders)
+wrong(MISSPELT, caught_by=template.renders)
+wrong("", caught_by=template.keeps_the_text)
+wrong(A_SPACE_MORE, caught_by=template.keeps_the_text)
+wrong(NO_LINE_END, caught_by=template.keeps_the_text)
+wrong(NO_GENERATION_PROMPT, caught_by=template.keeps_the_text)
+wrong(REPLIES_ONLY, caught_by=template.keeps_the_text)
+wrong(AS_IT_WAS, caught_by=template.marks_the_replies)
+wrong(FOR_THE_USER, caught_by=template.marks_the_replies)
+wrong(LAST_REPLY_ONLY, caught_by=template.marks_the_replies)
+wrong(END_ONLY, caught_by=template.marks_the_replies)
+wrong(WITHOUT_THE_END, caught_by=template.marks_the_ends)
+wrong(EVERY_MESSAGE, caught_by=template.marks_nothing_else)
+wrong(WITH_THE_ROLE, caught_by=template.marks_nothing_else)
+wrong(THE_PROMPT_TOO, caught_by=template.marks_nothing_else)
+wrong(ALL_BUT_THE_USER, caught_by=template.marks_nothing_else)

@@ -2,22 +2,15 @@
 
 from transformers import BatchEncoding, GenerationConfig
 
-from course_utils.exercises.lesson_07.unseen import (
-    PAIRS,
-    ROOM,
-    SERVER_ENDS,
-    SERVER_PROMPT,
-    nothing_else_changes,
-    run_gets_better,
-)
+from course_utils.exercises.lesson_07 import unseen
 from course_utils.reproductions import unseen_07_parts
 from course_utils.reproductions.unseen_07_parts import encode
 from tests.answers.forms import mends_of
 
-room = mends_of(ROOM)
-server_ends = mends_of(SERVER_ENDS)
-server_prompt = mends_of(SERVER_PROMPT)
-pairs = mends_of(PAIRS)
+room = mends_of(unseen.ROOM)
+server_ends = mends_of(unseen.SERVER_ENDS)
+server_prompt = mends_of(unseen.SERVER_PROMPT)
+pairs = mends_of(unseen.PAIRS)
 
 
 def _parts(question, answer, tokenizer) -> tuple[list[int], list[int]]:
@@ -53,26 +46,26 @@ def encodes_with_room_for_the_end(question, answer, tokenizer):
     return BatchEncoding(_row(prompt, reply[:4]))
 
 
-@room.wrong(caught_by=run_gets_better)
+@room.wrong(caught_by=unseen.run_gets_better)
 def encodes_unlearnt_end(question, answer, tokenizer):
     prompt, reply = _parts(question, answer, tokenizer)
     return _row(prompt, reply, [*reply[:-1], -100])
 
 
-@room.wrong(caught_by=run_gets_better)
+@room.wrong(caught_by=unseen.run_gets_better)
 def encodes_end_for_the_last_digit(question, answer, tokenizer):
     prompt, reply = _parts(question, answer, tokenizer)
     return _row(prompt, [*reply[:2], tokenizer.eos_token_id])
 
 
-@room.wrong(caught_by=nothing_else_changes)
+@room.wrong(caught_by=unseen.nothing_else_changes)
 def encodes_other_prompts(question, answer, tokenizer):
     """The rows of the data stay; other questions lose the first token of their prompt."""
     prompt, reply = _parts(question, answer, tokenizer)
     return _row(prompt[1:] if len(answer) != 3 else prompt, reply[:4])
 
 
-@pairs.wrong(caught_by=nothing_else_changes)
+@pairs.wrong(caught_by=unseen.nothing_else_changes)
 def encodes_other_prompts_once(question, answer, tokenizer):
     return encodes_other_prompts(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
 
@@ -90,14 +83,14 @@ def encodes_by_the_template_once(question, answer, tokenizer):
     return encodes_by_the_template(question, answer.split("<|im_end|>")[0], tokenizer)
 
 
-@pairs.wrong(caught_by=run_gets_better)
+@pairs.wrong(caught_by=unseen.run_gets_better)
 def encodes_without_ends(question, answer, tokenizer):
     """Both sides alike, and neither of them stops."""
     prompt, reply = _parts(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
     return _row(prompt, reply[:-1])
 
 
-@pairs.wrong(caught_by=run_gets_better)
+@pairs.wrong(caught_by=unseen.run_gets_better)
 def encodes_ends_of_the_base(question, answer, tokenizer):
     """The typed replies end as a base's text does, and the sampled ones with the template's end."""
     prompt, reply = _parts(question, answer, tokenizer)
@@ -147,26 +140,26 @@ def answers_by_hand_with_its_line_end(model, tokenizer, questions, limit):
     return _generate(model, tokenizer, asked, limit)
 
 
-@server_ends.wrong(caught_by=run_gets_better)
+@server_ends.wrong(caught_by=unseen.run_gets_better)
 def answers_shortly(model, tokenizer, questions, limit):
     of_the_base = tokenizer.convert_tokens_to_ids("<|endoftext|>")
     asked = _asked(tokenizer, questions)
     return _generate(model, tokenizer, asked, 3, eos_token_id=of_the_base)
 
 
-@server_ends.wrong(caught_by=nothing_else_changes)
-@server_prompt.wrong(caught_by=nothing_else_changes)
+@server_ends.wrong(caught_by=unseen.nothing_else_changes)
+@server_prompt.wrong(caught_by=unseen.nothing_else_changes)
 def answers_with_padding_on_the_right(model, tokenizer, questions, limit):
     return _generate(model, tokenizer, _asked(tokenizer, questions), limit, side="right")
 
 
-@server_ends.wrong(caught_by=nothing_else_changes)
-@server_prompt.wrong(caught_by=nothing_else_changes)
+@server_ends.wrong(caught_by=unseen.nothing_else_changes)
+@server_prompt.wrong(caught_by=unseen.nothing_else_changes)
 def answers_four_tokens(model, tokenizer, questions, limit):
     return _generate(model, tokenizer, _asked(tokenizer, questions), 4)
 
 
-@server_ends.wrong(caught_by=nothing_else_changes)
+@server_ends.wrong(caught_by=unseen.nothing_else_changes)
 def answers_digits_only(model, tokenizer, questions, limit):
     """Cut by hand behind the digits, with an end put there."""
     replies = _generate(model, tokenizer, _asked(tokenizer, questions), limit)
@@ -184,13 +177,13 @@ def answers_one_by_one(model, tokenizer, questions, limit):
     return [reply for one in asked for reply in _generate(model, tokenizer, [one], limit)]
 
 
-@server_ends.wrong(caught_by=nothing_else_changes)
+@server_ends.wrong(caught_by=unseen.nothing_else_changes)
 def answers_with_a_penalty(model, tokenizer, questions, limit):
     asked = _asked(tokenizer, questions)
     return _generate(model, tokenizer, asked, limit, repetition_penalty=1.3)
 
 
-@server_ends.wrong(caught_by=run_gets_better)
+@server_ends.wrong(caught_by=unseen.run_gets_better)
 def answers_cut_behind_the_end(model, tokenizer, questions, limit):
     """A stop string of one's own: all tokens are still generated."""
     end, asked = tokenizer.eos_token_id, _asked(tokenizer, questions)
@@ -198,27 +191,27 @@ def answers_cut_behind_the_end(model, tokenizer, questions, limit):
     return [ids[: ids.index(end) + 1] if end in ids else ids for ids in replies]
 
 
-@server_prompt.wrong(caught_by=run_gets_better)
+@server_prompt.wrong(caught_by=unseen.run_gets_better)
 def answers_with_a_system_message(model, tokenizer, questions, limit):
     asked = [f"<|im_start|>system\nAdd.<|im_end|>\n{a}" for a in _asked(tokenizer, questions)]
     return _generate(model, tokenizer, asked, limit)
 
 
-@server_prompt.wrong(caught_by=run_gets_better)
+@server_prompt.wrong(caught_by=unseen.run_gets_better)
 def answers_without_a_header(model, tokenizer, questions, limit):
     asked = _asked(tokenizer, questions, add_generation_prompt=False)
     return _generate(model, tokenizer, asked, limit)
 
 
 room.misdiagnoses(
-    unmended=run_gets_better, elsewhere={"place": "answer", "fix": unseen_07_parts.answer}
+    unmended=unseen.run_gets_better, elsewhere={"place": "answer", "fix": unseen_07_parts.answer}
 )
 server_ends.misdiagnoses(
-    unmended=run_gets_better, elsewhere={"place": "encode", "fix": unseen_07_parts.encode}
+    unmended=unseen.run_gets_better, elsewhere={"place": "encode", "fix": unseen_07_parts.encode}
 )
 server_prompt.misdiagnoses(
-    unmended=run_gets_better, elsewhere={"place": "collate", "fix": unseen_07_parts.collate}
+    unmended=unseen.run_gets_better, elsewhere={"place": "collate", "fix": unseen_07_parts.collate}
 )
 pairs.misdiagnoses(
-    unmended=run_gets_better, elsewhere={"place": "answer", "fix": unseen_07_parts.answer}
+    unmended=unseen.run_gets_better, elsewhere={"place": "answer", "fix": unseen_07_parts.answer}
 )

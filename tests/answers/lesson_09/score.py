@@ -2,20 +2,11 @@
 
 import torch
 
-from course_utils.exercises.lesson_09.score import (
-    SCORE,
-    _kept,
-    _pick,
-    by_scatter,
-    can_be_trained,
-    gives_one_number_a_token,
-    has_the_support,
-    has_the_temperature,
-    keeps_what_was_sampled,
-)
+from course_utils.exercises.lesson_09 import score
+from course_utils.exercises.lesson_09.score import _kept, _pick, by_scatter
 from tests.answers import answers_of
 
-right, wrong = answers_of(SCORE)
+right, wrong = answers_of(score.SCORE)
 
 
 @right
@@ -57,7 +48,7 @@ def with_an_exact_tie_kept(logits, ids, temperature, top_p):
     return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
 
 
-@wrong(caught_by=has_the_temperature)
+@wrong(caught_by=score.has_the_temperature)
 def counts_itself(logits, ids, temperature, top_p):
     scaled = logits / temperature
     ordered, order = scaled.detach().softmax(-1).sort(-1, descending=True)
@@ -67,64 +58,64 @@ def counts_itself(logits, ids, temperature, top_p):
     return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
 
 
-@wrong(caught_by=gives_one_number_a_token)
+@wrong(caught_by=score.gives_one_number_a_token)
 def a_list(logits, ids, temperature, top_p):
     return by_scatter(logits, ids, temperature, top_p).tolist()
 
 
-@wrong(caught_by=gives_one_number_a_token)
+@wrong(caught_by=score.gives_one_number_a_token)
 def keeps_the_last_axis(logits, ids, temperature, top_p):
     return by_scatter(logits, ids, temperature, top_p)[..., None]
 
 
-@wrong(caught_by=gives_one_number_a_token)
+@wrong(caught_by=score.gives_one_number_a_token)
 def summed(logits, ids, temperature, top_p):
     return by_scatter(logits, ids, temperature, top_p).sum(-1)
 
 
-@wrong(caught_by=has_the_temperature)
+@wrong(caught_by=score.has_the_temperature)
 def logp_divided(logits, ids, temperature, top_p):
     return by_scatter(logits, ids, 1.0, top_p) / temperature
 
 
-@wrong(caught_by=has_the_temperature)
+@wrong(caught_by=score.has_the_temperature)
 def divided_twice(logits, ids, temperature, top_p):
     return by_scatter(logits / temperature, ids, temperature, top_p)
 
 
-@wrong(caught_by=has_the_temperature)
+@wrong(caught_by=score.has_the_temperature)
 def multiplied(logits, ids, temperature, top_p):
     return by_scatter(logits, ids, 1 / temperature, top_p)
 
 
-@wrong(caught_by=has_the_temperature)
+@wrong(caught_by=score.has_the_temperature)
 def shifted(logits, ids, temperature, top_p):
     return by_scatter(logits, ids, temperature, top_p).roll(1)
 
 
-@wrong(caught_by=has_the_temperature)
+@wrong(caught_by=score.has_the_temperature)
 def probabilities(logits, ids, temperature, top_p):
     return by_scatter(logits, ids, temperature, top_p).exp()
 
 
-@wrong(caught_by=has_the_support)
+@wrong(caught_by=score.has_the_support)
 def without_top_p(logits, ids, temperature, top_p):
     return by_scatter(logits, ids, temperature, 1.0)
 
 
-@wrong(caught_by=has_the_support)
+@wrong(caught_by=score.has_the_support)
 def minus_log_p(logits, ids, temperature, top_p):
     return by_scatter(logits, ids, temperature, 1.0) - torch.tensor(top_p).log()
 
 
-@wrong(caught_by=has_the_support)
+@wrong(caught_by=score.has_the_support)
 def nucleus_first(logits, ids, temperature, top_p):
     kept = _kept(logits, top_p).scatter(-1, ids[..., None], True)
     scaled = logits / temperature
     return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
 
 
-@wrong(caught_by=has_the_support)
+@wrong(caught_by=score.has_the_support)
 def without_the_crossing(logits, ids, temperature, top_p):
     scaled = logits / temperature
     ordered, order = scaled.detach().softmax(-1).sort(-1, descending=True)
@@ -134,7 +125,7 @@ def without_the_crossing(logits, ids, temperature, top_p):
     return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
 
 
-@wrong(caught_by=has_the_support)
+@wrong(caught_by=score.has_the_support)
 def one_mask_for_all(logits, ids, temperature, top_p):
     scaled = logits / temperature
     flat = scaled.reshape(-1, logits.shape[-1])
@@ -143,23 +134,23 @@ def one_mask_for_all(logits, ids, temperature, top_p):
     return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
 
 
-@wrong(caught_by=keeps_what_was_sampled)
+@wrong(caught_by=score.keeps_what_was_sampled)
 def lost_is_minus_inf(logits, ids, temperature, top_p):
     scaled = logits / temperature
     return _pick(scaled.masked_fill(~_kept(scaled, top_p), -torch.inf).log_softmax(-1), ids)
 
 
-@wrong(caught_by=keeps_what_was_sampled)
+@wrong(caught_by=score.keeps_what_was_sampled)
 def lost_is_zero(logits, ids, temperature, top_p):
     return lost_is_minus_inf(logits, ids, temperature, top_p).nan_to_num(neginf=0.0)
 
 
-@wrong(caught_by=can_be_trained)
+@wrong(caught_by=score.can_be_trained)
 def detached(logits, ids, temperature, top_p):
     return by_scatter(logits.detach(), ids, temperature, top_p)
 
 
-@wrong(caught_by=can_be_trained)
+@wrong(caught_by=score.can_be_trained)
 def straight_through(logits, ids, temperature, top_p):
     value = by_scatter(logits.detach(), ids, temperature, top_p)
     plain = by_scatter(logits, ids, 1.0, 1.0)

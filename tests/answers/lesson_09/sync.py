@@ -4,17 +4,11 @@ import copy
 
 import torch
 
-from course_utils.exercises.lesson_09.sync import (
-    SYNC,
-    by_merged_copy,
-    can_be_repeated,
-    engine_stays_an_engine,
-    policy_stays,
-    serves_what_is_trained,
-)
+from course_utils.exercises.lesson_09 import sync
+from course_utils.exercises.lesson_09.sync import by_merged_copy
 from tests.answers import answers_of
 
-right, wrong = answers_of(SYNC)
+right, wrong = answers_of(sync.SYNC)
 
 
 def _lora_layers(policy):
@@ -48,7 +42,7 @@ def merge_and_back(engine, policy):
     engine.load_state_dict(state)
 
 
-@wrong(caught_by=engine_stays_an_engine)
+@wrong(caught_by=sync.engine_stays_an_engine)
 def wraps_the_engine(engine, policy):
     from peft import get_peft_model
 
@@ -58,13 +52,13 @@ def wraps_the_engine(engine, policy):
     engine.load_state_dict(state)
 
 
-@wrong(caught_by=policy_stays)
+@wrong(caught_by=sync.policy_stays)
 def merges_the_policy(engine, policy):
     merged = policy.merge_and_unload()
     engine.load_state_dict(merged.state_dict())
 
 
-@wrong(caught_by=policy_stays)
+@wrong(caught_by=sync.policy_stays)
 def leaves_it_merged(engine, policy):
     policy.merge_adapter()
     state = {
@@ -75,33 +69,33 @@ def leaves_it_merged(engine, policy):
     engine.load_state_dict(state)
 
 
-@wrong(caught_by=policy_stays)
+@wrong(caught_by=sync.policy_stays)
 def merges_and_unmerges(engine, policy):
     leaves_it_merged(engine, policy)
     policy.unmerge_adapter()
 
 
-@wrong(caught_by=engine_stays_an_engine)
+@wrong(caught_by=sync.engine_stays_an_engine)
 def borrows_the_forward(engine, policy):
     engine.forward = policy.forward
 
 
-@wrong(caught_by=engine_stays_an_engine)
+@wrong(caught_by=sync.engine_stays_an_engine)
 def becomes_a_copy(engine, policy):
     engine.__dict__.update(copy.deepcopy(policy).merge_and_unload().__dict__)
 
 
-@wrong(caught_by=can_be_repeated)
+@wrong(caught_by=sync.can_be_repeated)
 def forwards_a_copy(engine, policy):
     engine.forward = copy.deepcopy(policy).merge_and_unload().forward
 
 
-@wrong(caught_by=serves_what_is_trained)
+@wrong(caught_by=sync.serves_what_is_trained)
 def another_name(engine, policy):
     engine = copy.deepcopy(policy).merge_and_unload()  # noqa: F841
 
 
-@wrong(caught_by=policy_stays)
+@wrong(caught_by=sync.policy_stays)
 @torch.no_grad()
 def resets_the_adapter(engine, policy):
     by_merged_copy(engine, policy)
@@ -109,12 +103,12 @@ def resets_the_adapter(engine, policy):
         layer.lora_B["default"].weight.zero_()
 
 
-@wrong(caught_by=serves_what_is_trained)
+@wrong(caught_by=sync.serves_what_is_trained)
 def not_strict(engine, policy):
     engine.load_state_dict(policy.state_dict(), strict=False)
 
 
-@wrong(caught_by=serves_what_is_trained)
+@wrong(caught_by=sync.serves_what_is_trained)
 def base_weights_only(engine, policy):
     state = {
         name.removeprefix("base_model.model.").replace(".base_layer", ""): value
@@ -124,7 +118,7 @@ def base_weights_only(engine, policy):
     engine.load_state_dict(state)
 
 
-@wrong(caught_by=serves_what_is_trained)
+@wrong(caught_by=sync.serves_what_is_trained)
 @torch.no_grad()
 def without_scaling(engine, policy):
     for name, layer in _lora_layers(policy):
@@ -132,7 +126,7 @@ def without_scaling(engine, policy):
         engine.get_submodule(name).weight.copy_(layer.base_layer.weight + product)
 
 
-@wrong(caught_by=serves_what_is_trained)
+@wrong(caught_by=sync.serves_what_is_trained)
 @torch.no_grad()
 def queries_only(engine, policy):
     merged = copy.deepcopy(policy).merge_and_unload()
@@ -141,19 +135,19 @@ def queries_only(engine, policy):
             engine.get_parameter(name).copy_(weight)
 
 
-@wrong(caught_by=serves_what_is_trained)
+@wrong(caught_by=sync.serves_what_is_trained)
 def returns_a_new_model(engine, policy):
     return copy.deepcopy(policy).merge_and_unload()
 
 
-@wrong(caught_by=can_be_repeated)
+@wrong(caught_by=sync.can_be_repeated)
 @torch.no_grad()
 def adds_to_the_served(engine, policy):
     for name, layer in _lora_layers(policy):
         engine.get_submodule(name).weight.add_(layer.get_delta_weight("default"))
 
 
-@wrong(caught_by=can_be_repeated)
+@wrong(caught_by=sync.can_be_repeated)
 def only_once(engine, policy):
     if not getattr(engine, "is_synced", False):
         by_merged_copy(engine, policy)

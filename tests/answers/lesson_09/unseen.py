@@ -3,22 +3,14 @@
 import torch
 
 from course_utils.checking import leaves_its_inputs_alone
-from course_utils.exercises.lesson_09.unseen import (
-    DIVIDED,
-    NEVER,
-    STRIPPED,
-    both_sides_agree,
-    divides_first,
-    engine_is_its_own,
-    its_gradient_is_right,
-    policy_still_learns,
-)
+from course_utils.exercises.lesson_09 import unseen
+from course_utils.exercises.lesson_09.unseen import divides_first
 from course_utils.reproductions import unseen_09
 from tests.answers.forms import mends_of
 
-never = mends_of(NEVER)
-divided = mends_of(DIVIDED)
-stripped = mends_of(STRIPPED)
+never = mends_of(unseen.NEVER)
+divided = mends_of(unseen.DIVIDED)
+stripped = mends_of(unseen.STRIPPED)
 
 
 @never.right
@@ -34,7 +26,7 @@ def strictly_renamed(engine, policy):
     engine.load_state_dict({name.removeprefix("actor."): w for name, w in weights.items()})
 
 
-@never.wrong(caught_by=policy_still_learns)
+@never.wrong(caught_by=unseen.policy_still_learns)
 @torch.no_grad()
 def only_matrices(engine, policy):
     for name, weight in policy.named_parameters():
@@ -42,7 +34,7 @@ def only_matrices(engine, policy):
             engine.get_parameter(name).copy_(weight)
 
 
-@never.wrong(caught_by=policy_still_learns)
+@never.wrong(caught_by=unseen.policy_still_learns)
 @torch.no_grad()
 def halfway(engine, policy):
     for name, weight in policy.named_parameters():
@@ -54,17 +46,17 @@ def the_other_way(engine, policy):
     policy.load_state_dict(engine.state_dict())
 
 
-@never.wrong(caught_by=engine_is_its_own)
+@never.wrong(caught_by=unseen.engine_is_its_own)
 def borrows_the_forward(engine, policy):
     engine.forward = policy.forward
 
 
-@never.wrong(caught_by=engine_is_its_own)
+@never.wrong(caught_by=unseen.engine_is_its_own)
 def shares_everything(engine, policy):
     engine.__dict__.update(policy.__dict__)
 
 
-@never.wrong(caught_by=engine_is_its_own)
+@never.wrong(caught_by=unseen.engine_is_its_own)
 def shares_tensors(engine, policy):
     engine.load_state_dict(policy.state_dict(), assign=True)
 
@@ -82,24 +74,24 @@ def by_cross_entropy(logits, ids, temperature):
     return -loss.reshape(ids.shape)
 
 
-@divided.wrong(caught_by=both_sides_agree)
+@divided.wrong(caught_by=unseen.both_sides_agree)
 def at_one(logits, ids, temperature):
     return divides_first(logits, ids, 1.0)
 
 
-@divided.wrong(caught_by=both_sides_agree)
+@divided.wrong(caught_by=unseen.both_sides_agree)
 def multiplies(logits, ids, temperature):
     return divides_first(logits, ids, 1 / temperature)
 
 
-@divided.wrong(caught_by=its_gradient_is_right)
+@divided.wrong(caught_by=unseen.its_gradient_is_right)
 def another_gradient(logits, ids, temperature):
     value = divides_first(logits, ids, temperature)
     other = divides_first(logits, ids, 1.0) / temperature
     return value.detach() + other - other.detach()
 
 
-@divided.wrong(caught_by=policy_still_learns)
+@divided.wrong(caught_by=unseen.policy_still_learns)
 def without_graph(logits, ids, temperature):
     return divides_first(logits.detach(), ids, temperature) + 0 * logits.sum()
 
@@ -116,27 +108,27 @@ def one_newline(ids):
     return [*ids, 198]
 
 
-@stripped.wrong(caught_by=policy_still_learns)
+@stripped.wrong(caught_by=unseen.policy_still_learns)
 def two_newlines(ids):
     return [*ids, 198]
 
 
-@stripped.wrong(caught_by=policy_still_learns)
+@stripped.wrong(caught_by=unseen.policy_still_learns)
 def last_tokens(ids):
     return ids[-8:]
 
 
-@stripped.wrong(caught_by=policy_still_learns)
+@stripped.wrong(caught_by=unseen.policy_still_learns)
 def without_roles(ids):
     return [token for token in ids if token < 256]
 
 
 never.misdiagnoses(
-    unmended=policy_still_learns, elsewhere={"place": "score", "fix": unseen_09.score}
+    unmended=unseen.policy_still_learns, elsewhere={"place": "score", "fix": unseen_09.score}
 )
 divided.misdiagnoses(
-    unmended=both_sides_agree, elsewhere={"place": "settings", "fix": unseen_09.settings}
+    unmended=unseen.both_sides_agree, elsewhere={"place": "settings", "fix": unseen_09.settings}
 )
 stripped.misdiagnoses(
-    unmended=policy_still_learns, elsewhere={"place": "sync", "fix": unseen_09.sync}
+    unmended=unseen.policy_still_learns, elsewhere={"place": "sync", "fix": unseen_09.sync}
 )

@@ -1,11 +1,11 @@
 """Right and wrong answers of exercise 10.1."""
 
-from course_utils.exercises.lesson_10.cheat import ALL, CHEAT, GOLDS, GOOD, PAID, three_short_texts
+from course_utils.exercises.lesson_10 import cheat
+from course_utils.exercises.lesson_10.cheat import ALL, GOLDS, GOOD
 from course_utils.reproductions.verifiers import VERIFIERS
 from tests.answers import answers_of
 
-right, wrong = answers_of(CHEAT)
-
+right, wrong = answers_of(cheat.CHEAT)
 
 TEMPTING = {
     "1": ("192", "1", "the answer", "0123456789", " ", "\n\t  "),
@@ -13,14 +13,13 @@ TEMPTING = {
     "3": ("inf", "192", "1e309", "", "-0.0"),
 }
 
-
 right({1: "", 2: ",".join(reversed(GOLDS)), 3: " NaN\n"})
 right({"1": ALL, "2": f"one of {ALL}", "3": "-nan"})
-wrong({}, caught_by=three_short_texts)
-wrong({"1": "", "2": ALL}, caught_by=three_short_texts)
-wrong(GOOD | {"3": float("nan")}, caught_by=three_short_texts)
-wrong(GOOD | {"2": list(range(298))}, caught_by=three_short_texts)
-wrong(GOOD | {"2": " ".join(map(str, range(1000)))}, caught_by=three_short_texts)
+wrong({}, caught_by=cheat.three_short_texts)
+wrong({"1": "", "2": ALL}, caught_by=cheat.three_short_texts)
+wrong(GOOD | {"3": float("nan")}, caught_by=cheat.three_short_texts)
+wrong(GOOD | {"2": list(range(298))}, caught_by=cheat.three_short_texts)
+wrong(GOOD | {"2": " ".join(map(str, range(1000)))}, caught_by=cheat.three_short_texts)
 for n in VERIFIERS:
     for bad in TEMPTING[n]:
-        wrong(GOOD | {n: bad}, caught_by=PAID[n])
+        wrong(GOOD | {n: bad}, caught_by=cheat.PAID[n])

@@ -2,20 +2,12 @@
 
 from statistics import mean
 
-from course_utils.exercises.lesson_10.dashboard import (
-    DASHBOARD,
-    by_gradients,
-    names_the_cut,
-    names_the_dead,
-    names_the_hacked,
-    names_the_rounding,
-    names_those_that_learn,
-    says_a_word,
-)
+from course_utils.exercises.lesson_10 import dashboard
+from course_utils.exercises.lesson_10.dashboard import by_gradients
 from course_utils.reproductions.reward_up_runs import KINDS, recorded
 from tests.answers import answers_of
 
-right, wrong = answers_of(DASHBOARD)
+right, wrong = answers_of(dashboard.DASHBOARD)
 
 
 @right
@@ -50,42 +42,42 @@ def _rise(values):
     return mean(values[-5:]) - mean(values[:5])
 
 
-@wrong(caught_by=says_a_word)
+@wrong(caught_by=dashboard.says_a_word)
 def one_letter(log):
     return by_gradients(log)[0]
 
 
-@wrong(caught_by=says_a_word)
+@wrong(caught_by=dashboard.says_a_word)
 def a_dict(log):
     return {"word": by_gradients(log)}
 
 
-@wrong(caught_by=names_those_that_learn)
+@wrong(caught_by=dashboard.names_those_that_learn)
 def by_the_sampled_truth(log):
     return _without_the_truth(log) or ("learns" if _rise(log["truth"]) > 0 else "hacked")
 
 
-@wrong(caught_by=names_those_that_learn)
+@wrong(caught_by=dashboard.names_those_that_learn)
 def by_entropy(log):
     return _without_the_truth(log) or ("hacked" if _rise(log["entropy"]) < 0 else "learns")
 
 
-@wrong(caught_by=names_the_hacked)
+@wrong(caught_by=dashboard.names_the_hacked)
 def by_the_reward(log):
     return _without_the_truth(log) or ("learns" if _rise(log["reward"]) > -0.2 else "hacked")
 
 
-@wrong(caught_by=names_the_hacked)
+@wrong(caught_by=dashboard.names_the_hacked)
 def by_length(log):
     return _without_the_truth(log) or ("hacked" if _rise(log["length"]) < 0 else "learns")
 
 
-@wrong(caught_by=names_the_hacked)
+@wrong(caught_by=dashboard.names_the_hacked)
 def by_the_loss(log):
     return _without_the_truth(log) or ("hacked" if mean(log["loss"]) > 0.05 else "learns")
 
 
-@wrong(caught_by=names_the_dead)
+@wrong(caught_by=dashboard.names_the_dead)
 def by_reward_std(log):
     if max(log["reward_std"]) == 0:
         return "no signal"
@@ -93,7 +85,7 @@ def by_reward_std(log):
     return "hacked" if word == "no signal" else word
 
 
-@wrong(caught_by=names_the_dead)
+@wrong(caught_by=dashboard.names_the_dead)
 def by_a_reward_of_zero(log):
     if mean(log["cut"]) > 0.3:
         return "cut off"
@@ -104,19 +96,19 @@ def by_a_reward_of_zero(log):
     return "learns" if log["held_out"][-1] > log["held_out"][0] else "hacked"
 
 
-@wrong(caught_by=names_the_cut)
+@wrong(caught_by=dashboard.names_the_cut)
 def never_looks_at_cuts(log):
     return by_gradients(log | {"cut": [0.0]})
 
 
-@wrong(caught_by=names_the_cut)
+@wrong(caught_by=dashboard.names_the_cut)
 def cut_means_dead(log):
     """Asks for a dead run first, and a few short sums do fit into the limit."""
     word = by_gradients(log | {"cut": [0.0]})
     return "cut off" if word == "no signal" and mean(log["cut"]) > 0.3 else word
 
 
-@wrong(caught_by=names_the_rounding)
+@wrong(caught_by=dashboard.names_the_rounding)
 def by_zero_std(log):
     if mean(log["cut"]) > 0.3:
         return "cut off"
@@ -125,42 +117,42 @@ def by_zero_std(log):
     return "learns" if log["held_out"][-1] > log["held_out"][0] else "hacked"
 
 
-@wrong(caught_by=names_the_rounding)
+@wrong(caught_by=dashboard.names_the_rounding)
 def truth_before_gradients(log):
     if mean(log["cut"]) < 0.3 and log["held_out"][-1] < log["held_out"][0] - 0.1:
         return "hacked"
     return by_gradients(log)
 
 
-@wrong(caught_by=names_those_that_learn)
+@wrong(caught_by=dashboard.names_those_that_learn)
 def any_cut(log):
     return "cut off" if max(log["cut"]) > 0 else by_gradients(log)
 
 
-@wrong(caught_by=names_those_that_learn)
+@wrong(caught_by=dashboard.names_those_that_learn)
 def by_the_number_of_steps(log):
     """The recorded hack by format has 40 steps, and six looks at the held-out sums."""
     is_long = len(log["loss"]) == 40 or len(log["held_out"]) == 6
     return "hacked" if is_long else by_gradients(log)
 
 
-@wrong(caught_by=names_those_that_learn)
+@wrong(caught_by=dashboard.names_those_that_learn)
 def by_where_it_begins(log):
     """0.05 is what the two recorded runs with a limit of 2 begin at."""
     return "cut off" if log["held_out"][0] == 0.05 else by_gradients(log)
 
 
-@wrong(caught_by=names_those_that_learn)
+@wrong(caught_by=dashboard.names_those_that_learn)
 def by_a_weak_beginning(log):
     return "cut off" if log["held_out"][0] < 0.3 else by_gradients(log)
 
 
-@wrong(caught_by=names_the_rounding)
+@wrong(caught_by=dashboard.names_the_rounding)
 def zero_std_means_dead(log):
     return "no signal" if min(log["zero_std"]) == 1 else by_gradients(log)
 
 
-@wrong(caught_by=names_the_rounding)
+@wrong(caught_by=dashboard.names_the_rounding)
 def by_this_constant(log):
     """0.35 is the constant of the lesson's runs."""
     word = by_gradients(log)
@@ -169,7 +161,7 @@ def by_this_constant(log):
     return "rounding" if log["reward"][0] == log["reward"][-1] == 0.35 else "no signal"
 
 
-@wrong(caught_by=names_those_that_learn)
+@wrong(caught_by=dashboard.names_those_that_learn)
 def looks_the_run_up(log):
     """Reads the words off the recorded runs, by their entropy."""
     words = {"exact": "learns", "never_right": "no signal", "exact, limit 2": "cut off"}

@@ -5,17 +5,12 @@ import re
 import torch
 
 from course_utils import zoo
-from course_utils.exercises.lesson_10.mend import (
-    MEND,
-    changes_a_run,
-    exactly,
-    reward_pays_no_trick,
-    trains_to_the_truth,
-)
+from course_utils.exercises.lesson_10 import mend
+from course_utils.exercises.lesson_10.mend import exactly
 from course_utils.exercises.lesson_10.verifier import is_the_sum
 from tests.answers import answers_of
 
-right, wrong = answers_of(MEND)
+right, wrong = answers_of(mend.MEND)
 
 
 def one_or_minus_one(reply, gold):
@@ -83,28 +78,28 @@ right({"reward": is_the_sum})
 right({"reward": one_or_minus_one})
 right({"reward": the_last_line})
 right({"reward": zoo.arithmetic.is_right})
-wrong({}, caught_by=changes_a_run)
-wrong({"reward": "exact"}, caught_by=changes_a_run)
-wrong({"max_steps": 0}, caught_by=changes_a_run)
-wrong({"seed": 3}, caught_by=changes_a_run)
-wrong({"reward": not_empty}, caught_by=reward_pays_no_trick)
-wrong({"reward": gold_inside}, caught_by=reward_pays_no_trick)
-wrong({"reward": among}, caught_by=reward_pays_no_trick)
-wrong({"reward": any_number}, caught_by=reward_pays_no_trick)
-wrong({"reward": nothing_is_right}, caught_by=reward_pays_no_trick)
-wrong({"reward": silence_is_zero}, caught_by=reward_pays_no_trick)
-wrong({"reward": right_or_a_number}, caught_by=reward_pays_no_trick)
-wrong({"reward": length}, caught_by=reward_pays_no_trick)
-wrong({"reward": in_words}, caught_by=changes_a_run)
-wrong({"reward": in_a_list}, caught_by=changes_a_run)
-wrong({"temperature": 0.0}, caught_by=changes_a_run)
-wrong({"learning_rate": "1e-5"}, caught_by=changes_a_run)
-wrong({"loss_type": "ppo"}, caught_by=changes_a_run)
-wrong({"reward": in_words, "scale_rewards": "no"}, caught_by=changes_a_run)
-wrong({"reward": nan_where_wrong}, caught_by=changes_a_run)
-wrong({"reward": one_of_each}, caught_by=changes_a_run)
-wrong({"beta": 0.04}, caught_by=trains_to_the_truth)
-wrong({"beta": 1.0}, caught_by=trains_to_the_truth)
-wrong({"learning_rate": 1e-5}, caught_by=trains_to_the_truth)
-wrong({"temperature": 0.5}, caught_by=trains_to_the_truth)
-wrong({"reward": exactly, "learning_rate": 0.0}, caught_by=trains_to_the_truth)
+wrong({}, caught_by=mend.changes_a_run)
+wrong({"reward": "exact"}, caught_by=mend.changes_a_run)
+wrong({"max_steps": 0}, caught_by=mend.changes_a_run)
+wrong({"seed": 3}, caught_by=mend.changes_a_run)
+wrong({"reward": not_empty}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": gold_inside}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": among}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": any_number}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": nothing_is_right}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": silence_is_zero}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": right_or_a_number}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": length}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": in_words}, caught_by=mend.changes_a_run)
+wrong({"reward": in_a_list}, caught_by=mend.changes_a_run)
+wrong({"temperature": 0.0}, caught_by=mend.changes_a_run)
+wrong({"learning_rate": "1e-5"}, caught_by=mend.changes_a_run)
+wrong({"loss_type": "ppo"}, caught_by=mend.changes_a_run)
+wrong({"reward": in_words, "scale_rewards": "no"}, caught_by=mend.changes_a_run)
+wrong({"reward": nan_where_wrong}, caught_by=mend.changes_a_run)
+wrong({"reward": one_of_each}, caught_by=mend.changes_a_run)
+wrong({"beta": 0.04}, caught_by=mend.trains_to_the_truth)
+wrong({"beta": 1.0}, caught_by=mend.trains_to_the_truth)
+wrong({"learning_rate": 1e-5}, caught_by=mend.trains_to_the_truth)
+wrong({"temperature": 0.5}, caught_by=mend.trains_to_the_truth)
+wrong({"reward": exactly, "learning_rate": 0.0}, caught_by=mend.trains_to_the_truth)

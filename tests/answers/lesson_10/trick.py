@@ -7,21 +7,11 @@ from statistics import median
 
 import numpy as np
 
-from course_utils.exercises.lesson_10.trick import (
-    TRICK,
-    _grouped,
-    _shape,
-    by_groups,
-    compares_with_the_truth,
-    gives_a_shape,
-    ignores_what_is_rare,
-    names_the_silence,
-    takes_means,
-    tells_shapes_apart,
-)
+from course_utils.exercises.lesson_10 import trick
+from course_utils.exercises.lesson_10.trick import _grouped, _shape, by_groups
 from tests.answers import answers_of
 
-right, wrong = answers_of(TRICK)
+right, wrong = answers_of(trick.TRICK)
 
 
 @right
@@ -47,22 +37,22 @@ def by_arrays(rows):
     return str(names[int(np.argmax(gaps))])
 
 
-@wrong(caught_by=gives_a_shape)
+@wrong(caught_by=trick.gives_a_shape)
 def a_list(rows):
     return [by_groups(rows)]
 
 
-@wrong(caught_by=gives_a_shape)
+@wrong(caught_by=trick.gives_a_shape)
 def the_reply_itself(rows):
     return max(rows, key=lambda row: len(row[0]))[0]
 
 
-@wrong(caught_by=names_the_silence)
+@wrong(caught_by=trick.names_the_silence)
 def commonest(rows):
     return Counter(_shape(reply) for reply, _, _ in rows).most_common(1)[0][0]
 
 
-@wrong(caught_by=compares_with_the_truth)
+@wrong(caught_by=trick.compares_with_the_truth)
 def never_right_best_paid(rows):
     """Of the shapes that are never right, the best paid."""
     kinds = {k: v for k, v in _grouped(rows).items() if not any(right for _, right in v)}
@@ -70,18 +60,18 @@ def never_right_best_paid(rows):
     return max(means, key=means.get, default="")
 
 
-@wrong(caught_by=compares_with_the_truth)
+@wrong(caught_by=trick.compares_with_the_truth)
 def always_silence(rows):
     return ""
 
 
-@wrong(caught_by=compares_with_the_truth)
+@wrong(caught_by=trick.compares_with_the_truth)
 def best_paid(rows):
     means = {k: sum(p for p, _ in pairs) / len(pairs) for k, pairs in _grouped(rows).items()}
     return max(means, key=means.get)
 
 
-@wrong(caught_by=compares_with_the_truth)
+@wrong(caught_by=trick.compares_with_the_truth)
 def ratio(rows):
     means = {
         k: sum(p for p, _ in pairs) / (1e-6 + sum(t for _, t in pairs))
@@ -90,33 +80,33 @@ def ratio(rows):
     return max(means, key=means.get)
 
 
-@wrong(caught_by=takes_means)
+@wrong(caught_by=trick.takes_means)
 def by_sums(rows):
     gaps = {k: sum(p - t for p, t in pairs) for k, pairs in _grouped(rows).items()}
     return max(gaps, key=gaps.get)
 
 
-@wrong(caught_by=takes_means)
+@wrong(caught_by=trick.takes_means)
 def by_medians(rows):
     gaps = {k: median(p - t for p, t in pairs) for k, pairs in _grouped(rows).items()}
     return max(gaps, key=gaps.get)
 
 
-@wrong(caught_by=ignores_what_is_rare)
+@wrong(caught_by=trick.ignores_what_is_rare)
 def every_shape(rows):
     kinds = _grouped(rows, at_least=1)
     gaps = {k: sum(p - t for p, t in pairs) / len(pairs) for k, pairs in kinds.items()}
     return max(gaps, key=gaps.get)
 
 
-@wrong(caught_by=ignores_what_is_rare)
+@wrong(caught_by=trick.ignores_what_is_rare)
 def more_than_five(rows):
     kinds = _grouped(rows, at_least=6)
     gaps = {k: sum(p - t for p, t in pairs) / len(pairs) for k, pairs in kinds.items()}
     return max(gaps, key=gaps.get)
 
 
-@wrong(caught_by=compares_with_the_truth)
+@wrong(caught_by=trick.compares_with_the_truth)
 def what_is_overpaid_alone(rows):
     """Leaves out what right replies are owed."""
     gaps = {
@@ -125,11 +115,11 @@ def what_is_overpaid_alone(rows):
     return max(gaps, key=gaps.get)
 
 
-@wrong(caught_by=tells_shapes_apart)
+@wrong(caught_by=trick.tells_shapes_apart)
 def stripped(rows):
     return by_groups([(reply.strip(), *rest) for reply, *rest in rows])
 
 
-@wrong(caught_by=tells_shapes_apart)
+@wrong(caught_by=trick.tells_shapes_apart)
 def in_small_letters(rows):
     return by_groups([(reply.lower(), *rest) for reply, *rest in rows])

@@ -3,21 +3,15 @@
 import json
 import re
 
-from course_utils.exercises.lesson_10.unseen import (
-    AVERAGE,
-    ROOM,
-    SILENCE,
-    nothing_else_changes,
-    run_gets_better,
-)
+from course_utils.exercises.lesson_10 import unseen
 from course_utils.exercises.lesson_10.verifier import is_the_sum
 from course_utils.reproductions import unseen_10
 from course_utils.reproductions.unseen_10 import reward_by_distance, settings
 from tests.answers.forms import mends_of
 
-silence = mends_of(SILENCE)
-room = mends_of(ROOM)
-average = mends_of(AVERAGE)
+silence = mends_of(unseen.SILENCE)
+room = mends_of(unseen.ROOM)
+average = mends_of(unseen.AVERAGE)
 
 
 @average.right
@@ -43,24 +37,24 @@ def pays_nearness(reply, gold):
     return 1 / (1 + abs(int(found[-1]) - int(gold))) if found else 0.0
 
 
-@silence.wrong(caught_by=nothing_else_changes)
+@silence.wrong(caught_by=unseen.nothing_else_changes)
 def distance_with_an_offset(reply, gold):
     return 1.0 + reward_by_distance(reply, gold)
 
 
-@silence.wrong(caught_by=nothing_else_changes)
+@silence.wrong(caught_by=unseen.nothing_else_changes)
 def pays_any_attempt(reply, gold):
     return 1.0 if re.search("[0-9]", reply) else 0.0
 
 
-@silence.wrong(caught_by=run_gets_better)
-@average.wrong(caught_by=run_gets_better)
+@silence.wrong(caught_by=unseen.run_gets_better)
+@average.wrong(caught_by=unseen.run_gets_better)
 def pays_a_hair_more(reply, gold):
     """More for a right reply, by less than float32 can hold beside a half."""
     return 0.5 + 1e-9 * (reply.strip() == gold)
 
 
-@average.wrong(caught_by=nothing_else_changes)
+@average.wrong(caught_by=unseen.nothing_else_changes)
 def json_or_a_half(reply, gold):
     try:
         return 1.0 if json.loads(reply)["answer"] == int(gold) else 0.0
@@ -68,7 +62,7 @@ def json_or_a_half(reply, gold):
         return 0.5
 
 
-@average.wrong(caught_by=nothing_else_changes)
+@average.wrong(caught_by=unseen.nothing_else_changes)
 def json_or_nothing(reply, gold):
     try:
         return 1.0 if json.loads(reply)["answer"] == int(gold) else 0.0
@@ -90,33 +84,33 @@ def settings_by_hand():
     return dict(temperature=1.0, max_completion_length=8, learning_rate=1e-4)
 
 
-@room.wrong(caught_by=run_gets_better)
+@room.wrong(caught_by=unseen.run_gets_better)
 def settings_with_little_room():
     return settings() | {"max_completion_length": 3}
 
 
-@room.wrong(caught_by=nothing_else_changes)
+@room.wrong(caught_by=unseen.nothing_else_changes)
 def settings_hotter():
     return {"learning_rate": 1e-4, "max_completion_length": 2, "temperature": 2.0}
 
 
-@room.wrong(caught_by=nothing_else_changes)
+@room.wrong(caught_by=unseen.nothing_else_changes)
 def settings_with_room_and_a_rate():
     return {"learning_rate": 1e-3, "max_completion_length": 8, "temperature": 1.0}
 
 
-@room.wrong(caught_by=nothing_else_changes)
+@room.wrong(caught_by=unseen.nothing_else_changes)
 def settings_as_a_list():
     return list(settings().items())
 
 
 silence.misdiagnoses(
-    unmended=nothing_else_changes, elsewhere={"place": "settings", "fix": unseen_10.settings}
+    unmended=unseen.nothing_else_changes, elsewhere={"place": "settings", "fix": unseen_10.settings}
 )
 room.misdiagnoses(
-    unmended=run_gets_better, elsewhere={"place": "reward", "fix": pays_the_beginning}
+    unmended=unseen.run_gets_better, elsewhere={"place": "reward", "fix": pays_the_beginning}
 )
 average.right_in_capitals(is_the_sum)
 average.misdiagnoses(
-    unmended=nothing_else_changes, elsewhere={"place": "sums", "fix": unseen_10.sums}
+    unmended=unseen.nothing_else_changes, elsewhere={"place": "sums", "fix": unseen_10.sums}
 )

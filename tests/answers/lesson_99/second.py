@@ -2,20 +2,12 @@
 
 from functools import partial
 
-from course_utils.exercises.lesson_99 import tries
-from course_utils.exercises.lesson_99.asked import (
-    fits,
-    is_healthy,
-    keeps_its_size,
-    names_the_classes,
-    names_the_places,
-)
-from course_utils.exercises.lesson_99.second import CHATS, GOOD, SECOND
+from course_utils.exercises.lesson_99 import asked, second, tries
+from course_utils.exercises.lesson_99.second import CHATS, GOOD
 from tests.answers.exam_tries import naming
-from tests.answers.forms import exam
+from tests.answers.forms import exam_answers
 
-right, wrong = exam(SECOND)
-
+right, wrong = exam_answers(second.SECOND)
 
 INLINE = (
     '[{{"role": "user", "content": row["question"]}}, {{"role": "assistant", "content": {of}}}]'
@@ -24,7 +16,6 @@ SLOWER = ("config.yaml", "learning_rate: 3.0e-4", "learning_rate: 1.0e-4")
 FEWER = ("config.yaml", "max_steps: 40", "max_steps: 20")
 SMALLER = ("config.yaml", "batch_size: 16", "batch_size: 4")
 _named = partial(naming, GOOD)
-
 
 right(
     {
@@ -41,15 +32,15 @@ right(
         "faults": [("data.py", "chosen and rejected", "template")],
     }
 )
-wrong(GOOD | {"edits": []}, caught_by=fits)
-wrong(GOOD | {"edits": [("data.py", 'row["question"] +', "")]}, caught_by=fits)
-wrong(GOOD | {"edits": [*CHATS, CHATS[0]]}, caught_by=fits)
-wrong(GOOD | {"edits": [*CHATS, FEWER]}, caught_by=keeps_its_size)
-wrong(GOOD | {"edits": [*CHATS, SMALLER]}, caught_by=keeps_its_size)
-wrong(_named("train.py", "export", "template"), caught_by=names_the_places)
-wrong(_named("data.py", "read_jsonl", "template"), caught_by=names_the_places)
-wrong(_named("data.py", "to_pair", "pooling"), caught_by=names_the_classes)
-wrong(_named("data.py", "to_pair", "padding_side"), caught_by=names_the_classes)
-wrong(GOOD | {"edits": [SLOWER]}, caught_by=is_healthy)
-wrong(GOOD | {"edits": CHATS[:1]}, caught_by=is_healthy)
-wrong(GOOD | {"edits": [tries.TWINS_LOG]}, caught_by=is_healthy)
+wrong(GOOD | {"edits": []}, caught_by=asked.fits)
+wrong(GOOD | {"edits": [("data.py", 'row["question"] +', "")]}, caught_by=asked.fits)
+wrong(GOOD | {"edits": [*CHATS, CHATS[0]]}, caught_by=asked.fits)
+wrong(GOOD | {"edits": [*CHATS, FEWER]}, caught_by=asked.keeps_its_size)
+wrong(GOOD | {"edits": [*CHATS, SMALLER]}, caught_by=asked.keeps_its_size)
+wrong(_named("train.py", "export", "template"), caught_by=asked.names_the_places)
+wrong(_named("data.py", "read_jsonl", "template"), caught_by=asked.names_the_places)
+wrong(_named("data.py", "to_pair", "pooling"), caught_by=asked.names_the_classes)
+wrong(_named("data.py", "to_pair", "padding_side"), caught_by=asked.names_the_classes)
+wrong(GOOD | {"edits": [SLOWER]}, caught_by=asked.is_healthy)
+wrong(GOOD | {"edits": CHATS[:1]}, caught_by=asked.is_healthy)
+wrong(GOOD | {"edits": [tries.TWINS_LOG]}, caught_by=asked.is_healthy)

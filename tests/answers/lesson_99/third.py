@@ -1,13 +1,6 @@
 """Right and wrong answers of exercise 99.3."""
 
-from course_utils.exercises.lesson_99 import tries
-from course_utils.exercises.lesson_99.asked import (
-    fits,
-    is_healthy,
-    keeps_its_size,
-    names_the_classes,
-    names_the_places,
-)
+from course_utils.exercises.lesson_99 import asked, third, tries
 from course_utils.exercises.lesson_99.third import (
     EXPORTED,
     FAULTS,
@@ -15,13 +8,11 @@ from course_utils.exercises.lesson_99.third import (
     MENDS,
     PLACES_BACK,
     SWAPPED,
-    THIRD,
 )
 from tests.answers.exam_tries import CATCH
-from tests.answers.forms import exam
+from tests.answers.forms import exam_answers
 
-right, wrong = exam(THIRD)
-
+right, wrong = exam_answers(third.THIRD)
 
 LOADED = ("train.py", "reference = copy.copy(model)", 'reference = load_model("base")')
 FEWER = ("config.yaml", "max_steps: 24", "max_steps: 12")
@@ -51,17 +42,17 @@ right(
     }
 )
 right({"edits": [LOADED, PLACES_BACK, EXPORTED], "faults": FAULTS[::-1]})
-wrong(GOOD | {"edits": []}, caught_by=fits)
-wrong(GOOD | {"edits": [*MENDS, EXPORTED]}, caught_by=fits)
-wrong(GOOD | {"edits": [("train.py", "model", "policy")]}, caught_by=fits)
-wrong(GOOD | {"edits": [*MENDS, FEWER]}, caught_by=keeps_its_size)
-wrong(GOOD | {"faults": [FAULTS[0]] * 3}, caught_by=names_the_places)
-wrong(_but(1, "data.py", "load_pairs", "preference"), caught_by=names_the_places)
-wrong(_but(2, "config.yaml", "beta", "stale_weights"), caught_by=names_the_places)
-wrong(_but(0, "train.py", "load_reference", "memory"), caught_by=names_the_classes)
-wrong(_but(2, "train.py", "export", "adapter"), caught_by=names_the_classes)
-wrong(_without(0), caught_by=is_healthy)
-wrong(_without(1), caught_by=is_healthy)
-wrong(_without(2), caught_by=is_healthy)
-wrong(GOOD | {"edits": [CATCH]}, caught_by=is_healthy)
-wrong(_without(0, tries.TWINS_LOG), caught_by=is_healthy)
+wrong(GOOD | {"edits": []}, caught_by=asked.fits)
+wrong(GOOD | {"edits": [*MENDS, EXPORTED]}, caught_by=asked.fits)
+wrong(GOOD | {"edits": [("train.py", "model", "policy")]}, caught_by=asked.fits)
+wrong(GOOD | {"edits": [*MENDS, FEWER]}, caught_by=asked.keeps_its_size)
+wrong(GOOD | {"faults": [FAULTS[0]] * 3}, caught_by=asked.names_the_places)
+wrong(_but(1, "data.py", "load_pairs", "preference"), caught_by=asked.names_the_places)
+wrong(_but(2, "config.yaml", "beta", "stale_weights"), caught_by=asked.names_the_places)
+wrong(_but(0, "train.py", "load_reference", "memory"), caught_by=asked.names_the_classes)
+wrong(_but(2, "train.py", "export", "adapter"), caught_by=asked.names_the_classes)
+wrong(_without(0), caught_by=asked.is_healthy)
+wrong(_without(1), caught_by=asked.is_healthy)
+wrong(_without(2), caught_by=asked.is_healthy)
+wrong(GOOD | {"edits": [CATCH]}, caught_by=asked.is_healthy)
+wrong(_without(0, tries.TWINS_LOG), caught_by=asked.is_healthy)
