@@ -1,4 +1,4 @@
-"""An exercise on a script that the lesson has not shown: place, cause, and a part that mends it.
+"""An exercise on a run that the lesson has not shown: place, cause, and what mends it.
 
 It comes in variants, one fault each. A lesson says what its exercise asks (`Asked`), and for each
 variant which parts mend it and which do not; whole answers are put together here.
@@ -7,30 +7,53 @@ variant which parts mend it and which do not; whole answers are put together her
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from course_utils.exercises.compare import letter_in
 from course_utils.exercises.declare import Criterion, Exercise, Observe, Wrong
 from course_utils.reproductions.ticket import Ticket
 
-KEYS = ("place", "cause", "fix")
 ANOTHER_PART = "your function takes the place of another part, so no run was trained with it"
+MALFORMED = ({"place": "the model"}, {"cause": "z"}, {"fix": "mend it"}, {"line": 7})
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One broken script with its diagnosis."""
+    """One broken run with its diagnosis, and the form of an answer on it.
+
+    As it is, for a ticket with parts, one of which is replaced; a lesson that asks otherwise
+    overrides what differs. Every ticket has `causes` by letter.
+    """
+
+    mend: ClassVar[str] = "fix"  # the key of the mend
 
     ticket: Ticket
     place: str
     cause: str
+
+    @property
+    def diagnosis(self) -> dict:
+        """A right answer without its mend."""
+        return {"place": self.place, "cause": self.cause}
+
+    def place_differs(self, unseen: dict) -> str | None:
+        places = tuple(self.ticket.parts)
+        if _word(unseen["place"]) in places:
+            return None
+        return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
+
+    def mend_differs(self, mend: object) -> str | None:
+        if callable(mend):
+            return None
+        return f"{self.mend} is a function that takes the part's place; given is {mend!r}"
 
 
 class Diagnosis:
     """An answer of the right form: what it names, and its mend."""
 
     def __init__(self, unseen: dict, variant: Variant) -> None:
-        self.variant, self.fix = variant, unseen["fix"]
-        self.place, self.letter = _word(unseen["place"]), letter_in(unseen["cause"])
+        self.variant, self.fix = variant, unseen[variant.mend]
+        self.place, self.letter = _word(unseen.get("place")), letter_in(unseen["cause"])
         self.is_there = self.place == variant.place
 
 
@@ -39,17 +62,15 @@ def _word(place: object) -> str:
 
 
 def form_differs(variant: Variant, unseen: dict) -> str | None:
-    places, causes = tuple(variant.ticket.parts), variant.ticket.causes
-    if set(unseen) != set(KEYS):
+    keys, causes = (*variant.diagnosis, variant.mend), variant.ticket.causes
+    if set(unseen) != set(keys):
         given = ", ".join(sorted(map(str, unseen))) or "none"
-        return f"the keys {', '.join(KEYS)} are asked; given are {given}"
-    if _word(unseen["place"]) not in places:
-        return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
+        return f"the keys {', '.join(keys)} are asked; given are {given}"
+    if seen := variant.place_differs(unseen):
+        return seen
     if letter_in(unseen["cause"]) not in causes:
         return f"cause is a letter from a to {max(causes)}; given is {unseen['cause']!r}"
-    if not callable(unseen["fix"]):
-        return f"fix is a function that takes the part's place; given is {unseen['fix']!r}"
-    return None
+    return variant.mend_differs(unseen[variant.mend])
 
 
 def names_the_place(tried: Diagnosis) -> str | None:
@@ -75,59 +96,84 @@ def of_the_mend(observe: Observe) -> Observe:
     return look
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is the same in all variants of a lesson's exercise."""
+    """What is the same in all variants of a lesson's exercise.
+
+    `diagnosis` are the criteria on what is named, the place first and the cause last, where
+    `place_next` and `cause_next` are not enough; `mended` are those on the mend, where they are
+    the same in all variants.
+    """
 
     id: str
     minutes: int
-    hints: tuple[str, str, str]
-    place_next: str
-    cause_next: str
-    tried: Callable[[dict, Variant], Diagnosis]
+    hints: tuple[str, ...]
+    tried: Callable[[dict, Variant], object]
     time_limit_s: float
+    place_next: str = ""
+    cause_next: str = ""
+    diagnosis: tuple[Criterion, ...] = ()
+    mended: tuple[Criterion, ...] = ()
+    difficulty: str = "a place, a letter, a few lines"
+    points: int = 5
+    reads: str = "unseen"
 
     def on(
         self,
         variant: Variant,
         title: str,
         *,
-        mended: tuple[Criterion, ...],
-        right: tuple[Callable, ...],
-        wrong: tuple[tuple[Callable, Observe], ...],
-        unmended: Observe,
-        elsewhere: dict,
+        right: tuple[Callable | dict, ...],
+        wrong: tuple[tuple[Callable | dict, Observe], ...],
+        mended: tuple[Criterion, ...] = (),
+        unmended: Observe | None = None,
+        elsewhere: dict | None = None,
+        malformed: tuple[dict, ...] = MALFORMED,
+        hints: tuple[str, ...] = (),
         may_change: tuple[int, ...] = (),
     ) -> Exercise:
         """The exercise on one variant.
 
         `mended` are the criteria on the mend; `right` and `wrong` are mends, these with the
-        criterion that each fails; `unmended` is the one that the part at fault fails, and
-        `elsewhere` a sound part of another place.
+        criterion that each fails, or what they change in a right answer, as a dict; `unmended` is
+        the criterion that the part at fault fails, `elsewhere` names a sound place, `malformed`
+        are changes that break the form, and `hints` come after those of all variants.
         """
 
         def fits_the_ticket(unseen: dict) -> str | None:
             return form_differs(variant, unseen)
 
-        diagnosis = {"place": variant.place, "cause": variant.cause}
-        spelt = {"place": f" {variant.place.title()}", "cause": f"({variant.cause.upper()})"}
-        mends = ((variant.ticket.parts[variant.place], unmended), *wrong)
+        def changes(given: Callable | dict) -> dict:
+            return given if isinstance(given, dict) else {variant.mend: given}
+
+        criteria = self.diagnosis or self._of_the_diagnosis()
+        good = variant.diagnosis | changes(right[0])
+        spelt = {"cause": f"({variant.cause.upper()})"}
+        if "place" in good:
+            spelt["place"] = f" {variant.place.title()}"
+        caught = [(change, fits_the_ticket) for change in malformed]
+        if elsewhere:
+            caught.append((elsewhere, criteria[0].observe))
+        others = (letter for letter in variant.ticket.causes if letter != variant.cause)
+        caught += (({"cause": letter}, criteria[-1].observe) for letter in others)
+        if unmended:
+            caught.append((variant.ticket.parts[variant.place], unmended))
         return Exercise(
             id=self.id,
             name="UNSEEN",
             title=title,
             minutes=self.minutes,
-            difficulty="a place, a letter, a few lines",
-            points=5,
-            reads="unseen",
+            difficulty=self.difficulty,
+            points=self.points,
+            reads=self.reads,
             expects=(dict,),
-            hints=self.hints,
+            hints=(*self.hints, *hints),
             form=fits_the_ticket,
-            criteria=(*self._of_the_diagnosis(), *mended),
-            right=(*(diagnosis | {"fix": fix} for fix in right[:-1]), spelt | {"fix": right[-1]}),
+            criteria=(*criteria, *self.mended, *mended),
+            right=(*(good | changes(fix) for fix in right[:-1]), good | spelt | changes(right[-1])),
             wrong=(
-                *_misdiagnoses(variant, diagnosis | {"fix": right[0]}, elsewhere, fits_the_ticket),
-                *(Wrong(diagnosis | {"fix": mend}, caught_by=look) for mend, look in mends),
+                Wrong({}, caught_by=fits_the_ticket),
+                *(Wrong(good | changes(bad), caught_by=look) for bad, look in (*caught, *wrong)),
             ),
             run=lambda unseen: self.tried(unseen, variant),
             case=lambda: variant.ticket,
@@ -150,17 +196,3 @@ class Asked:
                 next=self.cause_next,
             ),
         )
-
-
-def _misdiagnoses(variant: Variant, good: dict, elsewhere: dict, form: Observe) -> list[Wrong]:
-    """Answers of a wrong form, and a good mend with a wrong place or cause."""
-    others = [letter for letter in variant.ticket.causes if letter != variant.cause]
-    return [
-        Wrong({}, caught_by=form),
-        Wrong(good | {"place": "the model"}, caught_by=form),
-        Wrong(good | {"cause": "z"}, caught_by=form),
-        Wrong(good | {"fix": "mend it"}, caught_by=form),
-        Wrong(good | {"line": 7}, caught_by=form),
-        Wrong(good | elsewhere, caught_by=names_the_place),
-        *(Wrong(good | {"cause": letter}, caught_by=names_the_cause) for letter in others),
-    ]
