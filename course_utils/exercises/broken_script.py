@@ -96,6 +96,16 @@ def of_the_mend(observe: Observe) -> Observe:
     return look
 
 
+def of_the_runs(observe: Observe) -> Observe:
+    """A look at all runs with the mend (`tried.runs`), from a look at one."""
+
+    @functools.wraps(observe)
+    def look(tried: Diagnosis) -> str | None:
+        return tried.runs.first_unmet(observe)
+
+    return look
+
+
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """What is the same in all variants of a lesson's exercise.

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from course_utils import diagnostics
-from course_utils.exercises.broken_script import Asked, Diagnosis, Variant, of_the_mend
+from course_utils.exercises.broken_script import Asked, Diagnosis, Variant, of_the_mend, of_the_runs
 from course_utils.exercises.compare import tensor_differs
 from course_utils.exercises.declare import Criterion, Exercise
 from course_utils.exercises.lesson_04 import unseen_answers
 from course_utils.exercises.lesson_04.hooks import hangs_a_hook
 from course_utils.exercises.probes import gradient_of
-from course_utils.exercises.settings import OverSeeds, over_seeds
+from course_utils.exercises.settings import OverSeeds
 from course_utils.reproductions import unseen_04
 from course_utils.reproductions.unseen_04 import SmallRun, Ticket
 
@@ -46,8 +46,9 @@ class Tried(Diagnosis):
         )
 
 
-@over_seeds
-def lives_and_learns(run) -> str | None:
+@of_the_mend
+@of_the_runs
+def trained_it_lives(run: SmallRun) -> str | None:
     for update in run.updates:
         if not math.isfinite(update["grad_norm"]):
             return f"the gradient norm of update {update['step']} is {update['grad_norm']:g}"
@@ -55,11 +56,6 @@ def lives_and_learns(run) -> str | None:
     if reward >= MIN_REWARD:
         return None
     return f"after {NUM_UPDATES} updates the reward is {reward:.2f}, {MIN_REWARD} is asked"
-
-
-@of_the_mend
-def trained_it_lives(tried: Tried) -> str | None:
-    return lives_and_learns(tried.runs)
 
 
 @cache
