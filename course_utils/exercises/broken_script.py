@@ -25,10 +25,11 @@ class Variant:
     overrides what differs. Every ticket has `causes` by letter.
     """
 
-    mend: ClassVar[str] = "fix"  # the key of the mend
+    mend: ClassVar[str] = "fix"  # the key of the mend, and what it is
+    mend_is: ClassVar[str] = "a function that takes the part's place"
 
     ticket: Ticket
-    place: str
+    place: object  # a word of the answer, where the lesson does not say otherwise
     cause: str
 
     @property
@@ -45,7 +46,7 @@ class Variant:
     def mend_differs(self, mend: object) -> str | None:
         if callable(mend):
             return None
-        return f"{self.mend} is a function that takes the part's place; given is {mend!r}"
+        return f"{self.mend} is {self.mend_is}; given is {mend!r}"
 
 
 class Diagnosis:

@@ -22,17 +22,12 @@ MALFORMED = ({"cause": "float16"}, {"place": "the third layer"}, {"mend": "bf16"
 
 
 class _Variant(Variant):
-    mend = "mend"
+    mend, mend_is = "mend", "a function of the trainer"
 
     def place_differs(self, unseen: dict) -> str | None:
         if _plain_name(unseen["place"]) in _module_names(self.ticket) | set(LOSS):
             return None
         return f'{unseen["place"]!r} is no module of this model; its dotted name, or "loss"'
-
-    def mend_differs(self, mend: object) -> str | None:
-        if callable(mend):
-            return None
-        return f"mend is a {type(mend).__name__}; a function of the trainer"
 
 
 def _plain_name(place: object) -> str:
