@@ -162,13 +162,14 @@ class Asked:
         spelt = {"cause": f"({variant.cause.upper()})"}
         if "place" in good:
             spelt["place"] = f" {variant.place.title()}"
-        caught = [(change, fits_the_ticket) for change in malformed]
-        if elsewhere:
-            caught.append((elsewhere, criteria[0].observe))
         others = (letter for letter in variant.ticket.causes if letter != variant.cause)
-        caught += (({"cause": letter}, criteria[-1].observe) for letter in others)
-        if unmended:
-            caught.append((variant.ticket.parts[variant.place], unmended))
+        caught = [
+            *((change, fits_the_ticket) for change in malformed),
+            *([(elsewhere, criteria[0].observe)] if elsewhere else []),
+            *(({"cause": letter}, criteria[-1].observe) for letter in others),
+            *([(variant.ticket.parts[variant.place], unmended)] if unmended else []),
+            *wrong,
+        ]
         return Exercise(
             id=self.id,
             name="UNSEEN",
@@ -184,7 +185,7 @@ class Asked:
             right=(*(good | changes(fix) for fix in right[:-1]), good | spelt | changes(right[-1])),
             wrong=(
                 Wrong({}, caught_by=fits_the_ticket),
-                *(Wrong(good | changes(bad), caught_by=look) for bad, look in (*caught, *wrong)),
+                *(Wrong(good | changes(bad), caught_by=look) for bad, look in caught),
             ),
             run=lambda unseen: self.tried(unseen, variant),
             case=lambda: variant.ticket,
