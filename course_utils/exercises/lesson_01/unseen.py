@@ -1,27 +1,24 @@
 """Exercise 01.8: three runs that nobody has explained, one of them drawn by the seed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import index
 
 import torch
 
+from course_utils.exercises.broken_script import Asked, Diagnosis, Variant, names_the_cause
 from course_utils.exercises.compare import told_apart
 from course_utils.exercises.declare import Criterion, Exercise
 from course_utils.reproductions.unseen_01 import (
-    CAUSES,
     Batch,
     Patient,
     attention_loss,
     compass,
-    cosine_loss,
-    direction_loss,
     reader,
     search,
 )
 from course_utils.watched import watched
 
-KEYS = ("row", "line", "cause", "mend")
 SEEDS = (1, 2, 3)
 MAX_RATIO = 20  # how often the largest gradient of the other rows an empty row's may be
 MAX_FACTOR = 2  # how much larger than the old ones loss and gradients of the other rows may be
@@ -29,28 +26,30 @@ SMALL = 0.06  # the size of the smallest row of a document that is not empty
 LEARNED = 0.3  # the share of the first loss that is left after training
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class _Variant(Variant):
+    """One run; its place is the empty row and a line of the loss."""
+
+    mend, mend_is = "mend", "a loss function"
+
+    @property
+    def diagnosis(self) -> dict:
+        row, line = self.place
+        return {"row": row, "line": line, "cause": self.cause}
+
+    def place_differs(self, unseen: dict) -> str | None:
+        for key in ("row", "line"):
+            if isinstance(unseen[key], bool) or not hasattr(unseen[key], "__index__"):
+                return f"{key} is {unseen[key]!r}, where a whole number is asked"
+        return None
+
+
+class _Tried(Diagnosis):
     """What the reader says of a patient, with her loss watched for what it does."""
 
-    patient: Patient
-    row: int
-    line: int
-    cause: str
-    mend: Callable
-
-
-def has_the_four_parts(answer: dict) -> str | None:
-    if set(answer) != set(KEYS):
-        return f"the keys are {list(answer)}, and {', '.join(KEYS)} are asked"
-    for key in ("row", "line"):
-        if isinstance(answer[key], bool) or not hasattr(answer[key], "__index__"):
-            return f"{key} is {answer[key]!r}, where a whole number is asked"
-    if str(answer["cause"]).strip().lower() not in CAUSES:
-        return f"cause is {answer['cause']!r}, where a letter from a to {max(CAUSES)} is asked"
-    if not callable(answer["mend"]):
-        return f"mend is a {type(answer['mend']).__name__}, where a loss function is asked"
-    return None
+    def __init__(self, unseen: dict, variant: _Variant) -> None:
+        super().__init__(unseen, variant)
+        self.patient, self.mend = variant.ticket, watched(self.fix)
+        self.row, self.line = index(unseen["row"]), index(unseen["line"])
 
 
 def _gradient(loss: Callable, outputs: torch.Tensor, rest: tuple):
@@ -70,9 +69,9 @@ def _outputs(patient: Patient, batch: Batch, seed: int) -> torch.Tensor:
         return patient.model(seed)(batch.inputs)
 
 
-def place_is_right(found: Diagnosis) -> str | None:
-    patient, right_line = found.patient, PLACES[found.patient.loss][0]
-    if found.row != patient.empty:
+def place_is_right(found: _Tried) -> str | None:
+    patient, (empty, right_line) = found.patient, found.variant.place
+    if found.row != empty:
         outputs = patient.outputs()
         _, gradient, _ = _gradient(patient.loss, outputs.detach(), patient.batch)
         if not 0 <= found.row < len(gradient):
@@ -82,12 +81,6 @@ def place_is_right(found: Diagnosis) -> str | None:
     if found.line != right_line:
         return f"row {found.row} is right; its trouble is not made in line {found.line}"
     return None
-
-
-def cause_is_right(found: Diagnosis) -> str | None:
-    if found.cause == PLACES[found.patient.loss][1]:
-        return None
-    return f"you say {found.cause}), {CAUSES[found.cause]}; that does not make the first bad number"
 
 
 def _varied(patient: Patient, outputs: torch.Tensor, seed: int) -> torch.Tensor:
@@ -103,7 +96,7 @@ def _varied(patient: Patient, outputs: torch.Tensor, seed: int) -> torch.Tensor:
     return outputs
 
 
-def healthy_batches_stay(found: Diagnosis) -> str | None:
+def healthy_batches_stay(found: _Tried) -> str | None:
     patient = found.patient
     for seed, rows in ((21, 8), (22, 1), (23, 3), (24, 13)):
         batch = patient.make_batch(seed, rows=rows)
@@ -122,7 +115,7 @@ def healthy_batches_stay(found: Diagnosis) -> str | None:
     return None
 
 
-def gradient_is_bounded(found: Diagnosis) -> str | None:
+def gradient_is_bounded(found: _Tried) -> str | None:
     patient = found.patient
     for seed, empty in ((31, (patient.empty,)), (32, (0,)), (33, (1, 7))):
         batch = patient.make_batch(seed, empty=empty)
@@ -145,7 +138,7 @@ def gradient_is_bounded(found: Diagnosis) -> str | None:
     return None
 
 
-def others_keep_their_gradient(found: Diagnosis) -> str | None:
+def others_keep_their_gradient(found: _Tried) -> str | None:
     """Up to one factor: the mean may be taken over all documents or over the full ones."""
     patient = found.patient
     for seed, empty in ((41, (patient.empty,)), (42, (0,)), (43, (1, 7))):
@@ -180,7 +173,7 @@ def _short(row: torch.Tensor) -> list[float]:
     return [float(f"{number:.3g}") for number in row.tolist()]
 
 
-def it_learns(found: Diagnosis) -> str | None:
+def it_learns(found: _Tried) -> str | None:
     patient = found.patient
     _, _, problem = _gradient(found.mend, patient.outputs().detach(), patient.batch)
     if problem:
@@ -194,7 +187,61 @@ def it_learns(found: Diagnosis) -> str | None:
     return None
 
 
-PLACES = {cosine_loss: (3, "c"), attention_loss: (4, "d"), direction_loss: (5, "e")}
+ASKED = Asked(
+    id="01.8",
+    minutes=9,
+    difficulty="a diagnosis and a mended loss",
+    points=6,
+    hints=(
+        "Take the gradient of the outputs, patient.outputs(), and print its size row by row. "
+        "Which row is not like the others, and what is its document like?",
+    ),
+    diagnosis=(
+        Criterion(
+            "Row and line are those in which the trouble is made.",
+            place_is_right,
+            why="one row of a batch is enough to spoil every weight",
+            next="print value and gradient of that row after each line of the loss",
+        ),
+        Criterion(
+            "The cause is what makes the first nan there, or the first gradient far too large.",
+            names_the_cause,
+            why="each cause has another remedy",
+            next="put the number 0, or the empty row, into that line by hand",
+        ),
+    ),
+    mended=(
+        Criterion(
+            "Without an empty document the mended loss is the old one, in value and gradient.",
+            healthy_batches_stay,
+            why="a mend must not change what was right",
+            next="compare with patient.loss on rows that are not empty",
+        ),
+        Criterion(
+            f"With empty documents every gradient is finite, and none of theirs is more than "
+            f"{MAX_RATIO} times the largest other.",
+            gradient_is_bounded,
+            why="a finite gradient of 1e7, let alone 1e11, is one step into nowhere",
+            next="make the empty row harmless before the operation, or leave it out",
+        ),
+        Criterion(
+            f"With empty documents the other rows' gradients are the old ones, up to one factor, "
+            f"and loss and factor are at most {MAX_FACTOR} times the old.",
+            others_keep_their_gradient,
+            why="an empty document says nothing about the others",
+            next="print the gradients of patient.loss and of your loss side by side",
+        ),
+        Criterion(
+            f"Trained with it, the old loss of full documents falls to {LEARNED:.0%} or less, "
+            "from three seeds.",
+            it_learns,
+            why="a loss that cannot break and cannot teach mends nothing",
+            next="print patient.train(your_loss)",
+        ),
+    ),
+    tried=_Tried,
+    time_limit_s=30.0,
+)
 
 
 def search_with_a_harmless_row(x, y):
@@ -218,81 +265,17 @@ def compass_with_a_harmless_row(x, y):
     return (unit - y / y.norm(dim=-1, keepdim=True)).square().sum(-1).mean()
 
 
-def _variant(make: Callable[[], Patient], title: str, mend: Callable, hints: tuple):
-    def diagnosed(answer: dict) -> Diagnosis:
-        cause = str(answer["cause"]).strip().lower()
-        mend = watched(answer["mend"])
-        return Diagnosis(make(), index(answer["row"]), index(answer["line"]), cause, mend)
-
-    patient = make()
-    line, cause = PLACES[patient.loss]
-    return Exercise(
-        id="01.8",
-        name="UNSEEN",
-        title=title,
-        minutes=9,
-        difficulty="a diagnosis and a mended loss",
-        points=6,
-        reads="unseen",
-        expects=(dict,),
-        form=has_the_four_parts,
-        run=diagnosed,
-        case=make,
-        hints=(
-            "Take the gradient of the outputs, patient.outputs(), and print its size row by row. "
-            "Which row is not like the others, and what is its document like?",
-            *hints,
-        ),
-        criteria=CRITERIA,
-        answer={"row": patient.empty, "line": line, "cause": cause, "mend": mend},
-        time_limit_s=30.0,
-    )
+def _on(
+    patient: Patient, line: int, cause: str, title: str, mend: Callable, hints: tuple
+) -> Exercise:
+    variant = _Variant(patient, (patient.empty, line), cause)
+    return ASKED.on(variant, title, mend=mend, hints=hints)
 
 
-CRITERIA = (
-    Criterion(
-        "Row and line are those in which the trouble is made.",
-        place_is_right,
-        why="one row of a batch is enough to spoil every weight",
-        next="print value and gradient of that row after each line of the loss",
-    ),
-    Criterion(
-        "The cause is what makes the first nan there, or the first gradient far too large.",
-        cause_is_right,
-        why="each cause has another remedy",
-        next="put the number 0, or the empty row, into that line by hand",
-    ),
-    Criterion(
-        "Without an empty document the mended loss is the old one, in value and gradient.",
-        healthy_batches_stay,
-        why="a mend must not change what was right",
-        next="compare with patient.loss on rows that are not empty",
-    ),
-    Criterion(
-        f"With empty documents every gradient is finite, and none of theirs is more than "
-        f"{MAX_RATIO} times the largest other.",
-        gradient_is_bounded,
-        why="a finite gradient of 1e7, let alone 1e11, is one step into nowhere",
-        next="make the empty row harmless before the operation, or leave it out",
-    ),
-    Criterion(
-        f"With empty documents the other rows' gradients are the old ones, up to one factor, and "
-        f"loss and factor are at most {MAX_FACTOR} times the old.",
-        others_keep_their_gradient,
-        why="an empty document says nothing about the others",
-        next="print the gradients of patient.loss and of your loss side by side",
-    ),
-    Criterion(
-        f"Trained with it, the old loss of full documents falls to {LEARNED:.0%} or less, "
-        "from three seeds.",
-        it_learns,
-        why="a loss that cannot break and cannot teach mends nothing",
-        next="print patient.train(your_loss)",
-    ),
-)
-
-UNSEEN = _variant(
-    search,
+SEARCH = _on(
+    search(),
+    3,
+    "c",
     "An unseen run: Search",
     search_with_a_harmless_row,
     (
@@ -302,9 +285,10 @@ UNSEEN = _variant(
         "true row where it cannot hurt; or average over the other rows.",
     ),
 )
-
-READER = _variant(
-    reader,
+READER = _on(
+    reader(),
+    4,
+    "d",
     "An unseen run: Reader",
     reader_with_a_finite_mask,
     (
@@ -314,9 +298,10 @@ READER = _variant(
         "leave its error out, as before.",
     ),
 )
-
-COMPASS = _variant(
-    compass,
+COMPASS = _on(
+    compass(),
+    5,
+    "e",
     "An unseen run: Compass",
     compass_with_a_harmless_row,
     (
@@ -326,5 +311,4 @@ COMPASS = _variant(
         "bound the size from below.",
     ),
 )
-
-UNSEEN = replace(UNSEEN, also=(READER, COMPASS))
+UNSEEN = replace(SEARCH, also=(READER, COMPASS))

@@ -6,15 +6,10 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
+from course_utils.exercises.lesson_01 import unseen
 from course_utils.exercises.lesson_01.unseen import (
-    CAUSES,
-    COMPASS,
-    READER,
-    UNSEEN,
-    cause_is_right,
     compass_with_a_harmless_row,
     gradient_is_bounded,
-    has_the_four_parts,
     healthy_batches_stay,
     it_learns,
     others_keep_their_gradient,
@@ -23,7 +18,7 @@ from course_utils.exercises.lesson_01.unseen import (
     search_with_a_harmless_row,
 )
 from course_utils.reproductions.unseen_01 import attention_loss, cosine_loss, direction_loss
-from tests.answers import answers_of
+from tests.answers.forms import mends_of
 
 
 def search_without_empty_rows(x, y):
@@ -234,26 +229,25 @@ def _spoilt(mended: Callable, old: Callable) -> dict[Callable, Callable]:
 
 
 def _add(exercise, mends: tuple, caught: dict[Callable, Callable]) -> None:
-    """Wrong places, causes and forms around a right mend, and the mends in `caught`."""
-    right, wrong = answers_of(exercise)
-    answer = exercise.answer
-    for mend in mends[1:]:
-        right(answer | {"mend": mend})
-    lacks = {key: value for key, value in answer.items() if key != "mend"}
-    wrong(lacks, caught_by=has_the_four_parts)
-    for change in ({"mend": 1.0}, {"cause": "softmax"}, {"row": "all"}):
-        wrong(answer | change, caught_by=has_the_four_parts)
-    for change in ({"row": 0}, {"row": 8}, {"line": answer["line"] + 1}):
-        wrong(answer | change, caught_by=place_is_right)
-    for letter in CAUSES:
-        if letter != answer["cause"]:
-            wrong(answer | {"cause": letter}, caught_by=cause_is_right)
+    """Its right mends, and the wrong ones with what rejects each."""
+    answers, line = mends_of(exercise), exercise.answer["line"]
+    for mend in mends[1:-1]:
+        answers.right(mend)
+    answers.right_in_capitals(mends[-1])
+    answers.wrong({"row": 8}, caught_by=place_is_right)
+    answers.wrong({"line": line + 1}, caught_by=place_is_right)
     for mend, look in caught.items():
-        wrong(answer | {"mend": mend}, caught_by=look)
+        answers.wrong(mend, caught_by=look)
+    answers.misdiagnoses(
+        elsewhere={"row": 0},
+        malformed=({"mend": 1.0}, {"cause": "softmax"}, {"row": "all"}),
+        place=place_is_right,
+        cause=unseen.ASKED.diagnosis[-1].observe,
+    )
 
 
 _add(
-    UNSEEN,
+    unseen.SEARCH,
     (
         search_with_a_harmless_row,
         search_without_empty_rows,
@@ -276,7 +270,7 @@ _add(
     },
 )
 _add(
-    READER,
+    unseen.READER,
     (
         reader_with_a_finite_mask,
         reader_without_empty_rows,
@@ -296,7 +290,7 @@ _add(
     },
 )
 _add(
-    COMPASS,
+    unseen.COMPASS,
     (
         compass_with_a_harmless_row,
         compass_without_empty_rows,

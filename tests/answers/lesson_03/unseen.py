@@ -1,90 +1,66 @@
 """Right and wrong answers of exercise 03.8."""
 
-from course_utils.exercises.lesson_03.unseen import (
-    _STILL,
-    STILL,
-    UNSEEN,
-    all_finite,
-    is_a_diagnosis,
-    part_moves,
-    squares_are_kept,
-    steps_are_sane,
-)
-from tests.answers import answers_of
+from course_utils.exercises.lesson_03 import unseen
+from course_utils.exercises.lesson_03.unseen import STILL
+from tests.answers.forms import mends_of
 
-WRONG_FORMS = [
-    ({"cause": "the optimizer"}, is_a_diagnosis),
-    ({"fix": "float32"}, is_a_diagnosis),
-    ({"fix": {"dtype": "float32", "seed": 3}}, is_a_diagnosis),
-    ({"fix": {"optim": "adafactor"}}, is_a_diagnosis),
-    ({"why": "eps"}, is_a_diagnosis),
-]
+stood_still = mends_of(unseen.STOOD_STILL)
+jumped_far = mends_of(unseen.JUMPED_FAR)
 
-
-def _add(exercise, right: tuple[dict, ...], wrong: list) -> None:
-    add_right, add_wrong = answers_of(exercise)
-    place, cause, *_ = (criterion.observe for criterion in exercise.criteria)
-    named = {"place": place, "cause": cause}
-    for answer in right[1:]:
-        add_right(answer)
-    for change, look in [*wrong, *WRONG_FORMS]:
-        add_wrong(exercise.answer | change, caught_by=named.get(look, look))
-
-
-_add(
-    _STILL,
-    (
-        {"place": "ln_tuning", "cause": "d", "fix": {"dtype": "float32"}},
-        {"place": STILL.broken[-1], "cause": "D)", "fix": {"dtype": "float32", "optim": "adagrad"}},
-        {"place": "LayerNorm", "cause": "d", "fix": {"learning_rate": 5e-3}},
-    ),
-    [
-        ({"place": "q_proj"}, "place"),
-        ({"place": "weight"}, "place"),
-        ({"place": ""}, "place"),
-        ({"place": "lm_head"}, "place"),
-        ({"cause": "f"}, "cause"),
-        ({"cause": "c"}, "cause"),
-        ({"fix": {"dtype": "float16"}}, all_finite),
-        ({"fix": {}}, part_moves),
-        ({"fix": {"optim": "adamw_torch_fused"}}, part_moves),
-        ({"fix": {"adam_epsilon": 1e-6}}, part_moves),
-        ({"fix": {"learning_rate": 0.3}}, steps_are_sane),
-        ({"fix": {"dtype": "float32", "optim": "sgd"}}, squares_are_kept),
-    ],
+MALFORMED = (
+    {"cause": "the optimizer"},
+    {"fix": "float32"},
+    {"fix": {"dtype": "float32", "seed": 3}},
+    {"fix": {"optim": "adafactor"}},
+    {"why": "eps"},
 )
 
-
-_add(
-    UNSEEN,
-    (
-        {"place": "lm_head", "cause": "c", "fix": {"dtype": "float32"}},
-        {
-            "place": "lm_hea",
-            "cause": "c",
-            "fix": {"dtype": "bfloat16", "learning_rate": 1e-2},
-        },
-        {
-            "place": "lm_head.weight",
-            "cause": "C",
-            "fix": {"dtype": "float32", "optim": "adamw_torch"},
-        },
-    ),
-    [
-        ({"place": "lora_A"}, "place"),
-        ({"place": "base_model"}, "place"),
-        ({"place": "default.weight"}, "place"),
-        ({"place": "score"}, "place"),
-        ({"cause": "a"}, "cause"),
-        ({"cause": "e"}, "cause"),
-        ({"fix": {}}, all_finite),
-        ({"fix": {"optim": "adamw_torch"}}, all_finite),
-        ({"fix": {"adam_epsilon": 1e-4}}, all_finite),
-        ({"fix": {"learning_rate": 1e-7}}, all_finite),
-        ({"fix": {"dtype": "bfloat16"}}, part_moves),
-        ({"fix": {"optim": "adamw_torch_fused"}}, part_moves),
-        ({"fix": {"dtype": "float32", "learning_rate": 0.1}}, steps_are_sane),
-        ({"fix": {"dtype": "bfloat16", "optim": "adamw_torch_fused"}}, part_moves),
-        ({"fix": {"dtype": "float64", "optim": "sgd"}}, squares_are_kept),
-    ],
+stood_still.right(
+    {"place": STILL.broken[-1], "cause": "D)", "fix": {"dtype": "float32", "optim": "adagrad"}}
+)
+stood_still.right_in_capitals({"place": "LayerNorm", "cause": "d", "fix": {"learning_rate": 5e-3}})
+stood_still.wrong({"place": "weight"}, caught_by=unseen.names_the_place)
+stood_still.wrong({"place": ""}, caught_by=unseen.names_the_place)
+stood_still.wrong({"place": "lm_head"}, caught_by=unseen.names_the_place)
+stood_still.wrong({"fix": {"dtype": "float16"}}, caught_by=unseen.all_finite)
+stood_still.wrong({"fix": {}}, caught_by=unseen.part_moves)
+stood_still.wrong({"fix": {"optim": "adamw_torch_fused"}}, caught_by=unseen.part_moves)
+stood_still.wrong({"fix": {"adam_epsilon": 1e-6}}, caught_by=unseen.part_moves)
+stood_still.wrong({"fix": {"learning_rate": 0.3}}, caught_by=unseen.steps_are_sane)
+stood_still.wrong({"fix": {"dtype": "float32", "optim": "sgd"}}, caught_by=unseen.squares_are_kept)
+stood_still.misdiagnoses(
+    elsewhere={"place": "q_proj"},
+    malformed=MALFORMED,
+    place=unseen.ASKED.diagnosis[0].observe,
+    cause=unseen.ASKED.diagnosis[-1].observe,
+)
+jumped_far.right({"place": "lm_hea", "fix": {"dtype": "bfloat16", "learning_rate": 1e-2}})
+jumped_far.right_in_capitals(
+    {
+        "place": "lm_head.weight",
+        "cause": "C",
+        "fix": {"dtype": "float32", "optim": "adamw_torch"},
+    }
+)
+jumped_far.wrong({"place": "base_model"}, caught_by=unseen.names_the_place)
+jumped_far.wrong({"place": "default.weight"}, caught_by=unseen.names_the_place)
+jumped_far.wrong({"place": "score"}, caught_by=unseen.names_the_place)
+jumped_far.wrong({"fix": {}}, caught_by=unseen.all_finite)
+jumped_far.wrong({"fix": {"optim": "adamw_torch"}}, caught_by=unseen.all_finite)
+jumped_far.wrong({"fix": {"adam_epsilon": 1e-4}}, caught_by=unseen.all_finite)
+jumped_far.wrong({"fix": {"learning_rate": 1e-7}}, caught_by=unseen.all_finite)
+jumped_far.wrong({"fix": {"dtype": "bfloat16"}}, caught_by=unseen.part_moves)
+jumped_far.wrong({"fix": {"optim": "adamw_torch_fused"}}, caught_by=unseen.part_moves)
+jumped_far.wrong(
+    {"fix": {"dtype": "float32", "learning_rate": 0.1}}, caught_by=unseen.steps_are_sane
+)
+jumped_far.wrong(
+    {"fix": {"dtype": "bfloat16", "optim": "adamw_torch_fused"}}, caught_by=unseen.part_moves
+)
+jumped_far.wrong({"fix": {"dtype": "float64", "optim": "sgd"}}, caught_by=unseen.squares_are_kept)
+jumped_far.misdiagnoses(
+    elsewhere={"place": "lora_A"},
+    malformed=MALFORMED,
+    place=unseen.ASKED.diagnosis[0].observe,
+    cause=unseen.ASKED.diagnosis[-1].observe,
 )

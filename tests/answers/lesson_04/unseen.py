@@ -5,13 +5,16 @@ import math
 import torch
 
 from course_utils.exercises.lesson_04.unseen import (
-    CAUSES,
     HEALTHY,
     UNSEEN,
     entropy_with_zeros_before_the_product,
-    has_place_cause_and_fix,
+    gradient_is_unchanged,
     mean_by_at_least_one,
+    names_the_cause,
+    names_the_place,
     ratio_bounded_before_exp,
+    trained_it_lives,
+    value_is_unchanged,
 )
 from course_utils.reproductions.unseen_04 import (
     NUM_TOKENS,
@@ -20,7 +23,7 @@ from course_utils.reproductions.unseen_04 import (
     entropy_under_grammar,
     ratio_of_tokens,
 )
-from tests.answers import answers_of
+from tests.answers.forms import mends_of
 
 # ------------------------------------------------------------------------------- the ratio
 
@@ -225,31 +228,26 @@ ENTROPY = {
 }
 
 
-def _add(exercise, answers: dict) -> None:
-    right, wrong = answers_of(exercise)
-    good, (place, cause, lives, value, gradient) = (
-        exercise.answer,
-        (one.observe for one in exercise.criteria),
+def _add(exercise, mends: dict) -> None:
+    answers = mends_of(exercise)
+    for mend in mends["right"][1:-1]:
+        answers.right(mend)
+    answers.right_in_capitals(mends["right"][-1])
+    sound, other = (term for term in HEALTHY if term != exercise.answer["place"])
+    answers.wrong({"place": other}, caught_by=names_the_place)
+    for mend in mends["still_dies"]:
+        answers.wrong(mend, caught_by=trained_it_lives)
+    for mend in mends["other_value"]:
+        answers.wrong(mend, caught_by=value_is_unchanged)
+    for mend in mends["other_gradient"]:
+        answers.wrong(mend, caught_by=gradient_is_unchanged)
+    answers.misdiagnoses(
+        unmended=trained_it_lives,
+        elsewhere={"place": sound},
+        place=names_the_place,
+        cause=names_the_cause,
     )
-    for fix in answers["right"][1:]:
-        right(good | {"fix": fix})
-    wrong({"place": good["place"], "fix": good["fix"]}, caught_by=has_place_cause_and_fix)
-    for change in ({"place": "the loss"}, {"cause": "overflow"}, {"fix": "a clamp before exp"}):
-        wrong(good | change, caught_by=has_place_cause_and_fix)
-    for other in HEALTHY:
-        if other != good["place"]:
-            wrong(good | {"place": other}, caught_by=place)
-    for other in CAUSES:
-        if other != good["cause"]:
-            wrong(good | {"cause": other}, caught_by=cause)
-    sick = exercise.case().terms[good["place"]]
-    for fix in (sick, *answers["still_dies"]):
-        wrong(good | {"fix": fix}, caught_by=lives)
-    for fix in answers["other_value"]:
-        wrong(good | {"fix": fix}, caught_by=value)
-    for fix in answers["other_gradient"]:
-        wrong(good | {"fix": fix}, caught_by=gradient)
 
 
-for _exercise, _answers in zip(UNSEEN.variants, (RATIO, ENTROPY, MEAN), strict=True):
-    _add(_exercise, _answers)
+for _exercise, _mends in zip(UNSEEN.variants, (RATIO, ENTROPY, MEAN), strict=True):
+    _add(_exercise, _mends)
