@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from course_utils.diagnostics import audit_gradients
-from course_utils.exercises.lesson_06 import unseen_answers
-from course_utils.reproductions.lesson_06 import unseen_scripts
+from course_utils.exercises.lesson_06 import unseen
+from course_utils.reproductions.lesson_06 import unseen_06
 
 TICKETS = {
-    "read_replies": unseen_scripts.critic_learns_alone(),
-    "quantise": unseen_scripts.encoder_stands_still(),
-    "prepare": unseen_scripts.adapter_stands_still(),
+    "read_replies": unseen_06.critic_learns_alone(),
+    "quantise": unseen_06.encoder_stands_still(),
+    "prepare": unseen_06.adapter_stands_still(),
 }
 SEED = 5  # none of the exercise's own
 
@@ -23,7 +23,7 @@ def audit(run):
 def test_the_mended_run_gets_further_than_the_reported_one(place):
     ticket = TICKETS[place]
     sick = ticket.fresh(SEED).train().log
-    mended = ticket.fresh(SEED, **{place: unseen_answers.HEALTHY[place]}).train().log
+    mended = ticket.fresh(SEED, **{place: unseen.HEALTHY[place]}).train().log
     gained = [abs(log[-1][ticket.goal] - log[0][ticket.goal]) for log in (sick, mended)]
     assert gained[1] > gained[0] + 0.1
     assert sick[0][ticket.goal] == pytest.approx(mended[0][ticket.goal], rel=1e-4)

@@ -4,13 +4,13 @@ import pytest
 
 from course_utils.diagnostics import inspect_batch
 from course_utils.exercises.lesson_07 import unseen_same
-from course_utils.reproductions.lesson_07 import unseen_parts, unseen_scripts
+from course_utils.reproductions.lesson_07 import unseen_07, unseen_parts
 
 TICKETS = {
-    "encode": unseen_scripts.no_room_for_the_end(),
-    "ends": unseen_scripts.stops_at_the_base_end(),
-    "prompt": unseen_scripts.one_line_end_short(),
-    "pairs": unseen_scripts.ends_on_one_side(),
+    "encode": unseen_07.no_room_for_the_end(),
+    "ends": unseen_07.stops_at_the_base_end(),
+    "prompt": unseen_07.one_line_end_short(),
+    "pairs": unseen_07.ends_on_one_side(),
 }
 HEALTHY = unseen_parts.HEALTHY | {"encode": unseen_parts.encode_with_one_end}
 SEED = 0  # trained by the exercise's check as well, and trained once

@@ -4,13 +4,13 @@ import pytest
 
 from course_utils.diagnostics import compare_splits
 from course_utils.diagnostics.splits.judging import FACTOR, OTHER, WEIGHTS, distance
-from course_utils.reproductions.lesson_08 import unseen_scripts
-from course_utils.reproductions.lesson_08.unseen_scripts import HEALTHY
+from course_utils.reproductions.lesson_08 import unseen_08
+from course_utils.reproductions.lesson_08.unseen_08 import HEALTHY
 
 TICKETS = {
-    "boxes": unseen_scripts.boxes_by_the_image(),
-    "terms": unseen_scripts.two_denominators(),
-    "width": unseen_scripts.the_width_counted(),
+    "boxes": unseen_08.boxes_by_the_image(),
+    "terms": unseen_08.two_denominators(),
+    "width": unseen_08.the_width_counted(),
 }
 each = pytest.mark.parametrize("name", TICKETS)
 

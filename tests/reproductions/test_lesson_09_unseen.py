@@ -2,16 +2,12 @@
 
 import pytest
 
-from course_utils.reproductions.lesson_09 import unseen_scripts
+from course_utils.reproductions.lesson_09 import unseen_09
 
 DUE = {
-    "never": (unseen_scripts.never_loaded(), (), ("stale",)),
-    "divided": (
-        unseen_scripts.divided_late(),
-        ("temperature", "scaled"),
-        ("temperature", "scaled"),
-    ),
-    "stripped": (unseen_scripts.stripped(), ("context",), ("context",)),
+    "never": (unseen_09.never_loaded(), (), ("stale",)),
+    "divided": (unseen_09.divided_late(), ("temperature", "scaled"), ("temperature", "scaled")),
+    "stripped": (unseen_09.stripped(), ("context",), ("context",)),
 }
 
 
@@ -25,7 +21,7 @@ def test_the_instrument_shows_what_differs_before_training_and_after(name):
 
 def test_with_healthy_parts_both_sides_agree_and_nothing_shows_in_the_log_of_a_sick_run():
     sick = DUE["stripped"][0].fresh(2)
-    mended = DUE["stripped"][0].fresh(2, **unseen_scripts.HEALTHY).train(2)
+    mended = DUE["stripped"][0].fresh(2, **unseen_09.HEALTHY).train(2)
     assert mended.compare().causes == () and max(mended.loop.gaps) < 1e-4
     sick.train(2)
     assert min(sick.loop.gaps) > 0.1

@@ -3,13 +3,13 @@
 import pytest
 
 from course_utils.exercises.lesson_10.verifier import is_the_sum
-from course_utils.reproductions.lesson_10 import unseen_scripts
+from course_utils.reproductions.lesson_10 import unseen_10
 from course_utils.reproductions.lesson_10.reward_up import held_out_truth
 
 TICKETS = {
-    "silence": unseen_scripts.silence_is_golden(),
-    "room": unseen_scripts.no_room(),
-    "average": unseen_scripts.last_years_average(),
+    "silence": unseen_10.silence_is_golden(),
+    "room": unseen_10.no_room(),
+    "average": unseen_10.last_years_average(),
 }
 SEED = 11  # trained by the exercise's check as well, and trained once
 
@@ -31,7 +31,7 @@ def test_what_the_instruments_show_tells_the_three_apart():
 
 def test_with_healthy_parts_it_learns():
     truth = held_out_truth(
-        unseen_scripts.HEALTHY["reward"], is_right=is_the_sum, seed=SEED, num_steps=12
+        unseen_10.HEALTHY["reward"], is_right=is_the_sum, seed=SEED, num_steps=12
     )
     assert truth[12] >= 0.7
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from course_utils.reproductions.lesson_07 import unseen_parts, unseen_scripts
-from course_utils.reproductions.lesson_07.unseen_scripts import Run
+from course_utils.reproductions.lesson_07 import unseen_07, unseen_parts
+from course_utils.reproductions.lesson_07.unseen_07 import Run
 
 SEED = 0
 QUESTIONS = (("1+2=", "3"), ("17+25=", "42"), ("99+98=", "197"), ("50+60+70=", "180"))
@@ -12,7 +12,7 @@ QUESTIONS = (("1+2=", "3"), ("17+25=", "42"), ("99+98=", "197"), ("50+60+70=", "
 
 @cache
 def _start() -> Run:
-    return unseen_scripts.Ticket("", unseen_parts.HEALTHY).fresh(SEED)
+    return unseen_07.Ticket("", unseen_parts.HEALTHY).fresh(SEED)
 
 
 def same_rows(encode: Callable) -> str | None:
@@ -38,11 +38,11 @@ def same_replies(answer: Callable) -> str | None:
     """Of a model that never stops, too: its replies run to the limit, whatever that is."""
     run, pad = _start(), _start().tokenizer.pad_token_id
     for limit, asked in ((5, ["1+2="]), (9, ["7+8=", "99+98=", "50+60+70="])):
-        want = unseen_scripts.Ticket("", unseen_parts.HEALTHY).fresh(SEED).ask(asked, limit)
-        with_fix = unseen_scripts.Ticket("", unseen_parts.HEALTHY | {"answer": answer}).fresh(SEED)
+        want = unseen_07.Ticket("", unseen_parts.HEALTHY).fresh(SEED).ask(asked, limit)
+        with_fix = unseen_07.Ticket("", unseen_parts.HEALTHY | {"answer": answer}).fresh(SEED)
         for mine, right, question in zip(with_fix.ask(asked, limit), want, asked, strict=True):
-            mine = unseen_scripts.without_padding(list(mine), pad)
-            if mine != unseen_scripts.without_padding(right, pad):
+            mine = unseen_07.without_padding(list(mine), pad)
+            if mine != unseen_07.without_padding(right, pad):
                 said = [run.tokenizer.decode(ids) for ids in (mine, right)]
                 return f"an untrained model's reply to {question} is {said[0]!r}, not {said[1]!r}"
     return None

@@ -10,7 +10,7 @@ from course_utils.checks.input_fingerprint import Fingerprint, changed, fingerpr
 from course_utils.checks.settings import OverSeeds, over_seeds
 from course_utils.checks.watched_calls import InputsChanged
 from course_utils.diagnostics.splits.judging import distance
-from course_utils.reproductions.lesson_08.unseen_scripts import BATCH_SIZE, HEALTHY, NUM_STEPS, Run
+from course_utils.reproductions.lesson_08.unseen_08 import BATCH_SIZE, HEALTHY, NUM_STEPS, Run
 
 SEEDS = (3, 4, 5)
 SAME, SAME_MODEL = 1e-5, 1e-3

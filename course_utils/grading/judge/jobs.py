@@ -13,7 +13,7 @@ from pathlib import Path
 
 from course_utils.diagnostics.processes.children import Ending, WarmParent
 from course_utils.files.saving import write_atomically
-from course_utils.reproductions.lesson_02.unseen_scripts import Job
+from course_utils.reproductions.lesson_02.unseen_02 import Job
 
 MAX_SEED, MAX_RUNS = 100, 100
 

@@ -28,7 +28,7 @@ from course_utils.grading.judge.judging_mode import BELIEVED, DATA, INSIDE, how
 from course_utils.grading.judge.remote import Worker
 from course_utils.grading.judge.source_review import reaches_for
 from course_utils.grading.judge.wire import BadMessage
-from course_utils.reproductions.lesson_02.unseen_scripts import Job
+from course_utils.reproductions.lesson_02.unseen_02 import Job
 from course_utils.shown.quiet import quiet_libraries
 
 NOT_GRADED = "not graded"
@@ -207,7 +207,7 @@ def warm_up(lesson: Lesson) -> None:
     for exercise in lesson.exercises:
         for variant in exercise.variants:
             if variant.run or variant.case or how(exercise).startswith(INSIDE):
-                answer = variant.right[0] if variant.warm is None else variant.warm
+                answer = variant.answer if variant.warm is None else variant.warm
                 report = checking.check(variant, answer)
                 verdict_cache.remember(variant, answer, _of_report(report))
     student.warm_up()

@@ -1,8 +1,8 @@
 """verl 0.2's k3, exp before clamp: a finite loss, a nan gradient, then only exclamation marks."""
 
-from course_utils.exercises.lesson_04.fix_answers import bounded_kl
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.verl_runs import verl
+from course_utils.reproductions.lesson_04.verl_formulas import bounded_kl
 
 
 def make(variant: Variant, seed: int) -> Run:

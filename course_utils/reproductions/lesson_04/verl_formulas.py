@@ -125,3 +125,9 @@ def grpo_advantage(token_level_rewards: Tensor, response_mask: Tensor, *, n: int
     centred = scores - scores.mean(dim=1, keepdim=True)
     normed = centred / (scores.std(dim=1, keepdim=True) + 1e-6)
     return normed.view(-1, 1) * response_mask
+
+
+def bounded_kl(logprob, ref_logprob, kind):
+    """k3 with a bound before exp, with the arguments that the loop gives."""
+    d = (ref_logprob - logprob).clamp(-8, 8)
+    return torch.exp(d) - d - 1
