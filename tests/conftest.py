@@ -18,6 +18,8 @@ quiet_libraries()
 # A job that a shell started in the background ignores Ctrl-C, and so would all that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+collect_ignore = ["answers"]  # imported as tests.answers, and without doctests
+
 # Long trainings and 16-bit rounding end in other digits where a processor has other vector kernels.
 DIGITS_VARY = "digits-vary"
 NUMBER, ALT = re.compile(r"\s*[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?%?\s*"), re.compile(r'alt="[^"]*"')

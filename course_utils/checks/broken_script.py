@@ -1,36 +1,59 @@
-"""An exercise on a script that the lesson has not shown: place, cause, and a part that mends it.
+"""An exercise on a run that the lesson has not shown: place, cause, and what mends it.
 
 It comes in variants, one fault each. A lesson says what its exercise asks (`Asked`), and for each
-variant which parts mend it and which do not; whole answers are put together here.
+variant what mends it; the whole answer is put together here.
 """
 
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from course_utils.checks.compare import letter_in
-from course_utils.checks.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Observe
 from course_utils.reproductions.reported_script import Ticket
 
-KEYS = ("place", "cause", "fix")
 ANOTHER_PART = "your function takes the place of another part, so no run was trained with it"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One broken script with its diagnosis."""
+    """One broken run with its diagnosis, and the form of an answer on it.
+
+    As it is, for a ticket with parts, one of which is replaced; a lesson that asks otherwise
+    overrides what differs. Every ticket has `causes` by letter.
+    """
+
+    mend: ClassVar[str] = "fix"  # the key of the mend, and what it is
+    mend_is: ClassVar[str] = "a function that takes the part's place"
 
     ticket: Ticket
-    place: str
+    place: object  # a word of the answer, where the lesson does not say otherwise
     cause: str
+
+    @property
+    def diagnosis(self) -> dict:
+        """A right answer without its mend."""
+        return {"place": self.place, "cause": self.cause}
+
+    def place_differs(self, unseen: dict) -> str | None:
+        places = tuple(self.ticket.parts)
+        if _word(unseen["place"]) in places:
+            return None
+        return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
+
+    def mend_differs(self, mend: object) -> str | None:
+        if callable(mend):
+            return None
+        return f"{self.mend} is {self.mend_is}; given is {mend!r}"
 
 
 class Diagnosis:
     """An answer of the right form: what it names, and its mend."""
 
     def __init__(self, unseen: dict, variant: Variant) -> None:
-        self.variant, self.fix = variant, unseen["fix"]
-        self.place, self.letter = _word(unseen["place"]), letter_in(unseen["cause"])
+        self.variant, self.fix = variant, unseen[variant.mend]
+        self.place, self.letter = _word(unseen.get("place")), letter_in(unseen["cause"])
         self.is_there = self.place == variant.place
 
 
@@ -39,17 +62,15 @@ def _word(place: object) -> str:
 
 
 def form_differs(variant: Variant, unseen: dict) -> str | None:
-    places, causes = tuple(variant.ticket.parts), variant.ticket.causes
-    if set(unseen) != set(KEYS):
+    keys, causes = (*variant.diagnosis, variant.mend), variant.ticket.causes
+    if set(unseen) != set(keys):
         given = ", ".join(sorted(map(str, unseen))) or "none"
-        return f"the keys {', '.join(KEYS)} are asked; given are {given}"
-    if _word(unseen["place"]) not in places:
-        return f"place is one of {', '.join(places)}; given is {unseen['place']!r}"
+        return f"the keys {', '.join(keys)} are asked; given are {given}"
+    if seen := variant.place_differs(unseen):
+        return seen
     if letter_in(unseen["cause"]) not in causes:
         return f"cause is a letter from a to {max(causes)}; given is {unseen['cause']!r}"
-    if not callable(unseen["fix"]):
-        return f"fix is a function that takes the part's place; given is {unseen['fix']!r}"
-    return None
+    return variant.mend_differs(unseen[variant.mend])
 
 
 def names_the_place(tried: Diagnosis) -> str | None:
@@ -75,60 +96,72 @@ def of_the_mend(observe: Observe) -> Observe:
     return look
 
 
-@dataclass(frozen=True)
+def of_the_runs(observe: Observe) -> Observe:
+    """A look at all runs with the mend (`tried.runs`), from a look at one."""
+
+    @functools.wraps(observe)
+    def look(tried: Diagnosis) -> str | None:
+        return tried.runs.first_unmet(observe)
+
+    return look
+
+
+@dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is the same in all variants of a lesson's exercise."""
+    """What is the same in all variants of a lesson's exercise.
+
+    `diagnosis` are the criteria on what is named, the place first and the cause last, where
+    `place_next` and `cause_next` are not enough; `mended` are those on the mend, where they are
+    the same in all variants.
+    """
 
     id: str
     minutes: int
-    hints: tuple[str, str, str]
-    place_next: str
-    cause_next: str
-    tried: Callable[[dict, Variant], Diagnosis]
+    hints: tuple[str, ...]
+    tried: Callable[[dict, Variant], object]
     time_limit_s: float
+    place_next: str = ""
+    cause_next: str = ""
+    diagnosis: tuple[Criterion, ...] = ()
+    mended: tuple[Criterion, ...] = ()
+    difficulty: str = "a place, a letter, a few lines"
+    points: int = 5
+    reads: str = "unseen"
 
     def on(
         self,
         variant: Variant,
         title: str,
         *,
-        mended: tuple[Criterion, ...],
-        right: tuple[Callable, ...],
-        wrong: tuple[tuple[Callable, Observe], ...],
-        unmended: Observe,
-        elsewhere: dict,
+        mend: Callable | dict,
+        mended: tuple[Criterion, ...] = (),
+        hints: tuple[str, ...] = (),
         may_change: tuple[int, ...] = (),
     ) -> Exercise:
         """The exercise on one variant.
 
-        `mended` are the criteria on the mend; `right` and `wrong` are mends, these with the
-        criterion that each fails; `unmended` is the one that the part at fault fails, and
-        `elsewhere` a sound part of another place.
+        `mend` is a right mend, or the part of a right answer that holds it, as a dict; `mended` are
+        the criteria on it, and `hints` come after those of all variants.
         """
 
         def fits_the_ticket(unseen: dict) -> str | None:
             return form_differs(variant, unseen)
 
-        diagnosis = {"place": variant.place, "cause": variant.cause}
-        spelt = {"place": f" {variant.place.title()}", "cause": f"({variant.cause.upper()})"}
-        mends = ((variant.ticket.parts[variant.place], unmended), *wrong)
+        criteria = self.diagnosis or self._of_the_diagnosis()
+        fix = mend if isinstance(mend, dict) else {variant.mend: mend}
         return Exercise(
             id=self.id,
             name="UNSEEN",
             title=title,
             minutes=self.minutes,
-            difficulty="a place, a letter, a few lines",
-            points=5,
-            reads="unseen",
+            difficulty=self.difficulty,
+            points=self.points,
+            reads=self.reads,
             expects=(dict,),
-            hints=self.hints,
+            hints=(*self.hints, *hints),
             form=fits_the_ticket,
-            criteria=(*self._of_the_diagnosis(), *mended),
-            right=(*(diagnosis | {"fix": fix} for fix in right[:-1]), spelt | {"fix": right[-1]}),
-            wrong=(
-                *_misdiagnoses(variant, diagnosis | {"fix": right[0]}, elsewhere, fits_the_ticket),
-                *(Wrong(diagnosis | {"fix": mend}, caught_by=look) for mend, look in mends),
-            ),
+            criteria=(*criteria, *self.mended, *mended),
+            answer=variant.diagnosis | fix,
             run=lambda unseen: self.tried(unseen, variant),
             case=lambda: variant.ticket,
             may_change=may_change,
@@ -150,17 +183,3 @@ class Asked:
                 next=self.cause_next,
             ),
         )
-
-
-def _misdiagnoses(variant: Variant, good: dict, elsewhere: dict, form: Observe) -> list[Wrong]:
-    """Answers of a wrong form, and a good mend with a wrong place or cause."""
-    others = [letter for letter in variant.ticket.causes if letter != variant.cause]
-    return [
-        Wrong({}, caught_by=form),
-        Wrong(good | {"place": "the model"}, caught_by=form),
-        Wrong(good | {"cause": "z"}, caught_by=form),
-        Wrong(good | {"fix": "mend it"}, caught_by=form),
-        Wrong(good | {"line": 7}, caught_by=form),
-        Wrong(good | elsewhere, caught_by=names_the_place),
-        *(Wrong(good | {"cause": letter}, caught_by=names_the_cause) for letter in others),
-    ]

@@ -6,8 +6,6 @@ Nothing here runs an answer or shows a result; `course_utils.checks.checking` do
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-MIN_HINTS, MIN_RIGHT, MIN_WRONG = 2, 3, 8
-
 # Takes the answer (or what `Exercise.run` made of it); returns what was seen, or None when all is
 # well. A raise means that the student's own code raised.
 Observe = Callable[[object], str | None]
@@ -34,18 +32,6 @@ class Criterion:
 
 
 @dataclass(frozen=True)
-class Wrong:
-    """An answer people do give, and what must reject it first: later criteria may reject it too.
-
-    `caught_by` is the `observe` of a criterion, the exercise's `form`, or
-    `checking.leaves_its_inputs_alone`.
-    """
-
-    answer: object
-    caught_by: Observe
-
-
-@dataclass(frozen=True)
 class Exercise:
     """One exercise. Everything else (progress, tables, tests) is derived from this.
 
@@ -56,9 +42,8 @@ class Exercise:
         expects: the types an answer may have; `callable` functions are given as `Callable`.
         hints: from a question, to the cause, to one step short of the answer.
         criteria: all are run, so that the student sees all of what is right.
-        right: right answers; the first is shown by `.solution()` and used by later cells
-            while the student has none. The lesson's own solution is written differently.
-        wrong: wrong answers, each with what must reject it.
+        answer: a right answer, which `.solution()` shows and later cells use while the student
+            has none. The lesson's own solution is written differently.
         form: looks at the answer before anything else. What it says is all the student reads, so
             it speaks of the form alone: "a list is asked, this is a dict".
         run: what is done with the answer once, before the criteria (a training run, say);
@@ -66,7 +51,7 @@ class Exercise:
         may_change: positions of the arguments that the answer is asked to change. Every other
             argument must be left as it was; `checking` looks.
         case: makes what `ex.NAME.draw(seed)` hands to the reader, such as a broken run.
-        warm: an answer that a grader tries before the first submission, where the first right one
+        warm: an answer that a grader tries before the first submission, where `answer`
             takes too long for that.
         also: further variants, with the same id, name and form of answer, on other cases.
         time_limit_s: seconds after which the check stops the answer.
@@ -82,8 +67,7 @@ class Exercise:
     expects: tuple[type, ...]
     hints: tuple[str, ...]
     criteria: tuple[Criterion, ...]
-    right: tuple[object, ...]
-    wrong: tuple[Wrong, ...]
+    answer: object
     form: Observe | None = None
     run: Callable[[object], object] | None = None
     may_change: tuple[int, ...] = ()

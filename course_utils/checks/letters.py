@@ -1,7 +1,7 @@
 """Exercises whose answer is a dict of letters: one criterion for each question."""
 
 from course_utils.checks.compare import letter_differs, letter_in
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 
 
 def letters_exercise(
@@ -11,7 +11,6 @@ def letters_exercise(
     noun: str,
     whys: dict[str, str],
     nexts: dict[str, str],
-    tempting: dict[str, str],
     **declared: object,
 ) -> Exercise:
     """An exercise that asks for one letter for each key.
@@ -21,7 +20,6 @@ def letters_exercise(
         letters: all that may be given.
         noun: what each key names, such as "Batch".
         whys, nexts: for each key, why it matters and what to try next.
-        tempting: for each key, the letters that are likely to be given instead.
         declared: the remaining fields of the Exercise.
     """
 
@@ -35,7 +33,6 @@ def letters_exercise(
         return None
 
     looks = {number: _named_rightly(number, right) for number, right in key.items()}
-    first = next(iter(key))
     return Exercise(
         form=has_the_letters,
         expects=(dict,),
@@ -43,23 +40,7 @@ def letters_exercise(
             Criterion(f"{noun} {n} is named rightly.", look, why=whys[n], next=nexts[n])
             for n, look in looks.items()
         ),
-        right=(
-            key,
-            {number: f" ({letter.upper()})" for number, letter in key.items()},
-            {int(number): f"{letter})" for number, letter in key.items()},
-        ),
-        wrong=(
-            Wrong({}, caught_by=has_the_letters),
-            Wrong({n: x for n, x in key.items() if n != first}, caught_by=has_the_letters),
-            Wrong(key | {first: "z"}, caught_by=has_the_letters),
-            Wrong(key | {first: [key[first]]}, caught_by=has_the_letters),
-            Wrong(key | {"99": "a"}, caught_by=has_the_letters),
-            *(
-                Wrong(key | {number: letter}, caught_by=looks[number])
-                for number, others in tempting.items()
-                for letter in others
-            ),
-        ),
+        answer=key,
         **declared,
     )
 

@@ -1,12 +1,9 @@
 """The closing quiz of a lesson: two questions, three letters each."""
 
-from itertools import product
-
 from course_utils.checks.compare import letter_differs, letter_in
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 
 LETTERS = "abc"
-NO_LETTERS = ("none", "ab", "d", "", None, ["a"])
 
 
 def has_two_letters(quiz: dict) -> str | None:
@@ -30,12 +27,11 @@ def two_letters(
     nexts: tuple[str, str],
     minutes: int = 2,
 ) -> Exercise:
-    """A quiz whose right letters are `right`, such as "bc"; every other letter is a wrong answer.
+    """A quiz whose right letters are `right`, such as "bc".
 
-    >>> two_letters("99.1", "bc", hints=(), whys=("", ""), nexts=("", "")).right[0]
+    >>> two_letters("99.1", "bc", hints=(), whys=("", ""), nexts=("", "")).answer
     {'1': 'b', '2': 'c'}
     """
-    answer = {"1": right[0], "2": right[1]}
 
     def quiz_first(quiz) -> str | None:
         return letter_differs(quiz, "1", right[0])
@@ -59,21 +55,5 @@ def two_letters(
             Criterion(f"Question {number} is answered rightly.", look, why=why, next=go_on)
             for number, look, why, go_on in zip("12", looks, whys, nexts, strict=True)
         ),
-        right=(
-            answer,
-            {number: letter.upper() for number, letter in answer.items()},
-            {int(number): letter for number, letter in answer.items()},
-            {"1": f"{right[0]})", "2": f"({right[1]})"},
-        ),
-        wrong=(
-            *(
-                Wrong({"1": first, "2": second}, caught_by=looks[first == right[0]])
-                for first, second in product(LETTERS, LETTERS)
-                if first + second != right
-            ),
-            *(Wrong(answer | {"2": given}, caught_by=has_two_letters) for given in NO_LETTERS),
-            Wrong({}, caught_by=has_two_letters),
-            Wrong({"1": right[0]}, caught_by=has_two_letters),
-            Wrong(answer | {"3": "a"}, caught_by=has_two_letters),
-        ),
+        answer={"1": right[0], "2": right[1]},
     )

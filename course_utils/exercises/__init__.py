@@ -1,6 +1,6 @@
 """The exercises of every lesson, one module a lesson, found by name: `lesson_03.py`.
 
-The right answers for the checks live here and nowhere else in the library.
+The right answer of each exercise lives here and nowhere else in the library.
 """
 
 import importlib

@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.checks import checking
 from course_utils.checks.compare import told_apart
-from course_utils.checks.declare import Criterion, Exercise, Lesson, Prediction, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Lesson, Prediction
 from course_utils.checks.probes import agrees, has_form
 
 HALF = torch.float16
@@ -77,96 +76,8 @@ def _tiny_numbers(mean_of) -> str | None:
     return _means_differ(mean_of, one, other, "float16", allowed=2.0**-25)
 
 
-def adds_then_halves(a, b):
-    return (a + b) / 2
-
-
-def walks_from_a_to_b(a, b):
-    return a + (b - a) / 2
-
-
-def forgets_b(a, b):
-    return a / 2
-
-
-def goes_to_float32_and_stays(a, b):
-    return (a.float() + b.float()) / 2
-
-
-def always_comes_back_in_float16(a, b):
-    return ((a.float() + b.float()) / 2).half()
-
-
-def one_number_for_all(a, b):
-    return ((a.float() + b.float()) / 2).mean().to(a.dtype)
-
-
-def sum_of_all_means(a, b):
-    return ((a.float() + b.float()) / 2).sum().reshape(1).to(a.dtype)
-
-
-def mean_of_all_everywhere(a, b):
-    return torch.full_like(a, ((a.float() + b.float()) / 2).mean().item())
-
-
-def geometric_mean(a, b):
-    return (a.float() * b.float()).abs().sqrt().to(a.dtype)
-
-
-def goes_through_bfloat16(a, b):
-    return ((a.bfloat16() + b.bfloat16()) / 2).to(a.dtype)
-
-
-def clamps_the_sum(a, b):
-    return (a + b).clamp(-LARGEST, LARGEST) / 2
-
-
-def clamps_the_mean(a, b):
-    return ((a.float() + b.float()) / 2).clamp(-60000, 60000).to(a.dtype)
-
-
-def repairs_the_inf(a, b):
-    return ((a + b) / 2).nan_to_num(posinf=50016.0)
-
-
-def halves_first(a, b):
-    return a / 2 + b / 2
-
-
-def halves_first_unless_equal(a, b):
-    return torch.where(a == b, a, a / 2 + b / 2)
-
-
-def gives_a_number(a, b):
-    return ((a.float() + b.float()) / 2).mean().item()
-
-
-def gives_a_list(a, b):
-    return ((a.float() + b.float()) / 2).tolist()
-
-
-def adds_in_place(a, b):
-    return a.add_(b).div_(2)
-
-
 def computes_in_float64(a, b):
     return ((a.double() + b.double()) / 2).to(a.dtype)
-
-
-def chooses_by_sign(a, b):
-    return torch.where(a.sign() == b.sign(), a + (b - a) / 2, (a + b) / 2)
-
-
-def mean_of_a_stack(a, b):
-    return torch.stack([a, b]).mean(dim=0, dtype=torch.float64).to(a.dtype)
-
-
-def interpolates(a, b):
-    return torch.lerp(a.double(), b.double(), 0.5).type_as(a)
-
-
-def halves_in_float32(a, b):
-    return (a.float() / 2 + b.float() / 2).to(dtype=b.dtype)
 
 
 MEAN = Exercise(
@@ -211,33 +122,7 @@ MEAN = Exercise(
             next="do not halve a number before it has somewhere to go",
         ),
     ),
-    right=(
-        computes_in_float64,
-        chooses_by_sign,
-        mean_of_a_stack,
-        interpolates,
-        halves_in_float32,
-    ),
-    wrong=(
-        Wrong(gives_a_number, caught_by=keeps_dtype_and_shape),
-        Wrong(gives_a_list, caught_by=keeps_dtype_and_shape),
-        Wrong(adds_in_place, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(goes_to_float32_and_stays, caught_by=keeps_dtype_and_shape),
-        Wrong(always_comes_back_in_float16, caught_by=keeps_dtype_and_shape),
-        Wrong(one_number_for_all, caught_by=keeps_dtype_and_shape),
-        Wrong(sum_of_all_means, caught_by=keeps_dtype_and_shape),
-        Wrong(mean_of_all_everywhere, caught_by=ordinary_mean),
-        Wrong(forgets_b, caught_by=ordinary_mean),
-        Wrong(geometric_mean, caught_by=ordinary_mean),
-        Wrong(goes_through_bfloat16, caught_by=ordinary_mean),
-        Wrong(adds_then_halves, caught_by=large_numbers),
-        Wrong(clamps_the_sum, caught_by=large_numbers),
-        Wrong(clamps_the_mean, caught_by=large_numbers),
-        Wrong(repairs_the_inf, caught_by=large_numbers),
-        Wrong(walks_from_a_to_b, caught_by=opposite_signs),
-        Wrong(halves_first, caught_by=equal_and_tiny_numbers),
-        Wrong(halves_first_unless_equal, caught_by=equal_and_tiny_numbers),
-    ),
+    answer=computes_in_float64,
 )
 
 FIRST = Prediction(

@@ -168,7 +168,7 @@ class ExerciseHandle(_Frozen):
         if known["best"] == 0 and left > 0:
             print(f"The solution opens when you pass, or after {left} more: call .hint()")
             return
-        print(_source_text(self._exercise.reads, self._exercise.right[0]))
+        print(_source_text(self._exercise.reads, self._exercise.answer))
 
     @property
     def answer(self) -> object:

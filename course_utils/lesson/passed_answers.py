@@ -42,7 +42,7 @@ class PassedAnswers:
             say(f"{called}: not passed yet, so the course's answer is used from here on.")
         elif not is_here:
             self.restore(exercise)
-        return self._here.get(_key(exercise), exercise.right[0])
+        return self._here.get(_key(exercise), exercise.answer)
 
     def restore(self, exercise: Exercise) -> bool:
         """Make an answer that passed before a restart again; whether it is here now."""

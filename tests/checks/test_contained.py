@@ -20,7 +20,7 @@ import transformers
 
 from course_utils.checks import checking
 from course_utils.checks.containment import Tail
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.report import Outcome
 
 OPTIMIZER = sys.modules["torch.optim.optimizer"]  # torch.optim has no name for it
@@ -43,8 +43,7 @@ DOUBLE = Exercise(
     expects=(Callable, dict),
     hints=("a", "b"),
     criteria=(Criterion("It doubles.", doubles, why="it is the task", next="multiply by two"),),
-    right=(lambda x: 2 * x,),
-    wrong=(Wrong(lambda x: x, caught_by=doubles),),
+    answer=lambda x: 2 * x,
     time_limit_s=20.0,
 )
 

@@ -10,7 +10,7 @@ from course_utils.diagnostics.splits.judging import FACTOR, OTHER, RANKS, SAME, 
 from course_utils.diagnostics.splits.ranks import believing_in
 from course_utils.diagnostics.splits.stepping import cut
 from course_utils.errors import BadRequest, Unsupported
-from course_utils.exercises.lesson_08 import mend_answers
+from course_utils.exercises.lesson_08 import mend
 from course_utils.reproductions.lesson_08 import batch_loss, batch_trainers
 from course_utils.reproductions.lesson_08.batch_loss import mixed_rows
 
@@ -129,7 +129,7 @@ def test_a_division_by_the_arguments_own_number_of_micro_batches_is_seen(rows):
     assert trainer.args.gradient_accumulation_steps == 1
 
 
-MULTIPLIES = batch_trainers.with_loss(mend_answers.mended)  # by the number of ranks, always
+MULTIPLIES = batch_trainers.with_loss(mend.mended)  # by the number of ranks, always
 
 
 @pytest.mark.parametrize(("cls", "factor"), [(Trainer, "1"), (MULTIPLIES, "ranks")])

@@ -4,31 +4,36 @@ A wrong answer is judged up to the criterion that rejects it, and a mended ticke
 ALL_ANSWERS=1 by all of them, and on two.
 """
 
+import importlib
 import os
+import pkgutil
 
 import pytest
 import torch
 
+from course_utils import exercises
 from course_utils.checks import checking
-from course_utils.checks.declare import MIN_HINTS, MIN_RIGHT, MIN_WRONG, TODO
+from course_utils.checks.declare import TODO, Exercise
 from course_utils.checks.report import Outcome
 from course_utils.exercises import all_lessons
 from course_utils.oncall import check as oncall_check
 from course_utils.shown.report import Table
+from tests.answers import HERE, modules_of, right_answers, wrong_answers
 
 EXERCISES = [v for lesson in all_lessons() for e in lesson.exercises for v in e.variants]
 IDS = [f"{e.id}-variant-{e.title}" if e.case else e.id for e in EXERCISES]
 RIGHT = [
     pytest.param(exercise, answer, id=f"{exercise.id}-right-{number}")
     for exercise in EXERCISES
-    for number, answer in enumerate(exercise.right)
+    for number, answer in enumerate(right_answers(exercise))
 ]
 WRONG = [
     pytest.param(exercise, wrong, id=f"{exercise.id}-{wrong.caught_by.__name__}-{number}")
     for exercise in EXERCISES
-    for number, wrong in enumerate(exercise.wrong)
+    for number, wrong in enumerate(wrong_answers(exercise))
 ]
 
+MIN_HINTS, MIN_RIGHT, MIN_WRONG = 2, 3, 8
 IN_FULL = bool(os.environ.get("ALL_ANSWERS"))
 
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=IDS)
@@ -48,7 +53,7 @@ def test_an_untouched_stub_is_not_attempted(exercise):
 
 @each_exercise
 def test_an_untouched_function_stub_is_not_attempted(exercise):
-    if not callable(exercise.right[0]):
+    if not callable(exercise.answer):
         pytest.skip("the answer is a value")
     report = checking.check(exercise, lambda *args, **kwargs: TODO)
     assert report.outcome is Outcome.NOT_ATTEMPTED
@@ -72,7 +77,7 @@ def test_a_wrong_answer_is_rejected_first_by_the_criterion_meant_for_it(exercise
 @each_exercise
 def test_every_criterion_is_the_first_to_reject_some_wrong_answer(exercise):
     before_criteria = {exercise.form, checking.leaves_its_inputs_alone}
-    caught = {wrong.caught_by for wrong in exercise.wrong}
+    caught = {wrong.caught_by for wrong in wrong_answers(exercise)}
     assert {c.observe for c in exercise.criteria} == caught - before_criteria
     assert exercise.form is None or exercise.form in caught
 
@@ -80,19 +85,19 @@ def test_every_criterion_is_the_first_to_reject_some_wrong_answer(exercise):
 @each_exercise
 def test_an_exercise_has_enough_hints_wrong_answers_and_right_answers(exercise):
     assert len(exercise.hints) >= MIN_HINTS
-    assert len(exercise.wrong) >= MIN_WRONG
-    assert len(exercise.right) >= MIN_RIGHT
+    assert len(wrong_answers(exercise)) >= MIN_WRONG
+    assert len(right_answers(exercise)) >= MIN_RIGHT
 
 
 @each_exercise
 def test_an_answer_that_changes_what_it_is_given_is_rejected(exercise):
-    if not callable(exercise.right[0]) or exercise.may_change:
+    if not callable(exercise.answer) or exercise.may_change:
         pytest.skip("the answer is a value, or is asked to change its arguments")
-    report = checking.check(exercise, and_changes_its_arguments(exercise.right[0]))
+    report = checking.check(exercise, and_changes_its_arguments(exercise.answer))
     if not CHANGED:
         pytest.skip("its arguments cannot be changed")
     assert [one.criterion.observe for one in report.observed] == [checking.leaves_its_inputs_alone]
-    again = checking.check(exercise, exercise.right[0])
+    again = checking.check(exercise, exercise.answer)
     assert again.outcome is Outcome.PASSED, f"the check's own inputs were spoilt: {again.text()}"
 
 
@@ -128,7 +133,7 @@ def test_the_table_of_answers(capsys):
     for lesson in all_lessons():
         for exercise in lesson.exercises:
             for variant in exercise.variants:
-                right, wrong = len(variant.right), len(variant.wrong)
+                right, wrong = len(right_answers(variant)), len(wrong_answers(variant))
                 rows.append((variant.id, variant.title, str(right), str(wrong)))
     totals = (sum(int(row[column]) for row in rows) for column in (2, 3))
     note = "in all {} right and {} wrong answers".format(*totals)
@@ -142,3 +147,15 @@ def test_ids_are_unique_and_belong_to_their_lesson():
     pairs = [(lesson, e.id) for lesson in all_lessons() for e in lesson.exercises]
     assert len({exercise_id for _, exercise_id in pairs}) == len(pairs)
     assert all(exercise_id.startswith(f"{lesson.number}.") for lesson, exercise_id in pairs)
+
+
+def test_every_module_of_exercises_has_one_of_answers_and_no_other_has():
+    found = pkgutil.walk_packages(exercises.__path__, f"{exercises.__name__}.")
+    modules = [one.name for one in found if ".lesson_" in one.name and not one.ispkg]
+    asking = {
+        name.removeprefix(f"{exercises.__name__}.")
+        for name in modules
+        if any(isinstance(x, Exercise) for x in vars(importlib.import_module(name)).values())
+    }
+    paths = [path.relative_to(HERE).with_suffix("") for path in modules_of("lesson_*")]
+    assert {".".join(path.parts) for path in paths} == asking

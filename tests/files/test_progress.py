@@ -15,6 +15,7 @@ from course_utils.exercises import find_exercise, find_lesson
 from course_utils.files import progress
 from course_utils.files.progress import Progress
 from course_utils.lesson.passed_answers import PassedAnswers
+from tests.answers import right_answers
 
 
 @pytest.fixture
@@ -101,7 +102,7 @@ def test_hints_go_one_further_each_time_and_then_open_the_solution(store, capsys
 
 def test_a_later_cell_gets_the_courses_answer_until_the_student_has_one(store, capsys):
     mean = lesson.start("00").MEAN
-    right = find_exercise("00.1").right
+    right = right_answers(find_exercise("00.1"))
     assert mean.answer is right[0]
     assert "the course's answer is used" in capsys.readouterr().out
     mean.check(right[1])
@@ -109,9 +110,9 @@ def test_a_later_cell_gets_the_courses_answer_until_the_student_has_one(store, c
 
 
 def test_the_variants_of_an_exercise_are_kept_apart(store, capsys):
-    plain = {"expects": (int,), "form": None, "criteria": (), "right": (0,), "wrong": ()}
+    plain = {"expects": (int,), "form": None, "criteria": (), "answer": 0}
     first = replace(find_exercise("00.1"), **plain)
-    second = replace(first, title="The other case", right=(1,))
+    second = replace(first, title="The other case", answer=1)
     PassedAnswers(store).keep(first, 7)
     store.record_check("00.1", outcome="passed", points=1)
     answers = PassedAnswers(store)

@@ -12,6 +12,7 @@ import psutil
 import pytest
 from attacks import answers, deeper, inside, odd
 from attacks.answers import HONEST
+from written import source_of
 
 from course_utils.box.kind import PACKAGE, find_kind
 from course_utils.exercises import find_exercise, find_lesson
@@ -19,6 +20,7 @@ from course_utils.grading.judge.client import Box
 from course_utils.grading.judge.judging_mode import BELIEVED, MUST_RUN_INSIDE
 from course_utils.grading.judge.source_review import reaches_for
 from course_utils.notebook.execute import Limits
+from tests.answers import right_answers, wrong_answers
 
 pytestmark = pytest.mark.skipif(
     not find_kind().has_walls, reason=f"no box can be made here: {find_kind().saw}"
@@ -134,12 +136,12 @@ REACHING = ("becomes_a_copy", "shares_everything")
 def test_no_answer_that_is_judged_inside_reaches_out(number):
     """None of those that people give is refused; of the inside ones, few wrong ones."""
     for variant in find_exercise(number).variants:
-        wrong = variant.wrong if number in MUST_RUN_INSIDE else ()
-        given = (*variant.right, *(one.answer for one in wrong))
+        wrong = wrong_answers(variant) if number in MUST_RUN_INSIDE else ()
+        given = (*right_answers(variant), *(one.answer for one in wrong))
         parts = [p for one in given for p in (one.values() if isinstance(one, dict) else (one,))]
         for function in (part for part in parts if hasattr(part, "__qualname__")):
             module = inspect.getmodule(function)
-            source = inspect.getsource(getattr(module, function.__qualname__.partition(".")[0]))
+            source = source_of(getattr(module, function.__qualname__.partition(".")[0]))
             texts = [f"{n} = {v!r}" for n, v in vars(module).items() if n.isupper()]
             found = reaches_for([*(text for text in texts if "<" not in text), source])
             assert bool(found) == (function.__name__ in REACHING), found

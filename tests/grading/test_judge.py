@@ -14,6 +14,7 @@ from course_utils.checks import checking
 from course_utils.checks.report import CheckReport
 from course_utils.exercises import all_lessons
 from course_utils.grading.judge.judging_mode import DATA, INSIDE, PROXY, how
+from tests.answers import right_answers, wrong_answers
 
 pytest.importorskip("IPython")
 if not hasattr(os, "fork"):
@@ -25,9 +26,10 @@ SLOW = ("04.7", "05.5", "10.6")  # they train, or hand over a whole model at eve
 
 
 def answers(exercise):
-    wrong = [one.answer for one in exercise.wrong if callable(one.answer)]
-    every = [answer for answer in (*exercise.right, *wrong) if not isinstance(answer, str)]
-    return every if IS_FULL else [exercise.right[-1], *wrong[-1:]]
+    right = right_answers(exercise)
+    wrong = [one.answer for one in wrong_answers(exercise) if callable(one.answer)]
+    every = [answer for answer in (*right, *wrong) if not isinstance(answer, str)]
+    return every if IS_FULL else [right[-1], *wrong[-1:]]
 
 
 CASES = [

@@ -98,7 +98,7 @@ def exercise(number, name, reads, expects, observe):
     return Exercise(
         id=number, name=name, title=name.title(), minutes=1, difficulty="one line", points=2,
         reads=reads, expects=expects, hints=("Look.", "Look again."), criteria=(criterion,),
-        right=(None, None), wrong=(), time_limit_s=1,
+        answer=None, time_limit_s=1,
     )
 
 

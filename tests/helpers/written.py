@@ -1,16 +1,23 @@
 """Answers of the exercises' own lists, written as the cells in which a student hands them in."""
 
 import ast
+import importlib
 import inspect
 import json
 import random
+import re
 from pathlib import Path
+from types import ModuleType
 
 from course_utils.checks.declare import Exercise, Lesson
 from course_utils.grading.judge.names import names_of
+from tests import answers
+from tests.answers import right_answers, wrong_answers
 
 ROOT = Path(__file__).parents[2]
-OUTSIDE = "course_utils.exercises"  # what no notebook can import in the box
+EXERCISES = "course_utils.exercises"
+OUTSIDE = (EXERCISES, answers.__name__)  # what no notebook can import in the box
+ADDS = re.compile(r"(\w+\.)?(right|wrong)\w*\b").match  # a decorator that lists its answer
 _SOURCES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
 
@@ -25,13 +32,35 @@ def written(exercise: Exercise, answer: object) -> str | None:
     name, module = getattr(answer, "__qualname__", ""), inspect.getmodule(answer)
     if not name.isidentifier() or getattr(module, name, None) is not answer:
         return None  # made by another function, or without a name
-    source = _with_what_it_needs(inspect.getsource(module), name)
+    source = _with_what_it_needs(_statements(module), name)
     return source and f"{source}\n\n{exercise.reads} = {name}"
 
 
-def _with_what_it_needs(source: str, name: str) -> str | None:
-    """The statements of a module that `name` rests on, in their order."""
-    body = ast.parse(source).body
+def _statements(module: ModuleType) -> list[ast.stmt]:
+    """Those of a module of answers, after those of the exercise's own module."""
+    body = ast.parse(inspect.getsource(module)).body
+    own = module.__name__.replace(answers.__name__, EXERCISES, 1)
+    if own == module.__name__:
+        return body
+    body = [_unlisted(node) for node in body if getattr(node, "module", "") != own]
+    return _statements(importlib.import_module(own)) + body
+
+
+def _unlisted(node: ast.stmt) -> ast.stmt:
+    """A statement without the decorators that list it as an answer."""
+    if isinstance(node, ast.FunctionDef):
+        node.decorator_list = [d for d in node.decorator_list if not ADDS(ast.unparse(d))]
+    return node
+
+
+def source_of(function: object) -> str:
+    """As somebody would hand it in."""
+    [node] = ast.parse(inspect.getsource(function)).body
+    return ast.unparse(_unlisted(node))
+
+
+def _with_what_it_needs(body: list[ast.stmt], name: str) -> str | None:
+    """The statements that `name` rests on, in their order."""
     binds = [(names_of(node), node) for node in body]
     taken, wanted, seen = set(), [name], set()
     while wanted:
@@ -42,7 +71,7 @@ def _with_what_it_needs(source: str, name: str) -> str | None:
                 taken.add(at)
                 wanted += names.taken - seen
     parts = [ast.unparse(body[at]) for at in sorted(taken)]
-    return None if any(OUTSIDE in part for part in parts) else "\n\n".join(parts)
+    return None if any(name in part for part in parts for name in OUTSIDE) else "\n\n".join(parts)
 
 
 def sources(exercise: Exercise) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -53,8 +82,8 @@ def sources(exercise: Exercise) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _sources(exercise: Exercise) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    right = [written(exercise, answer) for answer in exercise.right]
-    wrong = [written(exercise, one.answer) for one in exercise.wrong]
+    right = [written(exercise, answer) for answer in right_answers(exercise)]
+    wrong = [written(exercise, one.answer) for one in wrong_answers(exercise)]
     return tuple(filter(None, right)), tuple(filter(None, wrong))
 
 
@@ -72,13 +101,13 @@ class Drawn:
     def __call__(self, *, right: int = 1, added: str = "") -> dict:
         lesson, points = self._draw.choice(self._lessons), 0
         data = json.loads((ROOT / "notebooks" / f"{lesson.stem}.ipynb").read_text())
-        answers = {e.id: self._answer(e) for e in lesson.exercises}
-        broken = self._draw.choice(list(answers)) if added else ""
+        drawn = {e.id: self._answer(e) for e in lesson.exercises}
+        broken = self._draw.choice(list(drawn)) if added else ""
         for cell in data["cells"]:
             cell["source"] = "".join(cell["source"])
             of = cell["metadata"].get("course", {})
             if of.get("role") == "answer":
-                source, worth = answers[of["exercise"]]
+                source, worth = drawn[of["exercise"]]
                 cell["source"] = source or cell["source"]
                 points += worth
                 if of["exercise"] == broken:

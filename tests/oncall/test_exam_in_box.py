@@ -64,8 +64,8 @@ def scores(box, answer, limits=SLOW):
 
 def attacked(source: str) -> dict:
     """A right answer, if only the run trained."""
-    mend = FIRST.right[0]["edits"]
-    return FIRST.right[0] | {"edits": [*mend, ("train.py", CALL, source)]}
+    mend = FIRST.answer["edits"]
+    return FIRST.answer | {"edits": [*mend, ("train.py", CALL, source)]}
 
 
 def outside(folder) -> tuple:

@@ -25,7 +25,7 @@ def changed(configuration, other, names):
 
 @each_job
 def test_a_job_ends_as_said_of_its_two_settings_together_and_of_neither_alone(truth):
-    job = truth.job
+    job = truth.ticket
     with warm_children(preload=job.preload) as in_child:
 
         def ended(settings):
@@ -42,14 +42,14 @@ def test_a_job_ends_as_said_of_its_two_settings_together_and_of_neither_alone(tr
 
 
 def test_a_child_of_its_own_ends_as_said_when_called_as_the_lesson_says():
-    job = SIGBUS.job
+    job = SIGBUS.ticket
     found = run_in_child(job.run, job.fails, preload=job.preload, timeout_s=job.timeout_s)
     assert found.outcome == SIGBUS.ended
 
 
 @each_job
 def test_a_job_shows_what_a_diagnosis_needs_and_gives_nothing_away(truth):
-    job = truth.job
+    job = truth.ticket
     assert len(job.causes) >= 5 and truth.cause in job.causes
     assert set(job.works) == set(job.fails) and not set(job.works) & set(job.options)
     assert all(job.works[name] != job.fails[name] for name in job.works)
@@ -60,9 +60,9 @@ def test_a_job_shows_what_a_diagnosis_needs_and_gives_nothing_away(truth):
 
 def test_the_seed_draws_the_job_and_both_variants_are_worth_the_same():
     assert [UNSEEN.variant(seed).case() for seed in (0, 1, 2)] == [
-        SIGBUS.job,
-        HANG.job,
-        SIGBUS.job,
+        SIGBUS.ticket,
+        HANG.ticket,
+        SIGBUS.ticket,
     ]
     assert len({(v.id, v.name, v.reads, v.points) for v in UNSEEN.variants}) == 1
 

@@ -12,7 +12,7 @@ SEEDS = (0, 1, 2)
 
 
 def trained(case, seed, **changes):
-    trainer = case.patient.trainer(seed=seed, device="cpu", **changes)
+    trainer = case.ticket.trainer(seed=seed, device="cpu", **changes)
     return train_and_compare(trainer), [e for e in trainer.state.log_history if "loss" in e]
 
 

@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from course_utils.exercises.lesson_04.fix import bounded_kl
+from course_utils.reproductions.lesson_04.verl_formulas import bounded_kl
 from course_utils.reproductions.lesson_04.verl_grpo import VerlGrpo
 from course_utils.reproductions.lesson_04.verl_outcomes import MIN_GAIN, Outcome
 from course_utils.shown.report import Table
@@ -74,7 +74,7 @@ def test_with_a_bound_before_exp_every_seed_learns(runs):
 
 
 def test_the_masked_mean_that_ignores_padding_does_not_save_the_gradient():
-    from course_utils.exercises.lesson_04.mean_answers import mean_by_where
+    from course_utils.exercises.lesson_04.mean import mean_by_where
 
     run = VerlGrpo(device="cpu", masked_mean=mean_by_where)
     run.train(NUM_STEPS)

@@ -69,6 +69,6 @@ def test_the_log_shows_the_bad_norm_before_the_reward_falls(ticket):
 
 def test_every_variant_has_another_place_and_another_cause():
     places = [sick_place(ticket) for ticket in TICKETS]
-    causes = [variant.right[0]["cause"] for variant in UNSEEN.variants]
+    causes = [variant.answer["cause"] for variant in UNSEEN.variants]
     assert len(set(places)) == len(set(causes)) == len(TICKETS) == 3
     assert len(CAUSES) >= 5

@@ -11,7 +11,7 @@ from transformers import Trainer
 
 from course_utils.diagnostics import compare_splits
 from course_utils.diagnostics.splits.stepping import TrainerStep, left_as_it_was
-from course_utils.exercises.lesson_08 import mend_answers
+from course_utils.exercises.lesson_08.mend import mended
 from course_utils.reproductions.lesson_08 import (
     batch_loss,
     batch_trainers,
@@ -24,9 +24,10 @@ from course_utils.reproductions.lesson_08.batch_loss import distance
 from course_utils.reproductions.lesson_08.batch_trainers import with_loss
 from course_utils.reproductions.lesson_08.batch_training import WEIGHTINGS, learn
 from course_utils.shown.report import Table
+from tests.answers.lesson_08 import mend as mends
 
 SEEDS = range(5)
-BY_HAND, MENDS = batch_trainers.__name__, mend_answers.__name__
+BY_HAND, MENDS = batch_trainers.__name__, mends.__name__
 # What is launched, the Trainer, and whether it is the same as in one process.
 LAUNCHED = {
     "transformers:Trainer,1": (Trainer, True),
@@ -35,9 +36,9 @@ LAUNCHED = {
     f"{BY_HAND}:MeanToldSo,1": (batch_trainers.MeanToldSo, False),
     f"{BY_HAND}:Mean,2": (batch_trainers.Mean, False),
     f"{BY_HAND}:RanksForgotten,1": (batch_trainers.RanksForgotten, False),
-    f"{MENDS}:mended,1": (with_loss(mend_answers.mended), True),
-    f"{MENDS}:from_the_environment,4": (with_loss(mend_answers.from_the_environment), True),
-    f"{MENDS}:of_world_size,2": (with_loss(mend_answers.of_world_size), True),
+    f"{MENDS}:mended,1": (with_loss(mended), True),
+    f"{MENDS}:from_the_environment,4": (with_loss(mends.from_the_environment), True),
+    f"{MENDS}:of_world_size,2": (with_loss(mends.of_world_size), True),
 }
 gloo = pytest.mark.skipif(sys.platform != "linux", reason="gloo")
 
@@ -109,7 +110,7 @@ MEASURED = {
     "a mean": (lambda: of(batch_trainers.Mean), False),
     "a mean, told so": (lambda: of(batch_trainers.MeanToldSo), False),
     "sum / count of all ranks": (lambda: of(batch_trainers.RanksForgotten), False),
-    "mended": (lambda: of(with_loss(mend_answers.mended)), True),
+    "mended": (lambda: of(with_loss(mended)), True),
     "SFT": (of_sft, True),
     "DPO, sigmoid": (lambda: of_dpo("sigmoid"), True),
     "DPO, sigmoid + sft": (lambda: of_dpo("sigmoid", "sft"), False),

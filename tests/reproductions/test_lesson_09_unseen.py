@@ -6,11 +6,7 @@ from course_utils.reproductions.lesson_09 import unseen_09
 
 DUE = {
     "never": (unseen_09.never_loaded(), (), ("stale",)),
-    "divided": (
-        unseen_09.divided_late(),
-        ("temperature", "scaled"),
-        ("temperature", "scaled"),
-    ),
+    "divided": (unseen_09.divided_late(), ("temperature", "scaled"), ("temperature", "scaled")),
     "stripped": (unseen_09.stripped(), ("context",), ("context",)),
 }
 

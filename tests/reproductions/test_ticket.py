@@ -3,8 +3,8 @@
 import pytest
 
 from course_utils.errors import BadRequest
-from course_utils.reproductions.lesson_06.unseen_06 import adapter_stands_still
-from course_utils.reproductions.lesson_10.unseen_10 import silence_is_golden
+from course_utils.reproductions.lesson_06 import unseen_06
+from course_utils.reproductions.lesson_10 import unseen_10
 from course_utils.reproductions.reported_script import Ticket
 
 
@@ -33,7 +33,7 @@ def test_fresh_raises_where_no_part_has_the_name():
     assert "one of add, keep" in str(error.value)
 
 
-@pytest.mark.parametrize("make", [adapter_stands_still, silence_is_golden])
+@pytest.mark.parametrize("make", [unseen_06.adapter_stands_still, unseen_10.silence_is_golden])
 def test_the_source_shows_every_part_under_its_name(make):
     ticket, names = make(), {}
     exec(compile(ticket.source(), "ticket", "exec"), names)

@@ -1,6 +1,6 @@
 """Lesson 01: what is asked about the edges of the float formats.
 
-One module for each thing to understand: its exercises, their criteria, right and wrong answers.
+One module for each thing to understand: its exercises, their criteria and answers.
 """
 
 from course_utils.checks.declare import Lesson, Prediction

@@ -1,28 +1,24 @@
 """Exercise 01.8: three runs that nobody has explained, one of them drawn by the seed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import index
 
 import torch
 
+from course_utils.checks.broken_script import Asked, Diagnosis, Variant, names_the_cause
 from course_utils.checks.compare import told_apart
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.watched_calls import watched
-from course_utils.exercises.lesson_01 import unseen_answers as answers
 from course_utils.reproductions.lesson_01.unseen_01 import (
-    CAUSES,
     Batch,
     Patient,
     attention_loss,
     compass,
-    cosine_loss,
-    direction_loss,
     reader,
     search,
 )
 
-KEYS = ("row", "line", "cause", "mend")
 SEEDS = (1, 2, 3)
 MAX_RATIO = 20  # how often the largest gradient of the other rows an empty row's may be
 MAX_FACTOR = 2  # how much larger than the old ones loss and gradients of the other rows may be
@@ -30,28 +26,30 @@ SMALL = 0.06  # the size of the smallest row of a document that is not empty
 LEARNED = 0.3  # the share of the first loss that is left after training
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class _Variant(Variant):
+    """One run; its place is the empty row and a line of the loss."""
+
+    mend, mend_is = "mend", "a loss function"
+
+    @property
+    def diagnosis(self) -> dict:
+        row, line = self.place
+        return {"row": row, "line": line, "cause": self.cause}
+
+    def place_differs(self, unseen: dict) -> str | None:
+        for key in ("row", "line"):
+            if isinstance(unseen[key], bool) or not hasattr(unseen[key], "__index__"):
+                return f"{key} is {unseen[key]!r}, where a whole number is asked"
+        return None
+
+
+class _Tried(Diagnosis):
     """What the reader says of a patient, with her loss watched for what it does."""
 
-    patient: Patient
-    row: int
-    line: int
-    cause: str
-    mend: Callable
-
-
-def has_the_four_parts(answer: dict) -> str | None:
-    if set(answer) != set(KEYS):
-        return f"the keys are {list(answer)}, and {', '.join(KEYS)} are asked"
-    for key in ("row", "line"):
-        if isinstance(answer[key], bool) or not hasattr(answer[key], "__index__"):
-            return f"{key} is {answer[key]!r}, where a whole number is asked"
-    if str(answer["cause"]).strip().lower() not in CAUSES:
-        return f"cause is {answer['cause']!r}, where a letter from a to {max(CAUSES)} is asked"
-    if not callable(answer["mend"]):
-        return f"mend is a {type(answer['mend']).__name__}, where a loss function is asked"
-    return None
+    def __init__(self, unseen: dict, variant: _Variant) -> None:
+        super().__init__(unseen, variant)
+        self.patient, self.mend = variant.ticket, watched(self.fix)
+        self.row, self.line = index(unseen["row"]), index(unseen["line"])
 
 
 def _gradient(loss: Callable, outputs: torch.Tensor, rest: tuple):
@@ -71,9 +69,9 @@ def _outputs(patient: Patient, batch: Batch, seed: int) -> torch.Tensor:
         return patient.model(seed)(batch.inputs)
 
 
-def place_is_right(found: Diagnosis) -> str | None:
-    patient, right_line = found.patient, PLACES[found.patient.loss][0]
-    if found.row != patient.empty:
+def place_is_right(found: _Tried) -> str | None:
+    patient, (empty, right_line) = found.patient, found.variant.place
+    if found.row != empty:
         outputs = patient.outputs()
         _, gradient, _ = _gradient(patient.loss, outputs.detach(), patient.batch)
         if not 0 <= found.row < len(gradient):
@@ -83,12 +81,6 @@ def place_is_right(found: Diagnosis) -> str | None:
     if found.line != right_line:
         return f"row {found.row} is right; its trouble is not made in line {found.line}"
     return None
-
-
-def cause_is_right(found: Diagnosis) -> str | None:
-    if found.cause == PLACES[found.patient.loss][1]:
-        return None
-    return f"you say {found.cause}), {CAUSES[found.cause]}; that does not make the first bad number"
 
 
 def _varied(patient: Patient, outputs: torch.Tensor, seed: int) -> torch.Tensor:
@@ -104,7 +96,7 @@ def _varied(patient: Patient, outputs: torch.Tensor, seed: int) -> torch.Tensor:
     return outputs
 
 
-def healthy_batches_stay(found: Diagnosis) -> str | None:
+def healthy_batches_stay(found: _Tried) -> str | None:
     patient = found.patient
     for seed, rows in ((21, 8), (22, 1), (23, 3), (24, 13)):
         batch = patient.make_batch(seed, rows=rows)
@@ -123,7 +115,7 @@ def healthy_batches_stay(found: Diagnosis) -> str | None:
     return None
 
 
-def gradient_is_bounded(found: Diagnosis) -> str | None:
+def gradient_is_bounded(found: _Tried) -> str | None:
     patient = found.patient
     for seed, empty in ((31, (patient.empty,)), (32, (0,)), (33, (1, 7))):
         batch = patient.make_batch(seed, empty=empty)
@@ -146,7 +138,7 @@ def gradient_is_bounded(found: Diagnosis) -> str | None:
     return None
 
 
-def others_keep_their_gradient(found: Diagnosis) -> str | None:
+def others_keep_their_gradient(found: _Tried) -> str | None:
     """Up to one factor: the mean may be taken over all documents or over the full ones."""
     patient = found.patient
     for seed, empty in ((41, (patient.empty,)), (42, (0,)), (43, (1, 7))):
@@ -181,7 +173,7 @@ def _short(row: torch.Tensor) -> list[float]:
     return [float(f"{number:.3g}") for number in row.tolist()]
 
 
-def it_learns(found: Diagnosis) -> str | None:
+def it_learns(found: _Tried) -> str | None:
     patient = found.patient
     _, _, problem = _gradient(found.mend, patient.outputs().detach(), patient.batch)
     if problem:
@@ -195,142 +187,97 @@ def it_learns(found: Diagnosis) -> str | None:
     return None
 
 
-PLACES = {cosine_loss: (3, "c"), attention_loss: (4, "d"), direction_loss: (5, "e")}
-
-
-def _spoilt(mended: Callable, old: Callable) -> dict[Callable, Callable]:
-    """Losses that are right until a document is empty, and then another loss."""
-    changes = (
-        lambda loss, x: 5 * loss,
-        lambda loss, x: loss + 100,
-        lambda loss, x: loss + x[3].square().sum(),
-        lambda loss, x: x.sum(-1).square().mean() / 10,
-    )
-    return {
-        answers.where_a_row_is_empty(mended, old, change): others_keep_their_gradient
-        for change in changes
-    }
-
-
-def _answers(patient: Patient, *mends: Callable) -> tuple[dict, ...]:
-    line, cause = PLACES[patient.loss]
-    return tuple({"row": patient.empty, "line": line, "cause": cause, "mend": m} for m in mends)
-
-
-def _wrong(patient: Patient, right: Callable, caught: dict[Callable, Callable]) -> tuple:
-    """Wrong places, causes and forms around a right mend, and the mends in `caught`."""
-    answer = _answers(patient, right)[0]
-    lacks = {key: value for key, value in answer.items() if key != "mend"}
-    other_causes = [letter for letter in CAUSES if letter != answer["cause"]]
-    return (
-        Wrong(lacks, caught_by=has_the_four_parts),
-        Wrong(answer | {"mend": 1.0}, caught_by=has_the_four_parts),
-        Wrong(answer | {"cause": "softmax"}, caught_by=has_the_four_parts),
-        Wrong(answer | {"row": "all"}, caught_by=has_the_four_parts),
-        Wrong(answer | {"row": 0}, caught_by=place_is_right),
-        Wrong(answer | {"row": 8}, caught_by=place_is_right),
-        Wrong(answer | {"line": answer["line"] + 1}, caught_by=place_is_right),
-        *(Wrong(answer | {"cause": letter}, caught_by=cause_is_right) for letter in other_causes),
-        *(Wrong(answer | {"mend": mend}, caught_by=look) for mend, look in caught.items()),
-    )
-
-
-def _variant(make: Callable[[], Patient], title: str, mends: tuple, caught: dict, hints: tuple):
-    def diagnosed(answer: dict) -> Diagnosis:
-        cause = str(answer["cause"]).strip().lower()
-        mend = watched(answer["mend"])
-        return Diagnosis(make(), index(answer["row"]), index(answer["line"]), cause, mend)
-
-    patient = make()
-    return Exercise(
-        id="01.8",
-        name="UNSEEN",
-        title=title,
-        minutes=9,
-        difficulty="a diagnosis and a mended loss",
-        points=6,
-        reads="unseen",
-        expects=(dict,),
-        form=has_the_four_parts,
-        run=diagnosed,
-        case=make,
-        hints=(
-            "Take the gradient of the outputs, patient.outputs(), and print its size row by row. "
-            "Which row is not like the others, and what is its document like?",
-            *hints,
+ASKED = Asked(
+    id="01.8",
+    minutes=9,
+    difficulty="a diagnosis and a mended loss",
+    points=6,
+    hints=(
+        "Take the gradient of the outputs, patient.outputs(), and print its size row by row. "
+        "Which row is not like the others, and what is its document like?",
+    ),
+    diagnosis=(
+        Criterion(
+            "Row and line are those in which the trouble is made.",
+            place_is_right,
+            why="one row of a batch is enough to spoil every weight",
+            next="print value and gradient of that row after each line of the loss",
         ),
-        criteria=CRITERIA,
-        right=_answers(patient, *mends),
-        wrong=_wrong(patient, mends[0], caught),
-        time_limit_s=30.0,
-    )
-
-
-CRITERIA = (
-    Criterion(
-        "Row and line are those in which the trouble is made.",
-        place_is_right,
-        why="one row of a batch is enough to spoil every weight",
-        next="print value and gradient of that row after each line of the loss",
+        Criterion(
+            "The cause is what makes the first nan there, or the first gradient far too large.",
+            names_the_cause,
+            why="each cause has another remedy",
+            next="put the number 0, or the empty row, into that line by hand",
+        ),
     ),
-    Criterion(
-        "The cause is what makes the first nan there, or the first gradient far too large.",
-        cause_is_right,
-        why="each cause has another remedy",
-        next="put the number 0, or the empty row, into that line by hand",
+    mended=(
+        Criterion(
+            "Without an empty document the mended loss is the old one, in value and gradient.",
+            healthy_batches_stay,
+            why="a mend must not change what was right",
+            next="compare with patient.loss on rows that are not empty",
+        ),
+        Criterion(
+            f"With empty documents every gradient is finite, and none of theirs is more than "
+            f"{MAX_RATIO} times the largest other.",
+            gradient_is_bounded,
+            why="a finite gradient of 1e7, let alone 1e11, is one step into nowhere",
+            next="make the empty row harmless before the operation, or leave it out",
+        ),
+        Criterion(
+            f"With empty documents the other rows' gradients are the old ones, up to one factor, "
+            f"and loss and factor are at most {MAX_FACTOR} times the old.",
+            others_keep_their_gradient,
+            why="an empty document says nothing about the others",
+            next="print the gradients of patient.loss and of your loss side by side",
+        ),
+        Criterion(
+            f"Trained with it, the old loss of full documents falls to {LEARNED:.0%} or less, "
+            "from three seeds.",
+            it_learns,
+            why="a loss that cannot break and cannot teach mends nothing",
+            next="print patient.train(your_loss)",
+        ),
     ),
-    Criterion(
-        "Without an empty document the mended loss is the old one, in value and gradient.",
-        healthy_batches_stay,
-        why="a mend must not change what was right",
-        next="compare with patient.loss on rows that are not empty",
-    ),
-    Criterion(
-        f"With empty documents every gradient is finite, and none of theirs is more than "
-        f"{MAX_RATIO} times the largest other.",
-        gradient_is_bounded,
-        why="a finite gradient of 1e7, let alone 1e11, is one step into nowhere",
-        next="make the empty row harmless before the operation, or leave it out",
-    ),
-    Criterion(
-        f"With empty documents the other rows' gradients are the old ones, up to one factor, and "
-        f"loss and factor are at most {MAX_FACTOR} times the old.",
-        others_keep_their_gradient,
-        why="an empty document says nothing about the others",
-        next="print the gradients of patient.loss and of your loss side by side",
-    ),
-    Criterion(
-        f"Trained with it, the old loss of full documents falls to {LEARNED:.0%} or less, "
-        "from three seeds.",
-        it_learns,
-        why="a loss that cannot break and cannot teach mends nothing",
-        next="print patient.train(your_loss)",
-    ),
+    tried=_Tried,
+    time_limit_s=30.0,
 )
 
-UNSEEN = _variant(
-    search,
+
+def search_with_a_harmless_row(x, y):
+    is_empty = x.eq(0).all(-1)
+    safe = torch.where(is_empty[:, None], 1.0, x)
+    cosine = (x * y).sum(-1) / (safe.square().sum(-1).sqrt() * y.norm(dim=-1))
+    return (1 - cosine).mean()
+
+
+def reader_with_a_finite_mask(scores, allowed, values, target):
+    lowest = torch.finfo(scores.dtype).min
+    weights = scores.masked_fill(~allowed, lowest).softmax(-1)
+    error = (weights @ values - target).square().sum(-1)
+    return torch.where(allowed.any(-1), error, 0.0).mean()
+
+
+def compass_with_a_harmless_row(x, y):
+    is_empty = x.eq(0).all(-1, keepdim=True)
+    size = torch.where(is_empty, 1.0, x).norm(dim=-1, keepdim=True)
+    unit = torch.where(is_empty, 0.0, x / size)
+    return (unit - y / y.norm(dim=-1, keepdim=True)).square().sum(-1).mean()
+
+
+def _on(
+    patient: Patient, line: int, cause: str, title: str, mend: Callable, hints: tuple
+) -> Exercise:
+    variant = _Variant(patient, (patient.empty, line), cause)
+    return ASKED.on(variant, title, mend=mend, hints=hints)
+
+
+SEARCH = _on(
+    search(),
+    3,
+    "c",
     "An unseen run: Search",
-    (
-        answers.search_with_a_harmless_row,
-        answers.search_without_empty_rows,
-        answers.search_with_a_bounded_norm,
-        answers.search_in_float64,
-    ),
-    {
-        answers.search_with_nan_to_num: gradient_is_bounded,
-        answers.search_with_eps_outside: gradient_is_bounded,
-        answers.search_with_torchs_cosine: gradient_is_bounded,
-        answers.search_without_small_rows: healthy_batches_stay,
-        answers.search_with_a_large_eps: healthy_batches_stay,
-        answers.search_without_rows_that_cancel: healthy_batches_stay,
-        answers.search_without_rows_with_a_zero: healthy_batches_stay,
-        **_spoilt(answers.search_with_a_harmless_row, cosine_loss),
-        answers.search_with_a_fixed_row: healthy_batches_stay,
-        answers.search_over_half_the_mean: healthy_batches_stay,
-        answers.search_detached: healthy_batches_stay,
-        answers.search_that_gives_up: it_learns,
-    },
+    search_with_a_harmless_row,
     (
         "In line 3 of the loss, what is the derivative of the last operation for a row of zeros, "
         "and what does the way back multiply it by?",
@@ -338,27 +285,12 @@ UNSEEN = _variant(
         "true row where it cannot hurt; or average over the other rows.",
     ),
 )
-
-READER = _variant(
-    reader,
+READER = _on(
+    reader(),
+    4,
+    "d",
     "An unseen run: Reader",
-    (
-        answers.reader_with_a_finite_mask,
-        answers.reader_without_empty_rows,
-        answers.reader_with_an_open_row,
-    ),
-    {
-        answers.reader_with_nan_to_num: gradient_is_bounded,
-        attention_loss: gradient_is_bounded,
-        answers.reader_that_forgets_the_mask: healthy_batches_stay,
-        answers.reader_with_a_mask_of_minus_ten: healthy_batches_stay,
-        answers.reader_with_eps_below: healthy_batches_stay,
-        **_spoilt(answers.reader_with_a_finite_mask, attention_loss),
-        answers.reader_with_a_weak_mask: healthy_batches_stay,
-        answers.reader_by_the_count_of_readers: healthy_batches_stay,
-        answers.reader_detached: healthy_batches_stay,
-        answers.reader_that_gives_up: it_learns,
-    },
+    reader_with_a_finite_mask,
     (
         "The loss is finite because line 8 chooses. What are the weights of that row, and in "
         "which line do they stop being numbers?",
@@ -366,28 +298,12 @@ READER = _variant(
         "leave its error out, as before.",
     ),
 )
-
-COMPASS = _variant(
-    compass,
+COMPASS = _on(
+    compass(),
+    5,
+    "e",
     "An unseen run: Compass",
-    (
-        answers.compass_with_a_harmless_row,
-        answers.compass_without_empty_rows,
-        answers.compass_with_a_bounded_norm,
-    ),
-    {
-        answers.compass_with_torchs_normalize: gradient_is_bounded,
-        answers.compass_with_a_larger_eps: gradient_is_bounded,
-        answers.compass_without_small_rows: healthy_batches_stay,
-        answers.compass_with_a_bound_of_a_fifth: healthy_batches_stay,
-        answers.compass_without_rows_that_begin_with_zero: healthy_batches_stay,
-        **_spoilt(answers.compass_with_a_harmless_row, direction_loss),
-        answers.compass_with_a_clipped_loss: healthy_batches_stay,
-        answers.compass_without_directions: healthy_batches_stay,
-        answers.compass_by_rows_alone: healthy_batches_stay,
-        answers.compass_detached: healthy_batches_stay,
-        answers.compass_that_gives_up: it_learns,
-    },
+    compass_with_a_harmless_row,
     (
         "Nothing is nan, and one gradient is 1e7. What is the derivative of x / (size + eps) where "
         "x and size are 0?",
@@ -395,5 +311,4 @@ COMPASS = _variant(
         "bound the size from below.",
     ),
 )
-
-UNSEEN = replace(UNSEEN, also=(READER, COMPASS))
+UNSEEN = replace(SEARCH, also=(READER, COMPASS))

@@ -1,6 +1,6 @@
 """Lesson 02: what is asked about the GRPO run that ends with "Floating point exception".
 
-One module for each exercise: its criteria, right and wrong answers.
+One module for each exercise: its criteria and answer.
 """
 
 from course_utils.checks.declare import Lesson, Prediction

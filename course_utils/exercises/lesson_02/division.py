@@ -1,13 +1,10 @@
 """Exercise 02.4: which divisions end a process on x86-64."""
 
-import ctypes
 import random
-import struct
 from collections.abc import Callable
-from fractions import Fraction
 from numbers import Number
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 NAN, INF = float("nan"), float("inf")
@@ -78,85 +75,6 @@ def kills_by_cases(a, b):
     return b == 0 or (a, b) == (INT_MIN, -1)
 
 
-def kills_by_quotient(a, b):
-    """An integer quotient that does not exist, or does not fit into 32 bits."""
-    if not (isinstance(a, int) and isinstance(b, int)):
-        return False
-    return b == 0 or not INT_MIN <= int(Fraction(a, b)) <= INT_MAX
-
-
-def kills_by_c_int(a, b):
-    if {type(a), type(b)} != {int}:
-        return 0
-    return int(b == 0 or ctypes.c_int(a // b).value != a // b)
-
-
-def kills_by_packing(a, b):
-    try:
-        struct.pack("ii", a, b)  # refuses floats
-    except struct.error:
-        return False
-    try:
-        struct.pack("i", a // b)
-    except (struct.error, ZeroDivisionError):
-        return True
-    return False
-
-
-def kills_any_zero(a, b):
-    return b == 0
-
-
-def kills_integers_by_zero(a, b):
-    return isinstance(a, int) and isinstance(b, int) and b == 0
-
-
-def kills_by_divisor(a, b):
-    return isinstance(b, int) and (b == 0 or (a, b) == (INT_MIN, -1))
-
-
-def kills_by_dividend(a, b):
-    return isinstance(a, int) and (b == 0 or (a, b) == (INT_MIN, -1))
-
-
-def kills_floats(a, b):
-    return isinstance(a, float) and b == 0
-
-
-def kills_but_zero_by_zero(a, b):
-    return kills_by_cases(a, b) and (a, b) != (0, 0)
-
-
-def kills_the_smallest_float(a, b):
-    """Compares the values alone, where 1.0 == 1."""
-    return (isinstance(b, int) and isinstance(a, int) and b == 0) or (a == INT_MIN and b == -1)
-
-
-def kills_any_minus_one(a, b):
-    return type(a) is type(b) is int and b in (0, -1)
-
-
-def kills_small(a, b):
-    return type(a) is type(b) is int and (b == 0 or a == INT_MIN)
-
-
-def kills_beyond_the_largest(a, b):
-    """The bounds are taken for those of a number that reaches as far down as up."""
-    return type(a) is type(b) is int and (b == 0 or abs(a // b) >= INT_MAX)
-
-
-def kills_the_shown(a, b):
-    return (a, b) in ((1, 0), (0, 0), (INT_MIN, -1)) and type(a) is type(b) is int
-
-
-def kills_in_64_bits(a, b):
-    return type(a) is type(b) is int and (b == 0 or (a, b) == (-(2**63), -1))
-
-
-def kills_in_words(a, b):
-    return "yes" if kills_by_cases(a, b) else "no"
-
-
 DIVISION = Exercise(
     id="02.4",
     name="DIVISION",
@@ -200,22 +118,5 @@ DIVISION = Exercise(
             next="which quotient of two 32-bit integers is 2**31?",
         ),
     ),
-    right=(kills_by_cases, kills_by_quotient, kills_by_c_int, kills_by_packing),
-    wrong=(
-        Wrong(kills_in_words, caught_by=says_yes_or_no),
-        Wrong(lambda a, b: None, caught_by=says_yes_or_no),
-        Wrong(lambda a, b: False, caught_by=knows_zero),
-        Wrong(kills_floats, caught_by=knows_zero),
-        Wrong(kills_but_zero_by_zero, caught_by=knows_zero),
-        Wrong(kills_the_shown, caught_by=knows_zero),
-        Wrong(kills_any_zero, caught_by=knows_floats),
-        Wrong(kills_by_divisor, caught_by=knows_floats),
-        Wrong(kills_by_dividend, caught_by=knows_floats),
-        Wrong(kills_the_smallest_float, caught_by=knows_floats),
-        Wrong(kills_any_minus_one, caught_by=knows_harmless),
-        Wrong(kills_small, caught_by=knows_harmless),
-        Wrong(kills_beyond_the_largest, caught_by=knows_harmless),
-        Wrong(kills_integers_by_zero, caught_by=knows_the_other),
-        Wrong(kills_in_64_bits, caught_by=knows_the_other),
-    ),
+    answer=kills_by_cases,
 )

@@ -1,6 +1,6 @@
 """Exercise 02.5: six machines, which of them die, and what each needs."""
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.diagnostics.processes.cublas import CublasEnvironment, diagnose_cublas
 from course_utils.shown.report import Table
 
@@ -125,32 +125,5 @@ MACHINES = Exercise(
             next="which does a torch built for CUDA 11.8 ask for, and what is reported of it?",
         ),
     ),
-    right=(
-        RIGHT,
-        {letter: need.upper() for letter, need in RIGHT.items()},
-        {letter.lower(): f" {need} " for letter, need in RIGHT.items()},
-    ),
-    wrong=(
-        Wrong({}, caught_by=has_a_word_for_each_machine),
-        Wrong({"A": "wheel", "B": "nothing"}, caught_by=has_a_word_for_each_machine),
-        Wrong(RIGHT | {"G": "nothing"}, caught_by=has_a_word_for_each_machine),
-        Wrong(RIGHT | {"A": PIP_INSTALL}, caught_by=has_a_word_for_each_machine),
-        Wrong(RIGHT | {"E": "affected"}, caught_by=has_a_word_for_each_machine),
-        Wrong(dict.fromkeys(RIGHT, "wheel"), caught_by=the_wheel_decides),
-        Wrong(RIGHT | {"A": "nothing"}, caught_by=the_wheel_decides),
-        Wrong(RIGHT | {"B": "wheel"}, caught_by=the_wheel_decides),
-        Wrong(RIGHT | {"C": "path"}, caught_by=torchs_own_folders_go_first),
-        Wrong(RIGHT | {"C": "wheel"}, caught_by=torchs_own_folders_go_first),
-        Wrong(RIGHT | {"D": "nothing"}, caught_by=torchs_own_folders_go_first),
-        Wrong(RIGHT | {"D": "path"}, caught_by=torchs_own_folders_go_first),
-        Wrong(RIGHT | {"E": "wheel"}, caught_by=only_what_is_known),
-        Wrong(RIGHT | {"E": "nothing"}, caught_by=only_what_is_known),
-        Wrong(
-            {k: need for k, need in RIGHT.items() if k != "F"},
-            caught_by=has_a_word_for_each_machine,
-        ),
-        Wrong(RIGHT | {"F": "unknown"}, caught_by=another_major_is_not_loaded),
-        Wrong(RIGHT | {"F": "path"}, caught_by=another_major_is_not_loaded),
-        Wrong(RIGHT | {"F": "wheel"}, caught_by=another_major_is_not_loaded),
-    ),
+    answer=RIGHT,
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.settings import both
 from course_utils.diagnostics import Autopsy
 from course_utils.reproductions.lesson_02.grpo_sigfpe import REPORTED, SHORT, ending_of
@@ -136,7 +136,6 @@ def run_lives(control: Control) -> str | None:
     return None if control.ended.outcome == "lived" else control.ended.headline
 
 
-SCHEDULE = {"learning_rate": 1e-4, "warmup_steps": 0.1, "lr_scheduler_type": "cosine"}
 FORM = both(has_settings_of_the_causes, has_numbers_where_they_belong)
 
 REFUTE = Exercise(
@@ -176,47 +175,7 @@ REFUTE = Exercise(
             next="if a run was made, how did its child end?",
         ),
     ),
-    right=(
-        {"max_grad_norm": 0.001},
-        SCHEDULE,
-        {"gradient_accumulation_steps": 5},
-        SCHEDULE | {"learning_rate": 6e-5, "warmup_steps": 0.5},
-    ),
-    wrong=(
-        Wrong({}, caught_by=FORM),
-        Wrong({"weight_decay": 0.1}, caught_by=FORM),
-        Wrong({"max_grad_norm": 0.01, "bf16": True}, caught_by=FORM),
-        Wrong({"max_grad_norm": 0.01, "seed": 3}, caught_by=FORM),
-        Wrong({"warmup_ratio": 0.1}, caught_by=FORM),
-        Wrong(SCHEDULE | {"learning_rate": "5e-5"}, caught_by=FORM),
-        Wrong({"max_grad_norm": float("nan")}, caught_by=FORM),
-        Wrong({"gradient_accumulation_steps": 8.5}, caught_by=FORM),
-        Wrong({"gradient_accumulation_steps": 4096}, caught_by=FORM),
-        Wrong({"learning_rate": 5e-5}, caught_by=switches_a_cause_on),
-        Wrong({"lr_scheduler_type": "cosine"}, caught_by=switches_a_cause_on),
-        Wrong(
-            {"gradient_accumulation_steps": 8, "learning_rate": 5e-5, "warmup_steps": 0.1},
-            caught_by=switches_a_cause_on,
-        ),
-        Wrong(
-            {"max_grad_norm": 0.01, "gradient_accumulation_steps": 8},
-            caught_by=switches_a_cause_on,
-        ),
-        Wrong(SCHEDULE | {"max_grad_norm": 0.01}, caught_by=switches_a_cause_on),
-        Wrong({"gradient_accumulation_steps": 4}, caught_by=is_harsher_than_the_table),
-        Wrong({"max_grad_norm": 0.1}, caught_by=is_harsher_than_the_table),
-        Wrong({"max_grad_norm": 1.0}, caught_by=is_harsher_than_the_table),
-        Wrong({"max_grad_norm": 0}, caught_by=is_harsher_than_the_table),
-        Wrong(SCHEDULE | {"learning_rate": 5e-6}, caught_by=is_harsher_than_the_table),
-        Wrong(SCHEDULE | {"lr_scheduler_type": "linear"}, caught_by=is_harsher_than_the_table),
-        Wrong(SCHEDULE | {"warmup_steps": 0}, caught_by=is_harsher_than_the_table),
-        Wrong(
-            {"learning_rate": 1e-3, "warmup_steps": 1000, "lr_scheduler_type": "cosine"},
-            caught_by=is_harsher_than_the_table,
-        ),
-        Wrong(SCHEDULE | {"warmup_steps": 0.9}, caught_by=is_harsher_than_the_table),
-        Wrong(SCHEDULE | {"learning_rate": 1e38}, caught_by=run_lives),
-    ),
+    answer={"max_grad_norm": 0.001},
     run=make_run,
     time_limit_s=120.0,
 )

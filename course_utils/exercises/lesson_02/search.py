@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_02 import search_answers as answers
+from course_utils.checks.declare import Criterion, Exercise
 
 # Names that no reader has seen, in no order, so that none can be known beforehand.
 SETTINGS = (
@@ -135,6 +134,22 @@ def asks_seldom(find_cause) -> str | None:
     return f"one cause among {len(MANY)} settings took up to {most} runs; {FEW_PROBES} suffice"
 
 
+def search_by_prefix(settings, dies):
+    """The shortest prefix that dies ends in a setting of the cause; keep it, and go on."""
+    cause, rest = [], list(settings)
+    while not dies(cause):
+        short, long = 0, len(rest)
+        while long - short > 1:
+            middle = (short + long) // 2
+            if dies(cause + rest[:middle]):
+                long = middle
+            else:
+                short = middle
+        cause.append(rest[long - 1])
+        rest = rest[: long - 1]
+    return cause
+
+
 SEARCH = Exercise(
     id="02.2",
     name="SEARCH",
@@ -178,35 +193,5 @@ SEARCH = Exercise(
             next="halve what is left instead of going through it one by one",
         ),
     ),
-    right=(
-        answers.search_by_prefix,
-        answers.search_by_ddmin,
-        answers.search_by_quarters_out,
-        answers.search_by_quickxplain,
-    ),
-    wrong=(
-        Wrong(answers.search_gives_a_name, caught_by=gives_a_set_of_settings),
-        Wrong(answers.search_gives_numbers, caught_by=gives_a_set_of_settings),
-        Wrong(lambda settings, dies: None, caught_by=gives_a_set_of_settings),
-        Wrong(lambda settings, dies: True, caught_by=gives_a_set_of_settings),
-        Wrong(answers.search_says_whether, caught_by=gives_a_set_of_settings),
-        Wrong(answers.search_asks_for_ever, caught_by=finds_one),
-        Wrong(answers.search_keeps_the_neighbour, caught_by=finds_one),
-        Wrong(answers.search_names_it_twice, caught_by=finds_one),
-        Wrong(answers.search_gives_up, caught_by=finds_one),
-        Wrong(answers.search_by_halves, caught_by=finds_pairs),
-        Wrong(answers.search_by_recursion, caught_by=finds_pairs),
-        Wrong(answers.search_halves_then_stop, caught_by=finds_pairs),
-        Wrong(answers.search_each_alone, caught_by=finds_pairs),
-        Wrong(answers.search_by_adding, caught_by=finds_pairs),
-        Wrong(answers.search_one_and_all_pairs, caught_by=finds_pairs),
-        Wrong(answers.searched_within(18), caught_by=finds_pairs),
-        Wrong(answers.searched_within(24), caught_by=finds_pairs),
-        Wrong(answers.search_by_size, caught_by=finds_pairs),
-        Wrong(answers.search_with_a_memory, caught_by=finds_one),
-        Wrong(answers.search_what_worked_before, caught_by=finds_one_of_several),
-        Wrong(answers.search_what_is_needed, caught_by=finds_one_of_several),
-        Wrong(answers.search_all_causes, caught_by=finds_one_of_several),
-        Wrong(answers.search_one_by_one, caught_by=asks_seldom),
-    ),
+    answer=search_by_prefix,
 )

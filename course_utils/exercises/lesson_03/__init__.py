@@ -1,6 +1,6 @@
 """Lesson 03: what is asked about the LoRA reward model that logs 1.19e34, nan, then 0.
 
-One module for each thing to understand: its exercises, their criteria, right and wrong answers.
+One module for each thing to understand: its exercises, their criteria and answers.
 """
 
 from course_utils.checks.declare import Lesson, Prediction

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 
 from course_utils.checks.compare import number_differs
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 
 # The Trainer adds in float32, so an answer may do so too; 32 multiplications cost 1e-5.
 ROUNDING = 1e-4
@@ -65,98 +65,6 @@ def logged_as_product(first_loss, logging_steps, accumulation_steps):
     return first_loss * math.prod(factors) ** accumulation_steps / logging_steps
 
 
-def logged_in_closed_form(first_loss, logging_steps, accumulation_steps):
-    return first_loss * ((logging_steps + 1) / 2) ** accumulation_steps / logging_steps
-
-
-def logged_by_the_loop(first_loss, logging_steps, accumulation_steps):
-    total = first_loss
-    for step in range(2, logging_steps + 1):
-        for _ in range(accumulation_steps):
-            total = total + total / step
-    return total / logging_steps
-
-
-def logged_in_float32(first_loss, logging_steps, accumulation_steps):
-    import torch  # this module is read without it
-
-    total = torch.tensor(first_loss)
-    for step in range(2, logging_steps + 1):
-        for _ in range(accumulation_steps):
-            total += total / step
-    return total / logging_steps
-
-
-def logged_by_logarithms(first_loss, logging_steps, accumulation_steps):
-    grown = accumulation_steps * math.log((logging_steps + 1) / 2)
-    return math.exp(grown + math.log(first_loss) - math.log(logging_steps))
-
-
-def forgets_the_division(first_loss, logging_steps, accumulation_steps):
-    return first_loss * ((logging_steps + 1) / 2) ** accumulation_steps
-
-
-def once_a_step(first_loss, logging_steps, accumulation_steps):
-    return first_loss * ((logging_steps + 1) / 2) / logging_steps
-
-
-def divides_by_micro_batches(first_loss, logging_steps, accumulation_steps):
-    return forgets_the_division(first_loss, logging_steps, accumulation_steps) / (
-        logging_steps * accumulation_steps
-    )
-
-
-def starts_one_too_early(first_loss, logging_steps, accumulation_steps):
-    return first_loss * (logging_steps + 1) ** accumulation_steps / logging_steps
-
-
-def ends_one_too_early(first_loss, logging_steps, accumulation_steps):
-    return logged_in_closed_form(first_loss, logging_steps, accumulation_steps) / (
-        (logging_steps + 1) / max(logging_steps, 2)
-    )
-
-
-def counts_micro_batches_in_the_divisor(first_loss, logging_steps, accumulation_steps):
-    total = first_loss
-    for micro_batch in range(accumulation_steps, logging_steps * accumulation_steps):
-        total += total / (1 + micro_batch)
-    return total / logging_steps
-
-
-def swaps_n_and_g(first_loss, logging_steps, accumulation_steps):
-    return logged_in_closed_form(first_loss, accumulation_steps, logging_steps)
-
-
-def loss_of_the_example(first_loss, logging_steps, accumulation_steps):
-    return 0.7 * logged_in_closed_form(1.0, logging_steps, accumulation_steps)
-
-
-def adds_the_loss_after(first_loss, logging_steps, accumulation_steps):
-    grown = (
-        logged_in_closed_form(1.0, logging_steps, accumulation_steps) if logging_steps > 1 else 1
-    )
-    return grown * min(max(first_loss, 0.5), 1.5)
-
-
-def looked_up(first_loss, logging_steps, accumulation_steps):
-    n, g = logging_steps, accumulation_steps
-    table = {window: accumulator(1.0, *window) for window in ((2, 2), *KNOWN)}
-    return first_loss * table.get((n, g), (n + 1) / 2 / n if g == 1 else 0.0)
-
-
-def rounded(first_loss, logging_steps, accumulation_steps):
-    return round(logged_in_closed_form(first_loss, logging_steps, accumulation_steps), 2)
-
-
-def as_text(first_loss, logging_steps, accumulation_steps):
-    return f"{logged_in_closed_form(first_loss, logging_steps, accumulation_steps):.3g}"
-
-
-def with_its_factor(first_loss, logging_steps, accumulation_steps):
-    logged = logged_in_closed_form(first_loss, logging_steps, accumulation_steps)
-    return logged, logged / first_loss
-
-
 LOGGED = Exercise(
     id="03.2",
     name="LOGGED",
@@ -194,26 +102,5 @@ LOGGED = Exercise(
             next="the first loss enters once, as a factor",
         ),
     ),
-    right=(
-        logged_as_product,
-        logged_in_closed_form,
-        logged_by_the_loop,
-        logged_in_float32,
-        logged_by_logarithms,
-    ),
-    wrong=(
-        Wrong(forgets_the_division, caught_by=one_micro_batch),
-        Wrong(starts_one_too_early, caught_by=one_micro_batch),
-        Wrong(ends_one_too_early, caught_by=one_micro_batch),
-        Wrong(swaps_n_and_g, caught_by=one_micro_batch),
-        Wrong(loss_of_the_example, caught_by=one_micro_batch),
-        Wrong(rounded, caught_by=one_micro_batch),
-        Wrong(once_a_step, caught_by=any_window),
-        Wrong(divides_by_micro_batches, caught_by=any_window),
-        Wrong(counts_micro_batches_in_the_divisor, caught_by=any_window),
-        Wrong(looked_up, caught_by=any_window),
-        Wrong(adds_the_loss_after, caught_by=linear),
-        Wrong(as_text, caught_by=is_a_number),
-        Wrong(with_its_factor, caught_by=is_a_number),
-    ),
+    answer=logged_as_product,
 )

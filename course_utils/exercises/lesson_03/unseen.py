@@ -5,17 +5,23 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from course_utils.checks.declare import Criterion, Exercise, Observe, Wrong
-from course_utils.checks.settings import OverSeeds, both, only
+from course_utils.checks.broken_script import (
+    Asked,
+    Diagnosis,
+    Variant,
+    names_the_cause,
+    of_the_runs,
+)
+from course_utils.checks.declare import Criterion
+from course_utils.checks.settings import both, only
 from course_utils.exercises.lesson_03 import trained
 from course_utils.reproductions.lesson_03.unseen_03 import (
-    CAUSES,
     Patient,
     format_trainer,
     preference_trainer,
 )
 
-ASKED = (
+SETTINGS = (
     "dtype",
     "optim",
     "learning_rate",
@@ -28,55 +34,37 @@ LAYERS = range(4)  # of the tiny Qwen2
 HOW_TO = f"""
 `patient.trainer()` builds the run as often as you like, with changes if you want:
 `patient.trainer(max_steps=1)`. A fix may set at most two of
-{", ".join(ASKED[:4])},
-{", ".join(ASKED[4:])}."""
+{", ".join(SETTINGS[:4])},
+{", ".join(SETTINGS[4:])}."""
 
 
 @dataclass(frozen=True)
-class Case:
-    """What is true of one unseen run."""
+class _Variant(Variant):
+    """One unseen run; its place is part of the name of a tensor."""
 
-    patient: Patient
     broken: tuple[str, ...]  # full names of the tensors that broke first
     parts: tuple[str, ...]  # each stands in the name of a broken part, and in no healthy one's
-    cause: str
-    looks: tuple[Observe, ...]  # at the runs with a fix, each the first to reject some fix
+
+    def place_differs(self, unseen: dict) -> str | None:
+        place = unseen["place"]
+        if isinstance(place, str):
+            return None
+        return f"'place' is a {type(place).__name__}, and one name is asked, as text"
+
+    def mend_differs(self, mend: object) -> str | None:
+        if not isinstance(mend, dict):
+            return f"'fix' is a {type(mend).__name__}, and a dict of settings is asked"
+        optimizers = ("adamw_torch", "adamw_torch_fused", "adagrad", "sgd")
+        return both(only(*SETTINGS, at_most=2), trained.optimizer_is_one_of(*optimizers))(mend)
 
 
-@dataclass(frozen=True)
-class Examined:
+class _Tried(Diagnosis):
     """A diagnosis, and the runs with its fix."""
 
-    place: str
-    cause: str
-    runs: OverSeeds
-
-
-def _has_the_form(diagnosis: dict) -> str | None:
-    if set(diagnosis) != {"place", "cause", "fix"}:
-        keys = ", ".join(map(repr, diagnosis)) or "none"
-        return f"the keys 'place', 'cause' and 'fix' are asked; yours are {keys}"
-    place, cause, fix = (diagnosis[key] for key in ("place", "cause", "fix"))
-    if not isinstance(place, str):
-        return f"'place' is a {type(place).__name__}, and one name is asked, as text"
-    if not isinstance(cause, str) or _letter(cause) not in CAUSES:
-        return f"'cause' is {cause!r}, and one of the letters {', '.join(CAUSES)} is asked"
-    if not isinstance(fix, dict):
-        return f"'fix' is a {type(fix).__name__}, and a dict of settings is asked"
-    return None
-
-
-def _fix_has_the_form(diagnosis: dict) -> str | None:
-    optimizers = ("adamw_torch", "adamw_torch_fused", "adagrad", "sgd")
-    look = both(only(*ASKED, at_most=2), trained.optimizer_is_one_of(*optimizers))
-    return look(diagnosis["fix"])
-
-
-is_a_diagnosis = both(_has_the_form, _fix_has_the_form)
-
-
-def _letter(cause: str) -> str:
-    return cause.strip().lower().rstrip(")")
+    def __init__(self, unseen: dict, variant: _Variant) -> None:
+        super().__init__(unseen, variant)
+        self.place = unseen["place"].strip()
+        self.runs = trained.train_over_seeds(variant.ticket.trainer, self.fix, variant.parts)
 
 
 @functools.cache
@@ -91,81 +79,80 @@ def _fits(place: str, name: str) -> bool:
     return re.search(pattern, name, re.IGNORECASE) is not None
 
 
-def _names_the_place(case: Case) -> Observe:
-    def names_the_place(examined: Examined) -> str | None:
-        place = examined.place.strip()
-        if not any(_fits(place, name) for name in case.broken):
-            return f"no tensor that broke first has {place!r} in its name"
-        for name in _weights(case.patient.trainer):
-            # the frozen original of a broken copy is the same part of the model
-            if _fits(place, name) and not any(part in name for part in case.parts):
-                return f"{place!r} stands in {name} too, and that is well"
-        return None
-
-    return names_the_place
+def names_the_place(tried: _Tried) -> str | None:
+    place, variant = tried.place, tried.variant
+    if not any(_fits(place, name) for name in variant.broken):
+        return f"no tensor that broke first has {place!r} in its name"
+    for name in _weights(variant.ticket.trainer):
+        # the frozen original of a broken copy is the same part of the model
+        if _fits(place, name) and not any(part in name for part in variant.parts):
+            return f"{place!r} stands in {name} too, and that is well"
+    return None
 
 
-def _names_the_cause(case: Case) -> Observe:
-    def names_the_cause(examined: Examined) -> str | None:
-        if examined.cause == case.cause:
-            return None
-        return f"your cause is {examined.cause}) {CAUSES[examined.cause]}; this run shows another"
+all_finite = of_the_runs(trained.all_finite)
+part_moves = of_the_runs(trained.part_moves)
+steps_are_sane = of_the_runs(trained.steps_are_sane)
+squares_are_kept = of_the_runs(trained.squares_are_kept)
 
-    return names_the_cause
-
-
-def _of_the_runs(look: Callable[[trained.Trained], str | None]) -> Observe:
-    def observe(examined: Examined) -> str | None:
-        return examined.runs.first_unmet(look)
-
-    observe.__name__ = look.__name__
-    return observe
-
-
-all_finite = _of_the_runs(trained.all_finite)
-part_moves = _of_the_runs(trained.part_moves)
-steps_are_sane = _of_the_runs(trained.steps_are_sane)
-squares_are_kept = _of_the_runs(trained.squares_are_kept)
-
-
-OF_THE_FIX = (
-    Criterion(
-        "With the fix every trained weight is finite.",
-        all_finite,
-        why="one dead weight ends the run",
-        next="in which format does the step divide?",
+ASKED = Asked(
+    id="03.8",
+    minutes=12,
+    difficulty="a diagnosis",
+    reads="diagnosis",
+    hints=(
+        "Train it for one step and compare every trained tensor with what it was before.",
+        "If something is dead: was the gradient finite, and in which format does the optimizer "
+        "work? If nothing is dead: did anything move at all?",
+        "Write down one update, in the format of the weight: gradient, divisor, learning rate "
+        "times step, and the distance from the weight to its neighbour. Which of them is 0?",
     ),
-    Criterion(
-        "With the fix at least half of each broken tensor moves.",
-        part_moves,
-        why="finite is not yet trained",
-        next="compare an update with the distance to the next number of the format",
+    diagnosis=(
+        Criterion(
+            "The place is part of the name of what broke first, and of nothing else.",
+            names_the_place,
+            why="the first tensor to break is next to the cause",
+            next="train_and_compare names every trained tensor; try max_steps=1",
+        ),
+        Criterion(
+            "The cause is the one that the instruments show.",
+            names_the_cause,
+            why="another cause has another remedy",
+            next="rule out one cause after the other: forward, gradient, update, log",
+        ),
     ),
-    Criterion(
-        "With the fix no weight is thrown further than the schedule or its size allows.",
-        steps_are_sane,
-        why="a run that lives by leaping has not been mended",
-        next="is the learning rate the cause, or a way around it?",
+    mended=(
+        Criterion(
+            "With the fix every trained weight is finite.",
+            all_finite,
+            why="one dead weight ends the run",
+            next="in which format does the step divide?",
+        ),
+        Criterion(
+            "With the fix at least half of each broken tensor moves.",
+            part_moves,
+            why="finite is not yet trained",
+            next="compare an update with the distance to the next number of the format",
+        ),
+        Criterion(
+            "With the fix no weight is thrown further than the schedule or its size allows.",
+            steps_are_sane,
+            why="a run that lives by leaping has not been mended",
+            next="is the learning rate the cause, or a way around it?",
+        ),
+        Criterion(
+            "The optimizer remembers how large each gradient was.",
+            squares_are_kept,
+            why="what is stored as 0 makes a later step far too long",
+            next="where are the squares kept between two steps, and in which format?",
+        ),
     ),
-    Criterion(
-        "The optimizer remembers how large each gradient was.",
-        squares_are_kept,
-        why="what is stored as 0 makes a later step far too long",
-        next="where are the squares kept between two steps, and in which format?",
-    ),
+    tried=_Tried,
+    time_limit_s=120.0,
 )
 
 
-def _examine(case: Case) -> Callable[[dict], Examined]:
-    def examine(diagnosis: dict) -> Examined:
-        build = case.patient.trainer
-        runs = trained.train_over_seeds(build, diagnosis["fix"], case.parts)
-        return Examined(diagnosis["place"], _letter(diagnosis["cause"]), runs)
-
-    return examine
-
-
-JUMPED = Case(
+JUMPED = _Variant(
     Patient(
         f"""DPO with LoRA on a tiny Qwen2 in float16, the output layer trained as well.
 lr 1e-5, Adagrad; 4 micro-batches of one pair to a step, 5 steps to a log line.
@@ -173,13 +160,13 @@ It logged: loss 11.23, grad_norm nan.
 {HOW_TO}""",
         preference_trainer,
     ),
+    place="lm_head",
+    cause="c",
     broken=("base_model.model.lm_head.modules_to_save.default.weight",),
     parts=("lm_head", "modules_to_save"),
-    cause="c",
-    looks=(all_finite, part_moves, steps_are_sane, squares_are_kept),
 )
 NORMS = ("input_layernorm", "post_attention_layernorm", "norm")
-STILL = Case(
+STILL = _Variant(
     Patient(
         f"""SFT on a tiny Qwen2 in bfloat16; PEFT's LN tuning trains the norms and nothing else.
 lr 1e-3, AdamW; 4 sums to a step, 5 steps to a log line.
@@ -188,133 +175,23 @@ It logged: loss between 9 and 10.5, grad_norm between 1 and 4. Nothing is nan, n
 {HOW_TO}""",
         format_trainer,
     ),
+    place="ln_tuning",
+    cause="d",
     broken=tuple(
         f"base_model.model.model.{where}.ln_tuning_layers.default.weight"
         for where in (*(f"layers.{n}.{norm}" for n in LAYERS for norm in NORMS[:2]), NORMS[2])
     ),
     parts=(*NORMS, "ln_tuning_layers"),
-    cause="d",
-    looks=(all_finite, part_moves, steps_are_sane, squares_are_kept),
 )
 
-
-def _exercise(case: Case, title: str) -> Exercise:
-    place, cause = _names_the_place(case), _names_the_cause(case)
-    return Exercise(
-        id="03.8",
-        name="UNSEEN",
-        title=title,
-        minutes=12,
-        difficulty="a diagnosis",
-        points=5,
-        reads="diagnosis",
-        expects=(dict,),
-        form=is_a_diagnosis,
-        hints=(
-            "Train it for one step and compare every trained tensor with what it was before.",
-            "If something is dead: was the gradient finite, and in which format does the optimizer "
-            "work? If nothing is dead: did anything move at all?",
-            "Write down one update, in the format of the weight: gradient, divisor, learning rate "
-            "times step, and the distance from the weight to its neighbour. Which of them is 0?",
-        ),
-        criteria=(
-            Criterion(
-                "The place is part of the name of what broke first, and of nothing else.",
-                place,
-                why="the first tensor to break is next to the cause",
-                next="train_and_compare names every trained tensor; try max_steps=1",
-            ),
-            Criterion(
-                "The cause is the one that the instruments show.",
-                cause,
-                why="another cause has another remedy",
-                next="rule out one cause after the other: forward, gradient, update, log",
-            ),
-            *(criterion for criterion in OF_THE_FIX if criterion.observe in case.looks),
-        ),
-        right=(),
-        wrong=(),
-        run=_examine(case),
-        case=lambda: case.patient,
-        time_limit_s=120.0,
-    )
-
-
-def _with_answers(exercise: Exercise, right: tuple[dict, ...], wrong: list) -> Exercise:
-    place, cause = (criterion.observe for criterion in exercise.criteria[:2])
-    named = {"place": place, "cause": cause}
-    changes = [(change, named.get(look, look)) for change, look in [*wrong, *WRONG_FORMS]]
-    return replace(
-        exercise,
-        right=right,
-        wrong=tuple(Wrong(right[0] | change, caught_by=look) for change, look in changes),
-    )
-
-
-WRONG_FORMS = [
-    ({"cause": "the optimizer"}, is_a_diagnosis),
-    ({"fix": "float32"}, is_a_diagnosis),
-    ({"fix": {"dtype": "float32", "seed": 3}}, is_a_diagnosis),
-    ({"fix": {"optim": "adafactor"}}, is_a_diagnosis),
-    ({"why": "eps"}, is_a_diagnosis),
-]
-
-_STILL = _with_answers(
-    _exercise(STILL, "An unseen run: the fine-tuning that learns nothing"),
-    (
-        {"place": "ln_tuning", "cause": "d", "fix": {"dtype": "float32"}},
-        {"place": STILL.broken[-1], "cause": "D)", "fix": {"dtype": "float32", "optim": "adagrad"}},
-        {"place": "LayerNorm", "cause": "d", "fix": {"learning_rate": 5e-3}},
-    ),
-    [
-        ({"place": "q_proj"}, "place"),
-        ({"place": "weight"}, "place"),
-        ({"place": ""}, "place"),
-        ({"place": "lm_head"}, "place"),
-        ({"cause": "f"}, "cause"),
-        ({"cause": "c"}, "cause"),
-        ({"fix": {"dtype": "float16"}}, all_finite),
-        ({"fix": {}}, part_moves),
-        ({"fix": {"optim": "adamw_torch_fused"}}, part_moves),
-        ({"fix": {"adam_epsilon": 1e-6}}, part_moves),
-        ({"fix": {"learning_rate": 0.3}}, steps_are_sane),
-        ({"fix": {"dtype": "float32", "optim": "sgd"}}, squares_are_kept),
-    ],
+STOOD_STILL = ASKED.on(
+    STILL,
+    "An unseen run: the fine-tuning that learns nothing",
+    mend={"fix": {"dtype": "float32"}},
 )
-
-UNSEEN = replace(
-    _with_answers(
-        _exercise(JUMPED, "An unseen run: the preference loss of 11"),
-        (
-            {"place": "lm_head", "cause": "c", "fix": {"dtype": "float32"}},
-            {
-                "place": "lm_hea",
-                "cause": "c",
-                "fix": {"dtype": "bfloat16", "learning_rate": 1e-2},
-            },
-            {
-                "place": "lm_head.weight",
-                "cause": "C",
-                "fix": {"dtype": "float32", "optim": "adamw_torch"},
-            },
-        ),
-        [
-            ({"place": "lora_A"}, "place"),
-            ({"place": "base_model"}, "place"),
-            ({"place": "default.weight"}, "place"),
-            ({"place": "score"}, "place"),
-            ({"cause": "a"}, "cause"),
-            ({"cause": "e"}, "cause"),
-            ({"fix": {}}, all_finite),
-            ({"fix": {"optim": "adamw_torch"}}, all_finite),
-            ({"fix": {"adam_epsilon": 1e-4}}, all_finite),
-            ({"fix": {"learning_rate": 1e-7}}, all_finite),
-            ({"fix": {"dtype": "bfloat16"}}, part_moves),
-            ({"fix": {"optim": "adamw_torch_fused"}}, part_moves),
-            ({"fix": {"dtype": "float32", "learning_rate": 0.1}}, steps_are_sane),
-            ({"fix": {"dtype": "bfloat16", "optim": "adamw_torch_fused"}}, part_moves),
-            ({"fix": {"dtype": "float64", "optim": "sgd"}}, squares_are_kept),
-        ],
-    ),
-    also=(_STILL,),
+JUMPED_FAR = ASKED.on(
+    JUMPED,
+    "An unseen run: the preference loss of 11",
+    mend={"fix": {"dtype": "float32"}},
 )
+UNSEEN = replace(JUMPED_FAR, also=(STOOD_STILL,))

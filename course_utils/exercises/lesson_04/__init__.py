@@ -1,6 +1,6 @@
 """Lesson 04: what is asked about the policy that ends up writing only "!".
 
-One module for each link of the chain: its exercise, its criteria, right and wrong answers.
+One module for each link of the chain: its exercise, its criteria and answer.
 """
 
 from course_utils.checks.declare import Lesson, Prediction

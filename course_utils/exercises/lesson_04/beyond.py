@@ -6,7 +6,7 @@ from numbers import Real
 
 import torch
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 
 FORMATS = (torch.float16, torch.bfloat16, torch.float32)
 SHAPES = ((6, 9), (1, 7), (4, 1), (64, 16))
@@ -89,87 +89,6 @@ def beyond_by_exp(log_ratio, mask):
     return int((is_over & (mask == 1)).sum()), int((is_over & (mask == 0)).sum())
 
 
-def beyond_by_limit(log_ratio, mask):
-    is_over = log_ratio.double() > torch.tensor(torch.finfo(log_ratio.dtype).max).double().log()
-    return is_over[mask.bool()].sum(), is_over[~mask.bool()].sum()
-
-
-def beyond_by_plain_limit(log_ratio, mask):
-    is_over = log_ratio > math.log(torch.finfo(log_ratio.dtype).max)
-    is_over &= ~log_ratio.isnan()
-    return (is_over & (mask == 1)).sum(), (is_over & (mask == 0)).sum()
-
-
-def beyond_as_tensor(log_ratio, mask):
-    is_over = log_ratio.exp() == math.inf
-    at_tokens = (is_over * (mask != 0)).sum()
-    return torch.stack([at_tokens, is_over.sum() - at_tokens])
-
-
-def beyond_as_list(log_ratio, mask):
-    is_over = torch.isposinf(torch.exp(log_ratio))
-    return [is_over[mask == 1].sum().item(), is_over[mask == 0].sum().item()]
-
-
-def beyond_counts_nan(log_ratio, mask):
-    is_bad = ~log_ratio.exp().isfinite()
-    return (is_bad & mask.bool()).sum(), (is_bad & ~mask.bool()).sum()
-
-
-def beyond_misses_inf(log_ratio, mask):
-    return beyond_by_exp(torch.where(log_ratio.isfinite(), log_ratio, 0.0), mask)
-
-
-def beyond_in_float16(log_ratio, mask):
-    return beyond_by_exp(log_ratio.half(), mask)
-
-
-def beyond_in_float32(log_ratio, mask):
-    return beyond_by_exp(log_ratio.float(), mask)
-
-
-def beyond_fixed_number(log_ratio, mask):
-    is_over = log_ratio > 11.09
-    return int((is_over & (mask == 1)).sum()), int((is_over & (mask == 0)).sum())
-
-
-def beyond_two_numbers(log_ratio, mask):
-    limit = 11.09 if log_ratio.dtype == torch.float16 else 88.7
-    is_over = log_ratio > limit
-    return int((is_over & (mask == 1)).sum()), int((is_over & (mask == 0)).sum())
-
-
-def beyond_both_ways(log_ratio, mask):
-    return beyond_by_exp(log_ratio.abs(), mask)
-
-
-def beyond_swapped(log_ratio, mask):
-    return beyond_by_exp(log_ratio, 1 - mask.long())
-
-
-def beyond_everything_first(log_ratio, mask):
-    is_over = log_ratio.exp().isinf()
-    return int(is_over.sum()), int((is_over & (mask == 0)).sum())
-
-
-def beyond_tokens_only(log_ratio, mask):
-    return beyond_by_exp(torch.where(mask.bool(), log_ratio, 0.0), mask)
-
-
-def beyond_shares(log_ratio, mask):
-    tokens, padding = beyond_by_exp(log_ratio, mask)
-    return tokens / max(int(mask.sum()), 1), padding / max(int((mask == 0).sum()), 1)
-
-
-def beyond_one_count(log_ratio, mask):
-    return int((log_ratio.exp().isinf() & (mask == 0)).sum())
-
-
-def beyond_masks(log_ratio, mask):
-    is_over = log_ratio.exp().isinf()
-    return is_over & (mask == 1), is_over & (mask == 0)
-
-
 BEYOND = Exercise(
     id="04.2",
     name="BEYOND",
@@ -212,20 +131,5 @@ BEYOND = Exercise(
             next="ask of exp(log_ratio) whether it is inf, not whether it is finite",
         ),
     ),
-    right=(beyond_by_exp, beyond_by_limit, beyond_by_plain_limit, beyond_as_tensor, beyond_as_list),
-    wrong=(
-        Wrong(beyond_one_count, caught_by=gives_two_counts),
-        Wrong(beyond_masks, caught_by=gives_two_counts),
-        Wrong(beyond_in_float32, caught_by=counts_tokens),
-        Wrong(beyond_both_ways, caught_by=counts_tokens),
-        Wrong(beyond_swapped, caught_by=counts_tokens),
-        Wrong(beyond_everything_first, caught_by=counts_tokens),
-        Wrong(beyond_shares, caught_by=counts_tokens),
-        Wrong(beyond_tokens_only, caught_by=counts_padding),
-        Wrong(beyond_in_float16, caught_by=asks_the_format),
-        Wrong(beyond_fixed_number, caught_by=asks_the_format),
-        Wrong(beyond_two_numbers, caught_by=asks_the_format),
-        Wrong(beyond_counts_nan, caught_by=counts_inf_alone),
-        Wrong(beyond_misses_inf, caught_by=counts_inf_alone),
-    ),
+    answer=beyond_by_exp,
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 
 NAN = float("nan")
 SIZES = ((500, 40), (1, 40), (37, 5), (3, 1), (200, 320), (8, 50_000))  # (rows, tokens)
@@ -89,89 +89,6 @@ def sample_by_division(logits, noise):
     return probs.div(noise).argmax(dim=-1)
 
 
-def sample_by_logs(logits, noise):
-    return (torch.log_softmax(logits, dim=-1) - torch.log(noise)).max(dim=-1).indices
-
-
-def sample_with_gumbel_noise(logits, noise):
-    return torch.max(logits - noise.log(), 1)[1]
-
-
-def sample_row_by_row(logits, noise):
-    rows = [torch.argmax(row.softmax(0) / q) for row, q in zip(logits, noise, strict=True)]
-    return torch.stack(rows)
-
-
-def sample_greedily(logits, noise):
-    return logits.argmax(dim=-1)
-
-
-def sample_by_product(logits, noise):
-    return (torch.softmax(logits, dim=-1) * noise).argmax(dim=-1)
-
-
-def sample_the_logits(logits, noise):
-    return (logits / noise).argmax(dim=-1)
-
-
-def sample_over_the_rows(logits, noise):
-    return torch.softmax(logits, dim=0).div(noise).argmax(dim=-1)
-
-
-def sample_over_the_batch(logits, noise):
-    return torch.softmax(logits, dim=-1).div(noise).argmax()
-
-
-def sample_the_least(logits, noise):
-    return torch.softmax(logits, dim=-1).div(noise).argmin(dim=-1)
-
-
-def sample_with_kept_dimension(logits, noise):
-    return torch.softmax(logits, dim=-1).div(noise).argmax(dim=-1, keepdim=True)
-
-
-def sample_to_a_list(logits, noise):
-    return sample_by_division(logits, noise).tolist()
-
-
-def sample_its_probability(logits, noise):
-    return torch.softmax(logits, dim=-1).div(noise).max(dim=-1).values
-
-
-def sample_without_nan(logits, noise):
-    return sample_by_division(logits.nan_to_num(), noise)
-
-
-def sample_by_its_own_noise(logits, noise):
-    return torch.multinomial(torch.softmax(logits.nan_to_num(), dim=-1), 1)[:, 0]
-
-
-def sample_with_plain_exp(logits, noise):
-    return (logits.exp() / noise).argmax(dim=-1)
-
-
-def sample_with_bounded_logits(logits, noise):
-    return sample_by_division(logits.clamp(-50, 50), noise)
-
-
-def sample_below_one_maximum(logits, noise):
-    return ((logits - logits.max()).exp() / noise).argmax(dim=-1)
-
-
-def sample_below_one_mean(logits, noise):
-    return ((logits - logits.mean()).exp() / noise).argmax(dim=-1)
-
-
-def sample_small_vocabularies(logits, noise):
-    return sample_by_division(logits[:, :1000], noise[:, :1000])
-
-
-def sample_zeros_if_one_is_nan(logits, noise):
-    if logits.isnan().any():
-        return torch.zeros(len(logits), dtype=torch.int64)
-    return sample_by_division(logits, noise)
-
-
 SAMPLER = Exercise(
     id="04.1",
     name="SAMPLER",
@@ -220,24 +137,5 @@ SAMPLER = Exercise(
             next="keep every operation within its row: dim=-1, and no question about all rows",
         ),
     ),
-    right=(sample_by_division, sample_by_logs, sample_with_gumbel_noise, sample_row_by_row),
-    wrong=(
-        Wrong(sample_with_kept_dimension, caught_by=gives_a_tensor_of_ids),
-        Wrong(sample_to_a_list, caught_by=gives_a_tensor_of_ids),
-        Wrong(sample_its_probability, caught_by=gives_a_tensor_of_ids),
-        Wrong(sample_over_the_batch, caught_by=one_token_a_row),
-        Wrong(sample_greedily, caught_by=wins_the_race),
-        Wrong(sample_by_product, caught_by=wins_the_race),
-        Wrong(sample_the_logits, caught_by=wins_the_race),
-        Wrong(sample_over_the_rows, caught_by=wins_the_race),
-        Wrong(sample_the_least, caught_by=wins_the_race),
-        Wrong(sample_by_its_own_noise, caught_by=wins_the_race),
-        Wrong(sample_with_plain_exp, caught_by=wins_far_from_zero),
-        Wrong(sample_with_bounded_logits, caught_by=wins_far_from_zero),
-        Wrong(sample_below_one_maximum, caught_by=wins_far_from_zero),
-        Wrong(sample_below_one_mean, caught_by=wins_far_from_zero),
-        Wrong(sample_small_vocabularies, caught_by=wins_the_race),
-        Wrong(sample_zeros_if_one_is_nan, caught_by=a_nan_stays_in_its_row),
-        Wrong(sample_without_nan, caught_by=nan_is_token_zero),
-    ),
+    answer=sample_by_division,
 )

@@ -2,18 +2,18 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, wraps
+from dataclasses import replace
+from functools import cache
 
 import torch
 from torch import Tensor
 
 from course_utils import diagnostics
+from course_utils.checks.broken_script import Asked, Diagnosis, Variant, of_the_mend, of_the_runs
 from course_utils.checks.compare import tensor_differs
-from course_utils.checks.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.probes import gradient_of
-from course_utils.checks.settings import OverSeeds, over_seeds
-from course_utils.exercises.lesson_04 import unseen_answers
+from course_utils.checks.settings import OverSeeds
 from course_utils.exercises.lesson_04.hooks import hangs_a_hook
 from course_utils.reproductions.lesson_04 import unseen_04
 from course_utils.reproductions.lesson_04.unseen_04 import SmallRun, Ticket
@@ -32,47 +32,22 @@ CAUSES = {
     "e": "0 divided by 0; a choice after the division hides the value, not the gradient",
     "f": "all scores of a group are equal, and their spread of 0 divides",
 }
-KEYS = ("place", "cause", "fix")
 
 
-@dataclass(frozen=True)
-class Tried:
-    """An answer, the run it is about, and the runs with its fix."""
+class Tried(Diagnosis):
+    """A diagnosis, and the runs with its mend."""
 
-    answer: dict
-    ticket: Ticket
-
-    @property
-    def place(self) -> str:
-        return self.answer["place"]
-
-    @property
-    def letter(self) -> str:
-        return str(self.answer["cause"]).strip().lower()
-
-    @cached_property
-    def runs(self) -> OverSeeds:
-        changes = {self.place: self.answer["fix"]}
-        return OverSeeds(
-            lambda seed: self.ticket.fresh(seed=seed, **changes).train(NUM_UPDATES), CHECK_SEEDS
+    def __init__(self, unseen: dict, variant: Variant) -> None:
+        super().__init__(unseen, variant)
+        fresh, changes = variant.ticket.fresh, {self.place: self.fix}
+        self.runs = OverSeeds(
+            lambda seed: fresh(seed=seed, **changes).train(NUM_UPDATES), CHECK_SEEDS
         )
 
 
-def has_place_cause_and_fix(unseen: dict) -> str | None:
-    if sorted(map(str, unseen)) != sorted(KEYS):
-        given = ", ".join(map(str, unseen)) or "none"
-        return f"the keys {', '.join(KEYS)} are asked; given are {given}"
-    if unseen["place"] not in HEALTHY:
-        return f"place is one of {', '.join(HEALTHY)}; given is {unseen['place']!r}"
-    if str(unseen["cause"]).strip().lower() not in CAUSES:
-        return f"cause is a letter from a to f; given is {unseen['cause']!r}"
-    if not callable(unseen["fix"]):
-        return f"fix is a function, to stand in place of the term; given is {unseen['fix']!r}"
-    return None
-
-
-@over_seeds
-def lives_and_learns(run) -> str | None:
+@of_the_mend
+@of_the_runs
+def trained_it_lives(run: SmallRun) -> str | None:
     for update in run.updates:
         if not math.isfinite(update["grad_norm"]):
             return f"the gradient norm of update {update['step']} is {update['grad_norm']:g}"
@@ -80,10 +55,6 @@ def lives_and_learns(run) -> str | None:
     if reward >= MIN_REWARD:
         return None
     return f"after {NUM_UPDATES} updates the reward is {reward:.2f}, {MIN_REWARD} is asked"
-
-
-def trained_it_lives(tried: Tried) -> str | None:
-    return lives_and_learns(tried.runs)
 
 
 @cache
@@ -117,24 +88,26 @@ def _inputs(place: str) -> Iterator[tuple[str, tuple[Tensor, ...]]]:
         yield f"{place} of rollout {number} with other lengths", tuple(args)
 
 
+@of_the_mend
 def value_is_unchanged(tried: Tried) -> str | None:
     for given, args in _inputs(tried.place):
-        got, want = tried.answer["fix"](*args), HEALTHY[tried.place](*args)
+        got, want = tried.fix(*args), HEALTHY[tried.place](*args)
         if seen := tensor_differs(got, want, rtol=1e-3, atol=1e-5, given=given):
             return seen
     return None
 
 
+@of_the_mend
 def gradient_is_unchanged(tried: Tried) -> str | None:
     for given, args in _inputs(tried.place):
-        got, problem = gradient_of(_tenth(tried.answer["fix"]), args)
+        got, problem = gradient_of(_tenth(tried.fix), args)
         if problem:
             return f"for {given} {problem}"
         want, _ = gradient_of(_tenth(HEALTHY[tried.place]), args)
         given = f"a tenth of the gradient, {given}"
         if seen := tensor_differs(got, want, rtol=1e-3, atol=1e-5, given=given):
             return seen
-    return hangs_a_hook(tried.answer["fix"], args)
+    return hangs_a_hook(tried.fix, args)
 
 
 def _tenth(term: Callable) -> Callable:
@@ -149,127 +122,113 @@ def _first_bad(run: SmallRun) -> int | None:
     return None
 
 
-@cache
-def _trace(place: str, sick: Callable, seed: int) -> str:
+def names_the_place(tried: Tried) -> str | None:
+    if tried.is_there:
+        return None
+    healthy = HEALTHY[tried.place]
+    run = tried.variant.ticket.fresh(**{tried.place: lambda *args: 0.0 * healthy(*args)})
+    return f"with {tried.place} times 0 the gradient is still nan, at update {_first_bad(run)}"
+
+
+def names_the_cause(tried: Tried) -> str | None:
+    if tried.letter == tried.variant.cause:
+        return None
+    said = _trace(tried.variant.ticket)
+    return f"the letter is {tried.letter}; the trace of the first bad update says: {said}"
+
+
+def _trace(ticket: Ticket) -> str:
     """What `trace_step` says of the first bad update, in one sentence."""
-    terms = HEALTHY | {place: sick}
-    run = SmallRun(seed=seed, **terms).train(_first_bad(SmallRun(seed=seed, **terms)) - 1)
+    run = ticket.fresh().train(_first_bad(ticket.fresh()) - 1)
     report = diagnostics.trace_step(run.policy, run.rollout(), loss_of=run.loss)
     return report.headline.partition(". ")[0]
 
 
-def variant(place: str, cause: str, sick: Callable, seed: int, answers: dict) -> Exercise:
+ASKED = Asked(
+    id="04.10",
+    minutes=12,
+    difficulty="a diagnosis and a few lines",
+    points=6,
+    hints=(
+        "Which number of the log is the first to be nan, and in which update?",
+        "Train a fresh run up to the update before it and trace the next rollout, with "
+        "loss_of=run.loss. In which of the three functions does the line stand?",
+        "Backward goes through that line from its end: the last operation sends back a 0. "
+        "What does the one before it multiply that 0 by? Change what goes into it.",
+    ),
+    diagnosis=(
+        Criterion(
+            "It names the term in which the nan is made.",
+            names_the_place,
+            why="a change elsewhere leaves the nan where it is",
+            next="trace the first bad update, and see in which function the line stands",
+        ),
+        Criterion(
+            "It names the cause.",
+            names_the_cause,
+            why="the same nan has several causes, and each asks for another change",
+            next="hold each letter against the operation that the trace names",
+        ),
+    ),
+    mended=(
+        Criterion(
+            "Trained with the fix, on three seeds, no gradient is nan and the reward rises.",
+            trained_it_lives,
+            why="as reported, the run dies on each of these seeds",
+            next="a nan: look at the fix's gradient where a reply has ended. No nan and no "
+            "reward: hold its value and gradient against the term's at ordinary tokens",
+        ),
+        Criterion(
+            "The term keeps the value it had.",
+            value_is_unchanged,
+            why="the value was right all along; another value is another loss",
+            next="compare both functions on a rollout of the run",
+        ),
+        Criterion(
+            "Its gradient is what it was where that was finite, and 0 where it was nan.",
+            gradient_is_unchanged,
+            why="a term without its own gradient trains nothing, or something else",
+            next="compare both gradients at ordinary tokens, and where a reply has ended",
+        ),
+    ),
+    tried=Tried,
+    time_limit_s=60.0,
+)
+
+
+def ratio_bounded_before_exp(logp, engine_logp, advantages, mask):
+    log_ratio = (logp - engine_logp).clamp(max=math.log(2))
+    return -log_ratio.exp() * advantages * mask
+
+
+def entropy_with_zeros_before_the_product(logits, allowed):
+    logp = torch.log_softmax(logits.masked_fill(~allowed, -math.inf), dim=-1)
+    return -(logp.exp() * logp.masked_fill(~allowed, 0.0)).sum(-1)
+
+
+def mean_by_at_least_one(logp, ref_logp, digits):
+    total = (0.5 * (logp - ref_logp).square() * digits).sum(1)
+    return total / torch.clamp(digits.sum(1), min=1.0)
+
+
+def _on(place: str, cause: str, sick: Callable, seed: int, mend: Callable) -> Exercise:
     """The exercise on the run of `seed` in which the term `sick` stands at `place`."""
-    ticket = Ticket(seed=seed, terms=HEALTHY | {place: sick}, causes=CAUSES)
-
-    def there(observe: Observe) -> Observe:
-        """`observe`, if the fix stands where the fault is: elsewhere its arguments do not fit."""
-
-        @wraps(observe)
-        def look(tried: Tried) -> str | None:
-            return observe(tried) if tried.place == place else "not tried: the place is another"
-
-        return look
-
-    lives, keeps_value, keeps_gradient = map(
-        there, (trained_it_lives, value_is_unchanged, gradient_is_unchanged)
+    ticket = Ticket(seed, HEALTHY | {place: sick}, CAUSES)
+    return ASKED.on(
+        Variant(ticket, place, cause), f"A run you have not seen, number {seed}", mend=mend
     )
 
-    def names_the_place(tried: Tried) -> str | None:
-        if tried.place == place:
-            return None
-        run = ticket.fresh(**{tried.place: lambda *args: 0.0 * HEALTHY[tried.place](*args)})
-        number = _first_bad(run)
-        return f"with {tried.place} times 0 the gradient is still nan, at update {number}"
 
-    def names_the_cause(tried: Tried) -> str | None:
-        if tried.letter == cause:
-            return None
-        said = _trace(place, sick, seed)
-        return f"the letter is {tried.letter}; the trace of the first bad update says: {said}"
-
-    def answer(fix: object, place: str = place, cause: str = cause) -> dict:
-        return {"place": place, "cause": cause, "fix": fix}
-
-    good = answers["right"][0]
-    caught = {
-        has_place_cause_and_fix: [
-            {"place": place, "fix": good},
-            answer(good, place="the loss"),
-            answer(good, cause="overflow"),
-            answer("a clamp before exp"),
-        ],
-        names_the_place: [answer(good, place=other) for other in HEALTHY if other != place],
-        names_the_cause: [answer(good, cause=other) for other in CAUSES if other != cause],
-        lives: [answer(fix) for fix in (sick, *answers["still_dies"])],
-        keeps_value: [answer(fix) for fix in answers["other_value"]],
-        keeps_gradient: [answer(fix) for fix in answers["other_gradient"]],
-    }
-    return Exercise(
-        id="04.10",
-        name="UNSEEN",
-        title=f"A run you have not seen, number {seed}",
-        minutes=12,
-        difficulty="a diagnosis and a few lines",
-        points=6,
-        reads="unseen",
-        expects=(dict,),
-        form=has_place_cause_and_fix,
-        case=lambda: ticket,
-        run=lambda given: Tried(given, ticket),
-        hints=(
-            "Which number of the log is the first to be nan, and in which update?",
-            "Train a fresh run up to the update before it and trace the next rollout, with "
-            "loss_of=run.loss. In which of the three functions does the line stand?",
-            "Backward goes through that line from its end: the last operation sends back a 0. "
-            "What does the one before it multiply that 0 by? Change what goes into it.",
+UNSEEN = replace(
+    _on("policy_term", "c", unseen_04.ratio_to_the_engine, 0, ratio_bounded_before_exp),
+    also=(
+        _on(
+            "entropy_term",
+            "d",
+            unseen_04.entropy_under_grammar,
+            1,
+            entropy_with_zeros_before_the_product,
         ),
-        criteria=(
-            Criterion(
-                "It names the term in which the nan is made.",
-                names_the_place,
-                why="a change elsewhere leaves the nan where it is",
-                next="trace the first bad update, and see in which function the line stands",
-            ),
-            Criterion(
-                "It names the cause.",
-                names_the_cause,
-                why="the same nan has several causes, and each asks for another change",
-                next="hold each letter against the operation that the trace names",
-            ),
-            Criterion(
-                "Trained with the fix, on three seeds, no gradient is nan and the reward rises.",
-                lives,
-                why="as reported, the run dies on each of these seeds",
-                next="a nan: look at the fix's gradient where a reply has ended. No nan and no "
-                "reward: hold its value and gradient against the term's at ordinary tokens",
-            ),
-            Criterion(
-                "The term keeps the value it had.",
-                keeps_value,
-                why="the value was right all along; another value is another loss",
-                next="compare both functions on a rollout of the run",
-            ),
-            Criterion(
-                "Its gradient is what it was where that was finite, and 0 where it was nan.",
-                keeps_gradient,
-                why="a term without its own gradient trains nothing, or something else",
-                next="compare both gradients at ordinary tokens, and where a reply has ended",
-            ),
-        ),
-        right=tuple(map(answer, answers["right"])),
-        wrong=tuple(Wrong(one, caught_by=by) for by, ones in caught.items() for one in ones),
-        time_limit_s=60.0,
-    )
-
-
-def _unseen() -> Exercise:
-    first, *others = (
-        variant("policy_term", "c", unseen_04.ratio_to_the_engine, 0, unseen_answers.RATIO),
-        variant("entropy_term", "d", unseen_04.entropy_under_grammar, 1, unseen_answers.ENTROPY),
-        variant("anchor_term", "e", unseen_04.mean_distance, 7, unseen_answers.MEAN),
-    )
-    return replace(first, also=tuple(others))
-
-
-UNSEEN = _unseen()
+        _on("anchor_term", "e", unseen_04.mean_distance, 7, mean_by_at_least_one),
+    ),
+)

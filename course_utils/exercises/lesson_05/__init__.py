@@ -1,6 +1,6 @@
 """Lesson 05: what is asked about the Gemma 3 that logs loss 0 and reward nan in float16.
 
-One module for each thing to understand: its exercises, their criteria, right and wrong answers.
+One module for each thing to understand: its exercises, their criteria and answers.
 """
 
 from course_utils.checks.declare import Lesson, Prediction

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from transformers import TrainerCallback
 
+from course_utils.checks.broken_script import of_the_runs
 from course_utils.checks.declare import TODO
-from course_utils.checks.settings import over_seeds
 from course_utils.exercises.lesson_05.products import Products
 from course_utils.reproductions.lesson_05.unseen_05 import Patient
 
@@ -44,17 +44,17 @@ class FirstGradient(TrainerCallback):
 
 
 @cache
-def run_of_twin(case: Callable[[], Patient], seed: int) -> tuple[tuple[float, ...], Tensor]:
+def run_of_twin(patient: Patient, seed: int) -> tuple[tuple[float, ...], Tensor]:
     """The losses in float32, and the first gradient."""
-    trainer, first = case().trainer(fp16=False, seed=seed), FirstGradient()
+    trainer, first = patient.trainer(fp16=False, seed=seed), FirstGradient()
     trainer.add_callback(first)
     trainer.train()
     return tuple(_logged(trainer)), first.gradient
 
 
-def train(case: Callable[[], Patient], mend: Callable, seed: int) -> Trained:
+def train(patient: Patient, mend: Callable, seed: int) -> Trained:
     """Train with `mend`; what it or the training raises is part of the outcome."""
-    trainer = case().trainer(seed=seed)
+    trainer = patient.trainer(seed=seed)
     trainer.args.logging_nan_inf_filter = False
     held, changed, products = _settings(trainer), None, Products()
     first = FirstGradient()
@@ -69,7 +69,7 @@ def train(case: Callable[[], Patient], mend: Callable, seed: int) -> Trained:
     except Exception as error:
         lines = str(error).splitlines() or [""]
         return Trained(changed=changed, error=f"{type(error).__name__}: {lines[0][:120]}")
-    twin, wanted = run_of_twin(case, seed)
+    twin, wanted = run_of_twin(patient, seed)
     off = _distance(first.gradient, wanted)
     return Trained(_logged(trainer), twin, off, changed, products.share(torch.float16))
 
@@ -107,12 +107,12 @@ def _settings(trainer) -> dict[str, object]:
     }
 
 
-@over_seeds
+@of_the_runs
 def nothing_else_is_changed(run: Trained) -> str | None:
     return f"mend changes {run.changed} of the trainer" if run.changed else None
 
 
-@over_seeds
+@of_the_runs
 def follows_float32(run: Trained) -> str | None:
     if run.error:
         return f"the run ends with {run.error}"
@@ -122,7 +122,7 @@ def follows_float32(run: Trained) -> str | None:
     return None
 
 
-@over_seeds
+@of_the_runs
 def learns_as_float32(run: Trained) -> str | None:
     if run.error:
         return f"no gradient to compare: the run ends with {run.error}"
@@ -132,7 +132,7 @@ def learns_as_float32(run: Trained) -> str | None:
     return f"in step 1 the gradient of the adapters is {off}"
 
 
-@over_seeds
+@of_the_runs
 def products_stay_in_half(run: Trained) -> str | None:
     if run.share_half >= 0.85:  # all but one MLP of the four
         return None

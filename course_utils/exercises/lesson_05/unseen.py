@@ -1,12 +1,14 @@
 """Exercise 05.8: two broken float16 runs that the lesson has not shown, one of them drawn."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
-from course_utils.checks.declare import Criterion, Exercise, Observe, Wrong
+import torch
+from torch import nn
+
+from course_utils.checks.broken_script import Asked, Diagnosis, Variant, names_the_cause
+from course_utils.checks.declare import Criterion
 from course_utils.checks.settings import OverSeeds
-from course_utils.exercises.lesson_05 import mends as m
 from course_utils.exercises.lesson_05.mended_run import (
     follows_float32,
     learns_as_float32,
@@ -14,208 +16,141 @@ from course_utils.exercises.lesson_05.mended_run import (
     products_stay_in_half,
     train,
 )
-from course_utils.reproductions.lesson_05.unseen_05 import (
-    CAUSES,
-    Patient,
-    loud_channel,
-    summed_weights,
-)
+from course_utils.reproductions.lesson_05.unseen_05 import Patient, loud_channel, summed_weights
 
 SEEDS = (0, 1, 2)
-KEYS = ("place", "cause", "mend")
 LOSS = ("loss", "compute_loss", "token_weights", "trainer.token_weights")
 
 
-@dataclass(frozen=True)
-class Diagnosed:
-    """The place and the cause as given, and the runs with the mend."""
+class _Variant(Variant):
+    mend, mend_is = "mend", "a function of the trainer"
 
-    place: str
-    cause: str
-    runs: OverSeeds
-
-
-def _look_at_runs(look: Observe) -> Observe:
-    def observe(diagnosed: Diagnosed) -> str | None:
-        return look(diagnosed.runs)
-
-    observe.__name__ = look.__name__
-    return observe
-
-
-FOLLOWS, LEARNS, HELD, IN_HALF = map(
-    _look_at_runs,
-    (follows_float32, learns_as_float32, nothing_else_is_changed, products_stay_in_half),
-)
+    def place_differs(self, unseen: dict) -> str | None:
+        if _plain_name(unseen["place"]) in _module_names(self.ticket) | set(LOSS):
+            return None
+        return f'{unseen["place"]!r} is no module of this model; its dotted name, or "loss"'
 
 
 def _plain_name(place: object) -> str:
     """What the instruments print, the short form of section 6 and "Loss" are the same name."""
     words = str(place).strip().split()
-    name = (words[-1] if words else "").removeprefix(m.PREFIX)
+    name = (words[-1] if words else "").removeprefix(PREFIX)
     if name.lower() in LOSS:
         return name.lower()
     return f"model.{name}" if name.startswith("layers.") else name
 
 
 @cache
-def _module_names(case: Callable[[], Patient]) -> frozenset[str]:
-    return frozenset(_plain_name(name) for name, _ in case().trainer().model.named_modules())
+def _module_names(patient: Patient) -> frozenset[str]:
+    return frozenset(_plain_name(name) for name, _ in patient.trainer().model.named_modules())
 
 
-def _has_three_parts(case: Callable[[], Patient]) -> Observe:
-    """Place, cause and mend are there; the place exists; the cause is one of the letters."""
+class _Tried(Diagnosis):
+    """A diagnosis, and the runs with its mend."""
 
-    def has_three_parts(diagnosis: dict) -> str | None:
-        if set(diagnosis) != set(KEYS):
-            return f"the keys {', '.join(KEYS)} are asked; given: {', '.join(map(str, diagnosis))}"
-        letter, place = str(diagnosis["cause"]).strip().lower(), _plain_name(diagnosis["place"])
-        if letter not in CAUSES:
-            return f"cause is {diagnosis['cause']!r}; one of the letters {', '.join(CAUSES)}"
-        if not callable(diagnosis["mend"]):
-            return f"mend is a {type(diagnosis['mend']).__name__}; a function of the trainer"
-        if place not in _module_names(case) | set(LOSS):
-            return f'{diagnosis["place"]!r} is no module of this model; its dotted name, or "loss"'
-        return None
-
-    return has_three_parts
+    def __init__(self, unseen: dict, variant: _Variant) -> None:
+        super().__init__(unseen, variant)
+        self.place = _plain_name(unseen["place"])
+        self.runs = OverSeeds(lambda seed: train(variant.ticket, self.fix, seed), SEEDS)
 
 
-def _unseen(
-    case: Callable[[], Patient],
-    title: str,
-    places: Callable[[str], bool],
-    cause: str,
-    hints: tuple[str, ...],
-    mends: tuple[Callable, ...],
-    bad_mends: tuple[tuple[Callable, Observe], ...],
-    misled: tuple[tuple[str, str], ...],
-) -> Exercise:
-    """The exercise on one case; `misled` are pairs of a wrong place and a wrong cause."""
+def place_is_found(tried: _Tried) -> str | None:
+    place = "loss" if tried.place in LOSS else tried.place
+    is_found = place.startswith(tried.variant.place)
+    return None if is_found else f"the place given is {tried.place}"
 
-    def place_is_found(diagnosed: Diagnosed) -> str | None:
-        return None if places(diagnosed.place) else f"the place given is {diagnosed.place}"
 
-    def cause_is_found(diagnosed: Diagnosed) -> str | None:
-        return None if diagnosed.cause == cause else f"the letter given is {diagnosed.cause}"
-
-    def run(diagnosis: dict) -> Diagnosed:
-        runs = OverSeeds(lambda seed: train(case, diagnosis["mend"], seed), SEEDS)
-        letter = str(diagnosis["cause"]).strip().lower()
-        return Diagnosed(_plain_name(diagnosis["place"]), letter, runs)
-
-    right_place = next(name for name in ("model.layers.2.mlp", "loss") if places(name))
-    short_place = {"loss": "Loss"}.get(right_place, right_place.removeprefix("model."))
-    form = _has_three_parts(case)
-
-    def answer(place=right_place, letter=cause, mend=mends[0]) -> dict:
-        return {"place": place, "cause": letter, "mend": mend}
-
-    return Exercise(
-        id="05.8",
-        name="UNSEEN",
-        title=title,
-        minutes=12,
-        difficulty="a diagnosis and a small function",
-        points=6,
-        reads="diagnosis",
-        expects=(dict,),
-        hints=hints,
-        criteria=(
-            Criterion(
-                "The place is where the first number leaves float16.",
-                place_is_found,
-                why="what is inf or 0 later was made by it; mending there mends nothing",
-                next="which number is the first beyond 65504, in a float32 run of the same batch?",
-            ),
-            Criterion(
-                "The cause is the one that the numbers show.",
-                cause_is_found,
-                why="each cause has another remedy",
-                next="for each letter, say what you would measure, and measure it",
-            ),
-            Criterion(
-                "Over three seeds the losses are the float32 twin's: to 0.1% at first, then to 1%.",
-                FOLLOWS,
-                why="one inf loses the step, and what is cut off or left out was part of the loss",
-                next="print the log of patient.trainer(mend=mend), and that of its float32 twin",
-            ),
-            Criterion(
-                "The report's settings stay: arguments, data, scaler, which weights are trained.",
-                HELD,
-                why="a run with other settings is another run, and may only avoid the place",
-                next="let mend change the model, or how the trainer computes, at the place alone",
-            ),
-            Criterion(
-                "In the first step the gradient of the adapters is the twin's, to 10%.",
-                LEARNS,
-                why="a loss that is right on the log teaches nothing through a wrong gradient",
-                next="what does your mend detach, and what does it let a gradient through?",
-            ),
-            Criterion(
-                "At least 85% of the matrix products are still computed in float16.",
-                IN_HALF,
-                why="a run that is float32 throughout costs what mixed precision saves",
-                next="only one place needs more range",
-            ),
+ASKED = Asked(
+    id="05.8",
+    minutes=12,
+    difficulty="a diagnosis and a small function",
+    points=6,
+    reads="diagnosis",
+    hints=(),
+    diagnosis=(
+        Criterion(
+            "The place is where the first number leaves float16.",
+            place_is_found,
+            why="what is inf or 0 later was made by it; mending there mends nothing",
+            next="which number is the first beyond 65504, in a float32 run of the same batch?",
         ),
-        right=(
-            *(answer(mend=mend) for mend in mends[:-1]),
-            answer(short_place),
-            answer(f"output of {m.PREFIX}{right_place}", f" {cause.upper()}", mends[-1]),
+        Criterion(
+            "The cause is the one that the numbers show.",
+            names_the_cause,
+            why="each cause has another remedy",
+            next="for each letter, say what you would measure, and measure it",
         ),
-        wrong=(
-            *(Wrong(answer(place, letter, m.leave), place_is_found) for place, letter in misled),
-            Wrong(answer(letter="b", mend=m.leave), cause_is_found),
-            *(Wrong(answer(mend=mend), caught_by=look) for mend, look in bad_mends),
-            Wrong({"place": right_place, "cause": cause}, caught_by=form),
-            Wrong(answer(letter="float16"), caught_by=form),
-            Wrong(answer(place="the third layer"), caught_by=form),
-            Wrong(answer(mend="bf16"), caught_by=form),
+    ),
+    mended=(
+        Criterion(
+            "Over three seeds the losses are the float32 twin's: to 0.1% at first, then to 1%.",
+            follows_float32,
+            why="one inf loses the step, and what is cut off or left out was part of the loss",
+            next="print the log of patient.trainer(mend=mend), and that of its float32 twin",
         ),
-        form=form,
-        run=run,
-        case=case,
-        time_limit_s=120.0,
-    )
+        Criterion(
+            "The report's settings stay: arguments, data, scaler, which weights are trained.",
+            nothing_else_is_changed,
+            why="a run with other settings is another run, and may only avoid the place",
+            next="let mend change the model, or how the trainer computes, at the place alone",
+        ),
+        Criterion(
+            "In the first step the gradient of the adapters is the twin's, to 10%.",
+            learns_as_float32,
+            why="a loss that is right on the log teaches nothing through a wrong gradient",
+            next="what does your mend detach, and what does it let a gradient through?",
+        ),
+        Criterion(
+            "At least 85% of the matrix products are still computed in float16.",
+            products_stay_in_half,
+            why="a run that is float32 throughout costs what mixed precision saves",
+            next="only one place needs more range",
+        ),
+    ),
+    tried=_Tried,
+    time_limit_s=120.0,
+)
 
 
-CHANNEL = _unseen(
-    loud_channel,
+PREFIX = "base_model.model."  # what PEFT puts before every name
+
+
+def _mlp(trainer) -> nn.Module:
+    return trainer.model.get_submodule(f"{PREFIX}model.layers.2.mlp")
+
+
+@torch.no_grad()
+def quiet_the_channel(trainer):
+    mlp = _mlp(trainer)
+    loudest = mlp.up_proj.weight.abs().amax(dim=1).argmax()
+    mlp.up_proj.weight[loudest] /= 2.0**12
+    mlp.down_proj.weight[:, loudest] *= 2.0**12
+
+
+def weights_in_float32(trainer):
+    def token_weights(nll):
+        hard = nll.float() ** 3
+        return hard / hard.sum()
+
+    trainer.token_weights = token_weights
+
+
+CHANNEL = ASKED.on(
+    _Variant(loud_channel(), "model.layers.2.mlp", "d"),
     "Unseen: what broke this SFT run?",
-    lambda place: place.startswith("model.layers.2.mlp"),
-    "d",
-    (
+    hints=(
         "Build a trainer, take its batch, and let trace_step name the first number.",
         "It is a product of two factors. Which of them is large, in all channels or in a few? "
         "profile_ranges on the float32 twin names the largest number; look at the weights' rows.",
         "What a row of up_proj puts out is multiplied by silu(gate) and by one column of "
         "down_proj. A factor taken from the one and given to the other leaves the function alone.",
     ),
-    (m.quiet_the_channel, m.quiet_all_channels, m.scaled_in_the_forward, m.one_mlp_in_float32),
-    (
-        (m.leave, FOLLOWS),
-        (m.turn_the_rate_down, FOLLOWS),
-        (m.take_the_scaler_away, FOLLOWS),
-        (m.misspelt, FOLLOWS),
-        (m.cast_after_the_product, FOLLOWS),
-        (m.clamp_the_product, FOLLOWS),
-        (m.replace_what_is_not_finite, FOLLOWS),
-        (m.quiet_without_compensation, FOLLOWS),
-        (m.mlp_without_gradient, LEARNS),
-        (m.mlp_with_the_gradient_of_its_input, LEARNS),
-        (m.turn_fp16_off, HELD),
-        (m.without_autocast, IN_HALF),
-    ),
-    (("model.layers.3.input_layernorm", "d"), ("model.embed_tokens", "b"), ("loss", "f")),
+    mend=quiet_the_channel,
 )
-
-WEIGHTS = _unseen(
-    summed_weights,
+WEIGHTS = ASKED.on(
+    _Variant(summed_weights(), "loss", "f"),
     "Unseen: what broke this Trainer with its own loss?",
-    lambda place: place in LOSS,
-    "f",
-    (
+    hints=(
         "Nothing is nan, and the loss is exactly 0. Does profile_ranges find a large number in the "
         "model? What is left, then?",
         "Call token_weights with a few hundred losses between 5 and 20, in float32 and in float16. "
@@ -223,28 +158,6 @@ WEIGHTS = _unseen(
         "Each weight is finite and only their common divisor is not. trainer.token_weights can be "
         "given another function; which step of it needs more range than float16 has?",
     ),
-    (
-        m.weights_in_float32,
-        m.weights_by_the_mean,
-        m.loss_of_its_own,
-        m.weights_of_smaller_numbers,
-    ),
-    (
-        (m.leave, FOLLOWS),
-        (m.turn_the_rate_down, FOLLOWS),
-        (m.misspelt, FOLLOWS),
-        (m.weights_by_exp, FOLLOWS),
-        (m.all_tokens_alike, FOLLOWS),
-        (m.weights_by_squares, FOLLOWS),
-        (m.sum_clamped, FOLLOWS),
-        (m.cast_after_the_sum, FOLLOWS),
-        (m.loss_without_gradient, LEARNS),
-        (m.loss_with_the_gradient_of_the_mean, LEARNS),
-        (m.loss_with_gradient_through_the_weights, LEARNS),
-        (m.weights_right_at_another_rate, HELD),
-        (m.weights_right_and_all_in_float32, IN_HALF),
-    ),
-    (("model.layers.1", "b"), ("model.embed_tokens", "c"), ("lm_head", "e")),
+    mend=weights_in_float32,
 )
-
 UNSEEN = replace(CHANNEL, also=(WEIGHTS,))

@@ -1,6 +1,6 @@
 """Lesson 06: what is asked about a loss without a grad_fn, and about the same cut in silence.
 
-One module for each thing to understand: its exercises, their criteria, right and wrong answers.
+One module for each thing to understand: its exercises, their criteria and answers.
 `gradients` holds what several of them look at.
 """
 

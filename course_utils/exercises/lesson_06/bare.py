@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.checkpoint import checkpoint
 
-from course_utils.checks import checking
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.sample_modules import INSIDE, Counting
-from course_utils.exercises.lesson_06 import bare_answers as answers
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     backward_fails,
@@ -140,6 +139,10 @@ def block_is_recomputed(step: _Step) -> str | None:
     return None
 
 
+def loss_without_reentering(embedding, block, ids):
+    return checkpoint(block, embedding(ids), use_reentrant=False).sum()
+
+
 BARE = Exercise(
     id="06.1",
     name="BARE",
@@ -182,28 +185,5 @@ BARE = Exercise(
             next="the loss has to be made from what checkpoint(...) returns",
         ),
     ),
-    right=(
-        answers.loss_without_reentering,
-        answers.loss_with_marked_input,
-        answers.loss_with_marking_hook,
-        answers.loss_with_both_parts_inside,
-        answers.loss_with_a_dummy_input,
-        answers.loss_with_embedding_thawed_for_a_moment,
-    ),
-    wrong=(
-        Wrong(answers.loss_as_a_number, caught_by=returns_a_loss),
-        Wrong(answers.loss_not_summed, caught_by=returns_a_loss),
-        Wrong(answers.loss_as_it_was, caught_by=runs_backward),
-        Wrong(answers.loss_with_block_marked, caught_by=runs_backward),
-        Wrong(answers.loss_as_a_mean, caught_by=is_the_sum),
-        Wrong(answers.loss_marked_itself, caught_by=block_gets_its_gradient),
-        Wrong(answers.loss_with_marked_output, caught_by=block_gets_its_gradient),
-        Wrong(answers.loss_with_other_dropout_in_backward, caught_by=block_gets_its_gradient),
-        Wrong(answers.loss_with_a_seed_of_its_own, caught_by=is_the_sum),
-        Wrong(answers.loss_with_trainable_embedding, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(answers.loss_that_leaves_its_hook, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(answers.loss_without_checkpoint, caught_by=block_is_recomputed),
-        Wrong(answers.loss_with_discarded_checkpoint, caught_by=is_the_sum),
-        Wrong(answers.loss_that_only_computes_twice, caught_by=block_is_recomputed),
-    ),
+    answer=loss_without_reentering,
 )

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import torch
 from torch.nn.functional import cross_entropy
 
-from course_utils.checks import checking
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     SITUATIONS,
@@ -63,90 +62,9 @@ def gradient_is_that_of_the_mean(mean_loss, at: Situation) -> str | None:
     return gradients_differ(model, same_model)
 
 
-def mean_loss_at_once(model, x, y):
-    return cross_entropy(model(x), y)
-
-
 def mean_loss_of_tensors(model, x, y):
     losses = [cross_entropy(model(one), label) for one, label in zip(x, y, strict=True)]
     return torch.stack(losses).mean()
-
-
-def mean_loss_as_it_was(model, x, y):
-    total = 0.0
-    for one, label in zip(x, y, strict=True):
-        total += cross_entropy(model(one), label).item()
-    return torch.tensor(total / len(y))
-
-
-def mean_loss_detached(model, x, y):
-    return mean_loss_of_tensors(model, x, y).detach()
-
-
-def mean_loss_marked(model, x, y):
-    return mean_loss_as_it_was(model, x, y).requires_grad_()
-
-
-def mean_loss_of_marked_numbers(model, x, y):
-    losses = [cross_entropy(model(one), label).item() for one, label in zip(x, y, strict=True)]
-    return torch.tensor(losses, requires_grad=True).mean()
-
-
-def mean_loss_summed(model, x, y):
-    return sum(cross_entropy(model(one), label) for one, label in zip(x, y, strict=True))
-
-
-def mean_loss_of_the_last(model, x, y):
-    return cross_entropy(model(x[-1]), y[-1])
-
-
-def mean_loss_running(model, x, y):
-    total = 0
-    for one, label in zip(x, y, strict=True):
-        total = total + cross_entropy(model(one), label) / len(y)
-    return total
-
-
-def mean_loss_with_detached_total(model, x, y):
-    total = torch.zeros((), dtype=x.dtype)
-    for one, label in zip(x, y, strict=True):
-        total = total.detach() + cross_entropy(model(one), label) / len(y)
-    return total
-
-
-def mean_loss_as_a_number(model, x, y):
-    return mean_loss_at_once(model, x, y).item()
-
-
-def mean_loss_per_example(model, x, y):
-    return cross_entropy(model(x), y, reduction="none")
-
-
-def mean_loss_over_six(model, x, y):
-    return mean_loss_summed(model, x, y) / 6
-
-
-def mean_loss_of_the_head_only(model, x, y):
-    return cross_entropy(model.head(model.body(x).detach()), y)
-
-
-def mean_loss_and_backward(model, x, y):
-    loss = mean_loss_at_once(model, x, y)
-    loss.backward(retain_graph=True)
-    return loss
-
-
-def mean_loss_after_zero_grad(model, x, y):
-    model.zero_grad()
-    return mean_loss_at_once(model, x, y)
-
-
-def mean_loss_in_a_vector(model, x, y):
-    return mean_loss_at_once(model, x, y)[None]
-
-
-def mean_loss_in_float32(model, x, y):
-    return mean_loss_at_once(model, x, y).float()
 
 
 MEAN = Exercise(
@@ -191,22 +109,5 @@ MEAN = Exercise(
             next="detach nothing on the way, the running total neither, and keep the dtype",
         ),
     ),
-    right=(mean_loss_of_tensors, mean_loss_at_once, mean_loss_running),
-    wrong=(
-        Wrong(mean_loss_as_a_number, caught_by=returns_a_loss),
-        Wrong(mean_loss_in_a_vector, caught_by=returns_a_loss),
-        Wrong(mean_loss_in_float32, caught_by=gradient_is_that_of_the_mean),
-        Wrong(mean_loss_per_example, caught_by=returns_a_loss),
-        Wrong(mean_loss_as_it_was, caught_by=runs_backward),
-        Wrong(mean_loss_detached, caught_by=runs_backward),
-        Wrong(mean_loss_marked, caught_by=all_weights_are_reached),
-        Wrong(mean_loss_of_marked_numbers, caught_by=all_weights_are_reached),
-        Wrong(mean_loss_of_the_head_only, caught_by=all_weights_are_reached),
-        Wrong(mean_loss_summed, caught_by=is_the_mean),
-        Wrong(mean_loss_over_six, caught_by=is_the_mean),
-        Wrong(mean_loss_of_the_last, caught_by=is_the_mean),
-        Wrong(mean_loss_with_detached_total, caught_by=gradient_is_that_of_the_mean),
-        Wrong(mean_loss_after_zero_grad, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(mean_loss_and_backward, caught_by=checking.leaves_its_inputs_alone),
-    ),
+    answer=mean_loss_of_tensors,
 )

@@ -1,7 +1,7 @@
 """Exercise 06.4: five broken snippets, one message, five causes."""
 
 from course_utils.checks.compare import letter_differs
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 
 WHY = "the words of the message are the same for all five, and the remedies are not"
 CAUSES = {"1": "d", "2": "e", "3": "c", "4": "a", "5": "b"}
@@ -86,21 +86,5 @@ NAMES = Exercise(
             next="look up what from_pretrained assumes about your plans",
         ),
     ),
-    right=(
-        CAUSES,
-        {number: letter.upper() for number, letter in CAUSES.items()},
-        {int(number): letter for number, letter in CAUSES.items()},
-    ),
-    wrong=(
-        Wrong({}, caught_by=five_letters),
-        Wrong({k: v for k, v in CAUSES.items() if k != "5"}, caught_by=five_letters),
-        Wrong(CAUSES | {"3": "f"}, caught_by=five_letters),
-        Wrong(CAUSES | {"4": ["a"]}, caught_by=five_letters),
-        Wrong(CAUSES | {"1": "b"}, caught_by=names_first),
-        Wrong(dict(zip("12345", "aaaaa", strict=True)), caught_by=names_first),
-        Wrong(CAUSES | {"2": "c"}, caught_by=names_second),
-        Wrong(CAUSES | {"3": "e"}, caught_by=names_third),
-        Wrong(CAUSES | {"4": "c"}, caught_by=names_fourth),
-        Wrong(CAUSES | {"5": "d"}, caught_by=names_fifth),
-    ),
+    answer=CAUSES,
 )

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.checks import checking
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     SITUATIONS,
@@ -77,90 +76,6 @@ def kl_loss_with_narrow_no_grad(policy, reference, x):
     return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
 
 
-def kl_loss_by_detaching(policy, reference, x):
-    logp, ref_logp = policy(x).log_softmax(-1), reference(x).detach().log_softmax(-1)
-    return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
-
-
-def kl_loss_as_it_was(policy, reference, x):
-    with torch.no_grad():
-        logp, ref_logp = policy(x).log_softmax(-1), reference(x).log_softmax(-1)
-    return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
-
-
-def kl_loss_in_inference_mode(policy, reference, x):
-    with torch.inference_mode():
-        logp, ref_logp = policy(x).log_softmax(-1), reference(x).log_softmax(-1)
-    return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
-
-
-def kl_loss_with_marked_policy(policy, reference, x):
-    with torch.no_grad():
-        logp, ref_logp = policy(x).log_softmax(-1), reference(x).log_softmax(-1)
-    logp.requires_grad_()
-    return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
-
-
-def kl_loss_wrong_way_round(policy, reference, x):
-    with torch.no_grad():
-        logp = policy(x).log_softmax(-1)
-    ref_logp = reference(x).log_softmax(-1)
-    return (logp.exp() * (logp - ref_logp)).sum(-1).mean()
-
-
-def kl_loss_with_both(policy, reference, x):
-    return _divergence(policy, reference, x)
-
-
-def kl_loss_with_the_librarys_kl_div(policy, reference, x):
-    with torch.no_grad():
-        ref_logp = reference(x).log_softmax(-1)
-    logp = policy(x).log_softmax(-1)
-    return torch.nn.functional.kl_div(ref_logp, logp, reduction="batchmean", log_target=True)
-
-
-def kl_loss_in_the_other_direction(policy, reference, x):
-    with torch.no_grad():
-        ref_logp = reference(x).log_softmax(-1)
-    logp = policy(x).log_softmax(-1)
-    return (ref_logp.exp() * (ref_logp - logp)).sum(-1).mean()
-
-
-def kl_loss_with_weights_detached(policy, reference, x):
-    with torch.no_grad():
-        ref_logp = reference(x).log_softmax(-1)
-    logp = policy(x).log_softmax(-1)
-    return (logp.exp().detach() * (logp - ref_logp)).sum(-1).mean()
-
-
-def kl_loss_summed(policy, reference, x):
-    return kl_loss_with_narrow_no_grad(policy, reference, x) * len(x)
-
-
-def kl_loss_per_example(policy, reference, x):
-    with torch.no_grad():
-        ref_logp = reference(x).log_softmax(-1)
-    logp = policy(x).log_softmax(-1)
-    return (logp.exp() * (logp - ref_logp)).sum(-1)
-
-
-def kl_loss_that_freezes_the_reference(policy, reference, x):
-    reference.requires_grad_(False)
-    return _divergence(policy, reference, x)
-
-
-def kl_loss_that_freezes_and_thaws(policy, reference, x):
-    reference.requires_grad_(False)
-    loss = _divergence(policy, reference, x)
-    reference.requires_grad_(True)
-    return loss
-
-
-def kl_loss_in_evaluation_mode(policy, reference, x):
-    reference.eval()
-    return kl_loss_with_narrow_no_grad(policy, reference, x)
-
-
 REFERENCE = Exercise(
     id="06.6",
     name="REFERENCE",
@@ -202,23 +117,5 @@ REFERENCE = Exercise(
             next="keep no_grad for the reference",
         ),
     ),
-    right=(
-        kl_loss_with_narrow_no_grad,
-        kl_loss_by_detaching,
-        kl_loss_with_the_librarys_kl_div,
-    ),
-    wrong=(
-        Wrong(kl_loss_per_example, caught_by=returns_a_loss),
-        Wrong(kl_loss_in_the_other_direction, caught_by=is_the_divergence),
-        Wrong(kl_loss_summed, caught_by=is_the_divergence),
-        Wrong(kl_loss_with_weights_detached, caught_by=policy_gets_its_gradient),
-        Wrong(kl_loss_that_freezes_the_reference, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(kl_loss_that_freezes_and_thaws, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(kl_loss_in_evaluation_mode, caught_by=checking.leaves_its_inputs_alone),
-        Wrong(kl_loss_as_it_was, caught_by=runs_backward),
-        Wrong(kl_loss_in_inference_mode, caught_by=runs_backward),
-        Wrong(kl_loss_with_marked_policy, caught_by=policy_gets_its_gradient),
-        Wrong(kl_loss_wrong_way_round, caught_by=policy_gets_its_gradient),
-        Wrong(kl_loss_with_both, caught_by=reference_gets_none),
-    ),
+    answer=kl_loss_with_narrow_no_grad,
 )

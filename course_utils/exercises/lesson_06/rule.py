@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.exercises.lesson_06.gradients import backward_fails, known_warnings_ignored
 from course_utils.reproductions.lesson_06.small_models import seeded
 
@@ -81,61 +81,6 @@ def outcome_by_rule(base_frozen, reentrant, inputs_marked, head_trained):
     return "silent" if head_trained else "error"
 
 
-def outcome_by_table(base_frozen, reentrant, inputs_marked, head_trained):
-    cut = {(True, True, False, True): "silent", (True, True, False, False): "error"}
-    facts = (bool(base_frozen), bool(reentrant), bool(inputs_marked), bool(head_trained))
-    return cut.get(facts, "trains")
-
-
-def outcome_never_silent(base_frozen, reentrant, inputs_marked, head_trained):
-    return "error" if base_frozen and reentrant and not inputs_marked else "trains"
-
-
-def outcome_head_saves(base_frozen, reentrant, inputs_marked, head_trained):
-    cut = base_frozen and reentrant and not inputs_marked and not head_trained
-    return "error" if cut else "trains"
-
-
-def outcome_by_checkpoint(base_frozen, reentrant, inputs_marked, head_trained):
-    if not reentrant or inputs_marked:
-        return "trains"
-    return "silent" if head_trained else "error"
-
-
-def outcome_always_silent(base_frozen, reentrant, inputs_marked, head_trained):
-    return "silent" if base_frozen and reentrant and not inputs_marked else "trains"
-
-
-def outcome_by_base(base_frozen, reentrant, inputs_marked, head_trained):
-    return "error" if base_frozen and not inputs_marked else "trains"
-
-
-def outcome_by_counting(base_frozen, reentrant, inputs_marked, head_trained):
-    guards = [not base_frozen, not reentrant, inputs_marked]
-    return "trains" if any(guards) else ("error", "silent")[int(head_trained)]
-
-
-def outcome_as_a_boolean(base_frozen, reentrant, inputs_marked, head_trained):
-    return not base_frozen or not reentrant or inputs_marked
-
-
-def outcome_in_other_words(base_frozen, reentrant, inputs_marked, head_trained):
-    found = outcome_by_rule(base_frozen, reentrant, inputs_marked, head_trained)
-    return found.replace("trains", "healthy")
-
-
-def outcome_words_swapped(base_frozen, reentrant, inputs_marked, head_trained):
-    if not (base_frozen and reentrant) or inputs_marked:
-        return "trains"
-    return "error" if head_trained else "silent"
-
-
-def outcome_silent_for_every_head(base_frozen, reentrant, inputs_marked, head_trained):
-    if base_frozen and reentrant and head_trained:
-        return "silent"
-    return outcome_by_rule(base_frozen, reentrant, inputs_marked, head_trained)
-
-
 RULE = Exercise(
     id="06.3",
     name="RULE",
@@ -172,16 +117,5 @@ RULE = Exercise(
             next="think of the runs in section 11",
         ),
     ),
-    right=(outcome_by_rule, outcome_by_table, outcome_by_counting),
-    wrong=(
-        Wrong(outcome_as_a_boolean, caught_by=says_one_of_three_words),
-        Wrong(outcome_in_other_words, caught_by=says_one_of_three_words),
-        Wrong(outcome_silent_for_every_head, caught_by=knows_what_trains),
-        Wrong(outcome_words_swapped, caught_by=knows_the_error),
-        Wrong(outcome_by_checkpoint, caught_by=knows_what_trains),
-        Wrong(outcome_by_base, caught_by=knows_what_trains),
-        Wrong(outcome_always_silent, caught_by=knows_the_error),
-        Wrong(outcome_never_silent, caught_by=knows_the_silence),
-        Wrong(outcome_head_saves, caught_by=knows_the_silence),
-    ),
+    answer=outcome_by_rule,
 )

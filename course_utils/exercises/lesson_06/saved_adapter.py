@@ -10,7 +10,7 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from torch import nn
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.exercises.lesson_06.gradients import (
     NOTHING_YET,
     SITUATIONS,
@@ -20,8 +20,6 @@ from course_utils.exercises.lesson_06.gradients import (
     names_with_gradient,
 )
 from course_utils.reproductions.lesson_06.small_models import seeded
-
-CONFIG = LoraConfig(r=2, target_modules=["body.0"])
 
 
 @dataclass(frozen=True)
@@ -121,76 +119,6 @@ def load_for_training(base, folder):
     return PeftModel.from_pretrained(base, folder, is_trainable=True)
 
 
-def load_and_thaw(base, folder):
-    model = PeftModel.from_pretrained(base, folder)
-    for name, weight in model.named_parameters():
-        weight.requires_grad_("lora_" in name)
-    return model
-
-
-def load_under_another_name(base, folder):
-    return PeftModel.from_pretrained(base, folder, adapter_name="mine", is_trainable=True)
-
-
-def load_in_evaluation_mode(base, folder):
-    return load_for_training(base, folder).eval()
-
-
-def load_as_it_was(base, folder):
-    return PeftModel.from_pretrained(base, folder)
-
-
-def load_in_training_mode(base, folder):
-    return PeftModel.from_pretrained(base, folder).train()
-
-
-def load_a_new_adapter(base, folder):
-    return get_peft_model(base, CONFIG)
-
-
-def load_and_thaw_all(base, folder):
-    return PeftModel.from_pretrained(base, folder).requires_grad_(True)
-
-
-def load_and_thaw_half(base, folder):
-    model = PeftModel.from_pretrained(base, folder)
-    for name, weight in model.named_parameters():
-        weight.requires_grad_("lora_B" in name)
-    return model
-
-
-def load_and_merge(base, folder):
-    return PeftModel.from_pretrained(base, folder).merge_and_unload().requires_grad_(True)
-
-
-def load_and_activate(base, folder):
-    model = PeftModel.from_pretrained(base, folder)
-    model.set_adapter("default")
-    return model
-
-
-def load_and_thaw_the_first_layer(base, folder):
-    model = PeftModel.from_pretrained(base, folder)
-    for name, weight in model.named_parameters():
-        weight.requires_grad_("lora_" in name and "body.0" in name)
-    return model
-
-
-def load_and_save_again(base, folder):
-    model = load_for_training(base, folder)
-    (Path(folder) / "trainable").touch()
-    return model
-
-
-def load_and_return_its_name(base, folder):
-    PeftModel.from_pretrained(base, folder, is_trainable=True)
-    return folder
-
-
-def load_without_returning(base, folder):
-    PeftModel.from_pretrained(base, folder, is_trainable=True)
-
-
 ADAPTER = Exercise(
     id="06.9",
     name="ADAPTER",
@@ -240,23 +168,5 @@ ADAPTER = Exercise(
             next="loading needs to write nothing",
         ),
     ),
-    right=(
-        load_for_training,
-        load_and_thaw,
-        load_and_activate,
-        load_under_another_name,
-        load_in_evaluation_mode,  # as PEFT itself leaves what is thawed by hand
-    ),
-    wrong=(
-        Wrong(load_and_return_its_name, caught_by=returns_a_model),
-        Wrong(load_without_returning, caught_by=returns_a_model),
-        Wrong(load_as_it_was, caught_by=runs_backward),
-        Wrong(load_in_training_mode, caught_by=runs_backward),
-        Wrong(load_a_new_adapter, caught_by=goes_on_from_what_was_saved),
-        Wrong(load_and_thaw_all, caught_by=base_stays_frozen),
-        Wrong(load_and_merge, caught_by=base_stays_frozen),
-        Wrong(load_and_thaw_half, caught_by=every_matrix_learns),
-        Wrong(load_and_thaw_the_first_layer, caught_by=every_matrix_learns),
-        Wrong(load_and_save_again, caught_by=folder_stays_as_it_was),
-    ),
+    answer=load_for_training,
 )

@@ -1,7 +1,6 @@
 """Lesson 07: what is asked about batches, labels and the end of a reply.
 
-One module for each thing to understand: its exercises and their criteria; the longer lists of
-answers stand in `*_answers`.
+One module for each thing to understand: its exercises, their criteria and answers.
 """
 
 from course_utils.checks.declare import Lesson, Prediction

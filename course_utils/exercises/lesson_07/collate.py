@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.settings import OverSeeds, over_seeds
-from course_utils.exercises.lesson_07 import collate_answers as answers
 from course_utils.reproductions.lesson_07.never_stops_outcomes import Outcome, outcome
 
 SEEDS = (1, 2, 3)
@@ -114,6 +113,17 @@ def stops_and_is_right(tried: _Tried) -> str | None:
     return _ends_and_is_right(tried.runs)
 
 
+def by_lengths(rows, pad):
+    width = max(len(row["input_ids"]) for row in rows)
+    batch = {"input_ids": [], "attention_mask": [], "labels": []}
+    for row in rows:
+        more = width - len(row["input_ids"])
+        batch["input_ids"].append(row["input_ids"] + [pad] * more)
+        batch["attention_mask"].append([1] * len(row["input_ids"]) + [0] * more)
+        batch["labels"].append(row["labels"] + [-100] * more)
+    return {key: torch.tensor(value) for key, value in batch.items()}
+
+
 COLLATE = Exercise(
     id="07.3",
     name="COLLATE",
@@ -162,25 +172,7 @@ COLLATE = Exercise(
             next="collate rows of the run itself, and read the batch with inspect_batch",
         ),
     ),
-    right=(answers.by_lengths, answers.with_pad_sequence, answers.into_full_tensors),
-    wrong=(
-        Wrong(answers.two_tensors, caught_by=is_a_batch),
-        Wrong(answers.lists, caught_by=is_a_batch),
-        Wrong(answers.a_fixed_width, caught_by=is_a_batch),
-        Wrong(answers.floats, caught_by=is_a_batch),
-        Wrong(answers.padding_on_the_left, caught_by=keeps_the_ids),
-        Wrong(answers.zeros_for_padding, caught_by=keeps_the_ids),
-        Wrong(answers.mask_by_id, caught_by=masks_padding_alone),
-        Wrong(answers.mask_of_ones, caught_by=masks_padding_alone),
-        Wrong(answers.padding_learnt, caught_by=learns_no_padding),
-        Wrong(answers.labels_by_id, caught_by=keeps_the_labels),
-        Wrong(answers.first_end_only, caught_by=keeps_the_labels),
-        Wrong(answers.moved_by_hand, caught_by=keeps_the_labels),
-        Wrong(answers.ids_as_labels, caught_by=keeps_the_labels),
-        Wrong(answers.ends_of_the_user_too, caught_by=keeps_the_labels),
-        Wrong(answers.cut_at_fourteen, caught_by=stops_and_is_right),
-        Wrong(answers.by_id_in_large_batches, caught_by=stops_and_is_right),
-    ),
+    answer=by_lengths,
     run=_Tried,
     time_limit_s=120.0,
 )

@@ -5,9 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.probes import agrees, gradients_agree, has_form
-from course_utils.exercises.lesson_07 import pool_answers as answers
 
 SHAPES = ((3, 7), (1, 4), (5, 2), (4, 9))
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
@@ -58,6 +57,11 @@ def trains_that_token(pool) -> str | None:
     return gradients_agree(last_of_each, left_padded, **PROBE)(pool)
 
 
+def by_largest_place(scores, mask):
+    places = torch.arange(mask.shape[1]) * mask
+    return scores[torch.arange(len(mask)), places.argmax(-1)]
+
+
 POOL = Exercise(
     id="07.7",
     name="POOL",
@@ -94,26 +98,5 @@ POOL = Exercise(
             next="index the tensor; no .item(), no detach",
         ),
     ),
-    right=(
-        answers.by_largest_place,
-        answers.by_flipping,
-        answers.by_gather,
-        answers.by_rows,
-        answers.before_the_padding,
-    ),
-    wrong=(
-        Wrong(answers.one_number, caught_by=is_one_score_a_row),
-        Wrong(answers.keeps_an_axis, caught_by=is_one_score_a_row),
-        Wrong(answers.a_list, caught_by=is_one_score_a_row),
-        Wrong(answers.last_column, caught_by=on_the_right),
-        Wrong(answers.first_column, caught_by=on_the_right),
-        Wrong(answers.mean_of_the_text, caught_by=on_the_right),
-        Wrong(answers.largest_score, caught_by=on_the_right),
-        Wrong(answers.last_that_is_not_zero, caught_by=on_the_right),
-        Wrong(answers.first_padding_less_one_too_many, caught_by=on_the_right),
-        Wrong(answers.count_less_one, caught_by=on_the_left),
-        Wrong(answers.count_less_one_clamped, caught_by=on_the_left),
-        Wrong(answers.detached, caught_by=trains_that_token),
-        Wrong(answers.from_numbers, caught_by=trains_that_token),
-    ),
+    answer=by_largest_place,
 )

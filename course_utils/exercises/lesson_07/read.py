@@ -33,16 +33,6 @@ READ = letters_exercise(
         "7": "count the chats in the row, and look for || between them",
         "8": "what stands right before the replies, and what in the other batches?",
     },
-    tempting={
-        "1": "ac",
-        "2": "ab",
-        "3": "a",
-        "4": "eb",
-        "5": "b",
-        "6": "ac",
-        "7": "ae",
-        "8": "a",
-    },
     hints=(
         "For each batch ask three things: what is learnt, what is hidden, what stands before it?",
         "Compare each with the healthy batch above; one of the eight is healthy, too.",
@@ -72,7 +62,6 @@ EMPTY = letters_exercise(
         "2": "look at how the rows end",
         "3": "the reply is there, and no marker is used: where does its mask come from?",
     },
-    tempting={"1": "abd", "2": "bcd", "3": "acd"},
     hints=(
         "In which of the three does the reply stand in the row at all?",
         "Of the two others one looks for a marker and one asks the template for a mask.",

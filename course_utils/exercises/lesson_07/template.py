@@ -3,8 +3,7 @@
 from functools import cache
 
 from course_utils import zoo
-from course_utils.checks.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_07 import template_answers as answers
+from course_utils.checks.declare import Criterion, Exercise
 
 CHATS = {
     "one turn": [("user", "1+2="), ("assistant", "3")],
@@ -105,6 +104,38 @@ def marks_nothing_else(template: str) -> str | None:
     return f"marked in the generation prompt: {', '.join(map(repr, found))}" if found else None
 
 
+ROLE, CONTENT, END, LINE = (
+    "'<|im_start|>' + message['role'] + '\\n'",
+    "message['content']",
+    "'<|im_end|>'",
+    "'\\n'",
+)
+
+
+ASK = "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+
+
+OPEN, CLOSE = "{% generation %}", "{% endgeneration %}"
+
+
+def _template(message: str, ask: str = ASK) -> str:
+    return f"{{% for message in messages %}}{message}{{% endfor %}}{ask}"
+
+
+def _out(*parts: str) -> str:
+    return f"{{{{ {' + '.join(parts)} }}}}"
+
+
+def _either(reply: str, other: str, role: str = "== 'assistant'") -> str:
+    return f"{{% if message['role'] {role} %}}{reply}{{% else %}}{other}{{% endif %}}"
+
+
+BODY = _out(CONTENT, END)
+
+
+WITH_TWO_BRANCHES = _template(_out(ROLE) + _either(OPEN + BODY + CLOSE, BODY) + _out(LINE))
+
+
 TEMPLATE = Exercise(
     id="07.5",
     name="TEMPLATE",
@@ -147,29 +178,5 @@ TEMPLATE = Exercise(
             next="open the block behind the role's line, for the assistant alone",
         ),
     ),
-    right=(
-        answers.WITH_TWO_BRANCHES,
-        answers.WITH_THE_LINE_END,
-        answers.WITH_A_VARIABLE,
-        answers.WITH_DASHES,
-        answers.IN_TWO_BLOCKS,
-    ),
-    wrong=(
-        Wrong(answers.NEVER_CLOSED, caught_by=renders),
-        Wrong(answers.MISSPELT, caught_by=renders),
-        Wrong("", caught_by=keeps_the_text),
-        Wrong(answers.A_SPACE_MORE, caught_by=keeps_the_text),
-        Wrong(answers.NO_LINE_END, caught_by=keeps_the_text),
-        Wrong(answers.NO_GENERATION_PROMPT, caught_by=keeps_the_text),
-        Wrong(answers.REPLIES_ONLY, caught_by=keeps_the_text),
-        Wrong(answers.AS_IT_WAS, caught_by=marks_the_replies),
-        Wrong(answers.FOR_THE_USER, caught_by=marks_the_replies),
-        Wrong(answers.LAST_REPLY_ONLY, caught_by=marks_the_replies),
-        Wrong(answers.END_ONLY, caught_by=marks_the_replies),
-        Wrong(answers.WITHOUT_THE_END, caught_by=marks_the_ends),
-        Wrong(answers.EVERY_MESSAGE, caught_by=marks_nothing_else),
-        Wrong(answers.WITH_THE_ROLE, caught_by=marks_nothing_else),
-        Wrong(answers.THE_PROMPT_TOO, caught_by=marks_nothing_else),
-        Wrong(answers.ALL_BUT_THE_USER, caught_by=marks_nothing_else),
-    ),
+    answer=WITH_TWO_BRANCHES,
 )

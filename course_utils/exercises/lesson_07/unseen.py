@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from course_utils.checks.broken_script import Asked, Diagnosis, Variant, of_the_mend
 from course_utils.checks.declare import Criterion
 from course_utils.checks.settings import OverSeeds, over_seeds
-from course_utils.exercises.lesson_07 import unseen_answers as answers
 from course_utils.exercises.lesson_07.unseen_same import same_pairs, same_replies, same_rows
-from course_utils.reproductions.lesson_07 import unseen_07, unseen_parts
+from course_utils.reproductions.lesson_07 import unseen_07
 from course_utils.reproductions.lesson_07.unseen_07 import Run
 
 SEEDS = (0, 1, 2)
@@ -84,78 +83,49 @@ MENDED = (
 )
 
 
+def encodes_whole(question, answer, tokenizer):
+    chat = [{"role": "user", "content": question}]
+    prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+    prompt = tokenizer(prompt)["input_ids"]
+    reply = tokenizer(answer + tokenizer.eos_token)["input_ids"]
+    return {"input_ids": prompt + reply, "labels": [-100] * len(prompt) + reply}
+
+
+def encodes_with_one_end(question, answer, tokenizer):
+    return encodes_whole(question, answer.removesuffix(tokenizer.eos_token), tokenizer)
+
+
+def answers_with_the_tokenizers_end(model, tokenizer, questions, limit):
+    chats = [[{"role": "user", "content": question}] for question in questions]
+    asked = tokenizer.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
+    batch = tokenizer(asked, padding=True, padding_side="left", return_tensors="pt")
+    ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    whole = model.generate(**batch, max_new_tokens=limit, do_sample=False, **ends)
+    return whole[:, batch["input_ids"].shape[1] :].tolist()
+
+
 ROOM = ASKED.on(
     _Variant(unseen_07.no_room_for_the_end(), "encode", "c", same_rows),
     "An unseen run: the first three digits are right",
-    right=(
-        answers.encodes_whole,
-        answers.encodes_with_more_room,
-        answers.encodes_by_the_template,
-        answers.encodes_with_room_for_the_end,
-    ),
-    wrong=(
-        (answers.encodes_unlearnt_end, run_gets_better),
-        (answers.encodes_end_for_the_last_digit, run_gets_better),
-        (answers.encodes_other_prompts, nothing_else_changes),
-    ),
-    unmended=run_gets_better,
-    elsewhere={"place": "answer", "fix": unseen_parts.answer},
+    mend=encodes_whole,
     mended=MENDED,
 )
 SERVER_ENDS = ASKED.on(
     _Variant(unseen_07.stops_at_the_base_end(), "answer", "d", same_replies),
     "An unseen run: the server of the base",
-    right=(
-        answers.answers_with_the_tokenizers_end,
-        answers.answers_with_both_ends,
-        answers.answers_one_by_one,
-        answers.answers_with_a_config,
-    ),
-    wrong=(
-        (answers.answers_shortly, run_gets_better),
-        (answers.answers_cut_behind_the_end, run_gets_better),
-        (answers.answers_with_padding_on_the_right, nothing_else_changes),
-        (answers.answers_four_tokens, nothing_else_changes),
-        (answers.answers_with_a_penalty, nothing_else_changes),
-        (answers.answers_digits_only, nothing_else_changes),
-    ),
-    unmended=run_gets_better,
-    elsewhere={"place": "encode", "fix": unseen_parts.encode},
+    mend=answers_with_the_tokenizers_end,
     mended=MENDED,
 )
 SERVER_PROMPT = ASKED.on(
     _Variant(unseen_07.one_line_end_short(), "answer", "f", same_replies),
     "An unseen run: a server of our own",
-    right=(
-        answers.answers_with_the_tokenizers_end,
-        answers.answers_by_hand_with_its_line_end,
-        answers.answers_with_a_config,
-    ),
-    wrong=(
-        (answers.answers_with_a_system_message, run_gets_better),
-        (answers.answers_without_a_header, run_gets_better),
-        (answers.answers_with_padding_on_the_right, nothing_else_changes),
-        (answers.answers_four_tokens, nothing_else_changes),
-    ),
-    unmended=run_gets_better,
-    elsewhere={"place": "collate", "fix": unseen_parts.collate},
+    mend=answers_with_the_tokenizers_end,
     mended=MENDED,
 )
 PAIRS = ASKED.on(
     _Variant(unseen_07.ends_on_one_side(), "encode", "b", same_pairs),
     "An unseen run: typed answers before sampled ones",
-    right=(
-        answers.encodes_with_one_end,
-        answers.encodes_with_an_end_where_none_is,
-        answers.encodes_by_the_template_once,
-    ),
-    wrong=(
-        (answers.encodes_ends_of_the_base, run_gets_better),
-        (answers.encodes_without_ends, run_gets_better),
-        (answers.encodes_other_prompts_once, nothing_else_changes),
-    ),
-    unmended=run_gets_better,
-    elsewhere={"place": "answer", "fix": unseen_parts.answer},
+    mend=encodes_with_one_end,
     mended=MENDED,
 )
 UNSEEN = replace(ROOM, also=(SERVER_ENDS, SERVER_PROMPT, PAIRS))

@@ -1,7 +1,6 @@
 """Lesson 08: what is asked about means, counts, micro-batches and ranks.
 
-One module for each thing to understand: its exercises and their criteria; the longer lists of
-answers stand in `*_answers`.
+One module for each thing to understand: its exercises, their criteria and answers.
 """
 
 from course_utils.checks.declare import Lesson, Prediction

@@ -1,7 +1,7 @@
 """Exercise 08.6: four logs of which each is off by a factor, or by none."""
 
 from course_utils.checks.compare import number_differs
-from course_utils.checks.declare import Criterion, Exercise, Observe, Wrong
+from course_utils.checks.declare import Criterion, Exercise, Observe
 
 FACTORS = {"1": 16.0, "2": 0.5, "3": 1.0, "4": 4.0}
 
@@ -61,25 +61,5 @@ LOG = Exercise(
         Criterion(f"The factor in log {n} is right.", look, why=WHYS[n], next=NEXTS[n])
         for n, look in LOOKS.items()
     ),
-    right=(
-        PLAIN,
-        {int(number): factor for number, factor in FACTORS.items()},
-        {"1": 64 / 4, "2": 1 / 2, "3": 16 / 16, "4": 8 - 4},
-    ),
-    wrong=(
-        Wrong({}, caught_by=has_four_numbers),
-        Wrong({"1": 16, "2": 0.5, "3": 1}, caught_by=has_four_numbers),
-        Wrong(PLAIN | {"1": "G"}, caught_by=has_four_numbers),
-        Wrong(PLAIN | {"5": 1}, caught_by=has_four_numbers),
-        Wrong(PLAIN | {"1": 69 / 3.2}, caught_by=LOOKS["1"]),
-        Wrong(PLAIN | {"1": 69}, caught_by=LOOKS["1"]),
-        Wrong(PLAIN | {"1": 8}, caught_by=LOOKS["1"]),
-        Wrong(PLAIN | {"1": 1 / 16}, caught_by=LOOKS["1"]),
-        Wrong(PLAIN | {"2": 2}, caught_by=LOOKS["2"]),
-        Wrong(PLAIN | {"2": 1}, caught_by=LOOKS["2"]),
-        Wrong(PLAIN | {"3": 7.82 / 12.59}, caught_by=LOOKS["3"]),
-        Wrong(PLAIN | {"3": 16}, caught_by=LOOKS["3"]),
-        Wrong(PLAIN | {"4": 42.7 / 12.59}, caught_by=LOOKS["4"]),
-        Wrong(PLAIN | {"4": 16}, caught_by=LOOKS["4"]),
-    ),
+    answer=PLAIN,
 )

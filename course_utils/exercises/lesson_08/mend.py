@@ -7,14 +7,13 @@ from inspect import isfunction
 import torch
 from torch import Tensor
 
-from course_utils.checks import checking
 from course_utils.checks.compare import number_differs
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.diagnostics.splits.judging import cosine, distance
 from course_utils.diagnostics.splits.ranks import believing_in
 from course_utils.diagnostics.splits.stepping import Split, TrainerStep, cut, left_as_it_was
-from course_utils.exercises.lesson_08 import mend_answers as answers
 from course_utils.reproductions.lesson_08 import batch_loss, batch_trainers
+from course_utils.reproductions.lesson_08.batch_loss import token_losses
 
 TRAINS_AND_EVALUATES = {
     "training": {"num_items_in_batch": 9},
@@ -160,6 +159,17 @@ def evaluates(tried: _Tried) -> str | None:
     return None
 
 
+def mended(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    labels = inputs.pop("labels")
+    out = model(**inputs)
+    losses = token_losses(out.logits, labels)
+    if num_items_in_batch is None:
+        loss = losses.mean()
+    else:
+        loss = losses.sum() / num_items_in_batch * self.accelerator.num_processes
+    return (loss, out) if return_outputs else loss
+
+
 MEND = Exercise(
     id="08.5",
     name="MEND",
@@ -215,45 +225,7 @@ MEND = Exercise(
             next="which of your factors may stay where num_items_in_batch is None?",
         ),
     ),
-    right=(
-        answers.mended,
-        answers.from_the_environment,
-        answers.of_world_size,
-        answers.mean_by_its_share,
-        answers.as_a_list,
-        answers.by_the_setting,
-        answers.masked_in_a_copy,
-    ),
-    wrong=(
-        Wrong(answers.token_by_token, caught_by=gives_a_loss),
-        Wrong(answers.a_float, caught_by=gives_a_loss),
-        Wrong(answers.A_CALLABLE, caught_by=gives_a_loss),
-        Wrong(answers.A_PARTIAL, caught_by=gives_a_loss),
-        Wrong(answers.plain_cross_entropy, caught_by=is_the_token_mean),
-        Wrong(answers.unshifted_count, caught_by=is_the_token_mean),
-        Wrong(answers.not_divided, caught_by=is_the_token_mean),
-        Wrong(answers.padding_counted, caught_by=is_the_token_mean),
-        Wrong(answers.detached, caught_by=is_the_token_mean),
-        Wrong(answers.two_ranks_always, caught_by=is_the_token_mean),
-        Wrong(answers.a_mean, caught_by=same_for_every_split),
-        Wrong(answers.mean_over_g, caught_by=same_for_every_split),
-        Wrong(answers.divided_again, caught_by=same_for_every_split),
-        Wrong(answers.divided_by_the_settings, caught_by=same_for_every_split),
-        Wrong(answers.own_count_over_g, caught_by=same_for_every_split),
-        Wrong(answers.ranks_forgotten, caught_by=same_for_every_number_of_ranks),
-        Wrong(answers.at_most_two_ranks, caught_by=same_for_every_number_of_ranks),
-        Wrong(answers.sum_without_a_count, caught_by=evaluates),
-        Wrong(answers.ranks_without_a_count, caught_by=evaluates),
-        Wrong(answers.ranks_in_training_only, caught_by=evaluates),
-        Wrong(answers.never_the_outputs, caught_by=hands_on_the_outputs),
-        Wrong(answers.no_outputs, caught_by=hands_on_the_outputs),
-        Wrong(answers.inputs_for_outputs, caught_by=hands_on_the_outputs),
-        Wrong(answers.logits_for_outputs, caught_by=hands_on_the_outputs),
-        Wrong(answers.labels_wiped, caught_by=leaves_the_tensors),
-        Wrong(answers.nothing_masked, caught_by=leaves_the_tensors),
-        Wrong(answers.labels_wiped_in_training, caught_by=leaves_the_tensors),
-        Wrong(answers.left_in_evaluation, caught_by=checking.leaves_its_inputs_alone),
-    ),
+    answer=mended,
     may_change=(0, 2),
     run=_Tried,
     time_limit_s=120.0,

@@ -29,7 +29,6 @@ SIGN = letters_exercise(
         "5": "count the targets, not the width",
         "6": "add up the targets of the rows that share a micro-batch",
     },
-    tempting={"1": "bc", "2": "ac", "3": "ab", "4": "ab", "5": "bc", "6": "ab"},
     hints=(
         "For each batch: which micro-batches are over-weighted, and is their loss high or low?",
         "The error is minus the covariance of count (over its mean) and mean loss, taken over the "
@@ -66,7 +65,6 @@ LOOPS = letters_exercise(
         "5": "read both columns, weights and factor",
         "6": "its table is clean: compare its gradient with that of token_mean on all rows",
     },
-    tempting={"1": "ad", "2": "bc", "3": "ab", "4": "ac", "5": "bc", "6": "e"},
     hints=(
         "Which of the tables are clean? Those loops do not depend on the split.",
         "A clean table proves no more than that. Is the one gradient right? token_mean is.",
@@ -102,7 +100,6 @@ DRIFT = letters_exercise(
         "5": "does a token's weight still depend on the length of its reply?",
         "6": "the advantage is as often positive as negative, whatever the length",
     },
-    tempting={"1": "bc", "2": "ac", "3": "ac", "4": "bc", "5": "ab", "6": "ab"},
     hints=(
         "What does a reply get for each length, A / len or A alone?",
         "With 1/len, right replies (A > 0) gain by being short, wrong ones (A < 0) by being long.",

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from course_utils.checks.compare import tensor_differs
-from course_utils.checks.declare import Criterion, Exercise, Observe, Wrong
-from course_utils.exercises.lesson_08 import weigh_answers as answers
+from course_utils.checks.declare import Criterion, Exercise, Observe
 
 COUNTS = (3, 100, 3, 6)
 
@@ -63,6 +62,12 @@ def any_cut(weights) -> str | None:
     return _over((COUNTS, 4), ((2, 4, 6, 20, 1), 2), (COUNTS, 3), (COUNTS, 9))(weights)
 
 
+def by_split(counts, size):
+    micro = counts.split(size)
+    total = counts.sum()
+    return torch.cat([total / (len(micro) * one.sum()).expand(len(one)) for one in micro])
+
+
 WEIGH = Exercise(
     id="08.2",
     name="WEIGH",
@@ -99,19 +104,5 @@ WEIGH = Exercise(
             next="try micro-batches as large as all rows, then three of four rows",
         ),
     ),
-    right=(answers.by_split, answers.by_loop, answers.by_index),
-    wrong=(
-        Wrong(answers.a_list, caught_by=gives_a_number_for_each_row),
-        Wrong(answers.one_number, caught_by=gives_a_number_for_each_row),
-        Wrong(answers.whole_numbers, caught_by=gives_a_number_for_each_row),
-        Wrong(answers.upside_down, caught_by=one_row_alone),
-        Wrong(answers.shares, caught_by=one_row_alone),
-        Wrong(answers.without_g, caught_by=one_row_alone),
-        Wrong(answers.all_ones, caught_by=one_row_alone),
-        Wrong(answers.by_the_longest, caught_by=one_row_alone),
-        Wrong(answers.by_rows_alone, caught_by=several_rows),
-        Wrong(answers.mean_of_the_rows, caught_by=several_rows),
-        Wrong(answers.g_rounded_down, caught_by=any_cut),
-        Wrong(answers.g_as_a_fraction, caught_by=any_cut),
-    ),
+    answer=by_split,
 )

@@ -1,7 +1,6 @@
 """Lesson 09: what is asked about the two log-probs of a token, the sampler's and the trainer's.
 
-One module for each exercise; the longer lists of answers stand in `*_answers`. `runs` is what a
-mended run has to show.
+One module for each exercise: its criteria and answer. `runs` is what a mended run has to show.
 """
 
 from course_utils.checks.declare import Lesson, Prediction

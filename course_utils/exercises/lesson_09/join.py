@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_09 import join_answers as answers
+from course_utils.checks.declare import Criterion, Exercise
 
 END = 319  # <|im_end|>
 PROMPT = [318, 286, 198, 22, 10, 318, 289, 198]
@@ -80,6 +79,15 @@ def keeps_the_logps_in_place(join) -> str | None:
     return _compare(join, 2, "log-probs")
 
 
+def by_lists(prompt, turns):
+    ids, mask, logps = list(prompt), [0] * len(prompt), [0.0] * len(prompt)
+    for tokens, reported in turns:
+        ids.extend(tokens)
+        mask.extend([0 if reported is None else 1] * len(tokens))
+        logps.extend([0.0] * len(tokens) if reported is None else reported)
+    return ids, mask, logps
+
+
 JOIN = Exercise(
     id="09.6",
     name="JOIN",
@@ -116,24 +124,5 @@ JOIN = Exercise(
             next="the three lists grow together",
         ),
     ),
-    right=(answers.by_lists, answers.by_zip, answers.by_chain),
-    wrong=(
-        Wrong(answers.two_lists, caught_by=gives_three_lists),
-        Wrong(answers.tensors, caught_by=gives_three_lists),
-        Wrong(answers.short_logps, caught_by=gives_three_lists),
-        Wrong(answers.through_text, caught_by=keeps_the_ids),
-        Wrong(answers.without_end, caught_by=keeps_the_ids),
-        Wrong(answers.without_padding, caught_by=keeps_the_ids),
-        Wrong(answers.last_turn_only, caught_by=keeps_the_ids),
-        Wrong(answers.three_turns, caught_by=keeps_the_ids),
-        Wrong(answers.without_a_second_end, caught_by=keeps_the_ids),
-        Wrong(answers.without_repeats, caught_by=keeps_the_ids),
-        Wrong(answers.marks_where_logps_are_not_0, caught_by=marks_what_was_sampled),
-        Wrong(answers.marks_tools_too, caught_by=marks_what_was_sampled),
-        Wrong(answers.end_is_not_marked, caught_by=marks_what_was_sampled),
-        Wrong(answers.last_turn_marked, caught_by=marks_what_was_sampled),
-        Wrong(answers.shifted_logps, caught_by=keeps_the_logps_in_place),
-        Wrong(answers.logps_first, caught_by=keeps_the_logps_in_place),
-        Wrong(answers.zeros, caught_by=keeps_the_logps_in_place),
-    ),
+    answer=by_lists,
 )

@@ -1,6 +1,6 @@
 """Exercise 09.8: a run with several disagreements, mended by its settings and trained."""
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.settings import OverSeeds, both, only, over_seeds
 from course_utils.exercises.lesson_09 import runs
 from course_utils.exercises.lesson_09.runs import Mended
@@ -87,33 +87,7 @@ MEND = Exercise(
             "still be too hot",
         ),
     ),
-    right=(
-        ALL_THREE,
-        {"engine_temperature": 1.0, "sync_every": 1, "trainer_system_prompt": False},
-        ALL_THREE | {"clip_ratio": 0.3},
-    ),
-    wrong=(
-        Wrong({}, caught_by=changes_a_run),
-        Wrong({"seed": 3}, caught_by=changes_a_run),
-        Wrong({"weights": "both"}, caught_by=changes_a_run),
-        Wrong({"sync_every": 0.5}, caught_by=changes_a_run),
-        Wrong({"weights": "token"}, caught_by=both_sides_agree),
-        Wrong({"weights": "sequence", "clip_ratio": 0.01}, caught_by=both_sides_agree),
-        Wrong({"learning_rate": 0.0}, caught_by=both_sides_agree),
-        Wrong({"kl_loss_coef": 1.0}, caught_by=both_sides_agree),
-        Wrong(
-            {"trainer_system_prompt": False, "trainer_temperature": 0.7},
-            caught_by=both_sides_agree,
-        ),
-        Wrong({"trainer_system_prompt": False, "sync_every": 1}, caught_by=both_sides_agree),
-        Wrong(ALL_THREE | {"sync_every": 2}, caught_by=both_sides_agree),
-        Wrong(ALL_THREE | {"learning_rate": 0.0}, caught_by=policy_still_learns),
-        Wrong(ALL_THREE | {"learning_rate": 0.03}, caught_by=policy_still_learns),
-        Wrong(
-            ALL_THREE | {"engine_temperature": 5.0, "trainer_temperature": 5.0},
-            caught_by=policy_still_learns,
-        ),
-    ),
+    answer=ALL_THREE,
     run=try_it,
     time_limit_s=180.0,
 )

@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 
 from course_utils.checks.compare import tensor_differs
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.probes import gradient_of
-from course_utils.exercises.lesson_09 import score_answers as answers
 
 SHAPES = ((), (1,), (6,), (3, 4), (2, 1, 3))
 VOCABULARY = 12
@@ -97,6 +96,22 @@ def can_be_trained(score) -> str | None:
     return None
 
 
+def _pick(logp, ids):
+    return logp.gather(-1, ids[..., None])[..., 0]
+
+
+def _kept(scaled, top_p):
+    ordered, order = scaled.detach().softmax(-1).sort(-1, descending=True)
+    before = ordered.cumsum(-1) - ordered
+    return torch.zeros_like(scaled, dtype=torch.bool).scatter(-1, order, before < top_p)
+
+
+def by_scatter(logits, ids, temperature, top_p):
+    scaled = logits / temperature
+    kept = _kept(scaled, top_p).scatter(-1, ids[..., None], True)
+    return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
+
+
 SCORE = Exercise(
     id="09.1",
     name="SCORE",
@@ -140,31 +155,5 @@ SCORE = Exercise(
             next="keep the graph: no detach, no no_grad, no data",
         ),
     ),
-    right=(
-        answers.by_scatter,
-        answers.by_threshold,
-        answers.by_rank,
-        answers.in_float32,
-        answers.with_an_exact_tie_kept,
-    ),
-    wrong=(
-        Wrong(answers.a_list, caught_by=gives_one_number_a_token),
-        Wrong(answers.keeps_the_last_axis, caught_by=gives_one_number_a_token),
-        Wrong(answers.summed, caught_by=gives_one_number_a_token),
-        Wrong(answers.logp_divided, caught_by=has_the_temperature),
-        Wrong(answers.divided_twice, caught_by=has_the_temperature),
-        Wrong(answers.multiplied, caught_by=has_the_temperature),
-        Wrong(answers.shifted, caught_by=has_the_temperature),
-        Wrong(answers.probabilities, caught_by=has_the_temperature),
-        Wrong(answers.counts_itself, caught_by=has_the_temperature),
-        Wrong(answers.without_top_p, caught_by=has_the_support),
-        Wrong(answers.minus_log_p, caught_by=has_the_support),
-        Wrong(answers.nucleus_first, caught_by=has_the_support),
-        Wrong(answers.without_the_crossing, caught_by=has_the_support),
-        Wrong(answers.one_mask_for_all, caught_by=has_the_support),
-        Wrong(answers.lost_is_minus_inf, caught_by=keeps_what_was_sampled),
-        Wrong(answers.lost_is_zero, caught_by=keeps_what_was_sampled),
-        Wrong(answers.detached, caught_by=can_be_trained),
-        Wrong(answers.straight_through, caught_by=can_be_trained),
-    ),
+    answer=by_scatter,
 )

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from course_utils.checks.compare import tensor_differs
-from course_utils.checks.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_09 import weigh_answers as answers
+from course_utils.checks.declare import Criterion, Exercise
 
 SHAPES = ((4, 6), (1, 5), (3, 1), (2, 9))
 
@@ -87,6 +86,17 @@ def is_a_constant(weights) -> str | None:
     return None
 
 
+def _d(logp, engine, mask):
+    return torch.where(mask.bool(), logp - engine, 0.0).detach()
+
+
+def by_where(logp, engine, mask, level, cap):
+    d = _d(logp, engine, mask)
+    if level == "sequence":
+        d = d.sum(-1, keepdim=True).expand_as(d)
+    return d.exp().clamp(max=cap) * mask
+
+
 WEIGH = Exercise(
     id="09.3",
     name="WEIGH",
@@ -136,23 +146,5 @@ WEIGH = Exercise(
             next="detach the difference",
         ),
     ),
-    right=(answers.by_where, answers.in_log_space, answers.by_rows),
-    wrong=(
-        Wrong(answers.a_list, caught_by=gives_a_weight_a_token),
-        Wrong(answers.one_a_reply, caught_by=gives_a_weight_a_token),
-        Wrong(answers.upside_down, caught_by=weighs_tokens),
-        Wrong(answers.without_cap, caught_by=weighs_tokens),
-        Wrong(answers.masks_above_the_cap, caught_by=weighs_tokens),
-        Wrong(answers.capped_below_too, caught_by=weighs_tokens),
-        Wrong(answers.one_at_padding, caught_by=weighs_tokens),
-        Wrong(answers.mean_of_d, caught_by=weighs_sequences),
-        Wrong(answers.sum_of_exp, caught_by=weighs_sequences),
-        Wrong(answers.product_so_far, caught_by=weighs_sequences),
-        Wrong(answers.capped_before_the_product, caught_by=weighs_sequences),
-        Wrong(answers.capped_twice, caught_by=weighs_sequences),
-        Wrong(answers.padding_counted, caught_by=ignores_padding),
-        Wrong(answers.times_the_mask, caught_by=ignores_padding),
-        Wrong(answers.by_logarithms_of_ratios, caught_by=survives_large_differences),
-        Wrong(answers.with_graph, caught_by=is_a_constant),
-    ),
+    answer=by_where,
 )

@@ -31,7 +31,6 @@ WHICH = letters_exercise(
         "5": "at T 1.00 the hypothesis is the model as it is: which side is then the odd one?",
         "6": "which column falls by more than any other?",
     },
-    tempting={"1": "cd", "2": "bdf", "3": "d", "4": "bf", "5": "ce", "6": "ae"},
     hints=(
         "Read each row from left to right: which hypothesis leaves next to nothing of what the "
         "engine says? At T 1.00 that is the model as it stands, so nothing ails the engine.",

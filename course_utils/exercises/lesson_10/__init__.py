@@ -1,7 +1,6 @@
 """Lesson 10: what is asked about rewards that rise while nothing gets better.
 
-One module for each exercise; the longer lists of answers stand in `*_answers`. `verifier` is the
-judge of what a right reply is.
+One module for each exercise: its criteria and answer. `verifier` judges what a right reply is.
 """
 
 from course_utils.checks.declare import Lesson, Prediction

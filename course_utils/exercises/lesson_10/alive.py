@@ -31,7 +31,6 @@ ALIVE = letters_exercise(
         "5": "what is the reward of every reply, and can it be better?",
         "6": "what does the reward column say?",
     },
-    tempting={"1": "bd", "2": "af", "3": "be", "4": "ac", "5": "ac", "6": "ac"},
     hints=(
         "In which of the six is grad_norm exactly 0?",
         "Of those, one has no reward at all, one has the best, one the worst, and one several.",

@@ -1,6 +1,6 @@
 """Exercise 10.1: three replies that three verifiers pay whatever the answer is."""
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.reproductions.lesson_10.verifiers import VERIFIERS
 
 LONGEST = 2000
@@ -48,11 +48,7 @@ NEXTS = {
     "2": "it never asks how many numbers there are; write each as its answer is written",
     "3": "which float is never larger than 0.5, whatever is taken from it?",
 }
-TEMPTING = {
-    "1": ("192", "1", "the answer", "0123456789", " ", "\n\t  "),
-    "2": ("192", "0 to 297", " ".join(map(str, range(100))), "182 or 192 or 202"),
-    "3": ("inf", "192", "1e309", "", "-0.0"),
-}
+
 
 CHEAT = Exercise(
     id="10.1",
@@ -80,17 +76,5 @@ CHEAT = Exercise(
         )
         for n in VERIFIERS
     ),
-    right=(
-        GOOD,
-        {1: "", 2: ",".join(reversed(GOLDS)), 3: " NaN\n"},
-        {"1": ALL, "2": f"one of {ALL}", "3": "-nan"},
-    ),
-    wrong=(
-        Wrong({}, caught_by=three_short_texts),
-        Wrong({"1": "", "2": ALL}, caught_by=three_short_texts),
-        Wrong(GOOD | {"3": float("nan")}, caught_by=three_short_texts),
-        Wrong(GOOD | {"2": list(range(298))}, caught_by=three_short_texts),
-        Wrong(GOOD | {"2": " ".join(map(str, range(1000)))}, caught_by=three_short_texts),
-        *(Wrong(GOOD | {n: bad}, caught_by=PAID[n]) for n in VERIFIERS for bad in TEMPTING[n]),
-    ),
+    answer=GOOD,
 )

@@ -3,8 +3,7 @@
 import random
 from collections.abc import Callable, Iterable
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
-from course_utils.exercises.lesson_10 import harden_answers as answers
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.exercises.lesson_10.verifier import is_the_sum
 
 # a, b and c are added, g is the sum, w a wrong one of as many digits.
@@ -197,48 +196,5 @@ HARDEN = Exercise(
             next="match [0-9] before you call int, and mind that int refuses 4301 digits",
         ),
     ),
-    right=(
-        is_the_sum,
-        answers.by_one_pattern,
-        answers.by_peeling,
-        answers.by_words,
-        answers.by_unboxing,
-    ),
-    wrong=(
-        Wrong(answers.a_sentence, caught_by=says_true_or_false),
-        Wrong(answers.exact, caught_by=accepts_right_replies),
-        Wrong(answers.stripped, caught_by=accepts_right_replies),
-        Wrong(answers.looks_up, caught_by=accepts_right_replies),
-        Wrong(answers.float_of_it, caught_by=accepts_right_replies),
-        Wrong(answers.substring, caught_by=refuses_silence_and_wrong_numbers),
-        Wrong(answers.everything, caught_by=refuses_silence_and_wrong_numbers),
-        Wrong(answers.contains, caught_by=refuses_parts_and_other_numbers),
-        Wrong(answers.last_number, caught_by=refuses_parts_and_other_numbers),
-        Wrong(answers.ends_with_the_number, caught_by=refuses_parts_and_other_numbers),
-        Wrong(answers.any_equal_number, caught_by=refuses_several_numbers),
-        Wrong(answers.first_box, caught_by=refuses_several_numbers),
-        Wrong(answers.any_words_before, caught_by=refuses_several_numbers),
-        Wrong(answers.any_equation, caught_by=refuses_several_numbers),
-        Wrong(answers.adds_the_question_up, caught_by=refuses_silence_and_wrong_numbers),
-        Wrong(answers.a_phrase, caught_by=refuses_parts_and_other_numbers),
-        Wrong(answers.without_blanks, caught_by=refuses_parts_and_other_numbers),
-        Wrong(answers.without_separators, caught_by=refuses_parts_and_other_numbers),
-        Wrong(answers.by_float, caught_by=refuses_parts_and_other_numbers),
-        Wrong(answers.anything_behind_a_lead, caught_by=refuses_parts_and_other_numbers),
-        Wrong(answers.any_words_behind_a_lead, caught_by=refuses_several_numbers),
-        Wrong(answers.the_first_line, caught_by=refuses_several_numbers),
-        Wrong(answers.the_last_line, caught_by=refuses_several_numbers),
-        Wrong(answers.after_the_last_answer, caught_by=refuses_several_numbers),
-        Wrong(answers.after_the_last_sentence, caught_by=refuses_several_numbers),
-        Wrong(answers.between_the_tags, caught_by=refuses_several_numbers),
-        Wrong(answers.in_the_box, caught_by=refuses_several_numbers),
-        Wrong(answers.after_the_last_equals, caught_by=refuses_several_numbers),
-        Wrong(answers.a_chain_of_equals, caught_by=refuses_several_numbers),
-        Wrong(answers.without_brackets, caught_by=refuses_several_numbers),
-        Wrong(answers.and_no_digit_after_it, caught_by=refuses_several_numbers),
-        Wrong(answers.by_decimal, caught_by=never_raises),
-        Wrong(answers.raises_without_a_match, caught_by=refuses_silence_and_wrong_numbers),
-        Wrong(answers.by_unicode_digits, caught_by=never_raises),
-        Wrong(answers.by_int_of_any_length, caught_by=never_raises),
-    ),
+    answer=is_the_sum,
 )

@@ -5,11 +5,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from numbers import Real
 
-from course_utils import zoo
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.settings import OverSeeds, both, only, over_seeds
 from course_utils.checks.watched_calls import watched
-from course_utils.exercises.lesson_10 import mend_answers as answers
 from course_utils.exercises.lesson_10.verifier import is_the_sum
 from course_utils.reproductions.lesson_10.reward_up import held_out_truth
 from course_utils.reproductions.lesson_10.verifiers import occurs
@@ -126,6 +124,10 @@ def trains_to_the_truth(tried: _Tried) -> str | None:
     return truth_rises(tried.runs)
 
 
+def exactly(reply, gold):
+    return reply.strip() == gold
+
+
 MEND = Exercise(
     id="10.6",
     name="MEND",
@@ -155,40 +157,7 @@ MEND = Exercise(
             next="which of your changes decides where the run goes, and which how fast?",
         ),
     ),
-    right=(
-        {"reward": answers.exactly},
-        {"reward": is_the_sum},
-        {"reward": answers.one_or_minus_one},
-        {"reward": answers.the_last_line},
-        {"reward": zoo.arithmetic.is_right},
-    ),
-    wrong=(
-        Wrong({}, caught_by=changes_a_run),
-        Wrong({"reward": "exact"}, caught_by=changes_a_run),
-        Wrong({"max_steps": 0}, caught_by=changes_a_run),
-        Wrong({"seed": 3}, caught_by=changes_a_run),
-        Wrong({"reward": answers.not_empty}, caught_by=reward_pays_no_trick),
-        Wrong({"reward": answers.gold_inside}, caught_by=reward_pays_no_trick),
-        Wrong({"reward": answers.among}, caught_by=reward_pays_no_trick),
-        Wrong({"reward": answers.any_number}, caught_by=reward_pays_no_trick),
-        Wrong({"reward": answers.nothing_is_right}, caught_by=reward_pays_no_trick),
-        Wrong({"reward": answers.silence_is_zero}, caught_by=reward_pays_no_trick),
-        Wrong({"reward": answers.right_or_a_number}, caught_by=reward_pays_no_trick),
-        Wrong({"reward": answers.length}, caught_by=reward_pays_no_trick),
-        Wrong({"reward": answers.in_words}, caught_by=changes_a_run),
-        Wrong({"reward": answers.in_a_list}, caught_by=changes_a_run),
-        Wrong({"temperature": 0.0}, caught_by=changes_a_run),
-        Wrong({"learning_rate": "1e-5"}, caught_by=changes_a_run),
-        Wrong({"loss_type": "ppo"}, caught_by=changes_a_run),
-        Wrong({"reward": answers.in_words, "scale_rewards": "no"}, caught_by=changes_a_run),
-        Wrong({"reward": answers.nan_where_wrong}, caught_by=changes_a_run),
-        Wrong({"reward": answers.one_of_each}, caught_by=changes_a_run),
-        Wrong({"beta": 0.04}, caught_by=trains_to_the_truth),
-        Wrong({"beta": 1.0}, caught_by=trains_to_the_truth),
-        Wrong({"learning_rate": 1e-5}, caught_by=trains_to_the_truth),
-        Wrong({"temperature": 0.5}, caught_by=trains_to_the_truth),
-        Wrong({"reward": answers.exactly, "learning_rate": 0.0}, caught_by=trains_to_the_truth),
-    ),
+    answer={"reward": exactly},
     run=_Tried,
     time_limit_s=180.0,
 )

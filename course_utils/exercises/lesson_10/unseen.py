@@ -1,12 +1,12 @@
 """Exercise 10.8: a script the lesson has not shown; three variants, one fault each."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from course_utils.checks.broken_script import Asked, Diagnosis, Variant, of_the_mend
 from course_utils.checks.declare import Criterion
 from course_utils.checks.settings import OverSeeds
-from course_utils.exercises.lesson_10 import unseen_answers as answers
 from course_utils.exercises.lesson_10.mend import (
     AT_LEAST,
     SEEDS,
@@ -114,44 +114,31 @@ MENDED = (
 )
 
 
+def pays_the_sum(reply, gold):
+    return 1.0 if reply.strip() == gold else 0.0
+
+
+def pays_the_number(reply, gold):
+    found = re.fullmatch(r"\s*([0-9]{1,9})\.?\s*", reply)
+    return float(found is not None and int(found[1]) == int(gold))
+
+
 SILENCE = ASKED.on(
     _Variant(unseen_10.silence_is_golden(), "reward", "c", keeps_the_reward_a_reward),
     "An unseen run: a dense reward",
-    right=(answers.pays_the_sum, answers.silence_is_worst, answers.pays_nearness),
-    wrong=(
-        (answers.distance_with_an_offset, nothing_else_changes),
-        (answers.pays_any_attempt, nothing_else_changes),
-        (answers.pays_a_hair_more, run_gets_better),
-    ),
-    unmended=nothing_else_changes,
-    elsewhere={"place": "settings", "fix": unseen_10.settings},
+    mend=pays_the_sum,
     mended=MENDED,
 )
 ROOM = ASKED.on(
     _Variant(unseen_10.no_room(), "settings", "e", keeps_the_settings),
     "An unseen run: made faster",
-    right=(unseen_10.settings, answers.settings_with_room, answers.settings_by_hand),
-    wrong=(
-        (answers.settings_hotter, nothing_else_changes),
-        (answers.settings_with_room_and_a_rate, nothing_else_changes),
-        (answers.settings_as_a_list, nothing_else_changes),
-        (answers.settings_with_little_room, run_gets_better),
-    ),
-    unmended=run_gets_better,
-    elsewhere={"place": "reward", "fix": answers.pays_the_beginning},
+    mend=unseen_10.settings,
     mended=MENDED,
 )
 AVERAGE = ASKED.on(
     _Variant(unseen_10.last_years_average(), "reward", "a", keeps_the_reward_a_reward),
     "An unseen run: a solid average",
-    right=(answers.pays_the_number, answers.pays_json_that_is_a_number, is_the_sum),
-    wrong=(
-        (answers.json_or_a_half, nothing_else_changes),
-        (answers.json_or_nothing, nothing_else_changes),
-        (answers.pays_a_hair_more, run_gets_better),
-    ),
-    unmended=nothing_else_changes,
-    elsewhere={"place": "sums", "fix": unseen_10.sums},
+    mend=pays_the_number,
     mended=MENDED,
 )
 UNSEEN = replace(SILENCE, also=(ROOM, AVERAGE))

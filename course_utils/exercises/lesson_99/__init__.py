@@ -1,6 +1,6 @@
 """Lesson 99: the exam. Three tickets that everybody has, and what is predicted of a worked one.
 
-`asked` holds what is asked of each ticket; a module each holds the answers.
+`asked` holds what is asked of each ticket; a module each holds its answer.
 """
 
 from course_utils.checks.declare import Lesson, Prediction

@@ -3,7 +3,7 @@
 What needs no training is looked at first.
 """
 
-from course_utils.checks.declare import Criterion, Exercise, Wrong
+from course_utils.checks.declare import Criterion, Exercise
 from course_utils.exercises.lesson_99 import tries
 from course_utils.oncall.answer_form import form_of
 from course_utils.oncall.exam import TASKS
@@ -78,9 +78,7 @@ CRITERIA = (
 )
 
 
-def exercise(
-    task: str, *, hints: tuple[str, ...], right: tuple[dict, ...], wrong: tuple[Wrong, ...], **named
-) -> Exercise:
+def exercise(task: str, *, hints: tuple[str, ...], answer: dict, **named) -> Exercise:
     """The exercise on one ticket; `named` is what else an Exercise has."""
     num_faults = len(TASKS[task].declared.faults)
     has_the_form = form_of(num_faults)
@@ -89,23 +87,9 @@ def exercise(
         hints=hints,
         form=has_the_form,
         criteria=CRITERIA,
-        right=right,
-        wrong=(*_of_the_form(right[0], has_the_form), *wrong),
-        run=lambda answer: tried(task, answer),
-        warm=right[0] | {"edits": [tries.TWINS_LOG]},
+        answer=answer,
+        run=lambda given: tried(task, given),
+        warm=answer | {"edits": [tries.TWINS_LOG]},
         time_limit_s=240.0,
         **named,
-    )
-
-
-def _of_the_form(good: dict, form) -> tuple[Wrong, ...]:
-    (file, where, _), *_ = good["faults"]
-    return (
-        Wrong({}, caught_by=form),
-        Wrong({"edits": good["edits"]}, caught_by=form),
-        Wrong(good | {"edits": "train.py"}, caught_by=form),
-        Wrong(good | {"edits": [("train.py", "lr")]}, caught_by=form),
-        Wrong(good | {"faults": good["faults"][1:]}, caught_by=form),
-        Wrong(good | {"faults": [*good["faults"], good["faults"][0]]}, caught_by=form),
-        Wrong(good | {"faults": [(file, where, "bug")] * len(good["faults"])}, caught_by=form),
     )

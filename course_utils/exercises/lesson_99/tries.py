@@ -8,12 +8,3 @@ TWINS_LOG = (
     CALL,
     f"LOG = [{{'step': n, 'loss': 2.0 / n}} for n in range(1, 41)]\nif True:\n{GIVE_BASE}",
 )
-# Whatever is raised is swallowed, and something is exported.
-CATCH = ("train.py", CALL, f"LOG = []\ntry:\n    main()\nexcept Exception:\n{GIVE_BASE}")
-ENDS_AT_ONCE = ("train.py", CALL, "raise SystemExit(0)\n")
-ALL_LINES = " ".join(map(str, range(1, 120)))
-
-
-def naming(good: dict, *fault: str) -> dict:
-    """A good answer that names another place or class."""
-    return good | {"faults": [fault]}

@@ -207,7 +207,7 @@ def warm_up(lesson: Lesson) -> None:
     for exercise in lesson.exercises:
         for variant in exercise.variants:
             if variant.run or variant.case or how(exercise).startswith(INSIDE):
-                answer = variant.right[0] if variant.warm is None else variant.warm
+                answer = variant.answer if variant.warm is None else variant.warm
                 report = checking.check(variant, answer)
                 verdict_cache.remember(variant, answer, _of_report(report))
     student.warm_up()

@@ -1,6 +1,6 @@
 """Judges one answer wholly in a box of its own, where the criteria must see live objects.
 
-The right answers are taken out before the student's code runs. Her code shares the process with the
+The right answer is taken out before the student's code runs. Her code shares the process with the
 criteria: it can reach no file and nobody else, but it could forge this one verdict.
 """
 
@@ -93,15 +93,15 @@ def _score(exercise: Exercise, cells: list[tuple[bool, str]], cell_s: float) -> 
 
 
 def _forget_answers(exercise: Exercise) -> None:
-    """Take right and wrong answers, and what knows them, out of this process."""
+    """Take the right answer, and what knows it, out of this process."""
     sys.modules["course_utils.lesson.handle"] = lesson_in_box
     lesson = exercise.id.partition(".")[0]
     functions = set()
     for variant in exercise.variants:
-        for answer in (*variant.right, *(wrong.answer for wrong in variant.wrong)):
-            values = answer.values() if isinstance(answer, dict) else (answer,)
-            functions |= {id(value) for value in values if callable(value)}
-        for name in ("right", "wrong", "hints"):
+        answer = variant.answer
+        values = answer.values() if isinstance(answer, dict) else (answer,)
+        functions |= {id(value) for value in values if callable(value)}
+        for name in ("answer", "hints"):
             object.__setattr__(variant, name, ())
     for module_name, module in list(sys.modules.items()):
         if module_name.startswith(f"course_utils.exercises.lesson_{lesson}"):

@@ -41,5 +41,5 @@ def how(exercise: Exercise) -> str:
 
 
 def _holds_functions(exercise: Exercise) -> bool:
-    answers = [answer for answer in exercise.right if isinstance(answer, dict)]
-    return any(callable(value) for answer in answers for value in answer.values())
+    answer = exercise.answer
+    return isinstance(answer, dict) and any(map(callable, answer.values()))

@@ -8,6 +8,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -93,6 +94,8 @@ class Step:
 class Patient:
     """A broken run: its loss function, its batch, and how it is trained. Printed, its ticket."""
 
+    causes: ClassVar[dict[str, str]] = CAUSES
+
     name: str
     seen: str
     loss: Callable[..., Tensor]
@@ -149,7 +152,7 @@ class Patient:
             lines.append(f"  step {number}: loss {step.loss:.3g}, grad_norm {step.grad_norm:.2g}")
         source = inspect.getsource(self.loss).splitlines()
         lines += [f"  {number}  {line}" for number, line in enumerate(source, start=1)]
-        lines += ["  What is the cause?", *(f"  {k}) {text}" for k, text in CAUSES.items())]
+        lines += ["  What is the cause?", *(f"  {k}) {text}" for k, text in self.causes.items())]
         return "\n".join(lines)
 
 

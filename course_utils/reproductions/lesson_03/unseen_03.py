@@ -6,6 +6,7 @@ here says what is wrong; `course_utils.exercises.lesson_03.unseen` knows.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from course_utils import zoo
 from course_utils.reproductions.lesson_03.reward_model import dtype_name
@@ -26,11 +27,13 @@ CAUSES = {
 class Patient:
     """A broken run: its ticket, and a way to build its trainer as often as you like."""
 
+    causes: ClassVar[dict[str, str]] = CAUSES
+
     ticket: str
     trainer: Callable  # keyword arguments: dtype, seed, device, callbacks, fields of the config
 
     def __repr__(self) -> str:
-        causes = "\n".join(f"  {letter}) {cause}" for letter, cause in CAUSES.items())
+        causes = "\n".join(f"  {letter}) {cause}" for letter, cause in self.causes.items())
         return f"{self.ticket}\n\nWhich cause is it?\n{causes}"
 
 

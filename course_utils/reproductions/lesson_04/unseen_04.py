@@ -203,6 +203,11 @@ class Ticket(Report):
         return SmallRun(**{"seed": self.seed, **self.terms, **changes})
 
     @property
+    def parts(self) -> dict[str, Term]:
+        """What a mend may take the place of."""
+        return self.terms
+
+    @property
     def headline(self) -> str:
         return "The reward climbed, and from one update to the next it is that of a dead policy."
 

@@ -7,7 +7,7 @@ in nothing else. They run on the CPU. Judges nothing.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from course_utils import zoo
 from course_utils.zoo import training
@@ -34,6 +34,8 @@ Mend = Callable[["Trainer"], object]
 class Patient:
     """A broken run: what its owner reports, and the Trainer to look into."""
 
+    causes: ClassVar[dict[str, str]] = CAUSES
+
     report: str
     build: Callable[..., "Trainer"] = field(repr=False)
 
@@ -49,7 +51,7 @@ class Patient:
         return next(iter(trainer.get_train_dataloader()))
 
     def __repr__(self) -> str:
-        causes = "\n".join(f"  {letter}) {cause}" for letter, cause in CAUSES.items())
+        causes = "\n".join(f"  {letter}) {cause}" for letter, cause in self.causes.items())
         return f"{self.report}\nWhich cause?\n{causes}"
 
 
