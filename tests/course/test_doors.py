@@ -10,8 +10,13 @@ import course_utils
 HOUSE = Path(course_utils.__file__).parent
 ROOT = HOUSE.parent
 ROOMS = sorted(path.parent for path in HOUSE.glob("*/__init__.py"))
-READMES = [*(room / "README.md" for room in (HOUSE, *ROOMS))]
+READMES = [room / "README.md" for room in (HOUSE, *ROOMS)]
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+DOORS = [
+    *READMES,
+    *(ROOT / folder / "README.md" for folder in ("tests", "benchmarks")),
+    CONTRIBUTING,
+]
 MOST_LINES, MOST_COLUMNS, MOST_OF_A_RECIPE = 45, 100, 8
 RECIPES = (
     "Add an exercise",
@@ -70,9 +75,16 @@ def test_a_readme_says_what_the_room_never_does_and_has_an_example(readme):
     assert any(PATH.fullmatch(word) for word in example)
 
 
-@pytest.mark.parametrize("page", [*READMES, CONTRIBUTING], ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("page", DOORS, ids=lambda page: page.parent.name)
 def test_every_path_that_a_door_names_exists(page):
     assert missing_paths(page) == set()
+
+
+@pytest.mark.parametrize("page", DOORS, ids=lambda page: page.parent.name)
+def test_every_target_of_make_that_a_door_names_exists(page):
+    made = re.findall(r"`make ([a-z -]+)`", page.read_text())
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {target for one in made for target in one.split()} <= set(targets)
 
 
 def test_a_path_that_is_missing_is_found(tmp_path):
