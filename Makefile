@@ -13,7 +13,7 @@
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
 #   make oncall  every ticket of the exam, its fix and its non-fixes over three seeds; writes docs/oncall.md
 #   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
-#   make eras   all five failures in the versions of their day, and in today's (needs the package index)
+#   make eras   every failure in the versions of their day, and in today's (needs the package index)
 #   make lock   write requirements.lock anew from what is installed
 
 PYTHON ?= python3

@@ -41,7 +41,7 @@ def look_before(subject: Subject, sheet: Sheet) -> None:
 
 def look_after(subject: Subject, sheet: Sheet) -> None:
     """The log, and the model that the run leaves."""
-    known = ("rate_unusual",) if subject.args is not None else ()  # looks.settings has it
+    known = ("rate_unusual",) if subject.args is not None else ()  # looks_settings has the rate
     look_at_log(subject.log, sheet, known=known)
     look_at_trends(subject, sheet)
     look_at_outcome(subject, sheet)
