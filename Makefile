@@ -14,7 +14,7 @@
 #   make failures  what shows each failure, and what is missing; writes docs/failures.md (trains nothing)
 #   make oncall  every ticket of the exam, its fix and its non-fixes over three seeds; writes docs/oncall.md
 #   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
-#   make eras   all five failures in the versions of their day, and in today's (needs the package index)
+#   make eras   every failure in the versions of their day, and in today's (needs the package index)
 #   make lock   write requirements.lock anew from what is installed
 
 PYTHON ?= python3

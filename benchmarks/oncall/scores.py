@@ -1,4 +1,4 @@
-"""Scores of the programs of `oncall_baselines` on tickets of one seed, kept as JSON for the page.
+"""Scores of the programs of `baselines` on tickets of one seed, kept as JSON for the page.
 
     python -m benchmarks.oncall.scores [--num N] [--limit S] [NAME ...]
 

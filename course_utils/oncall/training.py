@@ -22,10 +22,10 @@ from course_utils.oncall.declare import Files
 MODULE = "course_utils.oncall.box_side"
 # All of the library that the box can read.
 KEPT = (
-    "grading/box/confine.py",
-    "grading/box/zygote.py",
-    "grading/box/lines.py",
-    "oncall/inside.py",
+    "box/confine.py",
+    "box/zygote.py",
+    "box/lines.py",
+    "oncall/box_side.py",
 )
 CPU_S, WALL_FACTOR, WALL_MORE_S = 120, 6, 60
 

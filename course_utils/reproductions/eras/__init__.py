@@ -3,7 +3,7 @@
     ERAS, find_era    all of them, as data
     measure           runs one script in a throw-away environment: the facts it printed
     ThenAndNow        judges them, symptom by symptom
-    row               a lesson's row of the README's table; the table itself is `table`
+    row               a lesson's row of docs/then_and_now.md; its table is `table`
 
 `course era LESSON` is the command. Importing this runs and builds nothing.
 """
@@ -58,7 +58,7 @@ def _cells(era: Era) -> tuple[str, ...]:
 
 
 def row(lesson: str) -> Table:
-    """One lesson's row of the README's table, turned so that it reads in a narrow place.
+    """One lesson's row of docs/then_and_now.md, turned so that it reads in a narrow place.
 
     >>> row("06").rows[1]
     ('versions then', 'trl 0.15.2, transformers 4.49.0, peft 0.14.0, accelerate 1.4.0')
@@ -71,7 +71,7 @@ def row(lesson: str) -> Table:
 
 
 def table() -> str:
-    """The README's table, in Markdown.
+    """The table of docs/then_and_now.md, in Markdown.
 
     >>> table().splitlines()[1]
     '| --- | --- | --- | --- | --- | --- |'

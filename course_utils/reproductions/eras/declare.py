@@ -37,7 +37,7 @@ class Sign:
 
 @dataclass(frozen=True)
 class Row:
-    """The lesson's row in the README, in words; the versions come from the lock."""
+    """The lesson's row in docs/then_and_now.md, in words; the versions come from the lock."""
 
     failure: str
     then: str

@@ -1,6 +1,6 @@
 """The eras: what was reported, what the scripts change, what must show then and now.
 
-One module for each failure. The rows are the README's table; a test compares them.
+One module for each failure. The rows are the table of docs/then_and_now.md; a test compares them.
 """
 
 from course_utils.reproductions.eras.declared.batch_loss import BATCH_LOSS
