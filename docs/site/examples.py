@@ -9,9 +9,9 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2] / "tests" / "helpers"))
 
+from crashes import CRASHES
 from explain_shapes import SHAPES
 from pasted_logs import LOGS
-from test_explain import CRASHES
 
 from course_utils.causes import CAUSES
 from course_utils.explain import Answer, explain
