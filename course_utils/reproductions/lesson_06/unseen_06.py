@@ -59,9 +59,9 @@ class Run:
     """One run: its model, optimizer and batch, a loss to call, and steps to train."""
 
     def __init__(self, ticket: Ticket, parts: Parts, seed: int) -> None:
-        self._ticket, self._parts = reported_script, parts
-        self.batch = reported_script.batch(seed)
-        self.model, self.optimizer = seeded(lambda: parts["prepare"](reported_script.build()), seed)
+        self._ticket, self._parts = ticket, parts
+        self.batch = ticket.batch(seed)
+        self.model, self.optimizer = seeded(lambda: parts["prepare"](ticket.build()), seed)
         self.log = [self._entry(0, self.loss(self.batch))]
 
     def loss(self, batch: Batch) -> Tensor:
