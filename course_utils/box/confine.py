@@ -1,4 +1,4 @@
-"""The inner wall: a forked process gives up all that a student's code could use, and keeps memory.
+"""The inner wall: a forked process gives up its rights, and keeps what it has in memory.
 
 Linux only. It runs after a fork and before any of the student's code; there is no way back.
 """

@@ -1,4 +1,4 @@
-"""The outer wall: the bubblewrap command, and which box this machine can make. Runs no answer."""
+"""The outer wall: the bubblewrap command, and the kind of box that this machine can make."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""Who counts a box's memory: a cgroup over all its processes together, or each process's limits.
+"""Limits a box's memory: with one cgroup for all its processes, or with limits per process.
 
 The limits of `confine` hold in any case. A cgroup also counts what several processes hold, and
 what a file in memory takes.

@@ -1,4 +1,4 @@
-"""Starts a warm process, in walls or without, and asks it for workers and for their end."""
+"""Starts a warm process, with or without walls, and asks it to fork workers and to end them."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""A warm process that forks: what takes seconds to import is imported once.
+"""A warm process that forks workers, so that slow imports happen only once.
 
 Takes requests over its control socket, with the file descriptors of the child's own socket. Holds
 nothing of any submission, and runs none of its code.

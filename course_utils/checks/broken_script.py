@@ -1,4 +1,4 @@
-"""An exercise on a script that the lesson has not shown: place, cause, and a part that mends it.
+"""An exercise on an unseen broken script: name the place and the cause, and fix one part.
 
 It comes in variants, one fault each. A lesson says what its exercise asks (`Asked`), and for each
 variant which parts mend it and which do not; whole answers are put together here.

@@ -1,4 +1,4 @@
-"""Which torch operations an answer runs, whatever name it called them by."""
+"""Records which torch operations an answer runs, under whatever name it calls them."""
 
 import contextlib
 import sys

@@ -1,4 +1,4 @@
-"""Runs an answer against an exercise and says what came of it. Stores nothing, shows nothing."""
+"""Runs an answer against the criteria of an exercise. Stores nothing, shows nothing."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""What an exercise is: data, and one small function for each thing that must be true.
+"""Declares exercises: data, and one small function for each criterion.
 
 Nothing here runs an answer or shows a result; `course_utils.checks.checking` does.
 """

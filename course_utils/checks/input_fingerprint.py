@@ -1,4 +1,4 @@
-"""What a value looked like before a call, so that a change can be named after it. Changes nothing.
+"""Fingerprints a value before a call, so that a change can be located. Changes nothing.
 
 Bytes are compared, not version counters: writing through `.data` leaves those alone.
 """

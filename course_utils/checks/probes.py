@@ -1,4 +1,4 @@
-"""Probes that every function exercise shares: many shapes, dtypes and seeds, value and gradient.
+"""Inputs that all function exercises share: many shapes, dtypes and seeds; values and gradients.
 
 An exercise gives an oracle and a way to draw inputs; each function here makes one criterion's
 `observe` from them. Oracles compute in float64 and must not be the code under test.

@@ -1,4 +1,4 @@
-"""What an answer can change in the process, remembered before a check and put back after it.
+"""Saves the process state that an answer could change, and restores it.
 
 Each function is one kind of state. Nothing here judges an answer or stops it.
 """

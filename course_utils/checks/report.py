@@ -1,4 +1,4 @@
-"""What came of a check, and how it is shown: as text, as HTML, as a dict."""
+"""The result of a check, shown as text, as HTML or as a dict."""
 
 from dataclasses import dataclass
 from enum import StrEnum

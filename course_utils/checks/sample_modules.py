@@ -1,6 +1,6 @@
-"""Small modules that exercises hand to an answer. Nothing here says anything about a right one.
+"""Small modules that exercises pass to an answer. They reveal nothing about a right one.
 
-A class of its own home travels to the box that the answer runs in, where no exercise is.
+They have their own module because a class must be importable in the box, where no exercise is.
 """
 
 import torch

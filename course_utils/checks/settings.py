@@ -1,4 +1,4 @@
-"""The form of an answer that is a dict of settings: which keys it may have. Trains nothing."""
+"""Checks the form of an answer that is a dict of settings: its keys. Trains nothing."""
 
 from collections.abc import Callable
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""Stops code that does not end: an endless loop in an answer must not take the kernel with it."""
+"""Stops code that runs too long, so that an endless loop in an answer cannot block the kernel."""
 
 import contextlib
 import ctypes

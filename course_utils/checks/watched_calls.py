@@ -1,4 +1,4 @@
-"""Calls of an answer: what they raise, change or leave TODO is noticed, with their inputs."""
+"""Wraps an answer's functions: reports what they raise, change, or leave as TODO."""
 
 import functools
 import sys

@@ -1,4 +1,4 @@
-"""`course era`: each failure in the versions of its day beside those of today."""
+"""`course era`: each failure in the library versions of its time, beside those of today."""
 
 import click
 

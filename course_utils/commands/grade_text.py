@@ -1,4 +1,4 @@
-"""What `course grade` says of each result, and of all together."""
+"""The text that `course grade` prints for each result, and for all together."""
 
 import click
 

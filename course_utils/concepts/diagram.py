@@ -1,4 +1,4 @@
-"""Boxes and arrows on a sheet measured in inches, so that what is aligned stays aligned.
+"""Boxes and arrows on a sheet measured in inches, so that they line up exactly.
 
 Draws on the sheet it made; knows nothing of any lesson and shows nothing.
 """

@@ -1,4 +1,4 @@
-"""The bits of a float format in their three fields, and the number that they stand for."""
+"""The bits of a float in their three fields, and the number that they encode."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Lesson 03 in pictures: what a log line adds up, and where formats end at their small side."""
+"""Lesson 03 in pictures: what a log line sums up, and where float formats underflow."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Lesson 04 in pictures: one step of GRPO, the chain to walk back, and where a log-ratio is large.
+"""Lesson 04 in pictures: a step of GRPO, the chain from symptom to cause, large log-ratios.
 
 Each function shows one picture. What it draws of a run, it is given.
 """

@@ -1,4 +1,4 @@
-"""Lesson 08 in pictures: whose tokens a step listens to, and which replies a loss drives apart.
+"""Lesson 08 in pictures: each row's share of the gradient, and which loss types drive lengths.
 
 What it draws, it is given.
 """

@@ -1,4 +1,4 @@
-"""Lesson 09 in pictures: one token's two log-probs, how far causes move them, and what harms."""
+"""Lesson 09 in pictures: one token's two log-probs, how far each cause moves them, what harms."""
 
 from collections.abc import Sequence
 

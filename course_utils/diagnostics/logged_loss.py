@@ -1,4 +1,4 @@
-"""What the Trainer's logged loss says once a NaN is in it, computed forwards and backwards.
+"""How a NaN distorts the loss that a Trainer logs, computed in both directions.
 
 Pure arithmetic on numbers: no Trainer, no model. Pinned to the real Trainer by a test.
 """

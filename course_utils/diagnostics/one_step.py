@@ -1,4 +1,4 @@
-"""One forward pass in training mode that leaves the model, and its Trainer, as they were."""
+"""One forward pass in training mode that leaves the model and its Trainer unchanged."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

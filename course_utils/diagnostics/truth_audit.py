@@ -1,4 +1,4 @@
-"""Asks a policy in training the same held-out questions, and puts the truth beside the reward.
+"""Asks a policy the same held-out questions during training, to set the truth beside the reward.
 
 For TRL's GRPOTrainer. It never changes the run: greedy replies draw no random number. It audits
 what has happened; it forecasts nothing.

@@ -1,4 +1,4 @@
-"""What a student has done so far, kept in one small JSON file that survives everything.
+"""A student's progress, in one small JSON file that survives damage and full disks.
 
 Writes are atomic, two notebooks may write at once, and a damaged file is set aside, never lost.
 """

@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, so that a full disk never costs what was there before."""
+"""Writes files atomically, so that a full disk never destroys an earlier version."""
 
 import contextlib
 import itertools

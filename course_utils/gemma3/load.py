@@ -1,4 +1,4 @@
-"""Loads a Gemma 3 measured and rescaled, ready for float16. Stands on `reach` and `stream`."""
+"""Loads a Gemma 3, measures and rescales it for float16. Builds on `reach` and `stream`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How large the numbers of a Gemma 3 become, against what float16 holds, before training.
+"""Measures before training how large a Gemma 3's numbers become, against float16's limit.
 
 Measures one forward pass; it changes nothing.
 """

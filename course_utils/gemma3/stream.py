@@ -1,4 +1,4 @@
-"""The exact rescaling of a Gemma 3: the same function, with a residual stream of another size.
+"""Rescales a Gemma 3 exactly: the same function, with a residual stream of another size.
 
 Changes weights and buffers in memory; it never writes a checkpoint.
 """

@@ -1,4 +1,4 @@
-"""Many submissions: each gets exactly one result, kept in a file of its own as soon as it is there.
+"""Grades many submissions: each gets exactly one result, saved in its own file at once.
 
 What is kept is not done again: the second call for the same folder and the same `out` goes on
 where the first one ended, however it ended.

@@ -1,4 +1,4 @@
-"""JSON that a stranger wrote, bounded before it is parsed."""
+"""Parses untrusted JSON, and checks its size and depth first."""
 
 import json
 from collections import Counter

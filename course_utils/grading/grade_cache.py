@@ -1,4 +1,4 @@
-"""Answers that were graded before: the same code of the same course gets the same score, unrun.
+"""Caches scores: the same code in the same version of the course is not run again.
 
 Each verdict has a file of its own beside the results, named by a digest of all that it rests on:
 the course, the exercise, the variant drawn, and the source of every cell that is run for it. Only

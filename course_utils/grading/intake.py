@@ -1,4 +1,4 @@
-"""Which files of a folder are whose submission. Reads names only, never a file, follows no link."""
+"""Finds each student's submission in a folder, by names only. Opens no file, follows no link."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""The names that platforms leave, and which of them a folder speaks for. Reads names only."""
+"""The file names of teaching platforms, and which platform a folder is from. Reads names only."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""The notebook that is graded: the lesson's own cells around what the student wrote.
+"""Builds the notebook to grade: the lesson's own cells with the student's answers in them.
 
 Edited, deleted or added checks change nothing: every cell but the answers is the lesson's.
 """

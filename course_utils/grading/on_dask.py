@@ -1,4 +1,4 @@
-"""Grades on a Dask cluster that exists already. Its machines need the course, not the folder.
+"""Grades on an existing Dask cluster. Its machines need the course, not the folder.
 
 Each thread of a Dask worker has a grading process of its own. What a Dask worker had in work when
 it died is graded by another one.

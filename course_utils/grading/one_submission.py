@@ -1,4 +1,4 @@
-"""One submission, one set of scores: its code runs in a box, and what decides stands outside.
+"""Grades one submission: its code runs in a box, its scores are decided outside.
 
 Holds one pair of warm processes, those of the lesson that was graded last.
 """

@@ -1,4 +1,4 @@
-"""The results of a batch as files: for Moodle, for programs, for CI, and a page for each student.
+"""Writes the results of a batch: for Moodle, for programs, for CI, and one page per student.
 
 Everything a student wrote is escaped on its way into each of them.
 """

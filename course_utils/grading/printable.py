@@ -1,4 +1,4 @@
-"""Text from others, made safe to show: in a terminal, a page, a spreadsheet, an XML file."""
+"""Makes untrusted text safe to show: in a terminal, a page, a spreadsheet, an XML file."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Which of a student's cells is which cell of the lesson, also when ids and roles were lost.
+"""Matches a student's cells to the lesson's, even when ids and roles were lost.
 
 An answer is recognised by what speaks for it: its cell's id, its role, its first line, the name it
 defines; where nothing does, by its place between cells that are known. Executes nothing.

@@ -1,4 +1,4 @@
-"""What came of one submission: a grade, "cannot be graded", or "the grader failed".
+"""The result of one submission: a grade, "cannot be graded", or "the grader failed".
 
 Exactly one of the three. Only the second is about the submission alone; the third is about this
 machine, is tried again, and never means 0 points.

@@ -1,4 +1,4 @@
-"""Reads what somebody handed in. Bounded before it is parsed; executes and changes nothing."""
+"""Reads a submitted notebook. Checks its size before parsing; executes and changes nothing."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""A process that grades, one submission after the other, for whoever started it.
+"""A process that grades one submission after the other for the process that started it.
 
 Reads lines of JSON from stdin, one a submission, and answers each with one line on stdout. When
 stdin is closed it ends, with what it started. No student code runs in it once there is a box.

@@ -1,4 +1,4 @@
-"""The source of an answer that passed: cut out of the notebook's cells, and made anew from them.
+"""The source of a passed answer: extracted from the cells, and executed again after a restart.
 
 A plain value is kept as it is. Of anything else, takes the statement that defines it and the
 imports, functions, classes and plain values it needs. Never takes a statement above it that runs

@@ -1,4 +1,4 @@
-"""One claim of an article as it stands: said, voted on, judged. Stores nothing."""
+"""One claim of an article, with the reader's vote and the verdict so far. Stores nothing."""
 
 from dataclasses import dataclass
 

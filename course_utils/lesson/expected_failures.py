@@ -1,4 +1,4 @@
-"""Failures that a lesson wants to happen: they are shown, and their absence is an error."""
+"""Failures that a lesson provokes: they are shown, and it is an error if one does not occur."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

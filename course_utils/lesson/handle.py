@@ -1,4 +1,4 @@
-"""What a notebook holds in its hand: `ex = lesson.start("03")`, then `ex.NAME.check(answer)`.
+"""The object that a notebook uses: `ex = lesson.start("03")`, then `ex.NAME.check(answer)`.
 
 Connects the exercises to the screen and to the progress file; decides nothing about answers.
 """

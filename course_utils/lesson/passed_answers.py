@@ -1,4 +1,4 @@
-"""The answers that passed: those of this kernel, and those made again from their kept source.
+"""The answers that passed: those of this kernel, and those executed again from their source.
 
 Says what it does in one line each time. Never changes an outcome or points.
 """

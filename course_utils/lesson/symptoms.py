@@ -1,4 +1,4 @@
-"""From the line in your log to the lesson about it, and to the first instrument to reach for."""
+"""Maps a symptom in a log to the lesson about it, and to the first instrument to use."""
 
 from dataclasses import dataclass
 

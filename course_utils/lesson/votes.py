@@ -1,4 +1,4 @@
-"""The claims about one failure: what the reader votes, and what the evidence says of each.
+"""The claims about one failure: the reader's votes, and what the evidence says of each claim.
 
 Claims are data (`lesson.claims`); verdicts come from the lesson, votes from the reader.
 """

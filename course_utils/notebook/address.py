@@ -1,4 +1,4 @@
-"""The project's public address, and what derives from it: badges, and the install of one lesson.
+"""The project's public address, and the badges and install cell that derive from it.
 
 `[project.urls]` holds it; while it is unset, there are none of these. Reads nothing else.
 """

@@ -1,4 +1,4 @@
-"""Both notebooks of a lesson, made from its source. Executes nothing."""
+"""Generates both notebooks of a lesson from its source. Executes nothing."""
 
 import hashlib
 import json

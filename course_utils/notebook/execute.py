@@ -1,4 +1,4 @@
-"""Notebooks in child processes: a dead kernel, an endless cell or Ctrl-C ends the child only."""
+"""Executes notebooks in child processes: a dead kernel or an endless cell ends only the child."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What is wrong with a lesson's generated notebooks, without executing anything."""
+"""Finds what is wrong with a lesson's generated notebooks. Executes nothing."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The cells that the build puts around every lesson: the way in and the way on.
+"""The cells that the build adds around every lesson: an introduction and the next step.
 
 Everything in them is derived: from the outline, the symptom map and the project's address.
 """

@@ -1,4 +1,4 @@
-"""The parameters of a notebook: which there are, and values for them from a command line."""
+"""The parameters of a notebook: their defaults, and values from a command line."""
 
 import ast
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What torch.autocast does to an operation, on a CPU and on CUDA, by torch itself.
+"""What torch.autocast does to an operation, on a CPU and on CUDA, read from torch itself.
 
 For a CPU each operation is run; for CUDA, which may be absent, torch's lists are read from the
 header that every installation brings.

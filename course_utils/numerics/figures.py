@@ -1,4 +1,4 @@
-"""Float formats as pictures: which numbers they reach, and how far apart those are.
+"""Draws float formats: the range of their numbers, and the gaps between them.
 
 Draws on axes it is given; the numbers come from the formats. What it draws is told in words as the
 axes' label, which `describe` reads.

@@ -1,4 +1,4 @@
-"""Opens, checks and hints on a ticket's folder: what the command does, and a notebook can.
+"""Opens a ticket's folder, checks it, and gives hints: for the command and for notebooks.
 
 Trains in processes of its own; no process is left behind.
 """

@@ -1,4 +1,4 @@
-"""The form of an answer of the exam, a dict of edits and faults: what differs from it."""
+"""Checks the form of an exam answer: a dict of edits and faults."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What people try instead of finding the fault, as changes of a broken folder's files.
+"""Shortcuts that people try instead of finding the fault, as edits of a broken folder.
 
 Every one is tried on every case, but for those that the case says mend it.
 """

@@ -1,4 +1,4 @@
-"""Any program against tickets that nobody has seen: each in a sandboxed copy, with a time limit.
+"""Scores a program on unseen tickets, each in a sandboxed copy with a time limit.
 
 Tickets come from a secret seed. Results are kept line by line, so that a call that was stopped goes
 on where it was; the answer to a ticket is in no file that a program can read.

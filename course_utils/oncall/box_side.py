@@ -1,4 +1,4 @@
-"""Inside the box: a warm process whose forks each run one train.py, and hand back what it left.
+"""Inside the box: a warm process whose forks each run one train.py and return its files.
 
 It stands here with the box's own modules alone: no template, no case, no weights of the course. It
 counts optimizer steps and trained tokens; what it says is checked outside.

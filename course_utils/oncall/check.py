@@ -1,4 +1,4 @@
-"""Judges a mended folder: trains it on other seeds, measures the result, reads the report.
+"""Judges a fixed folder: trains it on other seeds, measures the result, reads the report.
 
 It says what is still wrong, and never where; asking again costs nothing.
 """

@@ -1,4 +1,4 @@
-"""What a ticket is made of: a healthy template, the faults planted into it, and what was noticed.
+"""Declares tickets: a healthy template, the faults planted into it, and the reported symptoms.
 
 Everything here is data; nothing is planted, trained or judged. Imports no torch.
 """

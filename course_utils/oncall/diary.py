@@ -1,4 +1,4 @@
-"""What a reader did with a ticket: each check with its minutes, each hint. Kept in its folder."""
+"""The diary of a ticket: each check with its minutes, each hint. Kept in the ticket's folder."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""An answer of the exam, as it stands in a notebook: edits; file, place and class of each fault.
+"""An exam answer as a notebook holds it: edits; file, place and class of each fault.
 
 Reads it out of a folder as text to paste, and judges it. Knows no right answer.
 """

@@ -1,4 +1,4 @@
-"""Judges one mended run: what may not have changed, what was counted, what came out.
+"""Judges one fixed run: forbidden changes, the work it did, and the results it reached.
 
 Every problem is a sentence that says what was seen, and names no fault.
 """

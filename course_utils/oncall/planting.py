@@ -1,4 +1,4 @@
-"""Plants faults into a healthy folder, and says where they then stand. Runs nothing."""
+"""Plants faults into a healthy folder, and locates them there. Runs nothing."""
 
 import ast
 import keyword

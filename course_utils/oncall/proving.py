@@ -1,4 +1,4 @@
-"""Runs the variants of a case: broken, mended, mended in part, and everything that is no fix."""
+"""Runs the variants of a case: broken, fixed, fixed in part, and every change that is not a fix."""
 
 import hashlib
 import json

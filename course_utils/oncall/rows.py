@@ -1,4 +1,4 @@
-"""Rows as JSON lines and back. Changes none."""
+"""Converts rows to JSON lines and back."""
 
 import json
 

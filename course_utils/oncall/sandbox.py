@@ -1,4 +1,4 @@
-"""Runs a foreign program on a copy of a ticket: it may write there alone, and sees no answer.
+"""Runs a program on a copy of a ticket: it can write only there, and sees no answer.
 
 Behind bubblewrap the file system is read-only, and the cases, their tests and pages, and the
 course's history are not there. Without it the program runs with the caller's rights.

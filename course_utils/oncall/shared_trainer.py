@@ -1,4 +1,4 @@
-"""One warm process that trains, for all of a kernel or a judge: started when needed, ended at exit.
+"""One training process, reused for a whole kernel or judge, and ended at exit.
 
 A fork of this process may use it as well, when nobody else does; else it starts its own.
 """

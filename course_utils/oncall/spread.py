@@ -1,4 +1,4 @@
-"""How far healthy runs of a template lie apart over seeds; kept in one small file, with its age.
+"""How much healthy runs of a template vary over seeds; kept in one small file.
 
 python -m course_utils.oncall.spread [NAME ...]      measure what is stale, and write it down
 """

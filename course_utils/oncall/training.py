@@ -1,4 +1,4 @@
-"""Trains folders elsewhere: each in a fork of one warm process, boxed where there is a box.
+"""Trains folders, each in a fork of one warm process, inside a box where there is one.
 
 What comes back is what the run left, its console, and how much work was counted; nothing is judged.
 """

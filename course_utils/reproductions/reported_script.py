@@ -1,4 +1,4 @@
-"""A broken script as its owner reports it; it is made of named parts, functions one may replace."""
+"""A broken script as its owner reports it, made of named functions that can be replaced."""
 
 import inspect
 from collections.abc import Callable

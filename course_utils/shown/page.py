@@ -1,4 +1,4 @@
-"""How a finding looks on a page: building blocks of HTML that survive an untrusted notebook.
+"""Building blocks of HTML for findings; they survive in an untrusted notebook.
 
 Only inline borders, backgrounds and margins: JupyterLab strips <style>, <svg>, var() and max-width
 from notebooks that are not trusted. Backgrounds are translucent and words have the theme's own

@@ -1,4 +1,4 @@
-"""Pictures to play with: controls where a page shows them, a still picture everywhere else.
+"""Interactive pictures: controls where a page can show them, a still picture elsewhere.
 
 Draws nothing itself: a picture comes from a function of the settings that the controls hold.
 """

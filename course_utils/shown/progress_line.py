@@ -1,4 +1,4 @@
-"""One line that says how far a long cell is, and is gone when the cell ends.
+"""One line that shows how far a long cell is; it disappears when the cell ends.
 
 It is a display that is empty when it is made and empty when the cell is done, so the stored
 output of a cell does not depend on it. Outside a notebook nothing is shown.

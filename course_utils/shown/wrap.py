@@ -1,4 +1,4 @@
-"""Text that fits a page or a terminal: broken at spaces, never inside a word."""
+"""Wraps text to the width of a page or a terminal: at spaces, never inside a word."""
 
 import textwrap
 

@@ -1,4 +1,4 @@
-"""What one training step holds in memory and computes, counted and therefore repeatable.
+"""Counts the memory and the operations of one training step; the counts are repeatable.
 
 Counts bytes and operations, not seconds: the same numbers on every machine.
 """

@@ -1,4 +1,4 @@
-"""Runs a Trainer and says what became of its weights. Builds no trainer and changes no setting."""
+"""Runs a Trainer and reports how its weights changed. Builds no trainer, changes no setting."""
 
 import gc
 import tempfile

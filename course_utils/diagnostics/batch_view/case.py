@@ -1,4 +1,4 @@
-"""What is known about a batch besides its tokens, and what can be found in it. Judges nothing."""
+"""A batch with its tokenizer and settings, and the form of a finding about it. Judges nothing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Looks for labels that are all missing, and for ends that are not learnt."""
+"""Finds rows without a single label, and end tokens that are not learnt."""
 
 from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, of, rows_of
 

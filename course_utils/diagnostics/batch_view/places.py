@@ -1,4 +1,4 @@
-"""Looks for padding, masks, positions and packed documents that are not where they should be."""
+"""Finds errors in padding, masks, positions and packed documents."""
 
 from course_utils.diagnostics.batch_view.case import (
     GENERATION,

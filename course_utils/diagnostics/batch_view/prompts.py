@@ -1,4 +1,4 @@
-"""Looks at what stands before the replies: prompts that are learnt, headers that differ."""
+"""Finds errors before the replies: prompts that are learnt, headers that differ."""
 
 from course_utils.diagnostics.batch_view.case import (
     GENERATION,

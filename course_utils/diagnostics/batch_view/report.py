@@ -1,4 +1,4 @@
-"""What `inspect_batch` shows: what was found, the share in the loss, and the tokens themselves."""
+"""What `inspect_batch` shows: the findings, the share of tokens in the loss, the tokens."""
 
 from dataclasses import dataclass
 from html import escape

@@ -1,4 +1,4 @@
-"""Takes the first rows of a dataset and leaves it, and every random state, as they were."""
+"""Takes the first rows of a dataset; the dataset and all random states stay unchanged."""
 
 import copy
 import random

@@ -1,4 +1,4 @@
-"""What a tokenizer's chat template puts around a reply, found by rendering it. Never changes it."""
+"""Renders a chat template to find what it puts around a reply. Never changes the template."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`audit_step` and `audit_policy`: one step, or one batch of replies, judged alone."""
+"""`audit_step` and `audit_policy`: diagnose a single step, or a single batch of replies."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""Looks into a saved folder: its log, its tensors, its adapter, its tokenizer. Loads no model."""
+"""Inspects a saved folder: its log, tensors, adapter, tokenizer. Loads no model."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`diagnose`: the front door. What is given decides what is looked at."""
+"""`diagnose`: the front door. Its arguments decide what is examined."""
 
 from collections.abc import Callable
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Where a cause is at work, and what it is known to do to the model: `harm` has what it did."""
+"""For each cause: the stage it acts in, and the damage it can do (`harm` measures the damage)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is known about a fault when its cause is looked for, and what a cause is."""
+"""The facts about a fault from which its cause is found, and the form of a cause."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Causes that lie in the batch: labels, masks, groups of one, rows that hide everything.
+"""Causes that lie in the batch: labels, masks, groups of one, rows that are fully masked.
 
 Rules as in `causes`. Shape letters: B = rows of the batch, T = token position.
 """

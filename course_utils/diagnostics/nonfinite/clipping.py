@@ -1,4 +1,4 @@
-"""The gradient norms that clipping found, as tensors: what the gradients were before it.
+"""The gradient norms that clipping measured, as tensors: the size of gradients before it.
 
 Changes nothing and waits for nothing. Every clip_grad_norm_ of torch, also Accelerate's, ends in
 one private function (torch 2.13, torch/nn/utils/clip_grad.py); where it is missing nothing is seen.

@@ -1,4 +1,4 @@
-"""What a watch has looked at, so that it gives no all-clear about anything else.
+"""Records what a watch has examined, so that it gives no all-clear about anything else.
 
 Only counts and puts into words; it looks at no tensor.
 """

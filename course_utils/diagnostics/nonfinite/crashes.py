@@ -1,4 +1,4 @@
-"""Exceptions that end a training step, explained from its batch and its model.
+"""Explains exceptions that end a training step, from its batch and its model.
 
 Reads both and runs nothing again. Shape letters: B = rows of the batch, T = token position.
 """

@@ -1,4 +1,4 @@
-"""What happened to one element, in one sentence with its values.
+"""Explains in one sentence, with its values, how one element became non-finite.
 
 Pure functions on an operation, its inputs as they were before it ran, and its output.
 """

@@ -1,4 +1,4 @@
-"""How losses and weights grew before a fault: a run that diverges is called divergence."""
+"""How losses and weights grew before a fault, so that divergence is called divergence."""
 
 import math
 from collections import deque

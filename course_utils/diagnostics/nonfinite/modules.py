@@ -1,4 +1,4 @@
-"""Which module is running: its dotted name, as in model.named_modules().
+"""Tracks which module is running: its dotted name, as in model.named_modules().
 
 Learns the names of any model the first time its forward is called, so it needs no list.
 """

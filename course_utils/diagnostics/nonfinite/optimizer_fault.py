@@ -1,4 +1,4 @@
-"""Why finite gradients became non-finite weights: what the optimizer's own numbers say.
+"""Why finite gradients became non-finite weights, read from the optimizer's own numbers.
 
 Reads weights, state and settings after the step; it neither steps nor changes anything.
 """

@@ -1,4 +1,4 @@
-"""Which row of the batch is to blame: read off the trail, or found by trying each row alone."""
+"""Finds the row of the batch that is to blame: from the trail, or by trying each row alone."""
 
 from collections.abc import Callable
 from contextlib import suppress

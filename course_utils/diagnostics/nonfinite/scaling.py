@@ -1,4 +1,4 @@
-"""Which overflows of a gradient scaler are its routine, and which ones deserve a second look.
+"""Separates the routine overflows of a gradient scaler from those that deserve a second look.
 
 A scaler starts too high and halves, and later doubles every 2000 steps until it overflows again:
 none of that is a fault. One replayed step tells, and most overflows need not even that.

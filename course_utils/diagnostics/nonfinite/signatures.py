@@ -1,4 +1,4 @@
-"""What one ATen call reads and writes, told by its schema.
+"""What one ATen call reads and writes, according to its schema.
 
 A `_foreach_` or `_fused_` call over lists is taken apart into one call for each position.
 """

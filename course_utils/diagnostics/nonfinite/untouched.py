@@ -1,4 +1,4 @@
-"""Puts back what a replay of somebody's loss function changes besides tensors of the model.
+"""Restores what replaying a user's loss function changes besides tensors of the model.
 
 Attributes of the modules and of the Trainer, the lists and dicts they hold, and what a loss
 function encloses. Everything is put back in place, so that who else holds it sees it too.

@@ -1,4 +1,4 @@
-"""What a tensor holds, as few numbers: how many NaN, how many inf, the largest finite magnitude.
+"""Summarises a tensor: the number of NaNs, the number of infs, the largest finite magnitude.
 
 Reads tensors and never writes one; each look waits for the device.
 """

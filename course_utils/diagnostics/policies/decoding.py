@@ -1,4 +1,4 @@
-"""What stands between logits and the token that is sampled: penalty, temperature, support.
+"""The steps between logits and a sampled token: penalty, temperature, support.
 
 Pure functions on tensors. Shape letters: N = tokens of all replies, V = vocabulary.
 """

@@ -1,4 +1,4 @@
-"""Which weights, context and settings explain log-probs that one side reported.
+"""Finds the weights, context and settings that explain the log-probs one side reported.
 
 Each hypothesis is an experiment: the replies are scored again under it, and what is left counts.
 Shape letters: N = tokens of all replies.

@@ -1,4 +1,4 @@
-"""Which sampler's settings turn given logits into given log-probs. Runs no model.
+"""Finds the sampler settings that turn given logits into given log-probs. Runs no model.
 
 Temperature and penalty are fitted on a continuous scale; support by the number of tokens that
 it left, which the log-probs betray: renormalised, they are too high by the log of the mass kept.

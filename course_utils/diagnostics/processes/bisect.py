@@ -1,4 +1,4 @@
-"""Which settings make a working configuration die: delta debugging, one child process a probe.
+"""Finds the settings that make a working configuration die: delta debugging in child processes.
 
 It never changes a setting's value: a probe takes each from the one configuration or the other.
 """

@@ -1,4 +1,4 @@
-"""A bisection as a tree: every probe hangs on the smallest set that died and contains it.
+"""Draws a bisection as a tree: each probe below the smallest failing set that contains it.
 
 Draws what was probed; runs nothing.
 """

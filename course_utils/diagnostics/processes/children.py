@@ -1,4 +1,4 @@
-"""Child processes that may die: started in a session of their own, timed, never left behind.
+"""Runs child processes that may die: in their own session, timed, never left behind.
 
 Output goes to files and is unbuffered, so the last line before a crash survives; a child that is
 stopped for taking too long is first asked for its stack.

@@ -1,4 +1,4 @@
-"""Is this machine one on which a bf16 matrix product dies with "Floating point exception"?
+"""Whether a bf16 matrix product dies with "Floating point exception" on this machine.
 
 A pure verdict on a description of the machine, and a reader for the real one. Nothing is
 multiplied here: on an affected machine that would end the process.

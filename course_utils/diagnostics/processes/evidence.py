@@ -1,4 +1,4 @@
-"""What a dead process's output holds: its stack, its exception, its last line, and what is missing.
+"""Reads the output of a dead process: its stack, exception and last line, and what is missing.
 
 Text in, facts out. Nothing here runs anything.
 """

@@ -1,4 +1,4 @@
-"""The most memory that a process held, read from outside while it lives. Linux only."""
+"""Peak memory of a process, read from outside while it lives. Linux only."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What stands out in a batch: rows without a token that counts, numbers that are not finite.
+"""Finds odd rows of a batch: rows without a token that counts, numbers that are not finite.
 
 Looks at values only; a tensor's first dimension is taken for its rows.
 """

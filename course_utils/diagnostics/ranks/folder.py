@@ -1,4 +1,4 @@
-"""What one rank writes into the folder of a watch: a small record, and the step that broke.
+"""The files that one rank writes while it is watched: a small record, and the step that broke.
 
 The folder is the only way by which ranks tell anything: nobody waits for anybody. A record is JSON,
 a dump is what `torch.load(weights_only=True)` reads.

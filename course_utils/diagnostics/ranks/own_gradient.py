@@ -1,4 +1,4 @@
-"""A rank's own gradient, looked at before it is summed with those of the other ranks.
+"""A rank's own gradient, measured before it is summed with those of the other ranks.
 
 Adds no collective and waits for nothing: one number a bucket stays on the device until it is taken.
 The order in DDP: a parameter's hook, accumulation, bucket full, communication hook, all-reduce.

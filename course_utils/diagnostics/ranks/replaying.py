@@ -1,4 +1,4 @@
-"""A step that a rank dumped, run again in one process, down to the operation, line and row.
+"""Replays in one process a step that a rank dumped, down to the operation, line and row.
 
 Leaves model and random numbers as they were.
 """

@@ -1,4 +1,4 @@
-"""A Trainer in one process that believes to be one of several. Computes nothing."""
+"""Makes a Trainer in one process believe that it is one of several. Computes nothing."""
 
 import os
 from collections.abc import Iterator

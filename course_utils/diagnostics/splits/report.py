@@ -1,4 +1,4 @@
-"""What `compare_splits` shows: the splits beside each other, and what makes the difference."""
+"""What `compare_splits` shows: the splits side by side, and what makes the difference."""
 
 from dataclasses import asdict, dataclass
 

@@ -1,4 +1,4 @@
-"""Which cells an answer needs, by the names they bind, change and use. Runs nothing.
+"""Finds the cells that an answer needs, by the names they bind, change and use. Runs nothing.
 
 A guess that is wrong costs time or a second try, never points: where a name turns out to be
 missing, every cell above the check is run.

@@ -1,4 +1,4 @@
-"""The grader's side: keeps a judge and a student's process warm for a lesson, and asks for scores.
+"""The grader's side: keeps a judge and a student's process warm, and asks them for scores.
 
 Imports no torch, so that a grader stays small.
 """

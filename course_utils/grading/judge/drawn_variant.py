@@ -1,4 +1,4 @@
-"""Which of an exercise's broken runs a notebook has drawn, by its source. Runs nothing."""
+"""Finds in a notebook's source which variant of an exercise it has drawn. Runs nothing."""
 
 import ast
 import operator

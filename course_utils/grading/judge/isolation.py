@@ -1,4 +1,4 @@
-"""One exercise, one fork of the judge: nothing that it does reaches the next one."""
+"""Judges each exercise in its own fork, so that none can affect the next."""
 
 import json
 import os

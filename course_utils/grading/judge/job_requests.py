@@ -1,4 +1,4 @@
-"""Inside the box: `run_in_child` and `warm_children` ask the judge for runs of the course's job.
+"""Inside the box: `run_in_child` and `warm_children` ask the judge to run the course's job.
 
 A box may start no process. Whatever else should run in a child is refused, as the kernel would.
 """

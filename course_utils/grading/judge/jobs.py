@@ -1,4 +1,4 @@
-"""Runs of the course's own jobs, for a box that may start no process: the judge starts them.
+"""Runs the course's own jobs on behalf of a box, which may not start a process itself.
 
 The job is the course's. Of a student come only its settings, each with a value that the job
 declares, so there are few different runs; each is made once while the judge is warm.

@@ -1,4 +1,4 @@
-"""The process that decides: runs criteria, asks workers for values, executes no student code.
+"""The judging process: runs criteria, asks workers for values, executes no student code.
 
 It is forked from a warm one for each submission, so that nothing it does lasts.
 """

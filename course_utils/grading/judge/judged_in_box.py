@@ -1,4 +1,4 @@
-"""Judges one answer wholly in a box of its own, where the criteria must see live objects.
+"""Judges one answer entirely inside a box, where the criteria must see live objects.
 
 The right answers are taken out before the student's code runs. Her code shares the process with the
 criteria: it can reach no file and nobody else, but it could forge this one verdict.

@@ -1,4 +1,4 @@
-"""How each exercise is judged: outside on data, outside by proxy, or wholly inside, and then why.
+"""How each exercise is judged: outside on data, outside by proxy, or inside the box, and why.
 
 Data and proxies follow from what an exercise asks; only what must run inside is listed.
 """

@@ -1,4 +1,4 @@
-"""What `lesson.handle` is inside the box: the same handles, and no answer behind them."""
+"""Replaces `lesson.handle` inside the box: the same handles, without any answers."""
 
 import os
 

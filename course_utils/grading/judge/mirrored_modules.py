@@ -1,4 +1,4 @@
-"""A module in two processes: what happened to the worker's copy is done to the judge's.
+"""Mirrors a module in two processes: changes of the worker's copy are repeated on the judge's.
 
 `describe` runs on the worker's side, before and after a call; `apply` on the judge's. Both go
 through modules, parameters and buffers in the same order, so that numbers stand for objects.

@@ -1,4 +1,4 @@
-"""Which names a piece of code takes from outside, and which it leaves behind. Runs nothing."""
+"""Finds the names that code takes from outside, and those that it leaves behind. Runs nothing."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""One call on the student's side: what it changed, its graph, and the modes that it ran in."""
+"""Records one call on the student's side: its changes, its graph, and the modes it ran in."""
 
 import builtins
 import contextlib

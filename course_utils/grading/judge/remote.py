@@ -1,4 +1,4 @@
-"""The judge's side of a student's function: it looks like one, and runs elsewhere.
+"""The judge's proxy for a student's function: called here, executed in the worker.
 
 Criteria stay as they are: values, gradients and changed arguments come back over the wire. What
 comes back is checked; none of the student's code runs here.

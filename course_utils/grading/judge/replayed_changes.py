@@ -1,4 +1,4 @@
-"""What a call did, done again on the judge's side, and nothing that a worker may not do."""
+"""Repeats a call's changes on the judge's side, and refuses those that no worker may make."""
 
 import builtins
 from pathlib import Path

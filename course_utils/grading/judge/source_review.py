@@ -1,8 +1,8 @@
-"""The source of an answer that is judged inside, read by the judge before it is run.
+"""Reviews the source of an answer before it runs in the same process as its criteria.
 
-Her code shares a process with the criteria there, so it could reach for the verdict. No right or
-wrong answer of the course reaches out of its model, so one that does is not graded by a machine.
-This is a review and no wall: what it misses can forge that one verdict, and touch nothing else.
+The student's code could then reach for the verdict. No right or wrong answer of the course
+reaches out of its model, so one that does is not graded by a machine.
+This is a review, not a wall: code that it misses can forge that one verdict, and nothing else.
 """
 
 import ast

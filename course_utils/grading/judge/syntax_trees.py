@@ -1,4 +1,4 @@
-"""Code as a tree, at a bounded cost, and what is looked up in it again and again. Runs nothing.
+"""Parses code into trees at a bounded cost, and caches what is looked up in them. Runs nothing.
 
 Whatever a cell makes a parser do is the cell's matter: one that cannot be read has no names.
 """

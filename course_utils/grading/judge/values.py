@@ -1,4 +1,4 @@
-"""Values as JSON and tensors, and back: plain ones here, all others by what each side adds.
+"""Encodes plain values as JSON and tensors, and decodes them; each side adds its own types.
 
 What is derived from a builtin type travels as that; what merely claims to be one, as its name.
 """

@@ -1,4 +1,4 @@
-"""Values on the student's side: what the judge hands over, and what goes back to it."""
+"""Values on the student's side: decodes the judge's arguments, encodes the results."""
 
 import tempfile
 from collections.abc import Callable

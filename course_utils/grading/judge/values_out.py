@@ -1,4 +1,4 @@
-"""Values on the judge's side: what is handed to a worker, and what its results become here."""
+"""Values on the judge's side: encodes arguments for a worker, decodes its results."""
 
 import os
 import tempfile

@@ -1,7 +1,7 @@
-"""Verdicts on answers that are plain data: the same value gets the same one, made once.
+"""Caches verdicts on answers that are plain data: each value is judged once.
 
-Some of them train a model with what the answer says. Held by the judge, which runs no student
-code, and in its own scratch folder, which no student's process can reach behind walls.
+Some checks train a model with the answer. The judge, which runs no student code, holds the
+cache in memory and in its own scratch folder, which no student's process can reach.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Throw-away environments: old versions by lock, and the torch that is installed already.
+"""Builds throw-away environments: old versions from a lock, with the torch already installed.
 
 One is a venv in the user's cache folder. It appears whole or not at all, is used again while its
 lock, Python and torch stay the same, and never writes to the course's own environment.

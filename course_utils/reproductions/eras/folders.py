@@ -1,4 +1,4 @@
-"""Where the throw-away environments are, and how they come and go. It installs nothing."""
+"""The folders of the throw-away environments: finds, makes and removes them. Installs nothing."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""What became of several GRPO runs that differ in one setting each. It trains, never judges."""
+"""Outcomes of several GRPO runs that differ in one setting each. Trains, never judges."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Runs of `never_stops` whose outcome is wanted, and not their trainer; each is trained once."""
+"""Outcomes of `never_stops` runs, without their trainers; each run is trained once."""
 
 import hashlib
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""One optimizer step on rows of unlike length, cut as one likes, by the real Trainer.
+"""One optimizer step on rows of unequal length, split in any way, by the real Trainer.
 
 Twelve rows have a short answer, four count on for some seventy tokens. Nothing here is judged.
 """

@@ -1,4 +1,4 @@
-"""Trainers with a loss of their own that depends on how the batch is cut. Nothing is judged."""
+"""Trainers with custom losses that depend on how the batch is split. Judges nothing."""
 
 from collections.abc import Callable
 

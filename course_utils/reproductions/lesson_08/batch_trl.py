@@ -1,4 +1,4 @@
-"""TRL's trainers on rows of unlike length, ready for `compare_splits`. Nothing is judged.
+"""TRL's trainers on rows of unequal length, ready for `compare_splits`. Judges nothing.
 
 T = reply tokens.
 """

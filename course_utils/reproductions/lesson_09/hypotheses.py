@@ -1,4 +1,4 @@
-"""What is left of one pair's difference under a few hypotheses about its engine. Names no cause."""
+"""How much of a pair's difference remains under a few hypotheses on its engine. Names no cause."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What `compare_policies` says of many pairs; run as a module it looks at them again.
+"""Recorded findings of `compare_policies` on many pairs; run as a module to record them again.
 
 Twenty seeds of every cause take some five minutes; the file holds what was found, not what is due.
 """

@@ -1,4 +1,4 @@
-"""Lesson 04's loop with an engine of its own for the rollouts: two log-probs for one token.
+"""Lesson 04's loop with a separate engine for the rollouts: two log-probs for one token.
 
 Everything that may differ between engine and trainer is an argument. It judges nothing.
 Shape letters: B = replies, P = prompt tokens, T = tokens of a reply.

@@ -1,4 +1,4 @@
-"""Recorded runs with two policies; `python -m` of this module makes them anew.
+"""Recorded runs with two policies; run this module with `python -m` to record them again.
 
 A lesson has time for some five runs, and a claim about training needs ten seeds. The file holds
 what each run logged, and the truth on held-out sums; no judgement.

@@ -1,4 +1,4 @@
-"""GRPO on hard sums with any reward, and what became of the replies.
+"""GRPO on hard sums with any reward, and how the replies changed.
 
 The real GRPOTrainer on the shipped tiny model, in float32 on a CPU: 24 steps of 32 replies take
 some four seconds. Nothing here is judged.

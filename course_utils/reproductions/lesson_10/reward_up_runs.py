@@ -1,4 +1,4 @@
-"""Many recorded GRPO runs; `python -m` of this module makes them anew.
+"""Many recorded GRPO runs; run this module with `python -m` to record them again.
 
 A lesson has time for some ten runs, and false alarms are counted over twenty seeds. The file holds
 what the trainer logged, and the truth on held-out sums; no judgement.

@@ -1,4 +1,4 @@
-"""What is seen in a figure, in sentences, for those who cannot see it. Draws nothing."""
+"""Describes a figure in sentences, for readers who cannot see it. Draws nothing."""
 
 import math
 from collections import Counter

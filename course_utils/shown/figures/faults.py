@@ -1,4 +1,4 @@
-"""What in a figure cannot be read: looked for in what is drawn, not in how it was asked for."""
+"""Finds what cannot be read in a figure, by looking at the drawn picture itself."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The last touches before a figure is shown: quiet axes, plain numbers, names that cover nothing.
+"""Finishes a figure before it is shown: quiet axes, plain numbers, names that cover nothing.
 
 A name can only find its place once limits, scales and layout are known, so all of it happens here.
 """

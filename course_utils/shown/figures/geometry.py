@@ -1,4 +1,4 @@
-"""Where words lie in a laid-out figure, in pixels, and where there is room for more."""
+"""Positions of words in a laid-out figure, in pixels, and free places for more words."""
 
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""A figure as a page can show it: sharp, with an alt text and a caption; text for terminals.
+"""Turns a figure into a sharp picture with alt text and caption, and text for terminals.
 
 Every renderer ignores a figure's alt metadata; an <img> keeps its alt, in an untrusted notebook
 too. The text form is the caption, so nbval guards the finding and not the pixels.

@@ -1,4 +1,4 @@
-"""Judges what a run's replies show: another distribution, old weights, no signal, tiny spreads."""
+"""Judges a run's replies: wrong distribution, old weights, no signal, tiny spreads."""
 
 import math
 from statistics import fmean, median

@@ -1,4 +1,4 @@
-"""Judges the learning rates that the optimizer used, and who moved them."""
+"""Judges the learning rates that the optimizer used, and finds what changed them."""
 
 from typing import Any
 

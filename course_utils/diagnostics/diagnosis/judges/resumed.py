@@ -1,4 +1,4 @@
-"""Judges a run that goes on from a checkpoint: what it has of it besides the weights."""
+"""Judges a resumed run: what it restored from its checkpoint besides the weights."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Judges whether the replies to one prompt are told apart, and if not, what makes them alike."""
+"""Judges whether rewards separate the replies to one prompt, and if not, why."""
 
 from statistics import fmean
 

@@ -1,4 +1,4 @@
-"""Judges what was counted of a run's steps."""
+"""Judges the counts that were taken of a run's steps."""
 
 import math
 from statistics import median

@@ -1,4 +1,4 @@
-"""Looks at what a run leaves behind: the merged model against the one that was trained."""
+"""Looks at a finished model: beside its reference, as it is served, and with its adapter merged."""
 
 import copy
 import math

@@ -1,4 +1,4 @@
-"""Looks at the tokens that are learnt: what `inspect_batch` finds, and what pairs share."""
+"""Looks at the tokens that are learnt: findings of `inspect_batch`, and what pairs share."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Looks at forward passes: a row alone against the same row in its batch, policy and reference.
+"""Looks at forward passes: a row alone and in its batch, the policy and its reference.
 
 Shape letters: B rows, T tokens, V vocabulary or scores.
 """

@@ -1,4 +1,4 @@
-"""Looks at one backward pass: who gets no gradient, and where the graph is cut."""
+"""Looks at one backward pass: which weights get no gradient, and where the graph is cut."""
 
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back

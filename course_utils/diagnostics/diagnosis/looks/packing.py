@@ -1,4 +1,4 @@
-"""Looks at packed rows: what the same tokens cost when their document stands alone.
+"""Looks at packed rows: the loss of each document in its row and alone.
 
 Shape letters: T tokens, V vocabulary.
 """

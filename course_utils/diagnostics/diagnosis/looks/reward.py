@@ -1,4 +1,4 @@
-"""Looks at what a reward function pays for: the right answer, and what is no answer."""
+"""Looks at what a reward function pays for: right answers, and texts that answer nothing."""
 
 from course_utils.diagnostics.diagnosis.measures.pricing import (
     EMPTY,

@@ -1,4 +1,4 @@
-"""The settings of a run that a reader of its report asks for, in a few lines."""
+"""The settings of a run that its report shows, in a few lines."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Looks whether the gradient of a batch is the same whole and split into micro-batches.
+"""Checks whether the gradient of a batch is the same whole and split into micro-batches.
 
 Shape letters: B rows.
 """

@@ -1,4 +1,4 @@
-"""Looks at embeddings, ids and ends: whether tokenizer, tables and settings are about one model."""
+"""Checks that tokenizer, embeddings and settings agree on token ids and end tokens."""
 
 from collections.abc import Mapping
 

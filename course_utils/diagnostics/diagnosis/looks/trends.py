@@ -1,4 +1,4 @@
-"""Looks at what grows and falls together in a run's log, where one field alone says nothing."""
+"""Looks at fields of a log that rise or fall together, where one alone says nothing."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Looks for a coefficient that is set while the switch that would have it read is off."""
+"""Finds coefficients that are set but ignored, because their switch is off."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`compare_models`: the first layer in which two models differ, and whether rounding is all of it.
+"""`compare_models`: the first layer in which two models differ, and whether it is only rounding.
 
 Names are compared without what wrappers put before and into them (PEFT, DDP, torch.compile).
 """

@@ -1,4 +1,4 @@
-"""What `compare_models` found: which weights differ, and the first layer whose output does."""
+"""The result of `compare_models`: different weights, and the first layer with other outputs."""
 
 from dataclasses import asdict, dataclass
 

@@ -1,4 +1,4 @@
-"""How much of what an adapter changes is in the weights that are served."""
+"""How much of an adapter's change is in the weights that are served."""
 
 from dataclasses import dataclass
 

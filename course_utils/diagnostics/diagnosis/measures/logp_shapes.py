@@ -1,4 +1,4 @@
-"""In what way a sampler's log-probs differ from a trainer's: three shapes, each with its own fix.
+"""Three ways in which a sampler's log-probs differ from a trainer's, each with its own fix.
 
 Shape letters: N replies, T tokens of a reply.
 """

@@ -1,4 +1,4 @@
-"""Numbers of one batch of sampled replies: who gave them which probability, and what they earned.
+"""Numbers of one batch of sampled replies: their probabilities on each side, their rewards.
 
 Shape letters: N replies, G replies of a group, T tokens of a reply.
 """

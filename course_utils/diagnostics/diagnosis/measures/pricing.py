@@ -1,4 +1,4 @@
-"""Asks a run's reward functions for the price of texts, and puts back what that changes."""
+"""Calls a run's reward functions on given texts, and restores what the calls change."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Lets a model or a Trainer do anything for a while, and then puts everything back, bit for bit.
+"""Restores a model or a Trainer, bit for bit, after it was used for an experiment.
 
 Weights, buffers, gradients, what is trainable, modes, optimizer, schedule, counters, callbacks,
 settings, random numbers. A data set that is a stream cannot be put back, and is refused before.

@@ -1,4 +1,4 @@
-"""The thing itself, in a line or two: the first or the last tokens of a row, replies and prices."""
+"""Short samples for a report: the first or last tokens of a row, replies and their rewards."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Counts forward passes and schedule steps beside the optimizer's, and notes where a run began."""
+"""Counts forward passes and schedule steps per optimizer step, and notes where a run began."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Counts what each optimizer step does: who has a gradient, what moved and by how much.
+"""Counts what each optimizer step does: which weights have a gradient, and how far they move.
 
 Hooks of torch tell of the steps, whoever takes them; a sample of each tensor is compared before
 and after. Memory is bounded: a sample of the weights, and a few numbers a step.
