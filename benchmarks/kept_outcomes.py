@@ -1,4 +1,4 @@
-"""Outcomes of a benchmark that are kept between its parts, each with the code that it is of.
+"""Outcomes kept between the parts of a benchmark, each with a hash of the code that made it.
 
 An outcome is taken again when the sources that made it are no longer what they were.
 """

@@ -1,4 +1,4 @@
-"""What the pages of the course look like in JupyterLab, as a table; with FOLDER, before and after.
+"""Measures the course's pages in JupyterLab as a table; with FOLDER, before and after.
 
 `python -m benchmarks.course.pages [FOLDER] > docs/pages.md`, from the top of the repository. FOLDER
 is an older checkout, such as `git worktree add FOLDER COMMIT` makes.

@@ -1,4 +1,4 @@
-"""Who names the cause of a broken run, and who alarms on a healthy one: `make bench-diagnosis`.
+"""Which tool names the cause of a broken run, and which alarms falsely: `make bench-diagnosis`.
 
 Every incident runs broken and as its healthy twin, every look-alike once, under each tool. Rules
 are tuned on one half of the incidents, chosen by a hash of the name, and on one seed; the other

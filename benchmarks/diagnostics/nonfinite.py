@@ -1,4 +1,4 @@
-"""Who names the culprit of a non-finite number, forward and backward, and what each tool costs.
+"""Which tool names the operation behind a non-finite number, and what each tool costs.
 
 Every tool is run on the planted faults of tests/helpers/faults and judged by what it printed
 or raised; then each takes turns with the bare step, on models that are alike.

@@ -1,4 +1,4 @@
-"""The table of `make bench-diagnosis`: who named the cause, who alarmed, what it cost."""
+"""The table of `make bench-diagnosis`: which tool named the cause, which alarmed, its cost."""
 
 from dataclasses import dataclass, field
 from statistics import fmean, median

@@ -1,4 +1,4 @@
-"""One run under one tool: what it named, in order, what it wrote, what it cost.
+"""One run under one tool: the causes it named in order, its output, its cost.
 
 Each run happens in a process of its own, forked before anything was trained, so that a run that
 dies takes nothing with it.

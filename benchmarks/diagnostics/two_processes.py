@@ -1,4 +1,4 @@
-"""What watching costs each rank of a run of two processes (DDP on gloo), beside other tools.
+"""The cost of watching each rank of a run of two processes (DDP on gloo), beside other tools.
 
 `python -m benchmarks.diagnostics.two_processes`, from the top of the repository, launches itself.
 """

@@ -1,4 +1,4 @@
-"""What `course explain` makes of the logs that the incidents leave: `make bench-explain`.
+"""What `course explain` says of the logs that the incidents leave: `make bench-explain`.
 
     python -m benchmarks.explain.explained [--write] [NAME ...]
 

@@ -1,4 +1,4 @@
-"""What the incidents leave when they run bare: kept in build/logs, so that readers can be tried.
+"""The logs that the incidents leave when they run alone, kept in build/logs to try readers on.
 
     python -m benchmarks.explain.exported_logs [NAME ...]
 

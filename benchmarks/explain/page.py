@@ -1,4 +1,4 @@
-"""The page of `make bench-explain`: what a log can tell, what is told, and what is not."""
+"""The page of `make bench-explain`: what a log can tell, what is found, and what is missed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What one student's submission costs in the box: CPU time and memory, lesson by lesson.
+"""The cost of one student's submission in the box: CPU time and memory, lesson by lesson.
 
 CPU time, because it is the same on a loaded machine. The start of the two warm processes is told
 apart: a class pays for it once a lesson.

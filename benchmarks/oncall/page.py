@@ -1,4 +1,4 @@
-"""docs/oncall.md: the tickets of the exam, how each was proved, and who was tried on them."""
+"""docs/oncall.md: the tickets of the exam, how each was proved, and the scores of programs."""
 
 import json
 from collections import Counter

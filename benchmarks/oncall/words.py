@@ -1,4 +1,4 @@
-"""Whether the words of a ticket give its class away: a bag-of-words guess, each left out once.
+"""Whether a ticket's words give its class away: a bag-of-words guess, leaving one out.
 
 The guess is naive Bayes with Laplace's smoothing; chance is the same guess with classes shuffled.
 """

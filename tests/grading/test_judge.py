@@ -1,4 +1,4 @@
-"""The judge outside comes to the verdict that a check in the notebook comes to.
+"""The judge outside reaches the same verdict as a check in the notebook.
 
 By default one right and one wrong answer of each exercise; with ALL_ANSWERS=1 all of them.
 """

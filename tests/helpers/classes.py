@@ -1,4 +1,4 @@
-"""Classes of students of the fake course, as folders that platforms leave."""
+"""Classes of students of the fake course, as folders in the form of teaching platforms."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The exam: every case can be planted and found again, and a judge that is not talked round.
+"""The exam: every case can be planted and found again, and its judge cannot be deceived.
 
 By default one case is trained; ONCALL_ALL=1 proves all of them over three seeds, as `make oncall`.
 """

@@ -1,4 +1,4 @@
-"""What a planted fault is: a run that breaks, and what an instrument has to say about it."""
+"""Declares a planted fault: a run that breaks, and what an instrument must say about it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

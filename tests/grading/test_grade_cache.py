@@ -1,4 +1,4 @@
-"""Answers that were graded before get their score unrun, and nothing else does."""
+"""Answers that were graded before get their score without being run, and no others do."""
 
 import json
 import os
