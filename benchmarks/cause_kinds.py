@@ -48,5 +48,5 @@ KINDS: dict[str, frozenset[str]] = {
 
 
 def names_it(key: str, kind: str, causes: tuple[str, ...]) -> bool:
-    """Whether a cause is the right one: the incident lists it, or it is of the incident's kind."""
+    """Whether a cause is right: the incident lists it, or it is of the incident's kind."""
     return key in causes or kind in KINDS.get(key, frozenset())

@@ -40,7 +40,7 @@ PAGE, KEPT = ROOT / "docs" / "diagnosis.md", ROOT / "build" / "diagnosis.pickle"
 
 
 def rows_of(names: list[str], half: str, kept: Kept, *, quick: bool) -> Iterator[Row]:
-    """Run everything asked for; what is kept is taken from there."""
+    """Run everything asked for; kept outcomes are reused."""
 
     def is_asked(name: str) -> bool:
         return (not names or name in names) and half in (half_of(name), "both")

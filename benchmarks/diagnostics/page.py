@@ -30,7 +30,7 @@ HEAD = (
 
 @dataclass
 class Row:
-    """One run: what it is, and what each tool made of it."""
+    """One run, and each tool's outcome on it."""
 
     name: str
     half: str
@@ -58,7 +58,7 @@ class Row:
 
 
 def summary(rows: list[Row], half: str) -> list[tuple[str, ...]]:
-    """One line a tool: top-1, top-3 and place of the broken runs, alarms of the healthy ones."""
+    """One line per tool: top-1, top-3 and place on the broken runs, alarms on the healthy ones."""
     some = [row for row in rows if half in (row.half, "both")]
     broken, fine = [r for r in some if r.incident], [r for r in some if not r.incident]
     lines = []
@@ -104,7 +104,7 @@ def _share(count: int, whole: int) -> str:
 
 
 def _cost(rows: list[Row], tool: str) -> str:
-    """CPU time of the run under the tool by that of the bare run, in the median."""
+    """CPU time of the run under the tool over that of the bare run, the median."""
     ratios = [
         row.outcomes[tool].cpu_s / row.outcomes["bare log"].cpu_s
         for row in rows
@@ -162,14 +162,14 @@ def _intro(rows: list[Row]) -> list[str]:
 
 
 def _at_first(rows: list[Row]) -> str:
-    """Named first, without those that were given a look of their own after a first run."""
+    """Runs named first, without those for which a look was added after a first run."""
     ran = [row for row in rows if row.incident and row.half == OTHER]
     named = [r for r in ran if r.rank("diagnose") == 1 and r.name not in MISSED_AT_FIRST]
     return _share(len(named), len(ran))
 
 
 def _losses(rows: list[Row], half: str) -> list[str]:
-    """What `diagnose` and `explain` do not name, and what they alarm on, by name."""
+    """The runs that `diagnose` and `explain` miss, and those they alarm on falsely, by name."""
     some = [row for row in rows if row.half == half]
     lines = []
     for tool in ("diagnose", "explain"):

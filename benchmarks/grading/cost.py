@@ -53,7 +53,7 @@ def _row(lesson: Lesson) -> tuple[str, ...]:
 
 
 def _cells(lesson: Lesson) -> list[dict]:
-    """What is graded of the solved notebook, as `course grade` puts it together."""
+    """The graded cells of the solved notebook, as `course grade` assembles them."""
     repository = find_repository()
     source = load_source(repository.source_path(lesson.stem))
     submission = read_submission(repository.solved_path(lesson.stem))

@@ -49,7 +49,7 @@ test = {"name": "q1", "points": 2, "suites": [SUITE]}
 
 @dataclass(frozen=True)
 class Cost:
-    """What one command took, with all that it started."""
+    """The cost of one command, with everything that it started."""
 
     wall_s: float
     cpu_s: float
@@ -95,7 +95,7 @@ def _memory_mib(pid: int) -> float:
 
 
 def _hand_in(path: Path, released: Path, number: int) -> None:
-    """Every second one is right, the others overflow."""
+    """Write submissions: every second one is right, the others overflow."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = json.loads(released.read_text())
     for cell in data["cells"]:
@@ -163,7 +163,7 @@ GRADERS: dict[str, tuple[str, int, Callable[[Path, int], tuple[Cost, int]]]] = {
 
 
 def side_by_side() -> Table:
-    """Seconds and memory of each grader that is here, on the same submissions."""
+    """Seconds and memory of each installed grader, on the same submissions."""
     rows = []
     for name, (command, many, grade) in GRADERS.items():
         if command and shutil.which(command) is None:

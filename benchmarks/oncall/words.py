@@ -14,7 +14,7 @@ NUM_SHUFFLES = 100
 
 
 def guessed(cases: list[Case]) -> tuple[int, float, int]:
-    """How many classes are guessed, how many with shuffled classes in the mean, of how many.
+    """How many classes are guessed, how many on average with shuffled classes, of how many.
 
     Only tickets of one fault whose class others have as well.
     """

@@ -63,7 +63,7 @@ class Warm:
         self._is_ready = False
 
     def fork(self, request: dict, *sockets: socket.socket) -> int:
-        """A new worker that is handed `sockets`; returns its number, for `end`.
+        """Start a new worker with `sockets`; returns its number, for `end`.
 
         Raises:
             GraderFailed: the warm process has ended or does not answer.
@@ -113,7 +113,7 @@ class Warm:
         )
 
     def close(self) -> None:
-        """End it, and with it every worker that is left."""
+        """End this process and every worker that is left."""
         self._end()
         self._log.close()
 

@@ -26,7 +26,7 @@ class Variant:
 
 
 class Diagnosis:
-    """An answer of the right form: what it names, and its mend."""
+    """An answer of the right form: the place and the cause it names, and its fix."""
 
     def __init__(self, unseen: dict, variant: Variant) -> None:
         self.variant, self.fix = variant, unseen["fix"]
@@ -66,7 +66,7 @@ def names_the_cause(tried: Diagnosis) -> str | None:
 
 
 def of_the_mend(observe: Observe) -> Observe:
-    """A look at the mended run, which there is where the part at fault was replaced."""
+    """A look at the fixed run, which exists where the faulty part was replaced."""
 
     @functools.wraps(observe)
     def look(tried: Diagnosis) -> str | None:
@@ -77,7 +77,7 @@ def of_the_mend(observe: Observe) -> Observe:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is the same in all variants of a lesson's exercise."""
+    """The questions that all variants of a lesson's exercise share."""
 
     id: str
     minutes: int
@@ -153,7 +153,7 @@ class Asked:
 
 
 def _misdiagnoses(variant: Variant, good: dict, elsewhere: dict, form: Observe) -> list[Wrong]:
-    """Answers of a wrong form, and a good mend with a wrong place or cause."""
+    """Answers of a wrong form, and a good fix with a wrong place or cause."""
     others = [letter for letter in variant.ticket.causes if letter != variant.cause]
     return [
         Wrong({}, caught_by=form),

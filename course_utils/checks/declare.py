@@ -14,7 +14,7 @@ Observe = Callable[[object], str | None]
 
 
 class Todo:
-    """The type of `TODO`, which stands where an answer is still missing."""
+    """The type of `TODO`, which stands for a missing answer."""
 
     def __repr__(self) -> str:
         return "TODO"
@@ -25,7 +25,7 @@ TODO = Todo()
 
 @dataclass(frozen=True)
 class Criterion:
-    """One sentence that is true of every right answer, and the function that looks."""
+    """One sentence that is true of every right answer, and the function that checks it."""
 
     says: str
     observe: Observe
@@ -35,7 +35,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Wrong:
-    """An answer people do give, and what must reject it first: later criteria may reject it too.
+    """A wrong answer that people give, and the first criterion that must reject it.
 
     `caught_by` is the `observe` of a criterion, the exercise's `form`, or
     `checking.leaves_its_inputs_alone`.
@@ -127,7 +127,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson: its file stem, its title, and what it asks.
+    """One lesson: its file stem, its title, its exercises.
 
     `topic` names the claims that it judges, a key of `lesson.claims.CLAIMS`; `builds_on` the
     numbers of the lessons whose ideas it uses, for the map of the course.

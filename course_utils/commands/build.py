@@ -95,7 +95,7 @@ def build_for_nbgrader(repository: Repository, lessons: tuple[str, ...], out: Pa
 
 
 def refresh_readme(repository: Repository, *, check: bool) -> list[str]:
-    """Put the badges that derive from the project's address into the README, or say it lacks them.
+    """Put the project's badges into the README, or say that it lacks the marks.
 
     Raises:
         NotSaved: the README could not be written.
@@ -173,7 +173,7 @@ def solve(repository: Repository, source: LessonSource) -> NotebookNode:
 
 
 def outputs_of(repository: Repository, source: LessonSource) -> NotebookNode:
-    """The solved notebook with the outputs that its last execution left.
+    """The solved notebook with the outputs of its last execution.
 
     Raises:
         BadNotebook: code changed since.

@@ -135,7 +135,7 @@ def _choose_box(repository: Repository, handins: list[Handin], *, no_sandbox: bo
 def _handins(
     repository: Repository, paths: tuple[Path, ...], pattern: str | None
 ) -> tuple[list[Handin], bool]:
-    """What is to be graded, and whether a folder was named."""
+    """The submissions to grade, and whether a folder was named."""
     paths = paths or tuple(repository.student_path(stem) for stem in repository.stems())
     folders = [path for path in paths if path.is_dir()]
     if not folders:
@@ -185,7 +185,7 @@ def _runner(dask: str | None, jobs: int) -> batch.Runner:
 
 
 def _grade(handins, out, settings, runner, shown, *, is_whole: bool) -> list[Record]:
-    """All results; those of a whole class are written for Moodle, programs and students, too.
+    """All results; those of a class are also written for Moodle, programs and students.
 
     Raises:
         click.exceptions.Exit: it was stopped, or the disk is full; what was finished is kept.

@@ -8,7 +8,7 @@ from course_utils.shown.report import Table
 
 
 class Shown:
-    """Says of each result what it is: in full for single notebooks, in one line for a class."""
+    """Prints each result: in full for single notebooks, in one line for a class."""
 
     def __init__(self, total: int, *, is_class: bool) -> None:
         self.total, self.is_class, self.count = total, is_class, 0

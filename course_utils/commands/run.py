@@ -69,7 +69,7 @@ def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> No
 
 
 def score_sheet(summary: dict) -> Table:
-    """Points per exercise of every lesson, the total, and what failed."""
+    """Points per exercise of every lesson, the total, and the failures."""
     rows = [
         (lesson["lesson"], e["exercise"], e["title"], e["outcome"], f"{e['points']} of {e['of']}")
         for lesson in summary["lessons"]
@@ -111,7 +111,7 @@ def _job(stem: str, loaded: tuple[NotebookNode, Path], values: dict, out: Path) 
 
 
 def _claim(out: Path) -> Path:
-    """Take `out` for this run and return it: it must be new, empty or an earlier run's.
+    """Take `out` for this run and return it: it must be new, empty or from an earlier run.
 
     Raises:
         BadRequest: it holds something else, or is no folder.

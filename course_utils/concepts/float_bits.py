@@ -42,7 +42,7 @@ def draw_bits(format: str, **bits: bool) -> Picture:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a pattern of bits stands for: each field, the number, and why it is that."""
+    """The meaning of a bit pattern: each field, the number, and the rule that gives it."""
 
     parts: dict[str, str]
     number: str

@@ -138,7 +138,7 @@ class TruthAudit(TrainerCallback):
         return said
 
     def _rewards(self, replies: list[str]) -> list[float]:
-        """The weighed sum of every reply's rewards; nan where no function gave one."""
+        """The weighted sum of every reply's rewards; nan if no function gave one."""
         is_chat = not isinstance(self._rows[0]["prompt"], str)
         columns = {name: [row[name] for row in self._rows] for name in self._rows[0]}
         columns["prompts"] = columns.pop("prompt")
@@ -156,13 +156,13 @@ class TruthAudit(TrainerCallback):
 
     @property
     def table(self) -> Table:
-        """One row a look."""
+        """One row per look."""
         columns = ("step", "reward", "truth", "right earns", "wrong earns", *LOGGED)
         return Table(columns=columns, rows=[_row(a) for a in self.audits], title=self.headline)
 
     @property
     def headline(self) -> str:
-        """What became of the truth, and whether the questions are enough to say so."""
+        """How the truth changed, and whether the questions are enough to say so."""
         if not self.audits:
             return "it has looked at nothing; attach(trainer), then train"
         first, last, n = self.audits[0], self.audits[-1], len(self._rows)
@@ -181,7 +181,7 @@ class TruthAudit(TrainerCallback):
 
 
 def mean(numbers: list[float]) -> float:
-    """The mean of what is a number; nan where nothing is.
+    """The mean of the entries that are numbers; nan if there is none.
 
     >>> mean([1.0, math.nan, 0.0])
     0.5

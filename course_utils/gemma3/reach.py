@@ -37,7 +37,7 @@ class Place:
 
     @property
     def fits(self) -> bool:
-        """Whether a cast to float16 leaves it finite; nan does not fit."""
+        """Whether the number stays finite in float16; nan does not fit."""
         return self.largest < FLOAT16.overflow_at
 
 
@@ -54,12 +54,12 @@ class StreamRange(Report):
 
     @property
     def survives_autocast(self) -> bool:
-        """Mixed precision keeps the stream in float32 and casts all else to float16."""
+        """Whether it survives mixed precision: a float32 stream, everything else in float16."""
         return self.largest("post-norm").fits and self.largest("branch").fits
 
     @property
     def survives_half(self) -> bool:
-        """Weights in float16: the stream is float16 as well."""
+        """Whether it survives weights in float16: the stream is float16 as well."""
         return all(place.fits for place in self.places)
 
     @property
@@ -166,7 +166,7 @@ def _decoder(model: nn.Module) -> nn.Module:
 
 @contextmanager
 def _looking(text: nn.Module, places: dict[tuple[str, str], float]) -> Iterator[None]:
-    """Inside, `places` collects the largest magnitude of (name, kind); waits for the device."""
+    """In the block, `places` collects the largest magnitude of (name, kind); waits for devices."""
 
     def note(name: str, kind: str, tensor: Tensor) -> None:
         seen = float(tensor.abs().max())

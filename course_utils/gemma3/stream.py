@@ -53,7 +53,7 @@ def pre_norms(model: nn.Module) -> list[Gemma3RMSNorm]:
 
 @torch.no_grad()
 def rescale_stream(model: "PreTrainedModel", factor: float) -> "PreTrainedModel":
-    """Multiply the residual stream by `factor`, in place, and change nothing that comes out.
+    """Multiply the residual stream by `factor`, in place; the model's outputs stay the same.
 
     Everything that is added to the stream is multiplied: the embedding's scale, the gain (1 + w)
     of each post-norm, the projected image features. Every norm that reads the stream divides

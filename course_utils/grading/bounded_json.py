@@ -9,7 +9,7 @@ NO_NOTEBOOK = "is not a notebook"
 
 
 class Refused(Exception):
-    """What was seen, and why it is refused."""
+    """The JSON is refused: what was seen, and why."""
 
     def __init__(self, saw: str, why: str) -> None:
         super().__init__(saw, why)
@@ -17,7 +17,7 @@ class Refused(Exception):
 
 
 def parse(data: bytes) -> object:
-    """What `data` holds.
+    """The value in `data`.
 
     Raises:
         Refused: it is no JSON, too large once parsed, or nested too deeply.

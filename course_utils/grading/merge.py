@@ -14,7 +14,7 @@ from course_utils.notebook.lesson_source import ANSWER, CHECK, LESSON, STUDENTS,
 
 @dataclass(frozen=True)
 class Merged:
-    """The notebook to execute, the exercises without an answer cell, and what was noticed."""
+    """The notebook to execute, the exercises without an answer cell, and remarks."""
 
     notebook: NotebookNode
     missing: tuple[str, ...]

@@ -99,7 +99,7 @@ def _box(lesson: Lesson, kind: Kind) -> Box:
 
 
 def code_cells(merged: Merged) -> list[dict]:
-    """What a judge is told: each cell of code with its source, role and exercise.
+    """The cells for a judge: each cell of code with its source, role and exercise.
 
     Of a lesson's own cell that was edited also, as `theirs`, what the student made of it.
     """

@@ -24,7 +24,7 @@ PLACE = "place"
 
 
 def repaired(source: LessonSource, submission: Submission) -> Submission:
-    """`submission` with the lesson's ids and roles on each cell that is one of the lesson's.
+    """`submission` with the lesson's ids and roles on each cell that belongs to the lesson.
 
     Every other cell has no id afterwards. How an answer was found is noted when not by its id.
 
@@ -47,7 +47,7 @@ def repaired(source: LessonSource, submission: Submission) -> Submission:
 
 
 def _answers(source: LessonSource, lesson: list[NotebookNode], submission: Submission):
-    """The student's cell number for each answer cell of the lesson, by all that speaks for it."""
+    """The student's cell number for each answer cell of the lesson, by all evidence."""
     places = {course_metadata(c)["exercise"]: n for n, c in enumerate(lesson) if _is_answer(c)}
     ids = {lesson[place].id: exercise for exercise, place in places.items()}
     reads = {e.reads: e.id for e in source.lesson.exercises if e.id in places}
@@ -92,7 +92,7 @@ def _what_speaks(cell: SubmittedCell, ids: dict, reads: dict) -> dict[str, set[s
 
 
 def _weight(said: dict[str, set[str]], exercise: str) -> int:
-    """What speaks for `exercise`; nothing when more speaks for another one."""
+    """The weight of the evidence for `exercise`; nothing if another has more."""
     weights = Counter()
     for kind, exercises in said.items():
         weights.update(dict.fromkeys(exercises, WEIGHTS[kind]))
@@ -117,7 +117,7 @@ def _known_by_id(lesson: list[NotebookNode], theirs, answers: dict[int, int]) ->
 
 
 def _equal(lesson: list[NotebookNode], theirs, mine: dict[int, int]) -> dict[int, int]:
-    """Cells of the lesson that stand there word for word, in order, without their id."""
+    """Cells of the lesson that are there word for word, in order, without their id."""
     taken = set(mine.values())
     ours = [("", n) if n in mine else (c.cell_type, c.source) for n, c in enumerate(lesson)]
     others = [(n, "") if n in taken else (c.kind, c.source) for n, c in enumerate(theirs)]
@@ -126,7 +126,7 @@ def _equal(lesson: list[NotebookNode], theirs, mine: dict[int, int]) -> dict[int
 
 
 def _by_place(lesson: list[NotebookNode], theirs, mine: dict[int, int]) -> dict[int, int]:
-    """Answer cells that nothing speaks for: as many cells stand between their neighbours."""
+    """Answer cells without evidence: as many cells stand between their neighbours."""
     found, taken = {}, set(mine.values())
     missing = [n for n, cell in enumerate(lesson) if _is_answer(cell) and n not in mine]
     for place in missing:

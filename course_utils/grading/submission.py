@@ -51,7 +51,7 @@ def read_submission(path: Path, where: str = "", student: str = "") -> Submissio
 
 
 def read_bytes(path: Path, where: str = "") -> bytes:
-    """What the regular file at `path` holds, up to MAX_BYTES; links, pipes, devices are refused.
+    """The content of the regular file at `path`, up to MAX_BYTES; refuses links, pipes, devices.
 
     Raises:
         BadNotebook: it is something else, too large, or cannot be read.
@@ -105,7 +105,7 @@ def parse(data: bytes, where: str, student: str = "") -> Submission:
 
 
 def _without_copies(cells: tuple[SubmittedCell, ...], where: str) -> tuple[SubmittedCell, ...]:
-    """The cells; a text that has the id of another cell has none afterwards.
+    """The cells; a text cell whose id another cell has loses it.
 
     Raises:
         BadNotebook: an answer has the id of another cell of code.

@@ -45,7 +45,7 @@ GradeOne = Callable[[Repository, Submission, Limits, Known | None], Scores]
 
 @dataclass(frozen=True)
 class Request:
-    """What a worker is told about one submission."""
+    """A request to a worker to grade one submission."""
 
     path: str
     below: str  # the path as it is shown
@@ -66,7 +66,7 @@ class Grader:
         self.is_closed = False
 
     def result(self, request: Request) -> Result:
-        """What came of one submission, after up to MAX_ATTEMPTS where the grader failed."""
+        """The result of one submission, after up to MAX_ATTEMPTS if the grader fails."""
         for _ in range(MAX_ATTEMPTS):
             result = self._attempt(request)
             if not isinstance(result, GraderFailed) or self.is_closed:
@@ -75,7 +75,7 @@ class Grader:
         return replace(result, attempts=MAX_ATTEMPTS)
 
     def close(self) -> None:
-        """End the worker, from any thread; a submission in work comes to no result."""
+        """End the worker, from any thread; its current submission gets no result."""
         self.is_closed = True
         self._end()
         self._log.close()
@@ -137,7 +137,7 @@ class Grader:
 
 
 def grade(repository: Repository, request: Request, grade_one: GradeOne) -> Result:
-    """One submission, one result, whatever it holds and whatever happens here."""
+    """One submission, one result, whatever it contains and whatever happens here."""
     try:
         submission = read_submission(Path(request.path), request.below, request.student)
         lesson = _lesson_of(submission, request, repository)

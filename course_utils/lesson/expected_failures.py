@@ -50,7 +50,7 @@ def expect_failure(kind: type[BaseException], *, saying: str) -> Iterator[Caught
 
 
 def expect_symptom(name: str, *, holds: bool) -> None:
-    """Say that a symptom without an exception is there; raise DidNotFail when it is not.
+    """Report that a symptom without an exception is there; raise DidNotFail if it is not.
 
     >>> expect_symptom("the loss is nan", holds=True)
     As expected: the loss is nan

@@ -59,7 +59,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Execution:
-    """What came of one job. `is_complete` is false when cells were left out."""
+    """The result of one job. `is_complete` is false when cells were left out."""
 
     job: Job
     problems: tuple[Problem, ...]
@@ -98,7 +98,7 @@ class Child:
         self._is_ended = threading.Event()
 
     def run(self, on_cell: OnCell) -> Execution:
-        """Start the process, follow it to its end, and say what came of it."""
+        """Start the process, follow it to its end, and return the result."""
         start = time.monotonic()
         with tempfile.TemporaryDirectory() as scratch:
             log_path = Path(scratch) / "stderr"

@@ -44,7 +44,7 @@ OPERATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def cuda_lists() -> dict[str, str]:
-    """The format that CUDA's autocast gives each operation it knows; empty without the header."""
+    """The format that CUDA's autocast gives each operation it lists; empty without the header."""
     return dict(_listed()) if HEADER.is_file() else {}
 
 

@@ -104,7 +104,7 @@ def next_hint(folder: Path) -> str:
 
 @contextlib.contextmanager
 def _judging() -> Iterator[Callable[[], "Judge"]]:
-    """Yields what makes the judge when it is first needed, and ends what it has started."""
+    """Yields a function that makes the judge when needed, and ends everything it started."""
     with contextlib.ExitStack() as stack:
         made: list[Judge] = []
 

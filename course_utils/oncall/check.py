@@ -23,7 +23,7 @@ UNCHANGED = "the files are as they were handed out"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
         problems: of the mended run; empty when it is healthy on every seed.
@@ -62,7 +62,7 @@ def check(
     *,
     say: Callable[[str], object] = bool,
 ) -> Outcome:
-    """Judge a folder as a mended ticket.
+    """Judge a folder as a fixed ticket.
 
     Args:
         judge: makes what trains, once something is to be trained.
@@ -91,7 +91,7 @@ def verdicts_on(
     judge: Callable[[], "Judge"],
     say: Callable[[str], object] = bool,
 ) -> list[Verdict]:
-    """One a seed, up to the first that is not healthy."""
+    """One verdict per seed, up to the first that is not healthy."""
     case, (_, handed) = folders.case_of(ticket), folders.handed_out(ticket)
     if mended == handed:
         return [Verdict((UNCHANGED,), {})]
@@ -106,7 +106,7 @@ def verdicts_on(
 
 
 def told(outcome: Outcome) -> str:
-    """What a reader is told; causes only once all of it is right."""
+    """The message for the reader; it names causes only once everything is right."""
     lines = []
     if outcome.is_fixed:
         lines.append(f"run: healthy on {NUM_SEEDS} seeds that it had not seen")
@@ -126,7 +126,7 @@ def told(outcome: Outcome) -> str:
 
 
 def _reached(outcome: Outcome) -> list[str]:
-    """What was measured on each seed, beside the worst that counts as healthy."""
+    """The measured values on each seed, beside the worst that counts as healthy."""
     template = templates.load(outcome.case.template)
     healthy, lines = spread.load(template), []
     for name, of in template.metrics.items():

@@ -21,7 +21,7 @@ MORE_STEPS, MORE_TOKENS = 0.1, 1.8
 
 
 def refused(template: Template, healthy: Files, handed: Files, mended: Files) -> list[str]:
-    """What may not be different between the folder handed out and the mended one; runs nothing."""
+    """Forbidden differences between the folder handed out and the fixed one; runs nothing."""
     problems = [f"{name} is gone" for name in handed if name not in mended]
     if problems:
         return problems
@@ -45,7 +45,7 @@ def refused(template: Template, healthy: Files, handed: Files, mended: Files) ->
 
 
 def _rows_refused(name: str, healthy: str, handed: str, mended: str) -> list[str]:
-    """Rows that are as they should be stay; others may be mended or left out."""
+    """Healthy rows must stay; others may be fixed or left out."""
     try:
         was, given, now = (Counter(map(_key, as_rows(t))) for t in (healthy, handed, mended))
     except (ValueError, RecursionError):
@@ -65,7 +65,7 @@ def _key(row: dict) -> str:
 
 
 def judged(template: Template, spread: Spread, trained: Trained, base: dict[str, bytes]) -> Verdict:
-    """Whether a run that has ended did the work asked for and reached what healthy ones reach."""
+    """Whether a finished run did the work asked for, and reached what healthy runs reach."""
     if ended := _ended_badly(trained):
         return Verdict((ended,), {}, ended_early=True)
     work = _other_work(spread, trained)
@@ -95,7 +95,7 @@ def _ended_badly(trained: Trained) -> str:
 
 
 def _other_work(spread: Spread, trained: Trained) -> list[str]:
-    """What was counted that is not the work of this run."""
+    """Counted work that is not the work of this run."""
     if abs(trained.steps - spread.steps) > MORE_STEPS * spread.steps:
         return [f"{trained.steps} optimizer steps were taken, and the run has {spread.steps}"]
     if trained.tokens > MORE_TOKENS * spread.tokens:

@@ -26,7 +26,7 @@ class BadReport(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """What a report says of one fault."""
+    """What a report says about one fault."""
 
     file: str
     where: str
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Judged:
-    """How many faults a report has found, of how many, and what is wrong with its form."""
+    """How many of the faults a report has found, and what is wrong with its form."""
 
     num_faults: int
     places: int = 0
@@ -56,7 +56,7 @@ def form(num_faults: int) -> str:
 
 
 def read(text: str) -> list[Entry]:
-    """The entries of a report that say something.
+    """The entries of a report that are filled in.
 
     Raises:
         BadReport: it is no YAML of that form, or names a class that does not exist.
@@ -91,7 +91,7 @@ def check_class(kind: str) -> None:
 
 
 def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -> Judged:
-    """How much of a case a report has found.
+    """How many of a case's faults a report has found.
 
     Each entry counts for one fault, in the order that suits it best.
     """
@@ -113,7 +113,7 @@ def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -
 
 
 def _of(case: Case, places: tuple[tuple[Place, ...], ...], entries: tuple[Entry, ...]):
-    """Places and classes that are right if the entries are of the faults in this order."""
+    """The places and classes that are right if the entries match the faults in this order."""
     pairs = list(zip(case.faults, places, entries, strict=True))
     return (
         sum(any(is_at(place, e.file, e.where) for place in own) for _, own, e in pairs),
@@ -122,7 +122,7 @@ def _of(case: Case, places: tuple[tuple[Place, ...], ...], entries: tuple[Entry,
 
 
 def told(judged: Judged) -> str:
-    """What a reader is told of her report."""
+    """The message to the reader about her report."""
     if judged.problem:
         return f"report: {judged.problem}"
     if judged.num_faults == 1:

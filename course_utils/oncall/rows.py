@@ -4,7 +4,7 @@ import json
 
 
 def as_lines(rows: list[dict]) -> str:
-    r"""One JSON object a line.
+    r"""One JSON object per line.
 
     >>> as_lines([{"a": 1}])
     '{"a": 1}\n'

@@ -63,7 +63,7 @@ def run(
     writable: tuple[Path, ...] = (),
     hidden: tuple[Path, ...] = (),
 ) -> Ended:
-    """Run a command in `folder`, and end it with all it started when the time is over.
+    """Run a command in `folder`, and end it with everything it started when time is over.
 
     Args:
         hidden: files and folders that it sees empty, beside those that hold answers.

@@ -23,7 +23,7 @@ DEVIATIONS = 3.5
 
 @dataclass(frozen=True)
 class Spread:
-    """What healthy runs gave: each metric's value by seed, and the work they took."""
+    """Results of healthy runs: each metric's value by seed, and the work they took."""
 
     made_of: str  # the template's fingerprint
     values: dict[str, list[float]]
@@ -34,7 +34,7 @@ class Spread:
 
 
 def instruments() -> str:
-    """Changes with the code that makes bases and measures results."""
+    """A hash of the code that makes bases and measures results."""
     texts = [
         (PATH.parent / name).read_bytes() for name in ("bases.py", "result.py", "measuring.py")
     ]
@@ -73,7 +73,7 @@ def bound(template: Template, spread: Spread, metric: str) -> float:
 
 
 def said(template: Template, spread: Spread, metric: str) -> str:
-    """That value in words, such as "at least 0.9"."""
+    """That bound in words, such as "at least 0.9"."""
     side = "at least" if template.metrics[metric].higher else "at most"
     return f"{side} {bound(template, spread, metric):.3g}"
 
@@ -106,7 +106,7 @@ def _kept() -> dict:
 
 
 def is_stale(template: Template) -> bool:
-    """Whether the template, or what measures it, has changed since."""
+    """Whether the template, or the code that measures it, has changed since."""
     kept = _kept().get(template.name, {})
     now = (templates.fingerprint(template), instruments())
     return (kept.get("made_of"), kept.get("measured_by")) != now

@@ -51,7 +51,7 @@ class Trained:
 
 
 class Trainers:
-    """A warm process; a context manager that leaves none behind."""
+    """Trains folders in one warm process; a context manager that leaves no process behind."""
 
     def __init__(self, kind: Kind | None = None) -> None:
         self.kind = kind or find_kind()

@@ -127,7 +127,7 @@ def draw_grid(
     texts: list[list[str]],
     meanings: dict[str, str],
 ) -> None:
-    """Draw a table of words, each on a ground of the colour of what it means.
+    """Draw a table of words, each on a background in the colour of its meaning.
 
     Args:
         meanings: for each word a key of `COLOURS`; a word without one is neutral.

@@ -36,7 +36,7 @@ class Line:
             self._handle.update({"text/plain": text, "text/html": html}, raw=True)
 
     def clear(self, _result: object = None) -> None:
-        """Empty the line; the next cell gets one of its own."""
+        """Empty the line; the next cell gets a new one."""
         if self._handle is not None:
             get_ipython().events.unregister("post_run_cell", self.clear)
             self._handle.update(EMPTY, raw=True)
@@ -47,7 +47,7 @@ LINE = Line()
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Go through `items` and say on the line how many are done.
+    """Go through `items`, and show on the line how many are done.
 
     >>> list(track("ab", "letters"))
     ['a', 'b']

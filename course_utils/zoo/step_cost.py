@@ -26,7 +26,7 @@ class StepCost:
 
 
 class _LiveBytes(TorchDispatchMode):
-    """Adds up the bytes of every storage made under it that is still alive."""
+    """Adds up the bytes of every storage that was made under it and is still alive."""
 
     def __init__(self, known: list[Tensor]) -> None:
         super().__init__()

@@ -12,7 +12,7 @@ TRAINING, PAIRS, SCORES, GENERATION = "training", "pairs", "scores", "generation
 
 @dataclass(frozen=True)
 class Case:
-    """A batch, its tokenizer's habits, and the settings that made it, where they are known."""
+    """A batch, its tokenizer's habits, and the settings that made it, if they are known."""
 
     view: BatchView
     template: Template
@@ -43,7 +43,7 @@ class Case:
             yield Reply(tokens, start, end, is_last=following == len(ids))
 
     def learnt_replies(self) -> Iterator[tuple[Row, "Reply"]]:
-        """The replies with a token in the loss; without a header, what is learnt of a document."""
+        """The replies with a token in the loss; without a header, the learnt part of a document."""
         for row in self.view.rows:
             for tokens in row.segments():
                 found = list(self.replies(tokens)) or [_without_header(tokens, self.template.ends)]
@@ -79,7 +79,7 @@ def _without_header(tokens: tuple[Token, ...], ends: frozenset[int]) -> Reply | 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was seen; a note (`is_fault` False) may well be meant."""
+    """One thing that was found; a note (`is_fault` False) may well be intended."""
 
     name: str
     rows: tuple[str, ...]
@@ -103,7 +103,7 @@ def of(count: int, whole: int, what: str) -> str:
 
 
 def guess_kind(view: BatchView, template: Template) -> str:
-    """What a bare batch is for: one without labels is to be continued, unless it has ended."""
+    """The purpose of a bare batch: without labels it is to be continued, unless it has ended."""
     if view.learnt_by != BY_NONE:
         return TRAINING
     closed = [any(i in template.ends for i in row.ids[-2:]) for row in view.rows]

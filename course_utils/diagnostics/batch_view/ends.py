@@ -4,7 +4,7 @@ from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, of, r
 
 
 def nothing_is_learnt(case: Case) -> Finding | None:
-    """Rows without one label: a batch of them has the loss 0 or nan."""
+    """Rows without any label: a batch of them has the loss 0 or nan."""
     if not case.learns_tokens:
         return None
     empty = [(row, None) for row in case.view.rows if not row.learnt]
@@ -41,7 +41,7 @@ def _why_empty(case: Case, rows: list) -> tuple[str, str]:
 
 
 def end_is_masked(case: Case) -> Finding | None:
-    """Replies whose end stands in the row and is not in the loss."""
+    """Replies whose end token is in the row and not in the loss."""
     if not case.learns_tokens:
         return None
     replies = list(case.learnt_replies())
@@ -99,7 +99,7 @@ def _by_column(case: Case, missing: list) -> str:
 
 
 def stops_elsewhere(case: Case) -> Finding | None:
-    """Generation waits for an id that no reply of the template ends with."""
+    """Generation waits for an id that ends no reply of the template."""
     closing = case.template.closing
     if not closing or not case.stops_at or closing & set(case.stops_at):
         return None

@@ -29,7 +29,7 @@ def padding_is_learnt(case: Case) -> Finding | None:
 
 
 def mask_has_holes(case: Case) -> Finding | None:
-    """Tokens that are hidden in the middle of a row, where no padding is."""
+    """Tokens that are masked in the middle of a row, where there is no padding."""
     found = [(row, None) for row in case.view.rows if row.has_hole]
     if not found:
         return None
@@ -41,7 +41,7 @@ def mask_has_holes(case: Case) -> Finding | None:
 
 
 def padding_is_attended(case: Case) -> Finding | None:
-    """Two or more pad tokens at an edge that count as text."""
+    """Two or more pad tokens at an edge that the mask treats as text."""
     found = [(row, None) for row in case.view.rows if case.pad is not None and _edge(row, case)]
     if not found:
         return None
@@ -59,7 +59,7 @@ def _edge(row: Row, case: Case) -> bool:
 
 
 def pads_on_the_wrong_side(case: Case) -> Finding | None:
-    """Only what is to be continued needs padding on the left."""
+    """Padding on the wrong side: only prompts to be continued need it on the left."""
     if case.kind != GENERATION:
         return None
     found = [(row, None) for row in case.view.rows if not row.tokens[-1].is_attended]
@@ -85,7 +85,7 @@ def begins_twice(case: Case) -> Finding | None:
 
 
 def documents_leak(case: Case) -> Finding | None:
-    """Several documents in a row, and nothing that keeps them apart."""
+    """Several documents in a row without anything that separates them."""
     view = case.view
     if view.restarts and view.has_mask:
         cause = "positions start again, and an attention mask is given: it joins the documents"
@@ -104,7 +104,7 @@ def documents_leak(case: Case) -> Finding | None:
 
 
 def several_replies(case: Case) -> Finding | None:
-    """One chat of several turns and several packed chats look the same to the tokens."""
+    """Several replies in a row: one chat of several turns, or several packed chats."""
     view = case.view
     if view.has_positions or case.is_packed or case.kind != TRAINING:
         return None
@@ -126,7 +126,7 @@ def _leak(saw: str, cause: str, fix: str) -> Finding:
 
 
 def predicts_across(case: Case) -> Finding | None:
-    """The first token of a packed document is asked of the last token of the one before."""
+    """The first token of a packed document is predicted from the last token of the one before."""
     if case.view.learnt_by != BY_LABELS:
         return None
     found = [

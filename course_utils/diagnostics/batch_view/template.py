@@ -10,7 +10,7 @@ MARK = re.compile(r"{%-?\s*generation\s*-?%}")
 
 @dataclass(frozen=True)
 class Template:
-    """What the tokenizer would send at serving, and what ends a reply there."""
+    """What the tokenizer would send at serving, and the tokens that end a reply there."""
 
     header: tuple[int, ...]  # what stands between the user's words and the reply
     header_text: str
@@ -66,7 +66,7 @@ def _render(tokenizer, messages: list[dict], **options: object) -> str:
 
 
 def starts_of(needle: tuple[int, ...], ids: list[int]) -> list[int]:
-    """Where `needle` ends in `ids`, each time.
+    """The positions in `ids` where `needle` ends.
 
     >>> starts_of((1, 2), [1, 2, 3, 1, 2])
     [2, 5]

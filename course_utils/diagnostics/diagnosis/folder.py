@@ -15,7 +15,7 @@ PREFIX = "base_model.model."
 
 
 def look_into(folder: Path, sheet: Sheet) -> None:
-    """Write down what a checkpoint or a saved model shows.
+    """Write down the findings on a checkpoint or a saved model.
 
     Raises:
         BadRequest: there is no such folder, or nothing in it that a run saves.

@@ -64,7 +64,7 @@ def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
 
 
 def subject_of(source: Any = None, **parts: Any) -> Subject:
-    """What is known of a Trainer, or of a model and its parts."""
+    """Collects what is known about a Trainer, or about a model and its parts."""
     if hasattr(source, "training_step") and hasattr(source, "model"):
         subject = of_trainer(source)
         for name in ("sampler", "served", "reference", "tokenizer"):

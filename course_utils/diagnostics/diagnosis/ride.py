@@ -25,7 +25,7 @@ from course_utils.diagnostics.nonfinite import watch
 
 
 class Watching:
-    """Entered it watches a run; `report` says what it saw, also while the run goes on.
+    """A context manager that watches a run; `report` gives its findings, also during the run.
 
     What fails inside is written into the report as not seen; it never reaches the run.
     """

@@ -16,7 +16,7 @@ ENDED = "the run cannot go on; what was learnt before it is not damaged"
 
 @dataclass(frozen=True)
 class Verdict:
-    """`where` a cause is at work, and in `harm` what becomes of the model."""
+    """The stage `where` a cause acts, and the `harm` it does to the model."""
 
     where: str
     harm: str
@@ -57,7 +57,7 @@ _OF_MEASURING = {EVALUATION: MEASURED, SERVING: SOUND}
 
 
 def verdict_of(key: str, where: str = "") -> Verdict:
-    """The verdict on a cause; `where` is where it was seen, if that is not where it usually is.
+    """The verdict on a cause; `where` replaces the usual stage if the cause was seen elsewhere.
 
     >>> verdict_of("double_bos", "evaluation").harm == MEASURED
     True

@@ -47,7 +47,7 @@ CUTS = {
 
 
 def advise(flow: "GradientFlow") -> tuple[str, str]:
-    """Cause and fix; two empty strings where nothing is wrong."""
+    """The cause and the fix; two empty strings if nothing is wrong."""
     if not flow.parameters:
         return _frozen(flow)
     if flow.not_finite:

@@ -119,7 +119,7 @@ def _held(optimizer: Any, trainable: dict[str, Tensor]) -> Held | None:
 
 
 def _first_flat(stuck: set[str], names: list[str], mode: InfluenceMode) -> Flat | None:
-    """The first call without a slope that a value of a stuck parameter went through."""
+    """The first call with derivative 0 that a value of a stuck parameter went through."""
     bits = reduce(or_, (1 << names.index(name) for name in stuck), 0)
     return next((flat for flat in mode.flat if flat.parameters & bits), None)
 
@@ -136,7 +136,7 @@ def _backward(loss: Tensor, mode: InfluenceMode) -> None:
 
 
 def _largest_grads(parameters: dict[str, Tensor]) -> dict[str, float | None]:
-    """The largest magnitude in each gradient, None where there is none; one transfer in all.
+    """The largest magnitude of each gradient, None without one; one transfer in all.
 
     Not the norm: squares of small gradients would underflow, and 0 has to mean zero.
     """
@@ -178,7 +178,7 @@ def _judge(
 
 
 def _suspects(model: nn.Module, largest: dict[str, float | None]) -> set[str]:
-    """Parameters whose gradient is exactly 0, but for a LoRA matrix whose partner will move."""
+    """Parameters whose gradient is exactly 0, except LoRA matrices whose partner will move."""
     zero = {name for name, value in largest.items() if value == 0}
 
     def waits(name: str) -> bool:
@@ -206,13 +206,13 @@ def _lora_name(name: str) -> str | None:
 
 
 def _lora_partner(model: nn.Module, name: str) -> Tensor | None:
-    """Its zeros are the zeros of this gradient."""
+    """The other LoRA matrix, whose zeros make this gradient 0."""
     partner = _lora_name(name)
     return None if partner is None else model.get_parameter(partner)
 
 
 def _find_cuts(starved: dict[str, int], candidates: list[Crossing]) -> dict[str, Cut]:
-    """The cut that explains each starved parameter; cuts equal but for the layer become one."""
+    """The cut that explains each starved parameter; cuts that differ only by layer become one."""
     groups = defaultdict(dict)
     for name, bit in starved.items():
         crossing = _explain(bit, candidates)
@@ -232,6 +232,6 @@ def _find_cuts(starved: dict[str, int], candidates: list[Crossing]) -> dict[str,
 
 
 def _explain(bit: int, candidates: list[Crossing]) -> Crossing:
-    """The first crossing at which this parameter's gradient is lost; a doubtful one comes last."""
+    """The first crossing at which this parameter's gradient is lost; doubtful ones come last."""
     losing = [crossing for crossing in candidates if crossing.lost & bit]
     return min(losing, key=lambda c: (c.cause in DOUBTFUL, c.number), default=UNSEEN)

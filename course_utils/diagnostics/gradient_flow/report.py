@@ -14,7 +14,7 @@ NOT_LOOKED_AT = "One step on one batch; not looked at: what the optimizer holds 
 
 
 class Flow(StrEnum):
-    """What one backward pass brought to one trainable parameter."""
+    """The result of one backward pass for one trainable parameter."""
 
     RECEIVED = "received"
     WAITING = "zero while its LoRA partner is zero"  # healthy: B is zero at the start
@@ -28,7 +28,7 @@ class Flow(StrEnum):
 
 @dataclass(frozen=True)
 class Cut:
-    """Where values go on and gradients do not come back; equal cuts in several modules are one."""
+    """A place that values pass and gradients do not; equal cuts in several modules are one."""
 
     cause: Cause
     modules: tuple[str, ...]  # dotted names in the order of execution; "" is the model itself
@@ -71,7 +71,7 @@ class Held:
 
 @dataclass(frozen=True)
 class GradientFlow(Report):
-    """Every trainable parameter with what reached it, and the cuts that explain the rest."""
+    """Every trainable parameter with the gradient it got, and the cuts that explain the rest."""
 
     parameters: tuple[ParameterFlow, ...]
     cuts: tuple[Cut, ...]
@@ -83,7 +83,7 @@ class GradientFlow(Report):
 
     @property
     def is_healthy(self) -> bool:
-        """Whether something trains, nothing is cut off, stuck at 0 or not finite.
+        """Whether something trains, and nothing is cut off, stuck at 0 or not finite.
 
         And the optimizer, if there was one to look at, holds what trains.
         """
@@ -106,7 +106,7 @@ class GradientFlow(Report):
 
     @property
     def num_reached(self) -> int:
-        """Parameters that have a gradient at all, be it 0 or nan."""
+        """Parameters that have a gradient at all, even if it is 0 or nan."""
         return sum(p.largest_grad is not None for p in self.parameters)
 
     @property

@@ -26,7 +26,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Case:
-    """One fault with everything around it."""
+    """One fault with everything that is known around it."""
 
     origin: Event | None = None
     became_nan: Event | None = None

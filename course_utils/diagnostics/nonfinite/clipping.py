@@ -48,7 +48,7 @@ class Clipping:
         return torch.cat([norm.to(device) for norm in norms] or [torch.empty(0, device=device)])
 
     def why_bad(self) -> Cause:
-        """Why gradients that backward() left finite are not so any more; waits for the device."""
+        """Why gradients that backward() left finite no longer are; waits for the device."""
         fix = "look at what runs between backward() and step(): hooks on the parameters, clipping"
         unknown = Cause(
             "gradients changed after backward",

@@ -44,7 +44,7 @@ class Event:
 
     @property
     def is_overflow(self) -> bool:
-        """Finite numbers whose result is beyond the format, rather than a pole such as 1 / 0."""
+        """Whether finite inputs gave a result beyond the format, not a pole such as 1 / 0."""
         return "left the range" in self.sentence or "outside the range" in self.sentence
 
     @property
@@ -63,7 +63,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Blame:
-    """Where finite numbers ended, and where the inf among them became NaN (if it did)."""
+    """The operation where finite numbers ended, and the one where inf became NaN (if any)."""
 
     origin: Event
     became_nan: Event | None = None
@@ -104,6 +104,6 @@ def _earliest(events: list[Event]) -> Event:
 
 
 def _is_meant(event: Event) -> bool:
-    """Written by the code as a constant, or -inf in a tensor that existed before the step."""
+    """Whether the code wrote it as a constant, or it is -inf in a tensor older than the step."""
     from_before = not event.is_operation and event.phase != "already in the weights"
     return event.is_written or (from_before and event.out.num_inf == 0)

@@ -36,7 +36,7 @@ class History:
             self.last_norm = after
 
     def growth(self) -> Growth:
-        """In words, if the run grew; an empty text otherwise.
+        """How the run grew, in words; an empty text if it did not.
 
         >>> History(first_norm=2.0, last_norm=600.0, num_steps=1).growth().text
         'its weights grew 300-fold in 1 steps'

@@ -33,7 +33,7 @@ class ModuleNames:
 
     @property
     def current(self) -> str:
-        """The innermost running module; "" outside of any."""
+        """The innermost running module; "" outside any."""
         return self._names[id(self._stack[-1])] if self._stack else ""
 
     @property

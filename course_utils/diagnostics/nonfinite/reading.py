@@ -27,7 +27,7 @@ from course_utils.diagnostics.nonfinite.values import all_finite, is_readable, l
 
 
 class Reader:
-    """What is known of a run's numbers; it holds norms, and no batch."""
+    """The numbers of a run so far; it holds norms, and no batch."""
 
     def __init__(self, target: Target, scaling: Scaling, seen: Coverage):
         self.clipping = Clipping()
@@ -50,7 +50,7 @@ class Reader:
         self._broken = {p: named[p] for p in suspects if not all_finite(p)}
 
     def parameters_of(self, optimizer: torch.optim.Optimizer) -> dict[Tensor, str]:
-        """The optimizer's parameters by name; none if it does not train the watched model."""
+        """The optimizer's parameters by name; empty if it does not train the watched model."""
         if optimizer not in self._names:
             known = self.trainable()
             own = [p for group in optimizer.param_groups for p in group["params"]]
@@ -61,7 +61,7 @@ class Reader:
 
     @property
     def has_unread(self) -> bool:
-        """Whether the weights of the last step have not been judged yet."""
+        """Whether the weights of the last step still have to be judged."""
         return bool(self._stepped)
 
     def trainable(self) -> dict[Tensor, str]:
@@ -117,7 +117,7 @@ class Reader:
 
     @property
     def around(self) -> Case:
-        """What is known of the run, for the cause of a fault."""
+        """The facts about the run that help to find the cause of a fault."""
         held = {name: _describe(p) for p, name in self._broken.items()}
         growth = self._history.growth()
         return Case(growth=growth, broken_on_entry=held, max_length=self.max_length)
@@ -142,7 +142,7 @@ class Reader:
     def _diagnose(
         self, parameters: dict[Tensor, str], passes: list[Pass], step: int
     ) -> NonFiniteReport | None:
-        """The report of a step that is not finite; None if it is a scaler's routine."""
+        """The report of a step that is not finite; None for a scaler's routine overflow."""
         try:
             report = self._name(parameters, passes)
         except Exception as error:

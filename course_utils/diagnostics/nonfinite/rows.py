@@ -12,7 +12,7 @@ MAX_TRIED = 64  # rows that are tried alone, each one more forward and backward 
 
 
 def rows_of(event: Event, batch: Any) -> tuple[int, ...]:
-    """The rows, if the first axis of what was not finite is that of the batch's rows (B, ...).
+    """The non-finite rows, if the tensor's first axis is that of the batch's rows (B, ...).
 
     A first axis of B * T (logits laid flat) counts as well. () where it is neither.
     """
@@ -34,14 +34,14 @@ def _is_tensor_of(batch: Any, name: str) -> bool:
 
 
 def _is_no_weight(event: Event) -> bool:
-    """A matrix product in a backward pass may be the gradient of a weight."""
+    """Whether it cannot be the gradient of a weight, as a product in a backward pass may be."""
     if event.phase == "backward":
         return event.operation not in PRODUCTS
     return event.phase in ("forward", "already in the input")
 
 
 def try_rows(batch: Any, is_bad: Callable[[Any], bool]) -> tuple[int, ...]:
-    """The rows that are bad alone (or, where rows come in pairs, as a pair i, i + B/2).
+    """The rows that are bad alone (for pairs: as a pair i, i + B/2).
 
     () if none is, if all are although there are several, or if the loss refuses a single row.
     """

@@ -22,7 +22,7 @@ OF_TORCH = frozenset(vars(nn.Module()))  # parameters, buffers, hooks, submodule
 
 @contextmanager
 def untouched(*owners: Any) -> Iterator[None]:
-    """Inside, anything may happen to the owners' attributes; afterwards they are as before.
+    """In the block, the owners' attributes may change; afterwards they are as before.
 
     Args:
         owners: modules, Trainers, functions (what they enclose) and bound methods (their object).
@@ -60,7 +60,7 @@ def _ways_back(owner: Any) -> Iterator[Callable[[], None]]:
 
 
 def _contents_back(value: Any, seen: set[int]) -> Iterator[Callable[[], None]]:
-    """Ways back for a container and those in it, each once."""
+    """Functions that restore a container and those inside it, each once."""
     if id(value) in seen:
         return
     seen.add(id(value))

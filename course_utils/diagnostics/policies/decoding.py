@@ -29,7 +29,7 @@ class Decoding:
 
 
 def penalised(logits_NV: Tensor, seen_NV: Tensor, penalty: float) -> Tensor:
-    """Logits of tokens that prompt or reply already hold, divided by the penalty, or multiplied.
+    """Logits with the tokens of prompt and reply divided by the penalty, or multiplied.
 
     Source: Keskar et al. (2019), CTRL, as in transformers' RepetitionPenaltyLogitsProcessor.
     """
@@ -40,7 +40,7 @@ def penalised(logits_NV: Tensor, seen_NV: Tensor, penalty: float) -> Tensor:
 
 
 def kept(logits_NV: Tensor, decoding: Decoding) -> Tensor:
-    """Which tokens top_k, then top_p, then min_p leave, in the order of transformers and vLLM.
+    """The tokens left by top_k, then top_p, then min_p, in the order of transformers and vLLM.
 
     The logits are those after temperature. At least one token is left.
     """

@@ -25,7 +25,7 @@ GAPS = (1, 2, 4, 8, -1)
 
 @dataclass(frozen=True)
 class Explanation:
-    """The simplest hypothesis about one side, and what it leaves.
+    """The simplest hypothesis about one side, and the difference that it leaves.
 
     Args:
         weights: "current", a number format, "int8", or the name of a snapshot.
@@ -60,7 +60,7 @@ class Explainer:
         self._known: dict[str, Tensor] = {}
 
     def _own_rounding(self) -> float:
-        """What the model's own format costs it: 0 in float32."""
+        """The rounding error of the model's own format: 0 in float32."""
         if next(self.model.parameters()).dtype == torch.float32:
             return 0.0
         wide = logits_of(deepcopy(self.model).float().eval(), self.prompts, self.replies)
@@ -75,11 +75,11 @@ class Explainer:
         return (one - other).abs().nan_to_num(0.0, posinf=0.0).mean().item()
 
     def sampler(self, reported_N: Tensor) -> Explanation:
-        """An engine has the right context, and perhaps other weights or another format."""
+        """Explain an engine: it has the right context, perhaps other weights or another format."""
         return self._explain(reported_N, self._weights)
 
     def trainer(self, reported_N: Tensor) -> Explanation:
-        """A trainer has its own weights, and perhaps another context, or a factor too much."""
+        """Explain a trainer: its own weights, and perhaps another context, or a factor too much."""
         return self._scaled(reported_N) or self._explain(reported_N, self._contexts)
 
     def _scaled(self, reported_N: Tensor) -> Explanation | None:
@@ -92,7 +92,7 @@ class Explainer:
         return Explanation(CURRENT, f"scaled by {factor:.3g}", Decoding(), left, True)
 
     def _explain(self, reported_N: Tensor, hypotheses: Callable[[], Iterator]) -> Explanation:
-        """The simplest hypothesis that is complete; else the simplest that no other halves."""
+        """The simplest complete hypothesis; else the simplest whose rest no other halves."""
         best = None
         for num_settings in range(3):
             for weights, context, tokens in hypotheses():
@@ -109,7 +109,7 @@ class Explainer:
         return best
 
     def _enough(self, weights: str, tokens: Tokens, decoding: Decoding) -> float:
-        """What a complete explanation may leave, in nats."""
+        """The difference in nats that a complete explanation may leave."""
         if weights in (CURRENT, *self.snapshots):
             return self.rounding
         return max(self.rounding, SHARE * self._distance(tokens.logits_NV, decoding))

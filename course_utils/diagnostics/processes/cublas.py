@@ -48,7 +48,7 @@ WHEELS = {"11": "nvidia-cublas-cu11", "12": "nvidia-cublas-cu12", "13": "nvidia-
 
 @dataclass(frozen=True)
 class CublasEnvironment:
-    """What decides which cuBLAS runs on which GPU.
+    """The facts that decide which cuBLAS runs on which GPU.
 
     Attributes:
         torch_version: as torch says it, such as "2.5.1+cu121".

@@ -78,7 +78,7 @@ def profile_ranges(
 
 
 class Recorder:
-    """While entered, measures what passes by the modules; nothing waits for the device."""
+    """While active, measures the tensors at every module; nothing waits for the device."""
 
     def __init__(self, model: nn.Module) -> None:
         self._names = {module: name for name, module in model.named_modules()}
@@ -110,7 +110,7 @@ class Recorder:
                     self._note(Kind.OPTIMIZER, module, f"{detail} {key}", value)
 
     def result(self) -> tuple[Measured, ...]:
-        """Everything measured, places that were passed several times as one; one transfer."""
+        """All measurements, places that were passed several times as one; one transfer."""
         merged = {}
         vectors = read([vector for *_, vector in self._measured])
         for (*key, _), magnitudes in zip(self._measured, vectors, strict=True):
@@ -132,7 +132,7 @@ class Recorder:
         self._look(module, "output", output)
 
     def _look(self, module: nn.Module, detail: str, values: Any) -> None:
-        """Measure what no other module has shown yet: sums between modules show as inputs."""
+        """Measure tensors that no other module has shown: sums between modules show as inputs."""
         name = self._names[module]
         for tensor in tree_leaves(values):
             if not isinstance(tensor, Tensor) or tensor in self._seen:
@@ -148,7 +148,7 @@ def _name(dtype: torch.dtype) -> str:
 
 
 def _eps(optimizer: torch.optim.Optimizer | None) -> float | None:
-    """What the optimizer adds before it divides; the smallest of its groups."""
+    """The number that the optimizer adds before it divides; the smallest of its groups."""
     groups = [] if optimizer is None else optimizer.param_groups
     known = [group["eps"] for group in groups if isinstance(group.get("eps"), float)]
     return min(known, default=None)

@@ -46,12 +46,12 @@ class Survival(Report):
 
     @property
     def divides_by_zero(self) -> bool:
-        """Whether the optimizer would divide by a 0 that was none in the format measured in."""
+        """Whether the optimizer would divide by 0 although it did not in the format measured."""
         return self.eps is not None and not self.format.round(self.eps) and bool(self.divisors_lost)
 
     @property
     def num_broken(self) -> int:
-        """The numbers at `first` that are inf or nan already, in the format measured in."""
+        """The count of numbers at `first` that are inf or nan already in the format measured."""
         if self.first is None:
             return 0
         numbers = self.first.magnitudes

@@ -15,7 +15,7 @@ MAX_ROWS = 8
 
 
 def odd_rows(batch: Any) -> list[str]:
-    """One sentence for each thing that stands out, with the numbers of the rows.
+    """One sentence for each oddity, with the numbers of the rows.
 
     >>> odd_rows({"completion_mask": torch.tensor([[0, 1], [0, 0]])})
     ['completion_mask: every number of row 1 is 0']

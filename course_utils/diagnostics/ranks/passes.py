@@ -24,7 +24,7 @@ from course_utils.diagnostics.ranks.own_gradient import local
 
 @dataclass
 class Kept:
-    """One forward pass: what the loss was computed from. References, but for small states."""
+    """One forward pass: the inputs of the loss, as references except for small states."""
 
     model: nn.Module  # as the loss function got it: wrapped
     args: list  # without the model

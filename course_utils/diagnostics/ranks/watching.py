@@ -79,7 +79,7 @@ def watch_ranks(
 
 
 class RankWatch:
-    """What `watch_ranks` gives. In a loop of your own, call it with a batch for the loss."""
+    """The result of `watch_ranks`. In your own loop, call it with a batch for the loss."""
 
     def __init__(self, trainer, target, loss_of, folder, scaler, then) -> None:
         self.trainer, self.folder, self._then = trainer, folder, then
@@ -104,7 +104,7 @@ class RankWatch:
 
     @property
     def report(self) -> RanksReport:
-        """What all ranks have written so far."""
+        """The records that all ranks have written so far."""
         return read_ranks(self.folder)
 
     def _call(self, batch: Any) -> Any:
@@ -121,7 +121,7 @@ class RankWatch:
         return output
 
     def _safely(self, function: Callable, *args) -> Any:
-        """Call it; should it raise, the run goes on unwatched and the record says so."""
+        """Call `function`; if it raises, the run goes on unwatched and the record says so."""
         try:
             return function(*args)
         except Exception as error:

@@ -97,7 +97,7 @@ def _compare(step, rows: list, sizes: tuple[int, ...], ranks: list[int]) -> Spli
 
 
 class _Alone:
-    """What rows give as a step of their own, in one micro-batch; each computed once."""
+    """The gradients of rows as a separate step, in one micro-batch; each computed once."""
 
     def __init__(self, step) -> None:
         self._step, self._known = step, {}
@@ -175,7 +175,7 @@ def _of_every_length(step) -> list:
 
 
 def _targets(step, rows: list) -> tuple[int, ...]:
-    """How many labels of each row are in the loss; () where a batch has no labels."""
+    """The number of labels of each row in the loss; () if a batch has no labels."""
     if not isinstance(step, TrainerStep):
         return ()
     labels = [step.collated([row]).get("labels") for row in rows]

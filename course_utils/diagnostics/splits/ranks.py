@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def believing_in(num_ranks: int) -> Iterator[None]:
-    """Trainer, Accelerator, PartialState and WORLD_SIZE say `num_ranks` inside the block.
+    """In the block, Trainer, Accelerator, PartialState and WORLD_SIZE say `num_ranks`.
 
     Nothing is sent: what a collective would give, the caller has to compute.
     """

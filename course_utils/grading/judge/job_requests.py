@@ -14,7 +14,7 @@ REFUSED = "the box starts no process but the job's own runs"
 
 
 def install(job: object, ask: Callable[..., dict]) -> None:
-    """Let the instruments take the endings of `job` from `ask(settings, seed)`."""
+    """Let the instruments get the endings of `job` from `ask(settings, seed)`."""
 
     def ending(function: Callable, arguments: tuple, **_: object) -> Ending:
         while isinstance(function, partial) and not function.keywords:
@@ -25,7 +25,7 @@ def install(job: object, ask: Callable[..., dict]) -> None:
         return Ending(**ask(*arguments))
 
     class Asking:
-        """In place of `WarmParent`."""
+        """Replaces `WarmParent`."""
 
         def __init__(self, **_: object) -> None:
             self.run = ending

@@ -19,7 +19,7 @@ MAX_SEED, MAX_RUNS = 100, 100
 
 
 class Jobs:
-    """What a box may ask: how a job of the course ends. A context manager.
+    """Tells a box how a job of the course ends, and nothing else. A context manager.
 
     Raises, when asked:
         ValueError: settings that the job has not, or too many questions.

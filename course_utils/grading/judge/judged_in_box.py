@@ -93,7 +93,7 @@ def _score(exercise: Exercise, cells: list[tuple[bool, str]], cell_s: float) -> 
 
 
 def _forget_answers(exercise: Exercise) -> None:
-    """Take right and wrong answers, and what knows them, out of this process."""
+    """Remove right and wrong answers, and everything that knows them, from this process."""
     sys.modules["course_utils.lesson.handle"] = lesson_in_box
     lesson = exercise.id.partition(".")[0]
     functions = set()

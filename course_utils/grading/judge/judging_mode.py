@@ -29,7 +29,7 @@ BELIEVED = {
 
 
 def how(exercise: Exercise) -> str:
-    """How `exercise` is judged, as the table says it.
+    """How `exercise` is judged, according to the table.
 
     >>> from course_utils.exercises import find_exercise
     >>> how(find_exercise("00.1"))

@@ -45,7 +45,7 @@ class Names(ast.NodeVisitor):
         self.left |= set(filter(None, names))
 
     def _branch(self, *nodes: ast.AST) -> set[str]:
-        """Visit what may not run; the names that are bound at its end."""
+        """Visit code that may not run; returns the names that are bound at its end."""
         before = set(self._bound)
         for node in nodes:
             self.visit(node)
@@ -113,7 +113,7 @@ class Names(ast.NodeVisitor):
         self._bind((node.asname or node.name).partition(".")[0])
 
     def visit_comprehension_of(self, node: ast.AST) -> None:
-        """A scope of its own that runs at once; only `:=` binds outside it."""
+        """Visit a scope that runs at once; only `:=` binds outside it."""
         inner = Names()
         for generator in node.generators:
             for part in (generator.iter, generator.target, *generator.ifs):
@@ -197,7 +197,7 @@ def _changes(node: ast.stmt) -> set[str]:
 
 
 def touched_names(tree: ast.AST) -> set[str]:
-    """Names whose value may change: also of `a.pop()` and `fill(a)` anywhere.
+    """Names whose value may change: also by `a.pop()` and `fill(a)` anywhere.
 
     >>> sorted(touched_names(ast.parse("b = a.pop()\\nfill(c, d=e)\\nprint(f)\\ng[0] = 1")))
     ['a', 'c', 'e', 'g']

@@ -72,7 +72,7 @@ class Worker:
         return [None if error is None else checked_error(error) for error in errors]
 
     def hand_over(self, name: str, case: object, jobs: Callable | None = None) -> None:
-        """Give what `ex.NAME.draw()` hands to the reader; nothing where it cannot travel.
+        """Send what `ex.NAME.draw()` gives the reader; nothing if it cannot be sent.
 
         Args:
             jobs: answers how the case ends as a job, in place of a process of the box's own.
@@ -83,7 +83,7 @@ class Worker:
             self._ask(request, [mirrored_modules.as_tensor(pickle.dumps(case))])
 
     def answer(self, name: str) -> tuple[bool, object]:
-        """Whether the notebook has the name, and what it stands for."""
+        """Whether the notebook has the name, and its value."""
         data, tensors = self._ask({"do": "answer", "name": name})
         if data.get("missing") is True:
             return False, None

@@ -42,7 +42,7 @@ BY_NAME = ("getattr", "setattr", "hasattr", "delattr")
 
 
 def reaches_for(sources: list[str]) -> str:
-    """The first thing in `sources` that no answer needs; "" where there is none.
+    """The first thing in `sources` that no answer needs; "" if there is none.
 
     >>> reaches_for(["import re, torch\\nre.compile('x')\\ndef keep(m): m.eval().norm.float()"])
     ''
@@ -58,7 +58,7 @@ def reaches_for(sources: list[str]) -> str:
 
 
 class _Environment(ast.NodeTransformer):
-    """Takes out reads of the environment, which holds nothing of the grader's in a box.
+    """Removes reads of the environment, which is empty of the grader's data in a box.
 
     >>> reaches_for(["import os", "ranks = int(os.environ.get('WORLD_SIZE', '1'))"])
     ''
@@ -103,7 +103,7 @@ def _found(tree: ast.Module) -> Iterator[str]:
 
 
 def _patches(tree: ast.Module) -> Iterator[str]:
-    """Changes of what is imported: of torch's own functions and classes, which criteria use."""
+    """Changes of imported objects: torch's own functions and classes, which criteria use."""
     foreign = {
         (alias.asname or alias.name).partition(".")[0]
         for node in ast.walk(tree)
@@ -125,7 +125,7 @@ def _patches(tree: ast.Module) -> Iterator[str]:
 
 
 def _root(node: ast.AST) -> str:
-    """The name that an expression begins with; of `type(x)`, that of x."""
+    """The name that an expression begins with; of `type(x)`, the name of x."""
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
             node = node.value
@@ -156,7 +156,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _is_no_attribute(node: ast.Attribute) -> bool:
-    """Whether an attribute is none that an answer needs; private ones are only its own objects'."""
+    """Whether no answer needs this attribute; private ones may only be of its own objects."""
     name = node.attr
     if name in METHODS:
         return False
@@ -166,7 +166,7 @@ def _is_no_attribute(node: ast.Attribute) -> bool:
 
 
 def _asked_by_name(tree: ast.Module) -> Iterator[str]:
-    """Uses of `getattr` with a name that stands nowhere in the source, or of it by another name.
+    """Uses of `getattr` with a name that is not in the source, or under another name.
 
     To set a name, or to ask for it, shows nothing.
     """
@@ -186,7 +186,7 @@ def _asked_by_name(tree: ast.Module) -> Iterator[str]:
 
 
 def _listed_names(tree: ast.Module) -> set[str]:
-    """Variables that only go through texts which are written out: `for name in ("a", "b")`."""
+    """Variables that only take texts written out: `for name in ("a", "b")`."""
     stored = Counter(node.id for node in ast.walk(tree) if _is_stored(node))
     stored.update(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))
     lists = {
@@ -209,7 +209,7 @@ def _listed_names(tree: ast.Module) -> set[str]:
 
 
 def _goes_through_parts(node: ast.expr, own: set[str]) -> bool:
-    """Whether it is such as `model.named_children()`, whose names are a model's."""
+    """Whether it is an iteration over a model's names, as in `model.named_children()`."""
     function = node.func if isinstance(node, ast.Call) else None
     return isinstance(function, ast.Attribute) and function.attr in PARTS - own
 
@@ -219,7 +219,7 @@ def _lists_texts(node: ast.expr) -> bool:
 
 
 def _stands_there(node: ast.expr, names: set[str]) -> bool:
-    """Whether a name is written out, at least so much of it that it is none of those above."""
+    """Whether a name is written out, enough of it to exclude the forbidden ones."""
     if isinstance(node, ast.JoinedStr) and node.values and _is_text(node.values[0]):
         begin = node.values[0].value
         return not begin.startswith("_") and not any(name.startswith(begin) for name in NAMES)

@@ -103,7 +103,7 @@ class ThenAndNow:
 
 
 def versions_now(era: Era) -> str:
-    """What the script of today runs in."""
+    """The versions in which the script runs today."""
     own = era.now.pins if era.now else {}
     found = {name: own.get(name) or importlib.metadata.version(name) for name in era.packages}
     return ", ".join(f"{name} {version}" for name, version in found.items())

@@ -42,7 +42,7 @@ WORDS = {"lived": "lives", "Unsupported": "no traps here"}
 
 @dataclass(frozen=True)
 class Fates:
-    """What each fault did to its process, as the processor starts up and with traps unmasked."""
+    """The effect of each fault on its process, in the default state and with traps unmasked."""
 
     as_usual: dict[str, str]
     unmasked: dict[str, str]

@@ -182,7 +182,7 @@ def _build(settings: dict[str, object], *, model: str, device: str, seed: int, m
 
 @dataclass(frozen=True)
 class Endings:
-    """How several runs ended, each in a child of its own."""
+    """How several runs ended, each in its own child."""
 
     autopsies: dict[str, Autopsy]
 
@@ -261,5 +261,5 @@ def is_sigfpe(autopsy: Autopsy) -> bool:
 
 
 def raised_by(autopsy: Autopsy) -> str:
-    """Who raised the signal: the processor, or, where that does not trap, the stand-in."""
+    """What raised the signal: the processor, or, if it does not trap, the stand-in."""
     return f"the stand-in ({SELF_RAISED})" if SELF_RAISED in autopsy.stderr else "the processor"

@@ -17,7 +17,7 @@ MEANINGS = {  # of each word in these columns, as `plotting.draw_grid` takes the
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run, told by its links: gradient, update, weights, reward."""
+    """One run in its links: gradient, update, weights, reward."""
 
     num_updates: int
     num_bad: int  # updates whose gradient norm was inf or nan

@@ -37,7 +37,7 @@ Outcome = dict[str, object]
 
 @cache
 def on_two_ranks(*what: str, seed: int = 0) -> Outcome:
-    """Launch it and read what came out; the same is launched once in a process.
+    """Launch it and read the result; the same launch happens once per process.
 
     Raises:
         Unsupported: two processes could not be started here.
@@ -56,7 +56,7 @@ def on_two_ranks(*what: str, seed: int = 0) -> Outcome:
 
 
 def dealt(rows: Sequence[Row], size: int, num_ranks: int = NUM_RANKS) -> Split:
-    """The rows of each rank as a Trainer deals them: micro-batches in turn."""
+    """The rows of each rank as a Trainer distributes them: micro-batches in turn."""
     micro = [list(rows[at : at + size]) for at in range(0, len(rows), size)]
     return [micro[rank::num_ranks] for rank in range(num_ranks)]
 
@@ -93,7 +93,7 @@ def learning_rates(*, prepared: bool) -> list[float]:
 
 
 def part() -> int:
-    """Become two processes, each with the environment that torchrun gives; says which one it is."""
+    """Become two processes, each with torchrun's environment; returns which one it is."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     rank = int(os.fork() == 0)

@@ -18,7 +18,7 @@ Logps = list[list[float]]
 
 
 class Engine:
-    """Samples from a copy of the policy of its own, with a cache of keys and values.
+    """Samples from its own copy of the policy, with a cache of keys and values.
 
     Args:
         decoding: temperature, top_p and the like.

@@ -22,7 +22,7 @@ SYSTEM = {"role": "system", "content": "You are a helpful assistant that adds nu
 
 @dataclass
 class Pair:
-    """Both sides, the trained model, and earlier weights where some were kept."""
+    """Both sides, the trained model, and earlier weights if some were kept."""
 
     sampler: Engine
     trainer: "Scorer"
@@ -42,7 +42,7 @@ class Pair:
 
 @dataclass
 class Scorer:
-    """The trainer's log-probs of replies, with what may be wrong on the way.
+    """The trainer's log-probs of replies, with possible faults on the way.
 
     Args:
         front: ids that the trainer puts before each prompt.
@@ -79,7 +79,7 @@ class Scorer:
 
     @torch.no_grad()
     def _padded(self, asked: Ids, replies: Ids) -> Logps:
-        """As a loop scores a batch padded on the left, without its mask or with a gap."""
+        """A loop's scores of a batch padded on the left, without its mask or with a gap."""
         tokenizer = zoo.load_tokenizer("tiny")
         most = max(map(len, replies))
         padded = [r + [tokenizer.pad_token_id] * (most - len(r)) for r in replies]
@@ -105,7 +105,7 @@ def prompts_of(seed: int, num: int = NUM_PROMPTS) -> Ids:
 
 
 def take_steps(model: nn.Module, num: int, seed: int, *, rate: float = 3e-4) -> list[dict]:
-    """The weights before each of `num` steps that learn right answers, by AdamW."""
+    """The weights before each of `num` AdamW steps that learn right answers."""
     sums = zoo.arithmetic.prompts(24 * num, seed + 500, level="hard")
     tokenizer, states = zoo.load_tokenizer("tiny"), []
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
@@ -166,7 +166,7 @@ def _decoded(on_both: bool = False, dtype: str = "float32", **ranges: tuple[floa
 
 
 def _hot_or_cold(dtype: str = "float32", **ranges: tuple[float, float]):
-    """The same with a temperature that is not near 1."""
+    """The same sampler, with a temperature that is not near 1."""
 
     def build(model: nn.Module, draw: random.Random, seed: int) -> Pair:
         low_high = (0.5, 0.93) if draw.random() < 0.5 else (1.08, 1.6)
@@ -200,7 +200,7 @@ def _with_a_gap(model: nn.Module, draw: random.Random, seed: int) -> Pair:
 
 
 def _noisy(model: nn.Module, draw: random.Random, seed: int) -> Pair:
-    """Weights rounded in a way that no hypothesis has: 5 bits a row."""
+    """Weights rounded in a way that no hypothesis covers: 5 bits per row."""
     return Pair(Engine(change=lambda served: quantise(served, bits=5)), Scorer(model), [])
 
 

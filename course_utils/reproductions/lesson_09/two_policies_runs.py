@@ -76,7 +76,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Recorded:
-    """One run as it was recorded; lists have one entry a rollout."""
+    """One recorded run; lists have one entry per rollout."""
 
     held_out: float  # of 256 sums, the trained policy sampled at temperature 1, after the run
     gap: list[float]  # mean |log-prob of trainer - of engine| of a token, nats

@@ -75,7 +75,7 @@ def a_tenth(reply: str, gold: str) -> float:
 
 
 def never_right(reply: str, gold: str) -> float:
-    """The answers of another column."""
+    """Compares with the answers of another column."""
     return float(reply == gold + "0")
 
 
@@ -125,7 +125,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Recorded:
-    """One run as it was recorded."""
+    """One recorded run."""
 
     log: dict[str, list[float]]  # the columns of reward_up.COLUMNS, one number a step
     held_out: dict[int, float]  # the greedy truth on 100 held-out sums, by step

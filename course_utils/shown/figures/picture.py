@@ -15,7 +15,7 @@ from course_utils.shown.wrap import wrapped
 
 
 class Picture(Shown):
-    """`fig` with a caption that says what it means and an alt text that says what is seen."""
+    """`fig` with a caption that says its meaning, and an alt text that describes it."""
 
     def __init__(self, fig: Figure, *, caption: str, alt: str) -> None:
         fig.set_facecolor("white")  # readable on a dark page as well

@@ -53,7 +53,7 @@ def judge_numbers(
     said: SaidReplies | None = None,
     shape: tuple[str, str] = ("", ""),
 ) -> None:
-    """Write down what batches of replies show, the first one first.
+    """Write down the findings on batches of replies, the first batch first.
 
     Args:
         said: the last replies; `shape`: how the sampler's log-probs differ, and the fix.
@@ -67,7 +67,7 @@ def judge_numbers(
 
 
 def _shown(numbers: list[PolicyNumbers], sheet: Sheet, *, limit: str) -> None:
-    """What has no threshold: entropy and truncated replies, first and last batch."""
+    """Numbers without a threshold: entropy and truncated replies, first and last batch."""
     entropies = [one.entropy for one in numbers if one.entropy is not None]
     if entropies:
         stands = all(one.moved == 0 for one in numbers if one.moved is not None)
@@ -119,7 +119,7 @@ def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Shee
 
 
 def _turns_inside(known: list[PolicyNumbers]) -> bool:
-    """Whether replies agree exactly up to some token and then do not."""
+    """Whether replies agree exactly up to some token and then differ."""
     until = [one.agrees_until for one in known if one.agrees_until is not None]
     return bool(until) and fmean(until) > 0.05
 
@@ -142,7 +142,7 @@ def _spread(numbers: list[PolicyNumbers], sheet: Sheet, scale: str, group: int |
 
 
 def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
-    """How far the updates between two batches move the policy where it was sampled."""
+    """How far the updates between two batches move the policy on the sampled tokens."""
     moves = [one.moved for one in numbers if one.moved is not None]
     if not moves:
         return

@@ -46,7 +46,7 @@ def judge_signal(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: 
 
 
 def _is_full(numbers: list[PolicyNumbers], said: SaidReplies | None) -> str:
-    """That the batches, the first one too, earn about all there is to earn; "" if they do not."""
+    """Why nothing is left to earn: all batches, the first too, earn the maximum; else ""."""
     earned = [one.reward for one in numbers if one.reward is not None]
     if not earned or said is None or not said.rewards:
         return ""
@@ -70,7 +70,7 @@ def _solved(share: float, full: str, said: SaidReplies, sheet: Sheet) -> None:
 
 
 def _mechanism(numbers: list[PolicyNumbers], said: SaidReplies | None) -> tuple[str, str]:
-    """What makes the replies of a group earn alike, and the fix; "" for what is not known."""
+    """Why the replies of a group earn alike, and the fix; "" if that is unknown."""
     cut = [one.share_truncated for one in numbers if one.share_truncated is not None]
     if cut and fmean(cut) > DEAD:
         limit = said.limit if said else None
@@ -103,7 +103,7 @@ def _mechanism(numbers: list[PolicyNumbers], said: SaidReplies | None) -> tuple[
 
 
 def judge_silence(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: Sheet) -> None:
-    """A policy that has learnt to say nothing: it is paid for that, or it has collapsed."""
+    """A policy that has learnt to say nothing: it is rewarded for that, or it has collapsed."""
     empty = [one.share_empty for one in numbers if one.share_empty is not None]
     rewards = [one.reward for one in numbers if one.reward is not None]
     third = len(empty) // 3

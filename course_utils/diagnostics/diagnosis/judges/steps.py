@@ -27,7 +27,7 @@ LARGE = 0.5  # update by weight, in the median of the steps
 def judge_steps(
     subject: Subject, steps: Steps, sheet: Sheet, *, num_counted: int = 0, pace: Pace | None = None
 ) -> None:
-    """Write down what the steps show.
+    """Write down the findings on the steps.
 
     Args:
         num_counted: steps that the Trainer counted, to tell those that a scaler skipped.

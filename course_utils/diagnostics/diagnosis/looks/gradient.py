@@ -10,7 +10,7 @@ from course_utils.diagnostics.nonfinite.batches import keep
 
 
 def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
-    """One forward and backward pass on the first rows; nothing is stepped."""
+    """Run one forward and backward pass on the first rows; take no step."""
     can_learn = subject.trainer is not None or subject.loss_of is not None
     if subject.kind == POLICY or subject.batch is None or not subject.trainable():
         return

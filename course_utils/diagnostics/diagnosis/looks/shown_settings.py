@@ -22,7 +22,7 @@ OF_ROWS = (
 
 
 def write_settings(subject: Subject, sheet: Sheet) -> None:
-    """Write down size, schedule, weights, tokens, and what is special to the kind of run."""
+    """Write down size, schedule, weights, tokens, and settings special to the kind of run."""
     sheet.values |= subject.settings | (vars(subject.args) if subject.args is not None else {})
     for name, of in (("steps", _steps), ("weights", _weights), ("tokens", _tokens), ("run", _own)):
         with sheet.trying(f"the settings of the {name}"):
@@ -85,7 +85,7 @@ def _tokens(subject: Subject) -> str:
 
 
 def _own(subject: Subject) -> str:
-    """Of a Trainer what is special to its kind; of a loop what it was given as its settings."""
+    """Settings special to a Trainer's kind; for a loop, the settings that it was given."""
     if subject.kind == LOOP:
         known = subject.settings
     else:

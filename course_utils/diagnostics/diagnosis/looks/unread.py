@@ -14,7 +14,7 @@ KL_PLACES = (
 
 
 def look_at_unread(subject: Subject, sheet: Sheet) -> None:
-    """Both places of the KL, in verl's names."""
+    """Check both places of the KL coefficient, in verl's names."""
     for switch, unread, other in KL_PLACES:
         _judge(subject.settings, switch, unread, other, sheet)
 

@@ -78,7 +78,7 @@ def plain_name(name: str) -> str:
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """Weights under plain names, an adapter's product added to what it adapts."""
+    """Weights under plain names, an adapter's product added to the weight it adapts."""
     merged: dict[str, Tensor] = {}
     for name, module in model.named_modules():
         if hasattr(module, "get_delta_weight") and hasattr(module, "base_layer"):
@@ -93,7 +93,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 def aligned(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> tuple[dict, dict]:
-    """Where one model is a part of the other's wrapper: names without that wrapper's prefix."""
+    """If one model is part of the other's wrapper: names without that wrapper's prefix."""
     if ours.keys() & theirs.keys():
         return ours, theirs
     return _without_prefix(ours, theirs), _without_prefix(theirs, ours)

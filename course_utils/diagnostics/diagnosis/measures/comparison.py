@@ -8,7 +8,7 @@ from course_utils.shown.report import Report, Table
 
 @dataclass(frozen=True)
 class Differs:
-    """One tensor, weight or output of a layer, in both models."""
+    """One tensor (a weight or a layer's output) in both models."""
 
     name: str
     share: float  # largest difference by the largest magnitude; inf where shapes differ
@@ -33,7 +33,7 @@ class Comparison(Report):
 
     @property
     def is_same(self) -> bool:
-        """No weight and no output differs by more than rounding."""
+        """Whether no weight and no output differs by more than rounding."""
         found = [*self.weights, *([self.layer] if self.layer else [])]
         return all(one.is_rounding for one in found)
 

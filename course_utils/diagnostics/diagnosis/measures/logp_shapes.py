@@ -13,7 +13,7 @@ NEVER, OFTEN = 0.01, 0.05  # shares of the tokens
 def shape_of(
     logps: Tensor, sampler: Tensor, mask: Tensor, *, raw: Tensor | None, temperature: float
 ) -> tuple[str, str]:
-    """What makes the two agree, and the fix; "" twice where none of the three does.
+    """The change that makes the two agree, and the fix; "" twice if none of the three does.
 
     Args:
         logps, sampler: (N, T) in nats, of the tokens that `mask` (N, T) keeps.

@@ -14,7 +14,7 @@ FAR_TOKEN = 0.05  # nats: log-probs of one token that differ by more are not the
 
 @dataclass(frozen=True)
 class PolicyNumbers:
-    """What one batch of replies shows. A number is None where its parts are not known."""
+    """Numbers of one batch of replies. A number is None if its parts are unknown."""
 
     num_replies: int
     logp_difference: float | None = None  # mean |trainer - sampler| over the tokens
