@@ -1,6 +1,6 @@
 """One run under one tool: the causes it named in order, its output, its cost.
 
-Each run happens in a process of its own, forked before anything was trained, so that a run that
+Each run happens in a separate process, forked before anything was trained, so that a run that
 dies takes nothing with it.
 """
 

@@ -1,7 +1,7 @@
 """`course grade` beside nbgrader and otter-grader: the same submissions of lesson 00, in one run.
 
 The other two are measured where their commands are on the PATH, else they are said to be absent.
-They need an environment of their own in which the course can be imported, such as
+They need a separate environment in which the course can be imported, such as
 `python -m venv G && G/bin/pip install nbgrader otter-grader`, with a .pth file that names the
 course's site-packages. Neither has a box: student code runs there with the grader's rights.
 """

@@ -71,7 +71,7 @@ def diagnose() -> None:
         with contextlib.suppress(BaseException):
             sys.path.insert(0, str(folder))
             runpy.run_path("train.py", run_name="__main__")
-        if not reports:  # a loop of one's own: what it has saved
+        if not reports:  # a hand-written loop: the files it has saved
             state = folder / "run" / "model" / "trainer_state.json"
             with contextlib.suppress(OSError):
                 state.write_bytes((folder / "run" / "trainer_state.json").read_bytes())

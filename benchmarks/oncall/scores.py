@@ -2,7 +2,7 @@
 
     python -m benchmarks.oncall.scores [--num N] [--limit S] [NAME ...]
 
-The seed stands here, so these are no held-out scores; nothing of these programs was tuned on it.
+The seed stands here, so these are not held-out scores; nothing of these programs was tuned on it.
 """
 
 import argparse

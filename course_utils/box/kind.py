@@ -46,7 +46,7 @@ OPEN = Kind(NO_BOX, "no box was asked for")
 
 @functools.cache
 def find_kind() -> Kind:
-    """Try the whole box once: bubblewrap outside, namespaces and a filter of its own inside.
+    """Try the whole box once: bubblewrap outside, its own namespaces and filter inside.
 
     Within a box bubblewrap can make no other; there the inner wall is put up alone.
     """

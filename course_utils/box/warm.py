@@ -25,7 +25,7 @@ class Warm:
         module: serves `box.zygote` on the descriptor that is its first argument.
         readable: folders it may read, and where it sees them behind walls.
         path: where it finds modules.
-        home: its folder for scratch files, without walls; behind them it has one of its own.
+        home: its folder for scratch files, without walls; behind them it has its own.
     """
 
     def __init__(

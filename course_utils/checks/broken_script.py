@@ -1,7 +1,7 @@
 """An exercise on an unseen broken script: name the place and the cause, and fix one part.
 
 It comes in variants, one fault each. A lesson says what its exercise asks (`Asked`), and for each
-variant which parts mend it and which do not; whole answers are put together here.
+variant which parts fix it and which do not; whole answers are put together here.
 """
 
 import functools
@@ -101,7 +101,7 @@ class Asked:
     ) -> Exercise:
         """The exercise on one variant.
 
-        `mended` are the criteria on the mend; `right` and `wrong` are mends, these with the
+        `mended` are the criteria on the fix; `right` and `wrong` are fixes, these with the
         criterion that each fails; `unmended` is the one that the part at fault fails, and
         `elsewhere` a sound part of another place.
         """

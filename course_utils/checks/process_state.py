@@ -166,7 +166,7 @@ def attributes() -> Iterator[None]:
 
 def _put_back(owner: object, known: dict) -> None:
     now = dict(vars(owner))
-    if isinstance(owner, type):  # a module may have imported a submodule of its own
+    if isinstance(owner, type):  # a module may have imported its own submodule
         for name in now.keys() - known.keys():
             with contextlib.suppress(AttributeError, TypeError):
                 delattr(owner, name)

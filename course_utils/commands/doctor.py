@@ -32,7 +32,7 @@ OK, NOTE, PROBLEM = "ok", "note", "problem"  # a problem stops the course, a not
 GIB = 2**30
 NUM_NAMED = 4  # packages named in one row
 
-# The formats of the course, by their torch names. tf32 is no dtype but a way to multiply float32.
+# The formats of the course, by their torch names. tf32 is a way to multiply float32, not a dtype.
 FORMATS = ("float32", "bfloat16", "float16", "float8_e4m3fn", "float8_e5m2")
 MAX_ERROR_EPS = 4  # a product of 16 terms and one rounding stays well inside
 

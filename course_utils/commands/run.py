@@ -114,7 +114,7 @@ def _claim(out: Path) -> Path:
     """Take `out` for this run and return it: it must be new, empty or from an earlier run.
 
     Raises:
-        BadRequest: it holds something else, or is no folder.
+        BadRequest: it holds something else, or is not a folder.
         NotSaved: it cannot be written to.
     """
     if out.exists() and not out.is_dir():

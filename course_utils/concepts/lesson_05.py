@@ -99,7 +99,7 @@ def against_the_limit(largest: dict[str, dict[str, list[float]]]) -> None:
     """The largest number of each place in each layer, for two models, against float16's limit.
 
     Args:
-        largest: for "plain" and "sick", for each place, one number a layer.
+        largest: for "plain" and "sick", for each place, one number per layer.
     """
     places = list(largest["plain"])
     fig, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")

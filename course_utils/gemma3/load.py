@@ -35,8 +35,8 @@ def load_for_float16(
 
     Raises:
         ModelUnavailable: there is no such model.
-        BadRequest: it is no Gemma 3, or its branches overflow, which no rescaling of the stream
-            can mend.
+        BadRequest: it is not a Gemma 3, or its branches overflow, which no rescaling of the stream
+            can fix.
 
     >>> load_for_float16("tiny-gemma3", dtype="float16", device="cpu").dtype
     torch.float16

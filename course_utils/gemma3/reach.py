@@ -130,7 +130,7 @@ def check_range(
 
     Raises:
         ModelUnavailable: there is no such model.
-        BadRequest: it is no Gemma 3.
+        BadRequest: it is not a Gemma 3.
 
     Numerics:
         Sees the given tokens only. Other texts reach further, so a factor keeps a margin of 8.

@@ -68,7 +68,7 @@ def rescale_stream(model: "PreTrainedModel", factor: float) -> "PreTrainedModel"
         The same model. Its post-norm weights are float32 now, whatever they were.
 
     Raises:
-        BadRequest: not a Gemma 3, a factor that is no positive number, a wrapped embedding.
+        BadRequest: not a Gemma 3, a factor that is not positive, a wrapped embedding.
 
     Numerics:
         A post-norm stores w = gain - 1. For gains far below 1 that difference loses digits:

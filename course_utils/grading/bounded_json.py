@@ -20,7 +20,7 @@ def parse(data: bytes) -> object:
     """The value in `data`.
 
     Raises:
-        Refused: it is no JSON, too large once parsed, or nested too deeply.
+        Refused: it is not JSON, too large once parsed, or nested too deeply.
     """
     containers, items = data.count(b"[") + data.count(b"{"), data.count(b",")
     if containers > MAX_CONTAINERS or items > MAX_ITEMS:

@@ -1,6 +1,6 @@
 """Caches scores: the same code in the same version of the course is not run again.
 
-Each verdict has a file of its own beside the results, named by a digest of all that it rests on:
+Each verdict has its own file beside the results, named by a digest of all that it rests on:
 the course, the exercise, the variant drawn, and the source of every cell that is run for it. Only
 the grader writes there; what runs in the box can reach no folder of the grader's.
 """

@@ -20,7 +20,7 @@ PRESETS = {
     "nbgrader": r"(?P<id>[^/]+)/(?P<assignment>[^/]+)/",
     # GitHub Classroom: "post-training-ada/"
     "classroom": r"{prefix}(?P<id>[^/]+)/",
-    # a folder a student, such as the homes that nbgitpuller filled; or one file each
+    # one folder per student, such as the homes that nbgitpuller filled; or one file each
     "name": r"(?P<id>[^/]+?)(?:\.(?i:ipynb)$|/)",
 }
 # What a course of nbgrader's holds beside "submitted/".

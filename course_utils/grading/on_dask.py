@@ -1,6 +1,6 @@
 """Grades on an existing Dask cluster. Its machines need the course, not the folder.
 
-Each thread of a Dask worker has a grading process of its own. What a Dask worker had in work when
+Each thread of a Dask worker has its own grading process. What a Dask worker had in work when
 it died is graded by another one.
 """
 

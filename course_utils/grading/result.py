@@ -76,7 +76,7 @@ Result = Grade | CannotBeGraded | GraderFailed
 
 @dataclass(frozen=True)
 class Record:
-    """One submission and its result, as it is kept in a file of its own."""
+    """One submission and its result, as it is kept in its own file."""
 
     path: str  # below the folder that was graded, printable
     student: str  # the id

@@ -45,7 +45,7 @@ def read_submission(path: Path, where: str = "", student: str = "") -> Submissio
     """The notebook at `path`; messages call it `where`.
 
     Raises:
-        BadNotebook: it is no regular file, too large, cut off, or no notebook.
+        BadNotebook: it is not a regular file, is too large, cut off, or not a notebook.
     """
     return parse(read_bytes(path, where), where or str(path), student)
 

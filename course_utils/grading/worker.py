@@ -1,6 +1,6 @@
 """A process that grades one submission after the other for the process that started it.
 
-Reads lines of JSON from stdin, one a submission, and answers each with one line on stdout. When
+Reads lines of JSON from stdin, one per submission; answers each with one line on stdout. When
 stdin is closed it ends, with what it started. No student code runs in it once there is a box.
 """
 
@@ -146,7 +146,7 @@ def grade(repository: Repository, request: Request, grade_one: GradeOne) -> Resu
         return Grade(grade_one(repository, replace(submission, lesson=lesson), limits, known))
     except BadNotebook as error:
         return CannotBeGraded(str(error))
-    except Exception as error:  # whatever it is, it is no verdict on the submission
+    except Exception as error:  # any error; it says nothing about the submission
         return GraderFailed(printable(f"{type(error).__name__}: {error}", keep="\n"))
 
 

@@ -17,7 +17,7 @@ import psutil
 
 from course_utils.shown.quiet import THREADS
 
-# What can end a cell besides an exception of its own.
+# What can end a cell besides its own exception.
 TIME_LIMIT, KERNEL_DIED, INTERRUPTED = "TimeLimitReached", "KernelDied", "Interrupted"
 GRACE_S = 12.0  # jupyter_client waits 5 s for a kernel before it kills it, twice at worst
 MAX_MESSAGE = 300

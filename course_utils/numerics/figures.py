@@ -58,7 +58,7 @@ def _say_reach(fmt: FloatFormat) -> str:
 
 
 def draw_numbers(ax: Axes, formats: tuple[Named, ...], *, low: float, high: float) -> None:
-    """Draw every number that each format has in [low, high] as a tick on a line of its own.
+    """Draw every number that each format has in [low, high] as a tick on its own line.
 
     Both ends lie between the same two powers of two, where the gap is one and the same.
 

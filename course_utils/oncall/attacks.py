@@ -1,6 +1,6 @@
 """Shortcuts that people try instead of finding the fault, as edits of a broken folder.
 
-Every one is tried on every case, but for those that the case says mend it.
+Every one is tried on every case, except those that the case declares to fix it.
 """
 
 import re

@@ -34,7 +34,7 @@ class Protocol:
 
     Attributes:
         seed_mark: tells secret seeds apart without giving them away.
-        num: tickets a level.
+        num: tickets per level.
     """
 
     command: tuple[str, ...]

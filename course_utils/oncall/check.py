@@ -26,7 +26,7 @@ class Outcome:
     """The result of a check.
 
     Attributes:
-        problems: of the mended run; empty when it is healthy on every seed.
+        problems: of the fixed run; empty when it is healthy on every seed.
         measured: what was measured on each seed that was trained.
         reported: how much of the case the report names.
     """

@@ -100,7 +100,7 @@ class Case:
         faults: one, or three at level 3 in the order in which they come to light.
         non_fixes: what people try that must not pass, by name, each a tuple of edits made on top
             of the broken files. Those of `attacks.STANDARD` are tried on every case.
-        spares: names of `attacks.STANDARD` that mend this case, with no need to try them.
+        spares: names of `attacks.STANDARD` that fix this case, with no need to try them.
     """
 
     id: str

@@ -15,7 +15,7 @@ from course_utils.oncall.rows import as_rows
 from course_utils.oncall.spread import Spread, bound, said
 from course_utils.oncall.training import Trained
 
-MORE_CHARS = 4000  # that a mended file may be longer
+MORE_CHARS = 4000  # that a fixed file may be longer
 KEPT_ROWS = 0.9
 MORE_STEPS, MORE_TOKENS = 0.1, 1.8
 

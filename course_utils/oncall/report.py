@@ -59,7 +59,7 @@ def read(text: str) -> list[Entry]:
     """The entries of a report that are filled in.
 
     Raises:
-        BadReport: it is no YAML of that form, or names a class that does not exist.
+        BadReport: it is not YAML of that form, or names a class that does not exist.
     """
     if len(text) > MAX_CHARS:
         raise BadReport(f"it has more than {MAX_CHARS} characters")

@@ -16,7 +16,7 @@ def as_rows(text: str) -> list[dict]:
     r"""The objects of JSON lines; blank lines are left out.
 
     Raises:
-        ValueError: a line is no JSON object.
+        ValueError: a line is not a JSON object.
 
     >>> as_rows('{"a": 1}\n\n')
     [{'a': 1}]

@@ -37,7 +37,7 @@ def draw_curves(
 ) -> None:
     """Draw up to four curves over `x` (N numbers), each named at its end.
 
-    Every curve has a line style of its own. A cross stands wherever the next value is not finite,
+    Every curve has its own line style. A cross stands wherever the next value is not finite,
     and the name says how many were lost, so that a broken curve looks broken. matplotlib alone
     leaves a silent gap. `show` finds a place for each name that covers nothing.
 

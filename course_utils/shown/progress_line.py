@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Line:
-    """The line of the running cell; one a cell, however many loops it has."""
+    """The line of the running cell: one per cell, however many loops it has."""
 
     def __init__(self) -> None:
         self._handle, self._shown_at = None, 0.0

@@ -39,7 +39,7 @@ CASES = [
 
 
 def by_proxy(exercise, answer) -> CheckReport:
-    """The check's report on an answer that lives in a process of its own."""
+    """The check's report on an answer that lives in a separate process."""
     from course_utils.grading.judge.remote import Worker
 
     judges, students = socket.socketpair()

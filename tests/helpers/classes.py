@@ -11,7 +11,7 @@ from pathlib import Path
 from attacks import notebooks
 from fake_course import FAKE_GRADER
 
-# `course` with the grader that runs no kernel, for a process of its own.
+# `course` with the grader that runs no kernel, for a separate process.
 COURSE = (
     sys.executable,
     "-c",

@@ -1,4 +1,4 @@
-"""Lesson 04's run collapses out of its own dynamics, and recovers with one change, on five seeds.
+"""Lesson 04's run collapses by its own dynamics, and recovers with one change, on five seeds.
 
 By default on three, half a minute; ALL_ANSWERS=1 takes all five.
 """
@@ -18,7 +18,7 @@ SEEDS, NUM_STEPS = range(5 if os.environ.get("ALL_ANSWERS") else 3), 13
 
 @pytest.fixture(scope="module")
 def runs():
-    """(broken, mended) for each seed, trained once."""
+    """(broken, fixed) for each seed, trained once."""
     pairs = {}
     for seed in SEEDS:
         broken = VerlGrpo(seed=seed, device="cpu")

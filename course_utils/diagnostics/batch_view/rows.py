@@ -62,7 +62,7 @@ def unchanged(*drawing: object) -> Iterator[None]:
     """Restores random states: a dataset or a collator may draw, and the run must not notice.
 
     Args:
-        drawing: what may hold a generator of its own, as an attribute.
+        drawing: an object that may hold its own generator, as an attribute.
     """
     of_python, of_numpy = random.getstate(), np.random.get_state()
     restore = [undo for one in drawing for undo in _generators(one)]

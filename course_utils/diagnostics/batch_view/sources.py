@@ -28,7 +28,7 @@ def case_of(source: object, tokenizer: object, num_rows: int) -> Case:
     """Read `source` according to its type.
 
     Raises:
-        BadRequest: it is of no kind that can be read, or there is no tokenizer for it.
+        BadRequest: it is of a kind that cannot be read, or there is no tokenizer for it.
     """
     if not isinstance(num_rows, int) or num_rows < 1:
         raise BadRequest(

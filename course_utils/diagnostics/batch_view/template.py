@@ -39,7 +39,7 @@ def template_of(tokenizer, extra_ends: tuple[int, ...] = ()) -> Template:
         plain = _render(tokenizer, asked)
         whole = _render(tokenizer, [*asked, {"role": "assistant", "content": PROBE}])
         served = _render(tokenizer, asked, add_generation_prompt=True)
-    except Exception:  # a template of its own kind, such as one for tools: nothing is known of it
+    except Exception:  # a special template, such as one for tools: nothing is known about it
         return Template((), "", frozenset(ends))
     header = served.removeprefix(plain)
     after = whole[whole.rfind(PROBE) + len(PROBE) :]

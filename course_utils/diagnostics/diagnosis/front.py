@@ -39,7 +39,7 @@ def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
     `run.report`; or `trainer.add_callback(DiagnoseCallback(trainer))`.
 
     Raises:
-        BadRequest: this is no Trainer, model or folder.
+        BadRequest: this is not a Trainer, model or folder.
         Unsupported: `steps` with several processes, or with a data set that is a stream.
 
     >>> import torch

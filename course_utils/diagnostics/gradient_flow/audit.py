@@ -50,7 +50,7 @@ def audit_gradients(
 
     Args:
         target: a model (called as `model(**batch)`) or a Trainer (its `compute_loss`).
-        batch: what the target takes; for a Trainer a batch of its own data loader.
+        batch: what the target takes; for a Trainer a batch from its data loader.
         loss_of: a function of the batch that calls the model and returns the loss.
         optimizer: if given, its parameter groups are looked at; it does not step. A Trainer's own
             is found once it has one.

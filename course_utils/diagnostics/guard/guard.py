@@ -92,7 +92,7 @@ class NonFiniteGuard(TrainerCallback):
         """Add the guard to a Trainer and let it see each micro-batch's loss as well.
 
         Raises:
-            BadRequest: this is no Trainer.
+            BadRequest: this is not a Trainer.
         """
         if not hasattr(trainer, "training_step"):
             raise BadRequest(

@@ -1,6 +1,6 @@
 """The trail of a non-finite number: one event per operation that put one out, linked backwards.
 
-An inf is no fault by itself: masks are made of them, and most are consumed by an operation that
+An inf is not a fault by itself: masks use them, and most are consumed by an operation that
 gives finite numbers again. So nothing here raises an alarm. A search starts at a loss, gradient
 or weight that *is* non-finite and follows its trail back to the operation that is to blame.
 """

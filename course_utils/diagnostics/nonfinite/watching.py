@@ -184,7 +184,7 @@ class Watch:
 
     def _tell(self, report: NonFiniteReport) -> None:
         if self._then is print:
-            with suppress(Exception):  # a closed pipe is no reason to end a run
+            with suppress(Exception):  # a closed pipe must not end a run
                 print(report)
         else:
             self._then(report)

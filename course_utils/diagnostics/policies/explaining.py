@@ -17,7 +17,7 @@ from course_utils.diagnostics.policies.fitting import best_fit
 from course_utils.diagnostics.policies.scoring import Ids, Tokens, logits_of, tokens_of
 
 CURRENT, PLAIN = "current", "plain"
-ROUNDING = 3e-5  # nats a token that two float32 kernels may differ by; 64 tokens gave 2e-6
+ROUNDING = 3e-5  # nats per token that two float32 kernels may differ by; 64 tokens gave 2e-6
 SHARE = 0.3  # of what a cast changes: a cache and a full pass differ by a tenth of it
 INT8 = "int8"
 GAPS = (1, 2, 4, 8, -1)
@@ -170,7 +170,7 @@ def _padded_logits(case: Explainer, *, forget: bool, gap: int) -> Tensor:
 @torch.no_grad()
 def _other_weights(model: nn.Module, name: str, state: Mapping | None) -> nn.Module:
     other = deepcopy(model).eval()
-    vars(other).pop("forward", None)  # trl 1.16 binds a forward of its own to the *old* model
+    vars(other).pop("forward", None)  # trl 1.16 binds its own forward to the *old* model
     if state is not None:
         other.load_state_dict(state)
     elif name == INT8:

@@ -58,7 +58,7 @@ class Launched:
 
 
 def launcher_at(argv: Sequence[str]) -> int | None:
-    """The index after which the launcher's own options begin; None if it is no launcher.
+    """The index after which the launcher's own options begin; None if it is not a launcher.
 
     >>> launcher_at(["accelerate", "launch", "train.py"]), launcher_at(["python", "train.py"])
     (2, None)

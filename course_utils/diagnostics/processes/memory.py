@@ -24,7 +24,7 @@ class PeakMemory:
         """Read the kernel's own maximum; growth after the last look is missed."""
         try:
             found = PEAK.search(self._status.read_text())
-        except OSError:  # it has ended, or this is no Linux
+        except OSError:  # it has ended, or this is not Linux
             return
         if found:
             self.bytes = int(found[1]) * 1024

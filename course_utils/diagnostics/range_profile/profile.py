@@ -29,7 +29,7 @@ def profile_ranges(
     Args:
         target: a model (called as `model(**batch)`) or a Trainer (its `compute_loss`). Load it
             in float32: another format measures what is left, not what was needed.
-        batch: what the target takes; for a Trainer a batch of its own data loader.
+        batch: what the target takes; for a Trainer a batch from its data loader.
         loss_of: a function of the batch that calls the model and returns the loss.
         backward: False measures a forward pass without gradients, and needs no loss.
         optimizer: if given, it steps, its state and the new weights are measured, and the step is

@@ -107,7 +107,7 @@ class _Alone:
         ranks = [[row for micro in rank for row in micro] for rank in split]
         micro_batches = [micro for rank in split for micro in rank]
         by = {RANKS: ranks} if len(split) > 1 else {}
-        by[WEIGHTS] = micro_batches  # one a rank is told by RANKS
+        by[WEIGHTS] = micro_batches  # one per rank is reported by RANKS
         return {kind: torch.stack([*map(self._of, many)]).mean(0) for kind, many in by.items()}
 
     def _of(self, micro: list) -> torch.Tensor:

@@ -168,13 +168,13 @@ def names_of(code: str | ast.AST) -> Names:
     """The names of source or of a tree.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: it is not Python.
     """
     return Names().of(ast.parse(code) if isinstance(code, str) else code)
 
 
 def changed_names(tree: ast.Module) -> set[str]:
-    """Names changed in place: `a.b = c`, `a[b] = c`, `a.append(b)` on a line of its own."""
+    """Names changed in place: `a.b = c`, `a[b] = c`, `a.append(b)` on a separate line."""
     return {name for node in tree.body for name in _changes(node)} - {"", "ex"}
 
 

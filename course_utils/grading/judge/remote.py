@@ -176,7 +176,7 @@ class Worker:
 
         Raises:
             AnswerEnded: the worker is gone.
-            BaseException: whatever a callback raised that is no error of the student's.
+            BaseException: an error of a callback that is not the student's.
         """
         stop, num_asked = None, 0
         try:

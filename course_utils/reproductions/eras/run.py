@@ -34,7 +34,7 @@ def measure(era: Era, when: str) -> dict:
         The facts: the JSON in the last line of what the script printed.
 
     Raises:
-        Unsupported: the script ended with an error of its own.
+        Unsupported: the script ended with an error.
         IndexUnreachable: an environment is to be built, and no index answers.
     """
     environment = era.then if when == "then" else era.now

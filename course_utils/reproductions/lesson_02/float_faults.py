@@ -1,4 +1,4 @@
-"""Operations that go wrong, and what they do to the process: each is tried in a child of its own.
+"""Operations that go wrong, and what they do to the process: each is tried in its own child.
 
 Floats and torch's integers are torch's, on the CPU; the C integers are the processor's. Only what
 does the same on every x86-64 is here: a cast of 1e6 to float16 raises a flag on some of them only.

@@ -255,7 +255,7 @@ def _call(settings: dict[str, object], run: dict[str, object]) -> partial:
 
 
 def is_sigfpe(autopsy: Autopsy) -> bool:
-    """Whether SIGFPE ended the child; Windows has no signals, and a status of its own instead."""
+    """Whether SIGFPE ended the child; Windows has its own status instead of signals."""
     on_windows = sys.platform == "win32" and autopsy.exit_code not in (0, 1)
     return autopsy.signal_name == "SIGFPE" or on_windows
 

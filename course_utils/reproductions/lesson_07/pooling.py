@@ -15,7 +15,7 @@ from course_utils import zoo
 from course_utils.reproductions.lesson_07.batches import on_the_left
 from course_utils.shown.report import Table
 
-Pool = Callable[..., Tensor]  # of input_ids and attention_mask, (rows, tokens): one score a row
+Pool = Callable[..., Tensor]  # of input_ids and attention_mask, (rows, tokens): one score per row
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class Engine:
         change: called on the copy after each sync, such as `quantise`.
         processed: whether it reports the log-probs of what it drew from, or those before
             temperature and truncation, as vLLM did until 0.10.2.
-        model: what it samples from instead of a copy of its own.
+        model: what it samples from instead of its own copy.
     """
 
     def __init__(

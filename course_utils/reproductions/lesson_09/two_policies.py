@@ -158,7 +158,7 @@ class TwoPolicies(VerlGrpo):
         return replies, [row[: len(reply)] for row, reply in zip(logps, replies, strict=True)]
 
     def compare(self, *, num: int = 64) -> PolicyComparison:
-        """Engine and trainer as in the next rollout, on sums of their own."""
+        """Engine and trainer as in the next rollout, on separate sums."""
         self._hand_over()
         sums = zoo.arithmetic.prompts(num, 77, level="hard")
         prompts = self.tokenizer.apply_chat_template(

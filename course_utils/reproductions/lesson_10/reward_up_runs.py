@@ -33,7 +33,7 @@ def exact(reply: str, gold: str) -> float:
 
 
 def closeness(reply: str, gold: str) -> float:
-    """The nearer the better; there is nothing to measure where there is no number."""
+    """The nearer the better; a reply without a number earns nothing."""
     found = re.findall(r"\d+", reply)
     return -abs(int(found[-1]) - int(gold)) / int(gold) if found and int(gold) else 0.0
 
@@ -65,7 +65,7 @@ def constant(reply: str, gold: str) -> float:
 
 
 def cut_is_wrong(reply: str, gold: str) -> float:
-    """At a limit of 3 tokens a reply of 3 digits has no room for its end."""
+    """At a limit of 3 tokens, a reply of 3 digits has no room for its end."""
     return float(reply == gold and len(reply) < 3)
 
 
@@ -127,7 +127,7 @@ KINDS = {
 class Recorded:
     """One recorded run."""
 
-    log: dict[str, list[float]]  # the columns of reward_up.COLUMNS, one number a step
+    log: dict[str, list[float]]  # the columns of reward_up.COLUMNS, one number per step
     held_out: dict[int, float]  # the greedy truth on 100 held-out sums, by step
 
 

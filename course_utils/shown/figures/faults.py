@@ -85,7 +85,7 @@ def _covered_or_pale(fig: Figure, words: list[Text]):
     for text in words:
         under = _under(text, pixels)
         if not under:
-            continue  # outside the figure, which is a fault of its own
+            continue  # outside the figure, which is a separate fault
         ground, _ = under.most_common(1)[0]
         strangers = sum(n for colour, n in under.items() if _differ(colour, ground))
         if strangers > text.get_fontsize() / 2:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Step:
-    """One training step of a loop of one's own."""
+    """One training step of a hand-written loop."""
 
     model: nn.Module
     loss_of: Callable[[Any], Tensor]

@@ -13,10 +13,10 @@ from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
 
-APART = 0.02  # nats a token; float32 engines agree to 1e-5, bfloat16 ones to about 0.01
+APART = 0.02  # nats per token; float32 engines agree to 1e-5, bfloat16 ones to about 0.01
 GROWS = 3.0
 RESIDUE = 1e-2  # an advantage below this is what rounding leaves of 0
-FAR = 0.7  # nats a token between two batches: each probability halves or doubles
+FAR = 0.7  # nats per token between two batches: each probability halves or doubles
 ANY_OF = (
     "another number format, template or penalty in the sampler, or weights that were never alike; "
     "compare_policies(sampler, scorer, prompts) tells which"

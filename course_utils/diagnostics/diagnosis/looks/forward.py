@@ -19,7 +19,7 @@ MAX_ROWS = 4
 # How far logits may be apart by rounding, in standard deviations of the logits.
 SLACK = {torch.float32: 1e-2, torch.float64: 1e-4}
 HALF_SLACK = 0.25
-STOOD_STILL = 1e-4  # nats a token between the reference and a policy that did not learn
+STOOD_STILL = 1e-4  # nats per token between the reference and a policy that did not learn
 
 
 def look_at_forward(subject: Subject, sheet: Sheet) -> None:

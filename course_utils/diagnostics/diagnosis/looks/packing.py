@@ -14,7 +14,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 MAX_ROWS = 2
 HEAD = 2  # ids by which a document is recognised: those that the first row begins with
-APART = 0.05  # nats a token
+APART = 0.05  # nats per token
 
 
 def look_at_packing(subject: Subject, sheet: Sheet) -> None:

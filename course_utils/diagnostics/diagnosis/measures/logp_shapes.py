@@ -5,7 +5,7 @@ Shape letters: N replies, T tokens of a reply.
 
 from torch import Tensor
 
-AGREE = 0.02  # nats a token
+AGREE = 0.02  # nats per token
 APART = 0.05  # nats: a token that differs by more
 NEVER, OFTEN = 0.01, 0.05  # shares of the tokens
 

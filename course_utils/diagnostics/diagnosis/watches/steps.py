@@ -1,7 +1,7 @@
 """Counts what each optimizer step does: which weights have a gradient, and how far they move.
 
 Hooks of torch tell of the steps, whoever takes them; a sample of each tensor is compared before
-and after. Memory is bounded: a sample of the weights, and a few numbers a step.
+and after. Memory is bounded: a sample of the weights, and a few numbers per step.
 """
 
 import math
