@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from benchmarks.cause_kinds import names_it
-from benchmarks.diagnostics import pasted as diagnosis_pasted
+from benchmarks.diagnostics import pasted_logs
 from benchmarks.diagnostics.halves import OTHER, TUNED
 from benchmarks.diagnostics.tools import Outcome
 from benchmarks.markdown import table
@@ -132,7 +132,7 @@ def page(rows: list[Row]) -> str:
     columns = ("healthy run", "half", "who alarms, and with what")
     parts += ["", "## Alarms on healthy runs", "", *table(columns, map(_alarm, alarms))]
     parts += ["", "## Ten logs that people pasted", "", "What `course explain` answers, in full."]
-    return "\n".join([*parts, *diagnosis_pasted.sections()]) + "\n"
+    return "\n".join([*parts, *pasted_logs.sections()]) + "\n"
 
 
 def _intro(rows: list[Row]) -> list[str]:

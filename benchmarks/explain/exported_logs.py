@@ -35,7 +35,7 @@ def every_run(names: tuple[str, ...] = ()) -> Iterator[Named]:
 
 
 @dataclass(frozen=True)
-class Left:
+class RunRemains:
     """The remains of a run: its log, the console's lines, the error that ended it."""
 
     log: list[dict]
@@ -49,15 +49,15 @@ class Left:
         yield from [self.ended] if self.ended else []
 
 
-def left_of(run: Named) -> Left:
+def left_of(run: Named) -> RunRemains:
     """The remains of a bare run: from its file if there is one, else the run is started."""
     path = FOLDER / "{}.{}.json".format(*run)
     if not path.exists():
         outcome = tools.in_child(lambda: partial(_make, *run), _bare)
         FOLDER.mkdir(parents=True, exist_ok=True)
-        kept = Left(outcome.log, outcome.text.splitlines(), outcome.ended)
+        kept = RunRemains(outcome.log, outcome.text.splitlines(), outcome.ended)
         path.write_text(json.dumps(vars(kept), default=float))
-    return Left(**json.loads(path.read_text()))
+    return RunRemains(**json.loads(path.read_text()))
 
 
 def _bare(make) -> tools.Outcome:

@@ -8,7 +8,7 @@ import click
 import nbformat
 from nbformat import NotebookNode
 
-from course_utils.commands.progress_line import ProgressLine
+from course_utils.commands.progress_line import CellProgress
 from course_utils.errors import BadNotebook
 from course_utils.files.progress import ENV_NAME
 from course_utils.files.repository import Repository, find_repository
@@ -150,7 +150,7 @@ def solve(repository: Repository, source: LessonSource) -> NotebookNode:
     Raises:
         BadNotebook: a cell failed; the notebook of the last good build stays.
     """
-    notebook, progress = derive_solved(source), ProgressLine()
+    notebook, progress = derive_solved(source), CellProgress()
     with tempfile.TemporaryDirectory() as scratch:
         job = Job(
             name=source.stem,

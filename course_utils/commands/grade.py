@@ -9,7 +9,7 @@ import click
 
 from course_utils.box.kind import NO_SANDBOX_ENV, find_kind, no_box
 from course_utils.commands import BAD_INPUT, INTERRUPTED, options
-from course_utils.commands.grade_text import Shown, total
+from course_utils.commands.grade_text import ResultPrinter, total
 from course_utils.errors import BadRequest, NotSaved
 from course_utils.files.repository import Repository, find_repository
 from course_utils.files.saving import new_folder, save
@@ -99,7 +99,7 @@ def grade(
         out = out or (new_folder(repository.runs) if is_class else Path(scratch))
         if is_class:
             click.echo(f"Results are kept in {out}", err=True)
-        shown = Shown(len(handins), is_class=is_class)
+        shown = ResultPrinter(len(handins), is_class=is_class)
         with batch.locked(out, part):
             records = _grade(handins, out, settings, runner, shown, is_whole=is_class and not part)
     click.echo(total(records))

@@ -8,7 +8,7 @@ import click
 from course_utils.notebook.execute import Job
 
 
-class ProgressLine:
+class CellProgress:
     """Shows on stderr which cell runs. Called from several threads.
 
     >>> line = ProgressLine()

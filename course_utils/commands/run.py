@@ -7,7 +7,7 @@ import click
 from nbformat import NotebookNode
 
 from course_utils.commands import options
-from course_utils.commands.progress_line import ProgressLine
+from course_utils.commands.progress_line import CellProgress
 from course_utils.errors import BadNotebook, BadRequest
 from course_utils.exercises import find_lesson
 from course_utils.files.progress import ENV_NAME, Progress
@@ -47,7 +47,7 @@ def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> No
 
     Your own notebooks and your progress are only read; everything goes into --out.
     """
-    repository, progress = find_repository(), ProgressLine()
+    repository, progress = find_repository(), CellProgress()
     stems = repository.find(lessons)
     paths = [repository.solved_path(s) if solutions else repository.student_path(s) for s in stems]
     loaded = [_load(stem, path) for stem, path in zip(stems, paths, strict=True)]

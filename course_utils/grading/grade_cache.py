@@ -30,7 +30,7 @@ Score = dict[str, object]
 
 
 @dataclass
-class Known:
+class GradeCache:
     """The verdicts in `folder`, valid for one course and one limit.
 
     Args:

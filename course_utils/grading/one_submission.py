@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from course_utils.box.kind import NO_SANDBOX_ENV, OPEN, Kind, find_kind, no_box
 from course_utils.checks.declare import Exercise, Lesson
 from course_utils.files.repository import Repository
-from course_utils.grading.grade_cache import Known
+from course_utils.grading.grade_cache import GradeCache
 from course_utils.grading.judge import syntax_trees
 from course_utils.grading.judge.client import Box
 from course_utils.grading.merge import Merged, merge
@@ -26,7 +26,7 @@ _WARM: dict[tuple[str, Kind], Box] = {}
 
 
 def grade_one(
-    repository: Repository, submission: Submission, limits: Limits, known: Known | None = None
+    repository: Repository, submission: Submission, limits: Limits, known: GradeCache | None = None
 ) -> Scores:
     """Grade `submission`, whose `lesson` is one of the repository's. Changes no file.
 

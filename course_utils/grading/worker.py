@@ -22,7 +22,7 @@ import psutil
 
 from course_utils.errors import BadNotebook
 from course_utils.files.repository import Repository, find_repository
-from course_utils.grading.grade_cache import Known
+from course_utils.grading.grade_cache import GradeCache
 from course_utils.grading.printable import printable
 from course_utils.grading.result import (
     CannotBeGraded,
@@ -40,7 +40,7 @@ from course_utils.shown.quiet import THREADS
 COMMAND = (sys.executable, "-m", "course_utils.grading.worker")
 MAX_ATTEMPTS = 3
 START_S, GRACE_S = 120.0, 20.0
-GradeOne = Callable[[Repository, Submission, Limits, Known | None], Scores]
+GradeOne = Callable[[Repository, Submission, Limits, GradeCache | None], Scores]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,11 @@ def grade(repository: Repository, request: Request, grade_one: GradeOne) -> Resu
         submission = read_submission(Path(request.path), request.below, request.student)
         lesson = _lesson_of(submission, request, repository)
         limits = Limits(request.cell_s, request.notebook_s)
-        known = Known(Path(request.known), request.course, limits.cell_s) if request.known else None
+        known = (
+            GradeCache(Path(request.known), request.course, limits.cell_s)
+            if request.known
+            else None
+        )
         return Grade(grade_one(repository, replace(submission, lesson=lesson), limits, known))
     except BadNotebook as error:
         return CannotBeGraded(str(error))

@@ -103,7 +103,7 @@ def tickets(seed: int, levels: tuple[int, ...], num: int) -> Iterator[tuple[str,
             )
 
 
-class Kept:
+class StoredScores:
     """The results in a folder.
 
     Raises:
@@ -154,7 +154,7 @@ def scores(
         writable: folders that the program may write to, beside its copy.
         hidden: what it must not see, such as the file of the seed.
     """
-    kept, judge = Kept(out, protocol), Judge(trainers)
+    kept, judge = StoredScores(out, protocol), Judge(trainers)
     done = kept.read()
     yield from done.values()
     for name, ticket in tickets(seed, protocol.levels, protocol.num):

@@ -78,7 +78,7 @@ def fingerprint(case: Case) -> str:
 
 
 @dataclass(frozen=True)
-class Seen:
+class VariantResult:
     """The result of one variant on one seed."""
 
     variant: str
@@ -93,7 +93,7 @@ class Seen:
         return self.verdict.is_healthy == (self.variant == FIX)
 
 
-def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator[Seen]:
+def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator[VariantResult]:
     """The result of each variant on each seed, one by one."""
     template = templates.load(case.template)
     for seed in seeds:
@@ -104,4 +104,4 @@ def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator
             verdict = whole if name == attacks.CATCH and not whole.ended_early else None
             verdict = verdict or judge.verdict(case, files, seed=seed, data_seed=seed)
             whole = whole or verdict  # the broken run is the first
-            yield Seen(name, seed, verdict)
+            yield VariantResult(name, seed, verdict)

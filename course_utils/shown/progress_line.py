@@ -17,7 +17,7 @@ EVERY_S = 0.3
 T = TypeVar("T")
 
 
-class Line:
+class ProgressLine:
     """The line of the running cell: one per cell, however many loops it has."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Line:
             self._handle = None
 
 
-LINE = Line()
+LINE = ProgressLine()
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:

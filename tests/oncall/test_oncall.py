@@ -431,7 +431,7 @@ def test_a_bench_goes_on_where_it_was_and_shows_no_answer(tmp_path, judge):
     assert bench.table(first).rows[-1][0] == "all"
     other = dataclasses.replace(protocol, limit_s=30.0)
     with pytest.raises(BadRequest, match="another command, seed or limit"):
-        bench.Kept(out, other)
+        bench.StoredScores(out, other)
 
 
 def test_a_bench_takes_no_case_twice():

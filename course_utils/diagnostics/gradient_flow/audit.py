@@ -20,7 +20,7 @@ from course_utils.diagnostics.gradient_flow.report import (
     Cut,
     Flow,
     GradientFlow,
-    Held,
+    HeldParameters,
     ParameterFlow,
     same_layers,
 )
@@ -104,7 +104,7 @@ def audit_gradients(
     )
 
 
-def _held(optimizer: Any, trainable: dict[str, Tensor]) -> Held | None:
+def _held(optimizer: Any, trainable: dict[str, Tensor]) -> HeldParameters | None:
     if optimizer is None:
         return None
     if not hasattr(optimizer, "param_groups"):
@@ -115,7 +115,7 @@ def _held(optimizer: Any, trainable: dict[str, Tensor]) -> Held | None:
         )
     held = {id(p) for group in optimizer.param_groups for p in group["params"]}
     missing = tuple(name for name, p in trainable.items() if id(p) not in held)
-    return Held(len(trainable) - len(missing), missing)
+    return HeldParameters(len(trainable) - len(missing), missing)
 
 
 def _first_flat(stuck: set[str], names: list[str], mode: InfluenceMode) -> Flat | None:

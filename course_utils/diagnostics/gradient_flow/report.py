@@ -58,7 +58,7 @@ class ParameterFlow:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldParameters:
     """Which trainable parameters the optimizer holds."""
 
     num_held: int
@@ -79,7 +79,7 @@ class GradientFlow(Report):
     num_frozen: int
     num_frozen_adapters: int  # frozen matrices of a LoRA adapter
     flat: Flat | None = None  # the first call without a slope that a stuck parameter went through
-    optimizer: Held | None = None  # None: there was none to look at
+    optimizer: HeldParameters | None = None  # None: there was none to look at
 
     @property
     def is_healthy(self) -> bool:

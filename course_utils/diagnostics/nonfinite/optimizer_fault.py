@@ -15,7 +15,7 @@ from course_utils.diagnostics.nonfinite.values import all_finite, is_readable, l
 
 
 @dataclass(frozen=True)
-class Stepped:
+class TakenStep:
     """One optimizer step: the weights it changed, and its inputs."""
 
     optimizer: torch.optim.Optimizer

@@ -17,7 +17,7 @@ from course_utils.diagnostics.nonfinite.events import Blame, Event
 from course_utils.diagnostics.nonfinite.explain import position_of
 from course_utils.diagnostics.nonfinite.history import History
 from course_utils.diagnostics.nonfinite.modules import ModuleNames
-from course_utils.diagnostics.nonfinite.optimizer_fault import Stepped
+from course_utils.diagnostics.nonfinite.optimizer_fault import TakenStep
 from course_utils.diagnostics.nonfinite.places import Places, find_places
 from course_utils.diagnostics.nonfinite.replay import CHANGED, Pass, is_bad, replay, undisturbed
 from course_utils.diagnostics.nonfinite.report import NonFiniteReport, make_report
@@ -38,7 +38,7 @@ class Reader:
         self._norms_on_entry: dict[Tensor, float] = {}
         self._broken: dict[Tensor, str] = {}  # weights that were not finite on entry, by name
         self._gradient_norms: dict[Tensor, float] = {}
-        self._stepped: list[tuple[int, Stepped, Tensor]] = []  # step, and the weights' norms
+        self._stepped: list[tuple[int, TakenStep, Tensor]] = []  # step, and the weights' norms
 
     def enter(self) -> None:
         """Look at every weight once, before the run changes any."""
@@ -74,7 +74,7 @@ class Reader:
             return
         names = [self.parameters_of(optimizer)[weight] for weight in weights]
         norms = [self._gradient_norms[weight] for weight in weights]
-        stepped = Stepped(optimizer, names, weights, norms, find_places())
+        stepped = TakenStep(optimizer, names, weights, norms, find_places())
         self._stepped.append((step, stepped, measure(weights)))
         self._gradient_norms = {}
 

@@ -12,7 +12,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from course_utils.diagnostics.nonfinite.state import undo_optimizer_step
 from course_utils.diagnostics.one_step import open_model, require_loss, training_step
 from course_utils.diagnostics.range_profile.magnitudes import measure, read
-from course_utils.diagnostics.range_profile.measured import Kind, Measured
+from course_utils.diagnostics.range_profile.measurement import Kind, Measurement
 from course_utils.diagnostics.range_profile.report import RangeProfile
 
 
@@ -109,7 +109,7 @@ class Recorder:
                 if isinstance(value, Tensor) and value.shape == parameter.shape:
                     self._note(Kind.OPTIMIZER, module, f"{detail} {key}", value)
 
-    def result(self) -> tuple[Measured, ...]:
+    def result(self) -> tuple[Measurement, ...]:
         """All measurements, places that were passed several times as one; one transfer."""
         merged = {}
         vectors = read([vector for *_, vector in self._measured])
@@ -117,7 +117,7 @@ class Recorder:
             known = merged.get(tuple(key))
             merged[tuple(key)] = magnitudes if known is None else known | magnitudes
         return tuple(
-            Measured(kind, module, detail, magnitudes, dtype)
+            Measurement(kind, module, detail, magnitudes, dtype)
             for (kind, module, detail, dtype), magnitudes in merged.items()
         )
 

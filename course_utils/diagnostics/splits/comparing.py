@@ -9,7 +9,7 @@ from course_utils.diagnostics.splits.judging import (
     RANKS,
     SAME,
     WEIGHTS,
-    Compared,
+    ComparedSplit,
     cosine,
     distance,
     judged,
@@ -117,11 +117,11 @@ class _Alone:
         return self._known[key]
 
 
-def _one(mine: Step, split: Split, whole: Step, tolerance: float, alone: _Alone) -> Compared:
+def _one(mine: Step, split: Split, whole: Step, tolerance: float, alone: _Alone) -> ComparedSplit:
     is_same = distance(mine.gradient_N, whole.gradient_N) <= tolerance
     means = {} if is_same else alone.means(split)
     kind, factor = judged(whole.gradient_N, mine.gradient_N, means, tolerance)
-    return Compared(
+    return ComparedSplit(
         size=len(split[0][0]),
         num_micro=len(split[0]),
         num_ranks=len(split),

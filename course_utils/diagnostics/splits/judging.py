@@ -14,7 +14,7 @@ RANKS = "ranks"  # the weights are those of a mean over ranks, each over its own
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedSplit:
     """One split, compared with the same rows in one micro-batch."""
 
     size: int  # rows in a micro-batch

@@ -24,16 +24,16 @@ def install(job: object, ask: Callable[..., dict]) -> None:
             raise PermissionError(errno.EPERM, REFUSED)
         return Ending(**ask(*arguments))
 
-    class Asking:
+    class JobRequests:
         """Replaces `WarmParent`."""
 
         def __init__(self, **_: object) -> None:
             self.run = ending
 
-        def __enter__(self) -> "Asking":
+        def __enter__(self) -> "JobRequests":
             return self
 
         def __exit__(self, *_: object) -> None:
             pass
 
-    autopsy.WarmParent, autopsy.call_in_process = Asking, ending
+    autopsy.WarmParent, autopsy.call_in_process = JobRequests, ending

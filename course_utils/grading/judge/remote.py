@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes, _get_current_di
 from course_utils.checks.containment import AnswerEnded
 from course_utils.grading.judge import mirrored_modules
 from course_utils.grading.judge.replayed_changes import (
-    Known,
+    SharedObjects,
     apply_surroundings,
     checked_error,
     exception_of,
@@ -28,7 +28,7 @@ from course_utils.grading.judge.replayed_changes import (
     tensor_at,
 )
 from course_utils.grading.judge.values import Decoder, Encoder, int_of
-from course_utils.grading.judge.values_out import Handed, Results
+from course_utils.grading.judge.values_out import Results, SentArguments
 from course_utils.grading.judge.wire import BadMessage, Gone, receive, send
 
 MAX_CALLBACKS = 20_000
@@ -106,7 +106,7 @@ class Worker:
     def _call(
         self, number: int, args: tuple, kwargs: dict, weights: list[Tensor], watching: list
     ) -> object:
-        sent = Handed()
+        sent = SentArguments()
         request = {
             "do": "call",
             "function": number,
@@ -129,7 +129,7 @@ class Worker:
             ]
         request["rng"] = sent.add(torch.get_rng_state())
         data, tensors = self._ask(request, sent.tensors, sent.callbacks)
-        known = Known([*sent.known, *of_modules, *weights], sent.modules)
+        known = SharedObjects([*sent.known, *of_modules, *weights], sent.modules)
         known.apply(data, tensors)
         apply_surroundings(data, tensors, sent.folders)
         for mode in watching:
@@ -142,7 +142,7 @@ class Worker:
             refill((args, kwargs), results.decode(data["args"]))
         return results.decode(data.get("value"))
 
-    def _graph(self, data: dict, tensors: list[Tensor], known: "Known") -> tuple[Tensor, ...]:
+    def _graph(self, data: dict, tensors: list[Tensor], known: SharedObjects) -> tuple[Tensor, ...]:
         """The results that have a graph, in the judge's own."""
         numbers = list_of(data, "outputs")
         if not numbers:

@@ -13,7 +13,7 @@ from course_utils.grading.judge.wire import BadMessage
 MAX_DIMS = 16
 
 
-class Known:
+class SharedObjects:
     """The tensors and modules that both sides have, and the changes that a call made to them."""
 
     def __init__(self, tensors: list[Tensor], modules: list[nn.Module]) -> None:

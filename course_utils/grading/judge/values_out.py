@@ -12,7 +12,7 @@ from course_utils.grading.judge.values import Decoder, Encoder, int_of, text_of
 from course_utils.grading.judge.wire import BadMessage
 
 
-class Handed(Encoder):
+class SentArguments(Encoder):
     """Encodes the judge's arguments; tensors and modules are remembered by number."""
 
     def __init__(self) -> None:

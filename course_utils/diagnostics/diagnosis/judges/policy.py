@@ -4,7 +4,7 @@ import math
 from statistics import fmean, median
 
 from course_utils.diagnostics.diagnosis.judges.signal import judge_signal, judge_silence
-from course_utils.diagnostics.diagnosis.measures.last_replies import SaidReplies
+from course_utils.diagnostics.diagnosis.measures.last_replies import LastReplies
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import FAR_TOKEN, PolicyNumbers
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
@@ -37,7 +37,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
         sheet,
         scale=getattr(subject.trainer, "scale_rewards", ""),
         group=getattr(subject.trainer, "num_generations", None),
-        said=replies.texts(),
+        replies=replies.texts(),
         shape=replies.shape,
     )
     if getattr(subject.trainer, "loss_type", "") in WEIGHED_BY_ROW:
@@ -50,20 +50,20 @@ def judge_numbers(
     *,
     scale: str = "",
     group: int | None = None,
-    said: SaidReplies | None = None,
+    replies: LastReplies | None = None,
     shape: tuple[str, str] = ("", ""),
 ) -> None:
     """Write down the findings on batches of replies, the first batch first.
 
     Args:
-        said: the last replies; `shape`: how the sampler's log-probs differ, and the fix.
+        replies: the last replies; `shape`: how the sampler's log-probs differ, and the fix.
     """
     _agreement(numbers, shape, sheet)
-    judge_signal(numbers, said, sheet)
+    judge_signal(numbers, replies, sheet)
     _spread(numbers, sheet, scale, group)
     _movement(numbers, sheet)
-    judge_silence(numbers, said, sheet)
-    _shown(numbers, sheet, limit=f" at {said.limit} tokens" if said and said.limit else "")
+    judge_silence(numbers, replies, sheet)
+    _shown(numbers, sheet, limit=f" at {replies.limit} tokens" if replies and replies.limit else "")
 
 
 def _shown(numbers: list[PolicyNumbers], sheet: Sheet, *, limit: str) -> None:

@@ -17,7 +17,7 @@ SHOWN, ASKED = 4, 40  # replies, and characters of a prompt
 
 
 @dataclass(frozen=True)
-class SaidReplies:
+class LastReplies:
     """N replies in groups of G, and their weighted rewards (N,), or None where not known."""
 
     asked: str  # the end of the first prompt
@@ -58,7 +58,7 @@ class SaidReplies:
         return (f"asked: ...{quoted(self.asked)}", *said)
 
 
-def said_replies(trainer: Any, batch: Mapping[str, Tensor]) -> SaidReplies:
+def last_replies(trainer: Any, batch: Mapping[str, Tensor]) -> LastReplies:
     """Read the last batch: ids (N, T) and what TRL noted of its rewards."""
     ids, mask = batch["completion_ids"], batch["completion_mask"].bool()
     decode = trainer.processing_class.decode
@@ -66,7 +66,7 @@ def said_replies(trainer: Any, batch: Mapping[str, Tensor]) -> SaidReplies:
         decode(row[keep], skip_special_tokens=True) for row, keep in zip(ids, mask, strict=True)
     ]
     prompt = batch["prompt_ids"][0][batch["prompt_mask"][0].bool()]
-    return SaidReplies(
+    return LastReplies(
         asked=decode(prompt, skip_special_tokens=True)[-ASKED:],
         texts=texts,
         rewards=rewards_of(trainer, len(texts)),

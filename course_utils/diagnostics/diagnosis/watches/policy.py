@@ -11,9 +11,9 @@ from torch import Tensor
 from course_utils.diagnostics.diagnosis.looks.forward import MAX_ROWS
 from course_utils.diagnostics.diagnosis.measures.forward import outputs_of
 from course_utils.diagnostics.diagnosis.measures.last_replies import (
-    SaidReplies,
+    LastReplies,
+    last_replies,
     rewards_of,
-    said_replies,
 )
 from course_utils.diagnostics.diagnosis.measures.logp_shapes import AGREE, shape_of
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
@@ -87,9 +87,9 @@ class Replies:
         self._compare(output, logps, found)
         self.last = {name: output[name] for name in KEPT} | {"logps": logps}
 
-    def texts(self) -> SaidReplies | None:
+    def texts(self) -> LastReplies | None:
         """The replies of the last batch with their rewards, None before the first."""
-        return said_replies(self.trainer, self.last) if self.last else None
+        return last_replies(self.trainer, self.last) if self.last else None
 
     def _compare(self, output: dict[str, Tensor], logps: Tensor, found: PolicyNumbers) -> None:
         """Find what makes log-probs agree, on the first rows of the first batch that disagrees."""

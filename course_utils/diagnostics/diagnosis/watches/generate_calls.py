@@ -21,7 +21,7 @@ LIMIT = 4  # new tokens below which a reply that does not end says nothing
 
 
 @dataclass
-class Served:
+class GenerateCalls:
     """Inputs and outputs of the calls of `generate` during the run."""
 
     subject: Subject
