@@ -18,7 +18,7 @@ quiet_libraries()
 import trl  # noqa: E402, F401  imported once, before runs are forked
 
 from benchmarks.diagnostics.halves import half_of  # noqa: E402
-from benchmarks.explain.exported_logs import RunRemains, Named, every_run, left_of  # noqa: E402
+from benchmarks.explain.exported_logs import Named, RunRemains, every_run, left_of  # noqa: E402
 from benchmarks.explain.page import Judged, page  # noqa: E402
 from course_utils import incidents  # noqa: E402
 from course_utils.explain import explain  # noqa: E402
