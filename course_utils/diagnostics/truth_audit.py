@@ -25,7 +25,7 @@ LOGGED = {
 
 
 @dataclass(frozen=True)
-class Audit:
+class AuditResult:
     """One look at the fixed questions; shares from 0 to 1, rewards as the trainer weighs them."""
 
     step: int
@@ -76,7 +76,7 @@ class TruthAudit(TrainerCallback):
             )
         self._every, self._answer = every, answer
         self._trainer = None
-        self.audits: list[Audit] = []
+        self.audits: list[AuditResult] = []
 
     def attach(self, trainer) -> "TruthAudit":
         """Audit this trainer's model; its own reward functions are the proxy.
@@ -117,7 +117,7 @@ class TruthAudit(TrainerCallback):
         for reward, is_so in zip(rewards, right, strict=True):
             paid[is_so].append(reward)
         shares = mean(rewards), sum(right) / len(right), mean(paid[True]), mean(paid[False])
-        self.audits.append(Audit(step, *shares, tuple(replies)))
+        self.audits.append(AuditResult(step, *shares, tuple(replies)))
 
     @torch.no_grad()
     def _replies(self) -> list[str]:
@@ -205,7 +205,7 @@ def _text(prompt: object, tokenizer) -> str:
     return tokenizer.apply_chat_template(prompt, add_generation_prompt=True, tokenize=False)
 
 
-def _row(audit: Audit) -> tuple[str, ...]:
+def _row(audit: AuditResult) -> tuple[str, ...]:
     numbers = (audit.reward, audit.truth, audit.pays_right, audit.pays_wrong)
     gradient, *others = map(audit.logged.get, LOGGED)  # a gradient of 1e-4 is not one of 0
     shown = "-" if gradient is None else f"{gradient:.2g}"

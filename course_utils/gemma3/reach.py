@@ -69,8 +69,9 @@ class StreamRange(Report):
 
     @property
     def factor(self) -> float:
-        """The largest power of two, at most 1, that brings stream and post-norms below 1/8 of
-        float16's limit; for `rescale_stream`."""
+        """The factor for `rescale_stream`: a power of two, at most 1.
+
+        It is the largest that brings stream and post-norms below 1/8 of float16's limit."""
         largest = max(self.largest("stream").largest, self.largest("post-norm").largest)
         if not 0 < largest < math.inf:
             return 1.0

@@ -35,7 +35,7 @@ class KeptPass:
 
 
 @dataclass
-class StepNumbers:
+class RankNumbers:
     """The numbers of one step, on the CPU."""
 
     losses: list[float] = field(default_factory=list)

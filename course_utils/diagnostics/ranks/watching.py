@@ -25,7 +25,7 @@ from course_utils.diagnostics.ranks.folder import Record
 from course_utils.diagnostics.ranks.own_gradient import OwnGradient, local
 from course_utils.diagnostics.ranks.passes import (
     KeptPass,
-    StepNumbers,
+    RankNumbers,
     all_are_finite,
     bad_weights,
     keep,
@@ -168,22 +168,22 @@ class RankWatch:
             self._found(seen)
         self._kept = []
 
-    def _read(self, gradients: list[Tensor]) -> StepNumbers:
+    def _read(self, gradients: list[Tensor]) -> RankNumbers:
         """Losses, own gradient and summed gradient, in one transfer."""
         losses, own = [one.loss.reshape(()) for one in self._kept], self._own.take()
         parts = [torch.stack([t.float() for t in part]) for part in (losses, own) if part]
         parts += [measure(gradients)] if gradients else []
         numbers = torch.cat([part.to(parts[0].device) for part in parts]).tolist()
         first, second = len(losses), len(losses) + len(own)
-        return StepNumbers(numbers[:first], numbers[first:second], numbers[second:])
+        return RankNumbers(numbers[:first], numbers[first:second], numbers[second:])
 
-    def _is_search(self, seen: StepNumbers) -> bool:
+    def _is_search(self, seen: RankNumbers) -> bool:
         """Whether a gradient scaler may be looking for its scale."""
         self._num_overflows += 1
         uses_scaler = self._scaler is not None and self._scaler.is_enabled()
         return uses_scaler and all_are_finite(seen.losses) and self._num_overflows <= SEARCH_STEPS
 
-    def _found(self, seen: StepNumbers) -> None:
+    def _found(self, seen: RankNumbers) -> None:
         record = self.record
         bad_loss = next((i for i, x in enumerate(seen.losses, 1) if not math.isfinite(x)), None)
         is_own = bad_loss is not None or not all_are_finite(seen.own)
