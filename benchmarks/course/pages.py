@@ -149,7 +149,7 @@ def objections(states: dict[str, dict[str, Page]]) -> str:
     return markdown_table(("rule", *sums), rows)
 
 
-def named(name: str, course: Path) -> str:
+def name_with_commit(name: str, course: Path) -> str:
     """A name with the commit that was measured."""
     command = ("git", "-C", str(course), "rev-parse", "--short", "HEAD")
     commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
@@ -158,7 +158,7 @@ def named(name: str, course: Path) -> str:
 
 def main(older: Path | None) -> None:
     courses = ({"before": older} if older else {}) | {"now": ROOT}
-    states = {named(name, course): pages(course) for name, course in courses.items()}
+    states = {name_with_commit(name, course): pages(course) for name, course in courses.items()}
     print(INTRO)
     for name, found in states.items():
         print(f"\n## {name.capitalize()}\n\n{lessons(found)}")

@@ -56,7 +56,7 @@ class Cost:
     peak_mib: float
 
 
-def measured(command: list[str], folder: Path) -> Cost:
+def measure(command: list[str], folder: Path) -> Cost:
     """Run a command to its end.
 
     Raises:
@@ -115,7 +115,7 @@ def by_course(folder: Path, number: int) -> tuple[Cost, int]:
         released = ROOT / "notebooks" / f"{STEM}.ipynb"
         _hand_in(folder / "class" / f"s{n}" / f"{STEM}.ipynb", released, n)
     command = [*COURSE, "grade", "class", "--out", "out", "--jobs", "1", "--student", "name"]
-    cost = measured(command, folder)
+    cost = measure(command, folder)
     return cost, json.loads((folder / "out" / "grades.json").read_text())["points"]
 
 
@@ -128,7 +128,7 @@ def by_nbgrader(folder: Path, number: int) -> tuple[Cost, int]:
     released = folder / "release" / STEM / f"{STEM}.ipynb"
     for n in range(number):
         _hand_in(folder / "submitted" / f"s{n}" / STEM / f"{STEM}.ipynb", released, n)
-    cost = measured(["nbgrader", "autograde", STEM, "--create"], folder)
+    cost = measure(["nbgrader", "autograde", STEM, "--create"], folder)
     subprocess.run(["nbgrader", "export"], **quiet)
     with (folder / "grades.csv").open() as file:
         return cost, round(sum(float(row["score"]) for row in csv.DictReader(file)))
@@ -147,7 +147,7 @@ def by_otter(folder: Path, number: int) -> tuple[Cost, int]:
         out = folder / f"out{n}"
         out.mkdir()
         run = ["otter", "run", "-a", "autograder.zip", "-o", out.name, f"s{n}.ipynb"]
-        costs.append(measured(run, folder))
+        costs.append(measure(run, folder))
         tests = json.loads((out / "results.json").read_text())["tests"]
         points += sum(one.get("score", 0) for one in tests)
     walls, cpus, peaks = zip(*((c.wall_s, c.cpu_s, c.peak_mib) for c in costs), strict=True)

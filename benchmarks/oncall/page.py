@@ -136,7 +136,7 @@ def _spread_rows(name: str) -> list[tuple[str, ...]]:
             of.says,
             f"{min(kept.values[metric]):.3g}",
             f"{max(kept.values[metric]):.3g}",
-            spread.said(template, kept, metric),
+            spread.in_words(template, kept, metric),
         )
         for metric, of in template.metrics.items()
     ]

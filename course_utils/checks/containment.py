@@ -80,7 +80,7 @@ def contained(printed: Tail) -> Iterator[Interrupts]:
         process_state.signal_handlers(),
         process_state.threads(AnswerEnded),
         _noticed_interrupts() as interrupts,
-        _no_way_out(),
+        _exits_raise(),
     ):
         yield interrupts
 
@@ -108,7 +108,7 @@ def _noticed_interrupts() -> Iterator[Interrupts]:
 
 
 @contextlib.contextmanager
-def _no_way_out() -> Iterator[None]:
+def _exits_raise() -> Iterator[None]:
     """Make every call that ends this process raise; children may still end as they like."""
     own, parent, system = os.getpid(), os.getppid(), os.kill
     replaced = [(os, name, getattr(os, name)) for name in EXITS if hasattr(os, name)]

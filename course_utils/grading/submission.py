@@ -93,7 +93,7 @@ def parse(data: bytes, where: str, student: str = "") -> Submission:
         why = f"its code has {num_chars} characters, and {MAX_CODE_CHARS} are read"
         raise _bad(where, "is too large", why, "hand in the lesson without long texts in its code")
     named = _course(notebook)
-    replaced = [str(n) for n, raw in enumerate(raw_cells, start=1) if _is_no_text(raw)]
+    replaced = [str(n) for n, raw in enumerate(raw_cells, start=1) if _lacks_text(raw)]
     note = f"cells with characters that are no text, each replaced: {', '.join(replaced[:20])}"
     return Submission(
         as_text(student),
@@ -173,7 +173,7 @@ def _source(raw: dict) -> str | None:
     return source if isinstance(source, str) else None
 
 
-def _is_no_text(raw: dict) -> bool:
+def _lacks_text(raw: dict) -> bool:
     source = _source(raw)
     return any("\ud800" <= character <= "\udfff" for character in source)
 

@@ -114,7 +114,7 @@ def told(outcome: Outcome) -> str:
     else:
         lines.append("run: not yet what a healthy run is")
         lines += [f"  {problem}" for problem in outcome.problems]
-    lines.append(report.told(outcome.reported))
+    lines.append(report.message(outcome.reported))
     if outcome.is_solved:
         lines.append("solved")
         for fault in outcome.case.faults:
@@ -131,7 +131,7 @@ def _reached(outcome: Outcome) -> list[str]:
     healthy, lines = spread.load(template), []
     for name, of in template.metrics.items():
         values = ", ".join(f"{measured[name]:.3g}" for measured in outcome.measured)
-        lines.append(f"  {of.says}: {values} (healthy: {spread.said(template, healthy, name)})")
+        lines.append(f"  {of.says}: {values} (healthy: {spread.in_words(template, healthy, name)})")
     return lines
 
 

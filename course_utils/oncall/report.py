@@ -108,11 +108,12 @@ def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -
         return Judged(whole, problem=f"it has {len(entries)} entries, and at most {whole} count")
     entries += [Entry("", "", "")] * (whole - len(entries))
     return Judged(
-        whole, *max((_of(case, places, order) for order in permutations(entries)), key=sum)
+        whole,
+        *max((_num_right(case, places, order) for order in permutations(entries)), key=sum),
     )
 
 
-def _of(case: Case, places: tuple[tuple[Place, ...], ...], entries: tuple[Entry, ...]):
+def _num_right(case: Case, places: tuple[tuple[Place, ...], ...], entries: tuple[Entry, ...]):
     """The places and classes that are right if the entries match the faults in this order."""
     pairs = list(zip(case.faults, places, entries, strict=True))
     return (
@@ -121,7 +122,7 @@ def _of(case: Case, places: tuple[tuple[Place, ...], ...], entries: tuple[Entry,
     )
 
 
-def told(judged: Judged) -> str:
+def message(judged: Judged) -> str:
     """The message to the reader about her report."""
     if judged.problem:
         return f"report: {judged.problem}"

@@ -72,7 +72,7 @@ def bound(template: Template, spread: Spread, metric: str) -> float:
     return max(*values, by_logs, statistics.fmean(values) + of.grain)
 
 
-def said(template: Template, spread: Spread, metric: str) -> str:
+def in_words(template: Template, spread: Spread, metric: str) -> str:
     """That bound in words, such as "at least 0.9"."""
     side = "at least" if template.metrics[metric].higher else "at most"
     return f"{side} {bound(template, spread, metric):.3g}"

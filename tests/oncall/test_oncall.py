@@ -286,7 +286,7 @@ def test_a_report_that_cannot_be_read_is_said_to_be_so(text):
     case, healthy = cases.load(SAMPLE), healthy_of(SAMPLE)
     judged = report.judge(case, planting.places(case, healthy), text)
     assert judged.problem and not judged.is_right
-    assert "\n\n" not in report.told(judged)
+    assert "\n\n" not in report.message(judged)
 
 
 def test_one_entry_counts_for_one_fault():

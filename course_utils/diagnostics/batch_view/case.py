@@ -94,9 +94,9 @@ def rows_of(found: list[tuple[Row, object]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.name for row, _ in found))
 
 
-def of(count: int, whole: int, what: str) -> str:
+def count_of(count: int, whole: int, what: str) -> str:
     """
-    >>> of(1, 8, "rows"), of(8, 8, "rows")
+    >>> count_of(1, 8, "rows"), count_of(8, 8, "rows")
     ('1 of 8 rows', 'all 8 rows')
     """
     return f"all {whole} {what}" if count == whole else f"{count} of {whole} {what}"

@@ -1,6 +1,6 @@
 """Finds rows without a single label, and end tokens that are not learnt."""
 
-from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, of, rows_of
+from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, count_of, rows_of
 
 
 def nothing_is_learnt(case: Case) -> Finding | None:
@@ -11,7 +11,7 @@ def nothing_is_learnt(case: Case) -> Finding | None:
     if not empty:
         return None
     cause, fix = _why_empty(case, [row for row, _ in empty])
-    saw = f"{of(len(empty), len(case.view.rows), 'rows')} have no label at all"
+    saw = f"{count_of(len(empty), len(case.view.rows), 'rows')} have no label at all"
     return Finding("no labels", rows_of(empty), saw, cause, fix)
 
 
@@ -48,7 +48,7 @@ def end_is_masked(case: Case) -> Finding | None:
     masked = [(row, r) for row, r in replies if r.end is not None and not r.end_is_learnt]
     if not masked:
         return None
-    saw = f"the end of {of(len(masked), len(replies), 'replies')} is there and has no label"
+    saw = f"the end of {count_of(len(masked), len(replies), 'replies')} is there and has no label"
     ids = {reply.tokens[reply.end].id for _, reply in masked}
     if case.pad in ids:
         cause = f"pad is the end (id {case.pad}), and labels were made from ids: the end went, too"
@@ -77,7 +77,9 @@ def end_is_missing(case: Case) -> Finding | None:
     were_cut = lengths == {case.max_length or longest} and (
         case.max_length is not None or len(missing) < len(replies)
     )
-    saw = f"{of(len(missing), len(replies), 'replies')} have no end{_by_column(case, missing)}"
+    saw = (
+        f"{count_of(len(missing), len(replies), 'replies')} have no end{_by_column(case, missing)}"
+    )
     if were_cut:
         cause = f"they were cut at {longest} tokens"
         fix = "raise max_length, or drop the rows that do not fit"

@@ -5,7 +5,7 @@ from course_utils.diagnostics.batch_view.case import (
     TRAINING,
     Case,
     Finding,
-    of,
+    count_of,
     rows_of,
 )
 from course_utils.diagnostics.batch_view.tokens import BY_LABELS, Row
@@ -33,7 +33,7 @@ def mask_has_holes(case: Case) -> Finding | None:
     found = [(row, None) for row in case.view.rows if row.has_hole]
     if not found:
         return None
-    saw = f"{of(len(found), len(case.view.rows), 'rows')} hide tokens in their middle"
+    saw = f"{count_of(len(found), len(case.view.rows), 'rows')} hide tokens in their middle"
     cause = "the attention mask was made from ids, and the pad id stands in the text as well"
     return Finding(
         "holes in the mask", rows_of(found), saw, cause, "make the mask from the lengths"
@@ -45,7 +45,7 @@ def padding_is_attended(case: Case) -> Finding | None:
     found = [(row, None) for row in case.view.rows if case.pad is not None and _edge(row, case)]
     if not found:
         return None
-    saw = f"{of(len(found), len(case.view.rows), 'rows')} attend to padding"
+    saw = f"{count_of(len(found), len(case.view.rows), 'rows')} attend to padding"
     has_mask = case.view.has_mask
     cause = "the attention mask is 1 there" if has_mask else "there is no attention mask"
     fix = "pass the attention_mask that the tokenizer makes"
@@ -65,7 +65,7 @@ def pads_on_the_wrong_side(case: Case) -> Finding | None:
     found = [(row, None) for row in case.view.rows if not row.tokens[-1].is_attended]
     if not found:
         return None
-    saw = f"{of(len(found), len(case.view.rows), 'prompts')} end in padding"
+    saw = f"{count_of(len(found), len(case.view.rows), 'prompts')} end in padding"
     cause = "padding is on the right, so the model continues the padding"
     return Finding("padding side", rows_of(found), saw, cause, 'set padding_side="left"')
 
@@ -78,7 +78,7 @@ def begins_twice(case: Case) -> Finding | None:
     ]
     if not found:
         return None
-    saw = f"{of(len(found), len(case.view.rows), 'rows')} begin with two BOS tokens"
+    saw = f"{count_of(len(found), len(case.view.rows), 'rows')} begin with two BOS tokens"
     cause = "the template renders one, and the tokenizer adds one to rendered text"
     fix = "tokenize by apply_chat_template(tokenize=True), or with add_special_tokens=False"
     return Finding("two BOS", rows_of(found), saw, cause, fix)
@@ -111,7 +111,9 @@ def several_replies(case: Case) -> Finding | None:
     found = [(row, None) for row in view.rows if len(list(case.replies(row.attended))) > 1]
     if not found:
         return None
-    saw = f"{of(len(found), len(view.rows), 'rows')} hold several replies, and positions run on"
+    saw = (
+        f"{count_of(len(found), len(view.rows), 'rows')} hold several replies, and positions run on"
+    )
     cause = "either a chat has several turns, or documents are packed and see each other"
     fix = "if they are packed, give position_ids that start again, and no attention_mask"
     return Finding("several replies", rows_of(found), saw, cause, fix, is_fault=False)

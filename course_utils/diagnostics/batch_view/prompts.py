@@ -5,7 +5,7 @@ from course_utils.diagnostics.batch_view.case import (
     TRAINING,
     Case,
     Finding,
-    of,
+    count_of,
     rows_of,
 )
 from course_utils.diagnostics.batch_view.template import Template, starts_of
@@ -22,7 +22,7 @@ def template_differs(case: Case) -> Finding | None:
     found = [(row, None) for row in case.view.rows if look and look(row, template)]
     if not found:
         return _serving_differs(case)
-    where = of(len(found), len(case.view.rows), "rows")
+    where = count_of(len(found), len(case.view.rows), "rows")
     saw = f"in {where} no reply begins after {template.header_text!r}"
     cause = "the template of these tokens is not the one of the tokenizer at serving"
     fix = (

@@ -21,7 +21,7 @@ def rows_of(event: Event, batch: Any) -> tuple[int, ...]:
     if size < 1 or not event.rows:
         return ()
     is_of_batch = event.is_operation or _is_tensor_of(batch, event.module)
-    if length == size and is_of_batch and _is_no_weight(event):
+    if length == size and is_of_batch and _is_not_a_weight(event):
         return event.rows
     widths = {t.shape[1] - cut for _, t in tensors_in(batch) if t.dim() > 1 for cut in (0, 1)}
     if event.is_operation and length % size == 0 and length // size in widths:
@@ -33,8 +33,8 @@ def _is_tensor_of(batch: Any, name: str) -> bool:
     return name in dict(tensors_in(batch))
 
 
-def _is_no_weight(event: Event) -> bool:
-    """Whether it cannot be the gradient of a weight, as a product in a backward pass may be."""
+def _is_not_a_weight(event: Event) -> bool:
+    """Whether it cannot be a weight's gradient, as a product in a backward pass may be."""
     if event.phase == "backward":
         return event.operation not in PRODUCTS
     return event.phase in ("forward", "already in the input")

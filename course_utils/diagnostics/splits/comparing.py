@@ -108,9 +108,11 @@ class _Alone:
         micro_batches = [micro for rank in split for micro in rank]
         by = {RANKS: ranks} if len(split) > 1 else {}
         by[WEIGHTS] = micro_batches  # one per rank is reported by RANKS
-        return {kind: torch.stack([*map(self._of, many)]).mean(0) for kind, many in by.items()}
+        return {
+            kind: torch.stack([*map(self._gradient_of, many)]).mean(0) for kind, many in by.items()
+        }
 
-    def _of(self, micro: list) -> torch.Tensor:
+    def _gradient_of(self, micro: list) -> torch.Tensor:
         key = tuple(map(id, micro))
         if key not in self._known:
             self._known[key] = self._step([[micro]]).gradient_N

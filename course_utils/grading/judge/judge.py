@@ -149,7 +149,7 @@ class Judge:
         return verdict_cache.made_once(
             exercise,
             answer,
-            lambda: _of_report(checking.check(exercise, answer)),
+            lambda: _score_of(checking.check(exercise, answer)),
             is_kept=self._has_walls,
         )
 
@@ -195,7 +195,7 @@ def _said(outcome: str, *details: str) -> dict:
     return {"outcome": str(outcome), "unmet": [], "details": list(details)}
 
 
-def _of_report(report: CheckReport) -> dict:
+def _score_of(report: CheckReport) -> dict:
     data = report.to_dict()
     kind, plain = f"Your code raised {BadMessage.__name__}:", "What your code gave cannot be read:"
     details = [line.replace(kind, plain) for line in data["details"]]
@@ -209,7 +209,7 @@ def warm_up(lesson: Lesson) -> None:
             if variant.run or variant.case or how(exercise).startswith(INSIDE):
                 answer = variant.right[0] if variant.warm is None else variant.warm
                 report = checking.check(variant, answer)
-                verdict_cache.remember(variant, answer, _of_report(report))
+                verdict_cache.remember(variant, answer, _score_of(report))
     student.warm_up()
 
 

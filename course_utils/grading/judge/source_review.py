@@ -92,13 +92,13 @@ def _found(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             whole = [f"{node.module}.{alias.name}" for alias in node.names]
             yield from (name for name in whole if node.level or _is_denied(name))
-        elif isinstance(node, ast.Attribute) and _is_no_attribute(node):
+        elif isinstance(node, ast.Attribute) and _is_forbidden_attribute(node):
             yield node.attr
         elif isinstance(node, ast.MatchClass):
             yield from filter(_is_hidden, node.kwd_attrs)
-        elif isinstance(node, ast.Name) and _is_no_name(node.id):
+        elif isinstance(node, ast.Name) and _is_forbidden_name(node.id):
             yield node.id
-        elif isinstance(node, ast.Constant) and _is_no_name(node.value):
+        elif isinstance(node, ast.Constant) and _is_forbidden_name(node.value):
             yield repr(node.value)
 
 
@@ -145,7 +145,7 @@ def _is_denied(module: str) -> bool:
     return top not in MODULES or any(map(_is_hidden, parts))
 
 
-def _is_no_name(word: object) -> bool:
+def _is_forbidden_name(word: object) -> bool:
     if not isinstance(word, str):
         return False
     return word in NAMES or (word.startswith("__") and word not in UNDERSCORED)
@@ -155,13 +155,13 @@ def _is_hidden(name: str) -> bool:
     return name.startswith("_") or name in (*NAMES, *BY_NAME)
 
 
-def _is_no_attribute(node: ast.Attribute) -> bool:
-    """Whether no answer needs this attribute; private ones may only be of its own objects."""
+def _is_forbidden_attribute(node: ast.Attribute) -> bool:
+    """Whether no answer needs this attribute; private ones are allowed on its own objects."""
     name = node.attr
     if name in METHODS:
         return False
     if name.startswith("__") or name.lstrip("_") in NAMES or not name.startswith("_"):
-        return _is_no_name(name) or name.lstrip("_") in (*NAMES, *BY_NAME)
+        return _is_forbidden_name(name) or name.lstrip("_") in (*NAMES, *BY_NAME)
     return name not in PRIVATE and getattr(node.value, "id", "") not in OWN
 
 

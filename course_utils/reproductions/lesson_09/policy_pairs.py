@@ -141,7 +141,7 @@ def pair(cause: str, seed: int, *, steps: int = 0) -> Pair:
     return made
 
 
-def _of(sampler: dict | None = None, **trainer: object) -> Callable:
+def _same(sampler: dict | None = None, **trainer: object) -> Callable:
     """A pair whose settings are the same for every seed."""
 
     def build(model: nn.Module, draw: random.Random, seed: int) -> Pair:
@@ -205,7 +205,7 @@ def _noisy(model: nn.Module, draw: random.Random, seed: int) -> Pair:
 
 
 CAUSES = {
-    "healthy": _of(),
+    "healthy": _same(),
     "healthy at another temperature": _decoded(on_both=True, temperature=(0.5, 1.4)),
     "healthy with top_p": _decoded(on_both=True, top_p=(0.7, 0.95)),
     "temperature": _hot_or_cold(),
@@ -214,18 +214,18 @@ CAUSES = {
     "min_p": _decoded(min_p=(0.05, 0.3)),
     "repetition penalty": _decoded(repetition_penalty=(1.05, 1.4)),
     "temperature and top_p": _hot_or_cold(top_p=(0.6, 0.9)),
-    "bfloat16": _of({"dtype": "bfloat16"}),
-    "float16": _of({"dtype": "float16"}),
-    "int8": _of({"change": quantise}),
+    "bfloat16": _same({"dtype": "bfloat16"}),
+    "float16": _same({"dtype": "float16"}),
+    "int8": _same({"change": quantise}),
     "temperature and bfloat16": _hot_or_cold(dtype="bfloat16"),
     "stale": _stale(),
     "stale and temperature": _stale(temperature=(0.5, 0.9)),
     "stale, no weights kept": _stale(num_kept=0),
     "5 bits": _noisy,
-    "mask forgotten": _of(fault="mask"),
+    "mask forgotten": _same(fault="mask"),
     "positions": _with_a_gap,
     "system prompt": _with_system_prompt,
-    "shifted": _of(fault="shift"),
-    "divided after the softmax": _of({"decoding": Decoding(temperature=0.8)}, fault="scale"),
-    "retokenised": _of({"decoding": Decoding(temperature=2.5)}, again=True),
+    "shifted": _same(fault="shift"),
+    "divided after the softmax": _same({"decoding": Decoding(temperature=0.8)}, fault="scale"),
+    "retokenised": _same({"decoding": Decoding(temperature=2.5)}, again=True),
 }

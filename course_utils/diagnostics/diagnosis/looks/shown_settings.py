@@ -33,7 +33,7 @@ def write_settings(subject: Subject, sheet: Sheet) -> None:
 def _steps(subject: Subject) -> str:
     args = subject.args
     if args is None:
-        return _of_loop(subject)
+        return _loop_settings(subject)
     size = f"{args.per_device_train_batch_size} rows x {args.gradient_accumulation_steps}"
     return (
         f"{size} micro-batches x {_processes(args.world_size)}; {_plain(args.optim)}, "
@@ -43,7 +43,7 @@ def _steps(subject: Subject) -> str:
     )
 
 
-def _of_loop(subject: Subject) -> str:
+def _loop_settings(subject: Subject) -> str:
     groups = getattr(subject.optimizer, "param_groups", None)
     rates = [group.get("initial_lr", group["lr"]) for group in groups or ()]
     rate = f"{type(subject.optimizer).__name__}, {max(rates):g}; " if rates else ""
