@@ -1,4 +1,4 @@
-"""GRPOTrainer whose replies come from an engine of its own, which reports its own log-probs.
+"""GRPOTrainer with replies from a separate engine, which reports its own log-probs.
 
 The engine stands in for vLLM, that needs a GPU; TRL's correction, its `sampling/...` metrics and
 its loss run unchanged. Shape letters: B = replies, T = tokens, V = vocabulary.

@@ -1,1 +1,1 @@
-"""One broken run a module."""
+"""Broken runs, one per module."""
