@@ -12,7 +12,7 @@ import yaml
 from course_utils.oncall.declare import Files, Template, Verdict
 from course_utils.oncall.result import NothingMade, Result
 from course_utils.oncall.rows import as_rows
-from course_utils.oncall.spread import Spread, bound, said
+from course_utils.oncall.spread import Spread, bound, in_words
 from course_utils.oncall.training import Trained
 
 MORE_CHARS = 4000  # that a fixed file may be longer
@@ -74,7 +74,7 @@ def judged(template: Template, spread: Spread, trained: Trained, base: dict[str,
     except NothingMade as nothing:
         return Verdict((*work, str(nothing)), {})
     problems = [
-        f"{of.says}: {measured[name]:.3g} (healthy: {said(template, spread, name)})"
+        f"{of.says}: {measured[name]:.3g} (healthy: {in_words(template, spread, name)})"
         for name, of in template.metrics.items()
         if not _is_within(of.higher, measured[name], bound(template, spread, name))
     ]
