@@ -65,7 +65,7 @@ def test_a_float_fault_dies_at_its_line_and_only_under_its_own_trap(run, name):
     trap, operation = TRAPPED[name]
     only, others = ({t: (t == trap) == on for t in float_traps.FLAGS} for on in (True, False))
     autopsy = run(lambda: trapped(operation, **only))
-    assert autopsy.signal_name == "SIGFPE" and autopsy.stack[0].file == "test_float_traps.py"
+    assert autopsy.signal_name == "SIGFPE" and autopsy.stack[0].file == "test_traps.py"
     assert run(lambda: trapped(operation, **others)).outcome == "lived"
 
 
