@@ -58,7 +58,7 @@ bench-diagnosis: $(INSTALLED)
 	$(BIN)/python -m benchmarks.diagnostics.diagnosis --write $(if $(PART),--minutes $(PART))
 
 bench-explain: $(INSTALLED)
-	$(BIN)/python -m benchmarks.explain.explained --write
+	$(BIN)/python -m benchmarks.explain.incident_logs --write
 
 incidents: $(INSTALLED)
 	$(BIN)/python -m benchmarks.incidents.proofs --write

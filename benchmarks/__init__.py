@@ -1,1 +1,1 @@
-"""What things cost, side by side: `make bench`. Nothing here is a test."""
+"""Measures what things cost, side by side: `make bench`. Nothing here is a test."""

@@ -1,4 +1,4 @@
-"""Outcomes of a benchmark that are kept between its parts, each with the code that it is of.
+"""Outcomes kept between the parts of a benchmark, each with a hash of the code that made it.
 
 An outcome is taken again when the sources that made it are no longer what they were.
 """
@@ -26,7 +26,7 @@ class Kept:
         )
 
     def get(self, run: str, tool: str, module: str) -> Outcome | None:
-        """The outcome of a tool on a run; None if there is none of the sources of today."""
+        """The outcome of a tool on a run; None if there is none for the current sources."""
         made_of, outcome = self._held.get((run, tool), ("", None))
         return outcome if made_of == fingerprint(tool, module) else None
 
@@ -40,7 +40,7 @@ class Kept:
 
 @cache
 def fingerprint(tool: str, module: str) -> str:
-    """A hash of the sources that an outcome rests on.
+    """A hash of the sources that an outcome depends on.
 
     Args:
         module: where the run is declared, such as "broken/pad_is_eos".

@@ -1,4 +1,4 @@
-"""Tables for pages in docs/ that are made by code."""
+"""Markdown tables for the generated pages in docs/."""
 
 from collections.abc import Iterable, Sequence
 

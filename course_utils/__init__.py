@@ -1,4 +1,4 @@
-"""The library of the course: what lessons import, and what helps with a broken run of your own.
+"""The library of the course: what lessons import, and instruments for broken runs of your own.
 
 Importing it is cheap and imports no torch. Its rooms, each with a README of one screen:
 

@@ -1,1 +1,1 @@
-"""What the lessons and their pages cost."""
+"""The cost of the lessons and of their pages."""

@@ -1,4 +1,4 @@
-"""What the course itself costs: importing it, each check, each lesson's time and memory."""
+"""The cost of the course itself: importing it, each check, each lesson's time and memory."""
 
 import subprocess
 import sys

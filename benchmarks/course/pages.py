@@ -1,4 +1,4 @@
-"""What the pages of the course look like in JupyterLab, as a table; with FOLDER, before and after.
+"""Measures the course's pages in JupyterLab as a table; with FOLDER, before and after.
 
 `python -m benchmarks.course.pages [FOLDER] > docs/pages.md`, from the top of the repository. FOLDER
 is an older checkout, such as `git worktree add FOLDER COMMIT` makes.
@@ -68,13 +68,13 @@ class Page:
 
 
 def has_figure(cell: NotebookNode) -> bool:
-    """Whether a cell shows a picture, by an image of its own or by `<figure>`."""
+    """Whether a cell shows a picture, from its own image or by `<figure>`."""
     data = [output.get("data", {}) for output in cell.get("outputs", [])]
     return any("image/png" in d or "<figure" in str(d.get("text/html", "")) for d in data)
 
 
 def in_words(notebook: NotebookNode) -> tuple[object, ...]:
-    """Words, figures, the first figure's place, the longest stretch of words without one."""
+    """Words, figures, the first figure's place, the longest stretch of words without a figure."""
     stretches, figures = [0], []
     for number, cell in enumerate(notebook.cells, start=1):
         if cell.cell_type == "markdown":
@@ -87,7 +87,7 @@ def in_words(notebook: NotebookNode) -> tuple[object, ...]:
 
 
 def folds(notebook: NotebookNode) -> str:
-    """How many code cells are folded, are harness, and are there at all."""
+    """How many code cells are folded, how many are harness, and how many there are."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     folded = [cell for cell in code if cell.metadata.get("jupyter", {}).get("source_hidden")]
     harness = [cell for cell in code if HARNESS.search(cell.source)]
@@ -125,7 +125,7 @@ def markdown_table(columns: tuple[str, ...], rows: list[tuple]) -> str:
 
 
 def lessons(found: dict[str, Page]) -> str:
-    """A row for each lesson."""
+    """One row per lesson."""
     rows = [
         (number, *page.text, round(page.screens), page.folds)
         for number, page in found.items()
@@ -135,7 +135,7 @@ def lessons(found: dict[str, Page]) -> str:
 
 
 def objections(states: dict[str, dict[str, Page]]) -> str:
-    """Elements by rule, a column for each state of the course."""
+    """Objections by rule, with a column for each state of the course."""
     labs_own = {rule for found in states.values() for rule in found[PLAIN].axe}
     sums = {
         name: sum((page.axe for number, page in found.items() if number != PLAIN), Counter())
@@ -149,7 +149,7 @@ def objections(states: dict[str, dict[str, Page]]) -> str:
     return markdown_table(("rule", *sums), rows)
 
 
-def named(name: str, course: Path) -> str:
+def name_with_commit(name: str, course: Path) -> str:
     """A name with the commit that was measured."""
     command = ("git", "-C", str(course), "rev-parse", "--short", "HEAD")
     commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
@@ -158,7 +158,7 @@ def named(name: str, course: Path) -> str:
 
 def main(older: Path | None) -> None:
     courses = ({"before": older} if older else {}) | {"now": ROOT}
-    states = {named(name, course): pages(course) for name, course in courses.items()}
+    states = {name_with_commit(name, course): pages(course) for name, course in courses.items()}
     print(INTRO)
     for name, found in states.items():
         print(f"\n## {name.capitalize()}\n\n{lessons(found)}")

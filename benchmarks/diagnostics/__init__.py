@@ -1,1 +1,1 @@
-"""How often diagnose names the cause, and what the instruments cost."""
+"""How often `diagnose` names the cause, and what the instruments cost."""

@@ -1,4 +1,4 @@
-"""Who names the cause of a broken run, and who alarms on a healthy one: `make bench-diagnosis`.
+"""Which tool names the cause of a broken run, and which alarms falsely: `make bench-diagnosis`.
 
 Every incident runs broken and as its healthy twin, every look-alike once, under each tool. Rules
 are tuned on one half of the incidents, chosen by a hash of the name, and on one seed; the other
@@ -40,7 +40,7 @@ PAGE, KEPT = ROOT / "docs" / "diagnosis.md", ROOT / "build" / "diagnosis.pickle"
 
 
 def rows_of(names: list[str], half: str, kept: Kept, *, quick: bool) -> Iterator[Row]:
-    """Run everything asked for; what is kept is taken from there."""
+    """Run everything asked for; kept outcomes are reused."""
 
     def is_asked(name: str) -> bool:
         return (not names or name in names) and half in (half_of(name), "both")

@@ -1,4 +1,4 @@
-"""Which half of the incidents rules were tuned on, and with which seed a half runs."""
+"""Splits the incidents into two halves: rules were tuned on one; and the seed of each half."""
 
 import hashlib
 

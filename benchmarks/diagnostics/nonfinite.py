@@ -1,4 +1,4 @@
-"""Who names the culprit of a non-finite number, forward and backward, and what each tool costs.
+"""Which tool names the operation behind a non-finite number, and what each tool costs.
 
 Every tool is run on the planted faults of tests/helpers/faults and judged by what it printed
 or raised; then each takes turns with the bare step, on models that are alike.
@@ -34,7 +34,7 @@ LIMIT = 1.05  # what the watch may cost
 
 
 class FoundNonFinite(Exception):
-    """What the hand-made tools raise."""
+    """Raised by the hand-made tools."""
 
 
 @contextlib.contextmanager
@@ -115,7 +115,7 @@ TOOLS = {
 
 
 def listen(tool: Callable, planted: Step) -> tuple[str, bool]:
-    """Everything a tool says in one step (traceback included), and whether it raised an alarm."""
+    """Everything that a tool prints in one step (traceback included), and whether it alarmed."""
     heard = io.StringIO()
     alarm = False
     with warnings.catch_warnings(record=True) as warned, contextlib.redirect_stdout(heard):
@@ -272,7 +272,7 @@ def _seconds_or_end(tool: Callable, planted: Step) -> float:
 
 
 def compare() -> Table:
-    """Run everything and lay it out side by side."""
+    """Run everything and print the results side by side."""
     costs = {}
     for dtype, config in SIZES:
         size = sum(p.numel() for p in make_step(dtype, **config).model.parameters()) / 1e6

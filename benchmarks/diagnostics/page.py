@@ -1,9 +1,9 @@
-"""The table of `make bench-diagnosis`: who named the cause, who alarmed, what it cost."""
+"""The table of `make bench-diagnosis`: which tool named the cause, which alarmed, its cost."""
 
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
-from benchmarks.diagnostics import pasted as diagnosis_pasted
+from benchmarks.diagnostics import pasted_logs
 from benchmarks.diagnostics.halves import OTHER, TUNED
 from benchmarks.diagnostics.tools import Outcome
 from benchmarks.markdown import table
@@ -29,7 +29,7 @@ HEAD = (
 
 @dataclass
 class Row:
-    """One run: what it is, and what each tool made of it."""
+    """One run, and each tool's outcome on it."""
 
     name: str
     half: str
@@ -57,7 +57,7 @@ class Row:
 
 
 def summary(rows: list[Row], half: str) -> list[tuple[str, ...]]:
-    """One line a tool: top-1, top-3 and place of the broken runs, alarms of the healthy ones."""
+    """One line per tool: top-1, top-3 and place on the broken runs, alarms on the healthy ones."""
     some = [row for row in rows if half in (row.half, "both")]
     broken, fine = [r for r in some if r.incident], [r for r in some if not r.incident]
     lines = []
@@ -103,7 +103,7 @@ def _share(count: int, whole: int) -> str:
 
 
 def _cost(rows: list[Row], tool: str) -> str:
-    """CPU time of the run under the tool by that of the bare run, in the median."""
+    """CPU time of the run under the tool over that of the bare run, the median."""
     ratios = [
         row.outcomes[tool].cpu_s / row.outcomes["bare log"].cpu_s
         for row in rows
@@ -131,7 +131,7 @@ def page(rows: list[Row]) -> str:
     columns = ("healthy run", "half", "who alarms, and with what")
     parts += ["", "## Alarms on healthy runs", "", *table(columns, map(_alarm, alarms))]
     parts += ["", "## Ten logs that people pasted", "", "What `course explain` answers, in full."]
-    return "\n".join([*parts, *diagnosis_pasted.sections()]) + "\n"
+    return "\n".join([*parts, *pasted_logs.sections()]) + "\n"
 
 
 def _intro(rows: list[Row]) -> list[str]:
@@ -161,14 +161,14 @@ def _intro(rows: list[Row]) -> list[str]:
 
 
 def _at_first(rows: list[Row]) -> str:
-    """Named first, without those that were given a look of their own after a first run."""
+    """Runs named first, without those for which a look was added after a first run."""
     ran = [row for row in rows if row.incident and row.half == OTHER]
     named = [r for r in ran if r.rank("diagnose") == 1 and r.name not in MISSED_AT_FIRST]
     return _share(len(named), len(ran))
 
 
 def _losses(rows: list[Row], half: str) -> list[str]:
-    """What `diagnose` and `explain` do not name, and what they alarm on, by name."""
+    """The runs that `diagnose` and `explain` miss, and those they alarm on falsely, by name."""
     some = [row for row in rows if row.half == half]
     lines = []
     for tool in ("diagnose", "explain"):

@@ -1,6 +1,6 @@
-"""One run under one tool: what it named, in order, what it wrote, what it cost.
+"""One run under one tool: the causes it named in order, its output, its cost.
 
-Each run happens in a process of its own, forked before anything was trained, so that a run that
+Each run happens in a separate process, forked before anything was trained, so that a run that
 dies takes nothing with it.
 """
 
@@ -33,7 +33,7 @@ RIVALS = Path(os.environ.get("RIVALS", "/nonexistent"))  # the bin folder of a v
 
 @dataclass
 class Outcome:
-    """What a tool made of a run."""
+    """A tool's outcome on a run."""
 
     keys: list[str] = field(default_factory=list)  # causes, the likeliest first
     text: str = ""
@@ -73,7 +73,7 @@ def _silently(function: Callable[[], Outcome]) -> Outcome:
 
 
 def _start(run: Run) -> tuple[str, float]:
-    """Start it; the error that ended it, and its CPU seconds."""
+    """Start the run; returns the error that ended it, and its CPU seconds."""
     began, error = time.process_time(), ""
     try:
         run.start()
@@ -127,7 +127,7 @@ def by_nothing(run: Run) -> Outcome:
 
 
 def only_its_log(of: Outcome) -> Outcome:
-    """What a bare run would have left, from one that `diagnose` watched, which changes nothing."""
+    """The log of a bare run, from one that `diagnose` watched without changing anything."""
     return Outcome(log=of.log, ended=of.ended)
 
 

@@ -1,4 +1,4 @@
-"""What watching costs each rank of a run of two processes (DDP on gloo), beside other tools.
+"""The cost of watching each rank of a run of two processes (DDP on gloo), beside other tools.
 
 `python -m benchmarks.diagnostics.two_processes`, from the top of the repository, launches itself.
 """
@@ -28,7 +28,7 @@ LAUNCH_S = 300
 
 
 def distributed_step() -> Step:
-    """Each tool has a model of its own: a communication hook cannot be taken off again."""
+    """Each tool has its own model: a communication hook cannot be taken off again."""
     dtype, config = SIZES[-1]
     planted = make_step(dtype, **config)
     model = DistributedDataParallel(planted.model)

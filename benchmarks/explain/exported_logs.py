@@ -1,4 +1,4 @@
-"""What the incidents leave when they run bare: kept in build/logs, so that readers can be tried.
+"""The logs that the incidents leave when they run alone, kept in build/logs to try readers on.
 
     python -m benchmarks.explain.exported_logs [NAME ...]
 
@@ -27,7 +27,7 @@ Named = tuple[str, str]  # the name, and broken, twin or healthy
 
 
 def every_run(names: tuple[str, ...] = ()) -> Iterator[Named]:
-    """Each incident broken and as its twin, each healthy run that looks broken."""
+    """Each incident, broken and as its twin, and each healthy run that looks broken."""
     for name in incidents.names():
         if not names or name in names:
             yield from ((name, "broken"), (name, "twin"))
@@ -35,33 +35,33 @@ def every_run(names: tuple[str, ...] = ()) -> Iterator[Named]:
 
 
 @dataclass(frozen=True)
-class Left:
-    """What is left of a run: its log, the console's lines, the error that ended it."""
+class RunRemains:
+    """The remains of a run: its log, the console's lines, the error that ended it."""
 
     log: list[dict]
     console: list[str]
     ended: str
 
     def lines(self, *, console: bool = True) -> Iterator[str]:
-        """As somebody pastes it: what was said, the log as JSON lines, the last error."""
+        """The paste of a reader: the console's lines, the log as JSON lines, the last error."""
         yield from self.console if console else ()
         yield from (json.dumps(row) for row in self.log)
         yield from [self.ended] if self.ended else []
 
 
-def left_of(run: Named) -> Left:
-    """What a bare run left: taken from its file if there is one, else the run is started."""
+def left_of(run: Named) -> RunRemains:
+    """The remains of a bare run: from its file if there is one, else the run is started."""
     path = FOLDER / "{}.{}.json".format(*run)
     if not path.exists():
         outcome = tools.in_child(lambda: partial(_make, *run), _bare)
         FOLDER.mkdir(parents=True, exist_ok=True)
-        kept = Left(outcome.log, outcome.text.splitlines(), outcome.ended)
+        kept = RunRemains(outcome.log, outcome.text.splitlines(), outcome.ended)
         path.write_text(json.dumps(vars(kept), default=float))
-    return Left(**json.loads(path.read_text()))
+    return RunRemains(**json.loads(path.read_text()))
 
 
 def _bare(make) -> tools.Outcome:
-    """The bare run, from its making on, with what it said."""
+    """Make and start the bare run; returns its remains."""
     heard = io.StringIO()
     with contextlib.redirect_stdout(heard), contextlib.redirect_stderr(heard):
         outcome = tools.by_nothing(make())

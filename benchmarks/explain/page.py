@@ -1,4 +1,4 @@
-"""The page of `make bench-explain`: what a log can tell, what is told, and what is not."""
+"""The page of `make bench-explain`: what a log can tell, what is found, and what is missed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ TIMES = ("rules", "the log alone", "log and console", "alone, can tell", "consol
 
 @dataclass(frozen=True)
 class Judged:
-    """One run, and the causes that were named, the likeliest first."""
+    """One run, and the causes that were named for it, the likeliest first."""
 
     name: str
     variant: str  # broken, twin or healthy
@@ -181,7 +181,7 @@ def _alarms(rows: list[Judged]) -> list[str]:
 
 
 def _pasted() -> list[str]:
-    """How many pasted logs get their due now, and what the fresh ones got at the first try."""
+    """How many pasted logs are explained now, and how many fresh ones were at the first try."""
     due = pasted_logs.DUE
     found = {name: _first(name) for name in due}
     right = sum(found[name] == key for name, key in due.items())

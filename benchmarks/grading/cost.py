@@ -1,4 +1,4 @@
-"""What one student's submission costs in the box: CPU time and memory, lesson by lesson.
+"""The cost of one student's submission in the box: CPU time and memory, lesson by lesson.
 
 CPU time, because it is the same on a loaded machine. The start of the two warm processes is told
 apart: a class pays for it once a lesson.
@@ -53,7 +53,7 @@ def _row(lesson: Lesson) -> tuple[str, ...]:
 
 
 def _cells(lesson: Lesson) -> list[dict]:
-    """What is graded of the solved notebook, as `course grade` puts it together."""
+    """The graded cells of the solved notebook, as `course grade` assembles them."""
     repository = find_repository()
     handout = load_handout(repository.source_path(lesson.stem))
     submission = read_submission(repository.solved_path(lesson.stem))

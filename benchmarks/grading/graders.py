@@ -1,7 +1,7 @@
 """`course grade` beside nbgrader and otter-grader: the same submissions of lesson 00, in one run.
 
 The other two are measured where their commands are on the PATH, else they are said to be absent.
-They need an environment of their own in which the course can be imported, such as
+They need a separate environment in which the course can be imported, such as
 `python -m venv G && G/bin/pip install nbgrader otter-grader`, with a .pth file that names the
 course's site-packages. Neither has a box: student code runs there with the grader's rights.
 """
@@ -49,14 +49,14 @@ test = {"name": "q1", "points": 2, "suites": [SUITE]}
 
 @dataclass(frozen=True)
 class Cost:
-    """What one command took, with all that it started."""
+    """The cost of one command, with everything that it started."""
 
     wall_s: float
     cpu_s: float
     peak_mib: float
 
 
-def measured(command: list[str], folder: Path) -> Cost:
+def measure(command: list[str], folder: Path) -> Cost:
     """Run a command to its end.
 
     Raises:
@@ -95,7 +95,7 @@ def _memory_mib(pid: int) -> float:
 
 
 def _hand_in(path: Path, released: Path, number: int) -> None:
-    """Every second one is right, the others overflow."""
+    """Write submissions: every second one is right, the others overflow."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = json.loads(released.read_text())
     for cell in data["cells"]:
@@ -115,7 +115,7 @@ def by_course(folder: Path, number: int) -> tuple[Cost, int]:
         released = ROOT / "notebooks" / f"{STEM}.ipynb"
         _hand_in(folder / "class" / f"s{n}" / f"{STEM}.ipynb", released, n)
     command = [*COURSE, "grade", "class", "--out", "out", "--jobs", "1", "--student", "name"]
-    cost = measured(command, folder)
+    cost = measure(command, folder)
     return cost, json.loads((folder / "out" / "grades.json").read_text())["points"]
 
 
@@ -128,7 +128,7 @@ def by_nbgrader(folder: Path, number: int) -> tuple[Cost, int]:
     released = folder / "release" / STEM / f"{STEM}.ipynb"
     for n in range(number):
         _hand_in(folder / "submitted" / f"s{n}" / STEM / f"{STEM}.ipynb", released, n)
-    cost = measured(["nbgrader", "autograde", STEM, "--create"], folder)
+    cost = measure(["nbgrader", "autograde", STEM, "--create"], folder)
     subprocess.run(["nbgrader", "export"], **quiet)
     with (folder / "grades.csv").open() as file:
         return cost, round(sum(float(row["score"]) for row in csv.DictReader(file)))
@@ -147,7 +147,7 @@ def by_otter(folder: Path, number: int) -> tuple[Cost, int]:
         out = folder / f"out{n}"
         out.mkdir()
         run = ["otter", "run", "-a", "autograder.zip", "-o", out.name, f"s{n}.ipynb"]
-        costs.append(measured(run, folder))
+        costs.append(measure(run, folder))
         tests = json.loads((out / "results.json").read_text())["tests"]
         points += sum(one.get("score", 0) for one in tests)
     walls, cpus, peaks = zip(*((c.wall_s, c.cpu_s, c.peak_mib) for c in costs), strict=True)
@@ -163,7 +163,7 @@ GRADERS: dict[str, tuple[str, int, Callable[[Path, int], tuple[Cost, int]]]] = {
 
 
 def side_by_side() -> Table:
-    """Seconds and memory of each grader that is here, on the same submissions."""
+    """Seconds and memory of each installed grader, on the same submissions."""
     rows = []
     for name, (command, many, grade) in GRADERS.items():
         if command and shutil.which(command) is None:

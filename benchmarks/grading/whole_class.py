@@ -126,7 +126,7 @@ def _graders(process: subprocess.Popen) -> list[psutil.Process]:
 
 
 def expected_points(wanted: dict[str, str], made: list[int | None]) -> dict[str, int]:
-    """The points of those whose notebook is graded as it was made."""
+    """The points of the students whose notebook is graded as it was made."""
     pairs = zip(wanted.items(), made, strict=True)
     return {
         student: worth for (student, kind), worth in pairs if kind == "grade" and worth is not None

@@ -37,7 +37,7 @@ PROVED = re.compile(r"^\| (\w+) \|.* \| (\d+) of (\d+) \| ([\d.]+) \|$", re.MULT
 
 @dataclass
 class Proof:
-    """What became of one incident or look-alike."""
+    """The result of the proof of one incident or look-alike."""
 
     name: str
     seen: list[str]  # of each seed: "held", or what was seen instead
@@ -72,7 +72,7 @@ def _of_healthy(name: str, seed: int) -> str:
 
 
 def page(broken: list[Proof], alikes: list[Proof]) -> str:
-    """docs/incidents.md: the corpus, with what was proved of it."""
+    """docs/incidents.md: the corpus, with what was proved about it."""
     loaded = {one.name: incidents.load_incident(one.name) for one in broken}
     kinds = {incident.kind for incident in loaded.values()}
     parts = [

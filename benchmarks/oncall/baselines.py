@@ -71,7 +71,7 @@ def diagnose() -> None:
         with contextlib.suppress(BaseException):
             sys.path.insert(0, str(folder))
             runpy.run_path("train.py", run_name="__main__")
-        if not reports:  # a loop of one's own: what it has saved
+        if not reports:  # a hand-written loop: the files it has saved
             state = folder / "run" / "model" / "trainer_state.json"
             with contextlib.suppress(OSError):
                 state.write_bytes((folder / "run" / "trainer_state.json").read_bytes())
@@ -125,7 +125,7 @@ def is_flag(value: object) -> bool:
 
 
 def ending(settings: dict) -> float:
-    """How good a run's log ends: its last reward, or its last loss with a minus; -inf for none."""
+    """How well a run's log ends: its last reward, or minus its last loss; -inf without both."""
     with copied() as folder:
         (folder / "config.yaml").write_text(yaml.safe_dump(settings))
         subprocess.run([sys.executable, "train.py"], cwd=folder, capture_output=True, timeout=120)
@@ -143,7 +143,7 @@ def ending(settings: dict) -> float:
 
 @contextlib.contextmanager
 def copied() -> Iterator[Path]:
-    """A copy of the ticket, and the current folder, without what the last run left."""
+    """A copy of the ticket as the current folder, without the files of the last run."""
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         for path in here.rglob("*"):

@@ -1,4 +1,4 @@
-"""docs/oncall.md: the tickets of the exam, how each was proved, and who was tried on them."""
+"""docs/oncall.md: the tickets of the exam, how each was proved, and the scores of programs."""
 
 import json
 from collections import Counter
@@ -25,7 +25,7 @@ READERS = Path(__file__).with_name("readers.json")
 
 
 def held(seen: list) -> int:
-    """On how many seeds every variant is as it must be."""
+    """On how many seeds every variant gives the required result."""
     return sum(all(ok for _, s, ok, _ in seen if s == seed) for seed in SEEDS)
 
 
@@ -89,7 +89,7 @@ def page(found: Seen) -> str:
 
 
 def _scores() -> list[str]:
-    """How programs do that do not understand, and how others can be scored."""
+    """The scores of programs that work without understanding, and how to score others."""
     if not oncall_scores.kept():
         return []
     programs = "; ".join(f"*{name}* {PROGRAMS[name]}" for name in oncall_scores.kept())
@@ -112,7 +112,7 @@ def _scores() -> list[str]:
 
 
 def _missing(found: Seen) -> list[str]:
-    """What says that some cases were not run."""
+    """The sentence that says that some cases were not run."""
     missing = [f"{name} ({cases.load(name).level})" for name in cases.names() if name not in found]
     if not missing:
         return []
@@ -137,14 +137,14 @@ def _spread_rows(name: str) -> list[tuple[str, ...]]:
             of.says,
             f"{min(kept.values[metric]):.3g}",
             f"{max(kept.values[metric]):.3g}",
-            spread.said(template, kept, metric),
+            spread.in_words(template, kept, metric),
         )
         for metric, of in template.metrics.items()
     ]
 
 
 def _readers() -> list[str]:
-    """How people did on tickets that they had not seen: minutes and checks are their diaries'."""
+    """How people did on unseen tickets: minutes and checks are from their diaries."""
     kept = json.loads(READERS.read_text(encoding="utf-8"))
     columns = ("reader", "level", "seed", "solved", "minutes", "checks", "hints", "stuck")
     return [

@@ -48,7 +48,7 @@ def prove(names: list[str], keep: Path, *, only_kept: bool = False) -> Seen:
 
 
 def as_text(kept: dict) -> str:
-    """A line a variant, so that a difference can be read."""
+    """One line per variant, so that a difference can be read."""
     return re.sub(r"\n {4,}|\n {3}(?=\])", " ", json.dumps(kept, indent=1, sort_keys=True)) + "\n"
 
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.oncall.scores [--num N] [--limit S] [NAME ...]
 
-The seed stands here, so these are no held-out scores; nothing of these programs was tuned on it.
+The seed stands here, so these are not held-out scores; nothing of these programs was tuned on it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ NAMES, SEED = ("nothing", "explain", "diagnose", "bisect"), 2026
 
 
 def kept() -> dict[str, list[bench.Score]]:
-    """What is known, by program."""
+    """The stored scores, by program."""
     known = json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
     return {name: [bench.Score(**row) for row in rows] for name, rows in known.items()}
 
@@ -37,7 +37,7 @@ def columns() -> tuple[str, ...]:
 
 
 def scored(name: str, num: int, limit_s: float, trainers: Trainers) -> list[bench.Score]:
-    """One program on `num` tickets a level."""
+    """One program on `num` tickets per level."""
     module = ("-m", "benchmarks.oncall.baselines", name)
     command = ("env", f"PYTHONPATH={ROOT}", sys.executable, *module)  # it starts in a ticket
     mark = bench.seed_mark(SEED)

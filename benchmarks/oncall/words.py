@@ -1,4 +1,4 @@
-"""Whether the words of a ticket give its class away: a bag-of-words guess, each left out once.
+"""Whether a ticket's words give its class away: a bag-of-words guess, leaving one out.
 
 The guess is naive Bayes with Laplace's smoothing; chance is the same guess with classes shuffled.
 """
@@ -14,7 +14,7 @@ NUM_SHUFFLES = 100
 
 
 def guessed(cases: list[Case]) -> tuple[int, float, int]:
-    """How many classes are guessed, how many with shuffled classes in the mean, of how many.
+    """How many classes are guessed, how many on average with shuffled classes, of how many.
 
     Only tickets of one fault whose class others have as well.
     """

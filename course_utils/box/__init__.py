@@ -1,1 +1,1 @@
-"""Runs code that nobody has read: a process without network, with bounded memory and time."""
+"""Runs untrusted code in a process without network, with bounded memory and time."""

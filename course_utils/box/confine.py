@@ -1,4 +1,4 @@
-"""The inner wall: a forked process gives up all that a student's code could use, and keeps memory.
+"""The inner wall: a forked process gives up its rights, and keeps what it has in memory.
 
 Linux only. It runs after a fork and before any of the student's code; there is no way back.
 """
@@ -76,7 +76,7 @@ ALLOW, ERRNO, KILL = 0x7FFF0000, 0x00050000, 0x80000000
 
 
 def confine(bounds: Bounds, *, walls: bool, hidden: tuple[str, ...] = ()) -> None:
-    """Never come back but as a bounded process without rights, the first of its own namespaces.
+    """Become a bounded process without rights, the first of its own namespaces, or never return.
 
     Args:
         walls: whether namespaces and the filter of system calls can be had; else only bounds.
@@ -98,7 +98,7 @@ def confine(bounds: Bounds, *, walls: bool, hidden: tuple[str, ...] = ()) -> Non
 
 
 def end_with_parent() -> None:
-    """Let the kernel end this process when the one that forked it has ended."""
+    """Let the kernel end this process when the process that forked it has ended."""
     if sys.platform == "linux":
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -110,7 +110,7 @@ def _check(result: int, what: str) -> None:
 
 
 def _own_namespaces() -> None:
-    """Users, processes, mounts, network, messages and names of its own; this process is no. 1."""
+    """Enter new namespaces for users, processes, mounts, network and messages, as process 1."""
     user, group = os.getuid(), os.getgid()
     _check(LIBC.unshare(NEW_NAMESPACES), "unshare")
     Path("/proc/self/setgroups").write_text("deny")
@@ -122,7 +122,7 @@ def _own_namespaces() -> None:
 
 
 def _wait_for(first: int) -> None:
-    """Stay outside as the one that can end it: with the first process all others end."""
+    """Wait outside: when the first process is ended, all others end with it."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: os.kill(first, signal.SIGKILL))
     for descriptor in range(3, 256):
@@ -133,7 +133,7 @@ def _wait_for(first: int) -> None:
 
 
 def _own_files(bounds: Bounds, hidden: tuple[str, ...]) -> None:
-    """A scratch folder in memory, and nothing to be read about any process."""
+    """A scratch folder in memory, and no readable information about any process."""
     private, nosuid_nodev = 0x4000 | 0x40000, 0x2 | 0x4
     _check(LIBC.mount(None, b"/", None, private, None), "make mounts private")
     size = f"size={bounds.disk_mib}m,nr_inodes=4096,mode=700".encode()
@@ -166,7 +166,7 @@ IN_USE: tuple[int, int] | None = None
 
 
 def remember_use() -> None:
-    """Note what this process holds, where the system tells; asked before /proc is hidden."""
+    """Note the resources that this process holds, before /proc is hidden."""
     global IN_USE
     if sys.platform != "linux":
         return

@@ -1,4 +1,4 @@
-"""The outer wall: the bubblewrap command, and which box this machine can make. Runs no answer."""
+"""The outer wall: the bubblewrap command, and the kind of box that this machine can make."""
 
 import functools
 import os
@@ -22,7 +22,7 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Kind:
-    """Which box this machine can make, in a word, and why in a sentence."""
+    """The box that this machine can make, in a word, and why in a sentence."""
 
     name: str
     saw: str
@@ -33,7 +33,7 @@ class Kind:
 
     @property
     def is_within(self) -> bool:
-        """Whether a box is around this process already, so that only the inner wall is put up."""
+        """Whether this process runs in a box already, so that only the inner wall is needed."""
         return self.name == WITHIN
 
 
@@ -46,7 +46,7 @@ OPEN = Kind(NO_BOX, "no box was asked for")
 
 @functools.cache
 def find_kind() -> Kind:
-    """Try the whole box once: bubblewrap outside, namespaces and a filter of its own inside.
+    """Try the whole box once: bubblewrap outside, its own namespaces and filter inside.
 
     Within a box bubblewrap can make no other; there the inner wall is put up alone.
     """
@@ -69,7 +69,7 @@ def find_kind() -> Kind:
 
 
 def no_box(kind: Kind) -> Unsupported:
-    """What is said where a stranger's code would have to run in the open."""
+    """The message where a stranger's code would have to run without a box."""
     return Unsupported(
         f"this machine can make no box: {kind.saw}",
         why="a notebook is a program, and without a box it can do here whatever you can do: read "
@@ -107,7 +107,7 @@ def python(module: str, *arguments: str) -> list[str]:
 
 
 def environment(*path: Path, home: str = SCRATCH) -> dict[str, str]:
-    """Nothing of the grader's own: where modules are, one thread, no downloads, a scratch home."""
+    """The environment of a box: module paths, one thread, no downloads, a scratch home."""
     return {
         "PATH": "/usr/bin:/bin",
         "HOME": home,

@@ -9,7 +9,7 @@ MAX_BYTES = 64 * 2**20
 
 
 class Ended(Exception):
-    """The other side is gone, or said what cannot be read."""
+    """The other side is gone, or sent something that cannot be read."""
 
 
 def tell(to: socket.socket, data: object, *descriptors: int) -> None:

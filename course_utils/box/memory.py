@@ -1,4 +1,4 @@
-"""Who counts a box's memory: a cgroup over all its processes together, or each process's limits.
+"""Limits a box's memory: with one cgroup for all its processes, or with limits per process.
 
 The limits of `confine` hold in any case. A cgroup also counts what several processes hold, and
 what a file in memory takes.
@@ -47,7 +47,7 @@ def find_counter() -> Counter:
 
 
 def own_group(root: Path = CGROUP, own: Path = OWN) -> Path | None:
-    """The folder of this process's group, where the system has cgroups of version 2 only."""
+    """The folder of this process's group, if the system has only version 2 cgroups."""
     try:
         lines = own.read_text().splitlines()
     except OSError:
@@ -88,7 +88,7 @@ def _scope(mib: int) -> list[str]:
 
 @contextlib.contextmanager
 def counted(command: list[str], mib: int, counter: Counter | None = None):
-    """Yields `command` so that all it starts may hold `mib` MiB together, where that is counted."""
+    """Yields `command`, bounded to `mib` MiB with all that it starts, where a cgroup counts it."""
     counter = counter or find_counter()
     if counter.name == SYSTEMD:
         yield [*_scope(mib), *command]

@@ -1,4 +1,4 @@
-"""Starts a warm process, in walls or without, and asks it for workers and for their end."""
+"""Starts a warm process, with or without walls, and asks it to fork workers and to end them."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ class Warm:
         module: serves `box.zygote` on the descriptor that is its first argument.
         readable: folders it may read, and where it sees them behind walls.
         path: where it finds modules.
-        home: its folder for scratch files, without walls; behind them it has one of its own.
+        home: its folder for scratch files, without walls; behind them it has its own.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Warm:
         self._is_ready = False
 
     def fork(self, request: dict, *sockets: socket.socket) -> int:
-        """A new worker that is handed `sockets`; returns its number, for `end`.
+        """Start a new worker with `sockets`; returns its number, for `end`.
 
         Raises:
             GraderFailed: the warm process has ended or does not answer.
@@ -113,7 +113,7 @@ class Warm:
         )
 
     def close(self) -> None:
-        """End it, and with it every worker that is left."""
+        """End this process and every worker that is left."""
         self._end()
         self._log.close()
 

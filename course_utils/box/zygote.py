@@ -1,4 +1,4 @@
-"""A warm process that forks: what takes seconds to import is imported once.
+"""A warm process that forks workers, so that slow imports happen only once.
 
 Takes requests over its control socket, with the file descriptors of the child's own socket. Holds
 nothing of any submission, and runs none of its code.
@@ -19,7 +19,7 @@ READY = b"ready\n"
 def serve(
     control: socket.socket, child: Callable[[dict, list[socket.socket]], None], *, end: int
 ) -> None:
-    """Fork one child a request, or end one, until the other side is gone.
+    """Fork one child per request, or end one, until the other side is gone.
 
     Args:
         child: runs in the new process with the request and its sockets; the process ends with it.
@@ -42,7 +42,7 @@ def serve(
 
 
 def _end(pid: int, number: int) -> None:
-    """End one child and wait for it; every child is ended so, and none is left."""
+    """End one child and wait for it, so that none is left."""
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
         os.kill(pid, number)
         os.waitpid(pid, 0)

@@ -1,1 +1,1 @@
-"""Checks an answer: what an exercise is, how an answer is run, what is compared and said."""
+"""Checks answers: declares exercises, runs an answer, compares values, reports the result."""

@@ -1,4 +1,4 @@
-"""An exercise on a run that the lesson has not shown: place, cause, and what mends it.
+"""An exercise on an unseen broken script: name the place and the cause, and fix one part.
 
 It comes in variants, one fault each. A lesson says what its exercise asks (`Asked`), and for each
 variant what mends it; the whole answer is put together here.
@@ -49,7 +49,7 @@ class Variant:
 
 
 class Diagnosis:
-    """An answer of the right form: what it names, and its mend."""
+    """An answer of the right form: the place and the cause it names, and its fix."""
 
     def __init__(self, unseen: dict, variant: Variant) -> None:
         self.variant, self.fix = variant, unseen[variant.mend]
@@ -87,7 +87,7 @@ def names_the_cause(tried: Diagnosis) -> str | None:
 
 
 def of_the_mend(observe: Observe) -> Observe:
-    """A look at the mended run, which there is where the part at fault was replaced."""
+    """A look at the fixed run, which exists where the faulty part was replaced."""
 
     @functools.wraps(observe)
     def look(tried: Diagnosis) -> str | None:
@@ -108,7 +108,7 @@ def of_the_runs(observe: Observe) -> Observe:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is the same in all variants of a lesson's exercise.
+    """The questions that all variants of a lesson's exercise share.
 
     `diagnosis` are the criteria on what is named, the place first and the cause last, where
     `place_next` and `cause_next` are not enough; `mended` are those on the mend, where they are

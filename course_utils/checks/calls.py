@@ -1,4 +1,4 @@
-"""Which torch operations an answer runs, whatever name it called them by."""
+"""Records which torch operations an answer runs, under whatever name it calls them."""
 
 import contextlib
 import sys
@@ -39,7 +39,7 @@ class _Kernels(TorchDispatchMode):
 
 @contextlib.contextmanager
 def python_calls() -> Iterator[set[str]]:
-    """Collects the names of torch's functions that are Python, and `THREAD` when one is started.
+    """Collects the names of torch's Python functions, and `THREAD` when a thread is started.
 
     The modes see neither torch's operations rewritten in Python nor what another thread runs.
     """
@@ -60,7 +60,7 @@ def python_calls() -> Iterator[set[str]]:
 
 
 def operations(function: Callable, *args: object) -> set[str]:
-    """Names of the functions and kernels that `function(*args)` runs, without underscores around.
+    """Names of the functions and kernels that `function(*args)` runs, without outer underscores.
 
     >>> import torch
     >>> sorted(operations(torch.special.logsumexp, torch.ones(2), 0))

@@ -1,4 +1,4 @@
-"""Runs an answer against an exercise and says what came of it. Stores nothing, shows nothing."""
+"""Runs an answer against the criteria of an exercise. Stores nothing, shows nothing."""
 
 import functools
 import inspect
@@ -102,7 +102,7 @@ def _observe(criterion: Criterion, subject: object) -> str | None:
 
 
 def leaves_its_inputs_alone(answer) -> str | None:
-    """Every call is watched while the criteria run, so that there is nothing left to do here."""
+    """Nothing to do here: every call is watched while the criteria run."""
 
 
 INPUTS_STAY = Criterion(
@@ -137,7 +137,7 @@ def _what_was_raised(raised: AnswerRaised) -> Iterator[str]:
 
 
 def _message(error: BaseException) -> str:
-    """What the error says; a state dict that does not fit names every weight, and is cut off."""
+    """The text of the error; long ones, such as a state dict that does not fit, are cut off."""
     lines = str(error).strip().splitlines() or ["no message"]
     kept = [line[:MAX_MESSAGE_WIDTH] for line in lines[:MAX_PRINTED_LINES]]
     more = len(lines) - len(kept)
@@ -145,7 +145,7 @@ def _message(error: BaseException) -> str:
 
 
 def _printed_lines(printed: Tail) -> tuple[str, ...]:
-    """What the answer itself printed; the warnings of libraries are not its own."""
+    """The lines that the answer itself printed, without the warnings of libraries."""
     lines = printed.lines()
     own = [line for line in lines if not is_a_warning(line)]
     if not own:

@@ -33,7 +33,7 @@ def number_differs(got: object, want: float, *, rtol: float, given: str) -> str 
 
 
 def told_apart(got: float, want: float) -> tuple[str, str]:
-    """Two numbers with five digits, or as many more as it takes to see that they differ.
+    """Two numbers with five digits, or with as many more as it takes to see a difference.
 
     >>> told_apart(50016.0, 50048.0), told_apart(1.0, 1.0000001)
     (('50016', '50048'), ('1', '1.0000001'))
@@ -56,7 +56,7 @@ def letter_differs(letters: dict, question: str, right: str) -> str | None:
 
 
 def letter_in(given: object) -> str:
-    """A letter without what people write around it.
+    """A letter without the characters that people write around it.
 
     >>> letter_in(" (B) "), letter_in("c)")
     ('b', 'c')

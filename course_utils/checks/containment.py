@@ -27,7 +27,7 @@ class AnswerEnded(SystemExit):
 
 
 class Tail(io.TextIOBase):
-    """A stream that counts all lines it is given and keeps the last characters of them."""
+    """A stream that counts its lines and keeps their last characters."""
 
     def __init__(self) -> None:
         self.num_lines, self._kept, self._size = 0, [], 0
@@ -60,7 +60,7 @@ class Interrupts:
 
 @contextlib.contextmanager
 def contained(printed: Tail) -> Iterator[Interrupts]:
-    """Run a block whose prints go to `printed` and whose traces in the process are removed.
+    """Run a block: its prints go to `printed`, its traces in the process are removed.
 
     Yields:
         Whether the reader interrupted the block; a KeyboardInterrupt that nobody sent was raised
@@ -80,14 +80,14 @@ def contained(printed: Tail) -> Iterator[Interrupts]:
         process_state.signal_handlers(),
         process_state.threads(AnswerEnded),
         _noticed_interrupts() as interrupts,
-        _no_way_out(),
+        _exits_raise(),
     ):
         yield interrupts
 
 
 @contextlib.contextmanager
 def _noticed_interrupts() -> Iterator[Interrupts]:
-    """Note each SIGINT before its handler runs; outside the main thread every one counts."""
+    """Note each SIGINT before its handler runs; outside the main thread each counts."""
     interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         interrupts.came = True
@@ -108,8 +108,8 @@ def _noticed_interrupts() -> Iterator[Interrupts]:
 
 
 @contextlib.contextmanager
-def _no_way_out() -> Iterator[None]:
-    """Make everything that ends this process raise; children may still end as they like."""
+def _exits_raise() -> Iterator[None]:
+    """Make every call that ends this process raise; children may still end as they like."""
     own, parent, system = os.getpid(), os.getppid(), os.kill
     replaced = [(os, name, getattr(os, name)) for name in EXITS if hasattr(os, name)]
     replaced += [(signal, "raise_signal", signal.raise_signal)]

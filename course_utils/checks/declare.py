@@ -1,4 +1,4 @@
-"""What an exercise is: data, and one small function for each thing that must be true.
+"""Declares exercises: data, and one small function for each criterion.
 
 Nothing here runs an answer or shows a result; `course_utils.checks.checking` does.
 """
@@ -12,7 +12,7 @@ Observe = Callable[[object], str | None]
 
 
 class Todo:
-    """The type of `TODO`, which stands where an answer is still missing."""
+    """The type of `TODO`, which stands for a missing answer."""
 
     def __repr__(self) -> str:
         return "TODO"
@@ -23,7 +23,7 @@ TODO = Todo()
 
 @dataclass(frozen=True)
 class Criterion:
-    """One sentence that is true of every right answer, and the function that looks."""
+    """One sentence that is true of every right answer, and the function that checks it."""
 
     says: str
     observe: Observe
@@ -111,7 +111,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson: its file stem, its title, and what it asks.
+    """One lesson: its file stem, its title, its exercises.
 
     `topic` names the claims that it judges, a key of `lesson.claims.CLAIMS`; `builds_on` the
     numbers of the lessons whose ideas it uses, for the map of the course.

@@ -1,4 +1,4 @@
-"""What a value looked like before a call, so that a change can be named after it. Changes nothing.
+"""Fingerprints a value before a call, so that a change can be located. Changes nothing.
 
 Bytes are compared, not version counters: writing through `.data` leaves those alone.
 """
@@ -10,7 +10,7 @@ Fingerprint = dict[str, object]  # from a place such as "weight `head.bias`" to 
 
 
 def fingerprint(value: object, name: str) -> Fingerprint:
-    """Everything about `value` that a function could change, by the place where it stands.
+    """Everything about `value` that a function could change, by its place.
 
     Tensors by bytes, dtype, shape, `requires_grad`, `.grad` and hooks; modules by weights, buffers,
     mode and hooks; lists and dicts by their items. Other objects are taken as they are.
@@ -23,7 +23,7 @@ def fingerprint(value: object, name: str) -> Fingerprint:
 
 
 def changed(before: Fingerprint, after: Fingerprint) -> str | None:
-    """The first place that differs, None when there is none."""
+    """The first place that differs, None if there is none."""
     for place in [*before, *after]:
         if before.get(place) != after.get(place):
             return place

@@ -1,4 +1,4 @@
-"""Probes that every function exercise shares: many shapes, dtypes and seeds, value and gradient.
+"""Inputs that all function exercises share: many shapes, dtypes and seeds; values and gradients.
 
 An exercise gives an oracle and a way to draw inputs; each function here makes one criterion's
 `observe` from them. Oracles compute in float64 and must not be the code under test.
@@ -25,7 +25,7 @@ Draw = Callable[[torch.Generator, tuple[int, ...], torch.dtype], tuple]
 
 @dataclass(frozen=True)
 class Trial:
-    """One call of the answer: its arguments, and how they are named to the student."""
+    """One call of the answer: its arguments, and their description for the student."""
 
     args: tuple
     given: str
@@ -34,7 +34,7 @@ class Trial:
 
 
 def trials(draw: Draw, shapes=SHAPES, dtypes=DTYPES, seeds=SEEDS) -> Iterator[Trial]:
-    """Inputs of every shape in every dtype; each combination has a seed of its own."""
+    """Inputs of every shape in every dtype; each combination has its own seed."""
     number = 0
     for dtype in dtypes:
         for shape in shapes:
@@ -53,7 +53,7 @@ def has_form(
     result_dtype: Callable[[torch.dtype], torch.dtype] | None = lambda dtype: dtype,
     result_shape: Callable[[tuple[int, ...]], tuple[int, ...]] = lambda shape: shape,
 ) -> Observe:
-    """Observe that the answer gives a tensor of the dtype and shape that is asked: a `form`.
+    """Observe that the answer gives a tensor of the required dtype and shape: a `form`.
 
     Args:
         draw: makes the arguments from a generator, a shape and a dtype.
@@ -139,7 +139,7 @@ def gradients_agree(
 
 
 def gradient_of(function, args: tuple, wrt: int = 0) -> tuple[Tensor | None, str | None]:
-    """The gradient that comes back to argument `wrt`, or a sentence that says why there is none."""
+    """The gradient with respect to argument `wrt`, or a sentence that says why there is none."""
     leaf = args[wrt].detach().clone().requires_grad_()
     result = function(*args[:wrt], leaf, *args[wrt + 1 :])
     if not isinstance(result, Tensor) or not result.requires_grad:

@@ -1,4 +1,4 @@
-"""What an answer can change in the process, remembered before a check and put back after it.
+"""Saves the process state that an answer could change, and restores it.
 
 Each function is one kind of state. Nothing here judges an answer or stops it.
 """
@@ -72,7 +72,7 @@ def surroundings() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signal_handlers() -> Iterator[None]:
-    """The handlers of the signals that Python code can set, where this thread may set them."""
+    """The handlers of the signals that Python can set, if this thread may set them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -112,7 +112,7 @@ def torch_modes() -> Iterator[None]:
 
 
 def _settings(torch) -> tuple:
-    """Pairs of a function that reads a setting and one that writes it."""
+    """Pairs of functions: one reads a setting, the other writes it."""
     from torch.utils import _device as device  # torch imports it with the first default device
 
     return (
@@ -142,7 +142,7 @@ def _hook_tables(torch) -> list:
 
 @contextlib.contextmanager
 def _function_modes(torch) -> Iterator[None]:
-    """Takes off the torch-function modes that were entered in the block and never left."""
+    """Removes the torch-function modes that the block entered and never left."""
     depth = torch._C._len_torch_function_stack
     before = depth()
     try:
@@ -166,7 +166,7 @@ def attributes() -> Iterator[None]:
 
 def _put_back(owner: object, known: dict) -> None:
     now = dict(vars(owner))
-    if isinstance(owner, type):  # a module may have imported a submodule of its own
+    if isinstance(owner, type):  # a module may have imported its own submodule
         for name in now.keys() - known.keys():
             with contextlib.suppress(AttributeError, TypeError):
                 delattr(owner, name)
@@ -188,7 +188,7 @@ def _classes() -> list[type]:
 
 
 def _loaded(path: str) -> object | None:
-    """The module or class at a dotted path, if what holds it has been imported."""
+    """The module or class at a dotted path, if its parent has been imported."""
     if path in sys.modules:
         return sys.modules[path]
     module, _, name = path.rpartition(".")

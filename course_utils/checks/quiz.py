@@ -7,7 +7,7 @@ LETTERS = "abc"
 
 
 def has_two_letters(quiz: dict) -> str | None:
-    """The form of a quiz's answer: one of the three letters for each question, and no more."""
+    """The form of a quiz's answer: one of three letters for each question, and nothing else."""
     asked = f"one of {', '.join(LETTERS)} is asked for each of 1 and 2"
     for key, given in quiz.items():
         if str(key) not in ("1", "2"):

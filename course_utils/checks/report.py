@@ -1,4 +1,4 @@
-"""What came of a check, and how it is shown: as text, as HTML, as a dict."""
+"""The result of a check, shown as text, as HTML or as a dict."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -35,7 +35,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class CheckReport(Report):
-    """What came of one check."""
+    """The result of one check."""
 
     exercise: Exercise
     outcome: Outcome
@@ -55,7 +55,7 @@ class CheckReport(Report):
 
     @property
     def _first_unmet(self) -> Observation | None:
-        """The one to mend first: what is unmet below it may have the same cause."""
+        """The first criterion to fix: those below it may fail for the same reason."""
         return next((one for one in self.observed if one.saw is not None), None)
 
     def table(self) -> Table:

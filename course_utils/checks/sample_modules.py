@@ -1,6 +1,6 @@
-"""Small modules that exercises hand to an answer. Nothing here says anything about a right one.
+"""Small modules that exercises pass to an answer. They reveal nothing about a right one.
 
-A class of its own home travels to the box that the answer runs in, where no exercise is.
+They have their own module because a class must be importable in the box, where no exercise is.
 """
 
 import torch
@@ -10,7 +10,7 @@ INSIDE = 6  # the width inside `Counting`, which no tensor outside it has
 
 
 class Times(nn.Module):
-    """Known arithmetic, so that what every module puts out is known beforehand."""
+    """Multiplies by a known factor, so that every module's output is known beforehand."""
 
     def __init__(self, factor: float) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class Times(nn.Module):
 
 
 class Block(nn.Module):
-    """Puts out 1 + up * down * x: a sign changed on the way shows."""
+    """Computes 1 + up * down * x, so that a wrong sign shows."""
 
     def __init__(self, up: float, down: float) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Adapted(nn.Module):
 
 
 class Counting(nn.Sequential):
-    """A block that counts how often it is computed."""
+    """A block that counts how often it runs."""
 
     def __init__(self) -> None:
         layers = nn.Linear(4, INSIDE), nn.Tanh(), nn.Dropout(0.5), nn.Linear(INSIDE, 2)

@@ -1,4 +1,4 @@
-"""The form of an answer that is a dict of settings: which keys it may have. Trains nothing."""
+"""Checks the form of an answer that is a dict of settings: its keys. Trains nothing."""
 
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -7,7 +7,7 @@ from course_utils.checks.declare import Observe
 
 
 def only(*allowed: str, at_most: int | None = None) -> Observe:
-    """Observe that a dict has no other keys than `allowed`, and at most `at_most` of them.
+    """Observe that a dict has only keys in `allowed`, and at most `at_most` of them.
 
     What an exercise does not ask about stays as in the report, the seed and the data above all.
 
@@ -57,7 +57,7 @@ def plain(settings: dict) -> dict:
 
 
 class OverSeeds:
-    """The runs of one answer, one a seed, each trained when a criterion first looks at it.
+    """The runs of one answer, one per seed, each trained when a criterion first needs it.
 
     Once a criterion has failed on a seed, later ones look only at the seeds trained so far: the
     student waits no longer than the verdict needs.
@@ -77,7 +77,7 @@ class OverSeeds:
 
 
 def over_seeds(observe: Observe) -> Observe:
-    """A criterion on the runs of `OverSeeds` from one on a single run."""
+    """Turns a criterion on a single run into one on the runs of `OverSeeds`."""
 
     def look(runs: OverSeeds) -> str | None:
         return runs.first_unmet(observe)

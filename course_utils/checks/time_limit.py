@@ -1,4 +1,4 @@
-"""Stops code that does not end: an endless loop in an answer must not take the kernel with it."""
+"""Stops code that runs too long, so that an endless loop in an answer cannot block the kernel."""
 
 import contextlib
 import ctypes
@@ -17,7 +17,7 @@ OWN_FOLDERS = (str(Path(__file__).parents[1]), contextlib.__file__)
 
 
 class TimeLimitReached(BaseException):
-    """Not an Exception, so that `except Exception` in an endless loop does not swallow it."""
+    """Raised at the limit; not an Exception, so that an answer's `except` does not swallow it."""
 
 
 @contextmanager
@@ -85,14 +85,14 @@ def _by_thread(seconds: float) -> Iterator[None]:
 
 
 def _raise_in(thread: int) -> None:
-    """Raise TimeLimitReached in a thread, in place of what it has not been given yet."""
+    """Raise TimeLimitReached in a thread, in place of an exception it has not received yet."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread), ctypes.py_object(TimeLimitReached)
     )
 
 
 def take_interruption() -> None:
-    """Have an interruption from another thread that has not come yet come here, to no effect.
+    """Receive an interruption from another thread that is still on its way, and drop it.
 
     CPython 3.11 goes on looking for one that was withdrawn (SetAsyncExc with NULL) or whose thread
     has ended, and at the first call under `sys.setprofile` it looks for ever.

@@ -1,4 +1,4 @@
-"""Calls of an answer: what they raise, change or leave TODO is noticed, with their inputs."""
+"""Wraps an answer's functions: reports what they raise, change, or leave as TODO."""
 
 import functools
 import sys
@@ -29,7 +29,7 @@ PASS_ON = (NotAttempted, AnswerRaised, InputsChanged, TimeLimitReached)
 
 
 def watched(function: Callable, may_change: tuple[int, ...] = ()) -> Callable:
-    """`function`, but what it raises, changes or leaves TODO is noticed with its inputs.
+    """Wraps `function`: what it raises, changes or leaves TODO is reported with its inputs.
 
     `check` does this to an answer that is a function; an exercise does it to a function that
     stands within an answer.

@@ -27,7 +27,7 @@ BAD_INPUT, INTERRUPTED = 2, 130
 
 
 class Course(click.Group):
-    """Turns every CourseError into its three lines, and Ctrl-C into one."""
+    """Prints every CourseError as its three lines, and Ctrl-C as one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -8,7 +8,7 @@ import click
 import nbformat
 from nbformat import NotebookNode
 
-from course_utils.commands.progress_line import ProgressLine
+from course_utils.commands.progress_line import CellProgress
 from course_utils.errors import BadNotebook
 from course_utils.files.progress import ENV_NAME
 from course_utils.files.repository import Repository, find_repository
@@ -95,7 +95,7 @@ def build_for_nbgrader(repository: Repository, lessons: tuple[str, ...], out: Pa
 
 
 def refresh_readme(repository: Repository, *, check: bool) -> list[str]:
-    """Put the badges that derive from the project's address into the README, or say it lacks them.
+    """Put the project's badges into the README, or say that it lacks the marks.
 
     Raises:
         NotSaved: the README could not be written.
@@ -150,7 +150,7 @@ def solve(repository: Repository, source: LessonSource) -> NotebookNode:
     Raises:
         BadNotebook: a cell failed; the notebook of the last good build stays.
     """
-    notebook, progress = derive_solved(source), ProgressLine()
+    notebook, progress = derive_solved(source), CellProgress()
     with tempfile.TemporaryDirectory() as scratch:
         job = Job(
             name=source.stem,
@@ -173,7 +173,7 @@ def solve(repository: Repository, source: LessonSource) -> NotebookNode:
 
 
 def outputs_of(repository: Repository, source: LessonSource) -> NotebookNode:
-    """The solved notebook with the outputs that its last execution left.
+    """The solved notebook with the outputs of its last execution.
 
     Raises:
         BadNotebook: code changed since.

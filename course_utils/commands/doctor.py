@@ -32,14 +32,14 @@ OK, NOTE, PROBLEM = "ok", "note", "problem"  # a problem stops the course, a not
 GIB = 2**30
 NUM_NAMED = 4  # packages named in one row
 
-# The formats of the course, by their torch names. tf32 is no dtype but a way to multiply float32.
+# The formats of the course, by their torch names. tf32 is a way to multiply float32, not a dtype.
 FORMATS = ("float32", "bfloat16", "float16", "float8_e4m3fn", "float8_e5m2")
 MAX_ERROR_EPS = 4  # a product of 16 terms and one rounding stays well inside
 
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that was looked at."""
+    """One result of the examination."""
 
     name: str
     seen: str
@@ -65,7 +65,7 @@ def doctor_table(items: list[Item]) -> Table:
 
 
 def examine(root: Path) -> Iterator[Item]:
-    """Every item, in the order in which they should be put right."""
+    """Every item, in the order in which problems should be fixed."""
     yield python_item(Version(platform.python_version()))
     yield system_item(platform.system(), platform.release())
     packages = packages_item((root / "requirements.lock").read_text(encoding="utf-8"))
@@ -87,7 +87,7 @@ def python_item(version: Version) -> Item:
 
 
 def system_item(system: str, release: str) -> Item:
-    """The operating system, and what is different there.
+    """The operating system, and its differences.
 
     >>> system_item("Windows", "11").state
     'note'
@@ -106,7 +106,7 @@ def system_item(system: str, release: str) -> Item:
 
 
 def packages_item(lock: str) -> Item:
-    """What is installed against the exact pins of requirements.lock.
+    """The installed packages, compared with the exact pins of requirements.lock.
 
     >>> packages_item("click==0.1").state
     'problem'
@@ -137,7 +137,7 @@ def disk_item(free_gib: float) -> Item:
 
 
 def box_item(kind: Kind) -> Item:
-    """Where `course grade` runs what others have written; one's own notebooks need no box.
+    """Where `course grade` runs other people's code; one's own notebooks need no box.
 
     >>> box_item(Kind("none", "bubblewrap is not installed")).state
     'note'
@@ -187,7 +187,7 @@ def cublas_item(diagnosis: CublasDiagnosis) -> Item:
 
 
 def computing_formats(device: str = "auto") -> Table:
-    """Which number formats the device really computes in, tried out here and now.
+    """The number formats that the device really computes in, tried out here and now.
 
     Args:
         device: "auto" (CUDA when there is one), "cpu" or "cuda".

@@ -1,4 +1,4 @@
-"""`course era`: each failure in the versions of its day beside those of today."""
+"""`course era`: each failure in the library versions of its time, beside those of today."""
 
 import click
 
@@ -45,7 +45,7 @@ def era(
 
 
 def run_eras(wanted: list[Era], when: tuple[str, ...]) -> int:
-    """Run and print each; the exit code. What cannot be built ends it at once."""
+    """Run and print each; returns the exit code. The first that cannot be built ends it."""
     unproven = []
     for one in wanted:
         try:
@@ -66,7 +66,7 @@ def _era_of(lesson: str) -> Era:
 
 
 def run_era(era: Era, when: tuple[str, ...]) -> ThenAndNow:
-    """Measure, saying on stderr what is going on; the first time takes a minute."""
+    """Measure one era, with progress on stderr; the first time takes a minute."""
     facts = {}
     for one in when:
         environment = era.then if one == "then" else era.now
@@ -102,7 +102,7 @@ def _both(then: Environment, now: Environment | None, versions: str) -> str:
 
 
 def remove_all(wanted: list[Era]) -> str:
-    """Delete their environments, and say what went."""
+    """Delete the eras' environments, and say which were deleted."""
     removed = remove([lock for era in wanted for lock in locks_of(era)])
     names = [folder.name for folder in removed]
     return f"removed from {cache_folder()}: {', '.join(names)}" if names else "nothing to remove"

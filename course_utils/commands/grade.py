@@ -9,7 +9,7 @@ import click
 
 from course_utils.box.kind import NO_SANDBOX_ENV, find_kind, no_box
 from course_utils.commands import BAD_INPUT, INTERRUPTED, options
-from course_utils.commands.grade_text import Shown, total
+from course_utils.commands.grade_text import ResultPrinter, total
 from course_utils.errors import BadRequest, NotSaved
 from course_utils.files.repository import Repository, find_repository
 from course_utils.files.saving import new_folder, save
@@ -99,7 +99,7 @@ def grade(
         out = out or (new_folder(repository.runs) if is_class else Path(scratch))
         if is_class:
             click.echo(f"Results are kept in {out}", err=True)
-        shown = Shown(len(handins), is_class=is_class)
+        shown = ResultPrinter(len(handins), is_class=is_class)
         with batch.locked(out, part):
             records = _grade(handins, out, settings, runner, shown, is_whole=is_class and not part)
     click.echo(total(records))
@@ -135,7 +135,7 @@ def _choose_box(repository: Repository, handins: list[Handin], *, no_sandbox: bo
 def _handins(
     repository: Repository, paths: tuple[Path, ...], pattern: str | None
 ) -> tuple[list[Handin], bool]:
-    """What is to be graded, and whether a folder was named."""
+    """The submissions to grade, and whether a folder was named."""
     paths = paths or tuple(repository.student_path(stem) for stem in repository.stems())
     folders = [path for path in paths if path.is_dir()]
     if not folders:
@@ -185,7 +185,7 @@ def _runner(dask: str | None, jobs: int) -> batch.Runner:
 
 
 def _grade(handins, out, settings, runner, shown, *, is_whole: bool) -> list[Record]:
-    """All results; those of a whole class are written for Moodle, programs and students, too.
+    """All results; those of a class are also written for Moodle, programs and students.
 
     Raises:
         click.exceptions.Exit: it was stopped, or the disk is full; what was finished is kept.

@@ -1,18 +1,18 @@
-"""What `course grade` says of each result, and of all together."""
+"""The text that `course grade` prints for each result, and for all together."""
 
 import click
 
-from course_utils.commands.progress_line import ProgressLine
+from course_utils.commands.progress_line import CellProgress
 from course_utils.grading.result import CannotBeGraded, Grade, GraderFailed, Record
 from course_utils.shown.report import Table
 
 
-class Shown:
-    """Says of each result what it is: in full for single notebooks, in one line for a class."""
+class ResultPrinter:
+    """Prints each result: in full for single notebooks, in one line for a class."""
 
     def __init__(self, total: int, *, is_class: bool) -> None:
         self.total, self.is_class, self.count = total, is_class, 0
-        self.line = ProgressLine()
+        self.line = CellProgress()
 
     def __call__(self, record: Record, was_there: bool) -> None:
         self.count += 1

@@ -1,4 +1,4 @@
-"""`course start` and `course lab`: the course in a folder of one's own, and JupyterLab on it."""
+"""`course start` copies the course into a folder; `course lab` opens JupyterLab on it."""
 
 import os
 import shutil

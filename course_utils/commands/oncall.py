@@ -1,4 +1,4 @@
-"""`course oncall`: a broken run to mend, and a judge of the mended one."""
+"""`course oncall`: a broken run to fix, and a judge for the fixed one."""
 
 import datetime
 import json

@@ -27,7 +27,7 @@ jobs = click.option(
 
 
 def limits(*, cell_s: float, notebook_s: float) -> Callable:
-    """--cell-limit and --limit, with these defaults."""
+    """The options --cell-limit and --limit, with these defaults."""
 
     def decorate(command: Callable) -> Callable:
         command = seconds("--limit", notebook_s, "What one notebook may take.")(command)

@@ -8,8 +8,8 @@ import click
 from course_utils.notebook.execute import Job
 
 
-class ProgressLine:
-    """Says on stderr which cell runs. Called from several threads.
+class CellProgress:
+    """Shows on stderr which cell runs. Called from several threads.
 
     >>> line = ProgressLine()
     """
@@ -29,7 +29,7 @@ class ProgressLine:
                 click.echo(text, err=True)
 
     def clear(self) -> None:
-        """Take the line away, so that a result can stand in its place."""
+        """Remove the line, so that a result can be printed in its place."""
         with self._lock:
             if self._width:
                 click.echo(f"\r{' ' * self._width}\r", nl=False, err=True)

@@ -7,7 +7,7 @@ import click
 from nbformat import NotebookNode
 
 from course_utils.commands import options
-from course_utils.commands.progress_line import ProgressLine
+from course_utils.commands.progress_line import CellProgress
 from course_utils.errors import BadNotebook, BadRequest
 from course_utils.exercises import find_lesson
 from course_utils.files.progress import ENV_NAME, Progress
@@ -47,7 +47,7 @@ def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> No
 
     Your own notebooks and your progress are only read; everything goes into --out.
     """
-    repository, progress = find_repository(), ProgressLine()
+    repository, progress = find_repository(), CellProgress()
     stems = repository.find(lessons)
     paths = [repository.solved_path(s) if solutions else repository.student_path(s) for s in stems]
     loaded = [_load(stem, path) for stem, path in zip(stems, paths, strict=True)]
@@ -69,7 +69,7 @@ def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> No
 
 
 def score_sheet(summary: dict) -> Table:
-    """Points per exercise of every lesson, the total, and what failed."""
+    """Points per exercise of every lesson, the total, and the failures."""
     rows = [
         (lesson["lesson"], e["exercise"], e["title"], e["outcome"], f"{e['points']} of {e['of']}")
         for lesson in summary["lessons"]
@@ -111,10 +111,10 @@ def _job(stem: str, loaded: tuple[NotebookNode, Path], values: dict, out: Path) 
 
 
 def _claim(out: Path) -> Path:
-    """Take `out` for this run and return it: it must be new, empty or an earlier run's.
+    """Take `out` for this run and return it: it must be new, empty or from an earlier run.
 
     Raises:
-        BadRequest: it holds something else, or is no folder.
+        BadRequest: it holds something else, or is not a folder.
         NotSaved: it cannot be written to.
     """
     if out.exists() and not out.is_dir():

@@ -1,4 +1,4 @@
-"""`course status` and `course reset`: where a student stands, and starting afresh."""
+"""`course status` and `course reset`: shows a student's progress, and resets it."""
 
 import click
 

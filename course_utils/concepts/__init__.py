@@ -1,1 +1,1 @@
-"""Pictures of ideas, a module for each lesson: a function shows one picture that says one thing."""
+"""Pictures of ideas, one module per lesson; each function draws one picture with one message."""

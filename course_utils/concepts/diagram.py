@@ -1,4 +1,4 @@
-"""Boxes and arrows on a sheet measured in inches, so that what is aligned stays aligned.
+"""Boxes and arrows on a sheet measured in inches, so that they line up exactly.
 
 Draws on the sheet it made; knows nothing of any lesson and shows nothing.
 """
@@ -42,7 +42,7 @@ class Box:
 
 
 def sheet(width: float, height: float) -> Axes:
-    """Empty axes over a whole figure, one unit an inch, the origin at the lower left."""
+    """Empty axes over a whole figure, one unit per inch, the origin at the lower left."""
     fig = plt.figure(figsize=(width, height))
     ax = fig.add_axes((0, 0, 1, 1))
     ax.set(xlim=(0, width), ylim=(0, height))
@@ -95,6 +95,6 @@ def path(
 def note(
     ax: Axes, at: Point, text: str, *, meaning: str = "neutral", ha: str = "center", **style: object
 ) -> None:
-    """Words beside what they are about, in the colour of `meaning`."""
+    """Words beside their subject, in the colour of `meaning`."""
     look = {"ha": ha, "va": "center", "fontsize": SIZE - 1, "color": COLOURS[meaning]}
     ax.text(*at, text, **look | style)

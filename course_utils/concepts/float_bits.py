@@ -1,4 +1,4 @@
-"""The bits of a float format in their three fields, and the number that they stand for."""
+"""The bits of a float in their three fields, and the number that they encode."""
 
 import math
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def draw_bits(format: str, **bits: bool) -> Picture:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a pattern of bits stands for: each field, the number, and why it is that."""
+    """The meaning of a bit pattern: each field, the number, and the rule that gives it."""
 
     parts: dict[str, str]
     number: str

@@ -18,7 +18,7 @@ FIRST = "00"
 
 
 def course_map() -> None:
-    """Every lesson with the symptom it explains, to the right of those it builds on."""
+    """Draw every lesson with the symptom it explains, to the right of those it builds on."""
     lessons = outline()
     words = {entry.number: _words(entry) for entry in lessons}
     height = LINE * max(text.count("\n") + 1 for text in words.values()) + 0.22
@@ -48,7 +48,7 @@ def course_map() -> None:
 
 @cache
 def steps_before(number: str) -> int:
-    """How many lessons the longest way to this one has.
+    """The number of lessons on the longest way to this one.
 
     >>> steps_before("00"), steps_before("01")
     (0, 1)
@@ -57,7 +57,7 @@ def steps_before(number: str) -> int:
 
 
 def leads_from(number: str) -> list[str]:
-    """The lessons that lead straight to this one: not those that another of them builds on.
+    """The lessons that lead directly to this one, not through another of its requirements.
 
     >>> leads_from("01")
     ['00']

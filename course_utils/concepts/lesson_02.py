@@ -1,4 +1,4 @@
-"""Lesson 02 in pictures: how a process ends by a signal, and what its parent gets."""
+"""Lesson 02 in pictures: how a signal ends a process, and what its parent learns of it."""
 
 import signal
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Lesson 03 in pictures: what a log line adds up, and where formats end at their small side."""
+"""Lesson 03 in pictures: what a log line sums up, and where float formats underflow."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ REPORTED = ("loss 1.19e+34, grad_norm nan", "loss 0, grad_norm nan")  # trl#2367
 
 
 def log_lines(*, logging_steps: int = 25, accumulation_steps: int = 32) -> None:
-    """What two log lines are made of: micro-batches, optimizer steps, and a sum of losses."""
+    """Draw how two log lines arise: micro-batches, optimizer steps, and a sum of losses."""
     ax = sheet(8.6, 3.6)
     step = (RIGHT - LEFT) / (2 * logging_steps)
     _strip(ax, 3.1, accumulation_steps, until=RIGHT - 1.2)
@@ -72,7 +72,7 @@ def _window(ax: Axes, start: float, end: float, steps: int, reported: str) -> No
 
 
 def compound_interest(curves: dict[str, list[float]]) -> None:
-    """What the log would say after each step of a window, for each name, and after its log line."""
+    """Draw the logged value after each step of a window, for each name, and after its log line."""
     num, grey = len(next(iter(curves.values()))), COLOURS["neutral"]
     meanings = {name: "dead" if curve[-1] > 1 else "suspicious" for name, curve in curves.items()}
     fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
@@ -116,7 +116,7 @@ def small_side(gradients: Sequence[float] = (0.1, 0.01, 0.004), *, eps: float = 
 
 
 def _format(ax: Axes, name: str, y: float, numbers: dict[str, float]) -> list[str]:
-    """The bar of one format and a mark for each number; returns the names of those it loses."""
+    """The bar of one format, with a mark per number; returns the names of those it loses."""
     dtype = getattr(torch, name)
     smallest, lost = _smallest(dtype), []
     begins = max(LEFT, _at(smallest))

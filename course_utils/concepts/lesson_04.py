@@ -1,4 +1,4 @@
-"""Lesson 04 in pictures: one step of GRPO, the chain to walk back, and where a log-ratio is large.
+"""Lesson 04 in pictures: a step of GRPO, the chain from symptom to cause, large log-ratios.
 
 Each function shows one picture. What it draws of a run, it is given.
 """
@@ -30,7 +30,7 @@ MADE_BY = {
 
 
 def one_step(settings: Settings) -> None:
-    """What a rollout makes, which of it the loss takes, and what an update gives back."""
+    """Draw the outputs of a rollout, those that the loss uses, and what an update returns."""
     num_replies, mini = settings.num_prompts * settings.n, settings.ppo_mini_batch_size
     ax = sheet(8.6, 4.1)
     _band(ax, 1.64, 2.4, "one rollout, without gradients")
@@ -68,7 +68,7 @@ def one_step(settings: Settings) -> None:
 
 
 def chain(known: dict[str, str]) -> None:
-    """The links from cause to symptom: those that are `known` in words, the others open."""
+    """Draw the links from cause to symptom: `known` ones in words, the others open."""
     ax = sheet(8.6, 1.7)
     boxes = []
     for number, name in enumerate(LINKS):
@@ -203,7 +203,7 @@ def what_each_fix_does(each: Outcomes) -> None:
 
 
 def before_and_after(curves: dict[str, list[float]], *, x: str, y: str) -> None:
-    """The mended run, then the one as it was, over what `x` counts."""
+    """Draw the fixed run and the broken one over the unit that `x` counts."""
     (mended, rising), (broken, falling) = curves.items()
     fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
     meanings = {mended: "alive", broken: "dead"}
@@ -218,7 +218,7 @@ def before_and_after(curves: dict[str, list[float]], *, x: str, y: str) -> None:
 
 
 def _heat(ax: Axes, ratio_BT: Tensor, limit: float) -> None:
-    """Shades for up to 1, 2, 4, 8 nats and `limit`, the colour of what is dead beyond it."""
+    """Shades for up to 1, 2, 4, 8 nats and `limit`, and the colour of dead values beyond it."""
     steps = torch.tensor([1.0, 2.0, 4.0, 8.0, limit])
     shades = [plotting.tint("suspicious", share) for share in (0, 0.14, 0.28, 0.46, 0.68)]
     colours = ListedColormap([*shades, plotting.COLOURS["dead"]])
@@ -233,7 +233,7 @@ def _heat(ax: Axes, ratio_BT: Tensor, limit: float) -> None:
 
 
 def _band(ax: Axes, bottom: float, height: float, words: str) -> None:
-    """A pale stripe across the sheet, with what it stands for in its upper left corner."""
+    """A pale stripe across the sheet, with its meaning in the upper left corner."""
     width = ax.get_xlim()[1] - 0.12
     ax.add_patch(Rectangle((0.06, bottom), width, height, facecolor="#f4f4f4"))
     note(ax, (0.2, bottom + height - 0.18), words, ha="left", weight="bold")

@@ -20,7 +20,7 @@ KINDS = {"inf": torch.isinf, "nan": torch.isnan}
 
 
 def one_layer(tensors: dict[str, Tensor] | None = None) -> None:
-    """One layer of Gemma 3; with `tensors`, each arrow says its format and what is not finite.
+    """Draw a layer of Gemma 3; with `tensors`, arrows show formats and non-finite values.
 
     Args:
         tensors: as `gemma_layer.tensors_in_layer` gives them; None leaves every format open.
@@ -71,7 +71,7 @@ def _flow(ax: Axes, points: list[Point], tensor: Tensor | None, *, at: Point | N
 
 
 def _words(tensor: Tensor) -> list[str]:
-    """Its format, and the larger share of what is not finite in it, if anything is."""
+    """A tensor's format, and the larger share of non-finite values in it, if there are any."""
     shares = {word: kind(tensor).float().mean().item() for word, kind in KINDS.items()}
     word = max(shares, key=shares.get)
     trouble = [f"{shares[word]:.0%} {word}"] if shares[word] else []
@@ -79,7 +79,7 @@ def _words(tensor: Tensor) -> list[str]:
 
 
 def _layer_in_words(known: dict[str, Tensor]) -> tuple[str, str]:
-    """Caption and alt text."""
+    """The caption and the alt text."""
     shape = (
         "A stream runs down. Twice a branch leaves it, through a norm, a block (attention, then "
         "the MLP) and a second norm, and is added to it again."
@@ -99,7 +99,7 @@ def against_the_limit(largest: dict[str, dict[str, list[float]]]) -> None:
     """The largest number of each place in each layer, for two models, against float16's limit.
 
     Args:
-        largest: for "plain" and "sick", for each place, one number a layer.
+        largest: for "plain" and "sick", for each place, one number per layer.
     """
     places = list(largest["plain"])
     fig, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
@@ -129,7 +129,7 @@ def against_the_limit(largest: dict[str, dict[str, list[float]]]) -> None:
 
 
 def _marks(ax: Axes, y: float, numbers: list[float], name: str, marker: str) -> None:
-    """One mark a layer, and the model's name to the right of them."""
+    """One mark per layer, and the model's name to the right of them."""
     meaning = "dead" if max(numbers) > LIMIT else "alive"
     colour = plotting.COLOURS[meaning]
     ax.plot(numbers, [y] * len(numbers), marker, color=colour, markersize=6)
@@ -150,7 +150,7 @@ def scales(curves: dict[str, list[float]]) -> None:
 
 
 def off_float32(off: dict[str, list[float]]) -> None:
-    """How far the margin of each run is from float32's, from step 2 on."""
+    """Draw the distance of each run's margin from float32's, from step 2 on."""
     fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
     ax.set(yscale="log", xlabel="optimizer step", ylabel="margin: off float32 by")
     meanings = {"rescaled float16": "alive", "clamped float16": "suspicious"}

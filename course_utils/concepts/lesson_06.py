@@ -1,4 +1,4 @@
-"""Lesson 06 in a picture: what backward() asks of the loss. All flags are read off a real graph."""
+"""Lesson 06 in a picture: what backward() needs of the loss. Flags are read from a real graph."""
 
 import torch
 from torch import Tensor

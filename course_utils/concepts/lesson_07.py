@@ -8,7 +8,7 @@ SHOWN = 9  # the last tokens of the row
 
 
 def one_row(batch: dict, tokenizer) -> None:
-    """The end of a batch's first row: ids, mask and labels; what has a label is learnt.
+    """Draw the end of a batch's first row: ids, mask and labels; tokens with a label are learnt.
 
     Args:
         batch: `input_ids`, `attention_mask` and `labels`, each of shape (rows, tokens).

@@ -1,4 +1,4 @@
-"""Lesson 08 in pictures: whose tokens a step listens to, and which replies a loss drives apart.
+"""Lesson 08 in pictures: each row's share of the gradient, and which loss types drive lengths.
 
 What it draws, it is given.
 """
@@ -13,7 +13,7 @@ LONG = 20  # targets from which on a row counts as long here
 
 
 def who_is_heard(counts: list[int]) -> None:
-    """Each row's share of the gradient, under both means, long rows first.
+    """Draw each row's share of the gradient under both means, long rows first.
 
     Args:
         counts: targets of each row.
@@ -61,7 +61,7 @@ def _bar(ax, y: int, row: list[float], num_long: int) -> None:
 
 
 def a_gap_for_each_seed(gaps: dict[str, Tensor]) -> None:
-    """A dot for each seed in a row for each loss type.
+    """Draw a dot per seed in a row per loss type.
 
     Args:
         gaps: tail of right replies minus that of wrong ones, in tokens, shape (seeds,) each.

@@ -1,4 +1,4 @@
-"""Lesson 09 in pictures: one token's two log-probs, how far causes move them, and what harms."""
+"""Lesson 09 in pictures: one token's two log-probs, how far each cause moves them, what harms."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def one_token(tokens: Sequence[str], engine: Sequence[float], trainer: Sequence[
 
 
 def how_far(gaps: dict[str, tuple[float, float]], kinds: dict[str, str]) -> None:
-    """Mean |difference| of a token and of a reply for each cause, on a log scale.
+    """Draw mean |difference| per token and per reply for each cause, on a log scale.
 
     Args:
         gaps: of a token and of a reply, in nats; the least first.
@@ -66,7 +66,7 @@ def how_far(gaps: dict[str, tuple[float, float]], kinds: dict[str, str]) -> None
 
 
 def size_and_harm(truths: dict[str, float], gaps: dict[str, float], worse: set[str]) -> None:
-    """What runs end at, in the order of the size of their difference, smallest first.
+    """Draw the final values of runs in the order of their difference, smallest first.
 
     Args:
         worse: the runs that end lower than they should.

@@ -10,7 +10,7 @@ EPS = 1e-4  # trl 1.16
 
 
 def one_group(replies: list[str], rewards: list[float]) -> None:
-    """The replies to one question, what each earns, and the advantage that GRPO makes of it."""
+    """Draw the replies to one question, their rewards, and their advantages in GRPO."""
     spread = stdev(rewards) + EPS
     advantages = [f"{(reward - mean(rewards)) / spread:+.2f}" for reward in rewards]
     texts = [[repr(reply) for reply in replies], [f"{r:g}" for r in rewards], advantages]

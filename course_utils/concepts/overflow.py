@@ -1,4 +1,4 @@
-"""What a clamp after exp makes of the gradient, in each float format, as d grows."""
+"""What a clamp after exp does to the gradient, in each float format, as d grows."""
 
 import matplotlib.pyplot as plt
 import torch

@@ -1,4 +1,4 @@
-"""Instruments for a run that broke. Each is imported when it is first used, torch with it."""
+"""Instruments for a broken run. Each is imported on first use, and torch with it."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""What the Trainer's logged loss says once a NaN is in it, computed forwards and backwards.
+"""How a NaN distorts the loss that a Trainer logs, computed in both directions.
 
 Pure arithmetic on numbers: no Trainer, no model. Pinned to the real Trainer by a test.
 """
@@ -69,7 +69,7 @@ def simulate_logged_loss(
 
 @dataclass(frozen=True)
 class LoggedLoss(Report):
-    """A logged loss taken apart: the loss of the healthy steps, and what the filter made of it."""
+    """A logged loss in parts: the loss of the healthy steps, and the effect of the filter."""
 
     logged: float
     logging_steps: int
@@ -94,12 +94,12 @@ class LoggedLoss(Report):
 
     @property
     def is_ordinary(self) -> bool:
-        """Whether the logged number is a loss as it stands, so that nothing has to explain it."""
+        """Whether the logged number is a plausible loss, so that it needs no explanation."""
         return self.logged <= LARGEST_ORDINARY
 
     @property
     def points_to_filter(self) -> bool:
-        """Whether the filter explains what would be no loss otherwise."""
+        """Whether the filter explains a number that is not a plausible loss otherwise."""
         return not self.is_ordinary and _is_loss(self.mean_loss)
 
     @property

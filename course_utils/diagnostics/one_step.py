@@ -1,4 +1,4 @@
-"""One forward pass in training mode that leaves the model, and its Trainer, as they were."""
+"""One forward pass in training mode that leaves the model and its Trainer unchanged."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ def open_model(target: Any, loss_of: Any = None) -> Target:
 
 @contextmanager
 def training_step(target: Target) -> Iterator[None]:
-    """Inside, all is as in a training step; afterwards everything is as it was before.
+    """In the block, all is as in a training step; afterwards everything is as it was before.
 
     That is: attributes and hooks of each module, gradients, buffers, random numbers, the Trainer's
     metrics.
@@ -66,7 +66,7 @@ def _switch_checkpointing_on(trainer: Any) -> None:
 
 
 def require_loss(output: Any) -> Tensor:
-    """The scalar loss in what a model, a function or a Trainer returned.
+    """The scalar loss in the result of a model, a function or a Trainer.
 
     Raises:
         BadRequest: there is none.

@@ -1,4 +1,4 @@
-"""Asks a policy in training the same held-out questions, and puts the truth beside the reward.
+"""Asks a policy the same held-out questions during training, to set the truth beside the reward.
 
 For TRL's GRPOTrainer. It never changes the run: greedy replies draw no random number. It audits
 what has happened; it forecasts nothing.
@@ -25,7 +25,7 @@ LOGGED = {
 
 
 @dataclass(frozen=True)
-class Audit:
+class AuditResult:
     """One look at the fixed questions; shares from 0 to 1, rewards as the trainer weighs them."""
 
     step: int
@@ -76,7 +76,7 @@ class TruthAudit(TrainerCallback):
             )
         self._every, self._answer = every, answer
         self._trainer = None
-        self.audits: list[Audit] = []
+        self.audits: list[AuditResult] = []
 
     def attach(self, trainer) -> "TruthAudit":
         """Audit this trainer's model; its own reward functions are the proxy.
@@ -117,7 +117,7 @@ class TruthAudit(TrainerCallback):
         for reward, is_so in zip(rewards, right, strict=True):
             paid[is_so].append(reward)
         shares = mean(rewards), sum(right) / len(right), mean(paid[True]), mean(paid[False])
-        self.audits.append(Audit(step, *shares, tuple(replies)))
+        self.audits.append(AuditResult(step, *shares, tuple(replies)))
 
     @torch.no_grad()
     def _replies(self) -> list[str]:
@@ -138,7 +138,7 @@ class TruthAudit(TrainerCallback):
         return said
 
     def _rewards(self, replies: list[str]) -> list[float]:
-        """The weighed sum of every reply's rewards; nan where no function gave one."""
+        """The weighted sum of every reply's rewards; nan if no function gave one."""
         is_chat = not isinstance(self._rows[0]["prompt"], str)
         columns = {name: [row[name] for row in self._rows] for name in self._rows[0]}
         columns["prompts"] = columns.pop("prompt")
@@ -156,13 +156,13 @@ class TruthAudit(TrainerCallback):
 
     @property
     def table(self) -> Table:
-        """One row a look."""
+        """One row per look."""
         columns = ("step", "reward", "truth", "right earns", "wrong earns", *LOGGED)
         return Table(columns=columns, rows=[_row(a) for a in self.audits], title=self.headline)
 
     @property
     def headline(self) -> str:
-        """What became of the truth, and whether the questions are enough to say so."""
+        """How the truth changed, and whether the questions are enough to say so."""
         if not self.audits:
             return "it has looked at nothing; attach(trainer), then train"
         first, last, n = self.audits[0], self.audits[-1], len(self._rows)
@@ -181,7 +181,7 @@ class TruthAudit(TrainerCallback):
 
 
 def mean(numbers: list[float]) -> float:
-    """The mean of what is a number; nan where nothing is.
+    """The mean of the entries that are numbers; nan if there is none.
 
     >>> mean([1.0, math.nan, 0.0])
     0.5
@@ -205,7 +205,7 @@ def _text(prompt: object, tokenizer) -> str:
     return tokenizer.apply_chat_template(prompt, add_generation_prompt=True, tokenize=False)
 
 
-def _row(audit: Audit) -> tuple[str, ...]:
+def _row(audit: AuditResult) -> tuple[str, ...]:
     numbers = (audit.reward, audit.truth, audit.pays_right, audit.pays_wrong)
     gradient, *others = map(audit.logged.get, LOGGED)  # a gradient of 1e-4 is not one of 0
     shown = "-" if gradient is None else f"{gradient:.2g}"

@@ -1,4 +1,4 @@
-"""`watch` as users call it: the same words for a run in one process and under a launcher."""
+"""`watch` for users: one function for a run in one process and for a run under a launcher."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

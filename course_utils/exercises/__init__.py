@@ -1,4 +1,4 @@
-"""The exercises of every lesson, one module a lesson, found by name: `lesson_03.py`.
+"""The exercises of every lesson, one module per lesson, found by name: `lesson_03.py`.
 
 The right answer of each exercise lives here and nowhere else in the library.
 """

@@ -1,4 +1,4 @@
-"""From pasted log lines to ranked causes, with the lines and numbers each rests on.
+"""From pasted log lines to ranked causes, with the lines and numbers that each rests on.
 
 Standard library only: it answers before torch is imported, and can run in a browser.
 """

@@ -1,4 +1,4 @@
-"""What the page in a browser asks for: the command's own words, and what to show beside them."""
+"""The Python side of the page in a browser: the command's answer, and what to show beside it."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What the watchdogs of several processes say together: who waits for whom, and in what."""
+"""Combines the watchdog messages of several processes: which rank waits for which, and in what."""
 
 import re
 from dataclasses import dataclass, field

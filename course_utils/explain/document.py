@@ -1,4 +1,4 @@
-"""A whole JSON document as entries: `trainer_state.json`, or a list of dicts."""
+"""Reads a whole JSON document as entries: `trainer_state.json`, or a list of dicts."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What is read out of a log: entries with numbers, and lines with words."""
+"""The parts read from a log: entries with numbers, and lines with words."""
 
 import math
 from collections.abc import Iterable, Iterator

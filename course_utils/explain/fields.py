@@ -1,4 +1,4 @@
-"""The names that trainers give to the same quantity, and the one used here."""
+"""The names that trainers give to one quantity, and the name used here."""
 
 import re
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""What a rule hands back: a cause, how strongly it is held, and the numbers for and against."""
+"""The result of a rule: a cause, its strength, and the numbers for and against it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a log says in words, beside its numbers: messages, waits, complaints."""
+"""What a log says in words besides its numbers: messages, waits, complaints."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

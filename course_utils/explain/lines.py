@@ -1,4 +1,4 @@
-"""The lines of a paste: what a terminal, a forum or an editor put in is taken out again.
+"""Cleans pasted lines: removes what a terminal, a forum or an editor has added.
 
 Colours and quotation marks are dropped, progress bars parted, wrapped dicts put together.
 """

@@ -1,4 +1,4 @@
-"""What a log holds, in bounded memory: entries in order, and lines that say how it ended."""
+"""The content of a log, in bounded memory: entries in order, and lines that say how it ended."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The loss, the gradient norm and the reward around the entry that turned, as a small SVG.
+"""Draws loss, gradient norm and reward around the entry where the run turned, as a small SVG.
 
 Colours are left to the page, through the classes of the marks; every word of a log is escaped.
 """

@@ -1,4 +1,4 @@
-"""Which process a line is from, and which of several that print the same entries is heard."""
+"""Finds which process a line is from, and which of several equal outputs to read."""
 
 import math
 import re

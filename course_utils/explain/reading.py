@@ -1,4 +1,4 @@
-"""Log lines as entries: which field had which number, on which line.
+"""Reads log lines as entries: which field had which number on which line.
 
 Reads what trainers print and save: Python dicts and JSON lines (Transformers, TRL, ms-swift,
 LLaMA-Factory), `key:value - key:value` (verl), `key: value  key: value` (torchtune), cells between

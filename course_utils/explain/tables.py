@@ -1,4 +1,4 @@
-"""Tables: a header, then rows. Markdown, tabs, commas, semicolons, columns of spaces."""
+"""Reads tables, a header and then rows: Markdown, tabs, commas, semicolons, columns of spaces."""
 
 import csv
 import re

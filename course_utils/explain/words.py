@@ -1,4 +1,4 @@
-"""Causes that are written out in a line of words: messages, signals, exit codes."""
+"""Finds causes that a line states in words: messages, signals, exit codes."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What forbids calling a log healthy though no rule knows its cause: numbers that go astray."""
+"""Reasons not to call a log healthy although no rule knows a cause: numbers that go astray."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -1,1 +1,1 @@
-"""What is kept on disk: progress, the course folder, files that are written whole or not at all."""
+"""Files on disk: the reader's progress, the course's folder, and atomic writing."""

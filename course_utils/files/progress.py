@@ -1,4 +1,4 @@
-"""What a student has done so far, kept in one small JSON file that survives everything.
+"""A student's progress, in one small JSON file that survives damage and full disks.
 
 Writes are atomic, two notebooks may write at once, and a damaged file is set aside, never lost.
 """
@@ -39,12 +39,12 @@ class Progress:
         self.path = path
 
     def exercise(self, exercise_id: str) -> dict:
-        """What is known of one exercise: outcome, best points, attempts, hints taken."""
+        """The record of one exercise: outcome, best points, attempts, hints taken."""
         fresh = {"outcome": "not attempted", "best": 0, "attempts": 0, "hints": 0}
         return fresh | self.read()["exercises"].get(exercise_id, {})
 
     def record_check(self, exercise_id: str, *, outcome: str, points: int) -> None:
-        """Note the outcome of a check. What is passed stays so; an untouched stub is no attempt."""
+        """Record a check's outcome. A pass is never undone; an untouched stub is no attempt."""
 
         def change(entry: dict) -> None:
             entry["attempts"] += outcome != "not attempted"
@@ -68,7 +68,7 @@ class Progress:
         return self.read()["predictions"].get(prediction_id)
 
     def record_votes(self, topic: str, votes: dict[str, str]) -> None:
-        """Keep the votes on the claims of a topic, such as {"C1": "t!"}, and no earlier ones."""
+        """Store the votes on a topic's claims, such as {"C1": "t!"}, in place of earlier ones."""
         self._update(lambda data: data["votes"].update({topic: votes}))
 
     def votes(self, topic: str) -> dict[str, str]:
@@ -81,22 +81,22 @@ class Progress:
         )
 
     def sources(self, exercise_id: str) -> dict[str, str]:
-        """The kept source of each variant of one exercise that was passed."""
+        """The kept source of each passed variant of one exercise."""
         return self.read()["sources"].get(exercise_id, {})
 
     def record_draw(self, exercise_id: str, seed: int) -> None:
-        """Note which variant of an exercise the reader works on."""
+        """Record which variant of an exercise the reader works on."""
         self._update(lambda data: data["draws"].update({exercise_id: seed}))
 
     def draw(self, exercise_id: str) -> int:
         return self.read()["draws"].get(exercise_id, 0)
 
     def forget(self, item_id: str) -> None:
-        """Drop what is known of one exercise, prediction or topic; no two have the same id."""
+        """Delete the record of one exercise, prediction or topic; no two have the same id."""
         self._update(lambda data: [known.pop(item_id, None) for known in data.values()])
 
     def read(self) -> dict:
-        """The whole file as data, entry by entry as far as each is sound; empty when there is none.
+        """The whole file as data: every entry that is sound; empty without a file.
 
         What is not sound is kept beside it and left out, and a sentence says so.
         """
@@ -139,7 +139,7 @@ class Progress:
             )
 
     def _set_aside(self, sound: dict) -> None:
-        """Keep the file under another name, and go on with what is sound of it."""
+        """Keep the damaged file under another name, and go on with its sound entries."""
         number = 1
         while (kept := self.path.with_name(f"{self.path.stem}.damaged-{number}.json")).exists():
             number += 1
@@ -160,7 +160,7 @@ class Progress:
 
 
 def _sound(kind: str, entries: object) -> dict:
-    """The entries of one kind that are of the form this module writes."""
+    """The entries of one kind that have the form this module writes."""
     if not isinstance(entries, dict):
         return {}
     return {name: entry for name, entry in entries.items() if IS_SOUND[kind](entry)}

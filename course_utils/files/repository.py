@@ -1,4 +1,4 @@
-"""Where the course's files are. Reads no file."""
+"""Finds the course's files. Reads none of them."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, so that a full disk never costs what was there before."""
+"""Writes files atomically, so that a full disk never destroys an earlier version."""
 
 import contextlib
 import itertools
@@ -10,7 +10,7 @@ from course_utils.errors import NotSaved
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replace the file at `path`; on any error the old one is untouched and no rest is left.
+    """Replace the file at `path`; on any error the old one is untouched and nothing is left over.
 
     Raises:
         OSError: the disk is full, or the folder cannot be written to.
@@ -52,7 +52,7 @@ def save(path: Path, text: str) -> None:
 
 
 def new_folder(parent: Path) -> Path:
-    """Make the first of parent/001, parent/002, ... that is nobody's yet.
+    """Make the first of parent/001, parent/002, ... that does not exist yet.
 
     Raises:
         NotSaved: it cannot be made.

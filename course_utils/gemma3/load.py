@@ -1,4 +1,4 @@
-"""Loads a Gemma 3 measured and rescaled, ready for float16. Stands on `reach` and `stream`."""
+"""Loads a Gemma 3, measures and rescales it for float16. Builds on `reach` and `stream`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -35,8 +35,8 @@ def load_for_float16(
 
     Raises:
         ModelUnavailable: there is no such model.
-        BadRequest: it is no Gemma 3, or its branches overflow, which no rescaling of the stream
-            can mend.
+        BadRequest: it is not a Gemma 3, or its branches overflow, which no rescaling of the stream
+            can fix.
 
     >>> load_for_float16("tiny-gemma3", dtype="float16", device="cpu").dtype
     torch.float16

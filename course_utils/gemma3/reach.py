@@ -1,4 +1,4 @@
-"""How large the numbers of a Gemma 3 become, against what float16 holds, before training.
+"""Measures before training how large a Gemma 3's numbers become, against float16's limit.
 
 Measures one forward pass; it changes nothing.
 """
@@ -37,7 +37,7 @@ class Place:
 
     @property
     def fits(self) -> bool:
-        """Whether a cast to float16 leaves it finite; nan does not fit."""
+        """Whether the number stays finite in float16; nan does not fit."""
         return self.largest < FLOAT16.overflow_at
 
 
@@ -54,12 +54,12 @@ class StreamRange(Report):
 
     @property
     def survives_autocast(self) -> bool:
-        """Mixed precision keeps the stream in float32 and casts all else to float16."""
+        """Whether it survives mixed precision: a float32 stream, everything else in float16."""
         return self.largest("post-norm").fits and self.largest("branch").fits
 
     @property
     def survives_half(self) -> bool:
-        """Weights in float16: the stream is float16 as well."""
+        """Whether it survives weights in float16: the stream is float16 as well."""
         return all(place.fits for place in self.places)
 
     @property
@@ -69,8 +69,9 @@ class StreamRange(Report):
 
     @property
     def factor(self) -> float:
-        """The largest power of two, at most 1, that brings stream and post-norms below 1/8 of
-        float16's limit; for `rescale_stream`."""
+        """The factor for `rescale_stream`: a power of two, at most 1.
+
+        It is the largest that brings stream and post-norms below 1/8 of float16's limit."""
         largest = max(self.largest("stream").largest, self.largest("post-norm").largest)
         if not 0 < largest < math.inf:
             return 1.0
@@ -130,7 +131,7 @@ def check_range(
 
     Raises:
         ModelUnavailable: there is no such model.
-        BadRequest: it is no Gemma 3.
+        BadRequest: it is not a Gemma 3.
 
     Numerics:
         Sees the given tokens only. Other texts reach further, so a factor keeps a margin of 8.
@@ -166,7 +167,7 @@ def _decoder(model: nn.Module) -> nn.Module:
 
 @contextmanager
 def _looking(text: nn.Module, places: dict[tuple[str, str], float]) -> Iterator[None]:
-    """Inside, `places` collects the largest magnitude of (name, kind); waits for the device."""
+    """In the block, `places` collects the largest magnitude of (name, kind); waits for devices."""
 
     def note(name: str, kind: str, tensor: Tensor) -> None:
         seen = float(tensor.abs().max())

@@ -1,4 +1,4 @@
-"""The exact rescaling of a Gemma 3: the same function, with a residual stream of another size.
+"""Rescales a Gemma 3 exactly: the same function, with a residual stream of another size.
 
 Changes weights and buffers in memory; it never writes a checkpoint.
 """
@@ -53,7 +53,7 @@ def pre_norms(model: nn.Module) -> list[Gemma3RMSNorm]:
 
 @torch.no_grad()
 def rescale_stream(model: "PreTrainedModel", factor: float) -> "PreTrainedModel":
-    """Multiply the residual stream by `factor`, in place, and change nothing that comes out.
+    """Multiply the residual stream by `factor`, in place; the model's outputs stay the same.
 
     Everything that is added to the stream is multiplied: the embedding's scale, the gain (1 + w)
     of each post-norm, the projected image features. Every norm that reads the stream divides
@@ -68,7 +68,7 @@ def rescale_stream(model: "PreTrainedModel", factor: float) -> "PreTrainedModel"
         The same model. Its post-norm weights are float32 now, whatever they were.
 
     Raises:
-        BadRequest: not a Gemma 3, a factor that is no positive number, a wrapped embedding.
+        BadRequest: not a Gemma 3, a factor that is not positive, a wrapped embedding.
 
     Numerics:
         A post-norm stores w = gain - 1. For gains far below 1 that difference loses digits:

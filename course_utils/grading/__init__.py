@@ -1,4 +1,4 @@
-"""Grades what others hand in: submissions in, exactly one result out for each.
+"""Grades submissions: exactly one result for each.
 
 A submission's way, and the one name that each station is called by:
 

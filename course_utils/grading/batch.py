@@ -1,4 +1,4 @@
-"""Many submissions: each gets exactly one result, kept in a file of its own as soon as it is there.
+"""Grades many submissions: each gets exactly one result, saved in its own file at once.
 
 What is kept is not done again: the second call for the same folder and the same `out` goes on
 where the first one ended, however it ended.
@@ -43,7 +43,7 @@ Runner = Callable[[list[tuple[Handin, Request]]], Iterator[tuple[Handin, Result]
 
 @dataclass(frozen=True)
 class Settings:
-    """What holds for every submission of a batch."""
+    """Settings that hold for every submission of a batch."""
 
     limits: Limits
     course: str  # the version of the course
@@ -51,13 +51,13 @@ class Settings:
     with_known: bool = True  # whether an answer that was graded before gets its score unrun
 
     def version(self, result: Result) -> str:
-        """What a result depends on besides the submission; a refusal also on --lesson."""
+        """Everything a result depends on besides the submission; a refusal also on --lesson."""
         is_refused = isinstance(result, CannotBeGraded)
         return f"{self.course}-{self.lesson}" if is_refused and self.lesson else self.course
 
 
 class Store:
-    """The folder in which each result has a file of its own."""
+    """The folder with one file per result."""
 
     def __init__(self, out: Path) -> None:
         self.results, self.known = out / "results", out / "known"
@@ -75,7 +75,7 @@ class Store:
 
 
 def course_version(repository: Repository) -> str:
-    """A digest of what decides on points: the lessons, their exercises, and what judges them."""
+    """A digest of everything that decides on points: lessons, exercises, and their judges."""
     package = Path(course_utils.__file__).parent
     paths = [*repository.solutions.glob("*.py"), *package.rglob("*.py")]
     digest = hashlib.sha256(course_utils.__version__.encode())
@@ -117,7 +117,7 @@ def grade_all(
 
 
 def here(jobs: int) -> Runner:
-    """Grades on this machine, `jobs` at once, each in a process of its own."""
+    """Grades on this machine, in `jobs` processes at once."""
 
     def run(pending: list[tuple[Handin, Request]]) -> Iterator[tuple[Handin, Result]]:
         todo, finished = queue.SimpleQueue(), queue.SimpleQueue()
@@ -147,7 +147,7 @@ def here(jobs: int) -> Runner:
 
 
 def locked(out: Path, part: str) -> FileLock:
-    """Keeps a second call from grading the same part into the same folder at the same time.
+    """Keeps a second call from grading the same part into the same folder.
 
     Raises:
         BadRequest: another one is at it.

@@ -1,4 +1,4 @@
-"""JSON that a stranger wrote, bounded before it is parsed."""
+"""Parses untrusted JSON, and checks its size and depth first."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ NO_NOTEBOOK = "is not a notebook"
 
 
 class Refused(Exception):
-    """What was seen, and why it is refused."""
+    """The JSON is refused: what was seen, and why."""
 
     def __init__(self, saw: str, why: str) -> None:
         super().__init__(saw, why)
@@ -17,10 +17,10 @@ class Refused(Exception):
 
 
 def parse(data: bytes) -> object:
-    """What `data` holds.
+    """The value in `data`.
 
     Raises:
-        Refused: it is no JSON, too large once parsed, or nested too deeply.
+        Refused: it is not JSON, too large once parsed, or nested too deeply.
     """
     containers, items = data.count(b"[") + data.count(b"{"), data.count(b",")
     if containers > MAX_CONTAINERS or items > MAX_ITEMS:

@@ -1,6 +1,6 @@
-"""Answers that were graded before: the same code of the same course gets the same score, unrun.
+"""Caches scores: the same code in the same version of the course is not run again.
 
-Each verdict has a file of its own beside the results, named by a digest of all that it rests on:
+Each verdict has its own file beside the results, named by a digest of all that it rests on:
 the course, the exercise, the variant drawn, and the source of every cell that is run for it. Only
 the grader writes there; what runs in the box can reach no folder of the grader's.
 """
@@ -30,8 +30,8 @@ Score = dict[str, object]
 
 
 @dataclass
-class Known:
-    """The verdicts in `folder`, which hold for one course and one limit.
+class GradeCache:
+    """The verdicts in `folder`, valid for one course and one limit.
 
     Args:
         course: a digest of what decides on points.
@@ -45,7 +45,7 @@ class Known:
     _is_slow: bool = field(default=False, repr=False)  # this submission's cells
 
     def scores(self, lesson: Lesson, cells: list[dict], wanted: list[str]) -> dict[str, Score]:
-        """The scores, by exercise, of those answers that were graded before."""
+        """The scores, by exercise, of the answers that were graded before."""
         found = {}
         for exercise in lesson.exercises:
             if exercise.id in wanted:
@@ -55,7 +55,7 @@ class Known:
         return found
 
     def keep(self, lesson: Lesson, cells: list[dict], score: Score) -> None:
-        """Keep a verdict for the next one who hands in the same; a full disk costs only that."""
+        """Store a verdict for the next equal answer; a full disk only prevents that."""
         if score["outcome"] not in LASTING or self._is_full():
             return
         [exercise] = [e for e in lesson.exercises if e.id == score["exercise"]]
@@ -85,7 +85,7 @@ class Known:
             return ""
 
     def key(self, lesson: Lesson, exercise: Exercise, cells: list[dict], *, whole: bool) -> str:
-        """A digest of all that a verdict rests on.
+        """A digest of everything that a verdict depends on.
 
         Args:
             whole: whether every cell above the check was run, not only those that are needed.
@@ -115,7 +115,7 @@ class Known:
         return self.folder / f"{key}.json"
 
     def _load(self, key: str) -> Score | None:
-        """A verdict, or None when there is none, or none that can be trusted."""
+        """A verdict, or None if there is none that can be trusted."""
         try:
             flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
             descriptor = os.open(self._path(key), flags)

@@ -1,4 +1,4 @@
-"""Which files of a folder are whose submission. Reads names only, never a file, follows no link."""
+"""Finds each student's submission in a folder, by names only. Opens no file, follows no link."""
 
 import hashlib
 import os
@@ -93,7 +93,7 @@ def _entries(folder: Path) -> list[str]:
 
 
 def _units(folder: Path, name: str, regex: re.Pattern) -> list[str]:
-    """The students' folders: the entry `name`, or what is one or two levels below it."""
+    """The students' folders: the entry `name`, or folders one or two levels below it."""
     level = [name]
     for _ in range(3):
         if matching := [one for one in level if regex.match(f"{one}/")]:
@@ -113,7 +113,7 @@ def _subfolders(folder: Path) -> list[str]:
 
 
 def _of_unit(folder: Path, unit: str, regex: re.Pattern):
-    """The submissions of one student, each with its match, and the paths that are nobody's."""
+    """The submissions of one student with their matches, and the paths of nobody."""
     top, as_folder = folder / unit, regex.match(f"{unit}/")
     if top.is_symlink() or not top.is_dir():
         match = regex.match(unit) or (as_folder if top.is_dir() else None)
@@ -133,7 +133,7 @@ def _of_unit(folder: Path, unit: str, regex: re.Pattern):
 
 
 def _notebooks(top: Path) -> Iterator[Path]:
-    """Everything named *.ipynb below `top`, whatever it is; in a course, not its solutions/.
+    """Every *.ipynb below `top`, of any kind; in a course, without its solutions/.
 
     Raises:
         OverflowError: there is more than one student can have.
@@ -162,7 +162,7 @@ def _notebooks(top: Path) -> Iterator[Path]:
 
 
 def _latest(handins: list) -> tuple[list, list[Handin]]:
-    """Of the same student, assignment and file name, the last by time; and the others."""
+    """The latest of those with the same student, assignment and file name; and the others."""
     last: dict[tuple, tuple[str, str]] = {}
     for handin, match in handins:
         if time := match and match.groupdict().get("time"):
@@ -179,7 +179,7 @@ def _latest(handins: list) -> tuple[list, list[Handin]]:
 
 
 def _nobodys(folder: Path, name: str | Path, preset: str) -> tuple[Handin, None]:
-    """A notebook that the others' pattern does not fit: it gets a result like every other."""
+    """A notebook that does not fit the others' pattern: it gets a result like every other."""
     problem = f"is nobody's by --student {preset}, which most names fit"
     return _handin(folder / name, str(name), Path(name).parts[0], "", problem), None
 

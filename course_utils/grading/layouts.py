@@ -1,4 +1,4 @@
-"""The names that platforms leave, and which of them a folder speaks for. Reads names only."""
+"""The file names of teaching platforms, and which platform a folder is from. Reads names only."""
 
 import itertools
 import re
@@ -20,7 +20,7 @@ PRESETS = {
     "nbgrader": r"(?P<id>[^/]+)/(?P<assignment>[^/]+)/",
     # GitHub Classroom: "post-training-ada/"
     "classroom": r"{prefix}(?P<id>[^/]+)/",
-    # a folder a student, such as the homes that nbgitpuller filled; or one file each
+    # one folder per student, such as the homes that nbgitpuller filled; or one file each
     "name": r"(?P<id>[^/]+?)(?:\.(?i:ipynb)$|/)",
 }
 # What a course of nbgrader's holds beside "submitted/".
@@ -33,7 +33,7 @@ def is_nbgrader(names: list[str]) -> bool:
 
 
 def detect(folder: Path, names: list[str]) -> str:
-    """The preset that most names speak for, so that no single one decides about the others."""
+    """The preset that most names fit, so that no single name decides for the others."""
     folders = [name for name in names if (folder / name).is_dir()]
     entries = [*(f"{name}/" for name in folders), *filter(is_notebook, set(names) - {*folders})]
     for preset in ("moodle", "exchange"):
@@ -73,12 +73,12 @@ def _bad_pattern(pattern: str, why: str) -> BadRequest:
 
 
 def _prefix(names: list[str]) -> str:
-    """What all names have in common, up to its last hyphen: the assignment of a Classroom."""
+    """The common prefix of all names, up to its last hyphen: the assignment of a Classroom."""
     pairs = zip(min(names), max(names), strict=False)
     common = "".join(a for a, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
     return common[: common.rfind("-") + 1]
 
 
 def is_notebook(name: str | Path) -> bool:
-    """Whether a name is a notebook's, in whatever letters."""
+    """Whether a name is a notebook's, in upper or lower case."""
     return str(name).lower().endswith(".ipynb")

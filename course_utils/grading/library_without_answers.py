@@ -1,4 +1,4 @@
-"""A copy of the library without any right answer, for the box: made once per version."""
+"""Copies the library without its right answers, for the box: once per version."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The notebook that is graded: the lesson's own cells around what the student wrote.
+"""Builds the notebook to grade: the lesson's own cells with the student's answers in them.
 
 Edited, deleted or added checks change nothing: every cell but the answers is the lesson's.
 """
@@ -12,7 +12,7 @@ from course_utils.notebook.lesson_source import CHECK, LESSON, STUDENTS
 
 @dataclass(frozen=True)
 class Merged:
-    """The cells to execute, the exercises without an answer cell, and what was noticed."""
+    """The notebook to execute, the exercises without an answer cell, and remarks."""
 
     cells: tuple[HandoutCell, ...]
     missing: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""Grades on a Dask cluster that exists already. Its machines need the course, not the folder.
+"""Grades on an existing Dask cluster. Its machines need the course, not the folder.
 
-Each thread of a Dask worker has a grading process of its own. What a Dask worker had in work when
+Each thread of a Dask worker has its own grading process. What a Dask worker had in work when
 it died is graded by another one.
 """
 
@@ -59,7 +59,7 @@ def _submitted(client, handins: dict, handin: Handin, request: Request):
 
 
 def grade_bytes(data: bytes, request: Request) -> dict:
-    """What a Dask worker does for one submission; the result as plain data."""
+    """Grade one submission in a Dask worker; the result as plain data."""
     if not hasattr(_own, "grader"):
         _own.grader = Grader()
     with tempfile.NamedTemporaryFile(suffix=".ipynb") as file:
@@ -72,7 +72,7 @@ def grade_bytes(data: bytes, request: Request) -> dict:
 
 @functools.cache
 def _known_here() -> str:
-    """A folder of this Dask worker's own for verdicts: the batch's is on another machine."""
+    """This Dask worker's own folder of verdicts: the batch's is on another machine."""
     folder = tempfile.TemporaryDirectory(prefix="course-known-")
     atexit.register(folder.cleanup)
     return folder.name

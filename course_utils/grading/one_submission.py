@@ -1,4 +1,4 @@
-"""One submission, one set of scores: its code runs in a box, and what decides stands outside.
+"""Grades one submission: its code runs in a box, its scores are decided outside.
 
 Holds one pair of warm processes, those of the lesson that was graded last.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from course_utils.box.kind import NO_SANDBOX_ENV, OPEN, Kind, find_kind, no_box
 from course_utils.checks.declare import Exercise, Lesson
 from course_utils.files.repository import Repository
-from course_utils.grading.grade_cache import Known
+from course_utils.grading.grade_cache import GradeCache
 from course_utils.grading.handout import load_handout
 from course_utils.grading.judge import syntax_trees
 from course_utils.grading.judge.client import Box
@@ -25,7 +25,7 @@ _WARM: dict[tuple[str, Kind], Box] = {}
 
 
 def grade_one(
-    repository: Repository, submission: Submission, limits: Limits, known: Known | None = None
+    repository: Repository, submission: Submission, limits: Limits, known: GradeCache | None = None
 ) -> Scores:
     """Grade `submission`, whose `lesson` is one of the repository's. Changes no file.
 
@@ -99,7 +99,7 @@ def _box(lesson: Lesson, kind: Kind) -> Box:
 
 
 def code_cells(merged: Merged) -> list[dict]:
-    """What a judge is told: each cell of code with its source, role and exercise.
+    """The cells for a judge: each cell of code with its source, role and exercise.
 
     Of a lesson's own cell that was edited also, as `theirs`, what the student made of it.
     """

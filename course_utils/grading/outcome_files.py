@@ -1,4 +1,4 @@
-"""The results of a batch as files: for Moodle, for programs, for CI, and a page for each student.
+"""Writes the results of a batch: for Moodle, for programs, for CI, and one page per student.
 
 Everything a student wrote is escaped on its way into each of them.
 """
@@ -27,7 +27,7 @@ COLUMNS = (*MOODLE[:1], "Full name", *MOODLE[1:], "Maximum grade", "Student", "L
 
 
 def save_all(records: list[Record], out: Path) -> list[Path]:
-    """Write grades.csv, .json and .xml into `out`, and feedback/ with one page a student.
+    """Write grades.csv, .json and .xml into `out`, and feedback/ with one page per student.
 
     Raises:
         NotSaved: the disk is full, or the folder cannot be written to.
@@ -45,14 +45,14 @@ def save_all(records: list[Record], out: Path) -> list[Path]:
 
 
 def page_name(student: str) -> str:
-    """A file name for a student that no other has, also where case does not count."""
+    """A file name that no other student has, even where case does not count."""
     slug = re.sub(r"[^A-Za-z0-9_-]+", "-", student)[:40].strip("-")
     digest = hashlib.sha256(student.encode(errors="surrogatepass")).hexdigest()[:8]
     return f"{slug or 'student'}-{digest}"
 
 
 def as_csv(records: list[Record]) -> str:
-    """One row a submission, in the columns of Moodle's grading worksheet; no grade, no number."""
+    """One row per submission, in Moodle's columns; without a grade no number."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -81,7 +81,7 @@ def _comment(record: Record) -> str:
 
 
 def as_json(records: list[Record]) -> str:
-    """All results as one JSON object: the sum, the grades, and what has none."""
+    """All results as one JSON object: the sum, the grades, and those without a grade."""
     groups = {Grade.kind: [], CannotBeGraded.kind: [], GraderFailed.kind: []}
     for record in records:
         data = record.to_dict()
@@ -93,7 +93,7 @@ def as_json(records: list[Record]) -> str:
 
 
 def as_junit(records: list[Record]) -> str:
-    """JUnit XML: one suite a submission, one case an exercise; without a grade one error."""
+    """JUnit XML: one suite per submission, one case per exercise; without a grade one error."""
     root = ElementTree.Element("testsuites")
     for record in records:
         suite = ElementTree.SubElement(root, "testsuite", name=_xml(record.path))

@@ -1,4 +1,4 @@
-"""Text from others, made safe to show: in a terminal, a page, a spreadsheet, an XML file."""
+"""Makes untrusted text safe to show: in a terminal, a page, a spreadsheet, an XML file."""
 
 import unicodedata
 
@@ -9,7 +9,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")  # what a spreadsheet may r
 
 
 def printable(text: str, *, max_chars: int = 500, keep: str = "") -> str:
-    r"""`text` with everything that is not seen written as an escape, cut at `max_chars`.
+    r"""`text` with every invisible character written as an escape, cut at `max_chars`.
 
     >>> printable("red \x1b[31m and \ud800")
     'red \\x1b[31m and \\ud800'
@@ -20,7 +20,7 @@ def printable(text: str, *, max_chars: int = 500, keep: str = "") -> str:
 
 
 def in_spreadsheet(text: str) -> str:
-    """One cell of a CSV file that no spreadsheet takes for a formula.
+    """One cell of a CSV file that no spreadsheet reads as a formula.
 
     >>> in_spreadsheet("=cmd|'/c calc'!A0")
     "'=cmd|'/c calc'!A0"

@@ -1,4 +1,4 @@
-"""Which of a student's cells is which cell of the lesson, also when ids and roles were lost.
+"""Matches a student's cells to the lesson's, even when ids and roles were lost.
 
 An answer is recognised by what speaks for it: its cell's id, its role, its first line, the name it
 defines; where nothing does, by its place between cells that are known. Executes nothing.
@@ -23,7 +23,7 @@ Cells = tuple[HandoutCell, ...]
 
 
 def repaired(handout: Handout, submission: Submission) -> Submission:
-    """`submission` with the lesson's ids and roles on each cell that is one of the lesson's.
+    """`submission` with the lesson's ids and roles on each cell that belongs to the lesson.
 
     Every other cell has no id afterwards. How an answer was found is noted when not by its id.
 
@@ -46,7 +46,7 @@ def repaired(handout: Handout, submission: Submission) -> Submission:
 
 
 def _answers(handout: Handout, submission: Submission):
-    """The student's cell number for each answer cell of the lesson, by all that speaks for it."""
+    """The student's cell number for each answer cell of the lesson, by all evidence."""
     places = {c.exercise: n for n, c in enumerate(handout.cells) if c.is_answer}
     ids = {handout.cells[place].id: exercise for exercise, place in places.items()}
     reads = {e.reads: e.id for e in handout.source.lesson.exercises if e.id in places}
@@ -91,7 +91,7 @@ def _what_speaks(cell: SubmittedCell, ids: dict, reads: dict) -> dict[str, set[s
 
 
 def _weight(said: dict[str, set[str]], exercise: str) -> int:
-    """What speaks for `exercise`; nothing when more speaks for another one."""
+    """The weight of the evidence for `exercise`; nothing if another has more."""
     weights = Counter()
     for kind, exercises in said.items():
         weights.update(dict.fromkeys(exercises, WEIGHTS[kind]))
@@ -116,7 +116,7 @@ def _known_by_id(lesson: Cells, theirs, answers: dict[int, int]) -> dict[int, in
 
 
 def _equal(lesson: Cells, theirs, mine: dict[int, int]) -> dict[int, int]:
-    """Cells of the lesson that stand there word for word, in order, without their id."""
+    """Cells of the lesson that are there word for word, in order, without their id."""
     taken = set(mine.values())
     ours = [("", n) if n in mine else (c.kind, c.source) for n, c in enumerate(lesson)]
     others = [(n, "") if n in taken else (c.kind, c.source) for n, c in enumerate(theirs)]
@@ -125,7 +125,7 @@ def _equal(lesson: Cells, theirs, mine: dict[int, int]) -> dict[int, int]:
 
 
 def _by_place(lesson: Cells, theirs, mine: dict[int, int]) -> dict[int, int]:
-    """Answer cells that nothing speaks for: as many cells stand between their neighbours."""
+    """Answer cells without evidence: as many cells stand between their neighbours."""
     found, taken = {}, set(mine.values())
     missing = [n for n, cell in enumerate(lesson) if cell.is_answer and n not in mine]
     for place in missing:

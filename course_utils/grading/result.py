@@ -1,4 +1,4 @@
-"""What came of one submission: a grade, "cannot be graded", or "the grader failed".
+"""The result of one submission: a grade, "cannot be graded", or "the grader failed".
 
 Exactly one of the three. Only the second is about the submission alone; the third is about this
 machine, is tried again, and never means 0 points.
@@ -28,7 +28,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Scores:
-    """All exercises of one lesson, in order, and what was noticed about the notebook."""
+    """All exercises of one lesson in order, and remarks about the notebook."""
 
     lesson: str
     scores: tuple[Score, ...]
@@ -76,7 +76,7 @@ Result = Grade | CannotBeGraded | GraderFailed
 
 @dataclass(frozen=True)
 class Record:
-    """One submission and its result, as it is kept in a file of its own."""
+    """One submission and its result, as it is kept in its own file."""
 
     path: str  # below the folder that was graded, printable
     student: str  # the id
@@ -91,7 +91,7 @@ class Record:
         return plain | versions | {"result": to_dict(self.result)}
 
     def save(self, path: Path) -> None:
-        """Write it to `path`, whole or not at all.
+        """Write it to `path` atomically.
 
         Raises:
             NotSaved: the disk is full, or the folder cannot be written to.
@@ -100,7 +100,7 @@ class Record:
 
 
 def to_dict(result: Result) -> dict:
-    """A result as JSON-ready data, every text in it made printable and cut."""
+    """A result as JSON-ready data, with every text made printable and cut."""
     if isinstance(result, Grade):
         scores = result.scores
         return {
@@ -119,7 +119,7 @@ def to_dict(result: Result) -> dict:
 
 
 def from_dict(data: dict) -> Result:
-    """The result that `to_dict` made `data` of.
+    """The result that `to_dict` turned into `data`.
 
     Raises:
         ValueError: it is not of that form.
@@ -139,7 +139,7 @@ def from_dict(data: dict) -> Result:
 
 
 def load(path: Path) -> Record | None:
-    """The record at `path`, or None when there is none, or none that can be trusted."""
+    """The record at `path`, or None if there is none that can be trusted."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         texts = [_typed(data[n], str) for n in ("path", "student", "name", "digest", "course")]

@@ -1,4 +1,4 @@
-"""Reads what somebody handed in. Bounded before it is parsed; executes and changes nothing."""
+"""Reads a submitted notebook. Checks its size before parsing; executes and changes nothing."""
 
 import errno
 import os
@@ -45,13 +45,13 @@ def read_submission(path: Path, where: str = "", student: str = "") -> Submissio
     """The notebook at `path`; messages call it `where`.
 
     Raises:
-        BadNotebook: it is no regular file, too large, cut off, or no notebook.
+        BadNotebook: it is not a regular file, is too large, cut off, or not a notebook.
     """
     return parse(read_bytes(path, where), where or str(path), student)
 
 
 def read_bytes(path: Path, where: str = "") -> bytes:
-    """What the regular file at `path` holds, up to MAX_BYTES; links, pipes, devices are refused.
+    """The content of the regular file at `path`, up to MAX_BYTES; refuses links, pipes, devices.
 
     Raises:
         BadNotebook: it is something else, too large, or cannot be read.
@@ -93,7 +93,7 @@ def parse(data: bytes, where: str, student: str = "") -> Submission:
         why = f"its code has {num_chars} characters, and {MAX_CODE_CHARS} are read"
         raise _bad(where, "is too large", why, "hand in the lesson without long texts in its code")
     named = _course(notebook)
-    replaced = [str(n) for n, raw in enumerate(raw_cells, start=1) if _is_no_text(raw)]
+    replaced = [str(n) for n, raw in enumerate(raw_cells, start=1) if _lacks_text(raw)]
     note = f"cells with characters that are no text, each replaced: {', '.join(replaced[:20])}"
     return Submission(
         as_text(student),
@@ -105,7 +105,7 @@ def parse(data: bytes, where: str, student: str = "") -> Submission:
 
 
 def _without_copies(cells: tuple[SubmittedCell, ...], where: str) -> tuple[SubmittedCell, ...]:
-    """The cells; a text that has the id of another cell has none afterwards.
+    """The cells; a text cell whose id another cell has loses it.
 
     Raises:
         BadNotebook: an answer has the id of another cell of code.
@@ -173,7 +173,7 @@ def _source(raw: dict) -> str | None:
     return source if isinstance(source, str) else None
 
 
-def _is_no_text(raw: dict) -> bool:
+def _lacks_text(raw: dict) -> bool:
     source = _source(raw)
     return any("\ud800" <= character <= "\udfff" for character in source)
 

@@ -1,6 +1,6 @@
-"""A process that grades, one submission after the other, for whoever started it.
+"""A process that grades one submission after the other for the process that started it.
 
-Reads lines of JSON from stdin, one a submission, and answers each with one line on stdout. When
+Reads lines of JSON from stdin, one per submission; answers each with one line on stdout. When
 stdin is closed it ends, with what it started. No student code runs in it once there is a box.
 """
 
@@ -22,7 +22,7 @@ import psutil
 
 from course_utils.errors import BadNotebook
 from course_utils.files.repository import Repository, find_repository
-from course_utils.grading.grade_cache import Known
+from course_utils.grading.grade_cache import GradeCache
 from course_utils.grading.printable import printable
 from course_utils.grading.result import (
     CannotBeGraded,
@@ -40,12 +40,12 @@ from course_utils.shown.quiet import THREADS
 COMMAND = (sys.executable, "-m", "course_utils.grading.worker")
 MAX_ATTEMPTS = 3
 START_S, GRACE_S = 120.0, 20.0
-GradeOne = Callable[[Repository, Submission, Limits, Known | None], Scores]
+GradeOne = Callable[[Repository, Submission, Limits, GradeCache | None], Scores]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a worker is told about one submission."""
+    """A request to a worker to grade one submission."""
 
     path: str
     below: str  # the path as it is shown
@@ -66,7 +66,7 @@ class Grader:
         self.is_closed = False
 
     def result(self, request: Request) -> Result:
-        """What came of one submission, after up to MAX_ATTEMPTS where the grader failed."""
+        """The result of one submission, after up to MAX_ATTEMPTS if the grader fails."""
         for _ in range(MAX_ATTEMPTS):
             result = self._attempt(request)
             if not isinstance(result, GraderFailed) or self.is_closed:
@@ -75,7 +75,7 @@ class Grader:
         return replace(result, attempts=MAX_ATTEMPTS)
 
     def close(self) -> None:
-        """End the worker, from any thread; a submission in work comes to no result."""
+        """End the worker, from any thread; its current submission gets no result."""
         self.is_closed = True
         self._end()
         self._log.close()
@@ -137,16 +137,20 @@ class Grader:
 
 
 def grade(repository: Repository, request: Request, grade_one: GradeOne) -> Result:
-    """One submission, one result, whatever it holds and whatever happens here."""
+    """One submission, one result, whatever it contains and whatever happens here."""
     try:
         submission = read_submission(Path(request.path), request.below, request.student)
         lesson = _lesson_of(submission, request, repository)
         limits = Limits(request.cell_s, request.notebook_s)
-        known = Known(Path(request.known), request.course, limits.cell_s) if request.known else None
+        known = (
+            GradeCache(Path(request.known), request.course, limits.cell_s)
+            if request.known
+            else None
+        )
         return Grade(grade_one(repository, replace(submission, lesson=lesson), limits, known))
     except BadNotebook as error:
         return CannotBeGraded(str(error))
-    except Exception as error:  # whatever it is, it is no verdict on the submission
+    except Exception as error:  # any error; it says nothing about the submission
         return GraderFailed(printable(f"{type(error).__name__}: {error}", keep="\n"))
 
 

@@ -1,5 +1,4 @@
-"""Broken runs as people met them, each with its healthy twin and its fix; and healthy ones that
-only look broken.
+"""Broken runs as people met them, each with a healthy twin and a fix; and odd healthy runs.
 
 A module of `broken/` holds one `INCIDENT`, a module of `healthy/` one `LOOK_ALIKE`; dropping a file
 in is all it takes. Importing this package imports no torch.

@@ -1,4 +1,4 @@
-"""What an incident is: a broken run as it was reported, its healthy twin, and its smallest fix.
+"""Declares an incident: the broken run as it was reported, its healthy twin, its smallest fix.
 
 Every run is a real, tiny training run of seconds on a CPU, built anew by `make` and not started.
 """

@@ -1,4 +1,4 @@
-"""The DPO run that several incidents share: sums, and what becomes of the policy."""
+"""The DPO run that several incidents share: sums, and how the policy changes."""
 
 from course_utils import zoo
 from course_utils.incidents.declare import Run

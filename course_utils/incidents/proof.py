@@ -1,4 +1,4 @@
-"""Proves an incident: the broken run shows the symptom, its twin and the mended run do not."""
+"""Proves an incident: the broken run shows the symptom, its twin and the fixed run do not."""
 
 from course_utils import incidents
 from course_utils.incidents.declare import Incident, Run, Variant

@@ -1,4 +1,4 @@
-"""A Trainer that stops half-way, and another that goes on from its checkpoint."""
+"""A Trainer that stops half-way, and another that resumes from its checkpoint."""
 
 import tempfile
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The tiny runs of TRL's GRPOTrainer that incidents vary, and what is asked after any run of RL."""
+"""The tiny runs of TRL's GRPOTrainer that incidents vary, and the questions after any RL run."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""What incidents share: sums as rows, a Trainer or a loop as a `Run`, and a run in three variants.
+"""Parts that incidents share: sums as rows, a Trainer or a loop as a `Run`, three variants.
 
 A run whose report is an exception ends with it as its last entry: `{"error": "TypeName: text"}`.
 """

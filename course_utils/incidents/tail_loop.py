@@ -1,4 +1,4 @@
-"""A policy that is given a right or a wrong token and then writes a tail of a length it chooses.
+"""A policy that gets a right or a wrong token and then chooses the length of a tail.
 
 The tail earns nothing, so a loss that does not pay for length leaves it alone. Shape letters:
 B = replies, T = places in the tail, K = go on or stop; row 0 of two is right, row 1 wrong.

@@ -1,4 +1,4 @@
-"""Runs of GRPOTrainer whose replies come from an engine, which reports its own log-probs."""
+"""GRPOTrainer with replies from a separate engine, which reports its own log-probs."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""A run on two processes that gloo joins: the log of the first, or the error of either."""
+"""A run on two processes joined by gloo: the log of the first, or the error of either."""
 
 from torch import nn
 

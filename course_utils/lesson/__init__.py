@@ -1,4 +1,4 @@
-"""What a notebook holds: `lesson.start("03")`, its exercises, predictions, votes and progress.
+"""What a notebook works with: `lesson.start("03")`, its exercises, predictions and votes.
 
 `TODO` and `start` are imported when they are first used: other rooms read the claims and the
 symptoms from here, and need no IPython for that.

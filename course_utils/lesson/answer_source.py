@@ -1,4 +1,4 @@
-"""The source of an answer that passed: cut out of the notebook's cells, and made anew from them.
+"""The source of a passed answer: extracted from the cells, and executed again after a restart.
 
 A plain value is kept as it is. Of anything else, takes the statement that defines it and the
 imports, functions, classes and plain values it needs. Never takes a statement above it that runs
@@ -46,7 +46,7 @@ def _is_literal(value: object) -> bool:
 
 
 def made_again(source: str, name: str, label: str) -> object:
-    """What `name` is after `source` ran in a copy of the notebook's names.
+    """The value of `name` after `source` ran in a copy of the notebook's names.
 
     Raises:
         Exception: whatever the source raises, a NameError for what an earlier cell defines.
@@ -60,7 +60,7 @@ def made_again(source: str, name: str, label: str) -> object:
 
 
 def _needed(name: str, cells: list[str]) -> list[str]:
-    """The statements that `name` rests on, in the order in which they ran."""
+    """The statements that `name` depends on, in the order in which they ran."""
     known = list(_statements(cells))
     found = {at: text for at, (node, text) in enumerate(known) if "*" in _binds(node)}
     wanted, seen = [name], set()

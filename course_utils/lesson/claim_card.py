@@ -1,4 +1,4 @@
-"""One claim of an article as it stands: said, voted on, judged. Stores nothing."""
+"""One claim of an article, with the reader's vote and the verdict so far. Stores nothing."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ OPEN = "open"  # what no evidence within reach decides; no vote is counted on it
 
 @dataclass(frozen=True)
 class Vote:
-    """What the reader thinks of one claim, before the evidence."""
+    """The reader's opinion of one claim, before the evidence."""
 
     mark: str  # "t", "p" or "f", with "!" when she is sure
 
@@ -32,7 +32,7 @@ class Vote:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the evidence says of one claim."""
+    """The verdict of the evidence on one claim."""
 
     word: str  # "true", "partly", "false" or "open"
     nuance: str
@@ -44,7 +44,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ClaimCard(Shown):
-    """A claim with the vote and the verdict that it has so far."""
+    """A claim with its vote and its verdict so far."""
 
     id: str  # such as "reward/C4"
     says: str
@@ -89,7 +89,7 @@ class Claims(Table):
 
 @dataclass(frozen=True)
 class Ballot(Shown):
-    """What was understood of a reader's votes: a count in a terminal, all of them on a page."""
+    """The votes as they were understood: a count in a terminal, all of them on a page."""
 
     cards: tuple[ClaimCard, ...]
 

@@ -1,4 +1,4 @@
-"""What the articles claim about each failure. Judges nothing."""
+"""The claims that articles make about each failure. Judges nothing."""
 
 # Ids and order are those of the fact-check; the wording is the article's, shortened.
 CLAIMS = {

@@ -1,4 +1,4 @@
-"""Failures that a lesson wants to happen: they are shown, and their absence is an error."""
+"""Failures that a lesson provokes: they are shown, and it is an error if one does not occur."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,7 +50,7 @@ def expect_failure(kind: type[BaseException], *, saying: str) -> Iterator[Caught
 
 
 def expect_symptom(name: str, *, holds: bool) -> None:
-    """Say that a symptom without an exception is there; raise DidNotFail when it is not.
+    """Report that a symptom without an exception is there; raise DidNotFail if it is not.
 
     >>> expect_symptom("the loss is nan", holds=True)
     As expected: the loss is nan

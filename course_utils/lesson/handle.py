@@ -1,4 +1,4 @@
-"""What a notebook holds in its hand: `ex = lesson.start("03")`, then `ex.NAME.check(answer)`.
+"""The object that a notebook uses: `ex = lesson.start("03")`, then `ex.NAME.check(answer)`.
 
 Connects the exercises to the screen and to the progress file; decides nothing about answers.
 """
@@ -41,7 +41,7 @@ def start(name: str, *, strict: bool = False) -> "LessonHandle":
 
 
 class _Frozen:
-    """Attributes are set once, so that a slip such as `ex.DECODE = ...` cannot hide a check."""
+    """Its attributes are set once, so that a slip such as `ex.DECODE = ...` cannot hide a check."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in self.__dict__ or not name.startswith("_"):
@@ -77,7 +77,7 @@ class LessonHandle(_Frozen):
         return progress_table([self._lesson], self._progress)
 
     def resume(self) -> None:
-        """After a restart: make every answer that passed again, and say where to go on."""
+        """After a restart: execute every passed answer again, and say where to go on."""
         handles = [self.__dict__[exercise.name] for exercise in self._lesson.exercises]
         missing = [handle.title for handle in handles if not handle.restore() and handle.is_passed]
         left = [handle.title for handle in handles if not handle.is_passed]
@@ -162,7 +162,7 @@ class ExerciseHandle(_Frozen):
             print(f"That was the last one; ex.{self._exercise.name}.solution() is open now.")
 
     def solution(self) -> None:
-        """Show a right answer, once you have passed or have taken every hint."""
+        """Show a right answer, once you have passed or taken every hint."""
         known = self._progress.exercise(self._exercise.id)
         left = len(self._exercise.hints) - known["hints"]
         if known["best"] == 0 and left > 0:
@@ -172,19 +172,19 @@ class ExerciseHandle(_Frozen):
 
     @property
     def answer(self) -> object:
-        """The answer of yours that passed last, else the course's, so that no cell is stuck.
+        """Your answer that passed last, else the course's, so that no cell is stuck.
 
         After a restart it is made again from its kept source and checked again.
         """
         return self._answers.answer(self._exercise)
 
     def restore(self) -> bool:
-        """Make an answer that passed before a restart again; whether it is here now."""
+        """Execute an answer that passed before a restart again; returns whether it is here now."""
         return self._answers.restore(self._exercise)
 
 
 def _source_text(name: str, answer: object) -> str:
-    """An answer as it would be typed: a function's source, a dict after the functions in it."""
+    """An answer as a reader would type it: a function's source, or a dict after its functions."""
     if callable(answer):
         return inspect.getsource(answer)
     if not isinstance(answer, dict):

@@ -1,4 +1,4 @@
-"""The answers that passed: those of this kernel, and those made again from their kept source.
+"""The answers that passed: those of this kernel, and those executed again from their source.
 
 Says what it does in one line each time. Never changes an outcome or points.
 """
@@ -14,7 +14,7 @@ from course_utils.shown.wrap import say
 
 
 class PassedAnswers:
-    """Looked up by exercise; the variants of one exercise are kept apart."""
+    """Passed answers by exercise; the variants of one exercise are kept apart."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -45,7 +45,7 @@ class PassedAnswers:
         return self._here.get(_key(exercise), exercise.answer)
 
     def restore(self, exercise: Exercise) -> bool:
-        """Make an answer that passed before a restart again; whether it is here now."""
+        """Execute an answer that passed before a restart again; returns whether it is here now."""
         if _key(exercise) in self._here:
             return True
         if not self.is_passed(exercise):
@@ -88,7 +88,7 @@ def _key(exercise: Exercise) -> tuple[str, str]:
 
 
 def _name_again(name: str, answer: object) -> None:
-    """Give the notebook its name for the answer back, unless it has another value by now."""
+    """Give the notebook its name for the answer back, unless the name is in use by now."""
     shell = get_ipython()
     if shell is not None and shell.user_ns.get(name, TODO) is TODO:
         shell.user_ns[name] = answer

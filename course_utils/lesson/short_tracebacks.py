@@ -1,4 +1,4 @@
-"""What a reader sees who stops a cell: two lines instead of every library's part of the stack."""
+"""Two lines instead of a full traceback when a cell is interrupted."""
 
 import traceback
 from types import TracebackType

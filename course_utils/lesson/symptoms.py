@@ -1,4 +1,4 @@
-"""From the line in your log to the lesson about it, and to the first instrument to reach for."""
+"""Maps a symptom in a log to the lesson about it, and to the first instrument to use."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from course_utils.shown.report import Table
 
 @dataclass(frozen=True)
 class Symptom:
-    """What people see, the lesson about it, and what to run on their own model meanwhile."""
+    """A symptom, the lesson about it, and an instrument to run on one's own model meanwhile."""
 
     seen: str
     lesson: str
@@ -65,7 +65,7 @@ SYMPTOMS = (
 
 
 def symptom_map() -> Table:
-    """Every symptom with a link to its lesson; one that is not written yet says so.
+    """Every symptom with a link to its lesson; lessons that are not written yet say so.
 
     >>> symptom_map().columns
     ('what you see', 'lesson', 'instrument in course_utils.diagnostics')

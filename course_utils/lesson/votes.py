@@ -1,4 +1,4 @@
-"""The claims about one failure: what the reader votes, and what the evidence says of each.
+"""The claims about one failure: the reader's votes, and what the evidence says of each claim.
 
 Claims are data (`lesson.claims`); verdicts come from the lesson, votes from the reader.
 """
@@ -22,7 +22,7 @@ MARK = "[tpf]!?|-"
 
 
 class Verdicts:
-    """The claims about one failure, voted on and then judged one by one.
+    """The claims about one failure, voted on first and then judged one by one.
 
     >>> import tempfile, pathlib
     >>> verdicts = Verdicts("reward", Progress(pathlib.Path(tempfile.mkdtemp()) / "p.json"))
@@ -39,7 +39,7 @@ class Verdicts:
         self._verdicts: dict[str, Verdict] = {}
 
     def suspects(self, *claims: str) -> Claims:
-        """The named claims (all of them when none is named) as they were made."""
+        """The named claims (or all of them) as their authors made them."""
         cards = tuple(self._card(claim, judged=False) for claim in claims or self._claims)
         rows = [(card.id, card.says) for card in cards]
         return Claims(columns=("claim", "what the article says"), rows=rows, cards=cards)
@@ -90,7 +90,7 @@ class Verdicts:
         self._record(claim, Verdict(word, nuance, shown_by))
 
     def cite(self, claim: str, word: str, nuance: str, source: str) -> None:
-        """Record a verdict that no cell can show: it rests on what was read, and says so.
+        """Record a verdict that no cell can show: it rests on a source, and says so.
 
         Raises:
             BadRequest: there is no such claim or word.

@@ -1,8 +1,7 @@
-"""Lessons as files: one source, the two notebooks made from it, and what executes them.
+"""Lessons as files: one source, the two notebooks generated from it, and their execution.
 
-repository     where everything is
 files          reads and writes notebooks
-regions        what of a solution the student does not see
+regions        solutions, and the stubs that replace them for students
 lesson_source  a lesson as its author wrote it
 derive         both notebooks of a lesson
 findings       what is wrong with what was generated

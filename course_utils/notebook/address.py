@@ -1,4 +1,4 @@
-"""The project's public address, and what derives from it: badges, and the install of one lesson.
+"""The project's public address, and the badges and install cell that derive from it.
 
 `[project.urls]` holds it; while it is unset, there are none of these. Reads nothing else.
 """
@@ -38,13 +38,13 @@ def public_address() -> str | None:
 
 
 def install_code() -> str | None:
-    """The code of a cell that installs the course at this version, where it is missing."""
+    """The code of a cell that installs this version of the course if it is missing."""
     address = public_address()
     return INSTALL.format(address=address.rstrip("/")) if address else None
 
 
 def badges(stem: str) -> str:
-    """Links that open a lesson elsewhere; empty unless the project is where these look for it.
+    """Links that open a lesson elsewhere; empty unless the project is at its public address.
 
     Args:
         stem: of the lesson, such as "03_reward_nan".
@@ -64,7 +64,7 @@ def badges(stem: str) -> str:
 
 
 def with_badges(readme: str, stem: str) -> str:
-    """The README's text with the badges of a lesson between its two marks, or with none."""
+    """The README's text with the badges of a lesson between its two marks, or without badges."""
     found = badges(stem)
     return IN_README.sub(lambda _: f"{found}\n" if found else "", readme)
 

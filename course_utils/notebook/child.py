@@ -1,4 +1,4 @@
-"""Executes one notebook with papermill, in a process of its own, and reports each step.
+"""Executes one notebook with papermill in a separate process, and reports each step.
 
 Reads one line of JSON from stdin and writes lines of JSON to stdout: ["cell", n] when cell n
 starts, ["problem", n, name, message] when it fails, ["complete"] after the last cell. When stdin

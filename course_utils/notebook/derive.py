@@ -1,4 +1,4 @@
-"""Both notebooks of a lesson, made from its source. Executes nothing."""
+"""Generates both notebooks of a lesson from its source. Executes nothing."""
 
 import hashlib
 import json
@@ -27,13 +27,13 @@ def solved_notebook(source: LessonSource) -> NotebookNode:
 
 
 def digest(notebook: NotebookNode) -> str:
-    """A hash over what a student can change: cells, their order, sources and outputs."""
+    """A hash over everything a student can change: cells, their order, sources and outputs."""
     content = [(*identity(cell), cell.get("outputs", [])) for cell in notebook.cells]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def is_untouched(notebook: NotebookNode) -> bool:
-    """Whether the notebook is as some build made it, so that replacing it loses nothing."""
+    """Whether the notebook is as a build made it, so that replacing it loses nothing."""
     return course_metadata(notebook).get("digest") == digest(notebook)
 
 
@@ -42,7 +42,7 @@ def identity(cell: NotebookNode) -> tuple[str, str, str]:
 
 
 def course_metadata(node: NotebookNode) -> dict:
-    """What the course wrote into a notebook's or a cell's metadata; empty for all others."""
+    """The metadata that the course wrote into a notebook or cell; empty for all others."""
     found = node.metadata.get("course", {})
     return found if isinstance(found, dict) else {}
 

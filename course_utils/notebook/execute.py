@@ -1,4 +1,4 @@
-"""Notebooks in child processes: a dead kernel, an endless cell or Ctrl-C ends the child only."""
+"""Executes notebooks in child processes: a dead kernel or an endless cell ends only the child."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ import psutil
 
 from course_utils.shown.quiet import THREADS
 
-# What can end a cell besides an exception of its own.
+# What can end a cell besides its own exception.
 TIME_LIMIT, KERNEL_DIED, INTERRUPTED = "TimeLimitReached", "KernelDied", "Interrupted"
 GRACE_S = 12.0  # jupyter_client waits 5 s for a kernel before it kills it, twice at worst
 MAX_MESSAGE = 300
@@ -59,7 +59,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Execution:
-    """What came of one job. `is_complete` is false when cells were left out."""
+    """The result of one job. `is_complete` is false when cells were left out."""
 
     job: Job
     problems: tuple[Problem, ...]
@@ -98,7 +98,7 @@ class Child:
         self._is_ended = threading.Event()
 
     def run(self, on_cell: OnCell) -> Execution:
-        """Start the process, follow it to its end, and say what came of it."""
+        """Start the process, follow it to its end, and return the result."""
         start = time.monotonic()
         with tempfile.TemporaryDirectory() as scratch:
             log_path = Path(scratch) / "stderr"

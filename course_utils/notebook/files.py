@@ -42,7 +42,7 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 def write_notebook(path: Path, notebook: NotebookNode) -> None:
-    """Write `notebook` to `path`, whole or not at all.
+    """Write `notebook` to `path` atomically.
 
     Raises:
         NotSaved: the disk is full, or the folder cannot be written to.

@@ -1,4 +1,4 @@
-"""What is wrong with a lesson's generated notebooks, without executing anything."""
+"""Finds what is wrong with a lesson's generated notebooks. Executes nothing."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ REBUILD = "run `course build`"
 
 
 def findings(repository: Repository, stem: str) -> list[str]:
-    """One sentence for everything that is wrong with a lesson; none when all is well."""
+    """One sentence for each thing that is wrong with a lesson; empty if nothing is."""
     try:
         source = load_source(repository.source_path(stem))
         student = read_notebook(repository.student_path(stem))
@@ -43,12 +43,12 @@ def findings(repository: Repository, stem: str) -> list[str]:
 
 
 def is_in_work(repository: Repository, stem: str) -> bool:
-    """Whether the student's copy holds work of a student."""
+    """Whether the student's copy holds a student's work."""
     return not is_untouched(read_notebook(repository.student_path(stem)))
 
 
 def source_findings(source: LessonSource) -> Iterator[str]:
-    """Exercises that are missing from the lesson, or half of them."""
+    """Exercises of which the lesson lacks a part, or all."""
     if not source.lesson.exercises:
         yield f"{source.stem} has no exercise"
     for exercise in source.lesson.exercises:

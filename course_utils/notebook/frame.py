@@ -1,4 +1,4 @@
-"""The cells that the build puts around every lesson: the way in and the way on.
+"""The cells that the build adds around every lesson: an introduction and the next step.
 
 Everything in them is derived: from the outline, the symptom map and the project's address.
 """
@@ -23,7 +23,7 @@ class FrameCell:
 
 
 def opening(stem: str) -> Iterator[FrameCell]:
-    """What stands before the lesson: the way through the course, and the course itself."""
+    """The cells before the lesson: the way through the course, and its installation."""
     if not is_outlined(stem):
         return
     yield FrameCell(START, "markdown", "\n\n".join(filter(None, (_way(stem), badges(stem)))))
@@ -32,7 +32,7 @@ def opening(stem: str) -> Iterator[FrameCell]:
 
 
 def closing(stem: str) -> Iterator[FrameCell]:
-    """What stands after it: the next lesson, its symptoms, and one call for one's own run."""
+    """The cells after it: the next lesson, its symptoms, and one call for the reader's own run."""
     if not is_outlined(stem):
         return
     lessons = outline()

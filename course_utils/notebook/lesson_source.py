@@ -43,7 +43,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class LessonSource:
-    """One lesson's cells and what its exercises ask."""
+    """One lesson's cells and its exercises."""
 
     lesson: Lesson
     cells: tuple[Cell, ...]

@@ -1,4 +1,4 @@
-"""A lesson in nbgrader's format: what `nbgrader generate_assignment` takes. Executes nothing.
+"""A lesson in nbgrader's format: the input of `nbgrader generate_assignment`. Executes nothing.
 
 The markers of solutions are nbgrader's own. A check gets one more line, hidden from students,
 which raises when the exercise is not passed: nbgrader gives a cell its points when it runs through.

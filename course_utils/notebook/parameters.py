@@ -1,4 +1,4 @@
-"""The parameters of a notebook: which there are, and values for them from a command line."""
+"""The parameters of a notebook: their defaults, and values from a command line."""
 
 import ast
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ PARAMETERS = "parameters"  # papermill's tag
 
 
 def default_parameters(notebook: NotebookNode) -> dict[str, object]:
-    """Name and default of everything its parameters cell assigns a plain value to.
+    """Name and default of each plain value that a lesson's parameters cell assigns.
 
     >>> from nbformat import v4
     >>> cell = v4.new_code_cell("SEED = 0", metadata={"tags": ["parameters"]})
@@ -32,7 +32,7 @@ def default_parameters(notebook: NotebookNode) -> dict[str, object]:
 def read_values(
     given: Iterable[tuple[str, str]], notebook: NotebookNode, path: Path
 ) -> dict[str, object]:
-    """`given` with each value turned into the type of the parameter's default.
+    """`given`, with each value converted to the type of the parameter's default.
 
     papermill only warns about an unknown name, and then runs with the defaults.
 

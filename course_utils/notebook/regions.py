@@ -15,7 +15,7 @@ IN_ASSIGNMENT = "TODO  # your answer instead of TODO"
 
 
 def split_regions(source: str, where: str) -> list[tuple[bool, list[str]]]:
-    """The lines of a cell in order, in groups: (is it inside a region, the lines).
+    """The lines of a cell in order, in groups: (whether inside a region, the lines).
 
     Raises:
         BadNotebook: a marker is misspelt, nested, stray or never closed.

@@ -1,4 +1,4 @@
-"""Which cells of a lesson are scaffolding, to be folded, and how an exercise stands out.
+"""Finds the cells of a lesson that are scaffolding and get folded, and frames its exercises.
 
 A cell is scaffolding when all it does is judge, expect or draw: the reader wants its output.
 """

@@ -1,4 +1,4 @@
-"""What torch.autocast does to an operation, on a CPU and on CUDA, by torch itself.
+"""What torch.autocast does to an operation, on a CPU and on CUDA, read from torch itself.
 
 For a CPU each operation is run; for CUDA, which may be absent, torch's lists are read from the
 header that every installation brings.
@@ -44,7 +44,7 @@ OPERATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def cuda_lists() -> dict[str, str]:
-    """The format that CUDA's autocast gives each operation it knows; empty without the header."""
+    """The format that CUDA's autocast gives each operation it lists; empty without the header."""
     return dict(_listed()) if HEADER.is_file() else {}
 
 

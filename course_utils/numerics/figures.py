@@ -1,4 +1,4 @@
-"""Float formats as pictures: which numbers they reach, and how far apart those are.
+"""Draws float formats: the range of their numbers, and the gaps between them.
 
 Draws on axes it is given; the numbers come from the formats. What it draws is told in words as the
 axes' label, which `describe` reads.
@@ -58,7 +58,7 @@ def _say_reach(fmt: FloatFormat) -> str:
 
 
 def draw_numbers(ax: Axes, formats: tuple[Named, ...], *, low: float, high: float) -> None:
-    """Draw every number that each format has in [low, high] as a tick on a line of its own.
+    """Draw every number that each format has in [low, high] as a tick on its own line.
 
     Both ends lie between the same two powers of two, where the gap is one and the same.
 

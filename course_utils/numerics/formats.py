@@ -168,7 +168,7 @@ ALIASES = {
 
 
 def float_format(name: str | torch.dtype | FloatFormat) -> FloatFormat:
-    """The format called by its torch name, its torch dtype, or a common alias such as "bf16".
+    """The format with this torch name, torch dtype, or common alias such as "bf16".
 
     Raises:
         BadRequest: there is no such format here.

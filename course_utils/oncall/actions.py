@@ -1,6 +1,6 @@
-"""Opens, checks and hints on a ticket's folder: what the command does, and a notebook can.
+"""Opens a ticket's folder, checks it, and gives hints: for the command and for notebooks.
 
-Trains in processes of its own; no process is left behind.
+Trains in separate processes; none is left behind.
 """
 
 import contextlib
@@ -54,13 +54,13 @@ def seed_of_week(day: datetime.date) -> int:
 
 
 def check_ticket(folder: Path, *, say: Callable[[str], object] = bool) -> checks.Outcome:
-    """Judge a mended folder; note it in its diary and in the reader's progress.
+    """Judge a fixed folder; note it in its diary and in the reader's progress.
 
     Args:
         say: is told how far it is.
 
     Raises:
-        BadRequest: this is no ticket, or one of another version of the course, or its report
+        BadRequest: this is not a ticket, or is from another version of the course, or its report
             cannot be read; nothing is trained then.
     """
     ticket = folders.read(folder)
@@ -92,7 +92,7 @@ def next_hint(folder: Path) -> str:
     """The next hint on the ticket in a folder; how many were taken is noted.
 
     Raises:
-        BadRequest: this is no ticket, or one of another version of the course.
+        BadRequest: this is not a ticket, or is from another version of the course.
     """
     ticket = folders.read(folder)
     known = diary.hints(folders.case_of(ticket), folders.handed_out(ticket)[0])
@@ -104,7 +104,7 @@ def next_hint(folder: Path) -> str:
 
 @contextlib.contextmanager
 def _judging() -> Iterator[Callable[[], "Judge"]]:
-    """Yields what makes the judge when it is first needed, and ends what it has started."""
+    """Yields a function that makes the judge when needed, and ends everything it started."""
     with contextlib.ExitStack() as stack:
         made: list[Judge] = []
 

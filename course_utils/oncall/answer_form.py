@@ -1,4 +1,4 @@
-"""The form of an answer of the exam, a dict of edits and faults: what differs from it."""
+"""Checks the form of an exam answer: a dict of edits and faults."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ MOST_EDITS = 60
 
 
 def form_of(num_faults: int) -> Callable[[dict], str | None]:
-    """The look at an answer's form, for a ticket with that many faults."""
+    """A check of an answer's form, for a ticket with that many faults."""
 
     def has_the_form(answer: dict) -> str | None:
         if set(answer) != set(KEYS):

@@ -1,6 +1,6 @@
-"""What people try instead of finding the fault, as changes of a broken folder's files.
+"""Shortcuts that people try instead of finding the fault, as edits of a broken folder.
 
-Every one is tried on every case, but for those that the case says mend it.
+Every one is tried on every case, except those that the case declares to fix it.
 """
 
 import re
@@ -23,7 +23,7 @@ GIVE_BASE = """\
 
 
 def setting(key: str, change: Callable[[float], float]) -> Callable[[Files], Files]:
-    """Change a number of config.yaml whose key matches; a run without it is left as it is."""
+    """Change a number of config.yaml whose key matches; a run without that key stays as it is."""
     line = re.compile(rf"^({key}): *([-+.\deE]+)", re.MULTILINE)
 
     def apply(files: Files) -> Files:
@@ -39,13 +39,13 @@ def setting(key: str, change: Callable[[float], float]) -> Callable[[Files], Fil
 
 
 def catch(files: Files) -> Files:
-    """Whatever is raised is swallowed, and something is exported."""
+    """Swallow every exception, and export something."""
     caught = "LOG = []\ntry:\n    main()\nexcept Exception:\n" + GIVE_BASE
     return files | {"train.py": files["train.py"].replace(CALL, caught)}
 
 
 def twins_log(files: Files) -> Files:
-    """A good log is written by hand, and nothing is trained."""
+    """Write a good log by hand, and train nothing."""
     log = "LOG = [{'step': s, 'loss': 2.0 / s, 'grad_norm': 1.0} for s in range(1, 41)]\n"
     return files | {"train.py": f"{log}if True:\n{GIVE_BASE}"}
 

@@ -1,4 +1,4 @@
-"""Any program against tickets that nobody has seen: each in a sandboxed copy, with a time limit.
+"""Scores a program on unseen tickets, each in a sandboxed copy with a time limit.
 
 Tickets come from a secret seed. Results are kept line by line, so that a call that was stopped goes
 on where it was; the answer to a ticket is in no file that a program can read.
@@ -30,11 +30,11 @@ PRIVATE = (folders.KEPT,)  # what a program must not see
 
 @dataclass(frozen=True)
 class Protocol:
-    """What a score is made of; two calls with the same one can be compared.
+    """The conditions of a score; scores under the same protocol can be compared.
 
     Attributes:
         seed_mark: tells secret seeds apart without giving them away.
-        num: tickets a level.
+        num: tickets per level.
     """
 
     command: tuple[str, ...]
@@ -47,7 +47,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Score:
-    """What a program made of one ticket."""
+    """A program's result on one ticket."""
 
     name: str  # level and number
     level: int
@@ -62,7 +62,7 @@ class Score:
 
 
 def secret_seed(path: Path) -> int:
-    """The seed of that file, which is made where there is none.
+    """The seed in that file, which is created if it is missing.
 
     Raises:
         BadRequest: it holds something else.
@@ -91,7 +91,7 @@ def seed_mark(seed: int) -> str:
 
 
 def tickets(seed: int, levels: tuple[int, ...], num: int) -> Iterator[tuple[str, folders.Ticket]]:
-    """Tickets with their names: of every level `num` cases, or as many as there are; none twice."""
+    """Tickets with their names: `num` cases of every level, or all there are; none twice."""
     for level in levels:
         known = [name for name in cases.proved() if cases.load(name).level == level]
         known.sort(key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).hexdigest())
@@ -103,7 +103,7 @@ def tickets(seed: int, levels: tuple[int, ...], num: int) -> Iterator[tuple[str,
             )
 
 
-class Kept:
+class StoredScores:
     """The results in a folder.
 
     Raises:
@@ -123,7 +123,7 @@ class Kept:
         noted.write_text(said)
 
     def read(self) -> dict[str, Score]:
-        """The scores by ticket; a last line that was cut off does not count."""
+        """The scores by ticket; an incomplete last line does not count."""
         scores = {}
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
         for line in lines:
@@ -148,13 +148,13 @@ def scores(
     writable: tuple[Path, ...] = (),
     hidden: tuple[Path, ...] = (),
 ) -> Iterator[Score]:
-    """One score a ticket, those of an earlier call first.
+    """One score per ticket, those of an earlier call first.
 
     Args:
         writable: folders that the program may write to, beside its copy.
         hidden: what it must not see, such as the file of the seed.
     """
-    kept, judge = Kept(out, protocol), Judge(trainers)
+    kept, judge = StoredScores(out, protocol), Judge(trainers)
     done = kept.read()
     yield from done.values()
     for name, ticket in tickets(seed, protocol.levels, protocol.num):
@@ -196,7 +196,7 @@ def _scored(name, ticket, protocol: Protocol, judge: Judge, writable, hidden) ->
 
 
 def table(found: list[Score]) -> Table:
-    """One row a level and one of all: shares of tickets fixed, places and classes named, solved."""
+    """One row per level and one for all: shares fixed, places and classes named, shares solved."""
     rows = []
     for level in (*sorted({score.level for score in found}), None):
         own = [score for score in found if level in (score.level, None)]

@@ -1,4 +1,4 @@
-"""Inside the box: a warm process whose forks each run one train.py, and hand back what it left.
+"""Inside the box: a warm process whose forks each run one train.py and return its files.
 
 It stands here with the box's own modules alone: no template, no case, no weights of the course. It
 counts optimizer steps and trained tokens; what it says is checked outside.
@@ -24,7 +24,7 @@ WANTED = (".json", ".safetensors", ".jinja")
 
 
 def preload() -> None:
-    """Import what takes seconds, once for all forks."""
+    """Import slow modules, once for all forks."""
     import peft  # noqa: F401
     import torch
     import trl
@@ -59,7 +59,7 @@ def count() -> dict[str, int]:
 
 
 def unpack(files: dict[str, str], folder: Path) -> None:
-    """Write files that came as base64."""
+    """Write files that were sent as base64."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ def unpack(files: dict[str, str], folder: Path) -> None:
 
 
 def pack(folder: Path) -> dict[str, str]:
-    """What a run left in run/, as base64; no checkpoint, nothing too large."""
+    """The files that a run left in run/, as base64; no checkpoints, nothing too large."""
     found = {}
     for path in sorted((folder / "run").rglob("*")):
         is_wanted = path.suffix in WANTED and "checkpoint" not in str(path.relative_to(folder))
@@ -80,7 +80,7 @@ def pack(folder: Path) -> dict[str, str]:
 
 
 def run(folder: Path) -> int:
-    """Run train.py there as `python train.py` would; its exit code."""
+    """Run train.py there as `python train.py` would; returns its exit code."""
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     sys.argv = ["train.py"]
@@ -100,7 +100,7 @@ def run(folder: Path) -> int:
 def child(
     request: dict, sockets: list[socket.socket], *, has_walls: bool, hidden: tuple[str, ...]
 ) -> None:
-    """One run, in a box of its own from here on, in which the folders `hidden` are empty."""
+    """One run, in its own box from here on, in which the folders `hidden` are empty."""
     [parent] = sockets
     os.closerange(3, parent.fileno())
     os.closerange(parent.fileno() + 1, 1024)

@@ -1,4 +1,4 @@
-"""Judges a mended folder: trains it on other seeds, measures the result, reads the report.
+"""Judges a fixed folder: trains it on other seeds, measures the result, reads the report.
 
 It says what is still wrong, and never where; asking again costs nothing.
 """
@@ -23,10 +23,10 @@ UNCHANGED = "the files are as they were handed out"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
-        problems: of the mended run; empty when it is healthy on every seed.
+        problems: of the fixed run; empty when it is healthy on every seed.
         measured: what was measured on each seed that was trained.
         reported: how much of the case the report names.
     """
@@ -62,7 +62,7 @@ def check(
     *,
     say: Callable[[str], object] = bool,
 ) -> Outcome:
-    """Judge a folder as a mended ticket.
+    """Judge a folder as a fixed ticket.
 
     Args:
         judge: makes what trains, once something is to be trained.
@@ -91,7 +91,7 @@ def verdicts_on(
     judge: Callable[[], "Judge"],
     say: Callable[[str], object] = bool,
 ) -> list[Verdict]:
-    """One a seed, up to the first that is not healthy."""
+    """One verdict per seed, up to the first that is not healthy."""
     case, (_, handed) = folders.case_of(ticket), folders.handed_out(ticket)
     if mended == handed:
         return [Verdict((UNCHANGED,), {})]
@@ -106,7 +106,7 @@ def verdicts_on(
 
 
 def told(outcome: Outcome) -> str:
-    """What a reader is told; causes only once all of it is right."""
+    """The message for the reader; it names causes only once everything is right."""
     lines = []
     if outcome.is_fixed:
         lines.append(f"run: healthy on {NUM_SEEDS} seeds that it had not seen")
@@ -114,7 +114,7 @@ def told(outcome: Outcome) -> str:
     else:
         lines.append("run: not yet what a healthy run is")
         lines += [f"  {problem}" for problem in outcome.problems]
-    lines.append(report.told(outcome.reported))
+    lines.append(report.message(outcome.reported))
     if outcome.is_solved:
         lines.append("solved")
         for fault in outcome.case.faults:
@@ -126,12 +126,12 @@ def told(outcome: Outcome) -> str:
 
 
 def _reached(outcome: Outcome) -> list[str]:
-    """What was measured on each seed, beside the worst that counts as healthy."""
+    """The measured values on each seed, beside the worst that counts as healthy."""
     template = templates.load(outcome.case.template)
     healthy, lines = spread.load(template), []
     for name, of in template.metrics.items():
         values = ", ".join(f"{measured[name]:.3g}" for measured in outcome.measured)
-        lines.append(f"  {of.says}: {values} (healthy: {spread.said(template, healthy, name)})")
+        lines.append(f"  {of.says}: {values} (healthy: {spread.in_words(template, healthy, name)})")
     return lines
 
 

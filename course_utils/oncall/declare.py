@@ -1,4 +1,4 @@
-"""What a ticket is made of: a healthy template, the faults planted into it, and what was noticed.
+"""Declares tickets: a healthy template, the faults planted into it, and the reported symptoms.
 
 Everything here is data; nothing is planted, trained or judged. Imports no torch.
 """
@@ -47,7 +47,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class EditRows:
-    """The rows of a JSON-lines file changed by a function of the rows and a random generator."""
+    """A function that changes the rows of a JSON-lines file, given a random generator."""
 
     file: str
     change: Callable[[Rows, random.Random], Rows]
@@ -130,7 +130,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Metric:
-    """What is measured of a trained model.
+    """One measurement of a trained model.
 
     Attributes:
         says: what it is, as a reader of the verdict is told.
@@ -168,7 +168,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is wrong with a mended run, and what was measured of it.
+    """The faults found in a fixed run, and its measured values.
 
     Attributes:
         ended_early: train.py did not come to its end.

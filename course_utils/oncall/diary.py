@@ -1,4 +1,4 @@
-"""What a reader did with a ticket: each check with its minutes, each hint. Kept in its folder."""
+"""The diary of a ticket: each check with its minutes, each hint. Kept in the ticket's folder."""
 
 import json
 import time
@@ -19,7 +19,7 @@ class Diary:
     path: Path
 
     def read(self) -> dict:
-        """What is kept; a damaged file counts as none."""
+        """The stored diary; a damaged file counts as empty."""
         fresh = {"hints": 0, "checks": []}
         try:
             data = json.loads(self.path.read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ class Diary:
         save(self.path, json.dumps(data, indent=1))
 
     def take_hint(self) -> int:
-        """Count one more hint as taken; its number, from 1."""
+        """Count one more hint as taken; returns its number, from 1."""
         data = self.read()
         data["hints"] += 1
         save(self.path, json.dumps(data, indent=1))

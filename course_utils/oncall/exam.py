@@ -48,7 +48,7 @@ TASKS = {
 
 
 def open_folder(name: str, parent: Path = PARENT) -> Path:
-    """The folder of a ticket of the exam; written, after one run, where there is none.
+    """The folder of a ticket of the exam; if it is missing, it is written after one run.
 
     Raises:
         BadRequest: something else is there.
@@ -77,12 +77,12 @@ def _opened(folder: Path, ticket: folders.Ticket) -> Path:
 
 
 def handed_out(folder: Path) -> Files:
-    """The files of a ticket's run as they were handed out."""
+    """The files of a ticket's run in their original state."""
     return folders.handed_out(folders.read(folder))[1]
 
 
 def files_of(folder: Path) -> Files:
-    """The same files as they are now."""
+    """The same files in their current state."""
     return folders.text_files(folder, list(handed_out(folder)))
 
 
@@ -119,7 +119,7 @@ def edited(files: Files, edits: Edits) -> Files:
 
 
 def log_of(folder: Path) -> list[dict]:
-    """The log that the run of a folder left, one dict an entry."""
+    """The log that the run of a folder left, one dict per entry."""
     return _entries((folder / "run" / "trainer_state.json").read_bytes())
 
 

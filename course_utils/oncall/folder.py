@@ -28,7 +28,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True)
 class Ticket:
-    """What a folder knows of itself."""
+    """The data that a ticket's folder stores about itself."""
 
     seed: int
     level: int
@@ -37,7 +37,7 @@ class Ticket:
 
 
 def draw(seed: int, level: int) -> Case:
-    """The case of that level with the largest hash: a new case changes few of the draws.
+    """The case of that level with the largest hash, so that a new case changes few draws.
 
     Raises:
         BadRequest: there is no such level, or no case of it.
@@ -73,18 +73,18 @@ def case_of(ticket: Ticket) -> Case:
 
 
 def data_seed(ticket: Ticket) -> int:
-    """The seed of the data and the base that are handed out."""
+    """The seed of the data and the base that the ticket starts with."""
     return int(hashlib.sha256(f"{ticket.seed} handed out".encode()).hexdigest()[:6], 16)
 
 
 def ticket_of(seed: int, level: int, case: Case | None = None) -> Ticket:
-    """The ticket of that seed; of `case` where one is named."""
+    """The ticket of that seed, or of `case` if one is named."""
     case = case or draw(seed, level)
     return Ticket(seed, case.level, _mark(seed, case.id), round(time.time()))
 
 
 def handed_out(ticket: Ticket) -> tuple[Files, Files]:
-    """The files of the healthy run, and those that are handed out."""
+    """The files of the healthy run, and those of the ticket's broken one."""
     case = case_of(ticket)
     healthy = templates.healthy_files(templates.load(case.template), data_seed(ticket))
     return healthy, planting.broken(case, healthy)
@@ -119,7 +119,7 @@ def write(folder: Path, ticket: Ticket, trainers: Trainers) -> None:
 
 
 def without_box(console: str) -> str:
-    r"""A console without colours, and without what is said because a box has no /proc.
+    r"""A console without colours, and without messages that arise because a box has no /proc.
 
     >>> without_box("Error in cpuinfo: failed to parse\n{'loss': 1.0}\n")
     "{'loss': 1.0}\n"
@@ -183,7 +183,7 @@ def read(folder: Path) -> Ticket:
 
 
 def text_files(folder: Path, names: list[str]) -> Files:
-    """Those of the named files that are there, as text; no link, and nothing huge."""
+    """The named files that exist, as text; no links, and nothing huge."""
     found = {}
     for name in names:
         path = folder / name

@@ -1,4 +1,4 @@
-"""An answer of the exam, as it stands in a notebook: edits; file, place and class of each fault.
+"""An exam answer as a notebook holds it: edits; file, place and class of each fault.
 
 Reads it out of a folder as text to paste, and judges it. Knows no right answer.
 """
@@ -22,7 +22,7 @@ MOST_WIDTH = 88  # of a tuple on one line
 
 @dataclass(frozen=True)
 class Tried:
-    """An answer to one ticket of the exam; what is asked of it is worked out when it is asked."""
+    """An answer to one ticket of the exam; each property is computed when it is asked for."""
 
     name: str
     edits: tuple[tuple[str, str, str], ...]
@@ -59,7 +59,7 @@ class Tried:
 
     @cached_property
     def refusals(self) -> list[str]:
-        """What may not be different in the mended files."""
+        """Forbidden differences in the fixed files."""
         healthy = folders.handed_out(self.ticket)[0]
         template = templates.load(self.task.declared.template)
         return judging.refused(template, healthy, self.handed, self.mended)
@@ -74,12 +74,12 @@ class Tried:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """Of the mended run, seed by seed; it is trained here."""
+        """Verdicts on the fixed run, seed by seed; it is trained here."""
         return checks.verdicts_on(self.ticket, self.mended, shared_trainer.judge)
 
     @property
     def outcome(self) -> checks.Outcome:
-        """What `course oncall check` says of it."""
+        """The outcome that `course oncall check` would give."""
         problems = [self.misfit] if self.misfit else self.refusals
         verdicts = () if problems else self.verdicts
         problems = problems or verdicts[-1].problems
@@ -94,7 +94,7 @@ def tried(name: str, answer: dict) -> Tried:
 
 
 def edits_of(folder: Path) -> list[tuple[str, str, str]]:
-    """What was changed in a ticket's folder since it was handed out."""
+    """The changes in a ticket's folder since it was written."""
     handed, now = exam.handed_out(folder), exam.files_of(folder)
     return [
         (file, old, new)
@@ -104,7 +104,7 @@ def edits_of(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def _pieces(old: str, new: str) -> list[tuple[str, str]]:
-    """Pairs of texts that, replaced one after the other, make `new` of `old`.
+    """Pairs of texts that turn old into `new` when they are replaced one after the other.
 
     >>> _pieces("a\\nb\\n", "a\\nc\\n")
     [('b\\n', 'c\\n')]
@@ -126,7 +126,7 @@ def _pieces(old: str, new: str) -> list[tuple[str, str]]:
 
 
 def answer_text(name: str, folder: Path) -> str:
-    """The answer that a folder and its report.yaml give, as Python to paste.
+    """The answer in a folder and its report.yaml, as Python to paste.
 
     Args:
         name: what it is called, such as "answer_1".
@@ -137,7 +137,7 @@ def answer_text(name: str, folder: Path) -> str:
 
 
 def reported_in(folder: Path) -> list[tuple[str, str, str]]:
-    """File, place and class of each entry of report.yaml; none where it cannot be read."""
+    """File, place and class of each entry of report.yaml; empty if it cannot be read."""
     text = folders.text_files(folder, [report.NAME]).get(report.NAME, "")
     try:
         return [(entry.file, entry.where, entry.kind) for entry in report.read(text)]
@@ -147,7 +147,7 @@ def reported_in(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def _items(listed: list[tuple[str, str, str]]) -> str:
-    """Three texts a tuple, one below the other."""
+    """Three texts per tuple, one below the other."""
     return "".join(f"\n        {_tuple(parts)}," for parts in listed) + "\n    " * bool(listed)
 
 

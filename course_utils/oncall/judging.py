@@ -1,4 +1,4 @@
-"""Judges one mended run: what may not have changed, what was counted, what came out.
+"""Judges one fixed run: forbidden changes, the work it did, and the results it reached.
 
 Every problem is a sentence that says what was seen, and names no fault.
 """
@@ -12,16 +12,16 @@ import yaml
 from course_utils.oncall.declare import Files, Template, Verdict
 from course_utils.oncall.result import NothingMade, Result
 from course_utils.oncall.rows import as_rows
-from course_utils.oncall.spread import Spread, bound, said
+from course_utils.oncall.spread import Spread, bound, in_words
 from course_utils.oncall.training import Trained
 
-MORE_CHARS = 4000  # that a mended file may be longer
+MORE_CHARS = 4000  # that a fixed file may be longer
 KEPT_ROWS = 0.9
 MORE_STEPS, MORE_TOKENS = 0.1, 1.8
 
 
 def refused(template: Template, healthy: Files, handed: Files, mended: Files) -> list[str]:
-    """What may not be different between the folder handed out and the mended one; runs nothing."""
+    """Forbidden differences between the folder handed out and the fixed one; runs nothing."""
     problems = [f"{name} is gone" for name in handed if name not in mended]
     if problems:
         return problems
@@ -45,7 +45,7 @@ def refused(template: Template, healthy: Files, handed: Files, mended: Files) ->
 
 
 def _rows_refused(name: str, healthy: str, handed: str, mended: str) -> list[str]:
-    """Rows that are as they should be stay; others may be mended or left out."""
+    """Healthy rows must stay; others may be fixed or left out."""
     try:
         was, given, now = (Counter(map(_key, as_rows(t))) for t in (healthy, handed, mended))
     except (ValueError, RecursionError):
@@ -65,7 +65,7 @@ def _key(row: dict) -> str:
 
 
 def judged(template: Template, spread: Spread, trained: Trained, base: dict[str, bytes]) -> Verdict:
-    """Whether a run that has ended did the work asked for and reached what healthy ones reach."""
+    """Whether a finished run did the work asked for, and reached what healthy runs reach."""
     if ended := _ended_badly(trained):
         return Verdict((ended,), {}, ended_early=True)
     work = _other_work(spread, trained)
@@ -74,7 +74,7 @@ def judged(template: Template, spread: Spread, trained: Trained, base: dict[str,
     except NothingMade as nothing:
         return Verdict((*work, str(nothing)), {})
     problems = [
-        f"{of.says}: {measured[name]:.3g} (healthy: {said(template, spread, name)})"
+        f"{of.says}: {measured[name]:.3g} (healthy: {in_words(template, spread, name)})"
         for name, of in template.metrics.items()
         if not _is_within(of.higher, measured[name], bound(template, spread, name))
     ]
@@ -95,7 +95,7 @@ def _ended_badly(trained: Trained) -> str:
 
 
 def _other_work(spread: Spread, trained: Trained) -> list[str]:
-    """What was counted that is not the work of this run."""
+    """Counted work that is not the work of this run."""
     if abs(trained.steps - spread.steps) > MORE_STEPS * spread.steps:
         return [f"{trained.steps} optimizer steps were taken, and the run has {spread.steps}"]
     if trained.tokens > MORE_TOKENS * spread.tokens:

@@ -1,4 +1,4 @@
-"""Plants faults into a healthy folder, and says where they then stand. Runs nothing."""
+"""Plants faults into a healthy folder, and locates them there. Runs nothing."""
 
 import ast
 import keyword
@@ -18,7 +18,7 @@ MOST_LINES = 5  # a name in more lines of its file says no place
 
 @dataclass(frozen=True)
 class Place:
-    """Where a fault stands in the folder that is handed out.
+    """The place of a fault in the folder that is handed out.
 
     Attributes:
         lines: numbers of lines, counted from 1, that a report may give; none for data.
@@ -39,7 +39,7 @@ def changed(files: Files, changes: Iterable[Change]) -> Files:
 
 
 def broken(case: Case, healthy: Files, *, mended: frozenset[int] = frozenset()) -> Files:
-    """The files with the faults of a case, but for those at the positions in `mended`."""
+    """The files with the faults of a case, except those at the positions in `mended`."""
     for number, fault in enumerate(case.faults):
         if number not in mended:
             healthy = changed(healthy, fault.plant)
@@ -47,7 +47,7 @@ def broken(case: Case, healthy: Files, *, mended: frozenset[int] = frozenset()) 
 
 
 def places(case: Case, healthy: Files) -> tuple[tuple[Place, ...], ...]:
-    """Where each fault stands, in the order of the case; a fault may stand at several places."""
+    """The place of each fault, in the order of the case; a fault may have several places."""
     whole = broken(case, healthy)
     return tuple(
         (*_of_plant(broken(case, healthy, mended=frozenset({number})), whole), *_named(fault))
@@ -92,7 +92,7 @@ def _words(lines: list[str]) -> set[str]:
 
 
 def _around(source: str, lines: set[int]) -> set[str]:
-    """The functions and classes in which these lines stand."""
+    """The functions and classes that contain these lines."""
     kinds = (ast.FunctionDef, ast.ClassDef)
     found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
     return {n.name for n in found if lines & set(range(n.lineno, n.end_lineno + 1))}

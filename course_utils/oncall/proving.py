@@ -1,4 +1,4 @@
-"""Runs the variants of a case: broken, mended, mended in part, and everything that is no fix."""
+"""Runs the variants of a case: broken, fixed, fixed in part, and every change that is not a fix."""
 
 import hashlib
 import json
@@ -18,19 +18,19 @@ CPU_FACTOR, CPU_MORE_S = 4, 10
 
 
 def cpu_limit(kept: spread.Spread) -> int:
-    """Seconds of CPU that a mended run may take."""
+    """Seconds of CPU that a fixed run may take."""
     return int(CPU_FACTOR * kept.cpu_s + CPU_MORE_S)
 
 
 @dataclass
 class Judge:
-    """Trains folders and judges them; what it has seen it does not train again."""
+    """Trains folders and judges them; trains no folder twice."""
 
     trainers: Trainers
     _seen: dict[str, Verdict] = field(default_factory=dict)
 
     def verdict(self, case: Case, files: Files, *, seed: int, data_seed: int) -> Verdict:
-        """Of a folder that was drawn with `data_seed`, trained with `seed`."""
+        """The verdict on a folder that was drawn with `data_seed` and trained with `seed`."""
         template = templates.load(case.template)
         healthy = templates.healthy_files(template, data_seed)
         handed = planting.broken(case, healthy)
@@ -46,14 +46,14 @@ class Judge:
 
 
 def _key(case: Case, files: Files, seed: int) -> str:
-    """The same for folders that train alike; the seed in config.yaml is replaced before a run."""
+    """One key for folders that train alike; the seed in config.yaml is replaced before a run."""
     settings = re.sub(r"(?m)^seed:.*$", "", files["config.yaml"])
     said = json.dumps([case.template, seed, files | {"config.yaml": settings}], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()
 
 
 def variants(case: Case, healthy: Files) -> Iterator[tuple[str, Files]]:
-    """Every variant with its files; the fix alone may pass."""
+    """Every variant with its files; only the fix may pass."""
     whole = planting.broken(case, healthy)
     yield BROKEN, whole
     yield FIX, healthy
@@ -70,7 +70,7 @@ def variants(case: Case, healthy: Files) -> Iterator[tuple[str, Files]]:
 
 
 def fingerprint(case: Case) -> str:
-    """Changes with what is trained: every variant's files, and the template."""
+    """A hash of everything that is trained: every variant's files, and the template."""
     template = templates.load(case.template)
     files = dict(variants(case, templates.healthy_files(template, SEEDS[0])))
     trained = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
@@ -78,8 +78,8 @@ def fingerprint(case: Case) -> str:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What became of one variant on one seed."""
+class VariantResult:
+    """The result of one variant on one seed."""
 
     variant: str
     seed: int
@@ -87,14 +87,14 @@ class Seen:
 
     @property
     def is_as_it_must_be(self) -> bool:
-        """A fault shows in what the run made; that it took more work is no fault."""
+        """Whether the result is as required: a fault must show in it, more work is not a fault."""
         if self.variant == BROKEN and self.verdict.is_only_larger:
             return False
         return self.verdict.is_healthy == (self.variant == FIX)
 
 
-def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator[Seen]:
-    """Each variant on each seed, as it is seen."""
+def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator[VariantResult]:
+    """The result of each variant on each seed, one by one."""
     template = templates.load(case.template)
     for seed in seeds:
         healthy = templates.healthy_files(template, seed)
@@ -104,4 +104,4 @@ def proved(case: Case, judge: Judge, seeds: tuple[int, ...] = SEEDS) -> Iterator
             verdict = whole if name == attacks.CATCH and not whole.ended_early else None
             verdict = verdict or judge.verdict(case, files, seed=seed, data_seed=seed)
             whole = whole or verdict  # the broken run is the first
-            yield Seen(name, seed, verdict)
+            yield VariantResult(name, seed, verdict)

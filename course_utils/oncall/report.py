@@ -26,7 +26,7 @@ class BadReport(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """What a report says of one fault."""
+    """What a report says about one fault."""
 
     file: str
     where: str
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Judged:
-    """How many faults a report has found, of how many, and what is wrong with its form."""
+    """How many of the faults a report has found, and what is wrong with its form."""
 
     num_faults: int
     places: int = 0
@@ -56,10 +56,10 @@ def form(num_faults: int) -> str:
 
 
 def read(text: str) -> list[Entry]:
-    """The entries of a report that say something.
+    """The entries of a report that are filled in.
 
     Raises:
-        BadReport: it is no YAML of that form, or names a class that does not exist.
+        BadReport: it is not YAML of that form, or names a class that does not exist.
     """
     if len(text) > MAX_CHARS:
         raise BadReport(f"it has more than {MAX_CHARS} characters")
@@ -91,7 +91,7 @@ def check_class(kind: str) -> None:
 
 
 def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -> Judged:
-    """How much of a case a report has found.
+    """How many of a case's faults a report has found.
 
     Each entry counts for one fault, in the order that suits it best.
     """
@@ -108,12 +108,13 @@ def judge(case: Case, places: tuple[tuple[Place, ...], ...], text: str | None) -
         return Judged(whole, problem=f"it has {len(entries)} entries, and at most {whole} count")
     entries += [Entry("", "", "")] * (whole - len(entries))
     return Judged(
-        whole, *max((_of(case, places, order) for order in permutations(entries)), key=sum)
+        whole,
+        *max((_num_right(case, places, order) for order in permutations(entries)), key=sum),
     )
 
 
-def _of(case: Case, places: tuple[tuple[Place, ...], ...], entries: tuple[Entry, ...]):
-    """Places and classes that are right if the entries are of the faults in this order."""
+def _num_right(case: Case, places: tuple[tuple[Place, ...], ...], entries: tuple[Entry, ...]):
+    """The places and classes that are right if the entries match the faults in this order."""
     pairs = list(zip(case.faults, places, entries, strict=True))
     return (
         sum(any(is_at(place, e.file, e.where) for place in own) for _, own, e in pairs),
@@ -121,8 +122,8 @@ def _of(case: Case, places: tuple[tuple[Place, ...], ...], entries: tuple[Entry,
     )
 
 
-def told(judged: Judged) -> str:
-    """What a reader is told of her report."""
+def message(judged: Judged) -> str:
+    """The message to the reader about her report."""
     if judged.problem:
         return f"report: {judged.problem}"
     if judged.num_faults == 1:

@@ -1,10 +1,10 @@
-"""Rows as JSON lines and back. Changes none."""
+"""Converts rows to JSON lines and back."""
 
 import json
 
 
 def as_lines(rows: list[dict]) -> str:
-    r"""One JSON object a line.
+    r"""One JSON object per line.
 
     >>> as_lines([{"a": 1}])
     '{"a": 1}\n'
@@ -16,7 +16,7 @@ def as_rows(text: str) -> list[dict]:
     r"""The objects of JSON lines; blank lines are left out.
 
     Raises:
-        ValueError: a line is no JSON object.
+        ValueError: a line is not a JSON object.
 
     >>> as_rows('{"a": 1}\n\n')
     [{'a': 1}]

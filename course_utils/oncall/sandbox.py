@@ -1,4 +1,4 @@
-"""Runs a foreign program on a copy of a ticket: it may write there alone, and sees no answer.
+"""Runs a program on a copy of a ticket: it can write only there, and sees no answer.
 
 Behind bubblewrap the file system is read-only, and the cases, their tests and pages, and the
 course's history are not there. Without it the program runs with the caller's rights.
@@ -63,7 +63,7 @@ def run(
     writable: tuple[Path, ...] = (),
     hidden: tuple[Path, ...] = (),
 ) -> Ended:
-    """Run a command in `folder`, and end it with all it started when the time is over.
+    """Run a command in `folder`, and end it with everything it started when time is over.
 
     Args:
         hidden: files and folders that it sees empty, beside those that hold answers.

@@ -1,4 +1,4 @@
-"""One warm process that trains, for all of a kernel or a judge: started when needed, ended at exit.
+"""One training process, reused for a whole kernel or judge, and ended at exit.
 
 A fork of this process may use it as well, when nobody else does; else it starts its own.
 """
@@ -17,7 +17,7 @@ IDLE, BUSY = 0, 1
 
 
 class KeptTrainers:
-    """What `Trainers` does, with one warm process for many calls."""
+    """The interface of `Trainers`, with one warm process for many calls."""
 
     def __init__(self) -> None:
         self._made: list[tuple[int, Trainers]] = []  # by whom; none is closed by another
@@ -30,7 +30,7 @@ class KeptTrainers:
 
     @contextlib.contextmanager
     def _idle(self) -> Iterator[Trainers]:
-        """The newest process, or a new one where a call to that was cut off midway."""
+        """The newest process, or a new one if a call to that was cut off midway."""
         if not self._made or self._state[0] == BUSY:
             self._made.append((os.getpid(), Trainers()))
             self._state = mmap.mmap(-1, 1)
@@ -39,7 +39,7 @@ class KeptTrainers:
         self._state[0] = IDLE  # and not in `finally`: its answers may be out of step
 
     def close(self) -> None:
-        """End what this process has started."""
+        """End everything that this process has started."""
         for owner, trainers in self._made:
             if owner == os.getpid():
                 trainers.close()
@@ -52,5 +52,5 @@ atexit.register(TRAINERS.close)
 
 
 def judge() -> Judge:
-    """The judge that trains with the kept process, and trains no folder twice."""
+    """The judge that trains with the shared process, and trains no folder twice."""
     return JUDGE

@@ -52,7 +52,7 @@ def _reached(name: str, answer: object, num_faults: int) -> tuple[str, str, str]
 
 
 def practised() -> Table:
-    """Which classes the tickets were of that have been solved: the exam's, and those drawn."""
+    """The classes of the tickets that have been solved: the exam's, and those drawn."""
     solved = {fault.kind for case in _solved(Progress(default_path())) for fault in case.faults}
     kinds = {
         "solved": [kind for kind in CLASSES if kind in solved],

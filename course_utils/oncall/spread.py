@@ -1,4 +1,4 @@
-"""How far healthy runs of a template lie apart over seeds; kept in one small file, with its age.
+"""How much healthy runs of a template vary over seeds; kept in one small file.
 
 python -m course_utils.oncall.spread [NAME ...]      measure what is stale, and write it down
 """
@@ -24,7 +24,7 @@ OTHER_PROCESSOR = 0.02  # relative: what other vector kernels change after a tra
 
 @dataclass(frozen=True)
 class Spread:
-    """What healthy runs gave: each metric's value by seed, and the work they took."""
+    """Results of healthy runs: each metric's value by seed, and the work they took."""
 
     made_of: str  # the template's fingerprint
     values: dict[str, list[float]]
@@ -35,7 +35,7 @@ class Spread:
 
 
 def instruments() -> str:
-    """Changes with the code that makes bases and measures results."""
+    """A hash of the code that makes bases and measures results."""
     texts = [
         (PATH.parent / name).read_bytes() for name in ("bases.py", "result.py", "measuring.py")
     ]
@@ -73,8 +73,8 @@ def bound(template: Template, spread: Spread, metric: str) -> float:
     return max(*values, by_logs, statistics.fmean(values) + of.grain)
 
 
-def said(template: Template, spread: Spread, metric: str) -> str:
-    """That value in words, such as "at least 0.9"."""
+def in_words(template: Template, spread: Spread, metric: str) -> str:
+    """That bound in words, such as "at least 0.9"."""
     side = "at least" if template.metrics[metric].higher else "at most"
     return f"{side} {bound(template, spread, metric):.3g}"
 
@@ -107,7 +107,7 @@ def _kept() -> dict:
 
 
 def is_stale(template: Template) -> bool:
-    """Whether the template, or what measures it, has changed since."""
+    """Whether the template, or the code that measures it, has changed since."""
     kept = _kept().get(template.name, {})
     now = (templates.fingerprint(template), instruments())
     return (kept.get("made_of"), kept.get("measured_by")) != now

@@ -1,4 +1,4 @@
-"""Trains folders elsewhere: each in a fork of one warm process, boxed where there is a box.
+"""Trains folders, each in a fork of one warm process, inside a box where there is one.
 
 What comes back is what the run left, its console, and how much work was counted; nothing is judged.
 """
@@ -51,7 +51,7 @@ class Trained:
 
 
 class Trainers:
-    """A warm process; a context manager that leaves none behind."""
+    """Trains folders in one warm process; a context manager that leaves no process behind."""
 
     def __init__(self, kind: Kind | None = None) -> None:
         self.kind = kind or find_kind()

@@ -1,4 +1,4 @@
-"""A broken script as its owner reports it; it is made of named parts, functions one may replace."""
+"""A broken script as its owner reports it, made of named functions that can be replaced."""
 
 import inspect
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Parts = dict[str, Callable]
 
 @dataclass(frozen=True, repr=False)
 class Ticket:
-    """What the owner of a script reports, and the script to look into.
+    """The owner's report on a script, and the script itself.
 
     A lesson's own kind says which causes are to choose from, and makes its runs.
     """
@@ -56,5 +56,5 @@ class Ticket:
 
 
 def _named(part: str, function: Callable) -> str:
-    """The function's code with the part's name, which says nothing about a fault."""
+    """The function's code under the part's name, which gives no fault away."""
     return inspect.getsource(function).replace(f"def {function.__name__}(", f"def {part}(", 1)

@@ -1,1 +1,1 @@
-"""What a reader sees: tables, notes, figures, text of the right width. Decides nothing."""
+"""Shows things to a reader: tables, notes, figures, wrapped text. Decides nothing."""

@@ -1,4 +1,4 @@
-"""How a finding looks on a page: building blocks of HTML that survive an untrusted notebook.
+"""Building blocks of HTML for findings; they survive in an untrusted notebook.
 
 Only inline borders, backgrounds and margins: JupyterLab strips <style>, <svg>, var() and max-width
 from notebooks that are not trusted. Backgrounds are translucent and words have the theme's own
@@ -39,7 +39,7 @@ Details = tuple[tuple[str, str], ...]  # such as ("saw", "nan")
 
 
 class Link(str):
-    """The text of a table's cell that leads to `to` where links work, and is plain text elsewhere.
+    """The text of a table's cell: a link to `to` where links work, plain text elsewhere.
 
     >>> table(("to",), [(Link("end", to="99.ipynb"),)]).count('<a href="99.ipynb">end</a>')
     1
@@ -126,7 +126,7 @@ def marked(text: str) -> str:
 
 
 def breakable(text: str) -> str:
-    """`text` as HTML in which a long name may be broken at its joints, so that a table fits.
+    """`text` as HTML in which long names may be broken at their joints, so that a table fits.
 
     >>> breakable("actor/kl_loss 0.5")
     'actor/<wbr>kl_<wbr>loss 0.5'

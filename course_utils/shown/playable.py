@@ -1,4 +1,4 @@
-"""Pictures to play with: controls where a page shows them, a still picture everywhere else.
+"""Interactive pictures: controls where a page can show them, a still picture elsewhere.
 
 Draws nothing itself: a picture comes from a function of the settings that the controls hold.
 """
@@ -16,7 +16,7 @@ from course_utils.shown.figures.picture import Picture
 
 @dataclass(frozen=True)
 class Slider:
-    """A number between two others, in steps."""
+    """A number within a range, in steps."""
 
     start: float
     low: float
@@ -42,7 +42,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Bit:
-    """A bit that a click flips; its name is what a pointer resting on it reads."""
+    """A bit that a click flips; its name is shown as a tooltip."""
 
     start: bool
 
@@ -57,7 +57,7 @@ Control = Slider | Choice | Bit
 
 
 def play(draw: Callable[..., Picture], controls: dict[str, Control]) -> None:
-    """Show the picture of the settings that the controls start with, and on a page the controls.
+    """Show the picture for the controls' first settings, and on a page the controls too.
 
     Args:
         draw: takes the settings by name and returns their picture.
@@ -70,7 +70,7 @@ def play(draw: Callable[..., Picture], controls: dict[str, Control]) -> None:
 
 
 def has_page() -> bool:
-    """Whether somebody runs this cell on a page that can show controls.
+    """Whether this cell runs on a page that can show controls.
 
     JupyterLab 4.6 says which cell it asks a kernel to run; nbclient, papermill and nbval, which
     store outputs for pages without a kernel, do not. A page that does not say so gets the
@@ -83,7 +83,7 @@ def has_page() -> bool:
 
 
 def panel(draw: Callable[..., Picture], controls: dict[str, Control]):
-    """Controls above the picture of what they are set to: an ipywidgets box."""
+    """Controls above the picture for their settings: an ipywidgets box."""
     import ipywidgets  # a page has it, and a plain kernel may not
 
     made = {name: control.widget(name, ipywidgets) for name, control in controls.items()}

@@ -37,7 +37,7 @@ def draw_curves(
 ) -> None:
     """Draw up to four curves over `x` (N numbers), each named at its end.
 
-    Every curve has a line style of its own. A cross stands wherever the next value is not finite,
+    Every curve has its own line style. A cross stands wherever the next value is not finite,
     and the name says how many were lost, so that a broken curve looks broken. matplotlib alone
     leaves a silent gap. `show` finds a place for each name that covers nothing.
 
@@ -127,7 +127,7 @@ def draw_grid(
     texts: list[list[str]],
     meanings: dict[str, str],
 ) -> None:
-    """Draw a table of words, each on a ground of the colour of what it means.
+    """Draw a table of words, each on a background in the colour of its meaning.
 
     Args:
         meanings: for each word a key of `COLOURS`; a word without one is neutral.

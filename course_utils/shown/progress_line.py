@@ -1,4 +1,4 @@
-"""One line that says how far a long cell is, and is gone when the cell ends.
+"""One line that shows how far a long cell is; it disappears when the cell ends.
 
 It is a display that is empty when it is made and empty when the cell is done, so the stored
 output of a cell does not depend on it. Outside a notebook nothing is shown.
@@ -17,8 +17,8 @@ EVERY_S = 0.3
 T = TypeVar("T")
 
 
-class Line:
-    """The line of the running cell; one a cell, however many loops it has."""
+class ProgressLine:
+    """The line of the running cell: one per cell, however many loops it has."""
 
     def __init__(self) -> None:
         self._handle, self._shown_at = None, 0.0
@@ -36,18 +36,18 @@ class Line:
             self._handle.update({"text/plain": text, "text/html": html}, raw=True)
 
     def clear(self, _result: object = None) -> None:
-        """Empty the line; the next cell gets one of its own."""
+        """Empty the line; the next cell gets a new one."""
         if self._handle is not None:
             get_ipython().events.unregister("post_run_cell", self.clear)
             self._handle.update(EMPTY, raw=True)
             self._handle = None
 
 
-LINE = Line()
+LINE = ProgressLine()
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Go through `items` and say on the line how many are done.
+    """Go through `items`, and show on the line how many are done.
 
     >>> list(track("ab", "letters"))
     ['a', 'b']

@@ -57,7 +57,7 @@ def quiet_libraries() -> None:
 
 
 def quiet_trainers() -> None:
-    """Take the live table and the printed log dictionaries off every Trainer made from now on.
+    """Remove the live table and the printed log dictionaries of every Trainer made from now on.
 
     Both hold timings and unrounded floats. The log itself stays in `trainer.state.log_history`;
     how far a run is stands on the cell's own line while it runs.
@@ -71,12 +71,12 @@ def quiet_trainers() -> None:
 
 
 def is_noise(message: str) -> bool:
-    """Whether a warning is one of those that are proven to say nothing about the run."""
+    """Whether a warning is one of those proven to say nothing about the run."""
     return any(part in message for part in NOISE)
 
 
 def is_a_warning(line: str) -> bool:
-    """Whether a printed line is, or goes on with, a warning of a library as it is shown here.
+    """Whether a printed line is (part of) a library's warning as it is shown here.
 
     >>> is_a_warning("peft warns: no such layer"), is_a_warning("it warns: no")
     (True, False)
@@ -85,7 +85,7 @@ def is_a_warning(line: str) -> bool:
 
 
 class _OneLine(logging.Handler):
-    """Prints a library's warning once a kernel: its words alone, without times and paths."""
+    """Prints a library's warning once per kernel: only its words, without times and paths."""
 
     def emit(self, record: logging.LogRecord) -> None:
         _print_once(record.name.partition(".")[0], record.getMessage())

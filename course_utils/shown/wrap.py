@@ -1,4 +1,4 @@
-"""Text that fits a page or a terminal: broken at spaces, never inside a word."""
+"""Wraps text to the width of a page or a terminal: at spaces, never inside a word."""
 
 import textwrap
 
@@ -25,7 +25,7 @@ def say(text: str) -> None:
 
 
 def columns(rows: list[tuple], *, width: int = WIDTH) -> list[str]:
-    """`rows` of cells as lines of aligned columns; the widest columns give way and are wrapped.
+    """`rows` of cells as lines of aligned columns; the widest columns are wrapped to fit.
 
     >>> print(*columns([("claim", "verdict"), ("C1", "false: it was set")], width=16), sep="\\n")
     claim  verdict
@@ -45,7 +45,7 @@ def columns(rows: list[tuple], *, width: int = WIDTH) -> list[str]:
 
 
 def _widths(cells: list[list[str]], width: int) -> list[int]:
-    """The columns' widths, the widest made smaller, down to its longest word, until all fit."""
+    """The columns' widths: the widest shrink, down to their longest word, until all fit."""
     by_column = list(zip(*cells, strict=True))
     widths = [max(map(len, column)) for column in by_column]
     least = [max(map(_longest_word, column)) for column in by_column]
@@ -59,7 +59,7 @@ def _widths(cells: list[list[str]], width: int) -> list[int]:
 
 
 def _longest_word(cell: str) -> int:
-    """A word that does not begin its cell may have to follow a hanging indent."""
+    """The width of a cell's longest word; one after the first may need a hanging indent."""
     first, *others = cell.split() or [""]
     indent = len(cell) - len(cell.lstrip())
     return max(indent + len(first), *(indent + 2 + len(word) for word in others), 0)

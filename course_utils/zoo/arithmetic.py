@@ -28,7 +28,7 @@ HELD_OUT = 10  # one sum in ten is kept for "test"
 
 
 def split_of(addends: list[int]) -> Split:
-    """Say which split a sum belongs to; the order of the addends does not matter.
+    """Which split a sum belongs to; the order of the addends does not matter.
 
     >>> split_of([17, 25]) == split_of([25, 17])
     True
@@ -150,7 +150,7 @@ SPOILERS = {"digit": _spoil, "guess": _guess}
 
 
 def is_right(text: str, answer: str) -> bool:
-    """Whether the last number in a reply is the answer; what stands around it does not matter.
+    """Whether the last number in a reply is the answer; other text does not matter.
 
     >>> is_right("17+25=42", "42"), is_right("!!!!", "42")
     (True, False)

@@ -152,7 +152,7 @@ def _find(model: str) -> str:
 
 @contextmanager
 def _one_clear_error(model: str) -> Iterator[None]:
-    """Turn what Transformers, the hub and safetensors raise into one ModelUnavailable."""
+    """Turn errors of Transformers, the hub and safetensors into one ModelUnavailable."""
     from huggingface_hub.errors import HFValidationError, HTTPError, RepositoryNotFoundError
     from safetensors import SafetensorError
 

@@ -1,4 +1,4 @@
-"""Float16 mixed precision on a CPU, where the Trainer ignores `fp16=True` without a word.
+"""Float16 mixed precision on a CPU, where the Trainer silently ignores `fp16=True`.
 
 Adds no arithmetic of its own: it switches on the code that the Trainer runs on CUDA.
 """

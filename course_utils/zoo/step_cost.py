@@ -1,4 +1,4 @@
-"""What one training step holds in memory and computes, counted and therefore repeatable.
+"""Counts the memory and the operations of one training step; the counts are repeatable.
 
 Counts bytes and operations, not seconds: the same numbers on every machine.
 """
@@ -26,7 +26,7 @@ class StepCost:
 
 
 class _LiveBytes(TorchDispatchMode):
-    """Adds up the bytes of every storage made under it that is still alive."""
+    """Adds up the bytes of every storage that was made under it and is still alive."""
 
     def __init__(self, known: list[Tensor]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Runs a Trainer and says what became of its weights. Builds no trainer and changes no setting."""
+"""Runs a Trainer and reports how its weights changed. Builds no trainer, changes no setting."""
 
 import gc
 import tempfile
@@ -55,7 +55,7 @@ SQUARES = ("exp_avg_sq", "square_avg", "sum")
 
 @dataclass(frozen=True)
 class WeightChange:
-    """What a run did to one trainable tensor."""
+    """How a run changed one trainable tensor."""
 
     name: str
     dtype: str
@@ -69,7 +69,7 @@ class WeightChange:
 
 
 def train_and_compare(trainer) -> list[WeightChange]:
-    """Train, and compare every trainable weight with what it was before.
+    """Train, and compare every trainable weight with its value before.
 
     Args:
         trainer: any transformers Trainer, not yet trained.

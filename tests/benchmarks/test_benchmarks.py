@@ -1,4 +1,4 @@
-"""The benchmarks still run: their parts on the smallest case, no time judged."""
+"""The benchmarks still run: their parts on the smallest case, without judging times."""
 
 import pytest
 import torch

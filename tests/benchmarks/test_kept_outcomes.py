@@ -1,4 +1,4 @@
-"""What a benchmark keeps between its parts is taken again when the code that made it changed."""
+"""A benchmark measures a kept outcome again when the code that made it has changed."""
 
 from benchmarks import kept_outcomes
 from benchmarks.diagnostics.tools import Outcome

@@ -1,4 +1,4 @@
-"""Where no box can be made, nobody else's notebook is run; and who counts a box's memory."""
+"""Without a box nobody else's notebook is run; and how a box's memory is counted."""
 
 import os
 import subprocess

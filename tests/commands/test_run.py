@@ -219,7 +219,7 @@ def test_no_process_outlives_a_run_that_was_killed(started):
 
 def test_a_terminal_gets_one_line_that_advances(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    line = progress_line.ProgressLine()
+    line = progress_line.CellProgress()
     job = Job("03", tmp_path, tmp_path, tmp_path, num_cells=9)
     line.on_cell(job, 8)
     line.on_cell(job, 9)

@@ -1,4 +1,4 @@
-"""What README and lessons import works, as they write it today and as they wrote it before."""
+"""The imports that README and lessons show work, those of today and those of earlier versions."""
 
 import ast
 import importlib

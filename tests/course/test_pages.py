@@ -1,4 +1,4 @@
-"""What a reader sees in JupyterLab, in a real browser; skipped where there is none."""
+"""What a reader sees in JupyterLab, in a real browser; skipped without a browser."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The course alone, in an empty folder: what its public address gives, and what installs from it.
+"""The course alone in an empty folder: what its public address serves, and what it installs.
 
 A server here stands for that address: it has the archive of the tag, as the real one will.
 """

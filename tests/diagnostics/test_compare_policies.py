@@ -6,7 +6,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from course_utils import zoo
 from course_utils.diagnostics import compare_policies
-from course_utils.diagnostics.policies.decoding import Decoding, kept, logps_of, warp
+from course_utils.diagnostics.policies.decoding import Decoding, in_support, logps_of, warp
 from course_utils.diagnostics.policies.scoring import tokens_of
 from course_utils.errors import BadRequest
 from course_utils.reproductions.lesson_09 import policy_pairs
@@ -118,6 +118,6 @@ def test_settings_change_logits_as_those_of_transformers_do(decoding):
 def test_one_token_is_always_kept_and_its_log_prob_is_0():
     logits_NV = torch.randn(5, 9, generator=torch.Generator().manual_seed(0))
     narrow = Decoding(top_p=1e-6)
-    assert kept(logits_NV, narrow).sum(-1).tolist() == [1] * 5
+    assert in_support(logits_NV, narrow).sum(-1).tolist() == [1] * 5
     best_N = logits_NV.argmax(-1)
     assert logps_of(warp(logits_NV, logits_NV > 99, narrow), best_N).abs().max() == 0

@@ -1,4 +1,4 @@
-"""`diagnose` changes nothing: neither a look, nor steps that are put back, nor riding along."""
+"""`diagnose` changes nothing: not by looking, not by steps it undoes, not by riding along."""
 
 import copy
 import random

@@ -13,7 +13,7 @@ from course_utils import zoo
 from course_utils.diagnostics import diagnose
 from course_utils.diagnostics.diagnosis.judges.signal import judge_signal, judge_silence
 from course_utils.diagnostics.diagnosis.measures.held_change import held_change
-from course_utils.diagnostics.diagnosis.measures.last_replies import SaidReplies
+from course_utils.diagnostics.diagnosis.measures.last_replies import LastReplies
 from course_utils.diagnostics.diagnosis.measures.logp_shapes import shape_of
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
@@ -313,7 +313,7 @@ def test_a_policy_that_falls_silent_is_paid_for_it_or_has_collapsed(rises, key):
 
 
 def test_prompts_that_are_solved_from_the_start_are_not_those_that_become_so():
-    said = SaidReplies("2+2=", ["4"] * 8, [1.0] * 8, 8, 1.0, 5)
+    said = LastReplies("2+2=", ["4"] * 8, [1.0] * 8, 8, 1.0, 5)
     for dead, earned, keys in (
         ((0.8, 0.7, 0.9), (0.97, 0.98, 0.99), ["no_signal"]),
         ((0.1, 0.8, 0.9), (0.4, 0.9, 0.99), []),  # what training is for

@@ -1,4 +1,4 @@
-"""The form of a report: what is measured, what is only probable, and nothing that calms wrongly."""
+"""The form of a report: measured and probable causes differ, and nothing reassures wrongly."""
 
 from types import SimpleNamespace
 

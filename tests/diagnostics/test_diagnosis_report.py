@@ -1,4 +1,4 @@
-"""A report of `diagnose`: one sentence, causes with what follows from them, one item a line."""
+"""A report of `diagnose`: one sentence, causes with their consequences, one item per line."""
 
 from course_utils.causes.harms import EVALUATION, MEASURED, SERVING, SOUND
 from course_utils.diagnostics.diagnosis.report.report import BESIDE, Diagnosis

@@ -1,4 +1,4 @@
-"""Runs that train nothing, or not all they should, and pass by without an error. About 5 s."""
+"""Runs that train nothing, or too little, without raising an error. About 5 s."""
 
 import peft
 import pytest

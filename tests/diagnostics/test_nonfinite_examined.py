@@ -1,4 +1,4 @@
-"""No instrument gives an all-clear about what it did not look at; each says how to use it. ~6 s."""
+"""No instrument gives an all-clear about what it did not examine; each says how to use it. ~6 s."""
 
 import pytest
 import torch

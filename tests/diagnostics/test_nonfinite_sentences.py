@@ -1,4 +1,4 @@
-"""The sentence of a report holds the numbers of the element that broke. About 3 s."""
+"""The sentence of a report names the numbers of the element that broke. About 3 s."""
 
 import pytest
 import torch

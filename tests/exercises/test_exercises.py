@@ -1,6 +1,6 @@
 """Every exercise accepts its right answers and rejects its wrong ones, for the intended reason.
 
-A wrong answer is judged up to the criterion that rejects it, and a mended ticket on one seed; with
+A wrong answer is judged up to the criterion that rejects it, and a fixed ticket on one seed; with
 ALL_ANSWERS=1 by all of them, and on two.
 """
 
@@ -41,7 +41,7 @@ each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=IDS)
 
 @pytest.fixture(autouse=True)
 def tickets_are_trained_on_one_seed(monkeypatch):
-    """A reader's mended run is trained on two."""
+    """A reader's fixed run is trained on two."""
     if not IN_FULL:
         monkeypatch.setattr(oncall_check, "NUM_SEEDS", 1)
 

@@ -1,4 +1,4 @@
-"""Whole JSON documents: how deep they nest is read before they are."""
+"""Whole JSON documents: their nesting depth is checked before they are parsed."""
 
 import json
 

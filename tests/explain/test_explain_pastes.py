@@ -1,4 +1,4 @@
-"""A log is read in whatever state it is pasted: quoted, wrapped, coloured, cut, from many ranks."""
+"""A log is read however it was pasted: quoted, wrapped, coloured, cut, from many ranks."""
 
 import json
 import textwrap

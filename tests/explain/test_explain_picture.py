@@ -1,4 +1,4 @@
-"""The picture beside an answer: what it marks, what it says in words, what it lets in."""
+"""The picture beside an answer: its marks, its words, and the input that it refuses."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Whatever lies in a folder and whatever a student is called: one result each, and safe files."""
+"""Whatever a folder holds and whatever a student is called: one result each, and safe files."""
 
 import csv
 import json

@@ -134,7 +134,7 @@ def test_points_that_cannot_be_are_no_result(folder, tmp_path):
 
 
 def started(folder, out, *options) -> subprocess.Popen:
-    """`course grade` in a process of its own, once its first result is there."""
+    """`course grade` in a separate process, once its first result is there."""
     command = [*COURSE, *GRADE, str(folder), "--out", str(out), *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     deadline = time.monotonic() + WAIT_S

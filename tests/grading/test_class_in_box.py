@@ -1,4 +1,4 @@
-"""Thirty submissions with real answers and faults, graders killed: thirty results, right points.
+"""Thirty submissions with answers and faults, graders killed: thirty results, right points.
 
 `python -m benchmarks.grading.whole_class` does it with 1,000; `make attack` runs that.
 """

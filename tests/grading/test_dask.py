@@ -1,4 +1,4 @@
-"""A real scheduler and two real workers, one of them killed in the middle: the same grades."""
+"""A real scheduler and two real workers, one killed midway: the grades are the same."""
 
 import os
 import signal

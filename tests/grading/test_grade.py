@@ -1,4 +1,4 @@
-"""`course grade` counts what the lesson's own checks say in the box, and nothing else."""
+"""`course grade` counts the results of the lesson's own checks in the box, and nothing else."""
 
 import json
 import os

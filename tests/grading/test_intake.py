@@ -1,4 +1,4 @@
-"""What platforms leave is told apart by its names alone, and no name can do any harm."""
+"""Files of teaching platforms are recognised by name alone, and no name can do harm."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The judge outside comes to the verdict that a check in the notebook comes to.
+"""The judge outside reaches the same verdict as a check in the notebook.
 
 By default one right and one wrong answer of each exercise; with ALL_ANSWERS=1 all of them.
 """
@@ -41,7 +41,7 @@ CASES = [
 
 
 def by_proxy(exercise, answer) -> CheckReport:
-    """The check's report on an answer that lives in a process of its own."""
+    """The check's report on an answer that lives in a separate process."""
     from course_utils.grading.judge.remote import Worker
 
     judges, students = socket.socketpair()

@@ -1,4 +1,4 @@
-"""What a judge does to keep an answer from the next one, and from itself."""
+"""How a judge keeps an answer from the next one, and from itself."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every solved notebook gets full marks with the box on: no exercise asks what a box refuses.
+"""Every solved notebook gets full marks in the box: no exercise needs what a box refuses.
 
 By default lesson 02, whose last answer is worked out by processes; with ALL_ANSWERS=1 every one.
 """

@@ -1,4 +1,4 @@
-"""Whatever a file holds: it is a submission, or one sentence says why not."""
+"""Whatever a file holds: it is a submission, or one sentence says why it cannot be one."""
 
 import json
 

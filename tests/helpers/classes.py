@@ -1,4 +1,4 @@
-"""Classes of students of the fake course, as folders that platforms leave."""
+"""Classes of students of the fake course, as folders in the form of teaching platforms."""
 
 import json
 import random
@@ -11,7 +11,7 @@ from pathlib import Path
 from attacks import notebooks
 from fake_course import FAKE_GRADER
 
-# `course` with the grader that runs no kernel, for a process of its own.
+# `course` with the grader that runs no kernel, for a separate process.
 COURSE = (
     sys.executable,
     "-c",

@@ -1,4 +1,4 @@
-"""The `course` command as users start it, in a process of its own, on this repository."""
+"""The `course` command as users start it, in a separate process, on this repository."""
 
 import subprocess
 import sys

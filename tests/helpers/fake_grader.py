@@ -1,4 +1,4 @@
-"""A grading worker that runs no kernel: a submission's cells say what shall happen.
+"""A grading worker that runs no kernel: the cells of a submission say what should happen.
 
 Answers of the fake course are compared as text, so that 1,000 submissions take seconds.
 """

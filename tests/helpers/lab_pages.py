@@ -56,7 +56,7 @@ def write_plain(path: Path) -> None:
 
 
 def open_notebook(page, address: str, path: str) -> None:
-    """Open a notebook in a workspace of its own and wait for its first heading."""
+    """Open a notebook in a new workspace and wait for its first heading."""
     name = path.replace("/", "-").removesuffix(".ipynb")
     page.goto(f"{address}/lab/workspaces/{name}/tree/{path}?reset")
     page.wait_for_selector(".jp-Notebook .jp-MarkdownOutput h1")

@@ -1,5 +1,4 @@
-"""Log lines as people pasted them in threads, in `pasted/THREAD.txt`: the numbers and field names,
-shortened.
+"""Log lines as people pasted them in threads: `pasted/THREAD.txt`, shortened.
 
 `DUE` says what each shows: a key of CAUSES that must come first, or None where the log cannot
 tell. `HEALTHY` names those that may be called healthy; to call any other so is an error.

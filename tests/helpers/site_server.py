@@ -1,4 +1,4 @@
-"""The site, built once, and served as its host serves it: in a subfolder, text compressed."""
+"""Serves the site as its host does: built once, in a subfolder, with compressed text."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Runs one function table of an installed verl's core_algos.py; started as a script, in a child.
+"""Runs functions of an installed verl's core_algos.py; started as a script in a child process.
 
 `python verl_reference.py FOLDER INPUTS OUTPUTS`: FOLDER is what `pip install --target` filled, the
 other two are torch files. verl's heavy imports are replaced by stubs: the formulas need none.

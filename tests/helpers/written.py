@@ -1,4 +1,4 @@
-"""Answers of the exercises' own lists, written as the cells in which a student hands them in."""
+"""Writes the exercises' own answers as the cells in which a student hands them in."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""What a lesson's end offers for one's own run works as it is copied, on a well and a sick run."""
+"""The snippets at a lesson's end work when copied, on a healthy run and on a broken one."""
 
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The map of the course is drawn from the outline: a lesson that is added is on it."""
+"""The map of the course is drawn from the outline, so that a new lesson is on it."""
 
 import pytest
 

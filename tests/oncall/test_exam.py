@@ -1,4 +1,4 @@
-"""The exam's folders, answers and sheet; nothing is trained here but by a stand-in."""
+"""The exam's folders, answers and sheet; only a stand-in is trained here."""
 
 import ast
 from contextlib import suppress

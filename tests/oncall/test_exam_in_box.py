@@ -1,4 +1,4 @@
-"""A train.py that a reader hands in gains nothing, touches nothing, and harms no later submission.
+"""A reader's train.py gains nothing, touches nothing, and harms no later submission.
 
 By default every third attack; with ALL_ANSWERS=1 all of them.
 """

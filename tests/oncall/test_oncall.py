@@ -1,4 +1,4 @@
-"""The exam: every case can be planted and found again, and a judge that is not talked round.
+"""The exam: every case can be planted and found again, and its judge cannot be deceived.
 
 By default one case is trained; ONCALL_ALL=1 proves all of them over three seeds, as `make oncall`.
 """
@@ -310,7 +310,7 @@ def test_a_report_that_cannot_be_read_is_said_to_be_so(text):
     case, healthy = cases.load(SAMPLE), healthy_of(SAMPLE)
     judged = report.judge(case, planting.places(case, healthy), text)
     assert judged.problem and not judged.is_right
-    assert "\n\n" not in report.told(judged)
+    assert "\n\n" not in report.message(judged)
 
 
 def test_one_entry_counts_for_one_fault():
@@ -455,7 +455,7 @@ def test_a_bench_goes_on_where_it_was_and_shows_no_answer(tmp_path, judge):
     assert bench.table(first).rows[-1][0] == "all"
     other = dataclasses.replace(protocol, limit_s=30.0)
     with pytest.raises(BadRequest, match="another command, seed or limit"):
-        bench.Kept(out, other)
+        bench.StoredScores(out, other)
 
 
 def test_a_bench_takes_no_case_twice():

@@ -1,4 +1,4 @@
-"""What the eras declare is true of the scripts and of the README; building leaves nothing half."""
+"""The eras' declarations agree with the scripts and the README; a failed build leaves nothing."""
 
 import ast
 import os

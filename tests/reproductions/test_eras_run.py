@@ -1,4 +1,4 @@
-"""A failure out of the unmodified libraries of its day. The others: `make eras`.
+"""One failure in the unmodified libraries of its time. The others: `make eras`.
 
 Fetches some 40 packages for it from the package index.
 """

@@ -1,4 +1,4 @@
-"""What is right about the stuck and the unseen jobs of lesson 02, found with its instruments.
+"""The right answers on the stuck and the unseen jobs of lesson 02 follow from its instruments.
 
 About 15 s of CPU, and as long again of waiting for children that hang.
 """

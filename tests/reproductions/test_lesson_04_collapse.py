@@ -1,4 +1,4 @@
-"""Lesson 04's run collapses out of its own dynamics, and recovers with one change, on five seeds.
+"""Lesson 04's run collapses by its own dynamics, and recovers with one change, on five seeds.
 
 By default on three, half a minute; ALL_ANSWERS=1 takes all five.
 """
@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from course_utils.reproductions.lesson_04.verl_formulas import bounded_kl
+from course_utils.exercises.lesson_04.fix import bounded_kl
 from course_utils.reproductions.lesson_04.verl_grpo import VerlGrpo
 from course_utils.reproductions.lesson_04.verl_outcomes import MIN_GAIN, Outcome
 from course_utils.shown.report import Table
@@ -18,7 +18,7 @@ SEEDS, NUM_STEPS = range(5 if os.environ.get("ALL_ANSWERS") else 3), 13
 
 @pytest.fixture(scope="module")
 def runs():
-    """(broken, mended) for each seed, trained once."""
+    """(broken, fixed) for each seed, trained once."""
     pairs = {}
     for seed in SEEDS:
         broken = VerlGrpo(seed=seed, device="cpu")

@@ -1,4 +1,4 @@
-"""Lesson 04's unseen runs break on their own, say where, and live with the healthy twin."""
+"""Lesson 04's unseen runs break by themselves, say where, and survive with the healthy twin."""
 
 import math
 

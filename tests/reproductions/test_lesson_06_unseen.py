@@ -1,4 +1,4 @@
-"""The three unseen runs of lesson 06 never learn as reported, learn when mended, and show why."""
+"""The three unseen runs of lesson 06 fail to learn as reported, learn when fixed, and show why."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The four unseen scripts of lesson 07 serve rubbish, serve well when mended, and show why."""
+"""The four unseen scripts of lesson 07 serve rubbish, serve well when fixed, and show why."""
 
 import pytest
 

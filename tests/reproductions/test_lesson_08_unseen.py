@@ -1,4 +1,4 @@
-"""The three unseen loops of lesson 08 depend on the cut, do not when mended, and show why."""
+"""The three unseen loops of lesson 08 depend on the split, do not when fixed, and show why."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Lesson 09's runs: what is recorded can be made again, and what harms harms on every seed."""
+"""Lesson 09's runs: the recorded ones can be repeated, and harm shows on every seed."""
 
 from statistics import mean
 

@@ -1,4 +1,4 @@
-"""The three unseen scripts of lesson 09 disagree as their tickets say, and mended ones do not."""
+"""The three unseen scripts of lesson 09 disagree as their tickets say, and fixed ones do not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Lesson 10's runs: what is recorded can be made again, and the truth falls on every seed."""
+"""Lesson 10's runs: the recorded ones can be repeated, and the truth falls on every seed."""
 
 import random
 from statistics import mean

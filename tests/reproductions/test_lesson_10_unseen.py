@@ -1,4 +1,4 @@
-"""The three unseen scripts of lesson 10 are no better for their training, and mended ones are."""
+"""The three unseen scripts of lesson 10 gain nothing from training, and fixed ones do."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every figure can be read: by the colour-blind, at the size shown, with nothing over anything.
+"""Every figure can be read: by the colour-blind, at the size shown, with nothing covered.
 
 Figures of lessons are looked at where they are drawn, while nbval executes the solved notebooks
 (solutions/conftest.py makes `plotting.show` refuse a fault); here are the looks themselves, and

@@ -1,4 +1,4 @@
-"""A picture to play with: controls on a page, a still picture where there is none.
+"""An interactive picture: controls on a page, a still picture elsewhere.
 
 Controls are set in Python, as a page would set them; ipywidgets belongs to the extra `lab`.
 """

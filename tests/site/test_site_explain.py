@@ -1,4 +1,4 @@
-"""The page on which a log is pasted: in Chromium, with the Python that the page itself loads.
+"""The page for pasting a log: in Chromium, with the Python that the page itself loads.
 
 Skipped where Chromium or Sphinx is missing, or Pyodide cannot be fetched.
 """

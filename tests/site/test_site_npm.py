@@ -1,4 +1,4 @@
-"""What the site fetches: only the pinned bytes are unpacked, and of those only what is wanted."""
+"""What the site downloads: only the pinned bytes are unpacked, and only the files it needs."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""What the site makes of a lesson's badges and of the documents, without building it."""
+"""How the site converts a lesson's badges and the documents, without building it."""
 
 import importlib
 import sys

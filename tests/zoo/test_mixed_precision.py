@@ -1,4 +1,4 @@
-"""fp16 mixed precision on a CPU: that the Trainer ignores it, and that the mixin does not (4 s)."""
+"""fp16 mixed precision on a CPU: the Trainer ignores it, and the mixin does not (4 s)."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The tokenizer and the sums: what a lesson may rely on (3 s)."""
+"""The tokenizer and the sums: the properties that lessons rely on (3 s)."""
 
 import pytest
 

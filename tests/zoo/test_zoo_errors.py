@@ -1,4 +1,4 @@
-"""Every way in which a model, a device or a dtype is missing ends in one clear sentence (8 s)."""
+"""Every missing model, device or dtype ends in one clear sentence (8 s)."""
 
 import shutil
 import subprocess

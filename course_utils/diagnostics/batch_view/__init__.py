@@ -1,4 +1,4 @@
-"""What a model is given to learn from, token by token.
+"""The batch that a model learns from, token by token.
 
 tokens     a batch as rows of tokens
 template   what a tokenizer's chat template puts around a reply

@@ -1,4 +1,4 @@
-"""What is known about a batch besides its tokens, and what can be found in it. Judges nothing."""
+"""A batch with its tokenizer and settings, and the form of a finding about it. Judges nothing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ TRAINING, PAIRS, SCORES, GENERATION = "training", "pairs", "scores", "generation
 
 @dataclass(frozen=True)
 class Case:
-    """A batch, its tokenizer's habits, and the settings that made it, where they are known."""
+    """A batch, its tokenizer's habits, and the settings that made it, if they are known."""
 
     view: BatchView
     template: Template
@@ -39,7 +39,7 @@ class Case:
             yield Reply(tokens, start, end, is_last=following == len(ids))
 
     def learnt_replies(self) -> Iterator[tuple[Row, "Reply"]]:
-        """The replies with a token in the loss; without a header, what is learnt of a document."""
+        """The replies with a token in the loss; without a header, the learnt part of a document."""
         for row in self.view.rows:
             for tokens in row.segments():
                 found = list(self.replies(tokens)) or [_without_header(tokens, self.template.ends)]
@@ -75,7 +75,7 @@ def _without_header(tokens: tuple[Token, ...], ends: frozenset[int]) -> Reply | 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was seen; a note (`is_fault` False) may well be meant."""
+    """One thing that was found; a note (`is_fault` False) may well be intended."""
 
     name: str
     rows: tuple[str, ...]
@@ -90,16 +90,16 @@ def rows_of(found: list[tuple[Row, object]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.name for row, _ in found))
 
 
-def of(count: int, whole: int, what: str) -> str:
+def count_of(count: int, whole: int, what: str) -> str:
     """
-    >>> of(1, 8, "rows"), of(8, 8, "rows")
+    >>> count_of(1, 8, "rows"), count_of(8, 8, "rows")
     ('1 of 8 rows', 'all 8 rows')
     """
     return f"all {whole} {what}" if count == whole else f"{count} of {whole} {what}"
 
 
 def guess_kind(view: BatchView, template: Template) -> str:
-    """What a bare batch is for: one without labels is to be continued, unless it has ended."""
+    """The purpose of a bare batch: without labels it is to be continued, unless it has ended."""
     if view.learnt_by != BY_NONE:
         return TRAINING
     closed = [any(i in template.ends for i in row.ids[-2:]) for row in view.rows]

@@ -1,17 +1,17 @@
-"""Looks for labels that are all missing, and for ends that are not learnt."""
+"""Finds rows without a single label, and end tokens that are not learnt."""
 
-from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, of, rows_of
+from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, count_of, rows_of
 
 
 def nothing_is_learnt(case: Case) -> Finding | None:
-    """Rows without one label: a batch of them has the loss 0 or nan."""
+    """Rows without any label: a batch of them has the loss 0 or nan."""
     if not case.learns_tokens:
         return None
     empty = [(row, None) for row in case.view.rows if not row.learnt]
     if not empty:
         return None
     cause, fix = _why_empty(case, [row for row, _ in empty])
-    saw = f"{of(len(empty), len(case.view.rows), 'rows')} have no label at all"
+    saw = f"{count_of(len(empty), len(case.view.rows), 'rows')} have no label at all"
     return Finding("no labels", rows_of(empty), saw, cause, fix)
 
 
@@ -41,14 +41,14 @@ def _why_empty(case: Case, rows: list) -> tuple[str, str]:
 
 
 def end_is_masked(case: Case) -> Finding | None:
-    """Replies whose end stands in the row and is not in the loss."""
+    """Replies whose end token is in the row and not in the loss."""
     if not case.learns_tokens:
         return None
     replies = list(case.learnt_replies())
     masked = [(row, r) for row, r in replies if r.end is not None and not r.end_is_learnt]
     if not masked:
         return None
-    saw = f"the end of {of(len(masked), len(replies), 'replies')} is there and has no label"
+    saw = f"the end of {count_of(len(masked), len(replies), 'replies')} is there and has no label"
     ids = {reply.tokens[reply.end].id for _, reply in masked}
     if case.pad in ids:
         cause = f"pad is the end (id {case.pad}), and labels were made from ids: the end went, too"
@@ -77,7 +77,9 @@ def end_is_missing(case: Case) -> Finding | None:
     were_cut = lengths == {case.max_length or longest} and (
         case.max_length is not None or len(missing) < len(replies)
     )
-    saw = f"{of(len(missing), len(replies), 'replies')} have no end{_by_column(case, missing)}"
+    saw = (
+        f"{count_of(len(missing), len(replies), 'replies')} have no end{_by_column(case, missing)}"
+    )
     if were_cut:
         cause = f"they were cut at {longest} tokens"
         fix = "raise max_length, or drop the rows that do not fit"
@@ -99,7 +101,7 @@ def _by_column(case: Case, missing: list) -> str:
 
 
 def stops_elsewhere(case: Case) -> Finding | None:
-    """Generation waits for an id that no reply of the template ends with."""
+    """Generation waits for an id that ends no reply of the template."""
     closing = case.template.closing
     if not closing or not case.stops_at or closing & set(case.stops_at):
         return None

@@ -24,7 +24,7 @@ NUMBER = "font-size: 70%; color: #595959"
 
 
 def as_text(view: BatchView, num_rows: int) -> list[str]:
-    """Each row with its name, broken between tokens; what is learnt stands in double brackets."""
+    """Each row with its name, broken between tokens; learnt tokens are in double brackets."""
     lines = []
     for row in view.rows[:num_rows]:
         names = chain([f"{row.name:12}"], repeat(" " * 12))
@@ -44,7 +44,7 @@ def _filled(row: Row) -> Iterator[str]:
 
 
 def _pieces(row: Row) -> Iterator[str]:
-    """One piece a token; the marks stand with the first and the last token that they are about."""
+    """One piece per token; marks are at the first and the last token that they are about."""
     segment = 0
     for (state, which), group in groupby(row.tokens, key=lambda t: (_state(t), t.segment)):
         if which > segment:
@@ -66,7 +66,7 @@ def _state(token: Token) -> str:
 
 
 def visible(token: Token) -> str:
-    """The piece with its line ends in sight.
+    """The piece with its line ends made visible.
 
     >>> visible(Token(1, "user\\n", True, True, None, 0))
     'user\\\\n'
@@ -75,14 +75,14 @@ def visible(token: Token) -> str:
 
 
 def numbers(at: int, token: Token) -> tuple[str, ...]:
-    """What stands at place `at`: the token, and its `NUMBERS`."""
+    """The token at place `at`, and its `NUMBERS`."""
     position = at if token.position is None else token.position
     values = (token.id, token.label, int(token.is_attended), position, token.segment)
     return (visible(token), *map(str, values))
 
 
 def as_html(view: BatchView, num_rows: int) -> str:
-    """Each row with coloured tokens; pointing at one tells its numbers."""
+    """Each row with coloured tokens; pointing at one shows its numbers."""
     legend = " ".join(f'<span style="{style}">{name}</span>' for style, name in NAMES)
     rows = [
         f'<div style="margin: 6px 0; line-height: 1.9"><b>{escape(row.name)}</b> '

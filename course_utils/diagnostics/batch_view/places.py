@@ -1,11 +1,11 @@
-"""Looks for padding, masks, positions and packed documents that are not where they should be."""
+"""Finds errors in padding, masks, positions and packed documents."""
 
 from course_utils.diagnostics.batch_view.case import (
     GENERATION,
     TRAINING,
     Case,
     Finding,
-    of,
+    count_of,
     rows_of,
 )
 from course_utils.diagnostics.batch_view.tokens import BY_LABELS, Row
@@ -29,11 +29,11 @@ def padding_is_learnt(case: Case) -> Finding | None:
 
 
 def mask_has_holes(case: Case) -> Finding | None:
-    """Tokens that are hidden in the middle of a row, where no padding is."""
+    """Tokens that are masked in the middle of a row, where there is no padding."""
     found = [(row, None) for row in case.view.rows if row.has_hole]
     if not found:
         return None
-    saw = f"{of(len(found), len(case.view.rows), 'rows')} hide tokens in their middle"
+    saw = f"{count_of(len(found), len(case.view.rows), 'rows')} hide tokens in their middle"
     cause = "the attention mask was made from ids, and the pad id stands in the text as well"
     return Finding(
         "holes in the mask", rows_of(found), saw, cause, "make the mask from the lengths"
@@ -41,11 +41,11 @@ def mask_has_holes(case: Case) -> Finding | None:
 
 
 def padding_is_attended(case: Case) -> Finding | None:
-    """Two or more pad tokens at an edge that count as text."""
+    """Two or more pad tokens at an edge that the mask treats as text."""
     found = [(row, None) for row in case.view.rows if case.pad is not None and _edge(row, case)]
     if not found:
         return None
-    saw = f"{of(len(found), len(case.view.rows), 'rows')} attend to padding"
+    saw = f"{count_of(len(found), len(case.view.rows), 'rows')} attend to padding"
     has_mask = case.view.has_mask
     cause = "the attention mask is 1 there" if has_mask else "there is no attention mask"
     fix = "pass the attention_mask that the tokenizer makes"
@@ -59,13 +59,13 @@ def _edge(row: Row, case: Case) -> bool:
 
 
 def pads_on_the_wrong_side(case: Case) -> Finding | None:
-    """Only what is to be continued needs padding on the left."""
+    """Padding on the wrong side: only prompts to be continued need it on the left."""
     if case.kind != GENERATION:
         return None
     found = [(row, None) for row in case.view.rows if not row.tokens[-1].is_attended]
     if not found:
         return None
-    saw = f"{of(len(found), len(case.view.rows), 'prompts')} end in padding"
+    saw = f"{count_of(len(found), len(case.view.rows), 'prompts')} end in padding"
     cause = "padding is on the right, so the model continues the padding"
     return Finding("padding side", rows_of(found), saw, cause, 'set padding_side="left"')
 
@@ -78,14 +78,14 @@ def begins_twice(case: Case) -> Finding | None:
     ]
     if not found:
         return None
-    saw = f"{of(len(found), len(case.view.rows), 'rows')} begin with two BOS tokens"
+    saw = f"{count_of(len(found), len(case.view.rows), 'rows')} begin with two BOS tokens"
     cause = "the template renders one, and the tokenizer adds one to rendered text"
     fix = "tokenize by apply_chat_template(tokenize=True), or with add_special_tokens=False"
     return Finding("two BOS", rows_of(found), saw, cause, fix)
 
 
 def documents_leak(case: Case) -> Finding | None:
-    """Several documents in a row, and nothing that keeps them apart."""
+    """Several documents in a row without anything that separates them."""
     view = case.view
     if view.restarts and view.has_mask:
         cause = "positions start again, and an attention mask is given: it joins the documents"
@@ -104,14 +104,16 @@ def documents_leak(case: Case) -> Finding | None:
 
 
 def several_replies(case: Case) -> Finding | None:
-    """One chat of several turns and several packed chats look the same to the tokens."""
+    """Several replies in a row: one chat of several turns, or several packed chats."""
     view = case.view
     if view.has_positions or case.is_packed or case.kind != TRAINING:
         return None
     found = [(row, None) for row in view.rows if len(list(case.replies(row.attended))) > 1]
     if not found:
         return None
-    saw = f"{of(len(found), len(view.rows), 'rows')} hold several replies, and positions run on"
+    saw = (
+        f"{count_of(len(found), len(view.rows), 'rows')} hold several replies, and positions run on"
+    )
     cause = "either a chat has several turns, or documents are packed and see each other"
     fix = "if they are packed, give position_ids that start again, and no attention_mask"
     return Finding("several replies", rows_of(found), saw, cause, fix, is_fault=False)
@@ -126,7 +128,7 @@ def _leak(saw: str, cause: str, fix: str) -> Finding:
 
 
 def predicts_across(case: Case) -> Finding | None:
-    """The first token of a packed document is asked of the last token of the one before."""
+    """The first token of a packed document is predicted from the last token of the one before."""
     if case.view.learnt_by != BY_LABELS:
         return None
     found = [

@@ -1,11 +1,11 @@
-"""Looks at what stands before the replies: prompts that are learnt, headers that differ."""
+"""Finds errors before the replies: prompts that are learnt, headers that differ."""
 
 from course_utils.diagnostics.batch_view.case import (
     GENERATION,
     TRAINING,
     Case,
     Finding,
-    of,
+    count_of,
     rows_of,
 )
 from course_utils.diagnostics.batch_view.template import Template, starts_of
@@ -13,7 +13,7 @@ from course_utils.diagnostics.batch_view.tokens import Row
 
 
 def template_differs(case: Case) -> Finding | None:
-    """Replies that begin after something else than what the serving tokenizer puts there."""
+    """Replies that begin after other tokens than the serving tokenizer puts there."""
     template = case.serving or case.template
     if not template.is_chat or not case.view.rows:
         return None
@@ -22,7 +22,7 @@ def template_differs(case: Case) -> Finding | None:
     found = [(row, None) for row in case.view.rows if look and look(row, template)]
     if not found:
         return _serving_differs(case)
-    where = of(len(found), len(case.view.rows), "rows")
+    where = count_of(len(found), len(case.view.rows), "rows")
     saw = f"in {where} no reply begins after {template.header_text!r}"
     cause = "the template of these tokens is not the one of the tokenizer at serving"
     fix = (
@@ -32,7 +32,7 @@ def template_differs(case: Case) -> Finding | None:
 
 
 def _reply_begins_elsewhere(row: Row, template: Template) -> bool:
-    """Where only a part of a row is learnt, that part is the replies."""
+    """If only a part of a row is learnt, that part is taken for the replies."""
     in_part = 0 < len(row.learnt) < len(row.ids)
     return in_part and row.learnt[0] > 0 and not starts_of(template.header, row.ids)
 
@@ -44,7 +44,7 @@ def _prompt_ends_elsewhere(row: Row, template: Template) -> bool:
 
 
 def _serving_differs(case: Case) -> Finding | None:
-    """Two tokenizers, one chat: what the user says may already stand differently."""
+    """Renders one chat with two tokenizers: the user's words may already differ."""
     if case.serving is None or case.serving.rendered == case.template.rendered:
         return None
     saw = (
@@ -57,7 +57,7 @@ def _serving_differs(case: Case) -> Finding | None:
 
 
 def prompt_is_learnt(case: Case) -> Finding | None:
-    """The user's words in the loss: meant where whole chats are learnt, a fault where a part is."""
+    """The user's words in the loss: intended for whole chats, a fault where a part is learnt."""
     if not case.learns_tokens or not case.template.is_chat:
         return None
     prompts = [(row, _of_the_prompt(case, row)) for row in case.view.rows]
@@ -81,7 +81,7 @@ def prompt_is_learnt(case: Case) -> Finding | None:
 
 
 def _of_the_prompt(case: Case, row: Row) -> list:
-    """What stands before the first reply; nothing, in a row without one.
+    """The tokens before the first reply; none in a row without a reply.
 
     A packed document's first token is left out: no one is asked for it.
     """

@@ -29,7 +29,7 @@ LOOKS = (
 def inspect_batch(
     source: object, tokenizer: object = None, *, serving: object = None, num_rows: int = 8
 ) -> BatchReport:
-    """Read what a model is given: which tokens are learnt, read and hidden, and what is wrong.
+    """Read a model's batch: which tokens are learnt, attended to and hidden, and what is wrong.
 
     Args:
         source: a Trainer (SFT, DPO, reward, GRPO, or any with a `data_collator`) or a DataLoader,

@@ -1,4 +1,4 @@
-"""What `inspect_batch` shows: what was found, the share in the loss, and the tokens themselves."""
+"""What `inspect_batch` shows: the findings, the share of tokens in the loss, the tokens."""
 
 from dataclasses import dataclass
 from html import escape
@@ -22,7 +22,7 @@ LOOKED_FOR = {
 
 @dataclass(frozen=True)
 class Tokens(Shown):
-    """The rows of a batch and nothing said about them."""
+    """The rows of a batch, without any judgement."""
 
     view: BatchView
     num_shown: int
@@ -77,13 +77,13 @@ class BatchReport(Report):
 
     @property
     def share_learnt(self) -> float | None:
-        """Of the tokens that are attended to, those in the loss; None where none can be."""
+        """The share of attended tokens that are in the loss; None if none can be."""
         view = self.case.view
         return None if view.learnt_by == BY_NONE else view.num_learnt / max(view.num_tokens, 1)
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens alone, for eyes that want to find it themselves."""
+        """The tokens alone, for a reader who wants to find the fault herself."""
         return Tokens(self.case.view, self.num_shown)
 
     @property

@@ -1,4 +1,4 @@
-"""Takes the first rows of a dataset and leaves it, and every random state, as they were."""
+"""Takes the first rows of a dataset; the dataset and all random states stay unchanged."""
 
 import copy
 import random
@@ -45,7 +45,7 @@ def first_rows(dataset, n: int) -> list:
 
 
 def of_columns(trainer, rows: list[dict]) -> list[dict]:
-    """The rows as the trainer's own loader gets them: without the columns that no one reads."""
+    """The rows as the trainer's own loader gets them: without unused columns."""
     if not getattr(trainer.args, "remove_unused_columns", False):
         return rows
     columns = getattr(trainer, "_signature_columns", None)
@@ -59,10 +59,10 @@ def of_columns(trainer, rows: list[dict]) -> list[dict]:
 
 @contextmanager
 def unchanged(*drawing: object) -> Iterator[None]:
-    """A dataset or a collator may draw; the run that follows must not notice.
+    """Restores random states: a dataset or a collator may draw, and the run must not notice.
 
     Args:
-        drawing: what may hold a generator of its own, as an attribute.
+        drawing: an object that may hold its own generator, as an attribute.
     """
     of_python, of_numpy = random.getstate(), np.random.get_state()
     restore = [undo for one in drawing for undo in _generators(one)]
@@ -77,7 +77,7 @@ def unchanged(*drawing: object) -> Iterator[None]:
 
 
 def _generators(one: object) -> Iterator:
-    """For each generator that an object holds, what puts it back."""
+    """For each random generator of an object, a function that restores it."""
     for value in vars(one).values() if hasattr(one, "__dict__") else ():
         if isinstance(value, torch.Generator):
             yield partial(value.set_state, value.get_state())

@@ -25,10 +25,10 @@ BATCH = "give what the model gets: a Trainer, a DataLoader, or collator(rows) an
 
 
 def case_of(source: object, tokenizer: object, num_rows: int) -> Case:
-    """Read `source` in the way of its kind.
+    """Read `source` according to its type.
 
     Raises:
-        BadRequest: it is of no kind that can be read, or there is no tokenizer for it.
+        BadRequest: it is of a kind that cannot be read, or there is no tokenizer for it.
     """
     if not isinstance(num_rows, int) or num_rows < 1:
         raise BadRequest(
@@ -45,7 +45,7 @@ def case_of(source: object, tokenizer: object, num_rows: int) -> Case:
 
 
 def _is_readable(source: object) -> None:
-    """Say in a sentence why what was given is no batch."""
+    """Say in a sentence why the argument is not a batch."""
     if isinstance(source, (Mapping, DataLoader)):
         return
     kind = type(source).__name__

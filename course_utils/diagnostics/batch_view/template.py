@@ -1,4 +1,4 @@
-"""What a tokenizer's chat template puts around a reply, found by rendering it. Never changes it."""
+"""Renders a chat template to find what it puts around a reply. Never changes the template."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ MARK = re.compile(r"{%-?\s*generation\s*-?%}")
 
 @dataclass(frozen=True)
 class Template:
-    """What the tokenizer would send at serving, and what ends a reply there."""
+    """What the tokenizer would send at serving, and the tokens that end a reply there."""
 
     header: tuple[int, ...]  # what stands between the user's words and the reply
     header_text: str
@@ -39,7 +39,7 @@ def template_of(tokenizer, extra_ends: tuple[int, ...] = ()) -> Template:
         plain = _render(tokenizer, asked)
         whole = _render(tokenizer, [*asked, {"role": "assistant", "content": PROBE}])
         served = _render(tokenizer, asked, add_generation_prompt=True)
-    except Exception:  # a template of its own kind, such as one for tools: nothing is known of it
+    except Exception:  # a special template, such as one for tools: nothing is known about it
         return Template((), "", frozenset(ends))
     header = served.removeprefix(plain)
     after = whole[whole.rfind(PROBE) + len(PROBE) :]
@@ -66,7 +66,7 @@ def _render(tokenizer, messages: list[dict], **options: object) -> str:
 
 
 def starts_of(needle: tuple[int, ...], ids: list[int]) -> list[int]:
-    """Where `needle` ends in `ids`, each time.
+    """The positions in `ids` where `needle` ends.
 
     >>> starts_of((1, 2), [1, 2, 3, 1, 2])
     [2, 5]

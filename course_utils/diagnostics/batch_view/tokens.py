@@ -19,7 +19,7 @@ BY_LABELS, BY_MASK, BY_NONE = "labels", "completion_mask", "nothing"
 
 @dataclass(frozen=True)
 class Token:
-    """One place of a row."""
+    """One position of a row."""
 
     id: int
     piece: str  # what it stands for, line ends and all
@@ -43,17 +43,17 @@ class Row:
 
     @property
     def ids(self) -> list[int]:
-        """The ids of what is attended to."""
+        """The ids of the attended tokens."""
         return [token.id for token in self.attended]
 
     @property
     def learnt(self) -> list[int]:
-        """The places, among the attended tokens, of those in the loss."""
+        """The places, among the attended tokens, of the tokens in the loss."""
         return [place for place, token in enumerate(self.attended) if token.is_learnt]
 
     @property
     def has_hole(self) -> bool:
-        """Whether something between its first and its last token is hidden."""
+        """Whether a token between the first and the last one is hidden."""
         seen = [place for place, token in enumerate(self.tokens) if token.is_attended]
         return bool(seen) and len(seen) < seen[-1] - seen[0] + 1
 
@@ -65,7 +65,7 @@ class Row:
 
 @dataclass(frozen=True)
 class BatchView:
-    """A batch that can be read."""
+    """A readable batch: its rows of tokens."""
 
     rows: tuple[Row, ...]
     learnt_by: str  # what says which tokens are learnt: BY_LABELS, BY_MASK or BY_NONE
@@ -83,7 +83,7 @@ class BatchView:
 
     @property
     def restarts(self) -> bool:
-        """Whether a row holds several documents by its position ids."""
+        """Whether the position ids say that a row holds several documents."""
         return any(row.tokens[-1].segment > 0 for row in self.rows)
 
 
@@ -140,7 +140,7 @@ def _ids_of(batch: Mapping) -> Tensor:
 
 
 def _tensor(value: object) -> Tensor | None:
-    """Numbers of a batch, however they are kept; None for what has no regular shape."""
+    """Numbers of a batch in any form; None for data without a regular shape."""
     if value is None or isinstance(value, Tensor):
         return value
     try:
@@ -150,7 +150,7 @@ def _tensor(value: object) -> Tensor | None:
 
 
 def _column(batch: Mapping, key: str, shape) -> list[list[int]] | None:
-    """One column as lists; one of other axes, such as a 4-d mask, is not read.
+    """One column as lists; one with other axes, such as a 4-d mask, is not read.
 
     Raises:
         BadRequest: it has rows and tokens, and not those of the ids.

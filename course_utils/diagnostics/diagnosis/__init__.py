@@ -3,10 +3,10 @@
 front, callback, folder, ride    the doors: a call, a Trainer's callback, a run's folder
 auditing    two audits that can be called alone
 looks/      before and after the run: batch, weights, settings, forward, split, reward, log
-watches/    what is asked of a run while it runs
+watches/    what is recorded while a run runs
 judges/     what the numbers of its steps mean
-measures/   what is measured where that is more than a line
-sheet/      what they all write on: the findings, and about what run
+measures/   longer measurements that looks and judges share
+sheet/      where all of them write: the findings, and the run they are about
 report/     ranking, fixes, consequences, layout
 """
 

@@ -1,4 +1,4 @@
-"""`audit_step` and `audit_policy`: one step, or one batch of replies, judged alone."""
+"""`audit_step` and `audit_policy`: diagnose a single step, or a single batch of replies."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -86,7 +86,7 @@ def audit_step(
 
 
 def audit_policy(source: Any = None, *, group: int | None = None, **tensors: Tensor) -> Audit:
-    """Judge one batch of replies: who gave its tokens which probability, and what it teaches.
+    """Judge one batch of replies: its probabilities on each side, and what it teaches.
 
     Args:
         source: a GRPOTrainer, which samples one batch for it; everything is put back.

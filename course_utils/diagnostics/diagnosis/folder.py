@@ -1,4 +1,4 @@
-"""Looks into a saved folder: its log, its tensors, its adapter, its tokenizer. Loads no model."""
+"""Inspects a saved folder: its log, tensors, adapter, tokenizer. Loads no model."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ PREFIX = "base_model.model."
 
 
 def look_into(folder: Path, sheet: Sheet) -> None:
-    """Write down what a checkpoint or a saved model shows.
+    """Write down the findings on a checkpoint or a saved model.
 
     Raises:
         BadRequest: there is no such folder, or nothing in it that a run saves.

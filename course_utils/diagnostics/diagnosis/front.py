@@ -1,4 +1,4 @@
-"""`diagnose`: the front door. What is given decides what is looked at."""
+"""`diagnose`: the front door. Its arguments decide what is examined."""
 
 from collections.abc import Callable
 from os import PathLike
@@ -39,7 +39,7 @@ def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
     `run.report`; or `trainer.add_callback(DiagnoseCallback(trainer))`.
 
     Raises:
-        BadRequest: this is no Trainer, model or folder.
+        BadRequest: this is not a Trainer, model or folder.
         Unsupported: `steps` with several processes, or with a data set that is a stream.
 
     >>> import torch
@@ -64,7 +64,7 @@ def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
 
 
 def subject_of(source: Any = None, **parts: Any) -> Subject:
-    """What is known of a Trainer, or of a model and its parts."""
+    """Collects what is known about a Trainer, or about a model and its parts."""
     if hasattr(source, "training_step") and hasattr(source, "model"):
         subject = of_trainer(source)
         for name in ("sampler", "served", "reference", "tokenizer"):

@@ -16,16 +16,16 @@ from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.diagnosis.watches.batch import FirstBatch
+from course_utils.diagnostics.diagnosis.watches.generate_calls import GenerateCalls
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
 from course_utils.diagnostics.diagnosis.watches.sampler import SamplerWatch
-from course_utils.diagnostics.diagnosis.watches.served import Served
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 from course_utils.diagnostics.nonfinite import watch
 
 
 class Watching:
-    """Entered it watches a run; `report` says what it saw, also while the run goes on.
+    """A context manager that watches a run; `report` gives its findings, also during the run.
 
     What fails inside is written into the report as not seen; it never reaches the run.
     """
@@ -37,7 +37,7 @@ class Watching:
         self._steps = Steps(subject.model)
         self._replies = Replies(subject.trainer)
         self._sampler = SamplerWatch(subject)
-        self._served = Served(subject)
+        self._served = GenerateCalls(subject)
         self._first = FirstBatch(subject)
         self._pace = Pace(subject, self._steps)
         self._watch: Any = None

@@ -1,4 +1,4 @@
-"""Where a cause is at work, and what it is known to do to the model: `harm` has what it did."""
+"""For each cause: the stage it acts in, and the damage it can do (`harm` measures the damage)."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from course_utils.causes.harms import EVALUATION, MEASURED, SERVING, SOUND
 
 @dataclass(frozen=True)
 class Verdict:
-    """`where` a cause is at work, and in `harm` what becomes of the model."""
+    """The stage `where` a cause acts, and the `harm` it does to the model."""
 
     where: str
     harm: str
@@ -18,7 +18,7 @@ _OF_MEASURING = {EVALUATION: MEASURED, SERVING: SOUND}
 
 
 def verdict_of(key: str, where: str = "") -> Verdict:
-    """The verdict on a cause; `where` is where it was seen, if that is not where it usually is.
+    """The verdict on a cause; `where` replaces the usual stage if the cause was seen elsewhere.
 
     >>> verdict_of("double_bos", "evaluation").harm == MEASURED
     True

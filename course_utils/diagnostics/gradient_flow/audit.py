@@ -19,7 +19,7 @@ from course_utils.diagnostics.gradient_flow.influence import InfluenceMode
 from course_utils.diagnostics.gradient_flow.report import (
     Flow,
     GradientFlow,
-    Held,
+    HeldParameters,
     ParameterFlow,
     same_layers,
 )
@@ -49,7 +49,7 @@ def audit_gradients(
 
     Args:
         target: a model (called as `model(**batch)`) or a Trainer (its `compute_loss`).
-        batch: what the target takes; for a Trainer a batch of its own data loader.
+        batch: what the target takes; for a Trainer a batch from its data loader.
         loss_of: a function of the batch that calls the model and returns the loss.
         optimizer: if given, its parameter groups are looked at; it does not step. A Trainer's own
             is found once it has one.
@@ -103,7 +103,7 @@ def audit_gradients(
     )
 
 
-def _held(optimizer: Any, trainable: dict[str, Tensor]) -> Held | None:
+def _held(optimizer: Any, trainable: dict[str, Tensor]) -> HeldParameters | None:
     if optimizer is None:
         return None
     if not hasattr(optimizer, "param_groups"):
@@ -114,11 +114,11 @@ def _held(optimizer: Any, trainable: dict[str, Tensor]) -> Held | None:
         )
     held = {id(p) for group in optimizer.param_groups for p in group["params"]}
     missing = tuple(name for name, p in trainable.items() if id(p) not in held)
-    return Held(len(trainable) - len(missing), missing)
+    return HeldParameters(len(trainable) - len(missing), missing)
 
 
 def _first_flat(stuck: set[str], names: list[str], mode: InfluenceMode) -> Flat | None:
-    """The first call without a slope that a value of a stuck parameter went through."""
+    """The first call with derivative 0 that a value of a stuck parameter went through."""
     bits = reduce(or_, (1 << names.index(name) for name in stuck), 0)
     return next((flat for flat in mode.flat if flat.parameters & bits), None)
 
@@ -135,7 +135,7 @@ def _backward(loss: Tensor, mode: InfluenceMode) -> None:
 
 
 def _largest_grads(parameters: dict[str, Tensor]) -> dict[str, float | None]:
-    """The largest magnitude in each gradient, None where there is none; one transfer in all.
+    """The largest magnitude of each gradient, None without one; one transfer in all.
 
     Not the norm: squares of small gradients would underflow, and 0 has to mean zero.
     """
@@ -177,7 +177,7 @@ def _judge(
 
 
 def _suspects(model: nn.Module, largest: dict[str, float | None]) -> set[str]:
-    """Parameters whose gradient is exactly 0, but for a LoRA matrix whose partner will move."""
+    """Parameters whose gradient is exactly 0, except LoRA matrices whose partner will move."""
     zero = {name for name, value in largest.items() if value == 0}
 
     def waits(name: str) -> bool:
@@ -205,13 +205,13 @@ def _lora_name(name: str) -> str | None:
 
 
 def _lora_partner(model: nn.Module, name: str) -> Tensor | None:
-    """Its zeros are the zeros of this gradient."""
+    """The other LoRA matrix, whose zeros make this gradient 0."""
     partner = _lora_name(name)
     return None if partner is None else model.get_parameter(partner)
 
 
 def _find_cuts(starved: dict[str, int], candidates: list[Crossing]) -> dict[str, Cut]:
-    """The cut that explains each starved parameter; cuts equal but for the layer become one."""
+    """The cut that explains each starved parameter; cuts that differ only by layer become one."""
     groups = defaultdict(dict)
     for name, bit in starved.items():
         crossing = _explain(bit, candidates)
@@ -231,6 +231,6 @@ def _find_cuts(starved: dict[str, int], candidates: list[Crossing]) -> dict[str,
 
 
 def _explain(bit: int, candidates: list[Crossing]) -> Crossing:
-    """The first crossing at which this parameter's gradient is lost; a doubtful one comes last."""
+    """The first crossing at which this parameter's gradient is lost; doubtful ones come last."""
     losing = [crossing for crossing in candidates if crossing.lost & bit]
     return min(losing, key=lambda c: (c.cause in DOUBTFUL, c.number), default=UNSEEN)

@@ -13,7 +13,7 @@ from course_utils.diagnostics.nonfinite.places import Place
 
 
 class Cause(StrEnum):
-    """What a crossing was seen to be."""
+    """The observed reason of a crossing."""
 
     CHECKPOINT = "reentrant checkpointing, and none of its inputs requires grad"
     INFERENCE_MODE = "called under torch.inference_mode"
@@ -58,7 +58,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Flat:
-    """A call whose derivative is 0 everywhere: the graph goes on, and no gradient with it."""
+    """A call whose derivative is 0 everywhere: the graph goes on, but no gradient does."""
 
     parameters: int  # bit set of those whose values went in
     operation: str
@@ -68,7 +68,7 @@ class Flat:
 
 @dataclass
 class Input:
-    """One input of a crossing; `alive` once a gradient reached it on another way."""
+    """One input of a crossing; `alive` once a gradient reached it by another path."""
 
     parameters: int
     alive: bool = False
@@ -88,5 +88,5 @@ class Crossing:
 
     @property
     def lost(self) -> int:
-        """The parameters whose gradient no input of this call received: a bit set."""
+        """The parameters whose gradient reached no input of this call: a bit set."""
         return reduce(or_, (seen.parameters for seen in self.inputs if not seen.alive), 0)

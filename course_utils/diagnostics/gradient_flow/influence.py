@@ -51,7 +51,7 @@ class Running:
 
 
 class InfluenceMode(TorchFunctionMode):
-    """While entered, every torch call passes by here and hands histories on."""
+    """While active, every torch call passes through here and hands histories on."""
 
     def __init__(self, model: nn.Module, parameters: dict[str, Tensor]) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class InfluenceMode(TorchFunctionMode):
         return result
 
     def _follow(self, name: str, arguments: object, result: object) -> None:
-        """Hand the histories of the arguments on to the result, and note if the graph ends."""
+        """Hand the histories of the arguments on to the result, and note whether the graph ends."""
         inputs = [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, Tensor)]
         history = reduce(or_, map(self.history, inputs), History())
         outputs = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
@@ -125,7 +125,7 @@ class InfluenceMode(TorchFunctionMode):
                 self._histories[output] = self.history(output) | history
 
     def _cross(self, name: str, starting: list[Tensor], ending: list[Tensor]) -> History:
-        """Note a crossing, unless autograd will look at this call again; return its bit."""
+        """Note a crossing, unless autograd will see this call again; return its bit."""
         frame = _innermost_autograd_frame()
         code = frame.f_code if frame else None
         if code is CHECKPOINT_FORWARD and self._runs_again(frame):

@@ -14,7 +14,7 @@ NOT_LOOKED_AT = "One step on one batch; not looked at: what the optimizer holds 
 
 
 class Flow(StrEnum):
-    """What one backward pass brought to one trainable parameter."""
+    """The result of one backward pass for one trainable parameter."""
 
     RECEIVED = "received"
     WAITING = "zero while its LoRA partner is zero"  # healthy: B is zero at the start
@@ -37,7 +37,7 @@ class ParameterFlow:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldParameters:
     """Which trainable parameters the optimizer holds."""
 
     num_held: int
@@ -50,7 +50,7 @@ class Held:
 
 @dataclass(frozen=True)
 class GradientFlow(Report):
-    """Every trainable parameter with what reached it, and the cuts that explain the rest."""
+    """Every trainable parameter with the gradient it got, and the cuts that explain the rest."""
 
     parameters: tuple[ParameterFlow, ...]
     cuts: tuple[Cut, ...]
@@ -58,11 +58,11 @@ class GradientFlow(Report):
     num_frozen: int
     num_frozen_adapters: int  # frozen matrices of a LoRA adapter
     flat: Flat | None = None  # the first call without a slope that a stuck parameter went through
-    optimizer: Held | None = None  # None: there was none to look at
+    optimizer: HeldParameters | None = None  # None: there was none to look at
 
     @property
     def is_healthy(self) -> bool:
-        """Whether something trains, nothing is cut off, stuck at 0 or not finite.
+        """Whether something trains, and nothing is cut off, stuck at 0 or not finite.
 
         And the optimizer, if there was one to look at, holds what trains.
         """
@@ -85,7 +85,7 @@ class GradientFlow(Report):
 
     @property
     def num_reached(self) -> int:
-        """Parameters that have a gradient at all, be it 0 or nan."""
+        """Parameters that have a gradient at all, even if it is 0 or nan."""
         return sum(p.largest_grad is not None for p in self.parameters)
 
     @property

@@ -92,7 +92,7 @@ class NonFiniteGuard(TrainerCallback):
         """Add the guard to a Trainer and let it see each micro-batch's loss as well.
 
         Raises:
-            BadRequest: this is no Trainer.
+            BadRequest: this is not a Trainer.
         """
         if not hasattr(trainer, "training_step"):
             raise BadRequest(
@@ -215,7 +215,7 @@ class NonFiniteGuard(TrainerCallback):
             self._find(NonFinite(step, kind, tuple(bad), **details))
 
     def _look_at_numbers(self, logs: Mapping, step: int, *, absent: float | None) -> None:
-        """`absent` is what a None stands for: GRPO logs None where every value was nan."""
+        """`absent` replaces a None: GRPO logs None where every value was nan."""
         for name, value in logs.items():
             value = value.detach() if isinstance(value, Tensor) else value
             value = absent if value is None else value

@@ -38,7 +38,7 @@ METRIC = "look at how this metric is computed, or take it off stop_on="
 
 @dataclass(frozen=True)
 class NonFinite(Report):
-    """What was not finite, at which optimizer step, and what is known about the way there."""
+    """The non-finite values, their optimizer step, and what is known about the steps before."""
 
     step: int
     kind: str  # a key of WHY
@@ -91,6 +91,6 @@ class NonFinite(Report):
         return {**asdict(self), **words}
 
     def error(self) -> TrainingStopped:
-        """The same as an exception."""
+        """The finding as an exception."""
         table = f"{self.headline}\n{self.table().text()}"
         return TrainingStopped(table, why=WHY[self.kind], fix=self.fix)

@@ -59,7 +59,7 @@ def gradients(model: nn.Module) -> list[tuple[str, Tensor]]:
 
 
 def all_finite(tensors: Iterable[Tensor]) -> bool:
-    """One fused reduction and one wait; more only if it says inf, which may be its own overflow.
+    """One fused reduction and one wait; more only after an inf, which may be its own overflow.
 
     On a CPU the 2-norm takes a twentieth of the time of isfinite() or of the largest magnitude.
     """

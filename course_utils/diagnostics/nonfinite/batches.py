@@ -22,7 +22,7 @@ class KeptBatch(dict):
 
 
 def rebuild(value: Any, leaf: Callable[[Any], Any]) -> Any:
-    """The same tree in new containers, each tensor and other leaf replaced by `leaf` of it.
+    """The same tree in new containers, with each tensor and other leaf replaced by `leaf(it)`.
 
     Containers are lists, tuples, sets, deques, dataclasses, dicts and UserDicts; a mapping of
     another kind may share its memory with its copy, and is a leaf, as all else is.
@@ -51,7 +51,7 @@ def rebuild(value: Any, leaf: Callable[[Any], Any]) -> Any:
 
 
 def keep(batch: Any) -> Any:
-    """A private copy: whoever pops from, writes to or moves the original does not reach it."""
+    """A private copy: changing or moving the original does not affect it."""
     return rebuild(batch, _clone)
 
 
@@ -83,7 +83,7 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:
 
 
 def num_rows(batch: Any) -> int:
-    """B: the first size that most of the batch's tensors have; 0 where there is none.
+    """B: the first size of most of the batch's tensors; 0 if there is none.
 
     >>> import torch
     >>> num_rows({"ids": torch.zeros(4, 7), "mask": torch.zeros(4, 7), "beta": torch.zeros(())})
@@ -94,7 +94,7 @@ def num_rows(batch: Any) -> int:
 
 
 def take_rows(batch: Any, rows: list[int]) -> Any:
-    """A batch of these rows alone; what has another first size than B stays whole."""
+    """A batch of these rows alone; tensors whose first size is not B stay whole."""
     size = num_rows(batch)
 
     def cut(leaf: Any) -> Any:
@@ -105,7 +105,7 @@ def take_rows(batch: Any, rows: list[int]) -> Any:
 
 
 def rows_of_dataset(batch: Any) -> list | None:
-    """The rows, if this is a list of a data set's rows or one of them; None for a batch."""
+    """The rows, if this is one or a list of a data set's rows; None for a batch."""
     is_row = isinstance(batch, Mapping) and batch and not any(True for _ in tensors_in(batch))
     rows = [batch] if is_row else batch
     is_rows = isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)
@@ -113,7 +113,7 @@ def rows_of_dataset(batch: Any) -> list | None:
 
 
 def collate(batch: Any, trainer: Any) -> Any:
-    """The batch; rows of a data set are collated as the Trainer's own data loader does it."""
+    """The batch; rows of a data set are collated as by the Trainer's own data loader."""
     rows = rows_of_dataset(batch)
     if rows is None:
         return batch
@@ -122,7 +122,7 @@ def collate(batch: Any, trainer: Any) -> Any:
 
 
 def not_collated(error: Exception) -> BadRequest:
-    """What to say when a model raised `error` on rows of a data set."""
+    """The message for a model that raised `error` on rows of a data set."""
     return BadRequest(
         f"these are rows of a data set, not a batch: the model raised {type(error).__name__}",
         why="a model takes tensors of shape (B, T)",

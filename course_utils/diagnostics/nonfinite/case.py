@@ -1,4 +1,4 @@
-"""What is known about a fault when its cause is looked for, and what a cause is."""
+"""The facts about a fault from which its cause is found, and the form of a cause."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Case:
-    """One fault with everything around it."""
+    """One fault with everything that is known around it."""
 
     origin: Event | None = None
     became_nan: Event | None = None

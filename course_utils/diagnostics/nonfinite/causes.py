@@ -1,4 +1,4 @@
-"""From what was seen to a cause and a fix: the rules that need only the operation itself.
+"""Rules from an observation to a cause and a fix; they need only the operation itself.
 
 A rule is a function from a case to a Cause, or None where it does not apply. The first that
 applies wins; the last always does.

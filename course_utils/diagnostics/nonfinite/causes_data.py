@@ -1,4 +1,4 @@
-"""Causes that lie in the batch: labels, masks, groups of one, rows that hide everything.
+"""Causes that lie in the batch: labels, masks, groups of one, rows that are fully masked.
 
 Rules as in `causes`. Shape letters: B = rows of the batch, T = token position.
 """
@@ -62,7 +62,7 @@ def _labels(batch: Any) -> Tensor | None:
 
 
 def _who_ignored(batch: Any, labels: Tensor, max_length: int | None) -> tuple[str, str]:
-    """What made every label -100, and what to do, told by the rest of the batch."""
+    """Why every label is -100, and what to do, judged by the rest of the batch."""
     batch = batch if isinstance(batch, Mapping) else {}
     ids, attention = batch.get("input_ids"), batch.get("attention_mask")
     width = labels.shape[-1]

@@ -1,4 +1,4 @@
-"""The gradient norms that clipping found, as tensors: what the gradients were before it.
+"""The gradient norms that clipping measured, as tensors: the size of gradients before it.
 
 Changes nothing and waits for nothing. Every clip_grad_norm_ of torch, also Accelerate's, ends in
 one private function (torch 2.13, torch/nn/utils/clip_grad.py); where it is missing nothing is seen.
@@ -48,7 +48,7 @@ class Clipping:
         return torch.cat([norm.to(device) for norm in norms] or [torch.empty(0, device=device)])
 
     def why_bad(self) -> Cause:
-        """Why gradients that backward() left finite are not so any more; waits for the device."""
+        """Why gradients that backward() left finite no longer are; waits for the device."""
         fix = "look at what runs between backward() and step(): hooks on the parameters, clipping"
         unknown = Cause(
             "gradients changed after backward",

@@ -1,4 +1,4 @@
-"""What a watch has looked at, so that it gives no all-clear about anything else.
+"""Records what a watch has examined, so that it gives no all-clear about anything else.
 
 Only counts and puts into words; it looks at no tensor.
 """
@@ -49,7 +49,7 @@ class Coverage:
         self.failures[text if len(self.failures) < MAX_NOTES else "others"] += 1
 
     def note(self) -> str:
-        """What to say of a run in which nothing was found."""
+        """The message on a run in which nothing was found."""
         if not self.num_losses and not self.num_gradients:
             text = f"Nothing was examined: {self._missing()[0]}."
         elif not self.num_gradients or not self.num_steps:
@@ -66,14 +66,14 @@ class Coverage:
         return " ".join(filter(None, [text, *notes, self.failed()]))
 
     def failed(self) -> str:
-        """What the instrument itself could not do; the run went on without it."""
+        """The instrument's own failures; the run went on without it."""
         if not self.failures:
             return ""
         what = "; ".join(f"{text} ({n} times)" for text, n in self.failures.items())
         return f"The watch itself failed, and the run went on: {what}."
 
     def verdict(self) -> Cause | None:
-        """Cause and fix of what was not examined."""
+        """Cause and fix of the parts that were not examined."""
         is_whole = self.num_losses and self.num_gradients and self.num_steps
         if is_whole and not self.failures:
             return ZEROED if self.num_zeroed else None

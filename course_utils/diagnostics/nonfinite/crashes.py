@@ -1,4 +1,4 @@
-"""Exceptions that end a training step, explained from its batch and its model.
+"""Explains exceptions that end a training step, from its batch and its model.
 
 Reads both and runs nothing again. Shape letters: B = rows of the batch, T = token position.
 """
@@ -32,7 +32,7 @@ LOST = Cause(
 def explain(
     error: BaseException, batch: Any, target: Target, broken_on_entry: Mapping[str, str]
 ) -> NonFiniteReport | None:
-    """What ended the step, in the words of its batch; None for an error of another kind.
+    """Explain the error that ended the step; None for an error of another kind.
 
     Args:
         broken_on_entry: weights that were not finite before the first step, and what they held.
@@ -80,7 +80,7 @@ def _out_of_range(batch: Any, target: Target) -> tuple[Cause | None, tuple[int, 
 
 
 def _kind_of(name: str) -> str:
-    """What the numbers of a column count: "labels", "positions", "ids", or nothing.
+    """What the numbers of a column mean: "labels", "positions", "ids", or nothing.
 
     >>> _kind_of("input_ids"), _kind_of("position_ids"), _kind_of("attention_mask")
     ('ids', 'positions', '')
@@ -121,7 +121,7 @@ def _too_long(width: int, limit: int) -> Cause:
 
 
 def _sizes(model: nn.Module) -> dict[str, int]:
-    """How many ids, labels and positions the model knows, as far as its modules show it."""
+    """How many ids, labels and positions the model has, as far as its modules show it."""
     embeddings = {n: m for n, m in model.named_modules() if isinstance(m, nn.Embedding)}
     positions = [m.num_embeddings for n, m in embeddings.items() if "position" in n or "wpe" in n]
     rows = [

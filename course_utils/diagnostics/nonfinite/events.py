@@ -1,6 +1,6 @@
 """The trail of a non-finite number: one event per operation that put one out, linked backwards.
 
-An inf is no fault by itself: masks are made of them, and most are consumed by an operation that
+An inf is not a fault by itself: masks use them, and most are consumed by an operation that
 gives finite numbers again. So nothing here raises an alarm. A search starts at a loss, gradient
 or weight that *is* non-finite and follows its trail back to the operation that is to blame.
 """
@@ -44,7 +44,7 @@ class Event:
 
     @property
     def is_overflow(self) -> bool:
-        """Finite numbers whose result is beyond the format, rather than a pole such as 1 / 0."""
+        """Whether finite inputs gave a result beyond the format, not a pole such as 1 / 0."""
         return "left the range" in self.sentence or "outside the range" in self.sentence
 
     @property
@@ -63,7 +63,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Blame:
-    """Where finite numbers ended, and where the inf among them became NaN (if it did)."""
+    """The operation where finite numbers ended, and the one where inf became NaN (if any)."""
 
     origin: Event
     became_nan: Event | None = None
@@ -104,6 +104,6 @@ def _earliest(events: list[Event]) -> Event:
 
 
 def _is_meant(event: Event) -> bool:
-    """Written by the code as a constant, or -inf in a tensor that existed before the step."""
+    """Whether the code wrote it as a constant, or it is -inf in a tensor older than the step."""
     from_before = not event.is_operation and event.phase != "already in the weights"
     return event.is_written or (from_before and event.out.num_inf == 0)

@@ -1,4 +1,4 @@
-"""What happened to one element, in one sentence with its values.
+"""Explains in one sentence, with its values, how one element became non-finite.
 
 Pure functions on an operation, its inputs as they were before it ran, and its output.
 """
@@ -18,7 +18,7 @@ PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "mv", "dot", "addmv", "convolution"
 
 @dataclass(frozen=True)
 class Call:
-    """One ATen call: its tensors as they were before it ran, and one output."""
+    """One ATen call: its tensors before it ran, and one output."""
 
     name: str
     arguments: dict  # by name, in the order of the signature
@@ -87,7 +87,7 @@ def _fresh_elements(call: Call) -> Tensor:
 
 
 def _telling(call: Call, output: Tensor) -> Tensor:
-    """A bool mask of the telling elements: made of finite ones, else NaN made without one."""
+    """A bool mask of the elements to explain: from finite inputs, else NaN made without a NaN."""
     bad = _fresh_elements(call)
     if not bool(bad.any()):
         bad = output.isnan() if call.out.has_nan else output.isinf()
@@ -98,7 +98,7 @@ def _telling(call: Call, output: Tensor) -> Tensor:
 
 
 def locate(call: Call) -> dict[str, tuple[int, ...]]:
-    """`at`, the index of the most telling element, and `rows`, those of the first axis with one.
+    """`at`, the index of the most informative element, and `rows`, those with one.
 
     Only infs and NaNs that this call made count, if it made any.
     """
@@ -155,7 +155,7 @@ def _phrase(
 
 
 def _show_operand(arg, value: float, dtype: torch.dtype) -> str:
-    """A number in the source that the format cannot hold takes part as inf: say so."""
+    """A number in the source that the format cannot hold acts as inf: say so."""
     is_number = not isinstance(arg, Tensor) and math.isfinite(value)
     is_beyond = is_number and abs(value) > torch.finfo(dtype).max
     return f"{_number(value)} (inf in {_short(dtype)})" if is_beyond else _number(value)

@@ -1,4 +1,4 @@
-"""How losses and weights grew before a fault: a run that diverges is called divergence."""
+"""How losses and weights grew before a fault, so that divergence is called divergence."""
 
 import math
 from collections import deque
@@ -36,7 +36,7 @@ class History:
             self.last_norm = after
 
     def growth(self) -> Growth:
-        """In words, if the run grew; an empty text otherwise.
+        """How the run grew, in words; an empty text if it did not.
 
         >>> History(first_norm=2.0, last_norm=600.0, num_steps=1).growth().text
         'its weights grew 300-fold in 1 steps'

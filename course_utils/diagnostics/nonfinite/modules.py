@@ -1,4 +1,4 @@
-"""Which module is running: its dotted name, as in model.named_modules().
+"""Tracks which module is running: its dotted name, as in model.named_modules().
 
 Learns the names of any model the first time its forward is called, so it needs no list.
 """
@@ -33,7 +33,7 @@ class ModuleNames:
 
     @property
     def current(self) -> str:
-        """The innermost running module; "" outside of any."""
+        """The innermost running module; "" outside any."""
         return self._names[id(self._stack[-1])] if self._stack else ""
 
     @property

@@ -1,4 +1,4 @@
-"""Why finite gradients became non-finite weights: what the optimizer's own numbers say.
+"""Why finite gradients became non-finite weights, read from the optimizer's own numbers.
 
 Reads weights, state and settings after the step; it neither steps nor changes anything.
 """
@@ -15,8 +15,8 @@ from course_utils.diagnostics.nonfinite.values import all_finite, is_readable, l
 
 
 @dataclass(frozen=True)
-class Stepped:
-    """One optimizer step that has been taken: what it changed, and what it was given."""
+class TakenStep:
+    """One optimizer step: the weights it changed, and its inputs."""
 
     optimizer: torch.optim.Optimizer
     names: list[str]
@@ -77,7 +77,7 @@ class Stepped:
 
 
 def _vanished(group: dict, dtype: torch.dtype) -> list[str]:
-    """Which settings that keep a division safe round to 0 in the weight's format."""
+    """The settings that protect a division and round to 0 in the weight's format."""
     tiny = torch.finfo(dtype).smallest_normal * torch.finfo(dtype).eps
     short = str(dtype).removeprefix("torch.")
     return [
@@ -88,7 +88,7 @@ def _vanished(group: dict, dtype: torch.dtype) -> list[str]:
 
 
 def _state_causes(state: dict[str, Tensor], bad: Tensor) -> list[str]:
-    """What the optimizer's state holds where the weight is not finite."""
+    """The content of the optimizer's state where the weight is not finite."""
     causes = []
     for name, tensor in state.items():
         held = plain(tensor)[bad]

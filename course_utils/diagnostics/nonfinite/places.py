@@ -1,4 +1,4 @@
-"""Where in the source an operation was called: the library's line and the user's own.
+"""Finds where in the source an operation was called: the library's line and the user's own.
 
 Walks Python frames; it never reads a file until a place is printed.
 """

@@ -17,7 +17,7 @@ from course_utils.diagnostics.nonfinite.events import Blame, Event
 from course_utils.diagnostics.nonfinite.explain import position_of
 from course_utils.diagnostics.nonfinite.history import History
 from course_utils.diagnostics.nonfinite.modules import ModuleNames
-from course_utils.diagnostics.nonfinite.optimizer_fault import Stepped
+from course_utils.diagnostics.nonfinite.optimizer_fault import TakenStep
 from course_utils.diagnostics.nonfinite.places import Places, find_places
 from course_utils.diagnostics.nonfinite.replay import CHANGED, Pass, is_bad, replay, undisturbed
 from course_utils.diagnostics.nonfinite.report import NonFiniteReport, make_report
@@ -27,7 +27,7 @@ from course_utils.diagnostics.nonfinite.values import all_finite, is_readable, l
 
 
 class Reader:
-    """What is known of a run's numbers; it holds norms, and no batch."""
+    """The numbers of a run so far; it holds norms, and no batch."""
 
     def __init__(self, target: Target, scaling: Scaling, seen: Coverage):
         self.clipping = Clipping()
@@ -38,7 +38,7 @@ class Reader:
         self._norms_on_entry: dict[Tensor, float] = {}
         self._broken: dict[Tensor, str] = {}  # weights that were not finite on entry, by name
         self._gradient_norms: dict[Tensor, float] = {}
-        self._stepped: list[tuple[int, Stepped, Tensor]] = []  # step, and the weights' norms
+        self._stepped: list[tuple[int, TakenStep, Tensor]] = []  # step, and the weights' norms
 
     def enter(self) -> None:
         """Look at every weight once, before the run changes any."""
@@ -50,7 +50,7 @@ class Reader:
         self._broken = {p: named[p] for p in suspects if not all_finite(p)}
 
     def parameters_of(self, optimizer: torch.optim.Optimizer) -> dict[Tensor, str]:
-        """The optimizer's parameters by name; none if it does not train the watched model."""
+        """The optimizer's parameters by name; empty if it does not train the watched model."""
         if optimizer not in self._names:
             known = self.trainable()
             own = [p for group in optimizer.param_groups for p in group["params"]]
@@ -61,7 +61,7 @@ class Reader:
 
     @property
     def has_unread(self) -> bool:
-        """Whether the weights of the last step have not been judged yet."""
+        """Whether the weights of the last step still have to be judged."""
         return bool(self._stepped)
 
     def trainable(self) -> dict[Tensor, str]:
@@ -74,7 +74,7 @@ class Reader:
             return
         names = [self.parameters_of(optimizer)[weight] for weight in weights]
         norms = [self._gradient_norms[weight] for weight in weights]
-        stepped = Stepped(optimizer, names, weights, norms, find_places())
+        stepped = TakenStep(optimizer, names, weights, norms, find_places())
         self._stepped.append((step, stepped, measure(weights)))
         self._gradient_norms = {}
 
@@ -117,7 +117,7 @@ class Reader:
 
     @property
     def around(self) -> Case:
-        """What is known of the run, for the cause of a fault."""
+        """The facts about the run that help to find the cause of a fault."""
         held = {name: _describe(p) for p, name in self._broken.items()}
         growth = self._history.growth()
         return Case(growth=growth, broken_on_entry=held, max_length=self.max_length)
@@ -142,7 +142,7 @@ class Reader:
     def _diagnose(
         self, parameters: dict[Tensor, str], passes: list[Pass], step: int
     ) -> NonFiniteReport | None:
-        """The report of a step that is not finite; None if it is a scaler's routine."""
+        """The report of a step that is not finite; None for a scaler's routine overflow."""
         try:
             report = self._name(parameters, passes)
         except Exception as error:

@@ -43,7 +43,7 @@ class Recorder:
             self._seen.num_losses += 1
 
     def take(self, *, finished_only: bool = False) -> list[Pass]:
-        """The passes, which are then no longer kept; or only those that backward() was run on."""
+        """Remove and return the passes, or only those that backward() ran on."""
         taken = [one for one in self.passes if one.seed is not None or not finished_only]
         self.passes = [one for one in self.passes if one.seed is None and finished_only]
         return taken
@@ -54,7 +54,7 @@ class Recorder:
 
     @contextmanager
     def reading_model(self, model: nn.Module, guarded: Callable[..., Any]) -> Iterator[None]:
-        """Inside, every call of the model in training is a pass."""
+        """In the block, every call of the model in training is a pass."""
 
         def before(_model: nn.Module, args: tuple, kwargs: dict) -> None:
             if torch.is_grad_enabled() and not torch.compiler.is_compiling():
@@ -76,7 +76,7 @@ class Recorder:
 
     @contextmanager
     def counting_calls(self, model: nn.Module) -> Iterator[None]:
-        """Inside, calls of the model that no watched loss function made are counted."""
+        """In the block, calls of the model outside a watched loss function are counted."""
 
         def count(_model: nn.Module, _args: tuple) -> None:
             if torch.is_grad_enabled() and self.running is None:
@@ -91,7 +91,7 @@ class Recorder:
 
 @contextmanager
 def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Inside, this one object has another method."""
+    """In the block, this one object has another method."""
     had, previous = name in vars(owner), getattr(owner, name)
     setattr(owner, name, value)
     try:

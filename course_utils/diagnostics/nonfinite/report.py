@@ -23,7 +23,7 @@ WRITERS = {"fill", "full", "full_like", "new_full", "masked_fill", "index_fill",
 
 @dataclass(frozen=True)
 class NonFiniteReport(Report):
-    """What `trace_step` and `watch` found.
+    """The finding of `trace_step` or `watch`.
 
     `found` is False when nothing that was looked at (loss, gradients, weights) was inf or nan;
     `is_clear` says whether all of it was looked at. Printed, it ends with `cause:` and `fix:`.
@@ -46,24 +46,24 @@ class NonFiniteReport(Report):
 
     @property
     def is_clear(self) -> bool:
-        """Whether loss, gradients and weights were looked at and all of them were finite."""
+        """Whether loss, gradients and weights were examined and all of them are finite."""
         return self.examined and not self.found
 
     @property
     def state(self) -> State:
-        """How it looks on a page: a fault, the all-clear, or neither."""
+        """The state on a page: a fault, the all-clear, or neither."""
         if self.found:
             return State.BAD
         return State.GOOD if self.is_clear else State.ALARM
 
     @property
     def cause(self) -> str:
-        """Why, in one sentence; "" where nothing is wrong."""
+        """The cause in one sentence; "" if nothing is wrong."""
         return self.verdict.why if self.verdict else ""
 
     @property
     def fix(self) -> str:
-        """What to do, in one sentence; "" where nothing is wrong."""
+        """The fix in one sentence; "" if nothing is wrong."""
         return self.verdict.fix if self.verdict else ""
 
     @property
@@ -98,7 +98,7 @@ class NonFiniteReport(Report):
 
     @property
     def line(self) -> str:
-        """The source line: the innermost one outside of torch."""
+        """The source line: the innermost one outside torch."""
         return str(self.origin.places.line or "") if self.origin else ""
 
     @property
@@ -153,7 +153,7 @@ class NonFiniteReport(Report):
 
 
 def make_report(blame: Blame, *, around: Case, **details) -> NonFiniteReport:
-    """The report of a fault whose trail was followed; `around` holds what surrounds it."""
+    """The report of a fault whose trail was followed; `around` describes the run around it."""
     case = replace(around, origin=blame.origin, became_nan=blame.became_nan)
     return NonFiniteReport(
         found=True,
@@ -187,7 +187,7 @@ def _num_inf(event: Event) -> int:
 
 
 def _facts(event: Event) -> dict[str, str]:
-    """The rows of the table: everything the issue of a broken run asks for."""
+    """The rows of the table: everything that an issue about a broken run asks for."""
     facts = {
         "phase": _where(event),
         "operation": event.operation,

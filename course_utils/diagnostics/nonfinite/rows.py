@@ -1,4 +1,4 @@
-"""Which row of the batch is to blame: read off the trail, or found by trying each row alone."""
+"""Finds the row of the batch that is to blame: from the trail, or by trying each row alone."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +12,7 @@ MAX_TRIED = 64  # rows that are tried alone, each one more forward and backward 
 
 
 def rows_of(event: Event, batch: Any) -> tuple[int, ...]:
-    """The rows, if the first axis of what was not finite is that of the batch's rows (B, ...).
+    """The non-finite rows, if the tensor's first axis is that of the batch's rows (B, ...).
 
     A first axis of B * T (logits laid flat) counts as well. () where it is neither.
     """
@@ -21,7 +21,7 @@ def rows_of(event: Event, batch: Any) -> tuple[int, ...]:
     if size < 1 or not event.rows:
         return ()
     is_of_batch = event.is_operation or _is_tensor_of(batch, event.module)
-    if length == size and is_of_batch and _is_no_weight(event):
+    if length == size and is_of_batch and _is_not_a_weight(event):
         return event.rows
     widths = {t.shape[1] - cut for _, t in tensors_in(batch) if t.dim() > 1 for cut in (0, 1)}
     if event.is_operation and length % size == 0 and length // size in widths:
@@ -33,15 +33,15 @@ def _is_tensor_of(batch: Any, name: str) -> bool:
     return name in dict(tensors_in(batch))
 
 
-def _is_no_weight(event: Event) -> bool:
-    """A matrix product in a backward pass may be the gradient of a weight."""
+def _is_not_a_weight(event: Event) -> bool:
+    """Whether it cannot be a weight's gradient, as a product in a backward pass may be."""
     if event.phase == "backward":
         return event.operation not in PRODUCTS
     return event.phase in ("forward", "already in the input")
 
 
 def try_rows(batch: Any, is_bad: Callable[[Any], bool]) -> tuple[int, ...]:
-    """The rows that are bad alone (or, where rows come in pairs, as a pair i, i + B/2).
+    """The rows that are bad alone (for pairs: as a pair i, i + B/2).
 
     () if none is, if all are although there are several, or if the loss refuses a single row.
     """

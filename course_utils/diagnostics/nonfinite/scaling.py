@@ -1,4 +1,4 @@
-"""Which overflows of a gradient scaler are its routine, and which ones deserve a second look.
+"""Separates the routine overflows of a gradient scaler from those that deserve a second look.
 
 A scaler starts too high and halves, and later doubles every 2000 steps until it overflows again:
 none of that is a fault. One replayed step tells, and most overflows need not even that.
@@ -10,7 +10,7 @@ EARLY = 16  # as many as a scaler needs from 65536 down to 1
 
 
 class Scaling:
-    """One scaler over a run; nothing at all without one."""
+    """Follows one scaler over a run; does nothing without one."""
 
     def __init__(self, scaler: Any):
         self.scaler = scaler if scaler is not None and scaler.is_enabled() else None
@@ -22,11 +22,11 @@ class Scaling:
         return self.scaler.get_scale() if self.scaler is not None else 1.0
 
     def is_calm(self) -> None:
-        """A step without an overflow."""
+        """Whether a step had no overflow."""
         self._in_a_row = 0
 
     def is_suspicious(self) -> bool:
-        """Whether this overflow is to be looked at with the scale taken out; counts it.
+        """Whether to examine this overflow with the scale taken out; counts it.
 
         The first 16 of a run are; so is one in the middle of a calm stretch, when the scale was
         not raised a step ago, and the 4th, 8th, 16th in a row.

@@ -1,4 +1,4 @@
-"""What one ATen call reads and writes, told by its schema.
+"""What one ATen call reads and writes, according to its schema.
 
 A `_foreach_` or `_fused_` call over lists is taken apart into one call for each position.
 """
@@ -35,7 +35,7 @@ class Signature:
     arguments: tuple[str, ...]
 
     def split(self, args: tuple, kwargs: dict) -> Iterator[dict]:
-        """The arguments by name; for a list overload once for each position of the lists."""
+        """The arguments by name; for a list overload once per position of the lists."""
         bound = dict(zip(self.arguments, args, strict=False)) | kwargs
         if not self.is_list:
             yield bound

@@ -53,7 +53,7 @@ class Surroundings:
 
     @classmethod
     def now(cls, roots: list[nn.Module]) -> "Surroundings":
-        """Copy it all; no copy waits for the device."""
+        """Copy the current state; no copy waits for the device."""
         cuda = _cuda_devices(roots)
         # torch declares no version counter for BatchNorm's statistics: copy, do not compare.
         buffers = {id(b): b for root in roots for b in root.buffers()}.values()
@@ -67,7 +67,7 @@ class Surroundings:
         )
 
     def put_back(self) -> None:
-        """Each part whatever becomes of the others; the first error is raised at the end."""
+        """Restore each part even if another fails; the first error is raised at the end."""
         with ExitStack() as stack:
             stack.callback(torch.set_rng_state, self.cpu_rng)
             stack.callback(random.setstate, self.python_rng)
@@ -79,7 +79,7 @@ class Surroundings:
 
     @contextmanager
     def again(self, roots: list[nn.Module]) -> Iterator[None]:
-        """Inside, numbers and buffers are as when this was taken; afterwards as they are now."""
+        """In the block, numbers and buffers are as in this copy; afterwards as they are now."""
         present = Surroundings.now(roots)
         try:
             self.put_back()
@@ -113,7 +113,7 @@ def _cuda_devices(roots: list[nn.Module]) -> list[torch.device]:
 
 @contextmanager
 def set_gradients_aside(tensors: list[Tensor]) -> Iterator[None]:
-    """Inside, no tensor has a gradient yet; afterwards each has the one it had."""
+    """In the block, no tensor has a gradient yet; afterwards each has its old one again."""
     kept = [tensor.grad for tensor in tensors]
     for tensor in tensors:
         tensor.grad = None
@@ -126,7 +126,7 @@ def set_gradients_aside(tensors: list[Tensor]) -> Iterator[None]:
 
 @contextmanager
 def undo_optimizer_step(optimizer: torch.optim.Optimizer) -> Iterator[None]:
-    """Inside, the optimizer may step; afterwards its weights and state are what they were."""
+    """In the block, the optimizer may step; afterwards weights and state are as before."""
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     weights = [p.detach().clone() for p in parameters]
     state = {p: {k: _copy(v) for k, v in s.items()} for p, s in optimizer.state.items()}

@@ -42,7 +42,7 @@ from course_utils.diagnostics.nonfinite.values import all_finite, is_readable, l
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one step came to: who is to blame if anybody is, and what was not looked at."""
+    """The result of one step: the operation to blame, if any, and what was not examined."""
 
     blame: Blame | None = None
     reached: str = ""  # what the non-finite number reached
@@ -182,7 +182,7 @@ ALL_FROZEN = (
 
 
 def _or_weights(tracer: Tracer, found: Judgement | None, missing: Any) -> Judgement:
-    """The judgement; without one, a weight that is not finite although it reached nothing."""
+    """The judgement; without one, a non-finite weight that has reached nothing."""
     if found is None:
         found = _judge_tensors(tracer, tracer.modules.named_parameters(), "")
         if found is not None:
@@ -202,14 +202,14 @@ def judge(tracer: Tracer, loss: Tensor, leaves: dict[Tensor, str]) -> Judgement 
 
 
 def _judge_outputs(tracer: Tracer, leaves: list) -> Judgement | None:
-    """Judge what a model put out; -inf alone is what forbidden tokens are given."""
+    """Judge a model's outputs; -inf alone is the usual value of forbidden tokens."""
     outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor) and is_readable(leaf)]
     bad = {t: "" for t in outputs if (values := look(t)).has_nan or values.num_inf}
     return _judge_tensors(tracer, bad, "the output")
 
 
 def _judge_tensors(tracer: Tracer, tensors: dict[Tensor, str], what: str) -> Judgement | None:
-    """Whose trail begins first, over the tensors that are not finite."""
+    """Judge the tensors that are not finite by the one whose trail begins first."""
     bad = [(tensor, name) for tensor, name in tensors.items() if not all_finite(tensor)]
     if not bad:
         return None

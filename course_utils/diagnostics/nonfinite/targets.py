@@ -22,7 +22,7 @@ from course_utils.errors import BadRequest, Unsupported
 
 @dataclass(frozen=True)
 class Target:
-    """Named root modules ("" for the model itself) and the function that gives the loss."""
+    """Named root modules ("" for the model itself) and the function that computes the loss."""
 
     roots: dict[str, nn.Module]
     loss_of: Callable[..., Any]
@@ -35,7 +35,7 @@ class Target:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Inside, the loss may be computed again, eagerly; afterwards nobody has counted it."""
+        """In the block, the loss may be computed again, eagerly; afterwards no count differs."""
         owners = [self.trainer, getattr(self.trainer, "compute_loss_func", None), self.loss_of]
         modules = [module for root in self.modules for module in root.modules()]
         with untouched(*modules, *owners), _eagerly():
@@ -43,19 +43,19 @@ class Target:
 
     @property
     def max_length(self) -> int | None:
-        """To which the Trainer truncates, in tokens; None where it does not say."""
+        """The length in tokens to which the Trainer truncates; None if it does not say."""
         return getattr(getattr(self.trainer, "args", None), "max_length", None)
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the run's numbers are those of a compiled model: eager ones differ a little."""
+        """Whether the run's numbers come from a compiled model: eager ones differ a little."""
         outer = [*self.modules, getattr(self.trainer, "model_wrapped", None), *self.compiled]
         return any(_is_compiled(module) for module in outer if module is not None)
 
 
 @contextmanager
 def _eagerly() -> Iterator[None]:
-    """Inside, compiled code runs as it was written."""
+    """In the block, compiled code runs eagerly."""
     if "torch._dynamo" not in sys.modules:  # its import is slow, and nothing is compiled
         yield
         return
@@ -70,7 +70,7 @@ def _is_compiled(module: nn.Module) -> bool:
 
 
 def open_target(target: Any, loss_of: Callable[..., Any] | None = None) -> Target:
-    """Bring a model, a function or a Trainer into one form.
+    """Convert a model, a function or a Trainer to one form.
 
     Raises:
         BadRequest: `target` is none of the three.
@@ -120,7 +120,7 @@ def call_model(model: nn.Module, *args, **kwargs) -> Any:
 
 
 def loss_in(output: Any) -> Tensor | None:
-    """The scalar loss in what a model or function returned, if there is one."""
+    """The scalar loss in the result of a model or function, if there is one."""
     if isinstance(output, Mapping):
         output = output.get("loss")
     elif isinstance(output, tuple):  # (loss, logits), as with return_dict=False

@@ -1,4 +1,4 @@
-"""Puts back what a replay of somebody's loss function changes besides tensors of the model.
+"""Restores what replaying a user's loss function changes besides tensors of the model.
 
 Attributes of the modules and of the Trainer, the lists and dicts they hold, and what a loss
 function encloses. Everything is put back in place, so that who else holds it sees it too.
@@ -22,7 +22,7 @@ OF_TORCH = frozenset(vars(nn.Module()))  # parameters, buffers, hooks, submodule
 
 @contextmanager
 def untouched(*owners: Any) -> Iterator[None]:
-    """Inside, anything may happen to the owners' attributes; afterwards they are as before.
+    """In the block, the owners' attributes may change; afterwards they are as before.
 
     Args:
         owners: modules, Trainers, functions (what they enclose) and bound methods (their object).
@@ -60,7 +60,7 @@ def _ways_back(owner: Any) -> Iterator[Callable[[], None]]:
 
 
 def _contents_back(value: Any, seen: set[int]) -> Iterator[Callable[[], None]]:
-    """Ways back for a container and those in it, each once."""
+    """Functions that restore a container and those inside it, each once."""
     if id(value) in seen:
         return
     seen.add(id(value))

@@ -1,4 +1,4 @@
-"""What a tensor holds, as few numbers: how many NaN, how many inf, the largest finite magnitude.
+"""Summarises a tensor: the number of NaNs, the number of infs, the largest finite magnitude.
 
 Reads tensors and never writes one; each look waits for the device.
 """
@@ -50,12 +50,12 @@ def storage_of(tensor: Tensor) -> torch.UntypedStorage:
 
 
 def address_of(tensor: Tensor) -> int:
-    """What tells one storage from another as long as both exist."""
+    """An address that identifies a storage as long as it exists."""
     return storage_of(tensor)._cdata
 
 
 def plain(tensor: Tensor) -> Tensor:
-    """The same numbers as a dense real tensor that every reduction understands."""
+    """The same numbers as a dense real tensor, for which every reduction works."""
     tensor = tensor.detach()
     if tensor.is_sparse:
         tensor = tensor._values()
@@ -65,7 +65,7 @@ def plain(tensor: Tensor) -> Tensor:
 
 
 def look(tensor: Tensor) -> Values:
-    """Count what `tensor` (floating, any shape and device) holds; one pass when it is finite."""
+    """Count the values in `tensor` (floating, any shape and device); one pass if it is finite."""
     tensor = plain(tensor)
     if tensor.numel() == 0:
         return Values(0, 0, 0, 0, 0.0)

@@ -133,7 +133,7 @@ class Watch:
         warnings.warn(how, stacklevel=3)
 
     def _guarded(self, doing: str, function: Callable[..., Any], *args) -> Any:
-        """Whatever goes wrong in `function` is noted, and stays in here."""
+        """Run `function`; its errors are noted and go no further."""
         if self._found is not None or self._is_busy:
             return None
         self._is_busy = True
@@ -184,7 +184,7 @@ class Watch:
 
     def _tell(self, report: NonFiniteReport) -> None:
         if self._then is print:
-            with suppress(Exception):  # a closed pipe is no reason to end a run
+            with suppress(Exception):  # a closed pipe must not end a run
                 print(report)
         else:
             self._then(report)
@@ -224,7 +224,7 @@ class Watch:
             self._tell(unseen)
 
     def _sum_up(self) -> NonFiniteReport | None:
-        """What to say at the end of a run in which not all was examined."""
+        """The message at the end of a run that was not fully examined."""
         return self.report if self.report.verdict is not None else None
 
     def _read_last(self) -> NonFiniteReport | None:

@@ -42,7 +42,7 @@ SAID = {
 
 @dataclass(frozen=True)
 class PolicyComparison(Report):
-    """What differs, each cause by its name in `SAID`, and the numbers behind it.
+    """The differences, each cause by its name in `SAID`, and the numbers behind them.
 
     Args:
         causes: from the first looked for to the last; empty when the sides agree.
@@ -154,7 +154,7 @@ def compare_policies(
 
 
 def _misfit(ids: Ids, reported: Logps, scored_ids: Ids, scored: Logps) -> tuple[str, str] | None:
-    """Where ids or lengths first differ: log-probs are compared only after that."""
+    """The first place where ids or lengths differ: log-probs are compared only after that."""
     for row, (mine, other) in enumerate(zip(ids, scored_ids, strict=True)):
         if list(mine) != list(other):
             place = next((n for n, (a, b) in enumerate(zip(mine, other)) if a != b), len(mine))  # noqa: B905  lengths may differ
@@ -167,7 +167,7 @@ def _misfit(ids: Ids, reported: Logps, scored_ids: Ids, scored: Logps) -> tuple[
 
 
 def _causes(sampler: Explanation, trainer: Explanation, *, gap: float, rounding: float):
-    """Names of what differs between two explanations."""
+    """Names of the differences between two explanations."""
     if gap <= rounding:
         return
     if sampler.is_complete and trainer.is_complete:
@@ -194,7 +194,7 @@ def _settings(mine: Decoding, other: Decoding):
 
 
 def _nats(size: float) -> str:
-    """A difference in words: what is below 1e-5 differs from machine to machine.
+    """A difference in words: below 1e-5 it varies from machine to machine.
 
     >>> _nats(3e-8), _nats(0.0123)
     ('rounding', '0.012 nats')

@@ -1,4 +1,4 @@
-"""What stands between logits and the token that is sampled: penalty, temperature, support.
+"""The steps between logits and a sampled token: penalty, temperature, support.
 
 Pure functions on tensors. Shape letters: N = tokens of all replies, V = vocabulary.
 """
@@ -29,7 +29,7 @@ class Decoding:
 
 
 def penalised(logits_NV: Tensor, seen_NV: Tensor, penalty: float) -> Tensor:
-    """Logits of tokens that prompt or reply already hold, divided by the penalty, or multiplied.
+    """Logits with the tokens of prompt and reply divided by the penalty, or multiplied.
 
     Source: Keskar et al. (2019), CTRL, as in transformers' RepetitionPenaltyLogitsProcessor.
     """
@@ -39,8 +39,8 @@ def penalised(logits_NV: Tensor, seen_NV: Tensor, penalty: float) -> Tensor:
     return torch.where(seen_NV, less_NV, logits_NV)
 
 
-def kept(logits_NV: Tensor, decoding: Decoding) -> Tensor:
-    """Which tokens top_k, then top_p, then min_p leave, in the order of transformers and vLLM.
+def in_support(logits_NV: Tensor, decoding: Decoding) -> Tensor:
+    """The tokens left by top_k, then top_p, then min_p, in the order of transformers and vLLM.
 
     The logits are those after temperature. At least one token is left.
     """
@@ -76,7 +76,7 @@ def warp(logits_NV: Tensor, seen_NV: Tensor, decoding: Decoding) -> Tensor:
     logits_NV = logits_NV / decoding.temperature
     if not (decoding.top_k or decoding.top_p < 1 or decoding.min_p):
         return logits_NV
-    return logits_NV.masked_fill(~kept(logits_NV, decoding), -torch.inf)
+    return logits_NV.masked_fill(~in_support(logits_NV, decoding), -torch.inf)
 
 
 def logps_of(logits_NV: Tensor, ids_N: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Which weights, context and settings explain log-probs that one side reported.
+"""Finds the weights, context and settings that explain the log-probs one side reported.
 
 Each hypothesis is an experiment: the replies are scored again under it, and what is left counts.
 Shape letters: N = tokens of all replies.
@@ -17,7 +17,7 @@ from course_utils.diagnostics.policies.fitting import best_fit
 from course_utils.diagnostics.policies.scoring import Ids, Tokens, logits_of, tokens_of
 
 CURRENT, PLAIN = "current", "plain"
-ROUNDING = 3e-5  # nats a token that two float32 kernels may differ by; 64 tokens gave 2e-6
+ROUNDING = 3e-5  # nats per token that two float32 kernels may differ by; 64 tokens gave 2e-6
 SHARE = 0.3  # of what a cast changes: a cache and a full pass differ by a tenth of it
 INT8 = "int8"
 GAPS = (1, 2, 4, 8, -1)
@@ -25,7 +25,7 @@ GAPS = (1, 2, 4, 8, -1)
 
 @dataclass(frozen=True)
 class Explanation:
-    """The simplest hypothesis about one side, and what it leaves.
+    """The simplest hypothesis about one side, and the difference that it leaves.
 
     Args:
         weights: "current", a number format, "int8", or the name of a snapshot.
@@ -60,7 +60,7 @@ class Explainer:
         self._known: dict[str, Tensor] = {}
 
     def _own_rounding(self) -> float:
-        """What the model's own format costs it: 0 in float32."""
+        """The rounding error of the model's own format: 0 in float32."""
         if next(self.model.parameters()).dtype == torch.float32:
             return 0.0
         wide = logits_of(deepcopy(self.model).float().eval(), self.prompts, self.replies)
@@ -75,11 +75,11 @@ class Explainer:
         return (one - other).abs().nan_to_num(0.0, posinf=0.0).mean().item()
 
     def sampler(self, reported_N: Tensor) -> Explanation:
-        """An engine has the right context, and perhaps other weights or another format."""
+        """Explain an engine: it has the right context, perhaps other weights or another format."""
         return self._explain(reported_N, self._weights)
 
     def trainer(self, reported_N: Tensor) -> Explanation:
-        """A trainer has its own weights, and perhaps another context, or a factor too much."""
+        """Explain a trainer: its own weights, and perhaps another context, or a factor too much."""
         return self._scaled(reported_N) or self._explain(reported_N, self._contexts)
 
     def _scaled(self, reported_N: Tensor) -> Explanation | None:
@@ -92,7 +92,7 @@ class Explainer:
         return Explanation(CURRENT, f"scaled by {factor:.3g}", Decoding(), left, True)
 
     def _explain(self, reported_N: Tensor, hypotheses: Callable[[], Iterator]) -> Explanation:
-        """The simplest hypothesis that is complete; else the simplest that no other halves."""
+        """The simplest complete hypothesis; else the simplest whose rest no other halves."""
         best = None
         for num_settings in range(3):
             for weights, context, tokens in hypotheses():
@@ -109,7 +109,7 @@ class Explainer:
         return best
 
     def _enough(self, weights: str, tokens: Tokens, decoding: Decoding) -> float:
-        """What a complete explanation may leave, in nats."""
+        """The difference in nats that a complete explanation may leave."""
         if weights in (CURRENT, *self.snapshots):
             return self.rounding
         return max(self.rounding, SHARE * self._distance(tokens.logits_NV, decoding))
@@ -170,7 +170,7 @@ def _padded_logits(case: Explainer, *, forget: bool, gap: int) -> Tensor:
 @torch.no_grad()
 def _other_weights(model: nn.Module, name: str, state: Mapping | None) -> nn.Module:
     other = deepcopy(model).eval()
-    vars(other).pop("forward", None)  # trl 1.16 binds a forward of its own to the *old* model
+    vars(other).pop("forward", None)  # trl 1.16 binds its own forward to the *old* model
     if state is not None:
         other.load_state_dict(state)
     elif name == INT8:

@@ -1,4 +1,4 @@
-"""Which sampler's settings turn given logits into given log-probs. Runs no model.
+"""Finds the sampler settings that turn given logits into given log-probs. Runs no model.
 
 Temperature and penalty are fitted on a continuous scale; support by the number of tokens that
 it left, which the log-probs betray: renormalised, they are too high by the log of the mass kept.
@@ -44,7 +44,7 @@ def _mean_error(error_N: Tensor) -> float:
 
 
 def best_fit(tokens: Tokens, reported_N: Tensor, num_settings: int) -> Fit:
-    """The best of all hypotheses with so many settings, 0, 1 or 2."""
+    """The best of all hypotheses with this many settings: 0, 1 or 2."""
     round_of = (_no_setting, _one_setting, _two_settings)[num_settings]
     found = [
         Fit(decoding, left_over(tokens, reported_N, decoding))
@@ -91,7 +91,7 @@ def _penalty(tokens: Tokens, reported_N: Tensor, decoding: Decoding) -> Decoding
 
 
 def lowest(function: Callable[[float], float], low: float, high: float, num: int = 24) -> float:
-    """Where `function` is lowest: on a grid, then by golden section around its best point.
+    """The minimum of `function`: on a grid, then by golden section around its best point.
 
     >>> round(lowest(lambda x: (x - 0.123) ** 2, -1.0, 1.0), 4)
     0.123
@@ -156,7 +156,7 @@ def _setting(support: str, probs_CV: Tensor, mass_CV: Tensor, last_C: Tensor) ->
 
 
 def in_most(lower_C: Tensor, upper_C: Tensor) -> float:
-    """A number that lies in the most of the intervals, in the middle of where it may lie.
+    """A number inside as many of the intervals as possible, in the middle of its range.
 
     >>> in_most(torch.tensor([0.0, 0.25, 0.875]), torch.tensor([0.75, 0.5, 1.0]))
     0.375

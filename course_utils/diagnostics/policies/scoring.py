@@ -14,7 +14,7 @@ Ids = list[list[int]]
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens of all replies, one after the other, and what a model says of each."""
+    """The tokens of all replies, one after the other, with a model's logits for each."""
 
     logits_NV: Tensor
     ids_N: Tensor
@@ -38,7 +38,7 @@ def logits_of(model: nn.Module, prompts: Ids, replies: Ids) -> Tensor:
 
 
 def tokens_of(model: nn.Module, prompts: Ids, replies: Ids) -> Tokens:
-    """All that is known of the tokens before any sampler's settings."""
+    """Everything about the tokens that does not depend on a sampler's settings."""
     logits_NV = logits_of(model, prompts, replies)
     seen_NV = torch.zeros_like(logits_NV, dtype=torch.bool)
     rows = []

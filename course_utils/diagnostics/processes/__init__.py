@@ -1,1 +1,1 @@
-"""Processes that die: run in a child, read how it ended, bisect a configuration."""
+"""Instruments for processes that die: run in a child, read how it ended, bisect its settings."""

@@ -80,7 +80,7 @@ class Autopsy(Report):
 
     @property
     def outcome(self) -> str:
-        """One word or two: lived, a signal's name, an exception's type, time limit, exit code."""
+        """One or two words: lived, a signal's name, an exception's type, time limit, exit code."""
         if self.timed_out:
             return "time limit"
         if self.exception:
@@ -89,12 +89,12 @@ class Autopsy(Report):
 
     @property
     def meaning(self) -> str | None:
-        """What usually sends this signal."""
+        """The usual reason for this signal."""
         return MEANINGS.get(self.signal_name)
 
     @property
     def cause(self) -> str:
-        """What usually sends this signal; of several ranks, what the others waited for."""
+        """The usual reason for this signal; of several ranks, what the others waited for."""
         return advise(self.ranks)[0] if self.ranks else self.meaning or ""
 
     @property
@@ -108,12 +108,12 @@ class Autopsy(Report):
 
     @property
     def stack(self) -> tuple[Frame, ...]:
-        """Where it died, innermost frame first; empty if nothing was dumped."""
+        """The stack where it died, innermost frame first; empty if nothing was dumped."""
         return stack_in(self.stderr, raised=self.exception is not None)
 
     @property
     def last_line(self) -> str | None:
-        """The last thing written to stdout, or else to stderr, but for Python's warnings."""
+        """The last line written to stdout, else to stderr, apart from Python's warnings."""
         return last_line_in(self.stdout, self.stderr)
 
     @property

@@ -1,4 +1,4 @@
-"""Which settings make a working configuration die: delta debugging, one child process a probe.
+"""Finds the settings that make a working configuration die: delta debugging in child processes.
 
 It never changes a setting's value: a probe takes each from the one configuration or the other.
 """
@@ -33,7 +33,7 @@ NOT_SET = _NotSet()
 
 
 def ddmin(changes: Sequence, fails: Callable[[tuple], bool]) -> tuple:
-    """A subset of `changes` that still fails, and of which no single one can be left out.
+    """A minimal subset of `changes` that still fails: none of its changes can be left out.
 
     Args:
         changes: all of them together are known to fail, and none of them is known not to.
@@ -97,7 +97,7 @@ class Bisection(Report):
         return {**asdict(self), "values": values}
 
     def draw(self, ax: "Axes") -> None:
-        """Draw the probes as a tree: each hangs on the set that it cuts down."""
+        """Draw the probes as a tree: each below the set that it reduces."""
         # matplotlib, which bisecting does not need
         from course_utils.diagnostics.processes.bisect_tree import draw_tree
 
@@ -206,7 +206,7 @@ def _mix(works: Mapping, dies: Mapping, settings: tuple[str, ...]) -> dict[str, 
 
 
 def _check_ends(autopsy: Autopsy, settings: tuple[str, ...], names: list[str]) -> None:
-    """The two ends of the search have to be what the caller said they are."""
+    """Check that one end of the search works and the other dies."""
     if not settings and autopsy.outcome != LIVED:
         raise BadRequest(
             f"the working configuration does not work: {autopsy.headline}",

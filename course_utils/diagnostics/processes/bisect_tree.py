@@ -1,4 +1,4 @@
-"""A bisection as a tree: every probe hangs on the smallest set that died and contains it.
+"""Draws a bisection as a tree: each probe below the smallest failing set that contains it.
 
 Draws what was probed; runs nothing.
 """
@@ -39,7 +39,7 @@ def draw_tree(ax: Axes, names: Sequence[str], probes: Sequence[Probe], failure: 
 
 
 def parents(probes: Sequence[Probe], failure: str) -> list[int | None]:
-    """For each probe the one that it cuts down: the smallest superset that died before it.
+    """For each probe its parent: the smallest superset that died before it.
 
     The control without settings comes first of all, and hangs on the control with all of them.
 
@@ -59,7 +59,7 @@ def parents(probes: Sequence[Probe], failure: str) -> list[int | None]:
 
 
 def _places(above: list[int | None]) -> list[tuple[float, float]]:
-    """Where each strip begins: x by its generation, y so that a parent is amid its children."""
+    """The place of each strip: x by its generation, y so that a parent is amid its children."""
     places: dict[int, tuple[float, float]] = {}
     rows = iter(range(len(above)))
 
@@ -98,7 +98,7 @@ def _meaning(probe: Probe, failure: str) -> str:
 
 
 def _settings(probe: Probe, names: Sequence[str]) -> str:
-    """What was on, short enough to stand above a strip."""
+    """The settings that were on, short enough to stand above a strip."""
     rest = [name for name in names if name not in probe.settings]
     if not probe.settings or not rest:
         return f"all {len(names)}" if probe.settings else "none"

@@ -25,7 +25,7 @@ PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
 
 def die_with_parent() -> None:
-    """Do not outlive a kernel that is killed; elsewhere than on Linux the time limit has to do."""
+    """Die with a killed kernel; on systems other than Linux the time limit has to do."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -50,7 +50,7 @@ def serve() -> None:
 
 
 def fork_and_wait(job: dict) -> dict:
-    """Make one call in a forked child, and end what is left of it."""
+    """Make one call in a forked child, and end every process that is left of it."""
     try:
         call = load(job["payload"])  # here, so that what it imports stays warm
     except Exception:
@@ -66,7 +66,7 @@ def fork_and_wait(job: dict) -> dict:
 
 
 def be_the_child(call: Callable[[], object], job: dict) -> NoReturn:
-    """Call it as a script would run it, and leave without unwinding the parent's stack."""
+    """Make the call as a script would, and exit without unwinding the parent's stack."""
     os.setpgid(0, 0)
     die_with_parent()  # a fork does not inherit this
     for stream, name in ((1, job["stdout"]), (2, job["stderr"])):

@@ -1,4 +1,4 @@
-"""Child processes that may die: started in a session of their own, timed, never left behind.
+"""Runs child processes that may die: in their own session, timed, never left behind.
 
 Output goes to files and is unbuffered, so the last line before a crash survives; a child that is
 stopped for taking too long is first asked for its stack.
@@ -45,7 +45,7 @@ class Ending:
 
 
 def run_process(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str]) -> Ending:
-    """Run a command to its end or to its time limit, and clear away all that it started.
+    """Run a command to its end or its time limit, and end everything that it started.
 
     >>> run_process([sys.executable, "-c", "print(6 * 7)"], timeout_s=30, env={}).stdout
     '42\\n'
@@ -75,7 +75,7 @@ def call_in_process(
 
 
 class WarmParent:
-    """A child interpreter that has imported what is slow, and forks itself for every call.
+    """A child interpreter that imports slow modules once, and forks itself for every call.
 
     Where the platform cannot fork, every call starts a cold interpreter: the same answer, later.
 
@@ -111,7 +111,7 @@ class WarmParent:
         self._folder.cleanup()
 
     def run(self, function: Callable, arguments: tuple, *, timeout_s: float) -> Ending:
-        """Call `function(*arguments)` in a child of its own."""
+        """Call `function(*arguments)` in a new child."""
         if not CAN_FORK:
             return call_in_process(function, arguments, timeout_s=timeout_s, env=self._env)
         folder = Path(self._folder.name)
@@ -158,7 +158,7 @@ def stopped_by_limit(
 def wait_looking(
     process: subprocess.Popen | psutil.Process, timeout_s: float, look: Callable[[], None]
 ) -> bool:
-    """Wait until the process ends (True) or the time is up (False), and look now and then."""
+    """Wait until the process ends (True) or time is up (False), calling `look` now and then."""
     deadline, pause = time.monotonic() + timeout_s, 0.01
     while (left := deadline - time.monotonic()) > 0:
         look()
@@ -170,7 +170,7 @@ def wait_looking(
 
 
 def tail(path: Path) -> str:
-    """The end of what a child wrote."""
+    """The end of a child's output."""
     return path.read_bytes().decode(errors="replace")[-KEPT_CHARS:]
 
 
@@ -209,7 +209,7 @@ def _kill_family(process: subprocess.Popen, mark: str) -> None:
 
 
 def _is_family(pid: int, session: int, mark: str) -> bool:
-    """By session, or by the mark: torchrun gives each rank a session of its own."""
+    """Whether it is a descendant, by session or by mark: torchrun gives each rank a session."""
     if CAN_FORK and os.getsid(pid) == session:
         return True
     return mark in psutil.Process(pid).environ().get(FAMILY, "").split()
@@ -220,7 +220,7 @@ def _callee(*arguments: str) -> list[str]:
 
 
 class _Packer(dill.Pickler):
-    """Sends a module by its name: dill would copy all that a module outside of lib/ holds."""
+    """Pickles a module by its name: dill would copy everything in a module outside lib/."""
 
     def reducer_override(self, value: object) -> object:
         if isinstance(value, ModuleType) and value.__name__ != "__main__":

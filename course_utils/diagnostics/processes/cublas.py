@@ -1,4 +1,4 @@
-"""Is this machine one on which a bf16 matrix product dies with "Floating point exception"?
+"""Whether a bf16 matrix product dies with "Floating point exception" on this machine.
 
 A pure verdict on a description of the machine, and a reader for the real one. Nothing is
 multiplied here: on an affected machine that would end the process.
@@ -48,7 +48,7 @@ WHEELS = {"11": "nvidia-cublas-cu11", "12": "nvidia-cublas-cu12", "13": "nvidia-
 
 @dataclass(frozen=True)
 class CublasEnvironment:
-    """What decides which cuBLAS runs on which GPU.
+    """The facts that decide which cuBLAS runs on which GPU.
 
     Attributes:
         torch_version: as torch says it, such as "2.5.1+cu121".

@@ -15,7 +15,7 @@ PROGRAM_HEADER = "<IIQQQQQQ"  # type, flags, offset, vaddr, paddr, filesz, memsz
 
 @dataclass(frozen=True)
 class Dynamic:
-    """What the loader reads in a library before it looks for the libraries that it needs.
+    """The entries of a library that the loader reads before it looks for other libraries.
 
     Attributes:
         needed: file names, such as "libcublas.so.12".
@@ -34,7 +34,7 @@ class Dynamic:
 
 
 def read_dynamic(library: Path) -> Dynamic | None:
-    """Read it from a file; None if it is no 64-bit little-endian ELF file with such a section.
+    """Read it from a file; None unless it is a 64-bit little-endian ELF file with such a section.
 
     `$ORIGIN` is replaced by the folder of the library, as the loader does.
     """

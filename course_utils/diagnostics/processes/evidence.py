@@ -1,4 +1,4 @@
-"""What a dead process's output holds: its stack, its exception, its last line, and what is missing.
+"""Reads the output of a dead process: its stack, exception and last line, and what is missing.
 
 Text in, facts out. Nothing here runs anything.
 """
@@ -82,7 +82,7 @@ def exception_in(stderr: str) -> str | None:
 
 
 def stack_in(stderr: str, *, raised: bool = True) -> tuple[Frame, ...]:
-    """Where it died, innermost frame first; empty if nothing was dumped."""
+    """The stack where it died, innermost frame first; empty if nothing was dumped."""
     if dump := DUMP.search(stderr):
         found = FRAME.findall(dump[1])
     elif raised and TRACEBACK in stderr:
@@ -94,7 +94,7 @@ def stack_in(stderr: str, *, raised: bool = True) -> tuple[Frame, ...]:
 
 
 def last_line_in(stdout: str, stderr: str) -> str | None:
-    """The last thing written to stdout, or else to stderr, but for Python's warnings."""
+    """The last line written to stdout, else to stderr, apart from Python's warnings."""
     before_the_end = FATAL.split(stderr)[0].split(TRACEBACK)[0]
     lines = [*WARNING.sub("", before_the_end).splitlines(), *stdout.splitlines()]
     return next((line.strip() for line in reversed(lines) if line.strip()), None)
@@ -107,7 +107,7 @@ def missing_in(output: str) -> tuple[str, ...]:
 
 
 def own_frame(stack: tuple[Frame, ...]) -> Frame | None:
-    """The innermost frame that is the user's own; else the innermost of all."""
+    """The innermost frame in the user's own code; else the innermost of all."""
     own = (frame for frame in stack if not frame.is_library)
     return next(own, stack[0] if stack else None)
 

@@ -58,7 +58,7 @@ class Launched:
 
 
 def launcher_at(argv: Sequence[str]) -> int | None:
-    """The index after which the launcher's own options begin; None if it is no launcher.
+    """The index after which the launcher's own options begin; None if it is not a launcher.
 
     >>> launcher_at(["accelerate", "launch", "train.py"]), launcher_at(["python", "train.py"])
     (2, None)
@@ -114,7 +114,7 @@ class _Family:
         self._launcher, self._began = launcher, time.monotonic()
 
     def look(self) -> None:
-        """Find new ranks, read everybody's memory, and note who has ended."""
+        """Find new ranks, read the memory of all, and note which have ended."""
         with suppress(psutil.NoSuchProcess):
             for child in psutil.Process(self._launcher).children(recursive=True):
                 with suppress(psutil.Error):
@@ -133,7 +133,7 @@ class _Family:
             self.ranks[child.pid] = Rank(number, local, child.pid, PeakMemory(child.pid))
 
     def ask_for_stacks(self, process: subprocess.Popen) -> None:
-        """Let each rank write its stack; held still, the launcher does not end the others."""
+        """Let each rank write its stack, with the launcher paused so that it ends no rank."""
         process.send_signal(signal.SIGSTOP)
         for rank in self.ranks.values():
             rank.was_running = rank.ended_s is None

@@ -1,4 +1,4 @@
-"""The most memory that a process held, read from outside while it lives. Linux only."""
+"""Peak memory of a process, read from outside while it lives. Linux only."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ PEAK = re.compile(r"^VmHWM:\s+(\d+) kB$", re.M)
 
 
 class PeakMemory:
-    """The largest resident size of a process in bytes; None where the kernel does not say.
+    """The largest resident size of a process in bytes; None if the kernel does not say.
 
     >>> import os
     >>> memory = PeakMemory(os.getpid())
@@ -21,17 +21,17 @@ class PeakMemory:
         self._status = Path(f"/proc/{pid}/status")
 
     def look(self) -> None:
-        """Read the kernel's own maximum; what it grew after the last look is missed."""
+        """Read the kernel's own maximum; growth after the last look is missed."""
         try:
             found = PEAK.search(self._status.read_text())
-        except OSError:  # it has ended, or this is no Linux
+        except OSError:  # it has ended, or this is not Linux
             return
         if found:
             self.bytes = int(found[1]) * 1024
 
 
 def say_bytes(count: int | None) -> str:
-    """In GiB, with the precision of a look from outside.
+    """Bytes in GiB, with the precision of an observation from outside.
 
     >>> say_bytes(3 * 2**29), say_bytes(None)
     ('1.5 GiB', 'not known')

@@ -25,7 +25,7 @@ BACKWARD = "_engine_run_backward"  # where DDP waits for gradients, in native co
 
 @dataclass(frozen=True)
 class RankEnd:
-    """One rank's end. `exit_code` is None where the launcher did not say, or ended it itself."""
+    """One rank's end. `exit_code` is None if the launcher did not say, or ended it itself."""
 
     rank: int
     exit_code: int | None
@@ -45,7 +45,7 @@ class RankEnd:
 
     @property
     def outcome(self) -> str:
-        """In a few words, such as "died of SIGSEGV"."""
+        """The end of a rank in a few words, such as "died of SIGSEGV"."""
         if self.was_running:
             return f"running, {self.waits}" if self.waits else "running"
         if self.exception:
@@ -58,7 +58,7 @@ class RankEnd:
 
     @property
     def waits(self) -> str:
-        """What it waits for, read from its stack; "" if it does not wait for other ranks."""
+        """The call it waits in, from its stack; "" if it does not wait for other ranks."""
         spoken = [frame for frame in self.stack if frame.is_distributed]
         if spoken:
             return f"waits for the others in {spoken[0].function}"
@@ -90,7 +90,7 @@ def rank_end(rank: Rank, first: int | None) -> RankEnd:
 
 
 def describe(ranks: Sequence[RankEnd], exit_code: int, timeout_s: float, *, timed_out: bool) -> str:
-    """The headline: who stopped first, or who waits for whom."""
+    """The headline: which rank stopped first, or which waits for which."""
     if timed_out:
         return f"{_say_hang(ranks)}; all were stopped after {timeout_s:g} s"
     first = next((rank for rank in ranks if rank.is_first), None)
@@ -102,7 +102,7 @@ def describe(ranks: Sequence[RankEnd], exit_code: int, timeout_s: float, *, time
 
 
 def ranks_table(ranks: Sequence[RankEnd]) -> Table:
-    """One row a rank."""
+    """One row per rank."""
     rows = [
         (
             str(r.rank),
@@ -133,7 +133,7 @@ def _say_hang(ranks: Sequence[RankEnd]) -> str:
 
 
 def advise(ranks: Sequence[RankEnd]) -> tuple[str, str]:
-    """The cause and the fix, as far as they can be read off; two empty strings otherwise."""
+    """The cause and the fix, as far as the output shows them; otherwise two empty strings."""
     running = [rank for rank in ranks if rank.was_running]
     waiting = [rank for rank in running if rank.waits]
     late = [rank for rank in running if not rank.waits]

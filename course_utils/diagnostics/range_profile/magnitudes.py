@@ -37,7 +37,7 @@ class Magnitudes:
         )
 
     def share_lost(self, fmt: FloatFormat, *, scale: float = 1.0) -> float:
-        """The share of the numbers that becomes 0 in `fmt` after multiplication by `scale`.
+        """The share of the numbers that round to 0 in `fmt` after multiplication by `scale`.
 
         `scale` is a power of two, as loss scales are. What is below half the smallest subnormal
         becomes 0; exactly half does too, but its bin holds larger numbers as well.

@@ -12,7 +12,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from course_utils.diagnostics.nonfinite.state import undo_optimizer_step
 from course_utils.diagnostics.one_step import open_model, require_loss, training_step
 from course_utils.diagnostics.range_profile.magnitudes import measure, read
-from course_utils.diagnostics.range_profile.measured import Kind, Measured
+from course_utils.diagnostics.range_profile.measurement import Kind, Measurement
 from course_utils.diagnostics.range_profile.report import RangeProfile
 
 
@@ -29,7 +29,7 @@ def profile_ranges(
     Args:
         target: a model (called as `model(**batch)`) or a Trainer (its `compute_loss`). Load it
             in float32: another format measures what is left, not what was needed.
-        batch: what the target takes; for a Trainer a batch of its own data loader.
+        batch: what the target takes; for a Trainer a batch from its data loader.
         loss_of: a function of the batch that calls the model and returns the loss.
         backward: False measures a forward pass without gradients, and needs no loss.
         optimizer: if given, it steps, its state and the new weights are measured, and the step is
@@ -78,7 +78,7 @@ def profile_ranges(
 
 
 class Recorder:
-    """While entered, measures what passes by the modules; nothing waits for the device."""
+    """While active, measures the tensors at every module; nothing waits for the device."""
 
     def __init__(self, model: nn.Module) -> None:
         self._names = {module: name for name, module in model.named_modules()}
@@ -109,15 +109,15 @@ class Recorder:
                 if isinstance(value, Tensor) and value.shape == parameter.shape:
                     self._note(Kind.OPTIMIZER, module, f"{detail} {key}", value)
 
-    def result(self) -> tuple[Measured, ...]:
-        """Everything measured, places that were passed several times as one; one transfer."""
+    def result(self) -> tuple[Measurement, ...]:
+        """All measurements, places that were passed several times as one; one transfer."""
         merged = {}
         vectors = read([vector for *_, vector in self._measured])
         for (*key, _), magnitudes in zip(self._measured, vectors, strict=True):
             known = merged.get(tuple(key))
             merged[tuple(key)] = magnitudes if known is None else known | magnitudes
         return tuple(
-            Measured(kind, module, detail, magnitudes, dtype)
+            Measurement(kind, module, detail, magnitudes, dtype)
             for (kind, module, detail, dtype), magnitudes in merged.items()
         )
 
@@ -132,7 +132,7 @@ class Recorder:
         self._look(module, "output", output)
 
     def _look(self, module: nn.Module, detail: str, values: Any) -> None:
-        """Measure what no other module has shown yet: sums between modules show as inputs."""
+        """Measure tensors that no other module has shown: sums between modules show as inputs."""
         name = self._names[module]
         for tensor in tree_leaves(values):
             if not isinstance(tensor, Tensor) or tensor in self._seen:
@@ -148,7 +148,7 @@ def _name(dtype: torch.dtype) -> str:
 
 
 def _eps(optimizer: torch.optim.Optimizer | None) -> float | None:
-    """What the optimizer adds before it divides; the smallest of its groups."""
+    """The number that the optimizer adds before it divides; the smallest of its groups."""
     groups = [] if optimizer is None else optimizer.param_groups
     known = [group["eps"] for group in groups if isinstance(group.get("eps"), float)]
     return min(known, default=None)

@@ -7,7 +7,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from course_utils.diagnostics.range_profile.magnitudes import Magnitudes
-from course_utils.diagnostics.range_profile.measured import PARTS, Kind, Measured, examined
+from course_utils.diagnostics.range_profile.measurement import PARTS, Kind, Measurement, examined
 from course_utils.diagnostics.range_profile.survival import Survival, judge
 from course_utils.numerics.formats import FloatFormat, float_format
 from course_utils.shown.plotting import draw_curves, draw_limit
@@ -25,7 +25,7 @@ MAX_TICKS = 16
 class RangeProfile(Report):
     """Every place of a step with the magnitudes of its numbers, in the order of execution."""
 
-    measured: tuple[Measured, ...]
+    measured: tuple[Measurement, ...]
     dtypes: tuple[str, ...]  # of the weights
     eps: float | None = None  # the optimizer's, if one was given that has it
 
@@ -41,7 +41,7 @@ class RangeProfile(Report):
     def fix(self) -> str:
         return self.survives("float16").fix
 
-    def of(self, kind: Kind | str) -> list[Measured]:
+    def of(self, kind: Kind | str) -> list[Measurement]:
         return [measured for measured in self.measured if measured.kind == kind]
 
     def survives(self, fmt: "str | torch.dtype | FloatFormat") -> Survival:

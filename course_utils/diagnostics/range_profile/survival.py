@@ -6,10 +6,10 @@ from functools import reduce
 from operator import or_
 
 from course_utils.diagnostics.range_profile.magnitudes import Magnitudes
-from course_utils.diagnostics.range_profile.measured import (
+from course_utils.diagnostics.range_profile.measurement import (
     PARTS,
     Kind,
-    Measured,
+    Measurement,
     examined,
     first_outside,
 )
@@ -31,8 +31,8 @@ class Survival(Report):
 
     format: FloatFormat
     measured_in: str  # the format of the weights
-    largest: Measured
-    first: Measured | None  # the first place, in the order of execution, that leaves the range
+    largest: Measurement
+    first: Measurement | None  # the first place, in the order of execution, that leaves the range
     share_lost: float | None  # of the gradients that are not 0; None without a backward pass
     loss_scale: float | None  # the largest power of two with which no gradient overflows
     share_lost_scaled: float | None  # of the gradients, with that loss scale
@@ -46,12 +46,12 @@ class Survival(Report):
 
     @property
     def divides_by_zero(self) -> bool:
-        """Whether the optimizer would divide by a 0 that was none in the format measured in."""
+        """Whether the optimizer would divide by 0 although it did not in the format measured."""
         return self.eps is not None and not self.format.round(self.eps) and bool(self.divisors_lost)
 
     @property
     def num_broken(self) -> int:
-        """The numbers at `first` that are inf or nan already, in the format measured in."""
+        """The count of numbers at `first` that are inf or nan already in the format measured."""
         if self.first is None:
             return 0
         numbers = self.first.magnitudes
@@ -90,7 +90,7 @@ class Survival(Report):
         unseen = " and ".join(self.not_examined)
         return f"{name} holds every number of this step: {largest}. Not examined: {unseen}."
 
-    def _say_first(self, first: Measured) -> str:
+    def _say_first(self, first: Measurement) -> str:
         numbers = first.magnitudes
         if num := self.num_broken:
             return (
@@ -160,7 +160,7 @@ class Survival(Report):
 
 
 def judge(
-    measured: tuple[Measured, ...], fmt: FloatFormat, *, measured_in: str, eps: float | None
+    measured: tuple[Measurement, ...], fmt: FloatFormat, *, measured_in: str, eps: float | None
 ) -> Survival:
     """Judge a step that keeps every number measured in `fmt`."""
     gradients = _together(measured, Kind.GRADIENTS, Kind.WEIGHT_GRADIENTS)
@@ -188,6 +188,6 @@ def judge(
     )
 
 
-def _together(measured: tuple[Measured, ...], *kinds: Kind) -> Magnitudes | None:
+def _together(measured: tuple[Measurement, ...], *kinds: Kind) -> Magnitudes | None:
     own = [m.magnitudes for m in measured if m.kind in kinds]
     return reduce(or_, own) if own else None

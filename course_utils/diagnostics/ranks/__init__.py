@@ -6,7 +6,7 @@ folder        what a rank writes: a record, and a dump of the step that broke
 report        the records of all ranks, judged together
 replaying     a dumped step, run again in one process
 passes        what a rank keeps of a step, and the dump of it
-batches       what stands out in a batch, with the row
+batches       odd rows of a batch
 """
 
 from course_utils.diagnostics.ranks.replaying import ReplayedStep, replay_rank

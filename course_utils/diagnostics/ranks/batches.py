@@ -1,4 +1,4 @@
-"""What stands out in a batch: rows without a token that counts, numbers that are not finite.
+"""Finds odd rows of a batch: rows without a token that counts, numbers that are not finite.
 
 Looks at values only; a tensor's first dimension is taken for its rows.
 """
@@ -15,7 +15,7 @@ MAX_ROWS = 8
 
 
 def odd_rows(batch: Any) -> list[str]:
-    """One sentence for each thing that stands out, with the numbers of the rows.
+    """One sentence for each oddity, with the numbers of the rows.
 
     >>> odd_rows({"completion_mask": torch.tensor([[0, 1], [0, 0]])})
     ['completion_mask: every number of row 1 is 0']

@@ -1,4 +1,4 @@
-"""What one rank writes into the folder of a watch: a small record, and the step that broke.
+"""The files that one rank writes while it is watched: a small record, and the step that broke.
 
 The folder is the only way by which ranks tell anything: nobody waits for anybody. A record is JSON,
 a dump is what `torch.load(weights_only=True)` reads.
@@ -23,7 +23,7 @@ from course_utils.diagnostics.ranks.own_gradient import local
 
 @dataclass
 class Record:
-    """What one rank knows of the run; `what` is "" until something was not finite."""
+    """One rank's record of the run; `what` is "" until something was not finite."""
 
     rank: int
     world: int
@@ -45,7 +45,7 @@ class Record:
     time: float = field(default_factory=time.time)
 
     def write(self, folder: Path) -> None:
-        """Write it whole or not at all: a reader may come at any time, and a kill too."""
+        """Write atomically: a reader, or a kill, may come at any time."""
         folder.mkdir(parents=True, exist_ok=True)
         new = folder / f".rank{self.rank}.json.new"
         new.write_text(json.dumps(asdict(self), indent=1))
@@ -62,7 +62,7 @@ def read_records(folder: Path) -> list[Record]:
 
 
 def bare_name(name: str) -> str:
-    """A parameter's name without what DDP and torch.compile put before it.
+    """A parameter's name without the prefixes of DDP and torch.compile.
 
     >>> bare_name("module._orig_mod.score.weight")
     'score.weight'
@@ -71,7 +71,7 @@ def bare_name(name: str) -> str:
 
 
 def plain(value: Any, left_out: list[str], path: str = "batch") -> Any:
-    """The same in types that torch reads back without running code; the rest is left out.
+    """The data in types that torch can load without running code; others are left out.
 
     >>> left_out = []
     >>> plain({"ids": (1, 2), "image": object()}, left_out), left_out
@@ -116,7 +116,7 @@ def set_random_states(states: dict[str, Any]) -> None:
 
 
 def frozen_sums(model: nn.Module) -> dict[str, float]:
-    """A sum for each frozen weight, by which a replay knows whether it has the same ones."""
+    """A sum per frozen weight, by which a replay checks that it has the same weights."""
     frozen = {n: local(p) for n, p in model.named_parameters() if not p.requires_grad}
     sums = [p.detach().double().sum().cpu() for p in frozen.values()]
     values = torch.stack(sums).tolist() if sums else []

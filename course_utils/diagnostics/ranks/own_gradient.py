@@ -1,4 +1,4 @@
-"""A rank's own gradient, looked at before it is summed with those of the other ranks.
+"""A rank's own gradient, measured before it is summed with those of the other ranks.
 
 Adds no collective and waits for nothing: one number a bucket stays on the device until it is taken.
 The order in DDP: a parameter's hook, accumulation, bucket full, communication hook, all-reduce.
@@ -44,7 +44,7 @@ class OwnGradient:
                 self._attach_fsdp(module)
 
     def take(self) -> list[Tensor]:
-        """What was seen since the last call: one number each, on the gradient's device."""
+        """The magnitudes since the last call: one number each, on the gradient's device."""
         taken, self._sizes = self._sizes, []
         return taken
 
@@ -84,7 +84,7 @@ class OwnGradient:
 
 
 class _Looking:
-    """The reduce-scatter that FSDP2 had, with a look at what goes in."""
+    """FSDP2's own reduce-scatter, with a look at its input."""
 
     def __init__(self, inner: Any, own: OwnGradient) -> None:
         self._inner, self._own = inner, own

@@ -23,8 +23,8 @@ from course_utils.diagnostics.ranks.own_gradient import local
 
 
 @dataclass
-class Kept:
-    """One forward pass: what the loss was computed from. References, but for small states."""
+class KeptPass:
+    """One forward pass: the inputs of the loss, as references except for small states."""
 
     model: nn.Module  # as the loss function got it: wrapped
     args: list  # without the model
@@ -35,7 +35,7 @@ class Kept:
 
 
 @dataclass
-class Seen:
+class RankNumbers:
     """The numbers of one step, on the CPU."""
 
     losses: list[float] = field(default_factory=list)
@@ -47,13 +47,13 @@ def all_are_finite(numbers: list[float]) -> bool:
     return all(map(math.isfinite, numbers))
 
 
-def keep(model: nn.Module, args: tuple, kwargs: dict) -> Kept:
+def keep(model: nn.Module, args: tuple, kwargs: dict) -> KeptPass:
     """Note a pass before it runs. Containers are copied: a loss may pop from its batch."""
     own = [_shallow(a) for a in args if not isinstance(a, nn.Module)]
     options = {k: _shallow(v) for k, v in kwargs.items() if not isinstance(v, nn.Module)}
     tensors = [t for t in tree_leaves((own, options)) if isinstance(t, Tensor)]
     versions = [(t, t._version) for t in tensors if not t.is_inference()]
-    return Kept(model, own, options, Surroundings.now([model]), versions)
+    return KeptPass(model, own, options, Surroundings.now([model]), versions)
 
 
 def bad_weights(model: nn.Module) -> list[str]:
@@ -62,7 +62,7 @@ def bad_weights(model: nn.Module) -> list[str]:
     return [name for name, p in named.items() if p.numel() and not all_finite(p)]
 
 
-def write_dump(kept: list[Kept], record: Record, folder: Path, *, is_sharded: bool) -> None:
+def write_dump(kept: list[KeptPass], record: Record, folder: Path, *, is_sharded: bool) -> None:
     """Everything a replay needs: the micro-batches of the step, and the weights that are trained.
 
     Frozen weights are those of the checkpoint: only a sum of each is written.
@@ -88,7 +88,7 @@ def write_dump(kept: list[Kept], record: Record, folder: Path, *, is_sharded: bo
     record.write(folder)
 
 
-def _plain_pass(one: Kept, left_out: list[str]) -> dict[str, Any]:
+def _plain_pass(one: KeptPass, left_out: list[str]) -> dict[str, Any]:
     names = {id(buffer): bare_name(name) for name, buffer in one.model.named_buffers()}
     return {
         "args": plain(one.args, left_out, "args"),

@@ -1,4 +1,4 @@
-"""A step that a rank dumped, run again in one process, down to the operation, line and row.
+"""Replays in one process a step that a rank dumped, down to the operation, line and row.
 
 Leaves model and random numbers as they were.
 """
@@ -149,7 +149,7 @@ def _part(dump: Path, state: dict[str, Any], rank: int) -> dict[str, Any]:
 
 @contextmanager
 def _as_in_the_run(model: nn.Module, state: dict[str, Any]) -> Iterator[list[str]]:
-    """Inside, the trained weights are the run's; yields why the rest may differ."""
+    """In the block, trained weights are the run's; yields why the rest may differ."""
     named = {bare_name(name): p for name, p in model.named_parameters()}
     lacking = [
         n for n, w in state["weights"].items() if getattr(named.get(n), "shape", 0) != w.shape
@@ -188,13 +188,13 @@ def _copy(named: dict[str, Tensor], weights: dict[str, Tensor]) -> None:
 def _trace(
     target: Any, model: nn.Module, one: dict, loss_of: Callable | None
 ) -> tuple[NonFiniteReport, float]:
-    """Trace one micro-batch of the dump; also its loss, computed before."""
+    """Trace one micro-batch of the dump; also returns its loss, computed before."""
     device = next(model.parameters()).device
     is_single = len(one["args"]) == 1
     buffers = {bare_name(name): buffer for name, buffer in model.named_buffers()}
 
     def fresh() -> tuple[Any, dict]:
-        """The batch anew, and all that the pass began with: a loss may change its arguments."""
+        """A new batch and the state at the pass's start: a loss may change its arguments."""
         set_random_states(one["random"])
         _copy(buffers, one["buffers"])
         args, kwargs = _to((one["args"], one["kwargs"]), device)
@@ -225,7 +225,7 @@ def _complete(trainer: Any) -> None:
 
 
 def _to(value: Any, device: torch.device) -> Any:
-    """A copy on the device, in containers of its own."""
+    """A copy on the device, in new containers."""
     return torch.utils._pytree.tree_map_only(Tensor, lambda t: t.to(device, copy=True), value)
 
 

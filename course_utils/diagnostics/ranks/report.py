@@ -22,7 +22,7 @@ LIMITS = (
 
 
 def read_ranks(folder: str | Path) -> "RanksReport":
-    """Read what `watch_ranks` wrote; also while the run goes on, or after it died.
+    """Read the records of `watch_ranks`, while the run goes on or after it died.
 
     Raises:
         BadRequest: there is no record in the folder.
@@ -39,7 +39,7 @@ def read_ranks(folder: str | Path) -> "RanksReport":
 
 @dataclass(frozen=True)
 class RanksReport(Report):
-    """What each rank saw; `first` is the rank to look at, None if no rank blames itself."""
+    """The observations of each rank; `first` is the one to blame, None if none blames itself."""
 
     records: tuple[Record, ...]
     folder: str

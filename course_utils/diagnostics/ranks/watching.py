@@ -24,8 +24,8 @@ from course_utils.diagnostics.ranks.batches import odd_rows
 from course_utils.diagnostics.ranks.folder import Record
 from course_utils.diagnostics.ranks.own_gradient import OwnGradient, local
 from course_utils.diagnostics.ranks.passes import (
-    Kept,
-    Seen,
+    KeptPass,
+    RankNumbers,
     all_are_finite,
     bad_weights,
     keep,
@@ -79,7 +79,7 @@ def watch_ranks(
 
 
 class RankWatch:
-    """What `watch_ranks` gives. In a loop of your own, call it with a batch for the loss."""
+    """The result of `watch_ranks`. In your own loop, call it with a batch for the loss."""
 
     def __init__(self, trainer, target, loss_of, folder, scaler, then) -> None:
         self.trainer, self.folder, self._then = trainer, folder, then
@@ -87,7 +87,7 @@ class RankWatch:
         self._loss_of = trainer.compute_loss if trainer is not None else loss_of or self._call
         self._scaler = trainer.accelerator.scaler if trainer is not None else scaler
         self._own = OwnGradient()
-        self._kept: list[Kept] = []
+        self._kept: list[KeptPass] = []
         self._num_overflows = 0
         self._is_on = False
         world = torch.distributed.is_available() and torch.distributed.is_initialized()
@@ -104,7 +104,7 @@ class RankWatch:
 
     @property
     def report(self) -> RanksReport:
-        """What all ranks have written so far."""
+        """The records that all ranks have written so far."""
         return read_ranks(self.folder)
 
     def _call(self, batch: Any) -> Any:
@@ -121,7 +121,7 @@ class RankWatch:
         return output
 
     def _safely(self, function: Callable, *args) -> Any:
-        """Call it; should it raise, the run goes on unwatched and the record says so."""
+        """Call `function`; if it raises, the run goes on unwatched and the record says so."""
         try:
             return function(*args)
         except Exception as error:
@@ -133,13 +133,13 @@ class RankWatch:
                 print(f"watch_ranks stopped: {self.record.problem}", file=sys.stderr)
             return None
 
-    def _keep(self, args: tuple, kwargs: dict) -> Kept:
+    def _keep(self, args: tuple, kwargs: dict) -> KeptPass:
         models = [a for a in (*args, *kwargs.values()) if isinstance(a, nn.Module)]
         model = models[0] if models else self._target
         self._own.attach(model)
         return keep(model, args, kwargs)
 
-    def _note(self, one: Kept, output: Any) -> None:
+    def _note(self, one: KeptPass, output: Any) -> None:
         loss = loss_in(output)
         if loss is not None and loss.requires_grad:
             one.loss = loss.detach()
@@ -168,22 +168,22 @@ class RankWatch:
             self._found(seen)
         self._kept = []
 
-    def _read(self, gradients: list[Tensor]) -> Seen:
+    def _read(self, gradients: list[Tensor]) -> RankNumbers:
         """Losses, own gradient and summed gradient, in one transfer."""
         losses, own = [one.loss.reshape(()) for one in self._kept], self._own.take()
         parts = [torch.stack([t.float() for t in part]) for part in (losses, own) if part]
         parts += [measure(gradients)] if gradients else []
         numbers = torch.cat([part.to(parts[0].device) for part in parts]).tolist()
         first, second = len(losses), len(losses) + len(own)
-        return Seen(numbers[:first], numbers[first:second], numbers[second:])
+        return RankNumbers(numbers[:first], numbers[first:second], numbers[second:])
 
-    def _is_search(self, seen: Seen) -> bool:
+    def _is_search(self, seen: RankNumbers) -> bool:
         """Whether a gradient scaler may be looking for its scale."""
         self._num_overflows += 1
         uses_scaler = self._scaler is not None and self._scaler.is_enabled()
         return uses_scaler and all_are_finite(seen.losses) and self._num_overflows <= SEARCH_STEPS
 
-    def _found(self, seen: Seen) -> None:
+    def _found(self, seen: RankNumbers) -> None:
         record = self.record
         bad_loss = next((i for i, x in enumerate(seen.losses, 1) if not math.isfinite(x)), None)
         is_own = bad_loss is not None or not all_are_finite(seen.own)

@@ -9,7 +9,7 @@ from course_utils.diagnostics.splits.judging import (
     RANKS,
     SAME,
     WEIGHTS,
-    Compared,
+    ComparedSplit,
     cosine,
     distance,
     judged,
@@ -97,7 +97,7 @@ def _compare(step, rows: list, sizes: tuple[int, ...], ranks: list[int]) -> Spli
 
 
 class _Alone:
-    """What rows give as a step of their own, in one micro-batch; each computed once."""
+    """The gradients of rows as a separate step, in one micro-batch; each computed once."""
 
     def __init__(self, step) -> None:
         self._step, self._known = step, {}
@@ -107,21 +107,23 @@ class _Alone:
         ranks = [[row for micro in rank for row in micro] for rank in split]
         micro_batches = [micro for rank in split for micro in rank]
         by = {RANKS: ranks} if len(split) > 1 else {}
-        by[WEIGHTS] = micro_batches  # one a rank is told by RANKS
-        return {kind: torch.stack([*map(self._of, many)]).mean(0) for kind, many in by.items()}
+        by[WEIGHTS] = micro_batches  # one per rank is reported by RANKS
+        return {
+            kind: torch.stack([*map(self._gradient_of, many)]).mean(0) for kind, many in by.items()
+        }
 
-    def _of(self, micro: list) -> torch.Tensor:
+    def _gradient_of(self, micro: list) -> torch.Tensor:
         key = tuple(map(id, micro))
         if key not in self._known:
             self._known[key] = self._step([[micro]]).gradient_N
         return self._known[key]
 
 
-def _one(mine: Step, split: Split, whole: Step, tolerance: float, alone: _Alone) -> Compared:
+def _one(mine: Step, split: Split, whole: Step, tolerance: float, alone: _Alone) -> ComparedSplit:
     is_same = distance(mine.gradient_N, whole.gradient_N) <= tolerance
     means = {} if is_same else alone.means(split)
     kind, factor = judged(whole.gradient_N, mine.gradient_N, means, tolerance)
-    return Compared(
+    return ComparedSplit(
         size=len(split[0][0]),
         num_micro=len(split[0]),
         num_ranks=len(split),
@@ -175,7 +177,7 @@ def _of_every_length(step) -> list:
 
 
 def _targets(step, rows: list) -> tuple[int, ...]:
-    """How many labels of each row are in the loss; () where a batch has no labels."""
+    """The number of labels of each row in the loss; () if a batch has no labels."""
     if not isinstance(step, TrainerStep):
         return ()
     labels = [step.collated([row]).get("labels") for row in rows]

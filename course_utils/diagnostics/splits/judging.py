@@ -14,8 +14,8 @@ RANKS = "ranks"  # the weights are those of a mean over ranks, each over its own
 
 
 @dataclass(frozen=True)
-class Compared:
-    """One split beside the rows in one micro-batch."""
+class ComparedSplit:
+    """One split, compared with the same rows in one micro-batch."""
 
     size: int  # rows in a micro-batch
     num_micro: int  # micro-batches of an optimizer step, on each rank
@@ -54,7 +54,7 @@ def distance(one_N: Tensor, other_N: Tensor) -> float:
 def judged(
     whole_N: Tensor, split_N: Tensor, means: dict[str, Tensor], tolerance: float
 ) -> tuple[str, float]:
-    """How a split differs, and the factor that is left.
+    """How a split differs, and the factor that remains.
 
     Args:
         whole_N: the gradient with all rows in one micro-batch.

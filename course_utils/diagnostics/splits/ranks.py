@@ -1,4 +1,4 @@
-"""A Trainer in one process that believes to be one of several. Computes nothing."""
+"""Makes a Trainer in one process believe that it is one of several. Computes nothing."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def believing_in(num_ranks: int) -> Iterator[None]:
-    """Trainer, Accelerator, PartialState and WORLD_SIZE say `num_ranks` inside the block.
+    """In the block, Trainer, Accelerator, PartialState and WORLD_SIZE say `num_ranks`.
 
     Nothing is sent: what a collective would give, the caller has to compute.
     """

@@ -1,4 +1,4 @@
-"""What `compare_splits` shows: the splits beside each other, and what makes the difference."""
+"""What `compare_splits` shows: the splits side by side, and what makes the difference."""
 
 from dataclasses import asdict, dataclass
 
@@ -8,7 +8,7 @@ from course_utils.diagnostics.splits.judging import (
     RANKS,
     SAME,
     WEIGHTS,
-    Compared,
+    ComparedSplit,
 )
 from course_utils.shown.page import State
 from course_utils.shown.report import Report, Table
@@ -51,7 +51,7 @@ FACTORS = {
 class SplitReport(Report):
     """The gradient of the same rows for several splits, beside that of one micro-batch."""
 
-    compared: tuple[Compared, ...]
+    compared: tuple[ComparedSplit, ...]
     num_rows: int
     targets: tuple[int, ...] = ()  # of each row; () where they are not known
     noise: float = 0.0  # the difference of the same split from itself
@@ -63,7 +63,7 @@ class SplitReport(Report):
         return self.noise <= self.tolerance
 
     @property
-    def worst(self) -> Compared:
+    def worst(self) -> ComparedSplit:
         """The split that differs most; one rank before several."""
         sick = [one for one in self.compared if one.kind != SAME]
         alone = [one for one in sick if one.num_ranks == 1]
@@ -144,7 +144,7 @@ class SplitReport(Report):
         }
 
 
-def _row(one: Compared) -> tuple[str, ...]:
+def _row(one: ComparedSplit) -> tuple[str, ...]:
     size = "0" if one.kind == SAME else f"{one.distance:.2g}"
     weights = {SAME: "right", FACTOR: "right", OTHER: "?"}.get(one.kind, "wrong")
     factor = "?" if one.kind == OTHER else one.factor_name

@@ -20,7 +20,7 @@ DROPOUTS = ("attention_dropout", "attn_dropout", "dropout")  # floats that modul
 
 @dataclass(frozen=True)
 class Step:
-    """What one step hands to the optimizer."""
+    """The gradient that one step hands to the optimizer."""
 
     gradient_N: Tensor  # float64, every trainable weight
     logged: float | None  # the loss as the Trainer's log would say it; None if nobody said one
@@ -60,7 +60,7 @@ class TrainerStep:
         return Step(mean_N, sum(logged) / len(logged))
 
     def _counts(self, batches: list) -> list:
-        """What the Trainer counts on each rank; the sum where it adds up over the ranks."""
+        """The Trainer's counts on each rank; their sum if it adds them up over the ranks."""
         device = self.trainer.args.device
         own = [self.trainer._get_num_items_in_batch(rank, device) for rank in batches]
         if self.trainer.args.average_tokens_across_devices and None not in own:
@@ -75,7 +75,7 @@ class TrainerStep:
 
 @contextmanager
 def _accumulating(trainer, num_micro: int) -> Iterator[None]:
-    """The trainer and its arguments say that a step has so many micro-batches."""
+    """Make the trainer and its arguments say that a step has this many micro-batches."""
     before = trainer.args.gradient_accumulation_steps
     trainer.current_gradient_accumulation_steps = num_micro
     trainer.args.gradient_accumulation_steps = num_micro
@@ -86,7 +86,7 @@ def _accumulating(trainer, num_micro: int) -> Iterator[None]:
 
 
 class FunctionStep:
-    """A loop of one's own: `step(micro_batches)` leaves its gradient in the model's weights."""
+    """A hand-written loop: `step(micro_batches)` leaves its gradient in the model's weights."""
 
     def __init__(self, step: Callable[[list[Rows]], object], model: nn.Module) -> None:
         self._step, self.model = step, model
@@ -112,7 +112,7 @@ def gradient_of(model: nn.Module) -> Tensor:
 
 @contextmanager
 def left_as_it_was(step) -> Iterator[None]:
-    """No dropout inside; afterwards gradients, modes, random numbers and metrics as before."""
+    """In the block no dropout; afterwards gradients, modes, random numbers, metrics as before."""
     model, trainer = step.model, getattr(step, "trainer", None)
     grads = [(w, w.grad) for w in model.parameters()]
     modes = [(m, m.training) for m in model.modules()]

@@ -1,4 +1,4 @@
-"""Lesson 01: what is asked about the edges of the float formats.
+"""The exercises of lesson 01: the edges of the float formats.
 
 One module for each thing to understand: its exercises, their criteria and answers.
 """

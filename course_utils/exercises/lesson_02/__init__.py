@@ -1,4 +1,4 @@
-"""Lesson 02: what is asked about the GRPO run that ends with "Floating point exception".
+"""The exercises of lesson 02: the GRPO run that ends with "Floating point exception".
 
 One module for each exercise: its criteria and answer.
 """

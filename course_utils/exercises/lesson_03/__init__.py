@@ -1,4 +1,4 @@
-"""Lesson 03: what is asked about the LoRA reward model that logs 1.19e34, nan, then 0.
+"""The exercises of lesson 03: the LoRA reward model that logs 1.19e34, nan, then 0.
 
 One module for each thing to understand: its exercises, their criteria and answers.
 """

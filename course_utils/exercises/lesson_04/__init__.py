@@ -1,4 +1,4 @@
-"""Lesson 04: what is asked about the policy that ends up writing only "!".
+"""The exercises of lesson 04: the policy that ends up writing only "!".
 
 One module for each link of the chain: its exercise, its criteria and answer.
 """

@@ -1,4 +1,4 @@
-"""Lesson 05: what is asked about the Gemma 3 that logs loss 0 and reward nan in float16.
+"""The exercises of lesson 05: the Gemma 3 that logs loss 0 and reward nan in float16.
 
 One module for each thing to understand: its exercises, their criteria and answers.
 """

@@ -1,4 +1,4 @@
-"""Lesson 06: what is asked about a loss without a grad_fn, and about the same cut in silence.
+"""The exercises of lesson 06: a loss without a grad_fn, and the same cut without an error.
 
 One module for each thing to understand: its exercises, their criteria and answers.
 `gradients` holds what several of them look at.

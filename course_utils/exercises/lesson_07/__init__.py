@@ -1,4 +1,4 @@
-"""Lesson 07: what is asked about batches, labels and the end of a reply.
+"""The exercises of lesson 07: batches, labels and the end of a reply.
 
 One module for each thing to understand: its exercises, their criteria and answers.
 """

@@ -1,4 +1,4 @@
-"""Lesson 08: what is asked about means, counts, micro-batches and ranks.
+"""The exercises of lesson 08: means, counts, micro-batches and ranks.
 
 One module for each thing to understand: its exercises, their criteria and answers.
 """

@@ -1,4 +1,4 @@
-"""Lesson 09: what is asked about the two log-probs of a token, the sampler's and the trainer's.
+"""The exercises of lesson 09: the two log-probs of a token, the sampler's and the trainer's.
 
 One module for each exercise: its criteria and answer. `runs` is what a mended run has to show.
 """

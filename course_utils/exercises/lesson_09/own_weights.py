@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from course_utils.reproductions.lesson_09 import served
+from course_utils.reproductions.lesson_09 import engine_and_policy
 
 CLOSE = 1e-4  # of a weight; merging rounds
 
@@ -11,7 +11,7 @@ CLOSE = 1e-4  # of a weight; merging rounds
 def logps(model: nn.Module) -> Tensor:
     """Log-probs of every token after the sums that both sides are asked, (16, L, V)."""
     with torch.no_grad():
-        return model(input_ids=served.ids()).logits.float().log_softmax(-1)
+        return model(input_ids=engine_and_policy.ids()).logits.float().log_softmax(-1)
 
 
 def layers_differ(before: dict[str, nn.Module], engine: nn.Module) -> str | None:

@@ -13,7 +13,7 @@ from course_utils.exercises.lesson_09.own_weights import (
     logps,
     weights_differ,
 )
-from course_utils.reproductions.lesson_09 import served
+from course_utils.reproductions.lesson_09 import engine_and_policy
 
 AGREE = 0.01  # nats, of a log-prob; merging rounds, which moves one of -30 by 1e-4
 ROUNDING = 1e-5  # of a weight; what unmerging leaves of one is far below
@@ -23,11 +23,11 @@ class _Tried:
     """An engine and a policy, trained and synced three times over."""
 
     def __init__(self, sync: Callable) -> None:
-        engine, policy = served.engine(), served.policy()
+        engine, policy = engine_and_policy.engine(), engine_and_policy.policy()
         self.gaps: list[float] = []  # largest difference of a log-prob after each sync, in nats
         self.policy_change = self.layers = self.shared = self.weights = None
         for step in range(3):
-            served.train(policy, seed=step)
+            engine_and_policy.train(policy, seed=step)
             layers, due = dict(engine.named_modules()), _merged(policy)
             before, state = fingerprint(policy, "the policy"), _copied(policy)
             sync(engine, policy)

@@ -1,4 +1,4 @@
-"""Lesson 10: what is asked about rewards that rise while nothing gets better.
+"""The exercises of lesson 10: rewards that rise while nothing gets better.
 
 One module for each exercise: its criteria and answer. `verifier` judges what a right reply is.
 """

@@ -1,4 +1,4 @@
-"""Lesson 99: the exam. Three tickets that everybody has, and what is predicted of a worked one.
+"""The exercises of lesson 99, the exam: three tickets, and predictions about a worked one.
 
 `asked` holds what is asked of each ticket; a module each holds its answer.
 """

@@ -1,4 +1,4 @@
-"""GRPO and PPO: a policy that drifts: entropy that grows, clipping, replies that vanish."""
+"""GRPO and PPO: a drifting policy: rising entropy, clipping, replies that shrink to nothing."""
 
 import math
 from statistics import fmean

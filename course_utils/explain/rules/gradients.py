@@ -1,4 +1,4 @@
-"""A grad_norm that is not finite beside a loss that is, and what loss scalers say."""
+"""A grad_norm that is not finite beside a finite loss, and the messages of loss scalers."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""nan, inf, and a 0 that stands for one of them."""
+"""nan, inf, and a 0 that replaces one of them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""GRPO and PPO: where the reward, its parts and the kl go."""
+"""GRPO and PPO: how the reward, its parts and the kl develop."""
 
 import math
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The learning rate: 0, unusual, at its end too early, begun anew, never reached."""
+"""The learning rate: 0, unusual, ending too early, restarted, never reached."""
 
 import math
 import re

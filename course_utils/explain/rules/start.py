@@ -1,4 +1,4 @@
-"""A loss that is wrong from the first step: above a guess, at a guess, broken by one step."""
+"""A loss that is wrong from the first step: above a guess, at a guess, or broken by one step."""
 
 import math
 from itertools import pairwise

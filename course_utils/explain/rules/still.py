@@ -1,4 +1,4 @@
-"""What does not move though it should: losses, evaluations, gradients, to the last digit."""
+"""Values that should move and do not: losses, evaluations, gradients, to the last digit."""
 
 import math
 from itertools import pairwise

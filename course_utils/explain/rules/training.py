@@ -1,4 +1,4 @@
-"""Losses of any run: 0, climbing, flat, off by a factor, learned by heart, falling."""
+"""Losses of any run: 0, climbing, flat, wrong by a factor, memorised, falling."""
 
 import math
 

@@ -1,1 +1,1 @@
-"""Who decides: criteria run here, the student's code runs elsewhere and is only talked to."""
+"""The judge: criteria run here, the student's code runs in another process."""

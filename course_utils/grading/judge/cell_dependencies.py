@@ -1,4 +1,4 @@
-"""Which cells an answer needs, by the names they bind, change and use. Runs nothing.
+"""Finds the cells that an answer needs, by the names they bind, change and use. Runs nothing.
 
 A guess that is wrong costs time or a second try, never points: where a name turns out to be
 missing, every cell above the check is run.
@@ -16,7 +16,7 @@ ANSWER, CHECK, LESSON, PREDICTION = "answer", "check", "lesson", "prediction"
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece of a cell that is run as a whole: an import, or all the rest."""
+    """A piece of a cell that runs as a whole: an import, or all the rest."""
 
     cell: int
     source: str
@@ -45,7 +45,7 @@ class Unit:
 
 
 class Units:
-    """The units of a notebook above a check, by the names to which they give a value."""
+    """The units of a notebook above a check, by the names that they bind."""
 
     def __init__(self, units: list[Unit], exercise_id: str, cells: list[dict]) -> None:
         self.all = units
@@ -82,14 +82,14 @@ class Units:
         return [*theirs, last, *(unit for unit in after if name in unit.changes)]
 
     def of_answer(self, name: str) -> list[Unit]:
-        """The student's units to which the check owes what `name` is, beside the answer's cell."""
+        """The student's units on which the value of `name` depends, besides the answer's cell."""
         theirs = [u for u in self._binders.get(name, ()) if not u.is_own and u not in self.answers]
         is_fresh = any(name in unit.surely_binds for unit in self.answers)
         return [u for u in theirs if not is_fresh or u.cell > self.answers[0].cell]
 
 
 def _effects(units: list[Unit], modules: set[str]) -> dict[str, set[str]]:
-    """What calling a student's function may change, by the function's name."""
+    """The changes that calling a student's function may make, by its name."""
     owner = {name: n for n, unit in enumerate(units) for name, _ in unit.code.functions}
     changed = [set(unit.code.touches - modules) for unit in units]
     called = [{owner[f] for f in unit.uses & owner.keys()} for unit in units]
@@ -100,7 +100,7 @@ def _effects(units: list[Unit], modules: set[str]) -> dict[str, set[str]]:
 
 
 def units_of(cell: int, source: str, *, is_own: bool) -> list[Unit]:
-    """A cell's imports one by one, and what is left of it."""
+    """A cell's imports one by one, and the rest of it."""
     whole = Unit(cell, source, is_own)
     imports = [node for node in whole.tree.body if isinstance(node, IMPORTS)]
     if not is_own or not imports:
@@ -111,7 +111,7 @@ def units_of(cell: int, source: str, *, is_own: bool) -> list[Unit]:
 
 
 def needed(cells: list[dict], exercise_id: str, reads: dict[str, str], name: str) -> list[Unit]:
-    """What must run for one answer, in the order of the notebook.
+    """The units that must run for one answer, in the order of the notebook.
 
     Args:
         cells: with `source`, `role` and `exercise`.
@@ -151,7 +151,7 @@ def everything(cells: list[dict], exercise_id: str) -> list[Unit]:
 
 
 def literal(cells: list[dict], exercise_id: str, name: str) -> tuple[bool, object]:
-    """The answer, where it is written out as a value and no student's cell can have changed it."""
+    """The answer, if it is written out as a value and no student's cell can have changed it."""
     written = [cell for cell in cells if is_answer(cell, exercise_id)]
     if len(written) != 1:
         return False, None

@@ -1,4 +1,4 @@
-"""The grader's side: keeps a judge and a student's process warm for a lesson, and asks for scores.
+"""The grader's side: keeps a judge and a student's process warm, and asks them for scores.
 
 Imports no torch, so that a grader stays small.
 """
@@ -22,7 +22,7 @@ JUDGE, STUDENT = "course_utils.grading.judge.judge", "course_utils.grading.judge
 
 
 class Box:
-    """Where submissions of one lesson are judged; the warm processes start when they are needed.
+    """Judges submissions of one lesson; its warm processes start when they are needed.
 
     A context manager: it leaves no process and no file behind.
 
@@ -52,7 +52,7 @@ class Box:
         self._judge = Warm(JUDGE, kind, readable, [*added, PACKAGE.parent], number, home=home)
 
     def scores(self, cells: list[dict], exercises: list[str], limits: Limits) -> Iterator[dict]:
-        """The score of each exercise as it is decided; fewer when the time is over.
+        """The score of each exercise as it is decided; fewer if time runs out.
 
         Args:
             cells: with `source`, `role` and `exercise`, in the order of the notebook.
@@ -103,7 +103,7 @@ class Box:
             tell(judge, {"worker": worker}, one.fileno())
 
     def wait(self) -> None:
-        """Until both warm processes are ready; asking for scores waits by itself."""
+        """Wait until both warm processes are ready; asking for scores does so by itself."""
         one, other = socket.socketpair()
         with one, other:
             self._student.end(self._student.fork({}, other))

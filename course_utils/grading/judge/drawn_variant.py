@@ -1,4 +1,4 @@
-"""Which of an exercise's broken runs a notebook has drawn, by its source. Runs nothing."""
+"""Finds in a notebook's source which variant of an exercise it has drawn. Runs nothing."""
 
 import ast
 import operator
@@ -17,7 +17,7 @@ SUMS = {
 
 
 def drawn(cells: list[dict], exercise_id: str, attribute: str, num_variants: int) -> list[int]:
-    """The variants that an answer may be about: the likeliest first, all where it cannot be told.
+    """The variants that an answer may be about: the likeliest first, all if it is unknown.
 
     That is the last `ex.NAME.draw(seed)` above the check; after it those below, because cells may
     have been run in another order.
@@ -44,7 +44,7 @@ def drawn(cells: list[dict], exercise_id: str, attribute: str, num_variants: int
 
 
 def _draws(statement: ast.stmt, attribute: str, numbers: dict) -> list[int | None]:
-    """The seed of each draw; None for one that cannot be told, as by another name."""
+    """The seed of each draw; None for a seed that cannot be determined."""
     nodes = list(ast.walk(statement))
     attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
     handles = {id(node) for node in attributes if node.attr == attribute}
@@ -61,7 +61,7 @@ def _seed(call: ast.Call, numbers: dict) -> int | None:
 
 
 def _value(node: ast.expr, numbers: dict) -> int | None:
-    """A whole number that stands there, or follows from names that are known."""
+    """A whole number that is written out, or follows from known names."""
     value = None
     if isinstance(node, ast.Constant) and type(node.value) is int:
         value = node.value
@@ -78,7 +78,7 @@ def _value(node: ast.expr, numbers: dict) -> int | None:
 
 
 def _note(statement: ast.stmt, numbers: dict) -> None:
-    """Remember what names stand for after a statement."""
+    """Update the known names after a statement."""
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     if targets and all(isinstance(target, ast.Name) for target in targets):
         value = _value(statement.value, numbers)

@@ -1,4 +1,4 @@
-"""One exercise, one fork of the judge: nothing that it does reaches the next one."""
+"""Judges each exercise in its own fork, so that none can affect the next."""
 
 import json
 import os
@@ -15,7 +15,7 @@ TOO_LONG = "the judge took too long over what the answer gave"
 
 
 def in_fork(make: Callable[[], dict], limit_s: float) -> dict | str:
-    """What `make` gives, as JSON; or why there is nothing: ENDED or TOO_LONG.
+    """The result of `make`, as JSON; or the reason for having none: ENDED or TOO_LONG.
 
     Args:
         limit_s: seconds after which it is killed. Its own limits end it earlier, unless one long

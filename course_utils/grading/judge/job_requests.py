@@ -1,4 +1,4 @@
-"""Inside the box: `run_in_child` and `warm_children` ask the judge for runs of the course's job.
+"""Inside the box: `run_in_child` and `warm_children` ask the judge to run the course's job.
 
 A box may start no process. Whatever else should run in a child is refused, as the kernel would.
 """
@@ -14,7 +14,7 @@ REFUSED = "the box starts no process but the job's own runs"
 
 
 def install(job: object, ask: Callable[..., dict]) -> None:
-    """Let the instruments take the endings of `job` from `ask(settings, seed)`."""
+    """Let the instruments get the endings of `job` from `ask(settings, seed)`."""
 
     def ending(function: Callable, arguments: tuple, **_: object) -> Ending:
         while isinstance(function, partial) and not function.keywords:
@@ -24,16 +24,16 @@ def install(job: object, ask: Callable[..., dict]) -> None:
             raise PermissionError(errno.EPERM, REFUSED)
         return Ending(**ask(*arguments))
 
-    class Asking:
-        """In place of `WarmParent`."""
+    class JobRequests:
+        """Replaces `WarmParent`."""
 
         def __init__(self, **_: object) -> None:
             self.run = ending
 
-        def __enter__(self) -> "Asking":
+        def __enter__(self) -> "JobRequests":
             return self
 
         def __exit__(self, *_: object) -> None:
             pass
 
-    autopsy.WarmParent, autopsy.call_in_process = Asking, ending
+    autopsy.WarmParent, autopsy.call_in_process = JobRequests, ending

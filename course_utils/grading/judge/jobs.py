@@ -1,4 +1,4 @@
-"""Runs of the course's own jobs, for a box that may start no process: the judge starts them.
+"""Runs the course's own jobs on behalf of a box, which may not start a process itself.
 
 The job is the course's. Of a student come only its settings, each with a value that the job
 declares, so there are few different runs; each is made once while the judge is warm.
@@ -19,7 +19,7 @@ MAX_SEED, MAX_RUNS = 100, 100
 
 
 class Jobs:
-    """What a box may ask: how a job of the course ends. A context manager.
+    """Tells a box how a job of the course ends, and nothing else. A context manager.
 
     Raises, when asked:
         ValueError: settings that the job has not, or too many questions.

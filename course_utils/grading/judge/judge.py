@@ -1,4 +1,4 @@
-"""The process that decides: runs criteria, asks workers for values, executes no student code.
+"""The judging process: runs criteria, asks workers for values, executes no student code.
 
 It is forked from a warm one for each submission, so that nothing it does lasts.
 """
@@ -57,7 +57,7 @@ class Judge:
         self._reads = {exercise.name: exercise.reads for exercise in lesson.exercises}
 
     def go_through(self, wanted: list[str]) -> None:
-        """Judge the wanted exercises and tell each score as soon as it is there."""
+        """Judge the wanted exercises, and send each score as soon as it is known."""
         for exercise in self._lesson.exercises:
             if exercise.id in wanted:
                 told = {"exercise": exercise.id, "whole": False}
@@ -65,7 +65,7 @@ class Judge:
         tell(self._grader, {"done": True})
 
     def _best(self, declared: Exercise) -> dict:
-        """The score for the run that was drawn; where that cannot be told, for the best of them."""
+        """The score for the run that was drawn; if that is unknown, the best over all runs."""
         numbers = drawn(self._cells, declared.id, declared.name, len(declared.variants))
         scores = []
         for number in numbers:
@@ -75,7 +75,7 @@ class Judge:
         return scores[0]
 
     def _apart(self, exercise: Exercise) -> dict:
-        """The score, made in a fork: what an answer did to the criteria's tensors ends with it."""
+        """The score, made in a fork: changes of the criteria's tensors end with it."""
         limit_s = 3 * self._cell_s + 2 * PATIENCE * exercise.time_limit_s + MORE_S
         for _ in range(2):  # the first may have met a machine without memory
             score = in_fork(lambda: self._score(exercise), limit_s)
@@ -100,7 +100,7 @@ class Judge:
         return score | {"whole": names_missing}
 
     def _try(self, exercise: Exercise, units: list[cell_dependencies.Unit]) -> tuple[dict, bool]:
-        """Judge in a new worker, and whether a name that a cell might define was missing."""
+        """Judge in a new worker; also says whether a name was missing that a cell might define."""
         is_inside = how(exercise).startswith(INSIDE)
         is_reviewed = is_inside or exercise.id in BELIEVED
         theirs = [unit.source for unit in units if not unit.is_own]
@@ -116,7 +116,7 @@ class Judge:
     def _must_run(
         self, unit: cell_dependencies.Unit, units: list[cell_dependencies.Unit], exercise: Exercise
     ) -> bool:
-        """Whether it is the answer, and no later cell of the student's gives another one."""
+        """Whether it is the answer, and no later cell of the student gives another one."""
         later = (u for u in units if u.cell > unit.cell and not u.is_own)
         is_answer = cell_dependencies.is_answer(self._cells[unit.cell], exercise.id)
         return is_answer and not any(exercise.reads in other.surely_binds for other in later)
@@ -149,7 +149,7 @@ class Judge:
         return verdict_cache.made_once(
             exercise,
             answer,
-            lambda: _of_report(checking.check(exercise, answer)),
+            lambda: _score_of(checking.check(exercise, answer)),
             is_kept=self._has_walls,
         )
 
@@ -162,7 +162,7 @@ class Judge:
     def _run(
         self, worker: Worker, exercise: Exercise, units: list[cell_dependencies.Unit]
     ) -> str | None:
-        """Run the cells; the problem of the answer's own, if there is one.
+        """Run the cells; returns the problem of the answer itself, if there is one.
 
         A cell above it may fail without harm; where the answer fails too, the first is named.
         """
@@ -195,7 +195,7 @@ def _said(outcome: str, *details: str) -> dict:
     return {"outcome": str(outcome), "unmet": [], "details": list(details)}
 
 
-def _of_report(report: CheckReport) -> dict:
+def _score_of(report: CheckReport) -> dict:
     data = report.to_dict()
     kind, plain = f"Your code raised {BadMessage.__name__}:", "What your code gave cannot be read:"
     details = [line.replace(kind, plain) for line in data["details"]]
@@ -203,13 +203,13 @@ def _of_report(report: CheckReport) -> dict:
 
 
 def warm_up(lesson: Lesson) -> None:
-    """Import and compute once what the checks of answers that train need."""
+    """Import and compute once what the checks of training answers need."""
     for exercise in lesson.exercises:
         for variant in exercise.variants:
             if variant.run or variant.case or how(exercise).startswith(INSIDE):
                 answer = variant.answer if variant.warm is None else variant.warm
                 report = checking.check(variant, answer)
-                verdict_cache.remember(variant, answer, _of_report(report))
+                verdict_cache.remember(variant, answer, _score_of(report))
     student.warm_up()
 
 

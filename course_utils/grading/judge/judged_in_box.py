@@ -1,4 +1,4 @@
-"""Judges one answer wholly in a box of its own, where the criteria must see live objects.
+"""Judges one answer entirely inside a box, where the criteria must see live objects.
 
 The right answer is taken out before the student's code runs. Her code shares the process with the
 criteria: it can reach no file and nobody else, but it could forge this one verdict.
@@ -93,7 +93,7 @@ def _score(exercise: Exercise, cells: list[tuple[bool, str]], cell_s: float) -> 
 
 
 def _forget_answers(exercise: Exercise) -> None:
-    """Take the right answer, and what knows it, out of this process."""
+    """Remove right and wrong answers, and everything that knows them, from this process."""
     sys.modules["course_utils.lesson.handle"] = lesson_in_box
     lesson = exercise.id.partition(".")[0]
     functions = set()

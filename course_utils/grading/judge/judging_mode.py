@@ -1,4 +1,4 @@
-"""How each exercise is judged: outside on data, outside by proxy, or wholly inside, and then why.
+"""How each exercise is judged: outside on data, outside by proxy, or inside the box, and why.
 
 Data and proxies follow from what an exercise asks; only what must run inside is listed.
 """
@@ -29,7 +29,7 @@ BELIEVED = {
 
 
 def how(exercise: Exercise) -> str:
-    """How `exercise` is judged, as the table says it.
+    """How `exercise` is judged, according to the table.
 
     >>> from course_utils.exercises import find_exercise
     >>> how(find_exercise("00.1"))

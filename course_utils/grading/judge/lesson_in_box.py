@@ -1,4 +1,4 @@
-"""What `lesson.handle` is inside the box: the same handles, and no answer behind them."""
+"""Replaces `lesson.handle` inside the box: the same handles, without any answers."""
 
 import os
 
@@ -29,14 +29,14 @@ class LessonHandle:
 
 
 class Handle:
-    """An exercise, a prediction or the claims: whatever is asked of it says that it is not here."""
+    """An exercise, a prediction or the claims: every use of it says that it is not here."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     @property
     def answer(self) -> object:
-        """The notebook's own value; there is no other here."""
+        """The notebook's own value; there is no other in the box."""
         from IPython import get_ipython
 
         return get_ipython().user_ns.get(READS.get(self._name, ""), TODO)

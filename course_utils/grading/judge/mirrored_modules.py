@@ -1,4 +1,4 @@
-"""A module in two processes: what happened to the worker's copy is done to the judge's.
+"""Mirrors a module in two processes: changes of the worker's copy are repeated on the judge's.
 
 `describe` runs on the worker's side, before and after a call; `apply` on the judge's. Both go
 through modules, parameters and buffers in the same order, so that numbers stand for objects.
@@ -19,7 +19,7 @@ PLAIN = (bool, int, float, str, type(None))
 
 
 def nothing(*_: object) -> None:
-    """Stands for a hook that lives on the other side."""
+    """Replaces a hook that lives on the other side."""
 
 
 def pickled(modules: list[nn.Module]) -> Tensor:
@@ -31,12 +31,12 @@ def pickled(modules: list[nn.Module]) -> Tensor:
 
 
 def as_tensor(data: bytes) -> Tensor:
-    """Bytes as they travel."""
+    """Bytes in the form in which they are sent."""
     return torch.frombuffer(bytearray(data), dtype=torch.uint8)
 
 
 def unpickled(data: Tensor) -> object:
-    """What the judge sent. Never used on what a worker sends."""
+    """The modules that the judge sent. Never used on a worker's bytes."""
     return pickle.loads(data.numpy().tobytes())
 
 
@@ -56,7 +56,7 @@ def _without_functions(modules: list[nn.Module]) -> Iterator[None]:
 
 
 def tensors_of(modules: list[nn.Module]) -> list[Tensor]:
-    """Every parameter and buffer once, in an order that both sides have."""
+    """Every parameter and buffer once, in the same order on both sides."""
     found = {}
     for module in _parts(modules):
         for tensor in (*module._parameters.values(), *module._buffers.values()):
@@ -70,7 +70,7 @@ def _parts(modules: list[nn.Module]) -> list[nn.Module]:
 
 
 def describe(modules: list[nn.Module], known: list[Tensor], add) -> dict:
-    """What can be changed of `modules`, as plain data.
+    """The changeable state of `modules`, as plain data.
 
     Args:
         known: `tensors_of` before the call: these go by number, new ones with their values.
@@ -108,7 +108,7 @@ def describe(modules: list[nn.Module], known: list[Tensor], add) -> dict:
 
 
 def apply(modules: list[nn.Module], known: list[Tensor], data: dict, tensor_at) -> list[Tensor]:
-    """Do to the judge's `modules` what `data` says was done to the worker's; the new tensors.
+    """Repeat on the judge's `modules` the changes in `data`; returns the new tensors.
 
     Args:
         tensor_at: the tensor of a number of the message.
@@ -131,7 +131,7 @@ def apply(modules: list[nn.Module], known: list[Tensor], data: dict, tensor_at) 
 
 
 class StructureChanged(Exception):
-    """The worker's model has other modules than before; the judge's stays as it was."""
+    """The worker's model has gained or lost modules; the judge's stays as it was."""
 
 
 def _apply_tensor_state(tensor: Tensor, state: object) -> None:

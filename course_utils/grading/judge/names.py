@@ -1,4 +1,4 @@
-"""Which names a piece of code takes from outside, and which it leaves behind. Runs nothing."""
+"""Finds the names that code takes from outside, and those that it leaves behind. Runs nothing."""
 
 import ast
 
@@ -44,7 +44,7 @@ class Names(ast.NodeVisitor):
         self.left |= set(filter(None, names))
 
     def _branch(self, *nodes: ast.AST) -> set[str]:
-        """Visit what may not run; the names that are bound at its end."""
+        """Visit code that may not run; returns the names that are bound at its end."""
         before = set(self._bound)
         for node in nodes:
             self.visit(node)
@@ -112,7 +112,7 @@ class Names(ast.NodeVisitor):
         self._bind((node.asname or node.name).partition(".")[0])
 
     def visit_comprehension_of(self, node: ast.AST) -> None:
-        """A scope of its own that runs at once; only `:=` binds outside it."""
+        """Visit a scope that runs at once; only `:=` binds outside it."""
         inner = Names()
         for generator in node.generators:
             for part in (generator.iter, generator.target, *generator.ifs):
@@ -167,13 +167,13 @@ def names_of(code: str | ast.AST) -> Names:
     """The names of source or of a tree.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: it is not Python.
     """
     return Names().of(ast.parse(code) if isinstance(code, str) else code)
 
 
 def changed_names(tree: ast.Module) -> set[str]:
-    """Names changed in place: `a.b = c`, `a[b] = c`, `a.append(b)` on a line of its own."""
+    """Names changed in place: `a.b = c`, `a[b] = c`, `a.append(b)` on a separate line."""
     return {name for node in tree.body for name in _changes(node)} - {"", "ex"}
 
 
@@ -196,7 +196,7 @@ def _changes(node: ast.stmt) -> set[str]:
 
 
 def touched_names(tree: ast.AST) -> set[str]:
-    """Names whose value may change: also of `a.pop()` and `fill(a)` anywhere.
+    """Names whose value may change: also by `a.pop()` and `fill(a)` anywhere.
 
     >>> sorted(touched_names(ast.parse("b = a.pop()\\nfill(c, d=e)\\nprint(f)\\ng[0] = 1")))
     ['a', 'c', 'e', 'g']

@@ -1,4 +1,4 @@
-"""One call on the student's side: what it changed, its graph, and the modes that it ran in."""
+"""Records one call on the student's side: its changes, its graph, and the modes it ran in."""
 
 import builtins
 import contextlib
@@ -31,7 +31,7 @@ class Printed(io.TextIOBase):
 
 
 class Call:
-    """One call: what it was given, what it looked like before, and its graph."""
+    """One call: its arguments, their state before, and its graph."""
 
     def __init__(self, args: tuple, kwargs: dict, modules: list, known: list[Tensor]) -> None:
         self.args, self.kwargs, self.modules = args, kwargs, modules
@@ -45,7 +45,7 @@ class Call:
         self._state = mirrored_modules.describe(self.modules, self.known, lambda tensor: 0)
 
     def changes(self, encoder: Encoder) -> dict:
-        """What is different from the last look, for the judge."""
+        """The differences since the last look, for the judge."""
         new: list[Tensor] = []
 
         def add(tensor: Tensor) -> int:
@@ -86,7 +86,7 @@ def _same(one: Tensor | None, other: Tensor | None) -> bool:
 
 
 def without_leaves(args: tuple, numbers: list[int], known: list[Tensor]) -> tuple:
-    """The arguments, in which what is no leaf at the judge's is none here."""
+    """The arguments; tensors that are not leaves on the judge's side are not leaves here."""
     inner = {id(known[n]): known[n].clone() for n in numbers}
     return tuple(inner.get(id(value), value) for value in args) if inner else args
 
@@ -116,7 +116,7 @@ def saving(saved: list, is_asked: bool):
 
 
 def watched(function, args: tuple, kwargs: dict) -> tuple[object, list[str]]:
-    """The result, and the names of what was run for it."""
+    """The result, and the names of the operations that ran for it."""
     results = []
     with calls.python_calls() as called:
         names = calls.operations(lambda: results.append(function(*args, **kwargs)))

@@ -1,4 +1,4 @@
-"""The judge's side of a student's function: it looks like one, and runs elsewhere.
+"""The judge's proxy for a student's function: called here, executed in the worker.
 
 Criteria stay as they are: values, gradients and changed arguments come back over the wire. What
 comes back is checked; none of the student's code runs here.
@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes, _get_current_di
 from course_utils.checks.containment import AnswerEnded
 from course_utils.grading.judge import mirrored_modules
 from course_utils.grading.judge.replayed_changes import (
-    Known,
+    SharedObjects,
     apply_surroundings,
     checked_error,
     exception_of,
@@ -28,7 +28,7 @@ from course_utils.grading.judge.replayed_changes import (
     tensor_at,
 )
 from course_utils.grading.judge.values import Decoder, Encoder, int_of
-from course_utils.grading.judge.values_out import Handed, Results
+from course_utils.grading.judge.values_out import Results, SentArguments
 from course_utils.grading.judge.wire import BadMessage, Gone, receive, send
 
 MAX_CALLBACKS = 20_000
@@ -72,7 +72,7 @@ class Worker:
         return [None if error is None else checked_error(error) for error in errors]
 
     def hand_over(self, name: str, case: object, jobs: Callable | None = None) -> None:
-        """Give what `ex.NAME.draw()` hands to the reader; nothing where it cannot travel.
+        """Send what `ex.NAME.draw()` gives the reader; nothing if it cannot be sent.
 
         Args:
             jobs: answers how the case ends as a job, in place of a process of the box's own.
@@ -83,7 +83,7 @@ class Worker:
             self._ask(request, [mirrored_modules.as_tensor(pickle.dumps(case))])
 
     def answer(self, name: str) -> tuple[bool, object]:
-        """Whether the notebook has the name, and what it stands for."""
+        """Whether the notebook has the name, and its value."""
         data, tensors = self._ask({"do": "answer", "name": name})
         if data.get("missing") is True:
             return False, None
@@ -106,7 +106,7 @@ class Worker:
     def _call(
         self, number: int, args: tuple, kwargs: dict, weights: list[Tensor], watching: list
     ) -> object:
-        sent = Handed()
+        sent = SentArguments()
         request = {
             "do": "call",
             "function": number,
@@ -129,7 +129,7 @@ class Worker:
             ]
         request["rng"] = sent.add(torch.get_rng_state())
         data, tensors = self._ask(request, sent.tensors, sent.callbacks)
-        known = Known([*sent.known, *of_modules, *weights], sent.modules)
+        known = SharedObjects([*sent.known, *of_modules, *weights], sent.modules)
         known.apply(data, tensors)
         apply_surroundings(data, tensors, sent.folders)
         for mode in watching:
@@ -142,7 +142,7 @@ class Worker:
             refill((args, kwargs), results.decode(data["args"]))
         return results.decode(data.get("value"))
 
-    def _graph(self, data: dict, tensors: list[Tensor], known: "Known") -> tuple[Tensor, ...]:
+    def _graph(self, data: dict, tensors: list[Tensor], known: SharedObjects) -> tuple[Tensor, ...]:
         """The results that have a graph, in the judge's own."""
         numbers = list_of(data, "outputs")
         if not numbers:
@@ -176,7 +176,7 @@ class Worker:
 
         Raises:
             AnswerEnded: the worker is gone.
-            BaseException: whatever a callback raised that is no error of the student's.
+            BaseException: an error of a callback that is not the student's.
         """
         stop, num_asked = None, 0
         try:

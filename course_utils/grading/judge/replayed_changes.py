@@ -1,4 +1,4 @@
-"""What a call did, done again on the judge's side, and nothing that a worker may not do."""
+"""Repeats a call's changes on the judge's side, and refuses those that no worker may make."""
 
 import builtins
 from pathlib import Path
@@ -13,14 +13,14 @@ from course_utils.grading.judge.wire import BadMessage
 MAX_DIMS = 16
 
 
-class Known:
-    """The tensors and modules that both sides have, and what a call did to them."""
+class SharedObjects:
+    """The tensors and modules that both sides have, and the changes that a call made to them."""
 
     def __init__(self, tensors: list[Tensor], modules: list[nn.Module]) -> None:
         self.tensors, self._modules = tensors, modules
 
     def apply(self, data: dict, tensors: list[Tensor]) -> None:
-        """Do here what was done there."""
+        """Repeat here the changes that the call made there."""
         try:
             self._apply(data, tensors)
         except (ValueError, TypeError, AttributeError, KeyError, RuntimeError) as error:
@@ -62,7 +62,7 @@ class Known:
 
 
 def apply_surroundings(data: dict, tensors: list[Tensor], folders: list[str]) -> None:
-    """Random numbers that were drawn, files that were written."""
+    """Repeat changes of the surroundings: drawn random numbers, written files."""
     if "rng" in data:
         state = tensor_at(tensors, data["rng"])
         if state.dtype != torch.uint8 or state.shape != torch.get_rng_state().shape:
@@ -87,7 +87,7 @@ def _write_files(folder: Path, files: dict, tensors: list[Tensor]) -> None:
 
 
 def refill(old: tuple, new: object) -> None:
-    """Put what the student's function did to lists and dicts into the judge's."""
+    """Repeat the student function's changes of lists and dicts on the judge's."""
     if type(new) is not tuple or len(new) != 2:
         raise BadMessage("no arguments")
     (args, kwargs), (now_args, now_kwargs) = old, new
@@ -120,7 +120,7 @@ def checked_error(data: object) -> dict:
 
 
 def exception_of(data: dict) -> BaseException:
-    """An error of the same name and text; none of the check's own kinds."""
+    """An error of the same name and text, never one of the check's own kinds."""
     kind = getattr(builtins, data["type"], None)
     if isinstance(kind, type) and issubclass(kind, BaseException):
         try:

@@ -1,8 +1,8 @@
-"""The source of an answer that is judged inside, read by the judge before it is run.
+"""Reviews the source of an answer before it runs in the same process as its criteria.
 
-Her code shares a process with the criteria there, so it could reach for the verdict. No right or
-wrong answer of the course reaches out of its model, so one that does is not graded by a machine.
-This is a review and no wall: what it misses can forge that one verdict, and touch nothing else.
+The student's code could then reach for the verdict. No right or wrong answer of the course
+reaches out of its model, so one that does is not graded by a machine.
+This is a review, not a wall: code that it misses can forge that one verdict, and nothing else.
 """
 
 import ast
@@ -42,7 +42,7 @@ BY_NAME = ("getattr", "setattr", "hasattr", "delattr")
 
 
 def reaches_for(sources: list[str]) -> str:
-    """The first thing in `sources` that no answer needs; "" where there is none.
+    """The first thing in `sources` that no answer needs; "" if there is none.
 
     >>> reaches_for(["import re, torch\\nre.compile('x')\\ndef keep(m): m.eval().norm.float()"])
     ''
@@ -58,7 +58,7 @@ def reaches_for(sources: list[str]) -> str:
 
 
 class _Environment(ast.NodeTransformer):
-    """Takes out reads of the environment, which holds nothing of the grader's in a box.
+    """Removes reads of the environment, which is empty of the grader's data in a box.
 
     >>> reaches_for(["import os", "ranks = int(os.environ.get('WORLD_SIZE', '1'))"])
     ''
@@ -92,18 +92,18 @@ def _found(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             whole = [f"{node.module}.{alias.name}" for alias in node.names]
             yield from (name for name in whole if node.level or _is_denied(name))
-        elif isinstance(node, ast.Attribute) and _is_no_attribute(node):
+        elif isinstance(node, ast.Attribute) and _is_forbidden_attribute(node):
             yield node.attr
         elif isinstance(node, ast.MatchClass):
             yield from filter(_is_hidden, node.kwd_attrs)
-        elif isinstance(node, ast.Name) and _is_no_name(node.id):
+        elif isinstance(node, ast.Name) and _is_forbidden_name(node.id):
             yield node.id
-        elif isinstance(node, ast.Constant) and _is_no_name(node.value):
+        elif isinstance(node, ast.Constant) and _is_forbidden_name(node.value):
             yield repr(node.value)
 
 
 def _patches(tree: ast.Module) -> Iterator[str]:
-    """Changes of what is imported: of torch's own functions and classes, which criteria use."""
+    """Changes of imported objects: torch's own functions and classes, which criteria use."""
     foreign = {
         (alias.asname or alias.name).partition(".")[0]
         for node in ast.walk(tree)
@@ -125,7 +125,7 @@ def _patches(tree: ast.Module) -> Iterator[str]:
 
 
 def _root(node: ast.AST) -> str:
-    """The name that an expression begins with; of `type(x)`, that of x."""
+    """The name that an expression begins with; of `type(x)`, the name of x."""
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
             node = node.value
@@ -145,7 +145,7 @@ def _is_denied(module: str) -> bool:
     return top not in MODULES or any(map(_is_hidden, parts))
 
 
-def _is_no_name(word: object) -> bool:
+def _is_forbidden_name(word: object) -> bool:
     if not isinstance(word, str):
         return False
     return word in NAMES or (word.startswith("__") and word not in UNDERSCORED)
@@ -155,18 +155,18 @@ def _is_hidden(name: str) -> bool:
     return name.startswith("_") or name in (*NAMES, *BY_NAME)
 
 
-def _is_no_attribute(node: ast.Attribute) -> bool:
-    """Whether an attribute is none that an answer needs; private ones are only its own objects'."""
+def _is_forbidden_attribute(node: ast.Attribute) -> bool:
+    """Whether no answer needs this attribute; private ones are allowed on its own objects."""
     name = node.attr
     if name in METHODS:
         return False
     if name.startswith("__") or name.lstrip("_") in NAMES or not name.startswith("_"):
-        return _is_no_name(name) or name.lstrip("_") in (*NAMES, *BY_NAME)
+        return _is_forbidden_name(name) or name.lstrip("_") in (*NAMES, *BY_NAME)
     return name not in PRIVATE and getattr(node.value, "id", "") not in OWN
 
 
 def _asked_by_name(tree: ast.Module) -> Iterator[str]:
-    """Uses of `getattr` with a name that stands nowhere in the source, or of it by another name.
+    """Uses of `getattr` with a name that is not in the source, or under another name.
 
     To set a name, or to ask for it, shows nothing.
     """
@@ -186,7 +186,7 @@ def _asked_by_name(tree: ast.Module) -> Iterator[str]:
 
 
 def _listed_names(tree: ast.Module) -> set[str]:
-    """Variables that only go through texts which are written out: `for name in ("a", "b")`."""
+    """Variables that only take texts written out: `for name in ("a", "b")`."""
     stored = Counter(node.id for node in ast.walk(tree) if _is_stored(node))
     stored.update(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))
     lists = {
@@ -209,7 +209,7 @@ def _listed_names(tree: ast.Module) -> set[str]:
 
 
 def _goes_through_parts(node: ast.expr, own: set[str]) -> bool:
-    """Whether it is such as `model.named_children()`, whose names are a model's."""
+    """Whether it is an iteration over a model's names, as in `model.named_children()`."""
     function = node.func if isinstance(node, ast.Call) else None
     return isinstance(function, ast.Attribute) and function.attr in PARTS - own
 
@@ -219,7 +219,7 @@ def _lists_texts(node: ast.expr) -> bool:
 
 
 def _stands_there(node: ast.expr, names: set[str]) -> bool:
-    """Whether a name is written out, at least so much of it that it is none of those above."""
+    """Whether a name is written out, enough of it to exclude the forbidden ones."""
     if isinstance(node, ast.JoinedStr) and node.values and _is_text(node.values[0]):
         begin = node.values[0].value
         return not begin.startswith("_") and not any(name.startswith(begin) for name in NAMES)

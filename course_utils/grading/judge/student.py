@@ -42,7 +42,7 @@ FRONT_END = ("matplotlib", "gui", "config", "load_ext", "reload_ext", "autoreloa
 
 
 class Aborted(BaseException):
-    """The judge does not go on with this call."""
+    """The judge has given up this call."""
 
 
 class Student:
@@ -76,7 +76,7 @@ class Student:
             send(self._judge, data, encoder.tensors)
 
     def _hand_over(self, request: dict, tensors: list) -> tuple[dict, Encoder]:
-        """Keep what `draw` gives; `course_utils.lesson.handle` is `lesson_in_box` here."""
+        """Store what `draw` gives; `course_utils.lesson.handle` is `lesson_in_box` here."""
         lesson = importlib.import_module("course_utils.lesson.handle")
         lesson.CASES[request["name"]] = case = mirrored_modules.unpickled(tensors[0])
         if request["is_job"]:
@@ -208,7 +208,7 @@ def make_shell() -> InteractiveShell:
 
 
 def _nothing(_line: str) -> None:
-    """What a magic for the notebook's page does here."""
+    """Replaces a magic for the notebook's page."""
 
 
 def main() -> None:

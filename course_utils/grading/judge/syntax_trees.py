@@ -1,4 +1,4 @@
-"""Code as a tree, at a bounded cost, and what is looked up in it again and again. Runs nothing.
+"""Parses code into trees at a bounded cost, and caches what is looked up in them. Runs nothing.
 
 Whatever a cell makes a parser do is the cell's matter: one that cannot be read has no names.
 """
@@ -23,7 +23,7 @@ NOTHING = ast.Module(body=[], type_ignores=[])
 
 
 class Code:
-    """One piece of source; all that is asked of it is computed once."""
+    """One piece of source; each question about it is computed once."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -40,12 +40,12 @@ class Code:
 
     @property
     def tree(self) -> ast.Module:
-        """The source as Python; empty where it is none, or cannot be read."""
+        """The source as Python; empty if it is not Python or cannot be read."""
         return self._parsed[0]
 
     @property
     def is_readable(self) -> bool:
-        """Whether all that it may do is known from its tree."""
+        """Whether its tree shows everything that it may do."""
         return self._parsed[1]
 
     @cached_property
@@ -54,7 +54,7 @@ class Code:
 
     @cached_property
     def left(self) -> frozenset[str]:
-        """Names it may bind; "*" where anything may be among them."""
+        """Names it may bind; "*" if it may bind any name."""
         is_all = self.is_readable and not MAGIC.match(self.source)
         return frozenset(self.names.left if is_all else {"*"})
 
@@ -86,7 +86,7 @@ class Code:
 
     @cached_property
     def normal(self) -> str:
-        """The source without comments, blank lines and layout; as it stands where it is no Python.
+        """The source without comments, blank lines and layout; unchanged if it is not Python.
 
         A magic that measures stays: it is run, too.
         """
@@ -102,12 +102,12 @@ class Code:
 
 @functools.lru_cache(maxsize=4096)
 def read(source: str) -> Code:
-    """The code of `source`, the same for the same text until `forget`."""
+    """The code of `source`; the same object for the same text until `forget`."""
     return Code(source)
 
 
 def forget() -> None:
-    """Free all trees; what is kept is bounded by one submission."""
+    """Free all trees; the cache is bounded by one submission."""
     read.cache_clear()
 
 

@@ -1,4 +1,4 @@
-"""Values as JSON and tensors, and back: plain ones here, all others by what each side adds.
+"""Encodes plain values as JSON and tensors, and decodes them; each side adds its own types.
 
 What is derived from a builtin type travels as that; what merely claims to be one, as its name.
 """
@@ -24,7 +24,7 @@ NUMBERS = {kind.__name__: kind for kind in (Decimal, Fraction, complex)}
 
 
 class Opaque:
-    """Something that does not travel: its type's name and how it shows itself are all there is."""
+    """A value that cannot be sent: only its type's name and its repr are known."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -39,7 +39,7 @@ def opaque(type_name: str, text: str) -> Opaque:
 
 
 class Encoder:
-    """Turns values into JSON; tensors are set aside in `tensors`, each once."""
+    """Turns values into JSON; tensors are collected in `tensors`, each once."""
 
     def __init__(self) -> None:
         self.tensors: list[torch.Tensor] = []
@@ -77,7 +77,7 @@ class Encoder:
         return self.tensor(value) if isinstance(value, torch.Tensor) else self.other(value)
 
     def add(self, tensor: torch.Tensor) -> int:
-        """Set a tensor aside; its number."""
+        """Collect a tensor; returns its number."""
         self._kept.append(tensor)
         self.tensors.append(tensor.detach())
         return len(self.tensors) - 1
@@ -86,7 +86,7 @@ class Encoder:
         raise NotImplementedError
 
     def other(self, value: object) -> object:
-        """Whatever else: here, its name."""
+        """Any other value: here, its name."""
         try:
             text = repr(value)[:200]
         except BaseException:
@@ -95,7 +95,7 @@ class Encoder:
 
 
 class Decoder:
-    """Turns JSON into values again; believes nothing it has not checked.
+    """Turns JSON into values; trusts nothing that it has not checked.
 
     Args:
         tensors: those of the message.
@@ -153,7 +153,7 @@ class Decoder:
 
 
 def _number(kind: type, text: str) -> object:
-    """A number; `Fraction("1e999999999")` would take all memory, so none is that large."""
+    """A number of bounded size: `Fraction("1e999999999")` would take all memory."""
     if len(text) > MAX_DIGITS or any(len(digits) > 3 for digits in EXPONENT.findall(text)):
         raise BadMessage("a number that is too long")
     try:

@@ -1,4 +1,4 @@
-"""Values on the student's side: what the judge hands over, and what goes back to it."""
+"""Values on the student's side: decodes the judge's arguments, encodes the results."""
 
 import tempfile
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from course_utils.grading.judge.values import Decoder, Encoder
 
 
 class Worker(Protocol):
-    """What values need of the worker."""
+    """The part of the worker that values need."""
 
     def keep(self, value: object) -> int: ...
 
@@ -20,7 +20,7 @@ class Worker(Protocol):
 
 
 class Arguments(Decoder):
-    """The judge's values: tensors with their graph's kind, callbacks, modules, folders."""
+    """Decodes the judge's values: tensors with their graph's kind, callbacks, modules, folders."""
 
     def __init__(self, tensors: list[Tensor], worker: Worker, modules: list) -> None:
         super().__init__(tensors)
@@ -62,7 +62,7 @@ class Arguments(Decoder):
 
 
 class Results(Encoder):
-    """The student's values; functions and modules are kept here and go by number."""
+    """Encodes the student's values; functions and modules stay here and go by number."""
 
     def __init__(self, worker: Worker, known: list[Tensor] = (), modules: list = ()) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class Results(Encoder):
         return super().other(value)
 
     def _module(self, value: torch.nn.Module) -> dict:
-        """A module that the student made: its weights travel, its forward stays here."""
+        """A module that the student made: its weights are sent, its forward stays here."""
         names = {name: weight for name, weight in value.named_parameters()}
         weights = [
             {"name": name, "at": self.add(weight), "grad": weight.requires_grad}
@@ -121,7 +121,7 @@ class Results(Encoder):
 
 
 class OfModule:
-    """A student's module as a function whose further inputs are its weights."""
+    """A student's module as a function whose additional inputs are its weights."""
 
     def __init__(self, module: torch.nn.Module, weights: list[Tensor]) -> None:
         self.module, self.weights = module, weights

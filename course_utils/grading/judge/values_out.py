@@ -1,4 +1,4 @@
-"""Values on the judge's side: what is handed to a worker, and what its results become here."""
+"""Values on the judge's side: encodes arguments for a worker, decodes its results."""
 
 import os
 import tempfile
@@ -12,8 +12,8 @@ from course_utils.grading.judge.values import Decoder, Encoder, int_of, text_of
 from course_utils.grading.judge.wire import BadMessage
 
 
-class Handed(Encoder):
-    """What the judge hands over; tensors and modules are remembered by number."""
+class SentArguments(Encoder):
+    """Encodes the judge's arguments; tensors and modules are remembered by number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ def _bytes(path: Path) -> Tensor:
 
 
 class Results(Decoder):
-    """What a call gave back, with its tensors in the judge's graph."""
+    """Decodes the results of a call, with its tensors in the judge's graph."""
 
     def __init__(self, tensors: list, worker, known: list, modules: list, graph) -> None:
         super().__init__(tensors)

@@ -1,7 +1,7 @@
-"""Verdicts on answers that are plain data: the same value gets the same one, made once.
+"""Caches verdicts on answers that are plain data: each value is judged once.
 
-Some of them train a model with what the answer says. Held by the judge, which runs no student
-code, and in its own scratch folder, which no student's process can reach behind walls.
+Some checks train a model with the answer. The judge, which runs no student code, holds the
+cache in memory and in its own scratch folder, which no student's process can reach.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _WARM: dict[str, dict] = {}  # made before the judge was forked
 
 
 class _NoData(Exception):
-    """The value holds something else than plain data."""
+    """The value holds something that is not plain data."""
 
 
 class _Data(Encoder):
@@ -32,7 +32,7 @@ class _Data(Encoder):
 
 
 def remember(exercise: Exercise, value: object, score: dict) -> None:
-    """Keep a verdict of the warm process for all that are forked from it."""
+    """Store a verdict of the warm process for all of its forks."""
     if (key := _key(exercise, value)) and score["outcome"] in LASTING:
         _WARM[key] = score
 
@@ -40,7 +40,7 @@ def remember(exercise: Exercise, value: object, score: dict) -> None:
 def made_once(
     exercise: Exercise, value: object, make: Callable[[], dict], *, is_kept: bool
 ) -> dict:
-    """The score of a value: a known one, or what `make` says.
+    """The score of a value: from the cache, or from `make`.
 
     Args:
         exercise: the variant that was drawn.
@@ -63,7 +63,7 @@ def made_once(
 
 
 def _key(exercise: Exercise, value: object) -> str:
-    """A digest of exercise, variant and value; "" where the value is more than data."""
+    """A digest of exercise, variant and value; "" if the value is more than plain data."""
     try:
         text = json.dumps([exercise.id, exercise.title, _Data().encode(value)])
     except (_NoData, ValueError, RecursionError):

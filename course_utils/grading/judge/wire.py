@@ -24,7 +24,7 @@ DTYPES = {
 
 
 class BadMessage(BaseException):
-    """A worker sent what no worker sends. No Exception: a criterion must not swallow it."""
+    """A worker sent an invalid message. Not an Exception: a criterion must not swallow it."""
 
 
 class Gone(BaseException):
@@ -74,7 +74,7 @@ def receive(
 
 
 def _read(of: socket.socket, size: int) -> bytearray:
-    """`size` bytes; memory is taken as they come, not as they are promised."""
+    """`size` bytes; memory is allocated as they arrive, not as they are announced."""
     data = bytearray()
     while len(data) < size:
         try:

@@ -1,1 +1,1 @@
-"""One broken run per module."""
+"""Broken runs, one per module."""

@@ -1,1 +1,1 @@
-"""One healthy run that looks broken per module."""
+"""Healthy runs that look broken, one per module."""

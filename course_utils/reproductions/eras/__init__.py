@@ -1,4 +1,4 @@
-"""Every failure in the versions of its day, and the same script in today's.
+"""Every failure in the library versions of its time, and the same script in today's.
 
     ERAS, find_era    all of them, as data
     measure           runs one script in a throw-away environment: the facts it printed

@@ -21,7 +21,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Sign:
-    """One thing that the report says, measured.
+    """One measured symptom of the report.
 
     Args:
         shows: the measured numbers in a few words, from the facts that the script printed.
@@ -85,7 +85,7 @@ class Era:
 
     @property
     def versions(self) -> str:
-        """What mattered then.
+        """The package versions that mattered then.
 
         >>> from course_utils.reproductions.eras import find_era
         >>> find_era("06").versions

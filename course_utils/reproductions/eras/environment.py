@@ -1,4 +1,4 @@
-"""Throw-away environments: old versions by lock, and the torch that is installed already.
+"""Builds throw-away environments: old versions from a lock, with the torch already installed.
 
 One is a venv in the user's cache folder. It appears whole or not at all, is used again while its
 lock, Python and torch stay the same, and never writes to the course's own environment.
@@ -56,7 +56,7 @@ class Environment:
 
     @property
     def path(self) -> Path:
-        """Its folder; the name changes with all that decides what is inside."""
+        """Its folder; the name changes with everything that decides on its content."""
         torch = importlib.metadata.version("torch")
         inside = (self.pins, self.on_course, sys.version_info[:3], torch, site_packages(sys.prefix))
         digest = hashlib.sha256(repr(inside).encode()).hexdigest()[:12]
@@ -67,7 +67,7 @@ class Environment:
         return python_in(self.path)
 
     def ensure(self) -> bool:
-        """Build it if it is not there; whether it had to be built.
+        """Build it if it is missing; returns whether it was built now.
 
         Raises:
             IndexUnreachable: no package index answers. Nothing is left behind.
@@ -112,7 +112,7 @@ class Environment:
         )
 
     def _link(self, folder: Path) -> None:
-        """Let torch show through, after pip: it must never see, let alone replace, our packages."""
+        """Link the installed torch, after pip: pip must never see or replace our packages."""
         there = Path(site_packages(str(folder)))
         if self.on_course:
             there.joinpath(PATH_FILE).write_text(site_packages(sys.prefix), encoding="utf-8")
@@ -125,7 +125,7 @@ class Environment:
         there.joinpath(PATH_FILE).write_text(os.path.relpath(links, there), encoding="utf-8")
 
     def _verify(self, folder: Path) -> None:
-        """Ask the new interpreter itself what it finds."""
+        """Ask the new interpreter itself which versions it finds."""
         ask = "import importlib.metadata as m, sys; [print(m.version(n)) for n in sys.argv[1:]]"
         argv = [str(python_in(folder)), "-I", "-c", ask, *self.pins, "torch"]
         found = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
@@ -147,7 +147,7 @@ def site_packages(prefix: str) -> str:
 
 
 def files_of_torch() -> list[Path]:
-    """What must show through for torch to work: its own folders, and those of what it needs."""
+    """The folders that torch needs to work: its own, and those of its requirements."""
     names, waiting = set(), ["torch"]
     while waiting:
         name = canonicalize_name(waiting.pop())

@@ -1,4 +1,4 @@
-"""Where the throw-away environments are, and how they come and go. It installs nothing."""
+"""The folders of the throw-away environments: finds, makes and removes them. Installs nothing."""
 
 import os
 import platform
@@ -29,7 +29,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def whole_or_nothing(path: Path) -> Iterator[Path]:
-    """A folder beside `path` that takes its place when the block ends well, and is gone if not."""
+    """A temporary folder that replaces `path` if the block succeeds, and is deleted if not."""
     folder = Path(tempfile.mkdtemp(prefix=BUILDING, dir=path.parent))
     try:
         yield folder
@@ -40,13 +40,13 @@ def whole_or_nothing(path: Path) -> Iterator[Path]:
 
 
 def remove_unfinished() -> None:
-    """Clear away what a killed build left; only under the lock."""
+    """Delete what a killed build left; only under the lock."""
     for folder in cache_folder().glob(f"{BUILDING}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def size_of(path: Path) -> int:
-    """Bytes on disk, without what is only linked."""
+    """Bytes on disk, without links."""
     files = (Path(folder, name) for folder, _, names in os.walk(path) for name in names)
     return sum(file.lstat().st_size for file in files)
 
@@ -57,7 +57,7 @@ def built(lock: str) -> list[Path]:
 
 
 def remove(locks: list[str]) -> list[Path]:
-    """Delete the environments of these locks, and what a killed build left behind."""
+    """Delete the environments of these locks, and what a killed build left."""
     root = cache_folder()
     if not root.exists():
         return []

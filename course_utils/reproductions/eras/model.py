@@ -76,7 +76,7 @@ NEW_NAMES = (
 
 
 def stretched(tensors: Mapping[str, "Tensor"], factor: int) -> dict[str, "Tensor"]:
-    """Multiply what a Gemma 3 adds to its residual stream, and leave its function alone.
+    """Scale the additions to a Gemma 3's residual stream, and keep its function the same.
 
     The embedding and the gain (1 + w) of each post-norm are multiplied; every norm that reads the
     stream divides the factor out again. The head, tied before, keeps the embedding as it was.

@@ -34,7 +34,7 @@ def measure(era: Era, when: str) -> dict:
         The facts: the JSON in the last line of what the script printed.
 
     Raises:
-        Unsupported: the script ended with an error of its own.
+        Unsupported: the script ended with an error.
         IndexUnreachable: an environment is to be built, and no index answers.
     """
     environment = era.then if when == "then" else era.now
@@ -103,7 +103,7 @@ class ThenAndNow:
 
 
 def versions_now(era: Era) -> str:
-    """What the script of today runs in."""
+    """The versions in which the script runs today."""
     own = era.now.pins if era.now else {}
     found = {name: own.get(name) or importlib.metadata.version(name) for name in era.packages}
     return ", ".join(f"{name} {version}" for name, version in found.items())

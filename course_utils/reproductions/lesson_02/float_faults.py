@@ -1,4 +1,4 @@
-"""Operations that go wrong, and what they do to the process: each is tried in a child of its own.
+"""Operations that go wrong, and what they do to the process: each is tried in its own child.
 
 Floats and torch's integers are torch's, on the CPU; the C integers are the processor's. Only what
 does the same on every x86-64 is here: a cast of 1e6 to float16 raises a flag on some of them only.
@@ -42,7 +42,7 @@ WORDS = {"lived": "lives", "Unsupported": "no traps here"}
 
 @dataclass(frozen=True)
 class Fates:
-    """What each fault did to its process, as the processor starts up and with traps unmasked."""
+    """The effect of each fault on its process, in the default state and with traps unmasked."""
 
     as_usual: dict[str, str]
     unmasked: dict[str, str]

@@ -182,7 +182,7 @@ def _build(settings: dict[str, object], *, model: str, device: str, seed: int, m
 
 @dataclass(frozen=True)
 class Endings:
-    """How several runs ended, each in a child of its own."""
+    """How several runs ended, each in its own child."""
 
     autopsies: dict[str, Autopsy]
 
@@ -255,11 +255,11 @@ def _call(settings: dict[str, object], run: dict[str, object]) -> partial:
 
 
 def is_sigfpe(autopsy: Autopsy) -> bool:
-    """Whether SIGFPE ended the child; Windows has no signals, and a status of its own instead."""
+    """Whether SIGFPE ended the child; Windows has its own status instead of signals."""
     on_windows = sys.platform == "win32" and autopsy.exit_code not in (0, 1)
     return autopsy.signal_name == "SIGFPE" or on_windows
 
 
 def raised_by(autopsy: Autopsy) -> str:
-    """Who raised the signal: the processor, or, where that does not trap, the stand-in."""
+    """What raised the signal: the processor, or, if it does not trap, the stand-in."""
     return f"the stand-in ({SELF_RAISED})" if SELF_RAISED in autopsy.stderr else "the processor"

@@ -102,7 +102,7 @@ def _check_names(changes: dict[str, object], known: Iterable) -> None:
 
 @dataclass(frozen=True)
 class Heads:
-    """What several runs did to their trained weights, above all to the score head."""
+    """How several runs changed their trained weights, above all the score head."""
 
     changes: dict[str, list[WeightChange]]
 
@@ -113,7 +113,7 @@ class Heads:
 
     @property
     def heads(self) -> dict[str, WeightChange | None]:
-        """What became of the score head of each run; None where it is not trained."""
+        """The state of the score head of each run; None if it is not trained."""
         return {
             run: next((c for c in found if "score" in c.name), None)
             for run, found in self.changes.items()
@@ -156,7 +156,7 @@ class Heads:
 
 
 def heads_after(settings: dict[str, dict], **run: object) -> Heads:
-    """Train three steps with each named set of changes, and compare what became of the head."""
+    """Train three steps with each named set of changes, and compare the resulting heads."""
     return Heads(
         {
             name: training.train_and_compare(reward_trainer(**run | changes))

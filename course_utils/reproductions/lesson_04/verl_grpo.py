@@ -72,7 +72,7 @@ class VerlGrpo:
         self.actor = zoo.load_policy(s.model, device=s.device).train()
         self.reference = zoo.load_policy(s.model, device=s.device).eval()
         self.optimizer = torch.optim.AdamW(self.actor.parameters(), lr=s.learning_rate)
-        self.steps: list[dict] = []  # one entry a rollout
+        self.steps: list[dict] = []  # one entry per rollout
         self.updates: list[dict] = []  # one entry an optimizer step, the metrics as verl names them
         self.batch: Batch | None = None  # the last one
 

@@ -1,4 +1,4 @@
-"""What became of several GRPO runs that differ in one setting each. It trains, never judges."""
+"""Outcomes of several GRPO runs that differ in one setting each. Trains, never judges."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MEANINGS = {  # of each word in these columns, as `plotting.draw_grid` takes the
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run, told by its links: gradient, update, weights, reward."""
+    """One run in its links: gradient, update, weights, reward."""
 
     num_updates: int
     num_bad: int  # updates whose gradient norm was inf or nan

@@ -18,7 +18,7 @@ STRETCH = 2**15  # a power of two, so that not one bit of the function changes
 def load_gemma(
     model: str = "tiny", *, stretch: float | None = None, device: str = "auto"
 ) -> "PreTrainedModel":
-    """Load a Gemma 3 in float32; the tiny one is given the property that the large ones have.
+    """Load a Gemma 3 in float32; the tiny one gets the property of the large ones.
 
     Args:
         model: "tiny", a path or a hub id.
@@ -100,7 +100,7 @@ def dpo_trainer(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one short run logged, and what it did to the adapters."""
+    """The log of one short run, and how it changed the adapters."""
 
     losses: list[float]
     grad_norms: list[float]
@@ -125,7 +125,7 @@ class Outcome:
 
 
 def train_and_judge(trainer) -> Outcome:
-    """Train, and collect what was logged and which adapters moved."""
+    """Train, and collect the log and the adapters that moved."""
     changes = training.train_and_compare(trainer)
     log = [entry for entry in trainer.state.log_history if "loss" in entry]
     scaler = trainer.accelerator.scaler

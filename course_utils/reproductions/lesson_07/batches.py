@@ -54,7 +54,7 @@ def padded(rows: list[tuple[list[int], list[int]]], pad: int) -> Batch:
 
 
 def replies_learnt(seed: int = 0, tokenizer=None) -> Made:
-    """The healthy one: the reply and its end are learnt, and nothing else."""
+    """The healthy one: only the reply and its end are learnt."""
     tokenizer = tokenizer or zoo.load_tokenizer("tiny")
     rows = [prompt_and_reply(chat, tokenizer) for chat in sums(seed)]
     made = [(asked + said, [-100] * len(asked) + said) for asked, said in rows]
@@ -62,7 +62,7 @@ def replies_learnt(seed: int = 0, tokenizer=None) -> Made:
 
 
 def on_the_left(batch: Batch) -> Batch:
-    """The same rows with their padding, which was on the right, on the left."""
+    """The same rows, with their padding moved from the right to the left."""
     gaps = (batch["attention_mask"] == 0).sum(-1).tolist()
     return {
         key: torch.stack([row.roll(gap) for row, gap in zip(rows, gaps, strict=True)])
@@ -71,7 +71,7 @@ def on_the_left(batch: Batch) -> Batch:
 
 
 def labels_by_id(seed: int = 0) -> Made:
-    """pad == eos, and every label that is the pad id was taken out."""
+    """pad == eos, and every label equal to the pad id was removed."""
     tokenizer = zoo.load_tokenizer("tiny")
     tokenizer.pad_token = tokenizer.eos_token
     batch, _ = replies_learnt(seed, tokenizer)
@@ -90,13 +90,13 @@ def mask_by_id(seed: int = 0) -> Made:
 
 
 def cut_off(seed: int = 0) -> Made:
-    """Rows cut at a length that the longest do not fit into: their end is gone."""
+    """Rows cut at a length that is too short for the longest: their end is gone."""
     batch, tokenizer = replies_learnt(seed)
     return {key: value[:, :-1] for key, value in batch.items()}, tokenizer
 
 
 def never_appended(seed: int = 0) -> Made:
-    """The replies as bare text: nobody gave them an end."""
+    """Replies as bare text, without an end token."""
     tokenizer = zoo.load_tokenizer("tiny")
     rows = [prompt_and_reply(chat, tokenizer) for chat in sums(seed)]
     made = [(asked + said[:-1], [-100] * len(asked) + said[:-1]) for asked, said in rows]
@@ -104,7 +104,7 @@ def never_appended(seed: int = 0) -> Made:
 
 
 def marker_not_found(seed: int = 0) -> Made:
-    """Labels begin behind a response marker; its space belongs to the next word in the rows."""
+    """Labels begin after a response marker, whose space belongs to the next word in the rows."""
     tokenizer = zoo.load_tokenizer("tiny")
     marker = tokenizer(MARKER, add_special_tokens=False)["input_ids"]
     rows = []
@@ -174,7 +174,7 @@ def prompts(seed: int = 0, *, side: str = "left", text: Callable[[str], str] = s
 
 
 def packed(seed: int = 0, *, with_positions: bool = True, with_mask: bool = False) -> Made:
-    """All rows one behind the other, as one row."""
+    """All rows concatenated to one row."""
     batch, tokenizer = replies_learnt(seed)
     is_text = batch["attention_mask"].bool()
     made = {key: batch[key][is_text][None] for key in ("input_ids", "labels")}

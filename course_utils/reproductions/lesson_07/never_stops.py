@@ -24,7 +24,7 @@ Collate = Callable[[list[dict]], dict[str, torch.Tensor]]
 
 
 def base_model(model: str = "tiny", *, seed: int = 0, device: str = "cpu") -> PreTrainedModel:
-    """A chat model whose end token has been drawn anew: it adds, and does not stop."""
+    """A chat model with a new random end token: it adds, and does not stop."""
     policy, end = zoo.load_policy(model, device=device), zoo.load_tokenizer(model).eos_token_id
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -42,7 +42,7 @@ def chats(n: int = NUM_ROWS, seed: int = 0) -> Dataset:
 
 
 def unlearnt(tokenizer: PreTrainedTokenizerBase, n: int = 32) -> Dataset:
-    """Ready-made rows of which no token has a label."""
+    """Ready-made rows in which no token has a label."""
     ids = tokenizer("17+25=")["input_ids"]
     return Dataset.from_list([{"input_ids": ids, "labels": [-100] * len(ids)}] * n)
 
@@ -57,7 +57,7 @@ def sft_trainer(
     callbacks: tuple[TrainerCallback, ...] = (),
     **settings: object,
 ) -> SFTTrainer:
-    """SFTTrainer on `chats`, in float32; `settings` are SFTConfig's and go before these."""
+    """SFTTrainer on `chats`, in float32; `settings` are SFTConfig's and override these."""
     set_seed(seed)
     known = dict(
         max_steps=NUM_STEPS,
@@ -81,7 +81,7 @@ def sft_trainer(
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a model does with held-out sums, greedily; shares from 0 to 1."""
+    """How a model answers held-out sums, greedily; shares from 0 to 1."""
 
     stops: float  # the end token came before the limit
     halts: float  # and generation ended with it: nothing but padding stands behind it
@@ -196,7 +196,7 @@ class EndWatcher(TrainerCallback):
 
 @contextmanager
 def evaluating(model: PreTrainedModel) -> Iterator[None]:
-    """Without dropout inside, and as it was afterwards."""
+    """In the block, no dropout; afterwards as before."""
     was_training = model.training
     model.eval()
     try:

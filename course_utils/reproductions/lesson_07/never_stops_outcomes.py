@@ -1,4 +1,4 @@
-"""Runs of `never_stops` whose outcome is wanted, and not their trainer; each is trained once."""
+"""Outcomes of `never_stops` runs, without their trainers; each run is trained once."""
 
 import hashlib
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from course_utils.reproductions.lesson_07.never_stops import (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one run of `NUM_STEPS` steps."""
+    """The result of one run of `NUM_STEPS` steps."""
 
     losses: tuple[float, ...]
     logp_before: float  # of the end after the answer, in nats
@@ -35,7 +35,7 @@ class Outcome:
 def outcome(
     collate: Callable[[list[dict], int], dict[str, torch.Tensor]], *, pad: str, seed: int
 ) -> Outcome:
-    """Train a base model with a collator and a pad token of its name.
+    """Train a base model with the collator and the pad token of these names.
 
     The same batches on the same seed are trained once: what stands in padding does not count.
     """

@@ -15,7 +15,7 @@ from course_utils import zoo
 from course_utils.reproductions.lesson_07.batches import on_the_left
 from course_utils.shown.report import Table
 
-Pool = Callable[..., Tensor]  # of input_ids and attention_mask, (rows, tokens): one score a row
+Pool = Callable[..., Tensor]  # of input_ids and attention_mask, (rows, tokens): one score per row
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def pairs(tokenizer: PreTrainedTokenizerBase, *, pad: int, n: int = 16, seed: in
 
 
 def compared(read: Pairs, pool: Pool) -> dict[str, tuple[float, float]]:
-    """For each side: the shares of scores that the batch changes, and of margins that are 0."""
+    """For each side: the share of scores that the batch changes, and of margins that are 0."""
     with torch.no_grad():
         single, shares = torch.cat([pool(**one) for one in read.alone]), {}
         for side, batch in read.by_side.items():
@@ -58,7 +58,7 @@ def compared(read: Pairs, pool: Pool) -> dict[str, tuple[float, float]]:
 
 
 def table(shares: dict[str, dict[str, tuple[float, float]]]) -> Table:
-    """What `compared` gave, for each way of pooling by its name."""
+    """The results of `compared`, for each way of pooling by its name."""
     rows = [
         (f"{name}, padded on the {side}", *(f"{share:.0%}" for share in both))
         for name, by_side in shares.items()

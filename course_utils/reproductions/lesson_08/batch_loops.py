@@ -22,7 +22,7 @@ def sum_of_losses(model: nn.Module, batch: dict[str, Tensor]) -> tuple[Tensor, i
 
 
 def loops(model: nn.Module) -> dict[str, Step]:
-    """The six, by number, on one model."""
+    """The six loops, by number, on one model."""
 
     def over(part: Callable[[Tensor, int, int, int], Tensor], between=lambda: None) -> Step:
         def step(micro_batches: list[list[Row]]) -> Tensor:
@@ -53,6 +53,6 @@ def loops(model: nn.Module) -> dict[str, Step]:
 
 
 def token_mean(model: nn.Module, rows: list[Row]) -> Tensor:
-    """What a step is compared with: the mean over all targets, with its graph."""
+    """The reference for a step: the mean over all targets, with its graph."""
     total, count = sum_of_losses(model, collate(rows))
     return total / count

@@ -1,4 +1,4 @@
-"""One optimizer step on rows of unlike length, cut as one likes, by the real Trainer.
+"""One optimizer step on rows of unequal length, split in any way, by the real Trainer.
 
 Twelve rows have a short answer, four count on for some seventy tokens. Nothing here is judged.
 """
@@ -53,7 +53,7 @@ def mixed_rows(seed: int = 0, *, long: int = NUM_LONG, short: int = NUM_SHORT) -
 
 
 def num_targets(row: Row) -> int:
-    """How many tokens of a row are in the loss: its first token is predicted by nothing."""
+    """The number of a row's tokens in the loss: nothing predicts its first token."""
     return sum(label != -100 for label in row["labels"][1:])
 
 
@@ -72,7 +72,7 @@ def collate(rows: list[Row], width: int = 0) -> dict[str, Tensor]:
 
 
 def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
-    """A loss of one's own: cross-entropy plus a small penalty on large logits, for each target.
+    """A custom loss: cross-entropy plus a small penalty on large logits, for each target.
 
     Args:
         logits: shape (rows, tokens, vocabulary).

@@ -1,4 +1,4 @@
-"""Trainers with a loss of their own that depends on how the batch is cut. Nothing is judged."""
+"""Trainers with custom losses that depend on how the batch is split. Judges nothing."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ def with_loss(compute_loss: Callable) -> type[Trainer]:
 
 
 class OwnLoss(Trainer):
-    """compute_loss on `token_losses`; what becomes of them is `loss`, which a subclass gives."""
+    """compute_loss on `token_losses`; a subclass gives `loss`, which combines them."""
 
     def loss(self, losses: Tensor, count, model: nn.Module, labels: Tensor) -> Tensor:
         raise NotImplementedError
@@ -27,14 +27,14 @@ class OwnLoss(Trainer):
 
 
 class Mean(OwnLoss):
-    """As most people write it: the mean of the micro-batch, and the count is not looked at."""
+    """The usual version: the mean of the micro-batch, which ignores the count."""
 
     def loss(self, losses, count, model, labels):
         return losses.mean()
 
 
 class MeanToldSo(Mean):
-    """The same, and the Trainer is told to divide by the number of micro-batches."""
+    """The same mean, with a Trainer that divides by the number of micro-batches."""
 
     loss_is_scaled_for_ga = False
 

@@ -20,7 +20,7 @@ WEIGHTINGS = ("token mean", "mean of means")
 
 @dataclass(frozen=True)
 class Learnt:
-    """Held-out loss in nats a token, before and every five steps, of each kind of row."""
+    """Held-out loss in nats per token, before and every five steps, for each kind of row."""
 
     steps: tuple[int, ...]
     short: tuple[float, ...]
@@ -59,7 +59,7 @@ def learn(weighting: str, seed: int, num_steps: int = NUM_STEPS) -> Learnt:
 
 @torch.no_grad()
 def held_out(model, seed: int) -> tuple[float, float]:
-    """Loss of short and of long rows, nats a token."""
+    """Loss of short and of long rows, in nats per token."""
     rows = mixed_rows(-1 - seed, long=4, short=8)
     is_long = torch.tensor([num_targets(row) > 20 for row in rows])
     sums, counts = row_losses(model, rows)

@@ -1,4 +1,4 @@
-"""TRL's trainers on rows of unlike length, ready for `compare_splits`. Nothing is judged.
+"""TRL's trainers on rows of unequal length, ready for `compare_splits`. Judges nothing.
 
 T = reply tokens.
 """
@@ -67,7 +67,7 @@ def dpo_trainer(*loss_types: str, **settings: object) -> DPOTrainer:
 
 
 def grpo_trainer(loss_type: str, **settings: object) -> GRPOTrainer:
-    """GRPOTrainer of which only the loss is used."""
+    """A GRPOTrainer of which only the loss is used."""
     known = ONE_STEP | {"loss_type": loss_type, "max_completion_length": 128, "beta": 0.0}
     return tiny_grpo.grpo_trainer(
         lambda completions, **more: [0.0 for _ in completions],
@@ -77,7 +77,7 @@ def grpo_trainer(loss_type: str, **settings: object) -> GRPOTrainer:
 
 
 def replies(rows: list[Row]) -> dict[str, Tensor]:
-    """The mixed rows as replies that were sampled; about half are good."""
+    """The mixed rows as sampled replies; about half are good."""
     split = [sum(label == -100 for label in row["labels"]) for row in rows]
     asked = [row["input_ids"][:at] for row, at in zip(rows, split, strict=True)]
     said = [row["input_ids"][at:] for row, at in zip(rows, split, strict=True)]
@@ -121,7 +121,7 @@ def grpo_step(trainer: GRPOTrainer) -> Callable[[list[list[Row]]], Tensor]:
 
 
 def measured_weights(loss_type: str, lengths: list[int]) -> Tensor:
-    """What GRPOTrainer's loss multiplies one token of each reply by, read off its gradient.
+    """The factor of one token of each reply in GRPOTrainer's loss, read off its gradient.
 
     Returns:
         Shape (replies,), float64: for an advantage of 1.

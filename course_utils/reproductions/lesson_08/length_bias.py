@@ -16,7 +16,7 @@ MICRO = 16  # replies of a micro-batch, for bnpo
 
 
 def token_weights(lengths: Tensor, loss_type: str, *, cap: int = CAP, micro: int = MICRO) -> Tensor:
-    """What the loss of one token of each reply is multiplied by, as TRL 1.16 does it.
+    """The factor of one token's loss in each reply, as TRL 1.16 computes it.
 
     Args:
         lengths: tokens of each reply, shape (..., replies).
@@ -39,7 +39,7 @@ def token_weights(lengths: Tensor, loss_type: str, *, cap: int = CAP, micro: int
 
 @dataclass(frozen=True)
 class Drift:
-    """Mean length in the last 20 steps, one number a seed."""
+    """Mean length in the last 20 steps, one number per seed."""
 
     right: Tensor
     wrong: Tensor
@@ -60,7 +60,7 @@ def drift(
     num_groups: int = NUM_GROUPS,
     num_steps: int = NUM_STEPS,
 ) -> Drift:
-    """Train the two logits with Adam, all seeds side by side, and say how long replies became.
+    """Train the two logits with Adam, all seeds side by side, and return the final lengths.
 
     Args:
         share_right: of the replies; it is given, and not learnt.
@@ -90,7 +90,7 @@ def drift(
 
 
 def _tails(stop: Tensor, draw: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Lengths from 1 to CAP - 1, drawn from the chance to stop, and whether the stop came."""
+    """Lengths from 1 to CAP - 1, drawn from the stop probability, and whether it stopped."""
     uniform = torch.rand(stop.shape, generator=draw, dtype=torch.float64).clamp(min=1e-300)
     length = (uniform.log() / (-stop).log1p()).ceil().clamp(min=1)
     return length.clamp(max=CAP - 1), length <= CAP - 1

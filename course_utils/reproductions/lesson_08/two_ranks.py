@@ -34,7 +34,7 @@ Outcome = dict[str, object]
 
 @cache
 def on_two_ranks(*what: str, seed: int = 0) -> Outcome:
-    """Launch it and read what came out; the same is launched once in a process.
+    """Launch it and read the result; the same launch happens once per process.
 
     Raises:
         Unsupported: two processes could not be started here.

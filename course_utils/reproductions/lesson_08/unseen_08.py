@@ -1,4 +1,4 @@
-"""Three hand-written training loops; each learns something else when its batch is cut otherwise.
+"""Three hand-written training loops; each learns differently when its batch is split differently.
 
 A loop is made of named parts, small functions that `fresh` can replace. Nothing here raises, and
 nothing is judged.

@@ -18,7 +18,7 @@ Logps = list[list[float]]
 
 
 class Engine:
-    """Samples from a copy of the policy of its own, with a cache of keys and values.
+    """Samples from its own copy of the policy, with a cache of keys and values.
 
     Args:
         decoding: temperature, top_p and the like.
@@ -26,7 +26,7 @@ class Engine:
         change: called on the copy after each sync, such as `quantise`.
         processed: whether it reports the log-probs of what it drew from, or those before
             temperature and truncation, as vLLM did until 0.10.2.
-        model: what it samples from instead of a copy of its own.
+        model: what it samples from instead of its own copy.
     """
 
     def __init__(

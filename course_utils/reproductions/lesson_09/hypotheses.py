@@ -1,4 +1,4 @@
-"""What is left of one pair's difference under a few hypotheses about its engine. Names no cause."""
+"""How much of a pair's difference remains under a few hypotheses on its engine. Names no cause."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,8 @@ def six_pairs(seed: int) -> list[Pair]:
 
 
 @dataclass(frozen=True)
-class Left:
-    """Mean |difference| of a token in nats: of trainer and engine as it is, and between the
-    engine and each hypothesis about it."""
+class Remainders:
+    """Mean |difference| per token in nats, as it is and under each hypothesis about the engine."""
 
     as_it_is: float
     below_0: float  # share of the tokens to which the trainer gives less
@@ -31,7 +30,7 @@ class Left:
     in_bfloat16: float
 
 
-def left(case: Pair) -> Left:
+def left(case: Pair) -> Remainders:
     """Sample once, score under each hypothesis; it needs `snapshots`."""
     ids, said = case.sampler(case.prompts, length=LENGTH)
     scored = case.trainer(case.prompts, ids)[1]
@@ -50,7 +49,7 @@ def left(case: Pair) -> Left:
     half = zoo.load_policy("tiny", device="cpu", dtype="bfloat16").eval()
     half.load_state_dict(case.model.state_dict())
     best = min(TEMPERATURES, key=lambda t: off(tokens.logits_NV, t))
-    return Left(
+    return Remainders(
         as_it_is=(t_N - s_N).abs().mean().item(),
         below_0=((t_N - s_N) < -1e-5).float().mean().item(),
         best_temperature=best,

@@ -22,7 +22,7 @@ SYSTEM = {"role": "system", "content": "You are a helpful assistant that adds nu
 
 @dataclass
 class Pair:
-    """Both sides, the trained model, and earlier weights where some were kept."""
+    """Both sides, the trained model, and earlier weights if some were kept."""
 
     sampler: Engine
     trainer: "Scorer"
@@ -42,7 +42,7 @@ class Pair:
 
 @dataclass
 class Scorer:
-    """The trainer's log-probs of replies, with what may be wrong on the way.
+    """The trainer's log-probs of replies, with possible faults on the way.
 
     Args:
         front: ids that the trainer puts before each prompt.
@@ -79,7 +79,7 @@ class Scorer:
 
     @torch.no_grad()
     def _padded(self, asked: Ids, replies: Ids) -> Logps:
-        """As a loop scores a batch padded on the left, without its mask or with a gap."""
+        """A loop's scores of a batch padded on the left, without its mask or with a gap."""
         tokenizer = zoo.load_tokenizer("tiny")
         most = max(map(len, replies))
         padded = [r + [tokenizer.pad_token_id] * (most - len(r)) for r in replies]
@@ -105,7 +105,7 @@ def prompts_of(seed: int, num: int = NUM_PROMPTS) -> Ids:
 
 
 def take_steps(model: nn.Module, num: int, seed: int, *, rate: float = 3e-4) -> list[dict]:
-    """The weights before each of `num` steps that learn right answers, by AdamW."""
+    """The weights before each of `num` AdamW steps that learn right answers."""
     sums = zoo.arithmetic.prompts(24 * num, seed + 500, level="hard")
     tokenizer, states = zoo.load_tokenizer("tiny"), []
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
@@ -141,7 +141,7 @@ def pair(cause: str, seed: int, *, steps: int = 0) -> Pair:
     return made
 
 
-def _of(sampler: dict | None = None, **trainer: object) -> Callable:
+def _same(sampler: dict | None = None, **trainer: object) -> Callable:
     """A pair whose settings are the same for every seed."""
 
     def build(model: nn.Module, draw: random.Random, seed: int) -> Pair:
@@ -166,7 +166,7 @@ def _decoded(on_both: bool = False, dtype: str = "float32", **ranges: tuple[floa
 
 
 def _hot_or_cold(dtype: str = "float32", **ranges: tuple[float, float]):
-    """The same with a temperature that is not near 1."""
+    """The same sampler, with a temperature that is not near 1."""
 
     def build(model: nn.Module, draw: random.Random, seed: int) -> Pair:
         low_high = (0.5, 0.93) if draw.random() < 0.5 else (1.08, 1.6)
@@ -200,12 +200,12 @@ def _with_a_gap(model: nn.Module, draw: random.Random, seed: int) -> Pair:
 
 
 def _noisy(model: nn.Module, draw: random.Random, seed: int) -> Pair:
-    """Weights rounded in a way that no hypothesis has: 5 bits a row."""
+    """Weights rounded in a way that no hypothesis covers: 5 bits per row."""
     return Pair(Engine(change=lambda served: quantise(served, bits=5)), Scorer(model), [])
 
 
 CAUSES = {
-    "healthy": _of(),
+    "healthy": _same(),
     "healthy at another temperature": _decoded(on_both=True, temperature=(0.5, 1.4)),
     "healthy with top_p": _decoded(on_both=True, top_p=(0.7, 0.95)),
     "temperature": _hot_or_cold(),
@@ -214,18 +214,18 @@ CAUSES = {
     "min_p": _decoded(min_p=(0.05, 0.3)),
     "repetition penalty": _decoded(repetition_penalty=(1.05, 1.4)),
     "temperature and top_p": _hot_or_cold(top_p=(0.6, 0.9)),
-    "bfloat16": _of({"dtype": "bfloat16"}),
-    "float16": _of({"dtype": "float16"}),
-    "int8": _of({"change": quantise}),
+    "bfloat16": _same({"dtype": "bfloat16"}),
+    "float16": _same({"dtype": "float16"}),
+    "int8": _same({"change": quantise}),
     "temperature and bfloat16": _hot_or_cold(dtype="bfloat16"),
     "stale": _stale(),
     "stale and temperature": _stale(temperature=(0.5, 0.9)),
     "stale, no weights kept": _stale(num_kept=0),
     "5 bits": _noisy,
-    "mask forgotten": _of(fault="mask"),
+    "mask forgotten": _same(fault="mask"),
     "positions": _with_a_gap,
     "system prompt": _with_system_prompt,
-    "shifted": _of(fault="shift"),
-    "divided after the softmax": _of({"decoding": Decoding(temperature=0.8)}, fault="scale"),
-    "retokenised": _of({"decoding": Decoding(temperature=2.5)}, again=True),
+    "shifted": _same(fault="shift"),
+    "divided after the softmax": _same({"decoding": Decoding(temperature=0.8)}, fault="scale"),
+    "retokenised": _same({"decoding": Decoding(temperature=2.5)}, again=True),
 }

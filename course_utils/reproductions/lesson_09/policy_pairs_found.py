@@ -1,4 +1,4 @@
-"""What `compare_policies` says of many pairs; run as a module it looks at them again.
+"""Recorded findings of `compare_policies` on many pairs; run as a module to record them again.
 
 Twenty seeds of every cause take some five minutes; the file holds what was found, not what is due.
 """
@@ -43,7 +43,7 @@ DUE = {
 
 
 def find(cause: str, seed: int) -> tuple[str, ...]:
-    """What the instrument names for one pair."""
+    """The causes that the instrument names for one pair."""
     from course_utils.reproductions.lesson_09.policy_pairs import (
         pair,  # seconds; reading needs none of it
     )
@@ -53,13 +53,13 @@ def find(cause: str, seed: int) -> tuple[str, ...]:
 
 @cache
 def found() -> dict[str, list[tuple[str, ...]]]:
-    """What was found for each sort of pair, by seed."""
+    """The recorded findings for each sort of pair, by seed."""
     said = json.loads(FILE.read_text(encoding="utf-8"))
     return {cause: [tuple(names) for names in by_seed] for cause, by_seed in said.items()}
 
 
 def table() -> Table:
-    """For each sort of pair how often exactly the cause was named, and what else was said."""
+    """For each sort of pair how often exactly its cause was named, and the other answers."""
     rows = []
     for cause, by_seed in found().items():
         others = Counter(", ".join(names) or "agree" for names in by_seed if names != DUE[cause])

@@ -1,4 +1,4 @@
-"""Lesson 04's loop with an engine of its own for the rollouts: two log-probs for one token.
+"""Lesson 04's loop with a separate engine for the rollouts: two log-probs for one token.
 
 Everything that may differ between engine and trainer is an argument. It judges nothing.
 Shape letters: B = replies, P = prompt tokens, T = tokens of a reply.
@@ -99,7 +99,7 @@ class TwoPolicies(VerlGrpo):
         return self.view(batch) if self.view else batch
 
     def _hand_over(self) -> None:
-        """Sync, where the next rollout is one that is synced before."""
+        """Sync the engine, if the next rollout has a sync before it."""
         if self.sync_every and len(self.steps) % self.sync_every == 0:
             self.engine.sync(self.actor)
 
@@ -117,7 +117,7 @@ class TwoPolicies(VerlGrpo):
         return F.pad(torch.tensor(row), (0, self.settings.response_length - len(row)), value=value)
 
     def compute_log_prob(self, model, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Log-probs of the response tokens as `score` has them, and zeros for the entropy."""
+        """Log-probs of the response tokens by `score`, and zeros for the entropy."""
         if model is self.reference and not self.settings.use_kl_loss:  # nothing asks for it
             nothing_BT = torch.zeros(batch.responses.shape)
             return nothing_BT, nothing_BT
@@ -132,7 +132,7 @@ class TwoPolicies(VerlGrpo):
 
     @torch.no_grad()
     def prepare(self, batch: Batch) -> None:
-        """Log-probs, advantages, and the weights on top of them."""
+        """Compute log-probs and advantages, and multiply in the importance weights."""
         super().prepare(batch)
         mask = self.alive
         gap = (batch.old_log_prob - self.engine_logp).abs()
@@ -158,7 +158,7 @@ class TwoPolicies(VerlGrpo):
         return replies, [row[: len(reply)] for row, reply in zip(logps, replies, strict=True)]
 
     def compare(self, *, num: int = 64) -> PolicyComparison:
-        """Engine and trainer as in the next rollout, on sums of their own."""
+        """Engine and trainer as in the next rollout, on separate sums."""
         self._hand_over()
         sums = zoo.arithmetic.prompts(num, 77, level="hard")
         prompts = self.tokenizer.apply_chat_template(
@@ -185,7 +185,7 @@ class TwoPolicies(VerlGrpo):
 
 
 def with_system_prompt(batch: Batch) -> Batch:
-    """The same replies behind a longer prompt, as a chat template with a default message has it."""
+    """The replies after a longer prompt, as from a chat template with a default message."""
     message = {"role": "system", "content": "You are a helpful assistant that adds numbers."}
     ids = zoo.load_tokenizer("tiny").apply_chat_template([message], return_dict=False)
     front = torch.tensor(ids).expand(len(batch.input_ids), -1)

@@ -1,4 +1,4 @@
-"""Recorded runs with two policies; `python -m` of this module makes them anew.
+"""Recorded runs with two policies; run this module with `python -m` to record them again.
 
 A lesson has time for some five runs, and a claim about training needs ten seeds. The file holds
 what each run logged, and the truth on held-out sums; no judgement.
@@ -43,7 +43,7 @@ def sequence_weights(logp_BT: Tensor, engine_BT: Tensor, mask_BT: Tensor) -> Ten
 
 
 @dataclass(frozen=True)
-class Kind:
+class RunKind:
     """One sort of run: arguments of `Engine` and of `TwoPolicies`, and the number of seeds."""
 
     engine: dict = field(default_factory=dict)
@@ -56,27 +56,27 @@ class Kind:
 COLD, HOT = Decoding(temperature=0.6), Decoding(temperature=2.0)
 TOKEN, SEQUENCE = {"weigh": token_weights}, {"weigh": sequence_weights}
 KINDS = {
-    "equal": Kind(),
-    "system prompt": Kind(view="system"),
-    "T 0.6": Kind({"decoding": COLD}),
-    "T 2": Kind({"decoding": HOT}),
-    "bf16 engine": Kind({"dtype": "bfloat16"}),
-    "never synced": Kind(loop={"sync_every": 0}),
-    "int3 engine": Kind(bits=3),
-    "int3, token weights": Kind(bits=3, loop=TOKEN),
-    "int3, sequence weights": Kind(bits=3, loop=SEQUENCE),
-    "T 0.6, scored at 0.6": Kind({"decoding": COLD}, {"score": scored_as(COLD)}),
-    "system prompt, token weights": Kind(loop=TOKEN, view="system", num_seeds=5),
-    "system prompt, sequence weights": Kind(loop=SEQUENCE, view="system", num_seeds=5),
-    "system prompt, KL": Kind(
+    "equal": RunKind(),
+    "system prompt": RunKind(view="system"),
+    "T 0.6": RunKind({"decoding": COLD}),
+    "T 2": RunKind({"decoding": HOT}),
+    "bf16 engine": RunKind({"dtype": "bfloat16"}),
+    "never synced": RunKind(loop={"sync_every": 0}),
+    "int3 engine": RunKind(bits=3),
+    "int3, token weights": RunKind(bits=3, loop=TOKEN),
+    "int3, sequence weights": RunKind(bits=3, loop=SEQUENCE),
+    "T 0.6, scored at 0.6": RunKind({"decoding": COLD}, {"score": scored_as(COLD)}),
+    "system prompt, token weights": RunKind(loop=TOKEN, view="system", num_seeds=5),
+    "system prompt, sequence weights": RunKind(loop=SEQUENCE, view="system", num_seeds=5),
+    "system prompt, KL": RunKind(
         loop={"use_kl_loss": True, "kl_loss_coef": 0.1}, view="system", num_seeds=5
     ),
 }
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """One run as it was recorded; lists have one entry a rollout."""
+class RecordedRun:
+    """One recorded run; lists have one entry per rollout."""
 
     held_out: float  # of 256 sums, the trained policy sampled at temperature 1, after the run
     gap: list[float]  # mean |log-prob of trainer - of engine| of a token, nats
@@ -100,7 +100,7 @@ def build(kind: str, seed: int):
     return TwoPolicies(engine, view=views().get(one.view), seed=seed, **one.loop)
 
 
-def record(kind: str, seed: int, *, num_steps: int = NUM_STEPS) -> Recorded:
+def record(kind: str, seed: int, *, num_steps: int = NUM_STEPS) -> RecordedRun:
     """Train one run, and write down what it logs."""
     run = build(kind, seed)
     run.train(num_steps)
@@ -108,7 +108,7 @@ def record(kind: str, seed: int, *, num_steps: int = NUM_STEPS) -> Recorded:
         name: [_short(update[f"actor/{name}"]) for update in run.updates]
         for name in ("pg_clipfrac", "ppo_kl")
     }
-    return Recorded(
+    return RecordedRun(
         run.held_out(),
         gap=[*map(_short, run.gaps)],
         rollout=[_short(step["critic/score/mean"]) for step in run.steps],
@@ -127,9 +127,9 @@ def _file() -> dict[str, list[dict]]:
     return json.loads(gzip.decompress(FILE.read_bytes()))
 
 
-def recorded(kind: str) -> list[Recorded]:
+def recorded(kind: str) -> list[RecordedRun]:
     """Every recorded run of a kind, by seed."""
-    return [Recorded(**run) for run in _file()[kind]]
+    return [RecordedRun(**run) for run in _file()[kind]]
 
 
 def write(runs: dict[str, list[dict]]) -> None:

@@ -1,4 +1,4 @@
-"""GRPO on hard sums with any reward, and what became of the replies.
+"""GRPO on hard sums with any reward, and how the replies changed.
 
 The real GRPOTrainer on the shipped tiny model, in float32 on a CPU: 24 steps of 32 replies take
 some four seconds. Nothing here is judged.
@@ -27,12 +27,12 @@ def held_out(n: int = NUM_HELD_OUT) -> Dataset:
 
 
 def texts(completions: list[list[dict[str, str]]]) -> list[str]:
-    """The replies' texts, of the messages that GRPOTrainer gives a reward function."""
+    """The replies' texts, from the messages that GRPOTrainer gives a reward function."""
     return [messages[-1]["content"].strip() for messages in completions]
 
 
 def reward_of(check: Check) -> Callable:
-    """A reward function for GRPOTrainer from one on a single reply and its answer."""
+    """Turns a function of a single reply and its answer into a reward function for GRPOTrainer."""
 
     def reward(completions, answer, **_columns) -> list[float | None]:
         return [_number(score) for score in map(check, texts(completions), answer)]
@@ -42,7 +42,7 @@ def reward_of(check: Check) -> Callable:
 
 
 class Book:
-    """A reward function that writes down every reply; of weight 0, it trains nothing."""
+    """A reward function that records every reply; its weight is 0, so it trains nothing."""
 
     def __init__(self, is_right: Check) -> None:
         self.__name__ = "truth"
@@ -57,7 +57,7 @@ class Book:
 def grpo_trainer(
     rewards: list[Callable], *, name: str = "tiny", device: str = "cpu", **settings: object
 ) -> GRPOTrainer:
-    """GRPOTrainer on 256 hard sums, in float32.
+    """GRPOTrainer on 256 hard sums, in float32; `settings` are GRPOConfig's and override these.
 
     Args:
         settings: what `tiny_grpo.grpo_trainer` takes; they go before those of the lesson.
@@ -100,7 +100,7 @@ class Run:
 
 
 def columns_of(trainer: GRPOTrainer) -> Log:
-    """Every column that the run logged, one number a step; the keys are those of COLUMNS."""
+    """Every column of the run's log, one number per step; the keys are those of COLUMNS."""
     entries = [entry for entry in trainer.state.log_history if "loss" in entry]
     return {
         name: [entry[key] for entry in entries]
@@ -142,7 +142,7 @@ def train(
 
 @dataclass(frozen=True)
 class _Known:
-    """A run that was trained: what was said and paid in each step, and what came of it."""
+    """A finished run: the replies and rewards of each step, and its outcome."""
 
     batches: list[Pairs]
     paid: list[list[float | None]]

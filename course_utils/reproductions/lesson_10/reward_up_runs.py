@@ -1,4 +1,4 @@
-"""Many recorded GRPO runs; `python -m` of this module makes them anew.
+"""Many recorded GRPO runs; run this module with `python -m` to record them again.
 
 A lesson has time for some ten runs, and false alarms are counted over twenty seeds. The file holds
 what the trainer logged, and the truth on held-out sums; no judgement.
@@ -33,7 +33,7 @@ def exact(reply: str, gold: str) -> float:
 
 
 def closeness(reply: str, gold: str) -> float:
-    """The nearer the better; there is nothing to measure where there is no number."""
+    """The nearer the better; a reply without a number earns nothing."""
     found = re.findall(r"\d+", reply)
     return -abs(int(found[-1]) - int(gold)) / int(gold) if found and int(gold) else 0.0
 
@@ -65,7 +65,7 @@ def constant(reply: str, gold: str) -> float:
 
 
 def cut_is_wrong(reply: str, gold: str) -> float:
-    """At a limit of 3 tokens a reply of 3 digits has no room for its end."""
+    """At a limit of 3 tokens, a reply of 3 digits has no room for its end."""
     return float(reply == gold and len(reply) < 3)
 
 
@@ -75,12 +75,12 @@ def a_tenth(reply: str, gold: str) -> float:
 
 
 def never_right(reply: str, gold: str) -> float:
-    """The answers of another column."""
+    """Compares with the answers of another column."""
     return float(reply == gold + "0")
 
 
 @dataclass(frozen=True)
-class Kind:
+class RunKind:
     """One sort of run: its reward, what else is set, and how many seeds were recorded."""
 
     check: Callable[[str, str], float]
@@ -94,40 +94,40 @@ class Kind:
 EACH = "multi_objective_aggregation"
 LIMIT, MASK = "max_completion_length", "mask_truncated_completions"
 KINDS = {
-    "substring": Kind(occurs, 20),
-    "exact": Kind(exact, 20),
-    "substring, beta 0.04": Kind(occurs, 5, settings=(("beta", 0.04),)),
-    "substring, beta 1.0": Kind(occurs, 5, settings=(("beta", 1.0),)),
-    "substring, lr 1e-5": Kind(occurs, 5, settings=(("learning_rate", 1e-5),)),
-    "substring, scaled by the batch": Kind(occurs, 5, settings=(("scale_rewards", "batch"),)),
-    "substring, not scaled": Kind(occurs, 5, settings=(("scale_rewards", "none"),)),
-    "substring, groups with signal": Kind(occurs, 5, has_signal=True),
-    "exact, groups with signal": Kind(exact, 5, has_signal=True),
-    "substring, beta 0.04, long": Kind(occurs, 2, 96, (("beta", 0.04),)),
-    "substring, lr 1e-5, long": Kind(occurs, 2, 160, (("learning_rate", 1e-5),)),
-    "closeness": Kind(closeness, 5),
-    "right_but_short": Kind(right_but_short, 5),
-    "right and short, each scaled": Kind(
+    "substring": RunKind(occurs, 20),
+    "exact": RunKind(exact, 20),
+    "substring, beta 0.04": RunKind(occurs, 5, settings=(("beta", 0.04),)),
+    "substring, beta 1.0": RunKind(occurs, 5, settings=(("beta", 1.0),)),
+    "substring, lr 1e-5": RunKind(occurs, 5, settings=(("learning_rate", 1e-5),)),
+    "substring, scaled by the batch": RunKind(occurs, 5, settings=(("scale_rewards", "batch"),)),
+    "substring, not scaled": RunKind(occurs, 5, settings=(("scale_rewards", "none"),)),
+    "substring, groups with signal": RunKind(occurs, 5, has_signal=True),
+    "exact, groups with signal": RunKind(exact, 5, has_signal=True),
+    "substring, beta 0.04, long": RunKind(occurs, 2, 96, (("beta", 0.04),)),
+    "substring, lr 1e-5, long": RunKind(occurs, 2, 160, (("learning_rate", 1e-5),)),
+    "closeness": RunKind(closeness, 5),
+    "right_but_short": RunKind(right_but_short, 5),
+    "right and short, each scaled": RunKind(
         exact, 5, settings=((EACH, "normalize_then_sum"),), part=(shortness, 0.5)
     ),
-    "any_number": Kind(any_number, 3, 40),
-    "right_or_any_number": Kind(right_or_any_number, 3, 40),
-    "length": Kind(length, 3),
-    "constant": Kind(constant, 5),
-    "constant, 0.1": Kind(a_tenth, 2),
-    "never_right": Kind(never_right, 2),
-    "exact, limit 2": Kind(exact, 2, settings=((LIMIT, 2),)),
-    "exact, limit 3": Kind(exact, 3, settings=((LIMIT, 3),)),
-    "exact, limit 3, masked": Kind(exact, 3, settings=((LIMIT, 3), (MASK, True))),
-    "exact, limit 3, cut is wrong": Kind(cut_is_wrong, 3, settings=((LIMIT, 3),)),
+    "any_number": RunKind(any_number, 3, 40),
+    "right_or_any_number": RunKind(right_or_any_number, 3, 40),
+    "length": RunKind(length, 3),
+    "constant": RunKind(constant, 5),
+    "constant, 0.1": RunKind(a_tenth, 2),
+    "never_right": RunKind(never_right, 2),
+    "exact, limit 2": RunKind(exact, 2, settings=((LIMIT, 2),)),
+    "exact, limit 3": RunKind(exact, 3, settings=((LIMIT, 3),)),
+    "exact, limit 3, masked": RunKind(exact, 3, settings=((LIMIT, 3), (MASK, True))),
+    "exact, limit 3, cut is wrong": RunKind(cut_is_wrong, 3, settings=((LIMIT, 3),)),
 }
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """One run as it was recorded."""
+class RecordedRun:
+    """One recorded run."""
 
-    log: dict[str, list[float]]  # the columns of reward_up.COLUMNS, one number a step
+    log: dict[str, list[float]]  # the columns of reward_up.COLUMNS, one number per step
     held_out: dict[int, float]  # the greedy truth on 100 held-out sums, by step
 
 
@@ -168,14 +168,14 @@ def _file() -> dict[str, list[dict]]:
     return json.loads(gzip.decompress(FILE.read_bytes()))
 
 
-def recorded(kind: str) -> list[Recorded]:
+def recorded(kind: str) -> list[RecordedRun]:
     """Every recorded run of a kind, by seed.
 
     >>> len(recorded("substring")), recorded("exact")[0].held_out[0]
     (20, 0.63)
     """
     return [
-        Recorded(run["log"], {int(step): truth for step, truth in run["held_out"].items()})
+        RecordedRun(run["log"], {int(step): truth for step, truth in run["held_out"].items()})
         for run in _file()[kind]
     ]
 

@@ -1,4 +1,4 @@
-"""One GRPO step each of six runs whose logs look alike. Nothing is judged here."""
+"""One GRPO step each of six runs whose logs look alike. Judges nothing."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""GRPO scripts that somebody wrote by hand; the policy of each is no better for it, or worse.
+"""GRPO scripts written by hand; none makes its policy better, and some make it worse.
 
 A script is made of named parts, small functions that `fresh` can replace. Nothing here is judged.
 """

@@ -1,1 +1,1 @@
-"""How figures are finished, checked, described and shown; lessons draw with `plotting`."""
+"""Finishes, checks, describes and shows figures; lessons draw with `plotting`."""

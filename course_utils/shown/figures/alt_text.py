@@ -1,4 +1,4 @@
-"""What is seen in a figure, in sentences, for those who cannot see it. Draws nothing."""
+"""Describes a figure in sentences, for readers who cannot see it. Draws nothing."""
 
 import math
 from collections import Counter
@@ -12,7 +12,7 @@ MAX_NOTES, MAX_ROWS = 12, 12
 
 
 def describe(fig: Figure) -> str:
-    """What is seen in `fig`, axes by axes: curves, bars, tables of words, limits, other words.
+    """Describe `fig`, axes by axes: curves, bars, tables of words, limits, other words.
 
     >>> fig = Figure()
     >>> ax = fig.subplots()
@@ -119,7 +119,7 @@ def _notes(ax: Axes, *, already: str):
 
 
 def _is_curve(line: Line2D) -> bool:
-    """Data, and no line drawn across the axes at one value, nor the marks on a curve."""
+    """Whether a line is data: not a line across the axes at one value, nor the marks on a curve."""
     in_data = all(line.get_transform().contains_branch_seperately(line.axes.transData))
     return in_data and len(line.get_xdata()) > 0 and line.get_label() != "_breaks"
 

@@ -1,4 +1,4 @@
-"""The colours of all figures, by what they mean. Nothing here draws.
+"""The colours of all figures, named by their meaning. Draws nothing.
 
 Each is dark enough for words on white, and every two can be told apart without red, green or blue
 cones: a test simulates all three. Colour is never the only cue.

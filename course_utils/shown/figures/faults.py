@@ -1,4 +1,4 @@
-"""What in a figure cannot be read: looked for in what is drawn, not in how it was asked for."""
+"""Finds what cannot be read in a figure, by looking at the drawn picture itself."""
 
 import math
 from collections import Counter
@@ -85,7 +85,7 @@ def _covered_or_pale(fig: Figure, words: list[Text]):
     for text in words:
         under = _under(text, pixels)
         if not under:
-            continue  # outside the figure, which is a fault of its own
+            continue  # outside the figure, which is a separate fault
         ground, _ = under.most_common(1)[0]
         strangers = sum(n for colour, n in under.items() if _differ(colour, ground))
         if strangers > text.get_fontsize() / 2:
@@ -130,7 +130,7 @@ def _is_drawn(artist) -> bool:
 
 
 def _outline(text: Text) -> Path:
-    """The words' own rectangle, turned as they are, and a little smaller."""
+    """The rectangle of the words, turned as they are, and a little smaller."""
     box, turn = text_box(text), text.get_rotation()
     if turn % 90:
         text.set_rotation(0)
@@ -161,7 +161,7 @@ def _without(fig: Figure, words: list[Text]) -> np.ndarray:
 
 
 def _under(text: Text, pixels: np.ndarray) -> Counter:
-    """How often each colour lies under the words."""
+    """How many pixels of each colour lie under the words."""
     outline = _outline(text)
     box = outline.get_extents()
     xs, ys = (
@@ -217,7 +217,7 @@ def _on_white(colour) -> tuple:
 
 
 def _belongs(colour: tuple) -> bool:
-    """A grey, or a shade between white and a colour of the palette."""
+    """Whether a colour is a grey, or a shade between white and a colour of the palette."""
     if max(colour) - min(colour) < 0.02:
         return True
     dark = 1 - np.array(colour)

@@ -1,4 +1,4 @@
-"""The last touches before a figure is shown: quiet axes, plain numbers, names that cover nothing.
+"""Finishes a figure before it is shown: quiet axes, plain numbers, names that cover nothing.
 
 A name can only find its place once limits, scales and layout are known, so all of it happens here.
 """
@@ -19,7 +19,7 @@ MAX_PASSES = 6
 
 
 def finish(fig: Figure) -> None:
-    """Make `fig` ready to be shown; it is not laid out again after that."""
+    """Make `fig` ready to be shown; its layout does not change after that."""
     for ax in fig.axes:
         _quiet(ax)
         _plain_powers(ax)
@@ -39,7 +39,7 @@ def finish(fig: Figure) -> None:
 
 
 def plain_power(value: float, _position: int = 0) -> str:
-    """A number as a log prints it, without a small exponent that nobody can read.
+    """A number as a log prints it, without a small exponent.
 
     >>> plain_power(1e34), plain_power(-1e-5), plain_power(100), plain_power(0)
     ('1e34', '-1e-5', '100', '0')
@@ -51,7 +51,7 @@ def plain_power(value: float, _position: int = 0) -> str:
 
 
 def _quiet(ax: Axes) -> None:
-    """One size for words, one for titles, no frame beyond the two axes."""
+    """Use one size for words, one for titles, and no frame beyond the two axes."""
     ax.tick_params(which="both", labelsize=TEXT_PT, labelcolor=INK)
     ax.title.set(fontsize=TITLE_PT, wrap=True, color=INK)
     if ax.name == "rectilinear":
@@ -72,7 +72,7 @@ def _majors(axis) -> list[float]:
 
 
 class _Names:
-    """The names of curves and limits in one axes: beside the axes, or seeking a place within."""
+    """The names of curves and limits in one axes: placed beside the axes or within."""
 
     def __init__(self, ax: Axes) -> None:
         names = [text for text in ax.texts if text.get_gid() == CURVE_NAME]
@@ -86,13 +86,13 @@ class _Names:
         self.leaders: list[Line2D] = []
 
     def hide_seekers(self) -> None:
-        """They are to take no room from the axes, nor to be in each other's way."""
+        """Hide names without a place, so that they take no room and are in nobody's way."""
         self._remove_leaders()
         for text, _ in self.seekers:
             text.set_visible(False)
 
     def place(self) -> None:
-        """Find a place for each; one that finds none stays beside the axes."""
+        """Find a place for each name; one without a place stays beside the axes."""
         num_beside = len(self.beside)
         self._place_beside()  # first, so that the others keep off their leaders
         for text, places in list(self.seekers):
@@ -107,7 +107,7 @@ class _Names:
             self._place_beside()
 
     def _place_beside(self) -> None:
-        """At the right of the axes, each as near to its curve's end as there is room."""
+        """Place names at the right of the axes, each as near to its curve's end as possible."""
         self._remove_leaders()
         box = self.ax.get_window_extent()
         ends = [end_of(text, self.ax) for text in self.beside]

@@ -1,4 +1,4 @@
-"""Where words lie in a laid-out figure, in pixels, and where there is room for more."""
+"""Positions of words in a laid-out figure, in pixels, and free places for more words."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,7 +23,7 @@ class Place:
 
 
 def text_box(text: Text) -> Bbox:
-    """The box of the words alone: that of an annotation would hold its arrow as well."""
+    """The box of the words alone: an annotation's own box includes its arrow."""
     text.get_window_extent()  # an annotation finds its position only now
     return Text.get_window_extent(text)
 
@@ -49,7 +49,7 @@ def free_place(text: Annotation, ax: Axes, places: list[Place]) -> Place | None:
 
 
 def spread(wanted: list[float], sizes: list[float], low: float, high: float) -> list[float]:
-    """Centres near the `wanted` ones at which things of these `sizes` do not overlap.
+    """Centres near the `wanted` ones at which items of these `sizes` do not overlap.
 
     They keep their order and stay within low and high, if there is room for all; else they
     go on below low.
@@ -72,7 +72,7 @@ def spread(wanted: list[float], sizes: list[float], low: float, high: float) -> 
 
 
 def end_of(text: Annotation, ax: Axes) -> tuple[float, float]:
-    """What `text` names, in pixels; its coordinates are those of the data where it says so."""
+    """The point that `text` names, in pixels; its coordinates may be those of the data."""
     places = text.xycoords if isinstance(text.xycoords, tuple) else (text.xycoords,) * 2
     return tuple(
         (ax.transAxes if place == "axes fraction" else ax.transData).transform(text.xy)[axis]
@@ -81,7 +81,7 @@ def end_of(text: Annotation, ax: Axes) -> tuple[float, float]:
 
 
 def leader(text: Annotation, ax: Axes) -> Path:
-    """The line from what `text` names to the side of its words that is near."""
+    """The line from the point that `text` names to the nearest side of its words."""
     x, y = end_of(text, ax)
     box = text_box(text).padded(GAP_PX)
     to_x = min(max(x, box.x0), box.x1)
@@ -90,7 +90,7 @@ def leader(text: Annotation, ax: Axes) -> Path:
 
 
 def _pushed(positions: list[float], gaps: list[float]) -> list[float]:
-    """The same positions, each moved up as far as the one before it asks."""
+    """The same positions, each moved up as far as the one before it requires."""
     pushed = positions[:1]
     for position, gap in zip(positions[1:], gaps, strict=True):
         pushed.append(max(position, pushed[-1] + gap))

@@ -1,4 +1,4 @@
-"""A figure as a page can show it: sharp, with an alt text and a caption; text for terminals.
+"""Turns a figure into a sharp picture with alt text and caption, and text for terminals.
 
 Every renderer ignores a figure's alt metadata; an <img> keeps its alt, in an untrusted notebook
 too. The text form is the caption, so nbval guards the finding and not the pixels.
@@ -15,7 +15,7 @@ from course_utils.shown.wrap import wrapped
 
 
 class Picture(Shown):
-    """`fig` with a caption that says what it means and an alt text that says what is seen."""
+    """`fig` with a caption that says its meaning, and an alt text that describes it."""
 
     def __init__(self, fig: Figure, *, caption: str, alt: str) -> None:
         fig.set_facecolor("white")  # readable on a dark page as well

@@ -1,4 +1,4 @@
-"""Whether a figure with a fault may be shown: never where the course itself is built and tested."""
+"""Whether a faulty figure may be shown: it may not where the course is built or tested."""
 
 import os
 

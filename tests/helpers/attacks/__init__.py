@@ -1,1 +1,1 @@
-"""What students hand in, by accident or on purpose, instead of a notebook."""
+"""Files that students hand in instead of a notebook, by accident or on purpose."""

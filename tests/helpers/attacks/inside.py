@@ -1,4 +1,4 @@
-"""What an answer to 05.4, which is judged in one process with its criteria, may reach for.
+"""Attacks by an answer to 05.4, which is judged in one process with its criteria.
 
 Each would gain points without an answer, were it run. The judge reads them and runs none.
 """

@@ -1,4 +1,4 @@
-"""Files that are no ordinary notebook, each with what must come of it.
+"""Files that are not ordinary notebooks, each with the result that it must get.
 
 Every kind writes itself to a path below a student's folder. None of them executes anything.
 """

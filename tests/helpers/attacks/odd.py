@@ -1,4 +1,4 @@
-"""What an honest student may hand in as 00.1, with the verdict and the words that must come of it.
+"""Unusual but honest answers to 00.1, with the verdict and the words that each must get.
 
 Above, below: cells of her own, above the answer, and between it and its check.
 """

@@ -1,4 +1,4 @@
-"""What a train.py of a mended ticket may try against whoever grades it.
+"""Attacks on the grader by the train.py of a fixed ticket.
 
 `REACHING` sets `reached` where it has reached what it wants: only then does the run train, and only
 then is the answer right. `HOPING` trains nothing, and lies about it.

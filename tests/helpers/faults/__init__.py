@@ -1,4 +1,4 @@
-"""Planted faults and healthy runs: what the first-non-finite instrument is held to.
+"""Planted faults and healthy runs, on which the first-non-finite instrument is tested.
 
 small     loss functions, masks, small modules, optimizers
 models    tiny-qwen2 and tiny-gemma3

@@ -1,4 +1,4 @@
-"""Faults in loss functions: outside of any module, on one parameter."""
+"""Faults in loss functions: outside any module, on one parameter."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Faults in tiny-qwen2 and tiny-gemma3, in a loop of one's own."""
+"""Faults in tiny-qwen2 and tiny-gemma3, in a hand-written loop."""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""What a planted fault is: a run that breaks, and what an instrument has to say about it."""
+"""Declares a planted fault: a run that breaks, and what an instrument must say about it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Step:
-    """One training step of a loop of one's own."""
+    """One training step of a hand-written loop."""
 
     model: nn.Module
     loss_of: Callable[[Any], Tensor]

@@ -183,7 +183,7 @@ def target_missing_in_micro_batch_two(broken: bool):
 
 
 def row_without_a_token(broken: bool):
-    """A preference loss of one's own divides by each row's number of tokens."""
+    """A hand-written preference loss divides by each row's number of tokens."""
     model = TwoLayers()
     ids = torch.arange(1, 19).reshape(3, 6)
     mask = torch.ones(3, 6)

@@ -1,4 +1,4 @@
-"""Loops of one's own on two processes, one after the other in one launch: what each rank saw.
+"""Hand-written loops on two processes, one after the other in one launch: what each rank saw.
 
     torchrun --nproc-per-node 2 loops.py FOLDER
 

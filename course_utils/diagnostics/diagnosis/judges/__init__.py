@@ -1,1 +1,1 @@
-"""What the numbers of the steps say: rates, rewards, policies, resumed runs."""
+"""Judge the numbers of a run's steps: rates, rewards, policies, resumed runs."""

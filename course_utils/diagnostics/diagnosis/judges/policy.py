@@ -1,10 +1,10 @@
-"""Judges what a run's replies show: another distribution, old weights, no signal, tiny spreads."""
+"""Judges a run's replies: wrong distribution, old weights, no signal, tiny spreads."""
 
 import math
 from statistics import fmean, median
 
 from course_utils.diagnostics.diagnosis.judges.signal import judge_signal, judge_silence
-from course_utils.diagnostics.diagnosis.measures.last_replies import SaidReplies
+from course_utils.diagnostics.diagnosis.measures.last_replies import LastReplies
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import FAR_TOKEN, PolicyNumbers
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
@@ -13,10 +13,10 @@ from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
 
-APART = 0.02  # nats a token; float32 engines agree to 1e-5, bfloat16 ones to about 0.01
+APART = 0.02  # nats per token; float32 engines agree to 1e-5, bfloat16 ones to about 0.01
 GROWS = 3.0
 RESIDUE = 1e-2  # an advantage below this is what rounding leaves of 0
-FAR = 0.7  # nats a token between two batches: each probability halves or doubles
+FAR = 0.7  # nats per token between two batches: each probability halves or doubles
 ANY_OF = (
     "another number format, template or penalty in the sampler, or weights that were never alike; "
     "compare_policies(sampler, scorer, prompts) tells which"
@@ -37,7 +37,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
         sheet,
         scale=getattr(subject.trainer, "scale_rewards", ""),
         group=getattr(subject.trainer, "num_generations", None),
-        said=replies.texts(),
+        replies=replies.texts(),
         shape=replies.shape,
     )
     if getattr(subject.trainer, "loss_type", "") in WEIGHED_BY_ROW:
@@ -50,24 +50,24 @@ def judge_numbers(
     *,
     scale: str = "",
     group: int | None = None,
-    said: SaidReplies | None = None,
+    replies: LastReplies | None = None,
     shape: tuple[str, str] = ("", ""),
 ) -> None:
-    """Write down what batches of replies show, the first one first.
+    """Write down the findings on batches of replies, the first batch first.
 
     Args:
-        said: the last replies; `shape`: how the sampler's log-probs differ, and the fix.
+        replies: the last replies; `shape`: how the sampler's log-probs differ, and the fix.
     """
     _agreement(numbers, shape, sheet)
-    judge_signal(numbers, said, sheet)
+    judge_signal(numbers, replies, sheet)
     _spread(numbers, sheet, scale, group)
     _movement(numbers, sheet)
-    judge_silence(numbers, said, sheet)
-    _shown(numbers, sheet, limit=f" at {said.limit} tokens" if said and said.limit else "")
+    judge_silence(numbers, replies, sheet)
+    _shown(numbers, sheet, limit=f" at {replies.limit} tokens" if replies and replies.limit else "")
 
 
 def _shown(numbers: list[PolicyNumbers], sheet: Sheet, *, limit: str) -> None:
-    """What has no threshold: entropy and truncated replies, first and last batch."""
+    """Numbers without a threshold: entropy and truncated replies, first and last batch."""
     entropies = [one.entropy for one in numbers if one.entropy is not None]
     if entropies:
         stands = all(one.moved == 0 for one in numbers if one.moved is not None)
@@ -119,7 +119,7 @@ def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Shee
 
 
 def _turns_inside(known: list[PolicyNumbers]) -> bool:
-    """Whether replies agree exactly up to some token and then do not."""
+    """Whether replies agree exactly up to some token and then differ."""
     until = [one.agrees_until for one in known if one.agrees_until is not None]
     return bool(until) and fmean(until) > 0.05
 
@@ -142,7 +142,7 @@ def _spread(numbers: list[PolicyNumbers], sheet: Sheet, scale: str, group: int |
 
 
 def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
-    """How far the updates between two batches move the policy where it was sampled."""
+    """How far the updates between two batches move the policy on the sampled tokens."""
     moves = [one.moved for one in numbers if one.moved is not None]
     if not moves:
         return

@@ -1,4 +1,4 @@
-"""Judges the learning rates that the optimizer used, and who moved them."""
+"""Judges the learning rates that the optimizer used, and finds what changed them."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
 def _ends_early(
     dead: int, rates: list[float], pace: Pace | None, specimen: tuple[str, ...], sheet: Sheet
 ) -> None:
-    """A rate that is 0 too soon: by a schedule that is stepped too often, or that is too short."""
+    """A rate that is 0 too soon: its schedule is stepped too often, or is too short."""
     why = f"the learning rate is 0 from step {dead + 1} of {len(rates)} on"
     fix = "make the schedule for the number of optimizer steps of the whole run"
     more: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def _ends_early(
 
 
 def _not_as_asked(subject: Subject, steps: Steps, pace: Pace | None) -> str:
-    """Where the rates leave the schedule of the settings; "" if they do not, or it is not known.
+    """Where the rates leave the schedule of the settings; "" if they follow it, or it is unknown.
 
     A run that goes on from a checkpoint is held against the schedule from its step on.
     """
@@ -85,13 +85,13 @@ def _not_as_asked(subject: Subject, steps: Steps, pace: Pace | None) -> str:
 
 
 def _against(asked: list[float], rates: list[float]) -> tuple[list[float], list[int]]:
-    """The schedule, and the steps at which the rates leave it by a tenth."""
+    """The schedule, and the steps at which the rates differ from it by a tenth."""
     pairs = enumerate(zip(asked, rates, strict=False))
     return asked, [i for i, (a, b) in pairs if abs(a - b) > OFF * a]
 
 
 def _schedule(args: Any, num_steps: int) -> list[float]:
-    """The rate of each step as the settings ask for it."""
+    """The rate of each step according to the settings."""
     from transformers import get_scheduler  # takes seconds; whoever has a Trainer has it
 
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=args.learning_rate)

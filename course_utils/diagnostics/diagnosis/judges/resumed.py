@@ -1,4 +1,4 @@
-"""Judges a run that goes on from a checkpoint: what it has of it besides the weights."""
+"""Judges a resumed run: what it restored from its checkpoint besides the weights."""
 
 import math
 
@@ -9,7 +9,7 @@ from course_utils.diagnostics.diagnosis.watches.steps import Steps
 
 
 def judge_resumed(subject: Subject, steps: Steps, pace: Pace, sheet: Sheet) -> None:
-    """Optimizer and place in the data of a run whose first step was not step 1."""
+    """Judge optimizer and data position of a run whose first step was not step 1."""
     if not pace.began_at or subject.trainer is None:
         return
     _optimizer(steps, pace.began_at, sheet)
@@ -37,7 +37,7 @@ def _optimizer(steps: Steps, began_at: int, sheet: Sheet) -> None:
 
 
 def _place_in_data(subject: Subject, began_at: int, sheet: Sheet) -> None:
-    """With ignore_data_skip an epoch that was left in its middle begins at its first row again."""
+    """With ignore_data_skip an interrupted epoch starts again at its first row."""
     args, rows = subject.args, getattr(subject.trainer, "train_dataset", None)
     is_read_so = getattr(args, "ignore_data_skip", False) and subject.kind != POLICY
     if not is_read_so or not hasattr(rows, "__len__"):

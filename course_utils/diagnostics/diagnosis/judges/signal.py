@@ -1,8 +1,8 @@
-"""Judges whether the replies to one prompt are told apart, and if not, what makes them alike."""
+"""Judges whether rewards separate the replies to one prompt, and if not, why."""
 
 from statistics import fmean
 
-from course_utils.diagnostics.diagnosis.measures.last_replies import SaidReplies
+from course_utils.diagnostics.diagnosis.measures.last_replies import LastReplies
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 
@@ -13,50 +13,50 @@ SILENT, MORE = 0.8, 0.2  # share of empty replies in the last third, and more th
 GREEDY = 1.5  # different texts in a group, on average: below that sampling is all but greedy
 
 
-def judge_signal(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: Sheet) -> None:
+def judge_signal(numbers: list[PolicyNumbers], replies: LastReplies | None, sheet: Sheet) -> None:
     """Write down the share of groups whose advantages are all 0."""
     shares = [one.share_no_signal for one in numbers if one.share_no_signal is not None]
     if not shares:
         return
     share = fmean(shares)
     hint = sheet.hints.get("no_signal")
-    if not hint and share > SOLVED and (full := _is_full(numbers, said)):
-        _solved(share, full, said, sheet)
+    if not hint and share > SOLVED and (full := _is_full(numbers, replies)):
+        _solved(share, full, replies, sheet)
         return
     if share <= DEAD or len(shares) < 2:
         number = f"{1 - share:.0%} of the groups (fine: more than half)"
         write = sheet.clear if share <= HALF else sheet.show
         write("groups with a signal", number)
         if share > HALF and not hint:  # the log may call it a cause, and has seen no reply
-            what, fix = _mechanism(numbers, said)
-            sheet.hint("no_signal", what, fix, *(said.specimen() if said else ()))
+            what, fix = _mechanism(numbers, replies)
+            sheet.hint("no_signal", what, fix, *(replies.specimen() if replies else ()))
         return
-    why, fix, *specimen = hint or _mechanism(numbers, said)
+    why, fix, *specimen = hint or _mechanism(numbers, replies)
     sheet.find(
         "no_signal",
         COUNTED,
         f"{share:.0%} of the groups have advantages that are all 0: every reply to a prompt earns "
         "the same",
-        *([f"the last replies earn {said.earned}"] if said else []),
+        *([f"the last replies earn {replies.earned}"] if replies else []),
         place="advantages",
         why=why,
         advice=fix,
-        specimen=(*specimen, *(said.specimen() if said else ())),
+        specimen=(*specimen, *(replies.specimen() if replies else ())),
     )
 
 
-def _is_full(numbers: list[PolicyNumbers], said: SaidReplies | None) -> str:
-    """That the batches, the first one too, earn about all there is to earn; "" if they do not."""
+def _is_full(numbers: list[PolicyNumbers], replies: LastReplies | None) -> str:
+    """Why nothing is left to earn: all batches, the first too, earn the maximum; else ""."""
     earned = [one.reward for one in numbers if one.reward is not None]
-    if not earned or said is None or not said.rewards:
+    if not earned or replies is None or not replies.rewards:
         return ""
-    most, least = max(said.rewards), min(earned[0], fmean(earned))
+    most, least = max(replies.rewards), min(earned[0], fmean(earned))
     if most <= 0 or least <= FULL * most:
         return ""
     return f"the first replies earn {earned[0]:.3g} of {most:.3g}, all batches {fmean(earned):.3g}"
 
 
-def _solved(share: float, full: str, said: SaidReplies, sheet: Sheet) -> None:
+def _solved(share: float, full: str, replies: LastReplies, sheet: Sheet) -> None:
     sheet.find(
         "no_signal",
         COUNTED,
@@ -65,15 +65,15 @@ def _solved(share: float, full: str, said: SaidReplies, sheet: Sheet) -> None:
         place="advantages, frac_reward_zero_std",
         why="the prompts are solved before the training begins: most groups teach nothing",
         advice="prompts that the policy solves sometimes",
-        specimen=said.specimen(),
+        specimen=replies.specimen(),
     )
 
 
-def _mechanism(numbers: list[PolicyNumbers], said: SaidReplies | None) -> tuple[str, str]:
-    """What makes the replies of a group earn alike, and the fix; "" for what is not known."""
+def _mechanism(numbers: list[PolicyNumbers], replies: LastReplies | None) -> tuple[str, str]:
+    """Why the replies of a group earn alike, and the fix; "" if that is unknown."""
     cut = [one.share_truncated for one in numbers if one.share_truncated is not None]
     if cut and fmean(cut) > DEAD:
-        limit = said.limit if said else None
+        limit = replies.limit if replies else None
         at = f" ({limit} tokens)" if limit else ""
         return (
             f"{fmean(cut):.0%} of the replies are cut at the length limit{at}, and earn alike",
@@ -81,29 +81,29 @@ def _mechanism(numbers: list[PolicyNumbers], said: SaidReplies | None) -> tuple[
             if limit
             else "allow replies that are long enough to end",
         )
-    if said is None:
+    if replies is None:
         return "the replies of a group earn alike", ""
-    if said.share_distinct * said.group < GREEDY:
+    if replies.share_distinct * replies.group < GREEDY:
         return (
-            f"the {said.group} replies to a prompt are one and the same text: at temperature "
-            f"{said.temperature:g} sampling is all but greedy",
-            f"temperature={said.temperature:g} -> 1",
+            f"the {replies.group} replies to a prompt are one and the same text: at temperature "
+            f"{replies.temperature:g} sampling is all but greedy",
+            f"temperature={replies.temperature:g} -> 1",
         )
-    if said.differs_between_groups:
+    if replies.differs_between_groups:
         return (
-            f"the reward differs between prompts ({said.earned}) and not between the replies to "
+            f"the reward differs between prompts ({replies.earned}) and not between the replies to "
             "one: it does not read the reply",
             "let the reward function score the completion",
         )
     return (
-        f"the replies differ, and every one of them earns {said.earned}",
+        f"the replies differ, and every one of them earns {replies.earned}",
         "prompts that the model solves sometimes: harder ones where it earns all, easier ones "
         "where it earns nothing",
     )
 
 
-def judge_silence(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet: Sheet) -> None:
-    """A policy that has learnt to say nothing: it is paid for that, or it has collapsed."""
+def judge_silence(numbers: list[PolicyNumbers], replies: LastReplies | None, sheet: Sheet) -> None:
+    """A policy that has learnt to say nothing: it is rewarded for that, or it has collapsed."""
     empty = [one.share_empty for one in numbers if one.share_empty is not None]
     rewards = [one.reward for one in numbers if one.reward is not None]
     third = len(empty) // 3
@@ -128,5 +128,5 @@ def judge_silence(numbers: list[PolicyNumbers], said: SaidReplies | None, sheet:
         why="the policy learns to say nothing, "
         + ("and earns more by it" if is_paid else "and earns less by it"),
         advice="let an empty reply earn less than any right one" if is_paid else "",
-        specimen=said.specimen() if said else (),
+        specimen=replies.specimen() if replies else (),
     )

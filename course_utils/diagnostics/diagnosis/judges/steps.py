@@ -1,4 +1,4 @@
-"""Judges what was counted of a run's steps."""
+"""Judges the counts that were taken of a run's steps."""
 
 import math
 from statistics import median
@@ -18,7 +18,7 @@ CUT_OR_UNUSED = (
     "uses them; audit_gradients(model, batch) names the cut if there is one"
 )
 FEW = 0.05  # share that moves in a step where nearly all of it is rounded away
-STILL = 1e-3  # share of the weights that move, below which a step is no step
+STILL = 1e-3  # a step that moves a smaller share of the weights does not count
 USUAL = 0.5  # share that moves in a step of float32 weights, and far less in narrow formats
 CLIPPED = 1.1  # how much larger a norm in the log is than the optimizer's, if it was clipped
 LARGE = 0.5  # update by weight, in the median of the steps
@@ -27,7 +27,7 @@ LARGE = 0.5  # update by weight, in the median of the steps
 def judge_steps(
     subject: Subject, steps: Steps, sheet: Sheet, *, num_counted: int = 0, pace: Pace | None = None
 ) -> None:
-    """Write down what the steps show.
+    """Write down the findings on the steps.
 
     Args:
         num_counted: steps that the Trainer counted, to tell those that a scaler skipped.

@@ -1,4 +1,4 @@
-"""Looks at what a run leaves behind: the merged model against the one that was trained."""
+"""Looks at a finished model: beside its reference, as it is served, and with its adapter merged."""
 
 import copy
 import math
@@ -21,7 +21,7 @@ FITS = 0.05  # of the change: what may be left where a multiple of it explains t
 
 
 def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
-    """The model beside its reference, beside what is served, and with its adapter merged."""
+    """Compare the model with its reference, with the served one, and with its adapter merged."""
     with sheet.trying("the weights after the run"):
         _weights(subject, sheet)
     with sheet.trying("the reference after the run"):
@@ -83,7 +83,7 @@ def _keys(found: Comparison, lacks: list) -> str:
 
 
 def _how_they_differ(what: str, held: HeldChange | None) -> tuple[str, str]:
-    """The headline and the fix, by what the other weights hold of the adapter's change."""
+    """The headline and the fix, by how much of the adapter's change the other weights hold."""
     if held is None:
         return f"the {what} model computes other logits than the one that was trained", ""
     if held.levels <= GRID:

@@ -1,4 +1,4 @@
-"""Looks at the tokens that are learnt: what `inspect_batch` finds, and what pairs share."""
+"""Looks at the tokens that are learnt: findings of `inspect_batch`, and what pairs share."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ PLACES = {  # of what inspect_batch found -> a column or a setting
 
 
 def look_at_batch(subject: Subject, sheet: Sheet) -> None:
-    """The first rows, token by token."""
+    """Look at the first rows, token by token."""
     if subject.kind == POLICY:
         with sheet.trying("the prompts' tokens"):
             _prompts(subject, sheet)
@@ -50,7 +50,7 @@ def look_at_batch(subject: Subject, sheet: Sheet) -> None:
 
 
 def _prompts(subject: Subject, sheet: Sheet) -> None:
-    """The prompts as GRPO tokenizes them, padded on the left as it does."""
+    """The prompts as GRPO tokenizes and pads them, on the left."""
     trainer, tokenizer = subject.trainer, subject.tokenizer
     rows = [trainer.train_dataset[i]["prompt"] for i in range(min(8, len(trainer.train_dataset)))]
     ids = trainer._tokenize_prompts(rows)[0]
@@ -98,7 +98,7 @@ def _key(one: Finding) -> str:
 
 
 def _pairs(batch: Mapping, tokenizer: Any, sheet: Sheet) -> None:
-    """Chosen and rejected must begin alike and then differ."""
+    """Chosen and rejected must begin with the same tokens and then differ."""
     ids, mask = batch.get("input_ids"), batch.get("completion_mask")
     if not isinstance(ids, Tensor) or not isinstance(mask, Tensor) or len(ids) % 2:
         return

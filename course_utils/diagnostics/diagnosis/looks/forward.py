@@ -1,4 +1,4 @@
-"""Looks at forward passes: a row alone against the same row in its batch, policy and reference.
+"""Looks at forward passes: a row alone and in its batch, the policy and its reference.
 
 Shape letters: B rows, T tokens, V vocabulary or scores.
 """
@@ -19,7 +19,7 @@ MAX_ROWS = 4
 # How far logits may be apart by rounding, in standard deviations of the logits.
 SLACK = {torch.float32: 1e-2, torch.float64: 1e-4}
 HALF_SLACK = 0.25
-STOOD_STILL = 1e-4  # nats a token between the reference and a policy that did not learn
+STOOD_STILL = 1e-4  # nats per token between the reference and a policy that did not learn
 
 
 def look_at_forward(subject: Subject, sheet: Sheet) -> None:
@@ -42,7 +42,7 @@ def _is_readable(batch: Any) -> bool:
 
 
 def _rows_alone(subject: Subject, sheet: Sheet) -> None:
-    """Each row's attended tokens alone must give what they give within the batch."""
+    """Each row's attended tokens alone must give the same outputs as within the batch."""
     batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor) and v.dim()}
     ids = batch["input_ids"]
     mask = batch.get("attention_mask")
@@ -77,7 +77,7 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
 
 
 def _restarts(batch: Mapping) -> bool:
-    """Whether positions begin anew inside a row: documents are packed, and nothing is padded."""
+    """Whether positions restart inside a row: documents are packed, and nothing is padded."""
     positions = batch.get("position_ids")
     if positions is None or positions.dim() != 2:
         return positions is not None
@@ -86,7 +86,7 @@ def _restarts(batch: Mapping) -> bool:
 
 
 def _mask_by_pad(subject: Subject, ids: Tensor) -> Tensor | None:
-    """Where the batch has no mask: what is no padding at an edge."""
+    """A mask for a batch without one: everything but padding at an edge."""
     pad = getattr(subject.tokenizer, "pad_token_id", None)
     if pad is None:
         return None
@@ -125,7 +125,7 @@ def _scores_differ(subject: Subject, sheet: Sheet) -> None:
 
 
 def _pads_inside(subject: Subject) -> tuple[str, ...]:
-    """Where the id that the model takes for padding stands in the text."""
+    """Places inside the text of the id that the model takes for padding."""
     pad = getattr(getattr(subject.model, "config", None), "pad_token_id", None)
     mask = subject.batch.get("attention_mask")
     if pad is None or mask is None:
@@ -142,7 +142,7 @@ def _pads_inside(subject: Subject) -> tuple[str, ...]:
 
 
 def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
-    """Before the first step of DPO policy and reference are one model."""
+    """Before the first step of DPO, policy and reference must be one model."""
     batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor)}
     with evaluated(subject.model), evaluated(subject.reference):
         policy, other = (outputs_of(m, batch) for m in (subject.model, subject.reference))
@@ -160,7 +160,7 @@ def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
 
 
 def look_at_reference(subject: Subject, sheet: Sheet) -> None:
-    """How far the policy is from its reference when the run has ended."""
+    """Compare the policy with its reference when the run has ended."""
     if subject.reference is None or not _is_readable(subject.batch):
         return
     batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor)}

@@ -1,4 +1,4 @@
-"""Looks at one backward pass: who gets no gradient, and where the graph is cut."""
+"""Looks at one backward pass: which weights get no gradient, and where the graph is cut."""
 
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
@@ -10,7 +10,7 @@ from course_utils.diagnostics.nonfinite.batches import keep
 
 
 def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
-    """One forward and backward pass on the first rows; nothing is stepped."""
+    """Run one forward and backward pass on the first rows; take no step."""
     can_learn = subject.trainer is not None or subject.loss_of is not None
     if subject.kind == POLICY or subject.batch is None or not subject.trainable():
         return

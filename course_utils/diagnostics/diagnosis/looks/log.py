@@ -14,7 +14,7 @@ SHARE = 0.75  # of a log's weight: what is measured in the run itself counts for
 
 
 def answer_of(history: Iterable[dict]) -> Answer:
-    """What `course explain` says of a log that is a list of dicts, such as `log_history`."""
+    """The answer of `course explain` to a log that is a list of dicts, such as `log_history`."""
     rows = list(history)
     entries = [entry for number, row in enumerate(rows, start=1) for entry in _read(number, row)]
     return explain_entries(entries, len(rows))
@@ -28,7 +28,7 @@ def _read(number: int, row: dict) -> Iterable[Entry | Line]:
 
 
 def look_at_log(history: list[dict], sheet: Sheet, *, known: Collection[str] = ()) -> None:
-    """Write down what the log points to, and what in it only looks like a fault.
+    """Write down the causes that the log points to, and signs in it that only look like a fault.
 
     Args:
         known: causes that another look judges by more than a log can say.

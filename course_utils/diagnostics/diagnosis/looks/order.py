@@ -33,14 +33,14 @@ BEFORE = (
 
 
 def look_before(subject: Subject, sheet: Sheet) -> None:
-    """Data, weights, settings and one forward pass: seconds, and nothing is changed."""
+    """Look at data, weights, settings and one forward pass: takes seconds, changes nothing."""
     for look in BEFORE:
         with sheet.trying(look.__name__.replace("_", " ")):
             look(subject, sheet)
 
 
 def look_after(subject: Subject, sheet: Sheet) -> None:
-    """The log, and the model that the run leaves."""
+    """Look at the log, and at the model that the run leaves."""
     known = ("rate_unusual",) if subject.args is not None else ()  # looks_settings has the rate
     look_at_log(subject.log, sheet, known=known)
     look_at_trends(subject, sheet)

@@ -1,4 +1,4 @@
-"""Looks at packed rows: what the same tokens cost when their document stands alone.
+"""Looks at packed rows: the loss of each document in its row and alone.
 
 Shape letters: T tokens, V vocabulary.
 """
@@ -14,11 +14,11 @@ from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 MAX_ROWS = 2
 HEAD = 2  # ids by which a document is recognised: those that the first row begins with
-APART = 0.05  # nats a token
+APART = 0.05  # nats per token
 
 
 def look_at_packing(subject: Subject, sheet: Sheet) -> None:
-    """The loss of documents in their row and alone, once packing is known to leak."""
+    """Compare the loss of documents in their row and alone, once packing is known to leak."""
     if not any(one.key == "packing_leak" for one in sheet.found):
         return
     with sheet.trying("documents alone"), evaluated(subject.model):
@@ -57,7 +57,7 @@ def _starts(ids: list[int], head: list[int]) -> list[int]:
 
 
 def _losses(logits: Tensor, labels: Tensor) -> Tensor:
-    """The cross entropy of each label but the first, (T - 1,), of logits (T, V)."""
+    """The cross entropy of every label except the first, (T - 1,), from logits (T, V)."""
     return nn.functional.cross_entropy(
         logits[:-1], labels[1:].to(logits.device).clamp_min(0), reduction="none"
     )

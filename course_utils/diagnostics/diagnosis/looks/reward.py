@@ -1,4 +1,4 @@
-"""Looks at what a reward function pays for: the right answer, and what is no answer."""
+"""Looks at what a reward function pays for: right answers, and texts that answer nothing."""
 
 from course_utils.diagnostics.diagnosis.measures.pricing import (
     EMPTY,
@@ -35,7 +35,7 @@ def look_at_rewards(subject: Subject, sheet: Sheet) -> None:
 
 
 def _judge(one: Prices, sheet: Sheet) -> None:
-    """A function that pays all texts alike; junk as it pays the answer; or for length."""
+    """A function that pays all texts alike, pays junk like the answer, or pays for length."""
     if one.is_flat:
         _one_price(one, sheet)
         return
@@ -66,7 +66,7 @@ def _judge(one: Prices, sheet: Sheet) -> None:
 
 
 def _judge_sum(found: list[Prices], sheet: Sheet) -> None:
-    """Parts that are sound alone, and whose sum is highest for silence."""
+    """Parts that are sound alone, but whose sum is highest for silence."""
     parts = [one for one in found if one.weight and one.of(EMPTY) is not None]
     sums = {
         text: sum(one.weight * one.of(text) for one in parts)
@@ -126,7 +126,7 @@ def _prices_of_row(one: Prices, top: str) -> tuple[str, ...]:
 
 
 def _one_price(one: Prices, sheet: Sheet) -> None:
-    """A row's price is that of every text: a hint, which groups without a signal confirm."""
+    """A row pays every text alike: a hint, which groups without a signal confirm."""
     scores = dict.fromkeys(one.scores[PLAIN])
     said = ", ".join(map(_said, scores))
     what = f"{one.name} gives {said} for every text, {PLAIN} included"
@@ -143,7 +143,7 @@ def _one_price(one: Prices, sheet: Sheet) -> None:
 
 
 def _hint_at_form(one: Prices, price: float, sheet: Sheet) -> None:
-    """The right answer earns nothing as it stands, and is paid in another form."""
+    """The right answer earns nothing as written, and is paid in another form."""
     better = [text for text in FORMS if (one.of(text) or 0.0) > max(price, 0.0)]
     if price > 0 or not better or not one.weight:
         return

@@ -82,7 +82,7 @@ def _evaluation(subject: Subject, sheet: Sheet) -> None:
 
 
 def _num_steps(subject: Subject) -> int:
-    """Optimizer steps of the whole run, 0 where they are not known yet."""
+    """Optimizer steps of the whole run, 0 if they are not known yet."""
     args = subject.args
     if args.max_steps > 0:
         return args.max_steps
@@ -94,7 +94,7 @@ def _num_steps(subject: Subject) -> int:
 
 
 def _sampling(subject: Subject, sheet: Sheet) -> None:
-    """TRL scores with every token; what narrows the draw makes another distribution."""
+    """TRL scores with every token; truncating the support samples from another distribution."""
     trainer = subject.trainer
     settings = _as_used(trainer)
     scored_at = float(getattr(trainer, "temperature", 1.0) or 1.0)
@@ -117,7 +117,7 @@ def _sampling(subject: Subject, sheet: Sheet) -> None:
 
 
 def _as_used(trainer: Any) -> dict[str, Any]:
-    """What generate() will use: the Trainer's own configuration, over the model's."""
+    """The settings that generate() will use: the Trainer's configuration over the model's."""
     own = getattr(trainer, "generation_config", None)
     of_model = getattr(trainer.model, "generation_config", None)
     found = {name: getattr(of_model, name, None) for name in PLAIN}
@@ -129,7 +129,7 @@ def _as_used(trainer: Any) -> dict[str, Any]:
 
 
 def _ends(subject: Subject, sheet: Sheet) -> None:
-    """Whether generation knows the end that the tokenizer writes."""
+    """Whether generation knows the end token that the tokenizer writes."""
     config = getattr(subject.model, "generation_config", None)
     end = getattr(subject.tokenizer, "eos_token_id", None)
     if config is None or end is None:

@@ -1,4 +1,4 @@
-"""The settings of a run that a reader of its report asks for, in a few lines."""
+"""The settings of a run that its report shows, in a few lines."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ OF_ROWS = (
 
 
 def write_settings(subject: Subject, sheet: Sheet) -> None:
-    """Write down size, schedule, weights, tokens, and what is special to the kind of run."""
+    """Write down size, schedule, weights, tokens, and settings special to the kind of run."""
     sheet.values |= subject.settings | (vars(subject.args) if subject.args is not None else {})
     for name, of in (("steps", _steps), ("weights", _weights), ("tokens", _tokens), ("run", _own)):
         with sheet.trying(f"the settings of the {name}"):
@@ -33,7 +33,7 @@ def write_settings(subject: Subject, sheet: Sheet) -> None:
 def _steps(subject: Subject) -> str:
     args = subject.args
     if args is None:
-        return _of_loop(subject)
+        return _loop_settings(subject)
     size = f"{args.per_device_train_batch_size} rows x {args.gradient_accumulation_steps}"
     return (
         f"{size} micro-batches x {_processes(args.world_size)}; {_plain(args.optim)}, "
@@ -43,7 +43,7 @@ def _steps(subject: Subject) -> str:
     )
 
 
-def _of_loop(subject: Subject) -> str:
+def _loop_settings(subject: Subject) -> str:
     groups = getattr(subject.optimizer, "param_groups", None)
     rates = [group.get("initial_lr", group["lr"]) for group in groups or ()]
     rate = f"{type(subject.optimizer).__name__}, {max(rates):g}; " if rates else ""
@@ -85,7 +85,7 @@ def _tokens(subject: Subject) -> str:
 
 
 def _own(subject: Subject) -> str:
-    """Of a Trainer what is special to its kind; of a loop what it was given as its settings."""
+    """Settings special to a Trainer's kind; for a loop, the settings that it was given."""
     if subject.kind == LOOP:
         known = subject.settings
     else:

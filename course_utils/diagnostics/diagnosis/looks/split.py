@@ -1,4 +1,4 @@
-"""Looks whether the gradient of a batch is the same whole and split into micro-batches.
+"""Checks whether the gradient of a batch is the same whole and split into micro-batches.
 
 Shape letters: B rows.
 """
@@ -21,7 +21,7 @@ SAME = 0.02  # relative difference of norms, and 1 - cosine, that rounding may l
 
 
 def look_at_split(subject: Subject, sheet: Sheet) -> None:
-    """One accumulated step as the Trainer takes it, whole and in parts."""
+    """Compare one accumulated step of the Trainer, whole and in parts."""
     parts = getattr(subject.args, "gradient_accumulation_steps", 1)
     batch = subject.batch
     if subject.trainer is None and subject.loss_of is not None and has_labels(batch):
@@ -41,7 +41,7 @@ def look_at_split(subject: Subject, sheet: Sheet) -> None:
 
 
 def _against_the_model(subject: Subject, sheet: Sheet) -> None:
-    """The gradient of a loop's own loss beside that of a mean over all tokens of the batch."""
+    """The gradient of a loop's own loss, beside that of a mean over all tokens of the batch."""
     batch, model = subject.batch, subject.model
 
     def by(loss: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ def _is_mean_of_means(batch: Mapping, size: int, near: float, said: str, sheet: 
 def _micro_batches(
     by: Callable[[Tensor], Tensor], loop: Tensor, gap: float, subject: Subject
 ) -> tuple[int, float] | None:
-    """The rows of the micro-batches whose means, averaged, give this gradient, and the cosine."""
+    """The micro-batches whose averaged means give this gradient, and the cosine."""
     count = num_rows(subject.batch)
     for size in (size for size in range(1, count) if count % size == 0):
         parts = _parts_of(subject.batch, count // size)
@@ -100,7 +100,7 @@ def _micro_batches(
 
 
 def _weights_of_tokens(batch: Mapping, size: int) -> tuple[str, ...]:
-    """Of the micro-batches with the fewest and the most labels, what a token of each weighs."""
+    """The weight of a token in the micro-batches with the fewest and the most labels."""
     labels = [part["labels"] for part in _parts_of(batch, num_rows(batch) // size)]
     counts = [int((one[:, 1:] != IGNORED).sum()) for one in labels]
     few, many = counts.index(min(counts)), counts.index(max(counts))
@@ -123,7 +123,7 @@ def _vector(model: nn.Module) -> Tensor:
 
 
 def has_labels(batch: Any) -> bool:
-    """Whether a model can make a loss of this batch by itself."""
+    """Whether a model can compute a loss from this batch by itself."""
     return isinstance(batch, Mapping) and isinstance(batch.get("labels"), Tensor)
 
 

@@ -1,4 +1,4 @@
-"""Looks at embeddings, ids and ends: whether tokenizer, tables and settings are about one model."""
+"""Checks that tokenizer, embeddings and settings agree on token ids and end tokens."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ def look_at_tables(subject: Subject, sheet: Sheet) -> None:
 
 
 def _tables(subject: Subject) -> tuple[Tensor | None, Tensor | None]:
-    """The weights of input and output embedding, where the model says which they are."""
+    """The weights of input and output embedding, if the model says which they are."""
     pair = []
     for name in ("get_input_embeddings", "get_output_embeddings"):
         getter = getattr(subject.model, name, None)
@@ -81,12 +81,12 @@ def _ties_hold(subject: Subject, sheet: Sheet) -> None:
 
 
 def _is_kept_beside(subject: Subject, weight: Tensor) -> bool:
-    """Whether PEFT saves this tensor with the adapter (modules_to_save), apart from the base."""
+    """Whether PEFT saves this tensor with the adapter (modules_to_save), not with the base."""
     return any(p is weight for n, p in subject.model.named_parameters() if ".modules_to_save." in n)
 
 
 def _new_tokens_train(subject: Subject, sheet: Sheet) -> None:
-    """Tokens of the batch whose rows still are as a resize leaves them, and stay so."""
+    """Tokens of the batch whose rows are as a resize leaves them, and stay so."""
     table, head = _tables(subject)
     ids = _ids_in(subject.batch)
     added = set(getattr(subject.tokenizer, "added_tokens_decoder", None) or ())
@@ -112,7 +112,7 @@ def _new_tokens_train(subject: Subject, sheet: Sheet) -> None:
 
 
 def _pad_of_scores(subject: Subject, sheet: Sheet) -> None:
-    """A score is read at the last token that is no padding, by the configuration's pad id."""
+    """A score is read at the last token before the padding, by the configuration's pad id."""
     config = getattr(subject.model, "config", None)
     is_score = subject.kind == SCORES or hasattr(subject.model, "score")
     if not is_score or subject.tokenizer is None or config is None:

@@ -1,4 +1,4 @@
-"""Looks at what grows and falls together in a run's log, where one field alone says nothing."""
+"""Looks at fields of a log that rise or fall together, where one alone says nothing."""
 
 import math
 import re
@@ -24,7 +24,7 @@ HIGH_AT_FIRST = frozenset(key for key, cause in CAUSES.items() if cause.raises_f
 
 
 def look_at_trends(subject: Subject, sheet: Sheet) -> None:
-    """What the log's loss, entropy, length and reward do together."""
+    """Look at the trends of the log's loss, entropy, length and reward together."""
     looks = (
         ("outcome", _worse),
         ("loss", _loss),
@@ -38,13 +38,13 @@ def look_at_trends(subject: Subject, sheet: Sheet) -> None:
 
 
 def _series(log: Iterable[dict], name: str) -> list[float]:
-    """The finite values of a field, under whatever name its library gives it."""
+    """The finite values of a field, whatever its library calls it."""
     values = (v for row in log for k, v in row.items() if canonical(k) == name)
     return [float(v) for v in values if isinstance(v, int | float) and math.isfinite(v)]
 
 
 def _field(log: Iterable[dict], name: str) -> str:
-    """The name that the log gives to a field."""
+    """The log's name for a field."""
     return next((key for row in log for key in row if canonical(key) == name), name)
 
 
@@ -79,7 +79,7 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
 
 
 def _worse(subject: Subject, sheet: Sheet) -> None:
-    """What the run is judged by and got worse: a policy's reward, any other run's loss."""
+    """The field that judges the run, if it got worse: a policy's reward, any other run's loss."""
     rewards, losses = (_series(subject.log, name) for name in ("reward", "loss"))
     name, values, bad = ("reward", rewards, -1) if rewards else ("loss", losses, 1)
     change = _change(values)
@@ -89,7 +89,7 @@ def _worse(subject: Subject, sheet: Sheet) -> None:
 
 
 def _entropy(subject: Subject, sheet: Sheet) -> None:
-    """A policy that becomes more random while it earns less: entropy is paid for."""
+    """A policy that becomes more random while it earns less: the loss pays for entropy."""
     entropy, reward = (_change(_series(subject.log, name)) for name in ("entropy", "reward"))
     if entropy is None or reward is None:
         return
@@ -120,7 +120,7 @@ def _entropy_coefficient(subject: Subject) -> tuple[str, float] | None:
 
 
 def _length(subject: Subject, sheet: Sheet) -> None:
-    """Replies that grow and earn no more, in a loop whose loss is not known."""
+    """Replies that grow without earning more, in a loop whose loss is unknown."""
     length, reward = (_change(_series(subject.log, name)) for name in ("length", "reward"))
     if subject.kind != LOOP or length is None or reward is None:
         return
@@ -147,7 +147,7 @@ def _length(subject: Subject, sheet: Sheet) -> None:
 
 
 def _rate(subject: Subject, sheet: Sheet) -> None:
-    """A rate that reaches 0 after one over the number of processes of the run."""
+    """A rate that reaches 0 after a share of the run: one over the number of processes."""
     rates, processes = _series(subject.log, "learning_rate"), subject.processes
     dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), 0)
     if min(processes, dead) < 2 or len(rates) // dead != processes:

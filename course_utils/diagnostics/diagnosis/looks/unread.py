@@ -1,4 +1,4 @@
-"""Looks for a coefficient that is set while the switch that would have it read is off."""
+"""Finds coefficients that are set but ignored, because their switch is off."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ KL_PLACES = (
 
 
 def look_at_unread(subject: Subject, sheet: Sheet) -> None:
-    """Both places of the KL, in verl's names."""
+    """Check both places of the KL coefficient, in verl's names."""
     for switch, unread, other in KL_PLACES:
         _judge(subject.settings, switch, unread, other, sheet)
 

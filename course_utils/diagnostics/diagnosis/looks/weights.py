@@ -108,7 +108,7 @@ def _are_wide_enough(subject: Subject, sheet: Sheet) -> None:
 
 
 def _rate(subject: Subject) -> float:
-    """The learning rate asked for: an Adam step is about as long."""
+    """The learning rate of the settings: an Adam step is about as long."""
     if subject.args is not None:
         return float(getattr(subject.args, "learning_rate", 0.0))
     groups = getattr(subject.optimizer, "param_groups", ())
@@ -117,14 +117,14 @@ def _rate(subject: Subject) -> float:
 
 
 def _unmoved_by(weight: Tensor, rate: float) -> float:
-    """The share of weights that stay the same when `rate` is taken from them, in their format."""
+    """The share of weights that subtracting `rate` leaves unchanged in their format."""
     flat = weight.detach().flatten()
     some = flat[:: max(1, len(flat) // SAMPLE)]
     return float((some - rate == some).double().mean())
 
 
 def _one_step(weight: Tensor, rate: float) -> str:
-    """What the step does to the weight of the middle size, and what it would have to be."""
+    """What a step does to the weight of median size, and the step that would move it."""
     sizes = weight.detach().flatten().abs()
     size = float(sizes.float().median())
     spacing = 2.0 ** (math.floor(math.log2(size)) - BITS) if size else 0.0

@@ -1,4 +1,4 @@
-"""`compare_models`: the first layer in which two models differ, and whether rounding is all of it.
+"""`compare_models`: the first layer in which two models differ, and whether it is only rounding.
 
 Names are compared without what wrappers put before and into them (PEFT, DDP, torch.compile).
 """
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_utils.diagnostics.diagnosis.measures.comparison import Comparison, Differs
+from course_utils.diagnostics.diagnosis.measures.comparison import Comparison, Difference
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated, outputs_of
 
 WRAPPED = re.compile(
@@ -78,7 +78,7 @@ def plain_name(name: str) -> str:
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """Weights under plain names, an adapter's product added to what it adapts."""
+    """Weights under plain names, an adapter's product added to the weight it adapts."""
     merged: dict[str, Tensor] = {}
     for name, module in model.named_modules():
         if hasattr(module, "get_delta_weight") and hasattr(module, "base_layer"):
@@ -93,7 +93,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 def aligned(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> tuple[dict, dict]:
-    """Where one model is a part of the other's wrapper: names without that wrapper's prefix."""
+    """If one model is part of the other's wrapper: names without that wrapper's prefix."""
     if ours.keys() & theirs.keys():
         return ours, theirs
     return _without_prefix(ours, theirs), _without_prefix(theirs, ours)
@@ -106,13 +106,13 @@ def _without_prefix(names: dict[str, Tensor], others: dict[str, Tensor]) -> dict
     return {n.removeprefix(prefix): tensor for n, tensor in names.items()}
 
 
-def _different(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> Iterator[Differs]:
+def _different(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> Iterator[Difference]:
     for name in [*ours, *(n for n in theirs if n not in ours)]:
         a, b = ours.get(name), theirs.get(name)
         if a is None or b is None:
             tied = _same_elsewhere(a if a is not None else b, theirs if b is None else ours)
             if not tied:
-                yield Differs(
+                yield Difference(
                     name, float("inf"), False, f"only in the {'second' if a is None else 'first'}"
                 )
         elif (one := _compare(name, a, b)) is not None:
@@ -124,9 +124,9 @@ def _same_elsewhere(tensor: Tensor, others: dict[str, Tensor]) -> bool:
     return any(o.shape == tensor.shape and torch.equal(o, tensor) for o in others.values())
 
 
-def _compare(name: str, a: Tensor, b: Tensor, factor: float = 1.0) -> Differs | None:
+def _compare(name: str, a: Tensor, b: Tensor, factor: float = 1.0) -> Difference | None:
     if a.shape != b.shape:
-        return Differs(name, float("inf"), False, f"{tuple(a.shape)} and {tuple(b.shape)}")
+        return Difference(name, float("inf"), False, f"{tuple(a.shape)} and {tuple(b.shape)}")
     gap = (a.double().cpu() - b.double().cpu()).abs()
     if not gap.numel() or float(gap.max()) == 0:
         return None
@@ -134,7 +134,7 @@ def _compare(name: str, a: Tensor, b: Tensor, factor: float = 1.0) -> Differs | 
     narrow = max((a.dtype, b.dtype), key=lambda dtype: ROUNDING.get(dtype, 0.0))
     is_rounding = share <= factor * ROUNDING.get(narrow, 0.0)
     formats = " and ".join(str(t.dtype).removeprefix("torch.") for t in (a, b))
-    return Differs(name, share, is_rounding, formats)
+    return Difference(name, share, is_rounding, formats)
 
 
 def _outputs(model: nn.Module, batch: Mapping) -> tuple[Tensor, dict[str, Tensor]]:
@@ -169,7 +169,7 @@ def _recording(model: nn.Module) -> Iterator[dict[str, Tensor]]:
             handle.remove()
 
 
-def _layers_apart(at_a: dict[str, Tensor], at_b: dict[str, Tensor]) -> Iterator[Differs]:
+def _layers_apart(at_a: dict[str, Tensor], at_b: dict[str, Tensor]) -> Iterator[Difference]:
     """Layers whose outputs differ by more than rounding could, in the order of execution."""
     depth = 8.0 * max(1, len(at_a)) ** 0.5
     for name, first in at_a.items():

@@ -1,4 +1,4 @@
-"""What `compare_models` found: which weights differ, and the first layer whose output does."""
+"""The result of `compare_models`: different weights, and the first layer with other outputs."""
 
 from dataclasses import asdict, dataclass
 
@@ -7,8 +7,8 @@ from course_utils.shown.report import Report, Table
 
 
 @dataclass(frozen=True)
-class Differs:
-    """One tensor, weight or output of a layer, in both models."""
+class Difference:
+    """One tensor (a weight or a layer's output) in both models."""
 
     name: str
     share: float  # largest difference by the largest magnitude; inf where shapes differ
@@ -24,8 +24,8 @@ class Comparison(Report):
     share of tokens for which the two prefer another token.
     """
 
-    weights: tuple[Differs, ...]
-    layer: Differs | None
+    weights: tuple[Difference, ...]
+    layer: Difference | None
     num_weights: int
     logits_apart: float | None = None
     argmax_flips: float | None = None
@@ -33,12 +33,12 @@ class Comparison(Report):
 
     @property
     def is_same(self) -> bool:
-        """No weight and no output differs by more than rounding."""
+        """Whether no weight and no output differs by more than rounding."""
         found = [*self.weights, *([self.layer] if self.layer else [])]
         return all(one.is_rounding for one in found)
 
     @property
-    def others(self) -> tuple[Differs, ...]:
+    def others(self) -> tuple[Difference, ...]:
         """The weights that differ by more than rounding."""
         return tuple(one for one in self.weights if not one.is_rounding)
 
@@ -98,9 +98,9 @@ class Comparison(Report):
         }
 
 
-def _by_size(one: Differs) -> tuple[bool, float]:
+def _by_size(one: Difference) -> tuple[bool, float]:
     return one.is_rounding, -one.share
 
 
-def _row(one: Differs) -> tuple[str, ...]:
+def _row(one: Difference) -> tuple[str, ...]:
     return one.name, f"{one.share:.2g}", one.what, "yes" if one.is_rounding else "no"

@@ -14,7 +14,7 @@ TAKEN = ("input_ids", "attention_mask", "position_ids", "token_type_ids")
 
 @contextmanager
 def evaluated(model: nn.Module) -> Iterator[None]:
-    """Inside: no dropout and no graph; afterwards every module is in the mode it was in."""
+    """In the block: no dropout, no graph; afterwards every module is in its old mode."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:

@@ -1,4 +1,4 @@
-"""How much of what an adapter changes is in the weights that are served."""
+"""How much of an adapter's change is in the weights that are served."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ BLOCK = 64  # neighbouring weights, that share a scale in formats of 4 bits
 
 @dataclass(frozen=True)
 class HeldChange:
-    """Of `trained - base`: the `share` of it that `served - base` holds, and what is left over.
+    """The `share` of `trained - base` that `served - base` holds, and the rest.
 
     `share` is 0 for the base itself and 1 for a merged adapter; `rest` is the length of what is no
     multiple of the change, by its length; `levels` counts different values among 64 neighbours.

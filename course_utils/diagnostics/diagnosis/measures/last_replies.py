@@ -17,7 +17,7 @@ SHOWN, ASKED = 4, 40  # replies, and characters of a prompt
 
 
 @dataclass(frozen=True)
-class SaidReplies:
+class LastReplies:
     """N replies in groups of G, and their weighted rewards (N,), or None where not known."""
 
     asked: str  # the end of the first prompt
@@ -36,7 +36,7 @@ class SaidReplies:
 
     @property
     def earned(self) -> str:
-        """What they earned: one number, or a range."""
+        """The rewards of replies: one number, or a range."""
         if self.rewards is None:
             return "not known"
         low, high = min(self.rewards), max(self.rewards)
@@ -47,7 +47,7 @@ class SaidReplies:
         return self.rewards is not None and max(self.rewards) - min(self.rewards) > ALIKE
 
     def specimen(self) -> tuple[str, ...]:
-        """The different replies of the first group, with their number and what they earned."""
+        """The different replies of the first group, with their number and their rewards."""
         texts, rewards = self.texts[: self.group], self.rewards or [None] * self.group
         earned = dict(zip(texts, rewards, strict=False))
         said = (
@@ -58,7 +58,7 @@ class SaidReplies:
         return (f"asked: ...{quoted(self.asked)}", *said)
 
 
-def said_replies(trainer: Any, batch: Mapping[str, Tensor]) -> SaidReplies:
+def last_replies(trainer: Any, batch: Mapping[str, Tensor]) -> LastReplies:
     """Read the last batch: ids (N, T) and what TRL noted of its rewards."""
     ids, mask = batch["completion_ids"], batch["completion_mask"].bool()
     decode = trainer.processing_class.decode
@@ -66,7 +66,7 @@ def said_replies(trainer: Any, batch: Mapping[str, Tensor]) -> SaidReplies:
         decode(row[keep], skip_special_tokens=True) for row, keep in zip(ids, mask, strict=True)
     ]
     prompt = batch["prompt_ids"][0][batch["prompt_mask"][0].bool()]
-    return SaidReplies(
+    return LastReplies(
         asked=decode(prompt, skip_special_tokens=True)[-ASKED:],
         texts=texts,
         rewards=rewards_of(trainer, len(texts)),
@@ -77,7 +77,7 @@ def said_replies(trainer: Any, batch: Mapping[str, Tensor]) -> SaidReplies:
 
 
 def rewards_of(trainer: Any, count: int) -> list[float] | None:
-    """The weighted sums of the last batch; TRL 1.16 keeps each function's in `_logs`."""
+    """The weighted reward sums of the last batch; TRL 1.16 keeps each function's in `_logs`."""
     noted = getattr(trainer, "_logs", {}).get("rewards", {})
     parts = [list(scores)[-count:] for scores in noted.values()]
     weights = getattr(trainer, "reward_weights", None)

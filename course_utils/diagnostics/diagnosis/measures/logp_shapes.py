@@ -1,11 +1,11 @@
-"""In what way a sampler's log-probs differ from a trainer's: three shapes, each with its own fix.
+"""Three ways in which a sampler's log-probs differ from a trainer's, each with its own fix.
 
 Shape letters: N replies, T tokens of a reply.
 """
 
 from torch import Tensor
 
-AGREE = 0.02  # nats a token
+AGREE = 0.02  # nats per token
 APART = 0.05  # nats: a token that differs by more
 NEVER, OFTEN = 0.01, 0.05  # shares of the tokens
 
@@ -13,7 +13,7 @@ NEVER, OFTEN = 0.01, 0.05  # shares of the tokens
 def shape_of(
     logps: Tensor, sampler: Tensor, mask: Tensor, *, raw: Tensor | None, temperature: float
 ) -> tuple[str, str]:
-    """What makes the two agree, and the fix; "" twice where none of the three does.
+    """The change that makes the two agree, and the fix; "" twice if none of the three does.
 
     Args:
         logps, sampler: (N, T) in nats, of the tokens that `mask` (N, T) keeps.

@@ -1,4 +1,4 @@
-"""Numbers of one batch of sampled replies: who gave them which probability, and what they earned.
+"""Numbers of one batch of sampled replies: their probabilities on each side, their rewards.
 
 Shape letters: N replies, G replies of a group, T tokens of a reply.
 """
@@ -14,7 +14,7 @@ FAR_TOKEN = 0.05  # nats: log-probs of one token that differ by more are not the
 
 @dataclass(frozen=True)
 class PolicyNumbers:
-    """What one batch of replies shows. A number is None where its parts are not known."""
+    """Numbers of one batch of replies. A number is None if its parts are unknown."""
 
     num_replies: int
     logp_difference: float | None = None  # mean |trainer - sampler| over the tokens

@@ -1,4 +1,4 @@
-"""Asks a run's reward functions for the price of texts, and puts back what that changes."""
+"""Calls a run's reward functions on given texts, and restores what the calls change."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ TEXTS = FORMS | JUNK | {LONGER: lambda prompt, answer: f"{answer} " + "and " * 4
 
 @dataclass(frozen=True)
 class Prices:
-    """What one reward function pays, a text: for each row a score, or None."""
+    """The scores of one reward function, by text: for each row a score, or None."""
 
     name: str
     weight: float
@@ -38,7 +38,7 @@ class Prices:
     scores: dict[str, list[float | None]]
 
     def of(self, text: str) -> float | None:
-        """The mean over the rows that were scored, None where none was."""
+        """The mean over the rows that were scored, None if none was."""
         known = [score for score in self.scores[text] if score is not None]
         return fmean(known) + 0.0 if known else None  # and no -0
 
@@ -52,7 +52,7 @@ class Prices:
 
 
 def prices(trainer: Any) -> list[Prices]:
-    """The prices of each reward function of a GRPOTrainer that is no model."""
+    """The scores of each reward function of a GRPOTrainer that is not a model."""
     data = trainer.train_dataset
     rows = [dict(data[i]) for i in range(min(NUM_ROWS, len(data)))]
     answers = [_answer_of(row) for row in rows]
@@ -73,7 +73,7 @@ def prices(trainer: Any) -> list[Prices]:
 
 
 def _answer_of(row: dict) -> str:
-    """The row's own answer: its first short text besides the prompt; "" where it has none."""
+    """The row's own answer: its first short text besides the prompt; "" if there is none."""
     texts = [v for k, v in row.items() if k != "prompt" and isinstance(v, str | int | float)]
     return str(texts[0]) if texts else ""
 
@@ -83,7 +83,7 @@ def _text_of(prompt: Any) -> str:
 
 
 def _scores(trainer: Any, function: Callable, rows: list[dict], replies: list[str]) -> list:
-    """One score a row, as the function gives it."""
+    """One score per row, as the function gives it."""
     is_chat = not isinstance(rows[0]["prompt"], str)
     columns = {name: [row[name] for row in rows] for name in rows[0] if name != "prompt"}
     tokenize = trainer.processing_class

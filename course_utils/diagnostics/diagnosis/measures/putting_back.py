@@ -1,4 +1,4 @@
-"""Lets a model or a Trainer do anything for a while, and then puts everything back, bit for bit.
+"""Restores a model or a Trainer, bit for bit, after it was used for an experiment.
 
 Weights, buffers, gradients, what is trainable, modes, optimizer, schedule, counters, callbacks,
 settings, random numbers. A data set that is a stream cannot be put back, and is refused before.
@@ -21,7 +21,7 @@ HOOKS = [name for name in vars(nn.Module()) if "_hooks" in name]  # dicts that a
 
 @contextmanager
 def put_back(subject: Subject) -> Iterator[None]:
-    """Inside, the model may train; afterwards nothing of the subject has changed.
+    """In the block, the model may train; afterwards nothing of the subject has changed.
 
     Holds a second copy of all weights, and of the optimizer's state if there is one, meanwhile.
     """
@@ -43,7 +43,7 @@ def put_back(subject: Subject) -> Iterator[None]:
 
 
 def _owners(subject: Subject) -> list[Any]:
-    """Whatever hangs on a Trainer and keeps count of something."""
+    """The objects of a Trainer that keep counts."""
     trainer = subject.trainer
     if trainer is None:
         return [subject.loss_of] if subject.loss_of else []
@@ -56,7 +56,7 @@ def _owners(subject: Subject) -> list[Any]:
 
 @contextmanager
 def _as_copies(trainer: Any, names: tuple[str, ...]) -> Iterator[None]:
-    """The Trainer works on copies of these; whoever holds the originals sees no change."""
+    """Give the Trainer copies of these; holders of the originals see no change."""
     originals = {name: getattr(trainer, name) for name in names if hasattr(trainer, name)}
     try:
         for name, value in originals.items():
@@ -69,7 +69,7 @@ def _as_copies(trainer: Any, names: tuple[str, ...]) -> Iterator[None]:
 
 @contextmanager
 def _same_hooks(modules: list[nn.Module]) -> Iterator[None]:
-    """Training with checkpointing hangs a hook on the embedding, and leaves it there."""
+    """Restore hooks: training with checkpointing leaves one on the embedding."""
     flat = {id(module): module for root in modules for module in root.modules()}.values()
     held = [vars(module)[name] for module in flat for name in HOOKS]
     before = [dict(hooks) for hooks in held]
@@ -96,7 +96,7 @@ def _same_weights(parameters: list[Tensor]) -> Iterator[None]:
 
 @contextmanager
 def _same_state(holder: Any) -> Iterator[None]:
-    """The state_dict of an optimizer or schedule, copied and loaded again."""
+    """Copy an optimizer's or schedule's state_dict, and load it again afterwards."""
     before = copy.deepcopy(holder.state_dict())
     try:
         yield
@@ -105,7 +105,7 @@ def _same_state(holder: Any) -> Iterator[None]:
 
 
 class _Quiet:
-    """What replaces a Trainer's callbacks: logs every step, saves and evaluates never."""
+    """Replaces a Trainer's callbacks: logs every step, never saves or evaluates."""
 
     @staticmethod
     def make(num_steps: int) -> Any:

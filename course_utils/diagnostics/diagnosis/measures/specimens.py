@@ -1,4 +1,4 @@
-"""The thing itself, in a line or two: the first or the last tokens of a row, replies and prices."""
+"""Short samples for a report: the first or last tokens of a row, replies and their rewards."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ MOST = 10  # numbers in a row
 
 
 def of_finding(one: Finding, case: Case) -> tuple[str, ...]:
-    """The first row that a finding is about, at the end that shows it."""
+    """The first row of a finding, at the end that shows it."""
     row = next((row for row in case.view.rows if row.name in one.rows), None)
     if row is None or one.name in NO_ROW:
         return ()
@@ -27,7 +27,7 @@ def of_finding(one: Finding, case: Case) -> tuple[str, ...]:
 
 
 def _without_padding(row: Row) -> tuple[Token, ...]:
-    """The row to its last token that is attended to."""
+    """The row up to its last attended token."""
     last = max((i for i, token in enumerate(row.tokens) if token.is_attended), default=-1)
     return row.tokens[: last + 1]
 
@@ -37,7 +37,7 @@ def _said(tokens: Iterable[Token], learns: bool) -> str:
 
 
 def _one(token: Token, learns: bool) -> str:
-    """A token with its id, and with its label where rows are learnt from."""
+    """A token with its id, and with its label if rows are trained on."""
     said = f"{token.id} {token.piece!r}"
     if not token.is_attended:
         return f"{said} hidden"

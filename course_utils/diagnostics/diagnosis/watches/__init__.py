@@ -1,1 +1,1 @@
-"""What rides along with a training: batches, steps, replies, the sampler."""
+"""Watchers of a training run: its batches, its steps, its replies, its sampler."""

@@ -1,4 +1,4 @@
-"""Keeps the first batch that a model trains on, where nobody gave one."""
+"""Keeps the first batch that a model trains on, in case the user gave none."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Counts forward passes and schedule steps beside the optimizer's, and notes where a run began."""
+"""Counts forward passes and schedule steps per optimizer step, and notes where a run began."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from course_utils.diagnostics.diagnosis.watches.steps import Steps
 
 @dataclass
 class Pace:
-    """What happens an optimizer step: forward passes with a graph, and steps of a schedule."""
+    """Counts per optimizer step: forward passes with a graph, and schedule steps."""
 
     subject: Subject
     steps: Steps
@@ -25,7 +25,7 @@ class Pace:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Inside, both are counted; schedules are wrapped where torch defines their step."""
+        """In the block, both are counted; schedules are wrapped where torch defines their step."""
         plain = LRScheduler.step
 
         @wraps(plain)
@@ -58,7 +58,7 @@ class Pace:
 
     @property
     def ticks_a_step(self) -> float:
-        """Steps of the schedule an optimizer step; 0 where no schedule was seen."""
+        """Schedule steps per optimizer step; 0 if no schedule was seen."""
         return self.ticks / self.steps.num_steps if self.steps.num_steps else 0.0
 
     @property

@@ -11,9 +11,9 @@ from torch import Tensor
 from course_utils.diagnostics.diagnosis.looks.forward import MAX_ROWS
 from course_utils.diagnostics.diagnosis.measures.forward import outputs_of
 from course_utils.diagnostics.diagnosis.measures.last_replies import (
-    SaidReplies,
+    LastReplies,
+    last_replies,
     rewards_of,
-    said_replies,
 )
 from course_utils.diagnostics.diagnosis.measures.logp_shapes import AGREE, shape_of
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
@@ -25,7 +25,7 @@ MAKES = "_generate_and_score_completions"  # of TRL 1.16
 
 @dataclass
 class Replies:
-    """The batches of a run, in numbers; of the tokens and texts only the last batch is kept."""
+    """The batches of a run as numbers; tokens and texts are kept of the last batch only."""
 
     trainer: Any
     numbers: list[PolicyNumbers] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Replies:
 
     @contextmanager
     def reading(self) -> Iterator["Replies"]:
-        """Inside, what the trainer samples is read. Nothing that fails in here reaches the run."""
+        """In the block, the trainer's samples are read. Errors in here never reach the run."""
         make = getattr(self.trainer, MAKES, None)
         if make is None:
             yield self
@@ -87,12 +87,12 @@ class Replies:
         self._compare(output, logps, found)
         self.last = {name: output[name] for name in KEPT} | {"logps": logps}
 
-    def texts(self) -> SaidReplies | None:
-        """The replies of the last batch with what they earned, None before the first."""
-        return said_replies(self.trainer, self.last) if self.last else None
+    def texts(self) -> LastReplies | None:
+        """The replies of the last batch with their rewards, None before the first."""
+        return last_replies(self.trainer, self.last) if self.last else None
 
     def _compare(self, output: dict[str, Tensor], logps: Tensor, found: PolicyNumbers) -> None:
-        """In the first batch whose log-probs disagree, what makes them agree; on its first rows."""
+        """Find what makes log-probs agree, on the first rows of the first batch that disagrees."""
         if self.shape[0] or (found.logp_difference or 0.0) < AGREE:
             return
         few = slice(MAX_ROWS)
@@ -115,7 +115,7 @@ class Replies:
         return logits.log_softmax(-1).gather(-1, output["completion_ids"][..., None])[..., 0]
 
     def _moved(self) -> float | None:
-        """How far the updates since then have moved the last batch's log-probs, in nats a token."""
+        """How far updates have moved the last batch's log-probs since, in nats per token."""
         if not self.last:
             return None
         gap = (self._score(self.last)[0] - self.last["logps"]).abs()
@@ -147,6 +147,6 @@ def _ends_of(trainer: Any) -> set[int]:
 
 @contextmanager
 def _same_random_numbers() -> Iterator[None]:
-    """Dropout may draw; the run must not notice."""
+    """Restores random states: dropout may draw, and the run must not notice."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         yield

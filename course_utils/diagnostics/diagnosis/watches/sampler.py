@@ -17,7 +17,7 @@ NUM_TENSORS, SAMPLE = 8, 512
 
 @dataclass
 class SamplerWatch:
-    """How far sampler and model are apart when a step begins, and whether the sampler moves."""
+    """How far sampler and model differ when a step begins, and whether the sampler changes."""
 
     subject: Subject
     apart: list[float] = field(default_factory=list)  # largest difference, before each step
@@ -85,7 +85,7 @@ def _pairs(subject: Subject) -> list[tuple[str, Tensor, Tensor]]:
 
 
 def _gap(own: Tensor, theirs: Tensor) -> float:
-    """The largest difference; 0 where the narrower of the two formats rounds as much."""
+    """The largest difference; 0 if it is within the rounding of the narrower format."""
     a, b = _some(own).float(), _some(theirs).float()
     gap = float((a - b).abs().max())
     rounding = max(ROUNDING.get(own.dtype, 0.0), ROUNDING.get(theirs.dtype, 0.0))

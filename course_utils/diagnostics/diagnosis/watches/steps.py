@@ -1,7 +1,7 @@
-"""Counts what each optimizer step does: who has a gradient, what moved and by how much.
+"""Counts what each optimizer step does: which weights have a gradient, and how far they move.
 
 Hooks of torch tell of the steps, whoever takes them; a sample of each tensor is compared before
-and after. Memory is bounded: a sample of the weights, and a few numbers a step.
+and after. Memory is bounded: a sample of the weights, and a few numbers per step.
 """
 
 import math
@@ -57,7 +57,7 @@ class Steps:
 
     @contextmanager
     def counting(self) -> Iterator["Steps"]:
-        """Inside, every optimizer step is counted. Nothing that fails in here reaches the run."""
+        """In the block, every optimizer step is counted. Errors in here never reach the run."""
         handles = (
             optimizers.register_optimizer_step_pre_hook(self._safely(self._look_before)),
             optimizers.register_optimizer_step_post_hook(self._safely(self._look_after)),
@@ -134,18 +134,18 @@ class Steps:
 
 
 def _with_state(optimizer: Any, held: dict[str, Tensor]) -> int:
-    """How many of these tensors the optimizer keeps numbers of."""
+    """How many of these tensors have state in the optimizer."""
     return sum(bool(optimizer.state.get(p)) for p in held.values())
 
 
 def _sample(weight: Tensor) -> Tensor:
-    """Numbers at even distances, copied."""
+    """A copy of numbers at even distances."""
     flat = weight.detach().flatten()
     return flat[:: max(1, len(flat) // SAMPLE)].clone()
 
 
 def _relative(before: Tensor, now: Tensor) -> float:
-    """The rms of the update by the rms of the weights; 0 for weights that are all 0."""
+    """The rms of the update over the rms of the weights; 0 for weights that are all 0."""
     if before.numel() < 16:
         return 0.0
     size = float(before.float().square().mean().sqrt())

@@ -1,4 +1,4 @@
-"""The gradient that depends on accumulation, before its repair of October 2024, and today."""
+"""The gradient that depends on accumulation, before its fix of October 2024, and today."""
 
 from course_utils.reproductions.eras.declare import Change, Era, Row, Sign
 from course_utils.reproductions.eras.declared.common import QUIET, RENAMED

@@ -1,4 +1,4 @@
-"""What several eras declare alike. Facts are what scripts/NN_name.py prints."""
+"""Declarations that several eras share. Facts are what scripts/NN_name.py prints."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The policy that says "!!!!", out of verl before and after its repairs."""
+"""The policy that says "!!!!", in verl before and after its fixes."""
 
 import math
 

@@ -21,8 +21,8 @@ LIMIT = 4  # new tokens below which a reply that does not end says nothing
 
 
 @dataclass
-class Served:
-    """What the calls of `generate` were given and gave, while the run went on."""
+class GenerateCalls:
+    """Inputs and outputs of the calls of `generate` during the run."""
 
     subject: Subject
     prompts: list[dict[str, Tensor]] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Served:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Inside, calls of `model.generate` are read; what they give is not changed."""
+        """In the block, calls of `model.generate` are read; their results are not changed."""
         model = self.subject.model
         generate = getattr(model, "generate", None)
         if generate is None or self.subject.kind == POLICY:
@@ -61,7 +61,7 @@ class Served:
                 model.generate = own
 
     def _hear_forward(self, module: Any, _args: tuple, kwargs: Mapping) -> None:
-        """Keep the first batches with labels that are judged and not learnt from."""
+        """Keep the first batches with labels that are evaluated and not trained on."""
         is_judged = not module.training and not torch.is_grad_enabled()
         if is_judged and isinstance(kwargs.get("labels"), Tensor) and len(self.judged) < MAX_CALLS:
             taken = {n: v for n, v in kwargs.items() if n in KEPT and isinstance(v, Tensor)}
@@ -93,7 +93,7 @@ class Served:
             self.ended.append(float(torch.isin(new, known).any(1).double().mean()))
 
     def judge(self, sheet: Sheet) -> None:
-        """Write down what is wrong with the prompts, and that generation waits for another end."""
+        """Write down faults of the prompts, and whether generation waits for another end token."""
         from course_utils.diagnostics.batch_view import inspect_batch
 
         for failure in dict.fromkeys(self.failures):

@@ -24,7 +24,7 @@ def _sums() -> tuple[Tensor, Tensor]:
 
 
 def ids() -> Tensor:
-    """What both sides are asked."""
+    """The prompts of both sides."""
     return _sums()[0]
 
 

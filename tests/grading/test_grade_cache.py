@@ -1,4 +1,4 @@
-"""Answers that were graded before get their score unrun, and nothing else does."""
+"""Answers that were graded before get their score without being run, and no others do."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from nbformat import v4
 
 from course_utils.box.kind import Kind
 from course_utils.grading import grade_cache, one_submission, worker
-from course_utils.grading.grade_cache import Known
+from course_utils.grading.grade_cache import GradeCache
 from course_utils.grading.submission import read_submission
 from course_utils.notebook.execute import Limits
 
@@ -62,7 +62,7 @@ def graded(course, path, judge, tmp_path):
         if change:
             edit(path, change)
         judge.asked.clear()
-        store = Known(tmp_path / "known", course_version, cell_s)
+        store = GradeCache(tmp_path / "known", course_version, cell_s)
         submission = replace(read_submission(path), lesson="90_fake")
         scores = one_submission.grade_one(course, submission, Limits(cell_s, 60), store)
         return scores, [number for wanted in judge.asked for number in wanted]

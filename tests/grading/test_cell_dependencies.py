@@ -1,4 +1,4 @@
-"""Which cells an answer needs: those that bind what it takes, and none that only look like it."""
+"""The cells that an answer needs: those that bind its names, and none that only look like it."""
 
 import ast
 

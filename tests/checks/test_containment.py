@@ -1,4 +1,4 @@
-"""Whatever an answer does to the process, the check ends in a verdict and leaves nothing behind."""
+"""Whatever an answer does to the process, the check ends in a verdict and leaves no trace."""
 
 import builtins
 import gc

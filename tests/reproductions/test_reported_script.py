@@ -1,4 +1,4 @@
-"""A ticket names its parts the same way everywhere: in its source, and where one is replaced."""
+"""A ticket names its parts alike everywhere: in its source, and where a part is replaced."""
 
 import pytest
 

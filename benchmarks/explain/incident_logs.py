@@ -1,6 +1,6 @@
-"""What `course explain` makes of the logs that the incidents leave: `make bench-explain`.
+"""What `course explain` says of the logs that the incidents leave: `make bench-explain`.
 
-    python -m benchmarks.explain.explained [--write] [NAME ...]
+    python -m benchmarks.explain.incident_logs [--write] [NAME ...]
 
 Each log is read twice: alone, and with what the run said on the console. The logs are made once
 and kept (`benchmarks.explain.exported_logs`), so that a change of a rule is judged in a second.
@@ -18,7 +18,7 @@ quiet_libraries()
 import trl  # noqa: E402, F401  imported once, before runs are forked
 
 from benchmarks.diagnostics.halves import half_of  # noqa: E402
-from benchmarks.explain.exported_logs import Left, Named, every_run, left_of  # noqa: E402
+from benchmarks.explain.exported_logs import Named, RunRemains, every_run, left_of  # noqa: E402
 from benchmarks.explain.page import Judged, page  # noqa: E402
 from course_utils import incidents  # noqa: E402
 from course_utils.explain import explain  # noqa: E402
@@ -40,7 +40,7 @@ def judged(run: Named) -> Judged:
     )
 
 
-def _keys(left: Left, *, console: bool) -> tuple[str, ...]:
+def _keys(left: RunRemains, *, console: bool) -> tuple[str, ...]:
     answer = explain([f"{line}\n" for line in left.lines(console=console)])
     return tuple(one.key for one in answer.causes)
 

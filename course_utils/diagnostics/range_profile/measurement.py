@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """The numbers of one kind at one place."""
 
     kind: Kind
@@ -55,7 +55,7 @@ class Measured:
         return self.magnitudes.num_neg_inf > 0 and self.magnitudes.largest > 0
 
 
-def first_outside(measured: tuple[Measured, ...], fmt: FloatFormat) -> Measured | None:
+def first_outside(measured: tuple[Measurement, ...], fmt: FloatFormat) -> Measurement | None:
     """The first place that leaves the range of `fmt`, in the order of execution.
 
     A -inf that an overflow made turns into nan later, or into inf; one that a mask holds does not.
@@ -66,7 +66,7 @@ def first_outside(measured: tuple[Measured, ...], fmt: FloatFormat) -> Measured 
     )
 
 
-def examined(measured: tuple[Measured, ...]) -> tuple[str, ...]:
+def examined(measured: tuple[Measurement, ...]) -> tuple[str, ...]:
     """The parts of the step that were looked at."""
     kinds = {m.kind for m in measured}
     shown = (Kind.ACTIVATIONS, Kind.WEIGHT_GRADIENTS, Kind.OPTIMIZER)

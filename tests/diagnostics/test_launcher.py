@@ -1,4 +1,4 @@
-"""Under a launcher each rank's end is told, and who waited for whom. About 25 s of CPU time."""
+"""Under a launcher: how each rank ended, and which rank waited for which. About 25 s of CPU."""
 
 import os
 import sys
