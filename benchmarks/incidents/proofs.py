@@ -137,6 +137,11 @@ def main() -> int:
     parser.add_argument("--missing", action="store_true", help="run only what the page lacks")
     parser.add_argument("--keep", type=Path, help="a file of proofs, to go on from and add to")
     asked = parser.parse_args()
+    known = {*incidents.names(), *incidents.names(healthy)}
+    if unknown := sorted(set(asked.names) - known):
+        parser.error(f"no incident is called {', '.join(unknown)}: `course incident` lists them")
+    if asked.write and asked.names:
+        parser.error("--write writes the page of all: give --missing in place of names")
     kept = proved(PAGE.read_text(encoding="utf-8")) if asked.missing and PAGE.exists() else {}
     if asked.keep and asked.keep.exists():
         kept |= {name: Proof(**row) for name, row in json.loads(asked.keep.read_text()).items()}

@@ -66,6 +66,8 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, default=KEPT, help="the file of proofs")
     parser.add_argument("--only-kept", action="store_true", help="train nothing")
     asked = parser.parse_args()
+    if asked.write and asked.names:
+        parser.error("--write writes down what holds of all tickets: give it no names")
     found = prove(asked.names or cases.names(), asked.keep, only_kept=asked.only_kept)
     for name, seen in found.items():
         for variant, seed, is_as_it_must_be, said in seen:

@@ -16,6 +16,8 @@ def main() -> int:
     parser.add_argument("ids", nargs="+")
     parser.add_argument("--seeds", default=",".join(map(str, SEEDS)))
     asked = parser.parse_args()
+    if unknown := sorted(set(asked.ids) - set(cases.names())):
+        parser.error(f"no ticket is called {', '.join(unknown)}: names are files of oncall/cases")
     seeds, wrong = tuple(int(seed) for seed in asked.seeds.split(",")), 0
     with Trainers() as trainers:
         judge = Judge(trainers)

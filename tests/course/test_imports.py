@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import pkgutil
 import re
 import subprocess
 import sys
@@ -38,6 +39,14 @@ assert old is new
 assert new.__spec__.name == new.__name__ == "course_utils.shown.plotting"
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("room", ["diagnostics", "gemma3", "numerics", "lesson"])
+def test_no_module_of_a_room_hides_a_name_that_the_room_offers(room):
+    """`room.name` is the function until a module of that name is imported; then it is that."""
+    offered = importlib.import_module(f"course_utils.{room}")
+    modules = {module.name for module in pkgutil.iter_modules(offered.__path__)}
+    assert modules & set(offered.__all__) == set()
 
 
 def test_an_unknown_module_is_still_not_found():

@@ -84,9 +84,10 @@ def test_every_criterion_is_the_first_to_reject_some_wrong_answer(exercise):
 
 @each_exercise
 def test_an_exercise_has_enough_hints_wrong_answers_and_right_answers(exercise):
+    num_right, num_wrong = len(right_answers(exercise)), len(wrong_answers(exercise))
     assert len(exercise.hints) >= MIN_HINTS
-    assert len(wrong_answers(exercise)) >= MIN_WRONG
-    assert len(right_answers(exercise)) >= MIN_RIGHT
+    assert num_wrong >= MIN_WRONG, f"{exercise.id} has {num_wrong} wrong answers in tests/answers"
+    assert num_right >= MIN_RIGHT, f"{exercise.id} has {num_right} right answers in tests/answers"
 
 
 @each_exercise

@@ -2,29 +2,34 @@
 
 To add one:
 
-1. Take an incident of `course_utils/incidents/broken` (or a thread), and one of the templates in
-   `course_utils/oncall/templates`. Read its `files/`: that is the healthy run. Where the failure is
-   the incident's, or another ticket's, `Fault(like=NAME, plant=...)` takes title, kind, cause, fix
-   and threads from there; what is not the same is given here.
-2. Write `cases/NAME.py`. NAME says what is wrong; readers never see it. `plant` replaces text of
-   train.py, config.yaml or a helper (`Edit`, which must match exactly once) or rows of the data
-   (`EditRows`), the way people really do it. No comment in the new text may give it away, and the
-   planted code must read as what a colleague would write. Level 2: the symptom shows far from the
-   place (another file, another stage, another metric). Level 3: three faults in `faults`, in the
-   order in which they come to light; each hides the next, and fixing any one or two must not pass.
+1. Take an incident of `course_utils/incidents/broken` (docs/failures.md lists those without a
+   ticket) or a thread, and one of the templates in `course_utils/oncall/templates`. Read its
+   `files/`: that is the healthy run. Nothing is planted in its `TEMPLATE.sizes`. Where the failure
+   is the incident's, or another ticket's, `Fault(like=NAME, plant=...)` takes title, kind, cause,
+   fix and threads from there. Give here what is not the same, such as a fix in these files.
+2. Write `cases/NAME.py`, with NAME as its id. NAME says what is wrong; readers never see it.
+   `plant` replaces text of train.py, config.yaml or a helper (`Edit`, which must match exactly
+   once) or rows of the data (`EditRows`), the way people really do it. No comment in the new text
+   may give it away, and the planted code must read as what a colleague would write. Level 2: the
+   symptom shows far from the place (another file, another stage, another metric). Level 3: three
+   faults in `faults`, in the order in which they come to light; each hides the next, and fixing
+   any one or two must not pass.
 3. `ticket`: two to four sentences of a colleague who noticed something, from the effect only. It
-   may mislead; it names no cause, no class, no file, and uses none of the words of the class.
-4. `non_fixes`: what people try that does not help, beside those of `attacks.STANDARD`, which are
-   tried on every case (a lower rate, another seed, fewer steps, a harder clip, the exception
-   caught, the healthy twin's log). `spares` names those that do fix this very case.
+   may mislead; it names no cause, no file, no key of `causes/kinds.py`, and none of the words of
+   other tickets of its class: `pytest tests/oncall -k "words or NAME"` checks it.
+4. `non_fixes`, two or more: what people try that does not help, beside those of
+   `attacks.STANDARD`, which are tried on every case (a lower rate, another seed, fewer steps, a
+   harder clip, the exception caught, the healthy twin's log). `spares` names those that do fix
+   this very case.
 5. Prove it, on three seeds:
 
        python -m course_utils.oncall.prove NAME
 
    Broken must fail, the fix (the template as it is) must pass, and everything else must fail. A
    fault that the template's metrics do not see is no case: choose another place, or a template
-   whose metrics see it. `--seeds 0` is enough while you try. `make oncall` then proves it once
-   more and enters it into `proved.json`.
+   whose metrics see it. `--seeds 0` (a minute) is enough while you try. `make oncall failures`
+   then trains what changed since the kept proofs, and writes `proved.json`, the benchmark's
+   `proofs.json`, docs/oncall.md and docs/failures.md: commit them all.
 6. Where a report names the place, the planted lines (and three around them), the functions around
    them and the names in them are taken; `also_places` adds what else is right ("data.py collate").
    `also_kinds` adds other classes that a good report may give.
