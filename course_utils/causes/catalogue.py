@@ -5,6 +5,7 @@ from itertools import chain
 from course_utils.causes.cause import Cause
 from course_utils.causes.ends import ENDS
 from course_utils.causes.gradients import GRADIENTS
+from course_utils.causes.half_precision import HALF_PRECISION
 from course_utils.causes.inputs import INPUTS
 from course_utils.causes.libraries import LIBRARIES
 from course_utils.causes.losses import LOSSES
@@ -17,7 +18,7 @@ from course_utils.causes.rewards import REWARDS
 from course_utils.causes.weights import WEIGHTS
 
 _ALL = (
-    *(PROCESSES, NUMBERS, GRADIENTS, WEIGHTS, INPUTS, ENDS),
+    *(PROCESSES, NUMBERS, HALF_PRECISION, GRADIENTS, WEIGHTS, INPUTS, ENDS),
     *(LOSSES, RATES, REWARDS, POLICY, PREFERENCE, LIBRARIES),
 )
 CAUSES: dict[str, Cause] = {one.key: one for one in chain.from_iterable(_ALL)}

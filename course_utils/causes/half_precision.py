@@ -1,0 +1,112 @@
+"""What the range of float16 and its gradient scaler leave behind."""
+
+from course_utils.causes.cause import Cause, Phrase, keys
+from course_utils.causes.harms import BROKEN, ENDED, LESS
+from course_utils.causes.shared import NOT_FINITE, OF_NUMBERS
+
+HALF_PRECISION = (
+    Cause(
+        "scaler_search",
+        "a gradient scaler looks for its scale: it skips a step that overflows and halves",
+        "none needed",
+        "count the skipped steps; they should become rare",
+        lesson="05_gemma_fp16",
+        met="scaler",
+        healthy=True,
+        phrases=(
+            Phrase(r"overflow detected, setting loss scale|reducing (the )?loss scale", 4.0),
+            Phrase(r"Gradient overflow\. +Skipping step", 4.0),
+        ),
+    ),
+    Cause(
+        "fp16_overflow",
+        "numbers overflow in float16 even at a small loss scale: the scaler can halve "
+        "for ever, and every overflow is a step that trains nothing",
+        "train in bfloat16, or rescale the activations that pass 65504",
+        "measure the activations against 65504",
+        lesson="05_gemma_fp16",
+        met="65504",
+        instrument="profile_ranges",
+        thread="transformers#36822",
+        kinds=("half_precision",),
+        harm=BROKEN,
+        damages="numbers",
+        explains=NOT_FINITE | keys("operation_not_finite scaler_search"),
+        speaks_of=OF_NUMBERS,
+        settings_fix="bfloat16",
+        names=("float16 limit",),
+        phrases=(
+            Phrase(r"Minimum loss scale reached|Fp16 Grad Scale: +0\b"),
+            Phrase(r"loss scale already at minimum[^.]*"),
+        ),
+    ),
+    Cause(
+        "steps_skipped",
+        "updates are skipped: the run counts steps in which nothing was changed",
+        "bfloat16, or a lower loss scale; look why the gradient is not finite",
+        "how many of the steps reached the weights",
+        lesson="05_gemma_fp16",
+        met="scaler",
+        instrument="audit_step",
+        kinds=("half_precision",),
+        harm=LESS,
+    ),
+    Cause(
+        "half_weights",
+        "the trainable weights are float16, where AdamW's eps and small second moments are 0",
+        "load the weights in float32; fp16=True computes in float16 by itself",
+        "the dtype of the trainable weights",
+        lesson="03_reward_nan",
+        met="adamw",
+        instrument="profile_ranges",
+        thread="trl#2367",
+        kinds=("half_precision",),
+        harm=BROKEN,
+        damages="numbers",
+        explains=NOT_FINITE | keys("fp16_overflow reward_nan unscale_half"),
+        speaks_of=OF_NUMBERS,
+        one_fix="load the weights in float32; fp16=True computes in float16 by itself",
+        names=("optimizer's eps is 0 in float16",),
+    ),
+    Cause(
+        "unscale_half",
+        "the trained weights are float16, and a gradient scaler cannot unscale those",
+        "load the weights in float32 and let autocast work in float16",
+        "the dtype of the trainable weights",
+        lesson="03_reward_nan",
+        met="attempting to unscale",
+        instrument="profile_ranges",
+        thread="transformers#23165",
+        kinds=("half_precision",),
+        harm=ENDED,
+        names=("trainable weights in float16",),
+        phrases=(Phrase(r"Attempting to unscale FP16 gradients"),),
+    ),
+    Cause(
+        "formats_mixed",
+        "one operation got numbers in two formats, or in one that its kernel does not take",
+        "one dtype for all weights, or run under autocast",
+        "the dtype of each weight, the head's and the norms' first",
+        lesson="05_gemma_fp16",
+        met="autocast",
+        instrument="profile_ranges",
+        phrases=(
+            Phrase(r"(mat1|self) and mat2 .{0,40}same dtype.{0,60}"),
+            Phrase(r"expected scalar type \w+ but found \w+"),
+            Phrase(r"FlashAttention only supports? fp16 and bf16 data type"),
+        ),
+    ),
+    Cause(
+        "optimizer_waits",
+        "DeepSpeed's optimizer has not stepped yet when the rate is logged: float16 "
+        "skips steps while it looks for its scale, or accumulation is not through",
+        "none needed if the rate rises later",
+        "whether learning_rate leaves 0",
+        thread="BELLE#134",
+        healthy=True,
+        neutral=True,
+        phrases=(
+            Phrase(r"tried to get lr value before scheduler/optimizer started stepping", 3.0),
+        ),
+    ),
+)
