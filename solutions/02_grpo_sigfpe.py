@@ -49,7 +49,12 @@ from course_utils import diagnostics, zoo
 from course_utils.concepts import lesson_02 as concepts
 from course_utils.lesson.expected_failures import expect_failure, expect_symptom
 from course_utils.reproductions.lesson_02 import float_faults, grpo_sigfpe
-from course_utils.reproductions.lesson_02.grpo_sigfpe import REPORTED, SHORT, endings_of, is_sigfpe
+from course_utils.reproductions.lesson_02.grpo_sigfpe import (
+    REPORTED,
+    SHORT,
+    endings_of,
+    is_sigfpe,
+)
 from course_utils.shown import plotting
 from course_utils.shown.report import Table
 

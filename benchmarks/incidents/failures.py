@@ -150,7 +150,7 @@ def page() -> str:
         "or of the same cause. *rule*: what `course explain` names first for the run's log, where "
         "it is right. *look*: the same of `diagnose`; both were tried on the runs alone.",
         "",
-        *table(("", *shown), [("have it", *(_count(rows, name) for name in shown))]),
+        *table(("failures that", *shown), [("have it", *(_count(rows, name) for name in shown))]),
         "",
         "## Holes",
         "",

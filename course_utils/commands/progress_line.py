@@ -11,7 +11,7 @@ from course_utils.notebook.execute import Job
 class CellProgress:
     """Shows on stderr which cell runs. Called from several threads.
 
-    >>> line = ProgressLine()
+    >>> line = CellProgress()
     """
 
     def __init__(self) -> None:

@@ -42,7 +42,7 @@ def cluster(running, course, tmp_path, monkeypatch):
     monkeypatch.setattr(worker, "COMMAND", FAKE_GRADER)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv(NO_SANDBOX_ENV, "1")  # so that it is taken back afterwards
-    path = f"{os.environ['PYTHONPATH']}{os.pathsep}{ROOT / 'tests'}"
+    path = f"{os.environ['PYTHONPATH']}{os.pathsep}{ROOT / 'tests' / 'helpers'}"
     monkeypatch.setenv("PYTHONPATH", path)
     if not running:
         running |= _started(tmp_path)
