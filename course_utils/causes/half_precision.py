@@ -1,4 +1,4 @@
-"""What the range of float16 and its gradient scaler leave behind."""
+"""Causes about the range of float16 and its gradient scaler."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN, ENDED, LESS

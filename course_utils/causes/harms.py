@@ -1,4 +1,4 @@
-"""Where a cause is at work, and what it is known to do to a model."""
+"""The stages in which a cause acts, and the damage that it can do to a model."""
 
 TRAINING, SAMPLING, REWARD = "training", "sampling", "the reward"
 EVALUATION, SERVING = "evaluation", "serving"

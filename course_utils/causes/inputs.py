@@ -1,4 +1,4 @@
-"""What a batch shows before any training: tokens, labels, masks, rows."""
+"""Causes that a batch shows before training: tokens, labels, masks, rows."""
 
 from course_utils.causes.cause import WARNED, Cause, Phrase, keys
 from course_utils.causes.harms import STILL, WRONG

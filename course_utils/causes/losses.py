@@ -1,4 +1,4 @@
-"""What the loss itself tells: its sum, its fall, rows known by heart."""
+"""Causes that the loss itself shows: how it is summed, how it falls, rows known by heart."""
 
 from course_utils.causes.cause import Cause, keys
 from course_utils.causes.harms import LESS, WRONG

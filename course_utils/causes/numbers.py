@@ -1,4 +1,4 @@
-"""What nan, inf and float16 leave behind."""
+"""Causes of nan and inf, and what they leave in a log."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN

@@ -1,4 +1,4 @@
-"""What becomes of a policy: KL, entropy, collapse, two engines."""
+"""Causes that change a policy for the worse: KL, entropy, collapse, two engines."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN, SAMPLING, WRONG

@@ -1,4 +1,4 @@
-"""How a process ends, hangs or runs out of memory."""
+"""Causes that end a process, make it hang, or exhaust its memory."""
 
 from course_utils.causes.cause import LATER, WEAK, Cause, Phrase, keys
 from course_utils.causes.harms import ENDED, EVALUATION

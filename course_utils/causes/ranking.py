@@ -1,4 +1,4 @@
-"""Orders the causes that were found, without those that another, no weaker one explains."""
+"""Orders causes, and drops those that a cause at least as strong explains."""
 
 from collections.abc import Mapping
 

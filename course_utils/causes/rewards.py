@@ -1,4 +1,4 @@
-"""What the reward tells: no difference, a wrong one, or one that is cheated."""
+"""Causes in the reward: no difference between replies, a wrong reward, a cheated one."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN, BY_ANOTHER_JUDGE, LESS, REWARD, STILL, WRONG

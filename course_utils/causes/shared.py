@@ -1,4 +1,4 @@
-"""What several causes share: the findings that they explain, the numbers that they move."""
+"""Sets that several causes share: the findings they explain, the numbers they move."""
 
 from course_utils.causes.cause import keys
 

@@ -1,4 +1,4 @@
-"""What a log points to, the likeliest first, and how that is written: causes, then what is fine."""
+"""The answer of `explain`: causes, the likeliest first, then what is fine; and its text."""
 
 from dataclasses import dataclass, field
 from textwrap import fill

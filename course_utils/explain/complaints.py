@@ -1,4 +1,4 @@
-"""What people say beside a log whose numbers are those of a healthy run: "it never stops".
+"""Finds causes in what people write beside a log that looks healthy: "it never stops".
 
 Only words before the first entry or behind the last are taken for the writer's own: between two
 entries stand replies of the model. They are hints, and used where the log itself shows nothing.

@@ -1,4 +1,4 @@
-"""Reads a log and says what it points to: the line that turned, then causes with their evidence."""
+"""Reads a log and finds its causes, with the line where the run turned."""
 
 import io
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Exercise 02.8: a job that nobody has explained, diagnosed and mended by the reader."""
+"""Exercise 02.8: a job with an unknown fault, diagnosed and fixed by the reader."""
 
 from dataclasses import dataclass, replace
 from functools import cache, partial

@@ -1,4 +1,4 @@
-"""What a run with a fix must have done to the weights that a report is about. Trains, then looks.
+"""Checks what a run with a fix has done to the weights that a report is about.
 
 The criteria of 03.5 and of the unseen runs: alive, moved, at a sane pace, by an optimizer that
 remembers.

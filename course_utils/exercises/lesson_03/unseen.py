@@ -1,4 +1,4 @@
-"""Exercise 03.8: an unseen run of the same family, to be diagnosed and mended."""
+"""Exercise 03.8: an unseen run of the same family, to be diagnosed and fixed."""
 
 import functools
 import re

@@ -1,4 +1,4 @@
-"""Whether an answer changes a gradient on its way instead of the formula that it comes from."""
+"""Detects an answer that changes a gradient on its way, instead of the formula it comes from."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What an answer to exercise 05.4 does to a model that the lesson has not shown, and to others.
+"""Tries an answer to exercise 05.4 on a model that the lesson has not shown, and on others.
 
 The other model has more layers, random gains and a large eps, and its batch is padded: an answer
 that has copied a number of the shown model, or forgets a part of the norm, computes something else.

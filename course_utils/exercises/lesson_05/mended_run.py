@@ -1,4 +1,4 @@
-"""Trains an unseen run of exercise 05.8 with a student's mend, beside its float32 twin."""
+"""Trains an unseen run of exercise 05.8 with a student's fix, beside its float32 twin."""
 
 from collections.abc import Callable
 from contextlib import nullcontext

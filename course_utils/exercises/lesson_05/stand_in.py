@@ -1,4 +1,4 @@
-"""The models and the batch that the checks of lesson 05 look at."""
+"""The models and the batch that the checks of lesson 05 use."""
 
 import copy
 import functools

@@ -1,4 +1,4 @@
-"""Exercise 06.5: a loss with everything frozen, to be mended so that the head trains."""
+"""Exercise 06.5: a loss with everything frozen, to be fixed so that the head trains."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the exercises of lesson 06 look at: the gradients that a loss leaves in small models."""
+"""The gradients that a loss leaves in small models, for the exercises of lesson 06."""
 
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What a mend of exercise 07.8 must leave as it was: rows, and replies, token by token."""
+"""Checks what a fix of exercise 07.8 must leave unchanged: rows and replies, token by token."""
 
 from collections.abc import Callable, Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""Exercise 08.6: four logs of which each is off by a factor, or by none."""
+"""Exercise 08.6: four logs; each is off by a factor, or right."""
 
 from course_utils.checks.compare import number_differs
 from course_utils.checks.declare import Criterion, Exercise, Observe

@@ -1,4 +1,4 @@
-"""Exercises 08.3, 08.4 and 08.7: signs, loops and drifts, told by letters."""
+"""Exercises 08.3, 08.4 and 08.7: signs, loops and drifts, answered by letters."""
 
 from course_utils.checks.letters import letters_exercise
 

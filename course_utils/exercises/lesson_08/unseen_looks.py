@@ -1,4 +1,4 @@
-"""What is looked at in an answer to exercise 08.8: the diagnosis, and runs made with its mend."""
+"""The observations behind exercise 08.8: the diagnosis, and runs made with its fix."""
 
 import functools
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Exercise 09.8: a run with several disagreements, mended by its settings and trained."""
+"""Exercise 09.8: a run with several disagreements, fixed in its settings and trained."""
 
 from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.settings import OverSeeds, both, only, over_seeds

@@ -1,4 +1,4 @@
-"""Whether an engine serves weights of its own: its layers, their values, and when they change."""
+"""Checks that an engine serves its own weights: its layers, their values, when they change."""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""What exercises ask of a mended run: both sides agree, and the policy still learns."""
+"""What exercises ask of a fixed run: both sides agree, and the policy still learns."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Exercise 09.2: six pairs of a sampler and a trainer, told apart by what is left."""
+"""Exercise 09.2: six pairs of a sampler and a trainer, told apart by their remaining difference."""
 
 from course_utils.checks.letters import letters_exercise
 

@@ -1,4 +1,4 @@
-"""A verifier of sums that no listed cheat passes and no right answer in odd dress fails.
+"""A verifier of sums that rejects every listed cheat and accepts right answers in odd forms.
 
 The right answer to exercise 10.3, and the judge of 10.6 and 10.8. It reads a reply as one claim:
 one number, with words that may stand before it, and equations that have to be true.

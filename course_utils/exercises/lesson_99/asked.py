@@ -1,4 +1,4 @@
-"""What is asked of every ticket of the exam: the form of an answer, and its five criteria.
+"""The questions that every ticket of the exam asks: the form of an answer, and five criteria.
 
 What needs no training is looked at first.
 """

@@ -1,4 +1,4 @@
-"""Exercise 99.3: the ticket of level 3, three faults of which each hides the next."""
+"""Exercise 99.3: the ticket of level 3, three faults, each of which hides the next."""
 
 from course_utils.exercises.lesson_99.asked import (
     exercise,

@@ -1,4 +1,4 @@
-"""Edits that people try in place of a mend; each is refused, whatever else an answer says."""
+"""Edits that people try in place of a fix; each is refused, whatever else an answer says."""
 
 from course_utils.oncall.attacks import CALL, GIVE_BASE
 

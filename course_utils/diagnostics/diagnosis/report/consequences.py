@@ -1,4 +1,4 @@
-"""Which numbers of a run follow from a cause, and which are no sign of health beside it."""
+"""The numbers of a run that follow from a cause, and those that reassure wrongly beside it."""
 
 from course_utils.causes import CAUSES
 from course_utils.causes.harms import EVALUATION, REWARD, SERVING, STILL, TRAINING
@@ -23,10 +23,10 @@ def consequences(key: str, numbers: dict[str, str], where: str = TRAINING) -> di
     return {name: number for name, number in numbers.items() if name in names}
 
 
-def no_comfort(key: str, numbers: dict[str, str], where: str = TRAINING) -> set[str]:
+def not_reassuring(key: str, numbers: dict[str, str], where: str = TRAINING) -> set[str]:
     """The names of what is fine for itself and no sign of health beside this cause.
 
-    >>> sorted(no_comfort("end_masked", {"tokens": "8 rows", "the log": "fine", "ids": "320"}))
+    >>> sorted(not_reassuring("end_masked", {"tokens": "8 rows", "the log": "fine", "ids": "320"}))
     ['the log', 'tokens']
     """
     names = CAUSES[key].speaks_of | set(consequences(key, numbers, where))
@@ -36,12 +36,12 @@ def no_comfort(key: str, numbers: dict[str, str], where: str = TRAINING) -> set[
     return (names | of_reward if where == REWARD else names) & set(numbers)
 
 
-def is_no_comfort(healthy: str, key: str, where: str = TRAINING) -> bool:
+def would_reassure(healthy: str, key: str, where: str = TRAINING) -> bool:
     """Whether what only looks like a fault would calm the reader about a cause that is there.
 
-    >>> is_no_comfort("improves", "split_changes_loss"), is_no_comfort("improves", "padding_side")
+    >>> would_reassure("improves", "split_changes_loss"), would_reassure("improves", "padding_side")
     (True, True)
-    >>> is_no_comfort("improves", "padding_side", "serving")
+    >>> would_reassure("improves", "padding_side", "serving")
     False
     """
     if where in AFTER:

@@ -1,4 +1,4 @@
-"""The fix in this run's own settings: their names, the values they have, those they should have."""
+"""Writes a fix in the run's own settings: their names, their values, and the values to set."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""How a diagnosis reads in a terminal: the verdict, a block a cause, then one item a line."""
+"""Lays out a diagnosis for a terminal: the verdict, one block per cause, then one item per line."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Orders what was found: how directly it was seen, and how much else it explains."""
+"""Orders the findings by how directly each was seen, and by how much else it explains."""
 
 from dataclasses import replace
 

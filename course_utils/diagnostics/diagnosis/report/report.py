@@ -1,11 +1,11 @@
-"""What `diagnose` says: the likeliest cause first; what follows from it, what is fine, what not."""
+"""The report of `diagnose`: the likeliest cause, what follows from it, and what is fine."""
 
 from dataclasses import dataclass, field, replace
 
 from course_utils.diagnostics.diagnosis.report.consequences import (
     consequences,
-    is_no_comfort,
-    no_comfort,
+    not_reassuring,
+    would_reassure,
 )
 from course_utils.diagnostics.diagnosis.report.fixes import with_own_values
 from course_utils.diagnostics.diagnosis.report.layout import (
@@ -68,9 +68,9 @@ class Diagnosis(Report):
             shown["weights before the run"] = checked.pop("weights")
         for one in told_once(_with_hint(one, sheet.hints) for one in in_order(sheet.found)):
             where = one.verdict.where
-            for name in no_comfort(one.key, checked, where):
+            for name in not_reassuring(one.key, checked, where):
                 shown[name] = FINE.sub("", checked.pop(name))
-            no_faults = [f for f in no_faults if not is_no_comfort(f.key, one.key, where)]
+            no_faults = [f for f in no_faults if not would_reassure(f.key, one.key, where)]
             harm = harm_of(one.key, one.verdict, sheet.outcomes)
             follows = consequences(one.key, shown, where)
             no_sign = sheet.usual | set(sheet.cleared)

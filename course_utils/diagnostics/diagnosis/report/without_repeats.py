@@ -1,4 +1,4 @@
-"""Each fact stands once: drops the sentences of a report whose numbers were all told before."""
+"""Drops the sentences of a report whose numbers were all given before."""
 
 import re
 from collections.abc import Iterable

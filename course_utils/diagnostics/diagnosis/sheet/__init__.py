@@ -1,1 +1,1 @@
-"""What the looks write on: findings, what is fine, what was not seen, and on what run."""
+"""The sheet that looks write on: findings, what is fine, what was not seen, and the run itself."""

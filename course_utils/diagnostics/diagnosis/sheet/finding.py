@@ -1,4 +1,4 @@
-"""What a look writes down: what it found, what is fine, what it only counted, what it missed."""
+"""The results of a look: what it found, what is fine, what it only counted, what it missed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

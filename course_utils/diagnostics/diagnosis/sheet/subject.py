@@ -1,4 +1,4 @@
-"""What is diagnosed: a model with what is known of its run, whoever trains it."""
+"""The subject of a diagnosis: a model, with what is known of its run and trainer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What is odd in a run and stays unexplained: no report is as complete as it may look."""
+"""Lists what is odd in a run and stays unexplained."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
