@@ -19,7 +19,6 @@ from course_utils.oncall.declare import Template
 PATH = Path(__file__).parent / "spread.json"
 SEEDS = tuple(range(100, 124))
 DEVIATIONS = 3.5
-OTHER_PROCESSOR = 0.02  # relative: what other vector kernels change after a training
 
 
 @dataclass(frozen=True)
@@ -119,14 +118,9 @@ def confirmed(template: Template, trainers) -> Spread | None:
     if kept is None:
         return None
     now = measure(template, trainers, SEEDS[:1])
-    is_same = all(_alike(kept["values"].get(name, []), own) for name, own in now.values.items())
+    is_same = all(kept["values"].get(name, [])[:1] == own for name, own in now.values.items())
     marks = {"made_of": now.made_of, "measured_by": now.measured_by}
     return Spread(**kept | marks) if is_same else None
-
-
-def _alike(kept: list[float], own: list[float]) -> bool:
-    """Whether the first seed gives the same number, but for the digits that a processor decides."""
-    return bool(kept) and math.isclose(kept[0], own[0], rel_tol=OTHER_PROCESSOR)
 
 
 def main() -> None:
