@@ -1,0 +1,21 @@
+"""The rule by which `make test` leaves out cases that `make prove` proves.
+
+Tests go through cases: answers, attacks, broken runs, lessons, seeds. Cases are of one kind when
+they ask the same thing of the same code: the wrong answers that one criterion must reject, the
+incidents of one class, the seeds of one run. `make test` takes the first case of each kind, and
+`make prove`, which sets PROVE=1, takes all. No case is chosen by its name.
+"""
+
+import os
+from collections.abc import Callable, Hashable, Iterable
+
+IS_WHOLE = bool(os.environ.get("PROVE"))
+
+
+def cases(every: Iterable, kind: Callable[[object], Hashable] = lambda case: None) -> list:
+    """All cases under `make prove`, else the first of each kind; without `kind` all are of one."""
+    first: dict[Hashable, object] = {}
+    every = list(every)
+    for case in every:
+        first.setdefault(kind(case), case)
+    return every if IS_WHOLE else list(first.values())
