@@ -1,7 +1,4 @@
-"""Pins one thread, quiets the libraries, shares the tests out, and offers JupyterLab to them.
-
-Of a notebook's cell tagged "digits-vary" nbval compares all but the numbers.
-"""
+"""Pins one thread, quiets the libraries, shares the tests out, and offers JupyterLab to them."""
 
 import os
 import re
@@ -20,10 +17,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 collect_ignore = ["answers"]  # imported as tests.answers, and without doctests
 
-# Long trainings and 16-bit rounding end in other digits where a processor has other vector kernels.
-DIGITS_VARY = "digits-vary"
-NUMBER, ALT = re.compile(r"\s*[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?%?\s*"), re.compile(r'alt="[^"]*"')
-BY_LESSON = re.compile(r"(.*test_(?:lessons|exercises)\.py)::.*\[(\d\d)[._]")
+BY_LESSON = re.compile(r"(.*test_(?:lessons|exercises|judge|solved_in_box)\.py)::.*\[(\d\d)[._\]-]")
 
 
 class FilesAndLessons(LoadFileScheduling):
@@ -41,19 +35,18 @@ def pytest_xdist_make_scheduler(config, log):
     return FilesAndLessons(config, log)
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if DIGITS_VARY in getattr(item, "cell", {}).get("metadata", {}).get("tags", ()):
-            item.sanitize = lambda text, whole=item.sanitize: without_numbers(whole(text))
+def pytest_addoption(parser):
+    parser.addoption("--lesson", help="only the tests of this lesson; none: those of no lesson")
 
 
-def without_numbers(text: str) -> str:
-    """Numbers as #, the space that a table puts around them as none, and no words for a curve.
+def pytest_collection_modifyitems(config, items):
+    if wanted := config.getoption("lesson", None):
+        items[:] = [item for item in items if _lesson(item.nodeid) == wanted]
 
-    >>> without_numbers("lr 1e-4   0.31\\nlr 1e-3  -12.5%")
-    'lr##lr##'
-    """
-    return " ".join(NUMBER.sub("#", ALT.sub("", text)).split())
+
+def _lesson(nodeid: str) -> str:
+    found = BY_LESSON.match(nodeid)
+    return found[2] if found else "none"
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,79 @@
+"""Which sources a proof reached, and their digest as they are now.
+
+A proof reaches the files and folders that its processes read (`traced/sitecustomize.py` notes
+them), and of every room that it reaches the files that libraries read by themselves: weights, logs,
+tables. The pins and Python's version belong to every proof.
+"""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+OF_ALL = ("requirements.lock", "pyproject.toml")
+WRITTEN_HERE = ("tests/prove/record.json", "docs/proof.md")
+
+
+class Sources:
+    """The repository as it is when this is made: without what git ignores and what a proof writes.
+
+    Attributes:
+        files: the digest of each file, by its path from the root.
+    """
+
+    def __init__(self) -> None:
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        self.files = {
+            name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
+            for name in listed.stdout.split("\0")
+            if name not in ("", *WRITTEN_HERE) and (ROOT / name).is_file()
+        }
+
+    @cached_property
+    def folders(self) -> dict[str, list[str]]:
+        """What stands in each folder, "tests/": the names of its files and folders."""
+        found: dict[str, set[str]] = {}
+        for file in self.files:
+            path = Path(file)
+            for below, above in zip((path, *path.parents), path.parents, strict=False):
+                found.setdefault(f"{above}/", set()).add(below.name)
+        return {folder: sorted(names) for folder, names in found.items()}
+
+    def reached(self, trace: str) -> list[str]:
+        """The sources that the lines of a trace name, sorted; folders end in "/"."""
+        found = {*OF_ALL}
+        for line in trace.splitlines():
+            kind, _, name = line.partition(" ")
+            path = Path(name).relative_to(ROOT)
+            if path.parent.name == "__pycache__":
+                path = path.parents[1] / (path.name.partition(".")[0] + ".py")
+            found.add(f"{path}/" if kind == "folder" else str(path))
+        rooms = {_room(name) for name in found} - {None}
+        found |= {name for name in self.files if _room(name) in rooms and _is_data(name)}
+        return sorted(found & {*self.files, *self.folders})
+
+    def digest(self, reached: Iterable[str]) -> str:
+        """Of the contents of the files, the names in the folders, and Python's version."""
+        whole = hashlib.sha256(f"{sys.version_info[:2]}".encode())
+        for name in sorted(reached):
+            whole.update(f"\0{name}\0{self._of(name)}".encode())
+        return whole.hexdigest()[:24]
+
+    def _of(self, name: str) -> str:
+        if name.endswith("/"):
+            return ",".join(self.folders.get(name, ()))
+        return self.files.get(name, "missing")
+
+
+def _is_data(name: str) -> bool:
+    return not name.endswith((".py", ".md"))
+
+
+def _room(name: str) -> str | None:
+    """The room of `course_utils/` that a path is in."""
+    parts = name.split("/")
+    return parts[1] if parts[0] == "course_utils" and len(parts) > 2 else None

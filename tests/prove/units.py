@@ -1,0 +1,102 @@
+"""What the proof of everything is made of: commands that can run side by side, in any order.
+
+Nothing is named here that grows: a new test file, lesson or era is part of it by being there.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from course_utils.exercises.outline import outline
+from course_utils.reproductions.eras import ERAS
+from tests.prove.sources import ROOT
+
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider")
+NBVAL = ("--nbval", "--nbval-cell-timeout=300", "--nbval-sanitize-with=tests/nbval.cfg")
+COURSE = (sys.executable, "-m", "course_utils.commands")
+WHOLE = {"PROVE": "1"}
+# What a processor without AVX-512 computes with.
+AVX2 = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+}
+SEEDS = (1, 2, 3, 4)  # nbval takes 0
+# These go through all lessons, so each lesson is a proof of its own; "none" is what is of none.
+BY_LESSON = (
+    "tests/course/test_lessons.py",
+    "tests/exercises/test_exercises.py",
+    "tests/grading/test_judge.py",
+    "tests/grading/test_solved_in_box.py",
+)
+LESSONS = tuple(entry.number for entry in outline())
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One proof: a command that exits with 0 where it holds.
+
+    Args:
+        kind: its row in the table.
+        env: what is added to the environment.
+    """
+
+    kind: str
+    name: str
+    command: tuple[str, ...]
+    env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_pytest(self) -> bool:
+        return self.command[: len(PYTEST)] == PYTEST
+
+
+def units() -> list[Unit]:
+    """All of them."""
+    return [*_tests(), *_lessons(), *_others()]
+
+
+def _tests() -> Iterator[Unit]:
+    """Every test file with all of its cases, and the examples in the docstrings of every room."""
+    for path in sorted(ROOT.glob("tests/**/test_*.py")):
+        name = str(path.relative_to(ROOT))
+        if name in BY_LESSON:
+            for lesson in (*LESSONS, "none"):
+                command = (*PYTEST, name, f"--lesson={lesson}")
+                yield Unit("tests, all cases", f"{name} {lesson}", command, WHOLE)
+        else:
+            yield Unit("tests, all cases", name, (*PYTEST, name), WHOLE)
+    for path in sorted(ROOT.glob("course_utils/*/__init__.py")):
+        name = str(path.parent.relative_to(ROOT))
+        yield Unit("examples in docstrings", name, (*PYTEST, name))
+
+
+def _lessons() -> Iterator[Unit]:
+    """Every solved lesson, compared with its stored outputs, on other seeds, on older kernels."""
+    for entry in outline():
+        notebook = f"solutions/{entry.stem}.ipynb"
+        yield Unit("solved lessons", notebook, (*PYTEST, *NBVAL, notebook))
+        on_avx2 = f"{notebook} on AVX2"
+        yield Unit("solved lessons on AVX2 kernels", on_avx2, (*PYTEST, *NBVAL, notebook), AVX2)
+        for seed in SEEDS:
+            out = f"build/prove/{entry.stem}_{seed}"
+            run = (*COURSE, "run", "--solutions", entry.number, "-p", "SEED", f"{seed}")
+            name = f"{entry.stem} with SEED {seed}"
+            yield Unit("solved lessons, other seeds", name, (*run, "--out", out))
+    for lesson in LESSONS:
+        name = f"exercises {lesson} on AVX2"
+        command = (*PYTEST, "tests/exercises/test_exercises.py", f"--lesson={lesson}")
+        yield Unit("exercises on AVX2 kernels", name, command, AVX2)
+
+
+def _others() -> Iterator[Unit]:
+    """Tickets, older stacks, a whole class, the mutants, the style, what is generated."""
+    python = (sys.executable, "-m")
+    yield Unit("tickets, three seeds", "oncall", (*python, "benchmarks.oncall.proofs"))
+    for era in ERAS:
+        yield Unit("older stacks", f"era {era.number}", (*COURSE, "era", era.number))
+    yield Unit("a class of 1,000", "class", (*python, "benchmarks.grading.whole_class", "1000"))
+    yield Unit("mutants", "mutants", (*python, "tests.prove.mutants"))
+    yield Unit("style", "ruff check", (*python, "ruff", "check", "."))
+    yield Unit("style", "ruff format", (*python, "ruff", "format", "--check", "."))
+    yield Unit("generated files", "build", (*COURSE, "build", "--check"))
