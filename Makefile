@@ -2,7 +2,10 @@
 # and does nothing about it when it is current.
 #
 #   make run    execute the whole course, solved, and print the score sheet
-#   make test   everything that proves the course
+#   make test   the first case of each kind of all that proves the course (tests/README.md)
+#   make prove  all of it that has changed since it was last proved, two at a time; PART=3/8 takes an
+#               eighth, ONLY=WORD what has WORD in its name
+#   make proved whether all of it holds for these sources; a release needs that
 #   make lab    JupyterLab at the first lesson
 #   make build  regenerate both notebooks of every lesson from solutions/*.py
 #   make site   the reading site, into build/site (fetches Pyodide and MathJax once, with npm)
@@ -13,7 +16,6 @@
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
 #   make failures  what shows each failure, and what is missing; writes docs/failures.md (trains nothing)
 #   make oncall  every ticket of the exam, its fix and its non-fixes over three seeds; writes docs/oncall.md
-#   make attack every right and wrong answer, and every attack, through the box, and a class of 1,000
 #   make eras   every failure in the versions of their day, and in today's (needs the package index)
 #   make lock   write requirements.lock anew from what is installed
 
@@ -27,7 +29,7 @@ export MKL_NUM_THREADS := 1
 # Hundreds of processes import the course: compiled modules are kept, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lab build site bench bench-diagnosis bench-explain incidents failures oncall attack eras lock
+.PHONY: run test lab build site bench bench-diagnosis bench-explain incidents failures oncall eras lock prove proved
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -40,6 +42,12 @@ test: $(INSTALLED)
 	$(BIN)/pytest --numprocesses 2 --no-loadscope-reorder --nbval --nbval-cell-timeout=300 \
 	  --nbval-sanitize-with=tests/nbval.cfg \
 	  solutions/*.ipynb tests/course/test_lessons.py tests course_utils
+
+prove: $(INSTALLED)
+	$(BIN)/python -m tests.prove $(if $(PART),--part $(PART)) $(ONLY)
+
+proved: $(INSTALLED)
+	$(BIN)/python -m tests.prove --check
 
 lab: $(INSTALLED)
 	$(BIN)/course lab
@@ -69,11 +77,6 @@ failures: $(INSTALLED)
 oncall: $(INSTALLED)
 	$(BIN)/python -m course_utils.oncall.spread
 	$(BIN)/python -m benchmarks.oncall.proofs --write
-
-attack: $(INSTALLED)
-	ALL_ANSWERS=1 $(BIN)/pytest tests/course/test_lessons.py tests/exercises/test_exercises.py tests/grading/test_judge.py \
-	  tests/grading/test_attacks.py tests/reproductions/test_lesson_04_collapse.py
-	$(BIN)/python -m benchmarks.grading.whole_class 1000
 
 eras: $(INSTALLED)
 	$(BIN)/course era --all

@@ -6,6 +6,7 @@ Nothing is named here that grows: a new test file, lesson or era is part of it b
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from course_utils.exercises.outline import outline
 from course_utils.reproductions.eras import ERAS
@@ -39,12 +40,14 @@ class Unit:
     Args:
         kind: its row in the table.
         env: what is added to the environment.
+        reads_all: it reads every source, by other means than Python.
     """
 
     kind: str
     name: str
     command: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
+    reads_all: bool = False
 
     @property
     def is_pytest(self) -> bool:
@@ -96,7 +99,8 @@ def _others() -> Iterator[Unit]:
     for era in ERAS:
         yield Unit("older stacks", f"era {era.number}", (*COURSE, "era", era.number))
     yield Unit("a class of 1,000", "class", (*python, "benchmarks.grading.whole_class", "1000"))
-    yield Unit("mutants", "mutants", (*python, "tests.prove.mutants"))
-    yield Unit("style", "ruff check", (*python, "ruff", "check", "."))
-    yield Unit("style", "ruff format", (*python, "ruff", "format", "--check", "."))
+    yield Unit("mutants", "mutants", (*python, "tests.prove.mutants"), reads_all=True)
+    ruff = str(Path(sys.executable).with_name("ruff"))
+    yield Unit("style", "ruff check", (ruff, "check", "."), reads_all=True)
+    yield Unit("style", "ruff format", (ruff, "format", "--check", "."), reads_all=True)
     yield Unit("generated files", "build", (*COURSE, "build", "--check"))

@@ -1,0 +1,2 @@
+import subprocess, sys
+sys.exit(subprocess.call(sys.argv[1:]))
