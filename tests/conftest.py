@@ -15,7 +15,7 @@ quiet_libraries()
 # A job that a shell started in the background ignores Ctrl-C, and so would all that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-collect_ignore = ["answers"]  # imported as tests.answers, and without doctests
+collect_ignore = ["answers", "prove/traced"]  # imported as tests.answers, and by every process
 
 BY_LESSON = re.compile(r"(.*test_(?:lessons|exercises|judge|solved_in_box)\.py)::.*\[(\d\d)[._\]-]")
 

@@ -46,15 +46,16 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     part, of = asked.part
-    record = Record(Sources(), part=f"{part}/{of}")
+    record = Record(Sources(), f"{part}/{of}")
     chosen = [u for u in units() if not asked.words or any(word in u.name for word in asked.words)]
-    chosen = equal_parts(chosen, record, of)[part - 1]
+    chosen = equal_parts(chosen, record.usual_s, of)[part - 1]
     missing = [unit for unit in chosen if asked.again or not record.holds(unit.name)]
     if asked.list or asked.check:
         print("\n".join(f"{unit.kind}: {unit.name}" for unit in missing))
     else:
         print(f"{len(missing)} of {len(chosen)} proofs do not hold yet for these sources.")
-        run_all(missing, record, asked.jobs)
+        if stopped := run_all(missing, record, asked.jobs):
+            return stopped
     if asked.write:
         record.write_whole(unit.name for unit in chosen)
         PAGE.write_text(page(chosen, record), encoding="utf-8")
@@ -65,19 +66,19 @@ def main() -> int:
     return int(bool(open_) and not asked.list)
 
 
-def equal_parts(chosen: list[Unit], record: Record, of: int) -> list[list[Unit]]:
-    """Cut in parts that took about as long when they were last proved; each longest first."""
+def equal_parts(chosen: Iterable[Unit], usual_s: dict[str, float], of: int) -> list[list[Unit]]:
+    """Cut in parts that take about as long, each with its longest first."""
     parts: list[list[Unit]] = [[] for _ in range(of)]
-    took = [0.0] * of
-    for unit in sorted(chosen, key=lambda unit: -_seconds(unit, record)):
-        shortest = took.index(min(took))
-        parts[shortest].append(unit)
-        took[shortest] += _seconds(unit, record)
+    sums = [0.0] * of
+    for unit in sorted(chosen, key=lambda unit: -usual_s.get(unit.name, UNKNOWN_S)):
+        least = sums.index(min(sums))
+        parts[least].append(unit)
+        sums[least] += usual_s.get(unit.name, UNKNOWN_S)
     return parts
 
 
-def run_all(missing: list[Unit], record: Record, jobs: int) -> None:
-    """Run them side by side and keep each outcome; Ctrl-C loses only what is running."""
+def run_all(missing: list[Unit], record: Record, jobs: int) -> int:
+    """Run them side by side and keep each outcome; returns 130 when it was stopped, else 0."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     running: set[subprocess.Popen] = set()
     with ThreadPoolExecutor(jobs) as pool:
@@ -89,11 +90,13 @@ def run_all(missing: list[Unit], record: Record, jobs: int) -> None:
                 said = "holds" if not proof.failed else f"DOES NOT HOLD: {_log(unit)}"
                 print(f"[{number}/{len(missing)}] {unit.name} {proof.seconds:.0f} s {said}")
                 sys.stdout.flush()
-        except BaseException:
+        except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in tuple(running):
                 process.terminate()
-            raise
+            print("Stopped. What was proved is kept; the next call goes on.")
+            return 130
+    return 0
 
 
 def run(unit: Unit, running: set[subprocess.Popen]) -> Proof:
@@ -182,10 +185,6 @@ def _part(text: str) -> tuple[int, int]:
     if not found or not 1 <= int(found[1]) <= int(found[2]):
         raise argparse.ArgumentTypeError(f"a part is K/N with K from 1 to N, and this is {text!r}")
     return int(found[1]), int(found[2])
-
-
-def _seconds(unit: Unit, record: Record) -> float:
-    return record.proofs[unit.name].seconds if unit.name in record.proofs else UNKNOWN_S
 
 
 def _log(unit: Unit) -> Path:

@@ -37,13 +37,21 @@ class Proof:
 
 
 class Record:
-    """Proofs by name: those of all files, and `add` for new ones."""
+    """Proofs by name: those of all files, and `add` for new ones.
 
-    def __init__(self, sources: Sources, *, part: str = "whole") -> None:
-        self._sources, self._own = sources, PARTS / f"{part.replace('/', '_of_')}.json"
-        self._added = _read(self._own)
+    Attributes:
+        usual_s: how long each took in the record that belongs to the sources, the same on every
+            machine, so that all cut the same parts.
+    """
+
+    def __init__(
+        self, sources: Sources, part: str = "1/1", *, whole: Path = WHOLE, parts: Path = PARTS
+    ) -> None:
+        self._sources, self._own = sources, parts / f"{part.replace('/', '_of_')}.json"
+        self._whole, self._added = whole, _read(self._own)
+        self.usual_s = {name: proof.seconds for name, proof in _read(whole).items()}
         self.proofs: dict[str, Proof] = {}
-        for file in (WHOLE, *sorted(PARTS.glob("*.json"))):
+        for file in (whole, *sorted(parts.glob("*.json"))):
             for name, proof in _read(file).items():
                 if name not in self.proofs or self._is_of_today(proof):
                     self.proofs[name] = proof
@@ -61,7 +69,7 @@ class Record:
 
     def write_whole(self, names: Iterable[str]) -> None:
         """Write the proofs of these names into the record that belongs to the sources."""
-        _write(WHOLE, {name: self.proofs[name] for name in names if name in self.proofs})
+        _write(self._whole, {name: self.proofs[name] for name in names if name in self.proofs})
 
     def _is_of_today(self, proof: Proof) -> bool:
         return self._sources.digest(proof.reached) == proof.digest

@@ -24,13 +24,14 @@ class Sources:
         files: the digest of each file, by its path from the root.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path = ROOT) -> None:
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        listed = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
+        self.root = root
         self.files = {
-            name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
+            name: hashlib.sha256((root / name).read_bytes()).hexdigest()
             for name in listed.stdout.split("\0")
-            if name not in ("", *WRITTEN_HERE) and (ROOT / name).is_file()
+            if name not in ("", *WRITTEN_HERE) and (root / name).is_file()
         }
 
     @cached_property
@@ -48,7 +49,7 @@ class Sources:
         found = {*OF_ALL}
         for line in trace.splitlines():
             kind, _, name = line.partition(" ")
-            path = Path(name).relative_to(ROOT)
+            path = Path(name).relative_to(self.root)
             if path.parent.name == "__pycache__":
                 path = path.parents[1] / (path.name.partition(".")[0] + ".py")
             found.add(f"{path}/" if kind == "folder" else str(path))
