@@ -33,23 +33,6 @@ def first_bad(run) -> dict | None:
     return next((u for u in run.updates if not math.isfinite(u["actor/grad_norm"])), None)
 
 
-def test_the_table_of_collapse_and_recovery(capsys):
-    if not IS_WHOLE:
-        pytest.skip("printed when all seeds are trained")
-    rows = []
-    for seed in SEEDS:
-        broken, outcome = trained(seed), Outcome.of(mended(seed))
-        bad = first_bad(broken)
-        loss = f"{bad['loss']:.3f}" if bad else "-"
-        gain = f"{outcome.first_score:.2f} to {outcome.last_score:.2f}"
-        step = str(bad["step"]) if bad else "-"
-        rows.append((str(seed), step, loss, broken.steps[-1]["reply"], gain))
-    columns = ("seed", "nan at rollout", "loss there", "last reply", "held-out sums, mended")
-    with capsys.disabled():
-        print("\n" + Table(columns=columns, rows=rows, title="Collapse and recovery").text())
-    assert len({row[1] for row in rows}) >= len(SEEDS) - 2
-
-
 @each_seed
 def test_the_loss_is_finite_when_the_gradient_turns_nan(seed):
     assert trained(seed).is_dead
@@ -79,3 +62,21 @@ def test_the_masked_mean_that_ignores_padding_does_not_save_the_gradient():
     from course_utils.exercises.lesson_04.mean import mean_by_where
 
     assert trained(0, masked_mean=mean_by_where).is_dead
+
+
+def test_the_table_of_collapse_and_recovery(capsys):
+    """Runs last: prints what the tests above trained."""
+    if not IS_WHOLE:
+        pytest.skip("printed when all seeds are trained")
+    rows = []
+    for seed in SEEDS:
+        broken, outcome = trained(seed), Outcome.of(mended(seed))
+        bad = first_bad(broken)
+        loss = f"{bad['loss']:.3f}" if bad else "-"
+        gain = f"{outcome.first_score:.2f} to {outcome.last_score:.2f}"
+        step = str(bad["step"]) if bad else "-"
+        rows.append((str(seed), step, loss, broken.steps[-1]["reply"], gain))
+    columns = ("seed", "nan at rollout", "loss there", "last reply", "held-out sums, mended")
+    with capsys.disabled():
+        print("\n" + Table(columns=columns, rows=rows, title="Collapse and recovery").text())
+    assert len({row[1] for row in rows}) >= len(SEEDS) - 2
