@@ -1,4 +1,7 @@
-"""Pins one thread, quiets the libraries, shares the tests out, and offers JupyterLab to them."""
+"""Pins one thread, quiets the libraries, shares the tests out, and offers JupyterLab to them.
+
+At the end it prints what the tests left to `make prove`, which `whole.py` decides.
+"""
 
 import os
 import re
@@ -18,6 +21,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 collect_ignore = ["answers", "prove/traced"]  # imported as tests.answers, and by every process
 
 BY_LESSON = re.compile(r"(.*test_(?:lessons|exercises|judge|solved_in_box)\.py)::.*\[(\d\d)[._\]-]")
+LEFT: dict[str, int] = {}  # how many cases each test leaves to `make prove`
 
 
 class FilesAndLessons(LoadFileScheduling):
@@ -39,9 +43,29 @@ def pytest_addoption(parser):
     parser.addoption("--lesson", help="only the tests of this lesson; none: those of no lesson")
 
 
+@pytest.hookimpl(trylast=True)  # when -k and -m have chosen
 def pytest_collection_modifyitems(config, items):
     if wanted := config.getoption("lesson", None):
         items[:] = [item for item in items if _lesson(item.nodeid) == wanted]
+    for item in items:
+        for given in (given for mark in item.iter_markers("parametrize") for given in mark.args):
+            if num_left := getattr(given, "num_left", 0):
+                LEFT[item.nodeid.partition("[")[0]] = num_left
+
+
+def pytest_sessionfinish(session):
+    getattr(session.config, "workeroutput", {})["left"] = LEFT
+
+
+def pytest_testnodedown(node):
+    LEFT.update(getattr(node, "workeroutput", {}).get("left", {}))
+
+
+def pytest_terminal_summary(terminalreporter):
+    if LEFT:
+        terminalreporter.section("cases left to make prove (tests/helpers/whole.py)")
+    for test, num_left in sorted(LEFT.items()):
+        terminalreporter.write_line(f"{num_left:6,} more of {test}")
 
 
 def _lesson(nodeid: str) -> str:

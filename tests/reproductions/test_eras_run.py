@@ -50,12 +50,6 @@ def test_grad_fn_then_and_now(measured):
     assert found.is_proven, found.text()
 
 
-@pytest.mark.skipif(not os.environ.get("ALL_ANSWERS"), reason="`make eras` does it")
-def test_reward_nan_then(measured):
-    found = judged(measured, "03", "then")
-    assert found.is_proven, found.text()
-
-
 def test_the_report_of_today_would_not_pass_for_that_of_then(measured):
     found = eras.ThenAndNow(eras.find_era("06"), {"then": measured("06", "now")})
     assert not found.is_proven
