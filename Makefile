@@ -1,5 +1,5 @@
-# Everything below works on a fresh clone: each target first makes .venv from requirements.lock,
-# and does nothing about it when it is current.
+# Everything below works on a fresh clone: each target first makes .venv, with what it needs in the
+# versions of requirements.lock, and does nothing about it when it is current.
 #
 #   make run    execute the whole course, solved, and print the score sheet
 #   make test   everything that proves the course
@@ -19,6 +19,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# What lessons and commands need; -site and -test add those extras of pyproject.toml.
 INSTALLED := .venv/.installed
 
 # One thread, before torch is imported: on a busy 2-core machine more are slower.
@@ -33,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(INSTALLED)
 	$(BIN)/course run --solutions --jobs 2
 
-test: $(INSTALLED)
+test: $(INSTALLED)-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/course build --check
@@ -47,7 +48,7 @@ lab: $(INSTALLED)
 build: $(INSTALLED)
 	$(BIN)/course build
 
-site: $(INSTALLED)
+site: $(INSTALLED)-site
 	$(BIN)/python docs/site
 
 bench: $(INSTALLED)
@@ -70,7 +71,7 @@ oncall: $(INSTALLED)
 	$(BIN)/python -m course_utils.oncall.spread
 	$(BIN)/python -m benchmarks.oncall.proofs --write
 
-attack: $(INSTALLED)
+attack: $(INSTALLED)-test
 	ALL_ANSWERS=1 $(BIN)/pytest tests/course/test_lessons.py tests/exercises/test_exercises.py tests/grading/test_judge.py \
 	  tests/grading/test_attacks.py tests/reproductions/test_lesson_04_collapse.py
 	$(BIN)/python -m benchmarks.grading.whole_class 1000
@@ -78,7 +79,7 @@ attack: $(INSTALLED)
 eras: $(INSTALLED)
 	$(BIN)/course era --all
 
-lock: $(INSTALLED)
+lock: $(INSTALLED)-test
 	$(BIN)/python -m pip freeze --exclude-editable \
 	  | grep -vE '^(nvidia-|triton==|cuda-)' | sed 's/+cpu$$//' > requirements.lock
 
@@ -86,6 +87,9 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 11) <= v < (3, 14) or sys.exit( \
 	  "This course needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is %d.%d: run make PYTHON=python3.12, say." % v)'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[lab]'
+	@touch $@
+
+$(INSTALLED)-%: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock 'course-utils[$*]'
 	@touch $@
