@@ -1,5 +1,5 @@
-# Everything below works on a fresh clone: each target first makes .venv from requirements.lock,
-# and does nothing about it when it is current.
+# Everything below works on a fresh clone: each target first makes .venv, with what it needs in the
+# versions of requirements.lock, and does nothing about it when it is current.
 #
 #   make run    execute the whole course, solved, and print the score sheet
 #   make test   the first case of each kind of all that proves the course (tests/README.md)
@@ -21,6 +21,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# What lessons and commands need; -site and -test add those extras of pyproject.toml.
 INSTALLED := .venv/.installed
 
 # One thread, before torch is imported: on a busy 2-core machine more are slower.
@@ -35,7 +36,7 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(INSTALLED)
 	$(BIN)/course run --solutions --jobs 2
 
-test: $(INSTALLED)
+test: $(INSTALLED)-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/course build --check
@@ -43,10 +44,10 @@ test: $(INSTALLED)
 	  --nbval-sanitize-with=tests/nbval.cfg \
 	  solutions/*.ipynb tests/course/test_lessons.py tests course_utils
 
-prove: $(INSTALLED)
+prove: $(INSTALLED)-test
 	$(BIN)/python -m tests.prove $(if $(PART),--part $(PART)) $(ONLY)
 
-proved: $(INSTALLED)
+proved: $(INSTALLED)-test
 	$(BIN)/python -m tests.prove --check
 
 lab: $(INSTALLED)
@@ -55,7 +56,7 @@ lab: $(INSTALLED)
 build: $(INSTALLED)
 	$(BIN)/course build
 
-site: $(INSTALLED)
+site: $(INSTALLED)-site
 	$(BIN)/python docs/site
 
 bench: $(INSTALLED)
@@ -81,7 +82,7 @@ oncall: $(INSTALLED)
 eras: $(INSTALLED)
 	$(BIN)/course era --all
 
-lock: $(INSTALLED)
+lock: $(INSTALLED)-test
 	$(BIN)/python -m pip freeze --exclude-editable \
 	  | grep -vE '^(nvidia-|triton==|cuda-)' | sed 's/+cpu$$//' > requirements.lock
 
@@ -89,6 +90,11 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 11) <= v < (3, 14) or sys.exit( \
 	  "This course needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is %d.%d: run make PYTHON=python3.12, say." % v)'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --no-compile --constraint requirements.lock --editable '.[lab]'
+	@# pip compiles in one process, and the packages' own tests, too. Code for a newer Python fails.
+	$(BIN)/python -m compileall -qq -j 0 -x 'site-packages/.*/tests/' "$(CURDIR)/.venv/lib" || true
+	@touch $@
+
+$(INSTALLED)-%: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock 'course-utils[$*]'
 	@touch $@

@@ -6,7 +6,7 @@ import sys
 import click
 
 import course_utils.notebook  # noqa: F401  first, because it shortens the import of nbformat
-from course_utils.errors import CourseError
+from course_utils.errors import CourseError, Unsupported
 
 # Module and help of each subcommand, so that `course --help` imports none of them.
 COMMANDS = {
@@ -35,7 +35,14 @@ class Course(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f"course_utils.commands.{COMMANDS[name][0]}")
+        try:
+            module = importlib.import_module(f"course_utils.commands.{COMMANDS[name][0]}")
+        except ModuleNotFoundError as error:
+            raise Unsupported(
+                f"`course {name}` needs the package {error.name}, which is not installed here",
+                why="the library alone was installed, without what runs lessons",
+                fix="pip install 'course-utils[lab]'",
+            ) from error
         return getattr(module, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -15,7 +15,6 @@ from instruments import stage_instruments
 from lessons import stage_lessons
 from npm import MATHJAX, PYODIDE, NotFetched, unpack
 from papers import stage_papers
-from sphinx.cmd.build import build_main
 from symptom_pages import escaped, plain_list, stage_symptoms
 from trim import trim
 
@@ -38,6 +37,10 @@ def main() -> None:
         help="no Pyodide and no MathJax: nothing is fetched, and the explain page only lists",
     )
     given = parser.parse_args()
+    try:
+        from sphinx.cmd.build import build_main
+    except ModuleNotFoundError:
+        sys.exit("Sphinx is missing. `make site` installs what the site needs, and writes it.")
     source = given.out.with_name(f"{given.out.name}-source")
     for folder in (source, given.out):
         shutil.rmtree(folder, ignore_errors=True)

@@ -46,11 +46,33 @@ def test_the_range_of_pythons_is_the_packages_own():
     assert (Version("3.11"), Version("3.14")) == doctor.PYTHONS
 
 
-def test_a_package_that_differs_from_the_lock_is_named_with_the_command():
+@pytest.fixture
+def needs_anything(monkeypatch):
+    monkeypatch.setattr(doctor, "needed_packages", lambda wanted: EveryName())
+
+
+class EveryName:
+    def __contains__(self, name):
+        return True
+
+
+def test_a_package_that_differs_from_the_lock_is_named_with_the_command(needs_anything):
     item = doctor.packages_item("click==0.1\nno-such-package==2\npytest==9.9.9\n# a comment\n")
     assert item.state == PROBLEM and "not 0.1" in item.seen
     assert "no-such-package is missing, not 2" in item.seen
-    assert item.to_do == f"{sys.executable} -m pip install -r requirements.lock"
+    command = "-m pip install --constraint requirements.lock 'course-utils[lab]'"
+    assert item.to_do == f"{sys.executable} {command}"
+
+
+def test_packages_of_the_tests_and_the_site_are_no_concern_of_a_reader():
+    assert doctor.packages_item("pytest==0.1\nsphinx==0.1").state == OK
+    needed = doctor.needed_packages(doctor.COURSE)
+    assert {"course-utils", "torch", "jinja2", "jupyterlab", "tornado"} <= needed
+    assert needed.isdisjoint({"pytest", "ruff", "playwright", "sphinx", "distributed", "coverage"})
+
+
+def test_what_a_missing_package_needs_is_not_known():
+    assert doctor.needed_packages("no-such-package[extra]") == {"no-such-package"}
 
 
 def test_a_build_suffix_is_the_same_version(monkeypatch):
@@ -62,7 +84,7 @@ def test_a_build_suffix_is_the_same_version(monkeypatch):
     assert doctor.packages_item("torch==2.13.1").state == PROBLEM
 
 
-def test_many_differences_are_counted():
+def test_many_differences_are_counted(needs_anything):
     lock = "\n".join(f"absent-{number}==1" for number in range(7))
     assert doctor.packages_item(lock).seen.endswith(" and 3 more")
 

@@ -45,26 +45,29 @@ def test_the_lock_pins_every_line():
 
 def test_conda_users_get_the_lock_itself_and_no_second_copy_of_a_pin():
     text = (ROOT / "environment.yml").read_text()
-    assert "--requirement requirements.lock" in text
+    assert "--constraint requirements.lock" in text and "--editable .[lab]" in text
     assert "==" not in text
 
 
-def imported_packages() -> set[str]:
-    sources = [
-        *ROOT.glob("course_utils/**/*.py"),
-        *ROOT.glob("tests/**/*.py"),
-        *ROOT.glob("solutions/*.py"),
-        *ROOT.glob("benchmarks/**/*.py"),
-        *ROOT.glob("docs/site/*.py"),
-    ]
+LESSONS = ("course_utils/**/*.py", "solutions/[0-9]*.py")
+EVERYTHING = (*LESSONS, "solutions/*.py", "tests/**/*.py", "benchmarks/**/*.py", "docs/site/*.py")
+
+
+def imported_packages(patterns: tuple[str, ...] = EVERYTHING) -> set[str]:
     found = set()
-    for source in sources:
+    for source in chain.from_iterable(map(ROOT.glob, patterns)):
         for node in ast.walk(ast.parse(source.read_text())):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 found.add(node.module.partition(".")[0])
     return found - set(sys.stdlib_module_names)
+
+
+def imported_distributions(patterns: tuple[str, ...] = EVERYTHING) -> set[str]:
+    owners = packages_distributions()
+    names = chain.from_iterable(owners.get(name, []) for name in imported_packages(patterns))
+    return set(map(canonicalize_name, names))
 
 
 def test_everything_imported_is_declared():
@@ -77,11 +80,25 @@ def test_everything_imported_is_declared():
         assert names & set(DECLARED), f"{package} is imported and not declared"
 
 
+def test_lessons_and_commands_import_only_what_they_come_with():
+    extras = PROJECT["optional-dependencies"]
+    others = {canonicalize_name(Requirement(line).name) for line in extras["site"] + extras["test"]}
+    assert imported_distributions(LESSONS) & others == {PROJECT["name"]}
+
+
 def test_the_library_alone_imports_without_what_the_extras_bring():
     hidden = ["jupyterlab", "ipykernel", "papermill", "jupytext", "nbclient", "nbval", "pytest"]
     parts = "course_utils.lesson, course_utils.diagnostics.guard.guard, course_utils.zoo.load"
     code = f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); import {parts}"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_command_that_lacks_a_package_says_what_to_install():
+    hide = "import sys; sys.modules['jupytext'] = None"
+    code = f"{hide}; from course_utils.commands import main; main(['run', '00'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2 and "needs the package jupytext" in done.stderr
+    assert done.stderr.endswith("fix: pip install 'course-utils[lab]'\n")
 
 
 def test_everything_declared_is_used():
@@ -96,11 +113,7 @@ def test_everything_declared_is_used():
         "myst-nb",
         "sphinx-book-theme",
     }
-    owners = packages_distributions()
-    used = {
-        canonicalize_name(n) for package in imported_packages() for n in owners.get(package, [])
-    }
-    assert set(DECLARED) - used - tools == set()
+    assert set(DECLARED) - imported_distributions() - tools == set()
 
 
 def test_importing_the_package_imports_no_torch():
