@@ -80,11 +80,9 @@ def test_no_import_runs_up():
     assert up == set()
 
 
-@pytest.mark.parametrize(
-    "package", sorted(name for name, path in MODULES.items() if path.name == "__init__.py")
-)
-def test_nothing_runs_in_a_circle(package):
-    try:
-        TopologicalSorter(between_children(package)).prepare()
-    except CycleError as error:
-        pytest.fail(f"{package}: {' -> '.join(error.args[1])}")
+def test_nothing_runs_in_a_circle():
+    for package in (name for name, path in MODULES.items() if path.name == "__init__.py"):
+        try:
+            TopologicalSorter(between_children(package)).prepare()
+        except CycleError as error:
+            pytest.fail(f"{package}: {' -> '.join(error.args[1])}")
