@@ -1,4 +1,4 @@
-"""Whatever happens inside the watch, the run goes on bit for bit as without it. About 40 s."""
+"""Whatever happens inside the watch, the run goes on bit for bit as without it."""
 
 import gc
 import re
@@ -7,6 +7,7 @@ import weakref
 import pytest
 import torch
 from faults.harmless import RUNS, TwoLayers
+from whole import cases
 
 from course_utils.diagnostics import nonfinite, watch
 from course_utils.diagnostics.nonfinite import (
@@ -130,7 +131,18 @@ INTERNALS = [
     (watching.Watch, "_read_step"),
     (nonfinite.NonFiniteReport, "text"),
 ]
-NAMES = [f"{owner.__name__.rpartition('.')[2]}.{name}" for owner, name in INTERNALS]
+
+
+def module_of(internal: tuple) -> str:
+    """Where a call is; the calls of one module are guarded at the same places."""
+    owner, _ = internal
+    return getattr(owner, "__module__", owner.__name__)
+
+
+CALLS = cases(INTERNALS, kind=module_of)
+NAMES = [f"{owner.__name__.rpartition('.')[2]}.{name}" for owner, name in CALLS]
+REPLAYS = [(reading, "replay"), (step, "find_blame"), (replay.Pass, "again")]
+TRAINERS = ["SFT", "DPO", "Reward", "GRPO"]
 BARE = {}  # results of bare runs, by the name of the run
 
 
@@ -147,7 +159,7 @@ def assert_unharmed(run_name: str, owner, name: str, monkeypatch) -> str:
     return seen["seen"].report.text()
 
 
-@pytest.mark.parametrize(("owner", "name"), INTERNALS, ids=NAMES)
+@pytest.mark.parametrize(("owner", "name"), CALLS, ids=NAMES)
 def test_each_internal_call_may_raise_and_the_run_is_the_same(owner, name, monkeypatch):
     said = assert_unharmed("batch popped", owner, name, monkeypatch)
     is_noted = "ZeroDivisionError: planted" in said or "could not be traced" in said
@@ -155,9 +167,9 @@ def test_each_internal_call_may_raise_and_the_run_is_the_same(owner, name, monke
     MATRIX.append((internal, "batch popped", "same bits", "said" if is_noted else "not reached"))
 
 
-@pytest.mark.parametrize("run_name", ["SFT", "DPO", "Reward", "GRPO"])
 @pytest.mark.parametrize(
-    ("owner", "name"), [(reading, "replay"), (step, "find_blame"), (replay.Pass, "again")]
+    ("run_name", "owner", "name"),
+    cases(((run, *one) for run in TRAINERS for one in REPLAYS), kind=lambda case: case[0]),
 )
 def test_a_failing_replay_never_reaches_trl(run_name, owner, name, monkeypatch):
     said = assert_unharmed(run_name, owner, name, monkeypatch)
@@ -166,7 +178,7 @@ def test_a_failing_replay_never_reaches_trl(run_name, owner, name, monkeypatch):
 
 
 def test_the_matrix_of_the_tests_above_is_printed(capsys):
-    if len(MATRIX) < len(RUNS) + len(INTERNALS):
+    if len(MATRIX) < len(RUNS) + len(CALLS):
         pytest.skip("the table is made by the other tests of this file")
     columns = ("what happens inside", "run", "weights, random numbers, log", "the report")
     with capsys.disabled():
