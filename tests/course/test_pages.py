@@ -19,6 +19,7 @@ from lab_pages import (
 )
 from lab_server import CHROMIUM
 from nbformat import v4
+from whole import cases
 
 from course_utils.exercises.outline import outline
 from course_utils.notebook.files import read_notebook, write_notebook
@@ -60,7 +61,7 @@ def labs_own(lab_course, lab, browser) -> set[str]:
     return set(axe_findings(browser))
 
 
-@pytest.fixture(scope="module", params=STEMS)
+@pytest.fixture(scope="module", params=cases(STEMS))
 def solved(request, lab_course, lab, browser, labs_own):
     """A solved notebook, as it is read online, opened once for all that is looked at in it."""
     source = ROOT / "solutions" / f"{request.param}.ipynb"

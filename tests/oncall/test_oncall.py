@@ -1,12 +1,11 @@
 """The exam: every case can be planted and found again, and its judge cannot be deceived.
 
-By default one case is trained; ONCALL_ALL=1 proves all of them over three seeds, as `make oncall`.
+One case is trained; `make prove` proves all of them over three seeds, as `make oncall` does.
 """
 
 import ast
 import dataclasses
 import json
-import os
 import random
 import re
 import subprocess
@@ -18,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from whole import IS_WHOLE
 
 from benchmarks.oncall.words import guessed
 from course_utils import incidents
@@ -46,7 +46,6 @@ from course_utils.oncall.proving import SEEDS, Judge, fingerprint, proved, varia
 from course_utils.oncall.rows import as_lines, as_rows
 from course_utils.oncall.training import Trained, Trainers
 
-ALL = bool(os.environ.get("ONCALL_ALL"))
 ROOT = Path(__file__).parents[2]
 CASES, TEMPLATES = cases.names(), templates.names()
 SAMPLE = "stops_at_another_id" if "stops_at_another_id" in CASES else CASES[0]
@@ -155,7 +154,7 @@ def test_a_template_declares_sizes_that_it_has(name):
 # --- what is proved by training -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CASES if ALL else [])
+@pytest.mark.parametrize("name", CASES if IS_WHOLE else [])
 def test_only_the_fix_passes(name, judge):
     wrong = [s for s in proved(cases.load(name), judge, SEEDS) if not s.is_as_it_must_be]
     assert not wrong, [(s.variant, s.seed, s.verdict.problems) for s in wrong]

@@ -3,12 +3,13 @@
 import math
 
 import pytest
+from whole import cases
 
 from course_utils.diagnostics import decode_logged_loss
 from course_utils.exercises.lesson_03.unseen import JUMPED, STILL
 from course_utils.zoo.training import train_and_compare
 
-SEEDS = (0, 1, 2)
+SEEDS = cases((0, 1, 2))
 
 
 def trained(case, seed, **changes):

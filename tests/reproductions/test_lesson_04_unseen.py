@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from whole import cases
 
 from course_utils import diagnostics
 from course_utils.exercises.lesson_04.unseen import (
@@ -15,6 +16,7 @@ from course_utils.exercises.lesson_04.unseen import (
 )
 
 TICKETS = [variant.case() for variant in UNSEEN.variants]
+SEEDS = cases(CHECK_SEEDS)
 each_ticket = pytest.mark.parametrize("ticket", TICKETS, ids=lambda ticket: f"run {ticket.seed}")
 
 
@@ -28,7 +30,7 @@ def sick_place(ticket) -> str:
 
 
 @each_ticket
-@pytest.mark.parametrize("seed", CHECK_SEEDS)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_as_reported_the_gradient_is_nan_while_the_loss_is_finite(ticket, seed):
     run = ticket.fresh(seed=seed)
     bad = first_bad(run)
@@ -38,7 +40,7 @@ def test_as_reported_the_gradient_is_nan_while_the_loss_is_finite(ticket, seed):
 
 
 @each_ticket
-@pytest.mark.parametrize("seed", CHECK_SEEDS)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_with_the_healthy_twin_the_same_run_learns(ticket, seed):
     place = sick_place(ticket)
     run = ticket.fresh(seed=seed, **{place: HEALTHY[place]})

@@ -5,13 +5,14 @@ from statistics import mean
 import pytest
 import torch
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
+from whole import cases
 
 from course_utils import zoo
 from course_utils.reproductions.lesson_07 import never_stops, pooling
 from course_utils.reproductions.lesson_07.never_stops_outcomes import Outcome, outcome
 from course_utils.shown.report import Table
 
-SEEDS = range(5)
+SEEDS = cases(range(5))
 
 
 def by_id(rows, pad):
@@ -37,7 +38,7 @@ def row(seed: int) -> tuple[str, ...]:
     return tuple(cells)
 
 
-def test_five_seeds_in_a_table(capsys):
+def test_the_seeds_in_a_table(capsys):
     own, end = "loss, own pad", "loss, pad = end"
     columns = ("seed", own, "end", "stop", "right", end, "end", "stop", "right")
     with capsys.disabled():

@@ -1,6 +1,7 @@
 """The three unseen loops of lesson 08 depend on the split, do not when fixed, and show why."""
 
 import pytest
+from whole import cases
 
 from course_utils.diagnostics import compare_splits
 from course_utils.diagnostics.splits.judging import FACTOR, OTHER, WEIGHTS, distance
@@ -26,7 +27,7 @@ def test_as_reported_it_depends_on_the_cut_and_with_healthy_parts_not(name):
 
 
 @each
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", cases(range(5)))
 def test_as_reported_two_cuts_train_two_models_and_mended_one(name, seed):
     def weights(size, **changes):
         run = TICKETS[name].fresh(seed, **changes)
