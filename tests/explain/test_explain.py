@@ -13,6 +13,7 @@ from pasted_logs import DUE, LOGS, MISSED, PASTED, Pasted
 from course_utils.causes import CAUSES
 from course_utils.explain import explain
 from course_utils.explain.lines import MAX_JOINED
+from course_utils.explain.log import MAX_KEPT
 
 
 @pytest.mark.parametrize("pasted", LOGS, ids=lambda pasted: pasted.thread)
@@ -154,15 +155,18 @@ def test_what_is_no_log_gets_one_sentence():
         assert said.startswith("No log entry") and "\n" not in said
 
 
+LONG = MAX_KEPT + 2_000  # entries
+
+
 def test_a_long_log_is_read_in_bounded_memory():
     def lines():
-        for n in range(60_000):
-            loss = "nan" if n >= 55_000 else f"{2 + (n % 7) / 10}"
+        for n in range(LONG):
+            loss = "nan" if n >= MAX_KEPT else f"{2 + (n % 7) / 10}"
             yield f"{{'loss': {loss}, 'grad_norm': 1.0}}\n"
 
     answer = explain(lines())
-    assert answer.num_entries == answer.num_lines == 60_000
-    assert answer.findings[0].at.where == "line 55001"
+    assert answer.num_entries == answer.num_lines == LONG
+    assert answer.findings[0].at.where == f"line {MAX_KEPT + 1}"
 
 
 def test_every_cause_names_a_lesson_and_an_instrument_that_exist():

@@ -51,13 +51,13 @@ def kinds(out) -> dict[str, str]:
 
 
 def test_a_random_class_with_faults_gets_one_right_result_each(course, tmp_path):
-    wanted = random_class(tmp_path / "class", partial(notebook, course), size=60, seed=0)
+    wanted = random_class(tmp_path / "class", partial(notebook, course), size=30, seed=0)
     result = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "out", "--jobs", 2)
     assert kinds(tmp_path / "out") == wanted
     assert set(wanted.values()) == {"grade", "cannot be graded", "the grader failed"}
     assert result.exit_code == 3
     rows = (tmp_path / "out" / "grades.csv").read_text().splitlines()
-    assert len(rows) == 61
+    assert len(rows) == 31
     failed = sum(kind == "the grader failed" for kind in wanted.values())
     assert f"{failed} failed here" in result.stdout
 
@@ -114,13 +114,13 @@ def test_a_file_that_changed_is_graded_again_and_nothing_else(course, folder, tm
     assert "Total: 20 of 24 points" in again.stdout
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"path": 3}', '{"path": "s4/n.ipynb"}'])
-def test_a_damaged_result_counts_as_none(folder, tmp_path, damage):
+def test_a_damaged_result_counts_as_none(folder, tmp_path):
     command = (*GRADE, folder, "--out", tmp_path / "out")
     cli(*command)
     [path] = (tmp_path / "out" / "results").glob("s4-*.json")
-    path.write_text(damage)
-    assert load(path) is None
+    for damage in ("", "{", "[]", '{"path": 3}', '{"path": "s4/n.ipynb"}'):
+        path.write_text(damage)
+        assert load(path) is None
     assert cli(*command).stderr.count("kept from before") == 5
     assert load(path).result.scores.points == 4
 
