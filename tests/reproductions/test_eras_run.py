@@ -1,6 +1,6 @@
-"""One failure in the unmodified libraries of its time; `make prove` has another, `make eras` all.
+"""Two failures in the unmodified libraries of their time. The others: `make eras`.
 
-Fetches some 40 packages for it from the package index.
+They fetch some 40 packages from the package index, which `make test` leaves to `make prove`.
 """
 
 import os
@@ -14,6 +14,8 @@ from whole import IS_WHOLE
 from course_utils.errors import IndexUnreachable
 from course_utils.reproductions import eras
 from course_utils.reproductions.eras import environment, folders
+
+pytestmark = pytest.mark.skipif(not IS_WHOLE, reason="fetches packages: `make prove` does it")
 
 
 def own_packages() -> dict[str, int]:
@@ -51,7 +53,6 @@ def test_grad_fn_then_and_now(measured):
     assert found.is_proven, found.text()
 
 
-@pytest.mark.skipif(not IS_WHOLE, reason="`make prove` does it")
 def test_reward_nan_then(measured):
     found = judged(measured, "03", "then")
     assert found.is_proven, found.text()
