@@ -26,9 +26,9 @@ def shown_today() -> list[str]:
     return sorted({f"from {node.module} import {a.name}" for node in ours for a in node.names})
 
 
-@pytest.mark.parametrize("line", sorted({*shown_today(), *BEFORE}))
-def test_an_import_that_is_shown_works(line):
-    exec(line, {})
+def test_every_import_that_is_shown_works():
+    for line in sorted({*shown_today(), *BEFORE}):
+        exec(line, {})
 
 
 def test_a_module_has_one_copy_under_both_of_its_names():

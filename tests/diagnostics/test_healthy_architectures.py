@@ -11,6 +11,12 @@ from whole import cases
 
 from course_utils.diagnostics import audit_gradients, profile_ranges, trace_step
 
+# Every architecture in every format; the first format of each goes through all three by turns.
+EVERY = [
+    (name, architectures.FORMATS[(place + turn) % len(architectures.FORMATS)])
+    for place, name in enumerate(architectures.BUILDERS)
+    for turn in range(len(architectures.FORMATS))
+]
 INSTRUMENTS = {
     "audit_gradients": (audit_gradients, lambda flow: flow.is_healthy),
     "profile_ranges": (profile_ranges, lambda profile: profile.survives("bfloat16")),

@@ -1,45 +1,41 @@
 """Two real processes on gloo: the rank that goes bad is named, its step replayed in one process.
 
-Two launches, about 20 s of CPU time in all.
+The processes are forked, so that none of them imports torch again.
 """
 
 import json
 import sys
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 import torch
-from two_ranks import loops
+from two_ranks import dpo, loops
 
-from course_utils.diagnostics import run_in_child, watch
+from course_utils.diagnostics import watch
 from course_utils.diagnostics.ranks import read_ranks, replay_rank, watch_ranks, watching
 from course_utils.diagnostics.ranks.folder import Record
 from course_utils.diagnostics.ranks.own_gradient import OwnGradient
 from course_utils.errors import BadRequest
+from course_utils.reproductions.two_processes import in_two_processes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="gloo")
 
-HERE = Path(__file__).parents[1] / "helpers" / "two_ranks"
-TORCHRUN = [Path(sys.executable).with_name("torchrun"), "--standalone", "--nproc-per-node", "2"]
 
-
-def launch(script, folder):
-    autopsy = run_in_child([*TORCHRUN, HERE / script, folder], timeout_s=200)
-    assert autopsy.outcome == "lived", autopsy.stderr[-3000:]
+def launch(main, folder):
+    assert in_two_processes(lambda _rank: main(folder) or [], timeout_s=200) == [[], []]
     return folder
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Every loop of loops.py, run once."""
-    return launch("loops.py", tmp_path_factory.mktemp("loops"))
+    return launch(loops.main, tmp_path_factory.mktemp("loops"))
 
 
 @pytest.fixture(scope="module")
 def dpo_run(tmp_path_factory):
     """A DPO training of trl whose second rank goes bad in step 2."""
-    return launch("dpo.py", tmp_path_factory.mktemp("dpo"))
+    return launch(dpo.main, tmp_path_factory.mktemp("dpo"))
 
 
 def ended(runs, name):
@@ -72,8 +68,6 @@ def test_a_dpo_training_whose_second_rank_goes_bad_is_explained(dpo_run):
 
 
 def test_the_step_of_the_dpo_training_replays_in_one_process_to_the_line_and_the_row(dpo_run):
-    from two_ranks import dpo
-
     trainer = dpo.build()
     before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
     found = replay_rank(dpo_run / read_ranks(dpo_run).first.dump, trainer)

@@ -135,9 +135,9 @@ def test_an_error_of_one_rank_goes_before_the_wait_of_the_others():
     assert [one.key for one in answer.causes] == ["cuda_memory", "ranks_disagree"]
 
 
-@pytest.mark.parametrize("pattern", [phrase[3].pattern for phrase in PHRASES])
-def test_every_phrase_holds_its_literal(pattern):
+def test_every_phrase_holds_its_literal():
     """What is searched for first must be in every text that the pattern matches."""
-    assert branches(pattern) == [pattern]
-    plain = pattern.lower().replace("\\.", ".").replace("\\(", "(").replace("\\]", "]")
-    assert literal(pattern) in plain
+    for pattern in (phrase[3].pattern for phrase in PHRASES):
+        assert branches(pattern) == [pattern]
+        plain = pattern.lower().replace("\\.", ".").replace("\\(", "(").replace("\\]", "]")
+        assert literal(pattern) in plain

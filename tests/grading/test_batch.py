@@ -51,13 +51,13 @@ def kinds(out) -> dict[str, str]:
 
 
 def test_a_random_class_with_faults_gets_one_right_result_each(course, tmp_path):
-    wanted = random_class(tmp_path / "class", partial(notebook, course), size=60, seed=0)
+    wanted = random_class(tmp_path / "class", partial(notebook, course), size=30, seed=0)
     result = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "out", "--jobs", 2)
     assert kinds(tmp_path / "out") == wanted
     assert set(wanted.values()) == {"grade", "cannot be graded", "the grader failed"}
     assert result.exit_code == 3
     rows = (tmp_path / "out" / "grades.csv").read_text().splitlines()
-    assert len(rows) == 61
+    assert len(rows) == 31
     failed = sum(kind == "the grader failed" for kind in wanted.values())
     assert f"{failed} failed here" in result.stdout
 
@@ -114,13 +114,13 @@ def test_a_file_that_changed_is_graded_again_and_nothing_else(course, folder, tm
     assert "Total: 20 of 24 points" in again.stdout
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"path": 3}', '{"path": "s4/n.ipynb"}'])
-def test_a_damaged_result_counts_as_none(folder, tmp_path, damage):
+def test_a_damaged_result_counts_as_none(folder, tmp_path):
     command = (*GRADE, folder, "--out", tmp_path / "out")
     cli(*command)
     [path] = (tmp_path / "out" / "results").glob("s4-*.json")
-    path.write_text(damage)
-    assert load(path) is None
+    for damage in ("", "{", "[]", '{"path": 3}', '{"path": "s4/n.ipynb"}'):
+        path.write_text(damage)
+        assert load(path) is None
     assert cli(*command).stderr.count("kept from before") == 5
     assert load(path).result.scores.points == 4
 
@@ -211,7 +211,7 @@ def test_files_that_cannot_be_written_are_no_fault_of_a_student(folder, tmp_path
 
 
 def test_shards_into_one_folder_make_the_same_files_as_one_call(course, tmp_path):
-    random_class(tmp_path / "class", partial(notebook, course), size=20, seed=1)
+    random_class(tmp_path / "class", partial(notebook, course), size=9, seed=1)
     for part in range(1, 4):
         cli(*GRADE, tmp_path / "class", "--out", tmp_path / "shards", "--shard", f"{part}/3")
     assert not (tmp_path / "shards" / "grades.csv").exists()
@@ -221,7 +221,7 @@ def test_shards_into_one_folder_make_the_same_files_as_one_call(course, tmp_path
         one, shards = ((tmp_path / out / name).read_bytes() for out in ("one", "shards"))
         assert one == shards
     failed = sum(kind == GraderFailed.kind for kind in kinds(tmp_path / "one").values())
-    assert merged.stderr.count("kept from before") == 20 - failed
+    assert merged.stderr.count("kept from before") == 9 - failed
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "-1/2", "1/99999999"])

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from functools import partial
+from importlib.util import find_spec
 
 import pytest
 from classes import GRADE, address_in, hand_in, notebook, random_class
@@ -19,7 +20,7 @@ lessons_90_and_91, unbuilt, course = FIXTURES
 WAIT_S = 60
 
 needs_dask = pytest.mark.skipif(
-    subprocess.run([sys.executable, "-c", "import distributed"], capture_output=True).returncode,
+    not find_spec("distributed"),
     reason="the package distributed is not installed: pip install 'course-utils[scale]'",
 )
 # Its threads and sockets are closed a while after the client that had them.

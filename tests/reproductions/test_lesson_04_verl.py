@@ -1,7 +1,7 @@
 """Lesson 04's formulas are those of the real verl, 0.2.0.post2 and 0.9.1.
 
 Each version goes into a throw-away folder with `pip install --no-deps`, and only core_algos.py is
-used. About ten seconds. Skipped only when the package index cannot be reached.
+used. `make test` leaves what fetches packages to `make prove`.
 """
 
 import subprocess
@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from whole import IS_WHOLE
 
 from course_utils.reproductions.lesson_04 import verl_formulas as ours
 
+pytestmark = pytest.mark.skipif(not IS_WHOLE, reason="fetches packages: `make prove` does it")
 KINDS = ("kl", "abs", "mse", "low_var_kl")
 UNREACHABLE = ("from versions: none", "Connection", "Temporary failure", "timed out")
 SCRIPT = Path(__file__).parents[1] / "helpers" / "verl_reference.py"

@@ -8,6 +8,7 @@ import sys
 import pytest
 import torch
 from transformers import Trainer
+from whole import cases
 
 from course_utils.diagnostics import compare_splits
 from course_utils.diagnostics.splits.stepping import TrainerStep, left_as_it_was
@@ -26,7 +27,7 @@ from course_utils.reproductions.lesson_08.batch_training import WEIGHTINGS, lear
 from course_utils.shown.report import Table
 from tests.answers.lesson_08 import mend as mends
 
-SEEDS = range(5)
+SEEDS = cases(range(5))
 BY_HAND, MENDS = batch_trainers.__name__, mends.__name__
 # What is launched, the Trainer, and whether it is the same as in one process.
 LAUNCHED = {
@@ -133,7 +134,7 @@ def test_the_table_of_equal_gradients(capsys):
         print(f"\n{Table(columns=columns, rows=rows)}")
 
 
-def test_five_seeds_of_long_rows_learnt_under_both_means(capsys):
+def test_the_mean_of_means_learns_long_rows_less_and_short_ones_more_on_each_seed(capsys):
     runs = {
         (seed, weighting): learn(weighting, seed, 10) for seed in SEEDS for weighting in WEIGHTINGS
     }
@@ -148,10 +149,10 @@ def test_five_seeds_of_long_rows_learnt_under_both_means(capsys):
         print(f"\n{Table(columns=columns, rows=rows, title='held-out loss, nats a token')}")
 
 
-def test_five_seeds_of_drift_in_a_table(capsys):
+def test_the_drift_of_the_seeds_in_a_table(capsys):
     rows = []
     for loss_type in length_bias.LOSS_TYPES:
-        gap = length_bias.drift(loss_type).gap.tolist()
+        gap = length_bias.drift(loss_type, num_seeds=len(SEEDS)).gap.tolist()
         rows.append((loss_type, *(f"{one:.0f}" for one in gap)))
     columns = ("right minus wrong, tokens", *(f"seed {seed}" for seed in SEEDS))
     with capsys.disabled():

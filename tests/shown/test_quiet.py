@@ -26,9 +26,8 @@ def printed(code: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=True)
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_is_silenced_wholesale(source):
-    assert not BLANKET.search(source.read_text())
+def test_nothing_is_silenced_wholesale():
+    assert [source for source in SOURCES if BLANKET.search(source.read_text())] == []
 
 
 @pytest.mark.parametrize(

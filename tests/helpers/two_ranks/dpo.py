@@ -1,24 +1,15 @@
-"""A real DPO run of two processes whose second rank gets a completion without a token in step 2.
+"""A DPO run of two processes whose second rank gets a completion without a token in step 2.
 
-torchrun --nproc-per-node 2 dpo.py FOLDER          watches, and goes on after the fault
-accelerate launch --num_processes 2 dpo.py FOLDER  likewise
+Each process calls `main`; the run is watched, and goes on after the fault.
 """
 
-import sys
 from pathlib import Path
 
-from course_utils.shown.quiet import quiet_libraries
+from accelerate.state import AcceleratorState, PartialState
+from faults.trainers import dpo_trainer
+from trl import DPOTrainer
 
-quiet_libraries()
-
-import torch  # noqa: E402
-from trl import DPOTrainer  # noqa: E402
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from faults.trainers import dpo_trainer  # noqa: E402
-
-from course_utils.diagnostics.ranks import watch_ranks  # noqa: E402
+from course_utils.diagnostics.ranks import watch_ranks
 
 BAD_RANK, BAD_STEP, BAD_ROW = 1, 2, 1
 
@@ -47,9 +38,9 @@ def build():
     return trainer
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
+def main(folder: Path) -> None:
+    for state in (AcceleratorState, PartialState):
+        state._reset_state()  # a forked process has that of its parent, which was alone
     trainer = build()
-    with watch_ranks(trainer, folder=sys.argv[1], then=lambda report: None):
+    with watch_ranks(trainer, folder=folder, then=lambda report: None):
         trainer.train()
-    print("steps", trainer.state.global_step, flush=True)

@@ -1,12 +1,9 @@
-"""Hand-written loops on two processes, one after the other in one launch: what each rank saw.
+"""Hand-written loops on two processes, one after the other: what each rank saw.
 
-    torchrun --nproc-per-node 2 loops.py FOLDER
-
-Each scenario writes into FOLDER/<its name>; the second rank is the one that goes bad.
+Each process calls `main`. A scenario writes into a folder of its name; the second rank goes bad.
 """
 
 import json
-import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -108,13 +105,6 @@ SCENARIOS = {
 }
 
 
-def main(folder):
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+def main(folder: Path) -> None:
     ended = {name: train(name, folder, **scenario) for name, scenario in SCENARIOS.items()}
     (folder / f"ended{dist.get_rank()}.json").write_text(json.dumps(ended))
-    dist.destroy_process_group()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
