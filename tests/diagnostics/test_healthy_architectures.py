@@ -1,7 +1,6 @@
 """No alarm and no changed number on 33 architectures; `make prove` takes all three formats."""
 
 import copy
-from itertools import product
 from operator import itemgetter
 
 import pytest
@@ -37,10 +36,7 @@ def is_same(one, other):
     return all(torch.equal(value, other[name]) for name, value in one.items())
 
 
-BUILT = product(architectures.BUILDERS, architectures.FORMATS)
-
-
-@pytest.mark.parametrize(("name", "fmt"), cases(BUILT, itemgetter(0)))
+@pytest.mark.parametrize(("name", "fmt"), cases(EVERY, itemgetter(0)))
 def test_a_healthy_step_raises_no_alarm_and_changes_no_number(name, fmt):
     model, batch, loss_of = architectures.build(name, fmt)
     given = copy.deepcopy(batch)

@@ -173,7 +173,7 @@ def test_a_failing_replay_never_reaches_trl(run_name, replayed, monkeypatch):
 
 
 def test_the_matrix_of_the_tests_above_is_printed(capsys):
-    if len(MATRIX) < len(RUNS) + len(CALLS):
+    if len(MATRIX) < len(RUNS) + len(INTERNALS):
         pytest.skip("the table is made by the other tests of this file")
     columns = ("what happens inside", "run", "weights, random numbers, log", "the report")
     with capsys.disabled():

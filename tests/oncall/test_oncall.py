@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
-from whole import IS_WHOLE
 
 from benchmarks.oncall.words import guessed
 from course_utils import incidents

@@ -50,7 +50,7 @@ def test_five_seeds_in_a_table(capsys):
         print(f"\n{Table(columns=columns, rows=[row(seed) for seed in SEEDS])}")
 
 
-@pytest.mark.parametrize("seed", cases(SEEDS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_broken_run_never_stops_adds_as_well_and_has_the_lower_loss(seed):
     healthy, broken = run(seed, pad_is_end=False), run(seed, pad_is_end=True)
     assert healthy.behaviour.stops >= 0.95 and healthy.behaviour.right >= 0.9
