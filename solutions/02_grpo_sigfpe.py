@@ -893,18 +893,6 @@ expect_symptom("the detailed run lives on sound ground", holds=sound_lives)
 Table(columns=("matrix product", "detailed run", "price"), rows=rows)
 
 # %% [markdown]
-# Dozens of processes were started above. Is one left?
-
-# %%
-import psutil
-
-grpo_sigfpe.end_children()  # it was kept, so that TRL is imported once
-children = psutil.Process().children(recursive=True)
-running = [c for c in children if c.status() != psutil.STATUS_ZOMBIE]
-left = [c for c in running if "course_utils" in " ".join(c.cmdline())]
-expect_symptom("no child is left running", holds=not left)
-
-# %% [markdown]
 # ## 13. The verdicts
 #
 # Every claim of the article, and where you saw it decided.
@@ -945,12 +933,11 @@ print(patient.source())
 # A stuck child takes the whole limit, so a bisection may take a minute or two.
 
 # %% tags=["solution"]
-limit = dict(timeout_s=patient.timeout_s)
-with diagnostics.warm_children(preload=patient.preload) as in_child:
-    autopsy = in_child(patient.run, patient.fails, **limit)
-    search = diagnostics.bisect_config(
-        patient.works, patient.fails, patient.run, in_child=in_child, **limit
-    )
+limit, in_child = dict(timeout_s=patient.timeout_s), grpo_sigfpe.in_child
+autopsy = in_child(patient.run, patient.fails, **limit)
+search = diagnostics.bisect_config(
+    patient.works, patient.fails, patient.run, in_child=in_child, **limit
+)
 place = next(frame for frame in autopsy.stack if frame.file == "unseen_02.py")
 print(autopsy.headline)
 print("in", place.function)
@@ -977,6 +964,18 @@ diagnosis = {
 
 # %%
 ex.UNSEEN.check(diagnosis)
+
+# %% [markdown]
+# Dozens of processes were started above. Is one left?
+
+# %%
+import psutil
+
+grpo_sigfpe.end_children()  # it was kept, so that TRL is imported once
+children = psutil.Process().children(recursive=True)
+running = [c for c in children if c.status() != psutil.STATUS_ZOMBIE]
+left = [c for c in running if "course_utils" in " ".join(c.cmdline())]
+expect_symptom("no child is left running", holds=not left)
 
 # %% [markdown]
 # ## 15. Next time

@@ -54,6 +54,8 @@ def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> No
     values = [read_values(parameters, notebook, path) for notebook, path in loaded]
     out = _claim(out) if out else new_folder(repository.runs)
     planned = [_job(*of, out) for of in zip(stems, loaded, values, strict=True)]
+    if jobs > 1:
+        planned.reverse()  # the first lessons are the short ones: they fill the gap at the end
     executions, limits = [], Limits(cell_limit, limit)
     settings = {"solutions": solutions, "parameters": dict(parameters)}
     summary = _save_summary(executions, out, **settings)
@@ -134,7 +136,8 @@ def _claim(out: Path) -> Path:
 
 def _save_summary(executions: list[Execution], out: Path, *, solutions: bool, parameters) -> dict:
     progress = Progress(out / PROGRESS)
-    lessons = [_lesson_summary(e, progress, solutions=solutions) for e in executions]
+    in_order = sorted(executions, key=lambda execution: execution.job.name)
+    lessons = [_lesson_summary(e, progress, solutions=solutions) for e in in_order]
     summary = {
         "notebooks": "solutions" if solutions else "notebooks",
         "parameters": parameters,

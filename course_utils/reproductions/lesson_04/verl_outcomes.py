@@ -27,15 +27,15 @@ class Outcome:
     last_score: float
 
     @classmethod
-    def of(cls, run: VerlGrpo, *, first_score: float | None = None) -> "Outcome":
-        """Read a trained run; give `first_score` if its reference has been evaluated already."""
+    def of(cls, run: VerlGrpo) -> "Outcome":
+        """Read a trained run."""
         bad = [u for u in run.updates if not math.isfinite(u["actor/grad_norm"])]
         return cls(
             num_updates=len(run.updates),
             num_bad=len(bad),
             num_skipped=sum(not update["stepped"] for update in run.updates),
             is_dead=not all(p.isfinite().all() for p in run.actor.parameters()),
-            first_score=run.evaluate(run.reference) if first_score is None else first_score,
+            first_score=run.evaluate(run.reference),
             last_score=run.evaluate(),
         )
 
@@ -84,10 +84,9 @@ def outcomes_of(settings: dict[str, dict], *, num_steps: int, **common: object) 
     >>> outcomes_of({"as it is": {}}, num_steps=1, **tiny)["as it is"].num_updates
     1
     """
-    outcomes, first_score = {}, None
+    outcomes = {}
     for name, changes in settings.items():
         run = VerlGrpo(**common | changes)
         run.train(num_steps)
-        outcomes[name] = Outcome.of(run, first_score=first_score)
-        first_score = outcomes[name].first_score  # that of the reference, the same for all
+        outcomes[name] = Outcome.of(run)
     return Outcomes(outcomes)

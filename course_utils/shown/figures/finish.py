@@ -3,6 +3,7 @@
 A name can only find its place once limits, scales and layout are known, so all of it happens here.
 """
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -15,6 +16,7 @@ from course_utils.shown.figures.geometry import Place, end_of, free_place, leade
 CURVE_NAME, LIMIT_NAME = "curve name", "limit name"  # what draw_curves and draw_limit mark
 TEXT_PT, TITLE_PT = 10, 11
 MARGIN_PX, MOVED_PX, NEAR_PX = 14, 3, 30
+SAME_PX = 0.25  # layouts that differ by less look the same
 MAX_PASSES = 6
 
 
@@ -30,7 +32,8 @@ def finish(fig: Figure) -> None:
             each.hide_seekers()
         fig.draw_without_rendering()
         num_beside = [len(each.beside) for each in names.values()]
-        is_same = boxes == (boxes := [ax.get_window_extent().bounds for ax in fig.axes])
+        before, boxes = boxes, np.array([ax.get_window_extent().bounds for ax in fig.axes])
+        is_same = before is not None and np.allclose(boxes, before, rtol=0, atol=SAME_PX)
         for each in names.values():
             each.place()
         if is_same and num_beside == [len(each.beside) for each in names.values()]:
