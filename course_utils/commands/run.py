@@ -54,14 +54,11 @@ def run(ctx, lessons, solutions, parameters, out, jobs, cell_limit, limit) -> No
     values = [read_values(parameters, notebook, path) for notebook, path in loaded]
     out = _claim(out) if out else new_folder(repository.runs)
     planned = [_job(*of, out) for of in zip(stems, loaded, values, strict=True)]
-    if jobs > 1:
-        planned.reverse()  # the first lessons are the shortest; a long one started last runs alone
     executions, limits = [], Limits(cell_limit, limit)
     settings = {"solutions": solutions, "parameters": dict(parameters)}
     summary = _save_summary(executions, out, **settings)
     for execution in execute(planned, limits, progress.on_cell, num_parallel=jobs):
         executions.append(execution)
-        executions.sort(key=lambda done: stems.index(done.job.name))
         summary = _save_summary(executions, out, **settings)  # what is finished survives Ctrl-C
         progress.clear()
         state = "FAILED" if execution.problems else "ran to its end"
