@@ -531,7 +531,7 @@ ex.WITH_HEAD.predict(my_guess)
 # %%
 from course_utils.reproductions.lesson_06.frozen_inputs import reward_run
 
-longer = run | {"max_steps": 15 if FAST else 40, "logging_steps": 5}
+longer = run | {"max_steps": 15 if FAST else 30, "logging_steps": 5}
 silent = reward_run(**longer)
 silent.train()
 columns = ("step", "loss", "grad_norm", "accuracy")

@@ -467,7 +467,7 @@ ex.CONSTANT.predict(my_guess)
 
 
 # %%
-FEW = 2 if FAST else 6
+FEW = 2 if FAST else 4
 
 
 def moved_by(reward, **settings):

@@ -6,6 +6,7 @@ counts optimizer steps and trained tokens; what it says is checked outside.
 
 import base64
 import contextlib
+import gc
 import os
 import runpy
 import signal
@@ -35,6 +36,8 @@ def preload() -> None:
 
     for name in ("SFTTrainer", "DPOTrainer", "RewardTrainer", "GRPOTrainer"):
         getattr(trl, name)
+    gc.collect()
+    gc.freeze()  # no fork walks through what the imports made, or copies its pages
 
 
 def count() -> dict[str, int]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from datasets import Dataset
@@ -77,6 +78,13 @@ def sft_trainer(
         data_collator=collate,
         callbacks=list(callbacks),
     )
+
+
+@cache
+def prepared(name: str = "tiny", *, seed: int = 0) -> Dataset:
+    """The rows of `chats` as SFTTrainer hands them to its collator; tokenized once."""
+    tokenizer = zoo.load_tokenizer(name)
+    return sft_trainer(zoo.load_policy(name, device="cpu"), tokenizer, seed=seed).train_dataset
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 from transformers import set_seed
@@ -18,6 +17,7 @@ from course_utils.reproductions.lesson_07.never_stops import (
     base_model,
     behaviour,
     losses,
+    prepared,
     sft_trainer,
 )
 
@@ -48,7 +48,8 @@ def outcome(
     key = _fingerprint(padded, seed)
     if key not in _OUTCOMES:
         watcher, model = EndWatcher(every=NUM_STEPS), base_model(seed=seed)
-        trainer = sft_trainer(model, tokenizer, collate=padded, seed=seed, callbacks=(watcher,))
+        given = {"dataset": prepared(seed=seed), "collate": padded, "callbacks": (watcher,)}
+        trainer = sft_trainer(model, tokenizer, seed=seed, **given)
         set_seed(seed)
         trainer.train()
         logged = tuple(losses(trainer))
@@ -59,15 +60,8 @@ def outcome(
 _OUTCOMES: dict[str, Outcome] = {}
 
 
-@cache
-def _prepared(seed: int) -> list[dict]:
-    """The rows of a run as SFTTrainer hands them to its collator."""
-    trainer = sft_trainer(base_model(seed=seed), zoo.load_tokenizer("tiny"), seed=seed)
-    return list(trainer.train_dataset)
-
-
 def _fingerprint(collate: Collate, seed: int) -> str:
-    digest, rows = hashlib.sha256(str(seed).encode()), _prepared(seed)
+    digest, rows = hashlib.sha256(str(seed).encode()), list(prepared(seed=seed))
     for start in range(0, len(rows), BATCH_SIZE):
         batch = collate([dict(row) for row in rows[start : start + BATCH_SIZE]])
         is_text = batch["attention_mask"] != 0
