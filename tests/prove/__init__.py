@@ -1,0 +1,1 @@
+"""Runs the proofs of the course, and watches over such runs."""
