@@ -13,7 +13,7 @@ from course_utils.exercises import find_lesson
 from course_utils.files.progress import ENV_NAME, Progress
 from course_utils.shown.figures import strict
 
-SCRATCH = tempfile.TemporaryDirectory(prefix="course-points-")
+SCRATCH = tempfile.TemporaryDirectory(prefix="course-points-", ignore_cleanup_errors=True)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -22,7 +22,12 @@ def pytest_runtest_setup(item):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ENV_NAME, str(progress_path(item)))
         patch.setenv(strict.ENV_NAME, "1")
+        patch.setenv("TMPDIR", SCRATCH.name)  # nbval kills kernels, which then remove nothing
         return (yield)
+
+
+def pytest_unconfigure():
+    SCRATCH.cleanup()
 
 
 def pytest_runtest_teardown(item, nextitem):

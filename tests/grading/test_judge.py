@@ -40,6 +40,12 @@ CASES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def scratch(monkeypatch, tmp_path):
+    """For the folders of the other process, which is killed."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
 def by_proxy(exercise, answer) -> CheckReport:
     """The check's report on an answer that lives in a separate process."""
     from course_utils.grading.judge.remote import Worker
