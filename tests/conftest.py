@@ -11,12 +11,15 @@ import pytest
 from lab_server import browser_page, fresh_course, lab_on
 from site_server import served, site_in
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import NodeManager
 
 from course_utils.shown.quiet import quiet_libraries
 
 quiet_libraries()
 # A job that a shell started in the background ignores Ctrl-C, and so would all that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that every fixture still cleans up
+NodeManager.EXIT_TIMEOUT = 20  # seconds to clean up in, before xdist kills a worker
 
 collect_ignore = ["answers", "prove/traced"]  # imported as tests.answers, and by every process
 

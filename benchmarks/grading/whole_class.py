@@ -70,7 +70,7 @@ def lesson_00(*, right: int = 1, added: str = "") -> dict:
 
 def faulty(size: int, lessons: list[Lesson], *, num_stops: int = 2) -> Table:
     """Grade `size` submissions while graders, and `num_stops` times the command, are killed."""
-    with TemporaryDirectory() as scratch:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         folder, out = Path(scratch) / "class", Path(scratch) / "out"
         settings = {"size": size, "seed": 0, "faults": FAULTS, "max_right": 1}
         make = lesson_00 if IS_STAND_IN else Drawn(lessons, seed=0)
@@ -100,20 +100,26 @@ def _grade_with_kills(folder: Path, out: Path, stop_at: int, kills: Counter) -> 
     command = [*COMMAND, str(folder), "--out", str(out), "--jobs", "2", "--cell-limit", "20"]
     command += ["--no-sandbox"] if IS_STAND_IN else []  # nothing is executed
     with out.with_name("log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
+        # What is killed removes nothing itself.
+        env = os.environ | {"TMPDIR": str(out.parent)}
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=env)
     next_kill = 0
-    while process.poll() is None:
-        time.sleep(0.2)
-        num_results = len(os.listdir(results)) if results.exists() else 0
-        if num_results >= stop_at:
-            process.kill()
-            kills["course grade"] += 1
-            break
-        elif num_results > next_kill and (graders := _graders(process)):
-            draw.choice(graders).kill()
-            kills["grader"] += 1
-            next_kill = num_results + draw.randint(5, max(40, stop_at // 3))
-    if process.wait() not in (-9, 0, 1, 2, 3):
+    try:
+        while process.poll() is None:
+            time.sleep(0.2)
+            num_results = len(os.listdir(results)) if results.exists() else 0
+            if num_results >= stop_at:
+                process.kill()
+                kills["course grade"] += 1
+                break
+            elif num_results > next_kill and (graders := _graders(process)):
+                draw.choice(graders).kill()
+                kills["grader"] += 1
+                next_kill = num_results + draw.randint(5, max(40, stop_at // 3))
+    finally:
+        process.terminate()  # after Ctrl-C it still runs, and ends its graders
+        process.wait()
+    if process.returncode not in (-9, 0, 1, 2, 3):
         raise AssertionError(out.with_name("log").read_text()[-2000:])
 
 

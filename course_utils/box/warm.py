@@ -120,7 +120,7 @@ class Warm:
     def _end(self) -> None:
         self._control.close()  # it reads the end and returns
         try:
-            self._process.wait(END_S)
+            self._process.wait(END_S if self._is_ready else 0)  # it reads nothing while it starts
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

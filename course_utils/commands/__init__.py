@@ -1,6 +1,7 @@
 """The `course` command. Each subcommand is a module here, imported when it is asked for."""
 
 import importlib
+import signal
 import sys
 
 import click
@@ -68,3 +69,4 @@ def main() -> None:
     """
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(line_buffering=True)  # progress is readable through a pipe
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: nothing is left behind

@@ -29,9 +29,10 @@ class Progress:
     """The progress file at `path`.
 
     >>> import tempfile
-    >>> progress = Progress(Path(tempfile.mkdtemp()) / FILE_NAME)
-    >>> progress.record_check("03.1", outcome="passed", points=4)
-    >>> progress.exercise("03.1")["best"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     progress = Progress(Path(folder) / FILE_NAME)
+    ...     progress.record_check("03.1", outcome="passed", points=4)
+    ...     progress.exercise("03.1")["best"]
     4
     """
 

@@ -38,7 +38,8 @@ def save(path: Path, text: str) -> None:
         NotSaved: the disk is full, or the folder cannot be written to.
 
     >>> import tempfile
-    >>> save(Path(tempfile.mkdtemp()) / "new" / "scores.json", "{}")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(Path(folder) / "new" / "scores.json", "{}")
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

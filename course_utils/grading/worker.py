@@ -63,6 +63,8 @@ class Grader:
     def __init__(self) -> None:
         self._process: subprocess.Popen | None = None
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed with the worker
+        # A worker that is killed removes nothing itself.
+        self._folder = tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True)
         self.is_closed = False
 
     def result(self, request: Request) -> Result:
@@ -79,6 +81,7 @@ class Grader:
         self.is_closed = True
         self._end()
         self._log.close()
+        self._folder.cleanup()
 
     def _attempt(self, request: Request) -> Result:
         timer = None
@@ -107,7 +110,7 @@ class Grader:
                 stdout=subprocess.PIPE,
                 stderr=self._log,
                 encoding="utf-8",
-                env=os.environ | THREADS,
+                env=os.environ | THREADS | {"TMPDIR": self._folder.name},
                 start_new_session=True,  # Ctrl-C reaches the batch only, which then ends this one
             )
         return self._process

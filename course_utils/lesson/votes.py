@@ -25,12 +25,14 @@ class Verdicts:
     """The claims about one failure, voted on first and then judged one by one.
 
     >>> import tempfile, pathlib
-    >>> verdicts = Verdicts("reward", Progress(pathlib.Path(tempfile.mkdtemp()) / "p.json"))
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> verdicts = Verdicts("reward", Progress(pathlib.Path(folder.name) / "p.json"))
     >>> verdicts.judge("C4", "false", "it dies with G = 1 too", "section 6", holds=True)
     reward/C4, '32 accumulation steps amplify the precision problem'
       FALSE: it dies with G = 1 too
     >>> print(verdicts.table().rows[3][2])
     FALSE: it dies with G = 1 too
+    >>> folder.cleanup()
     """
 
     def __init__(self, topic: str, progress: Progress) -> None:

@@ -100,7 +100,8 @@ class Child:
     def run(self, on_cell: OnCell) -> Execution:
         """Start the process, follow it to its end, and return the result."""
         start = time.monotonic()
-        with tempfile.TemporaryDirectory() as scratch:
+        # A killed kernel removes nothing itself, and what it started may write until it ends.
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
             log_path = Path(scratch) / "stderr"
             with log_path.open("w") as log, self._start(scratch, log) as self._process:
                 timer = threading.Timer(self.limits.notebook_s, self.end)
@@ -145,7 +146,8 @@ class Child:
             self._process.kill()
 
     def _start(self, scratch: str, log) -> subprocess.Popen:
-        env = {"IPYTHONDIR": scratch, "JUPYTER_RUNTIME_DIR": scratch}  # whatever the home holds
+        # Whatever the home holds, and with all that a cell leaves in the temporary folder.
+        env = dict.fromkeys(("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "TMPDIR"), scratch)
         process = subprocess.Popen(
             [sys.executable, "-m", "course_utils.notebook.child"],
             stdin=subprocess.PIPE,

@@ -4,6 +4,7 @@ Behind bubblewrap the file system is read-only, and the cases, their tests and p
 course's history are not there. Without it the program runs with the caller's rights.
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -63,7 +64,7 @@ def run(
     writable: tuple[Path, ...] = (),
     hidden: tuple[Path, ...] = (),
 ) -> Ended:
-    """Run a command in `folder`, and end it with everything it started when time is over.
+    """Run a command in `folder`, until it ends or time is over; nothing it started goes on.
 
     Args:
         hidden: files and folders that it sees empty, beside those that hold answers.
@@ -81,13 +82,17 @@ def run(
         )
     except OSError as error:
         return Ended(127, str(error))
-    try:
-        said, _ = process.communicate(timeout=limit_s)
-        return Ended(process.returncode, _last(said))
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        said, _ = process.communicate()
-        return Ended(None, _last(said))
+    with process:
+        try:
+            said, _ = process.communicate(timeout=limit_s)
+            return Ended(process.returncode, _last(said))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            said, _ = process.communicate()
+            return Ended(None, _last(said))
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _last(said: bytes) -> str:

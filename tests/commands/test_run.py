@@ -191,6 +191,7 @@ def started(course, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
+        env=os.environ | {"TMPDIR": str(tmp_path)},  # it may be killed
     ) as process:
         reached.open().close()  # waits until the endless cell has opened the other end
         children = psutil.Process(process.pid).children(recursive=True)
@@ -199,15 +200,17 @@ def started(course, tmp_path):
         process.kill()
 
 
-def test_ctrl_c_ends_every_process_and_keeps_partial_outputs(started):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_every_process_and_keeps_partial_outputs(started, tmp_path, how):
     process, children, out = started
-    process.send_signal(signal.SIGINT)
+    process.send_signal(how)
     _, stderr = process.communicate(timeout=WAIT_S)
     assert process.returncode == 130 and stderr.endswith("no process is left.\n")
     assert "Traceback" not in stderr
     _, alive = psutil.wait_procs(children, timeout=WAIT_S)
     assert not alive
     assert read_notebook(out / "91_other.ipynb").cells[2].outputs[0].text == "here\n"
+    assert not list(tmp_path.glob("tmp*"))  # its temporary folder
 
 
 def test_no_process_outlives_a_run_that_was_killed(started):

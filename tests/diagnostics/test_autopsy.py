@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -180,7 +181,8 @@ else:
 @pytest.mark.skipif(sys.platform != "linux", reason="needs prctl")
 @pytest.mark.parametrize("kind", ["cold", "warm"])
 def test_a_child_does_not_outlive_a_kernel_that_was_killed(kind, tmp_path):
-    pids, here = tmp_path / "pids", {"PYTHONPATH": str(Path(__file__).parent)}
+    pids = tmp_path / "pids"
+    here = {"PYTHONPATH": str(Path(__file__).parent), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", KERNEL, str(pids), kind]
     with subprocess.Popen(command, env={**os.environ, **here}) as kernel:
         while kernel.poll() is None and not (pids.exists() and pids.read_text()):
@@ -280,6 +282,16 @@ def test_a_process_in_a_session_of_its_own_is_not_left_behind(tmp_path):
 
     assert run_in_child(leave_a_session).outcome == "lived"
     assert alive([int((tmp_path / "pid").read_text())]) == []
+
+
+@pytest.mark.parametrize("preload", [(), ("wave",)], ids=["cold", "warm"])
+def test_a_folder_that_a_dead_child_could_not_remove_is_gone(preload):
+    def leave_a_folder():
+        print(tempfile.mkdtemp(), flush=True)
+        os.abort()
+
+    said = run_in_child(leave_a_folder, preload=preload).stdout
+    assert said and not Path(said.strip()).exists()
 
 
 def test_the_dictionary_form_is_json_ready():

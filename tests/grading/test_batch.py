@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 
 import psutil
@@ -133,15 +135,20 @@ def test_points_that_cannot_be_are_no_result(folder, tmp_path):
     assert load(path) is None
 
 
-def started(folder, out, *options) -> subprocess.Popen:
+@contextmanager
+def started(folder, out, *options) -> Iterator[subprocess.Popen]:
     """`course grade` in a separate process, once its first result is there."""
     command = [*COURSE, *GRADE, str(folder), "--out", str(out), *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    deadline = time.monotonic() + WAIT_S
-    while not list(out.glob("results/*.json")):
-        assert process.poll() is None and time.monotonic() < deadline, process.stderr.read()
-        time.sleep(0.02)
-    return process
+    how = {"stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen(command, **how) as process:
+        deadline = time.monotonic() + WAIT_S
+        try:
+            while not list(out.glob("results/*.json")):
+                assert process.poll() is None and time.monotonic() < deadline, process.stderr.read()
+                time.sleep(0.02)
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.fixture
@@ -153,17 +160,17 @@ def slow(course, tmp_path):
     return tmp_path / "slow"
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_what_was_finished_survives_a_sudden_end_and_no_process_is_left(slow, tmp_path, how):
-    process = started(slow, tmp_path / "out")
-    children = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(how)
-    _, said = process.communicate(timeout=WAIT_S)
+    with started(slow, tmp_path / "out") as process:
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(how)
+        _, said = process.communicate(timeout=WAIT_S)
     _, alive = psutil.wait_procs(children, timeout=WAIT_S)
     assert children and not alive
     done = kinds(tmp_path / "out")
     assert 1 <= len(done) < 12 and set(done.values()) == {"grade"}
-    if how == signal.SIGINT:
+    if how != signal.SIGKILL:
         assert process.returncode == 130
         assert f"Stopped: {len(done)} of 12 results are kept in {tmp_path / 'out'}" in said
     again = cli(*GRADE, slow, "--out", tmp_path / "out")
@@ -172,10 +179,8 @@ def test_what_was_finished_survives_a_sudden_end_and_no_process_is_left(slow, tm
 
 
 def test_two_calls_do_not_write_into_one_folder(slow, tmp_path):
-    process = started(slow, tmp_path / "out")
-    result = cli(*GRADE, slow, "--out", tmp_path / "out")
-    process.kill()
-    process.communicate()
+    with started(slow, tmp_path / "out"):
+        result = cli(*GRADE, slow, "--out", tmp_path / "out")
     assert result.exit_code == 2 and "another `course grade` is writing" in result.stderr
 
 

@@ -49,7 +49,11 @@ def lab_on(folder: Path):
         yield address
     finally:
         process.terminate()
-        process.wait(30)
+        try:
+            process.wait(30)
+        finally:  # a second Ctrl-C does not wait
+            process.kill()
+            process.wait()
 
 
 def _settings(scratch: Path) -> Path:
@@ -79,10 +83,12 @@ def browser_page(*, width: int = 1180, height: int = 900):
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", *SILENT]
         )
-        page = browser.new_page(viewport={"width": width, "height": height})
-        page.set_default_timeout(WAIT_S * 1000)
-        yield page
-        browser.close()
+        try:
+            page = browser.new_page(viewport={"width": width, "height": height})
+            page.set_default_timeout(WAIT_S * 1000)
+            yield page
+        finally:
+            browser.close()
 
 
 def fresh_course(folder: Path) -> Path:

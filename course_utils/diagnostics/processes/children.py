@@ -69,8 +69,9 @@ def call_in_process(
     function: Callable, arguments: tuple, *, timeout_s: float, env: Mapping[str, str]
 ) -> Ending:
     """Call a function in a fresh interpreter; also one defined in a notebook or a closure."""
-    with tempfile.TemporaryDirectory() as folder:
+    with _scratch_folder() as folder:
         payload = _pack(function, arguments, Path(folder, "payload"))
+        env = {"TMPDIR": folder, **env}  # a child that dies cannot clean up
         return run_process(_callee(str(payload)), timeout_s=timeout_s, env=env)
 
 
@@ -90,12 +91,13 @@ class WarmParent:
         self._preload = list(preload)
 
     def __enter__(self) -> "WarmParent":
-        self._folder = tempfile.TemporaryDirectory()
+        self._folder = _scratch_folder()
         self._errors = Path(self._folder.name, "warm-parent").open("wb")
         if not CAN_FORK:
             return self
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._errors}
-        self._session = in_own_session(_callee(), env=self._env, **pipes)
+        env = {"TMPDIR": self._folder.name, **self._env}  # children that die cannot clean up
+        self._session = in_own_session(_callee(), env=env, **pipes)
         self._process = self._session.__enter__()
         try:
             self._ask({"preload": self._preload})
@@ -213,6 +215,10 @@ def _is_family(pid: int, session: int, mark: str) -> bool:
     if CAN_FORK and os.getsid(pid) == session:
         return True
     return mark in psutil.Process(pid).environ().get(FAMILY, "").split()
+
+
+def _scratch_folder() -> tempfile.TemporaryDirectory:
+    return tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
 
 
 def _callee(*arguments: str) -> list[str]:

@@ -29,9 +29,9 @@ def export_model(name: str, folder: Path, *, layers: int | None = None, stretch:
         stretch: factor of the residual stream of a Gemma 3; see `stretched`.
 
     >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp(), "model")
-    >>> export_model("tiny-qwen2", folder, layers=1)
-    >>> json.loads((folder / CONFIG).read_text())["rope_theta"]
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     export_model("tiny-qwen2", folder := Path(parent, "model"), layers=1)
+    ...     json.loads((folder / CONFIG).read_text())["rope_theta"]
     10000.0
     """
     from safetensors.torch import load_file, save_file  # brings torch

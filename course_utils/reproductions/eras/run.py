@@ -46,7 +46,7 @@ def measure(era: Era, when: str) -> dict:
         export_model(folder=model, **era.model)
         script.write_text(era.script(when), encoding="utf-8")
         argv = [python, "-I", "-X", "faulthandler", "-u", script, model, Path(folder, "out")]
-        env = {**CHILD, "HF_HOME": str(Path(folder, "hf"))}
+        env = {**CHILD, "HF_HOME": str(Path(folder, "hf")), "TMPDIR": folder}
         done = run_process([str(part) for part in argv], timeout_s=LIMIT_S, env=env)
     if done.exit_code == 0:
         return json.loads(done.stdout.splitlines()[-1])

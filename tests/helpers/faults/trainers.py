@@ -1,7 +1,6 @@
 """Faults inside the real GRPO, DPO and reward trainers of TRL."""
 
 import tempfile
-from pathlib import Path
 
 import torch
 from torch import nn
@@ -11,7 +10,7 @@ from course_utils.zoo import arithmetic, load_reward_model, load_tokenizer
 from .models import load, scale_stream
 from .planted import Fault
 
-OUTPUT_DIR = str(Path(tempfile.gettempdir()) / "planted-faults")  # nothing is saved there
+OUTPUT_DIR = tempfile.gettempdir()  # nothing is saved there
 
 # trl takes seconds to import, so it is imported where a trainer is built.
 
