@@ -40,8 +40,8 @@ test: $(INSTALLED)-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/course build --check
-	$(BIN)/python -m tests.prove.nothing_left $(BIN)/pytest --numprocesses 2 --no-loadscope-reorder --nbval --nbval-cell-timeout=300 \
-	  --nbval-sanitize-with=tests/nbval.cfg \
+	$(BIN)/python -m tests.prove.nothing_left $(BIN)/pytest --numprocesses 2 --no-loadscope-reorder \
+	  --nbval --nbval-cell-timeout=300 --nbval-sanitize-with=tests/nbval.cfg \
 	  solutions/*.ipynb tests/course/test_lessons.py tests course_utils
 
 prove: $(INSTALLED)-test

@@ -42,6 +42,10 @@ CASES = [
 ]
 
 
+def lesson_and_side(case) -> tuple[str, str]:
+    return case.id[:2], case.id.split("-")[1]
+
+
 @pytest.fixture(autouse=True)
 def scratch(monkeypatch, tmp_path):
     """For the folders of the other process, which is killed."""

@@ -1,1 +1,1 @@
-"""Runs the proofs of the course, and watches over such runs."""
+"""The proof of everything: what it is made of, and the record of what holds for which sources."""
