@@ -155,11 +155,19 @@ class Heads:
         return self.table()._repr_mimebundle_()
 
 
+_TRAINED: dict[str, list[WeightChange]] = {}
+
+
 def heads_after(settings: dict[str, dict], **run: object) -> Heads:
-    """Train three steps with each named set of changes, and compare the resulting heads."""
-    return Heads(
-        {
-            name: training.train_and_compare(reward_trainer(**run | changes))
-            for name, changes in settings.items()
-        }
-    )
+    """Train three steps with each named set of changes, and compare the resulting heads.
+
+    What has been trained with the same settings before is not trained again.
+    """
+    changes = {}
+    for name, changed in settings.items():
+        of_run = {"dtype": "float16", "task_type": "SEQ_CLS"} | run | changed
+        key = repr(sorted(of_run.items()))
+        if key not in _TRAINED:
+            _TRAINED[key] = training.train_and_compare(reward_trainer(**of_run))
+        changes[name] = _TRAINED[key]
+    return Heads(changes)
