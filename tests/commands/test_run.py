@@ -39,6 +39,8 @@ def test_solutions_run_in_parallel_and_get_all_points(course, tmp_path):
     result = cli("run", "--solutions", "--jobs", 2, "--out", out)
     assert result.exit_code == 0, result.output
     assert "6 of 6 points" in result.stdout and "90_fake: cell 3 of 10" in result.stderr
+    ended = [line.split()[0] for line in result.stderr.splitlines() if "ran to its end" in line]
+    assert ended == ["91_other", "90_fake"]  # the short ones last
     assert [lesson["lesson"] for lesson in summary_of(out)["lessons"]] == ["90_fake", "91_other"]
     assert cell_of(read_notebook(out / "90_fake.ipynb"), "check", "90.1").outputs
     assert not course.progress_path.exists()
