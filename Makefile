@@ -71,7 +71,7 @@ oncall: $(INSTALLED)
 	$(BIN)/python -m benchmarks.oncall.proofs --write
 
 attack: $(INSTALLED)
-	ALL_ANSWERS=1 $(BIN)/pytest tests/course/test_lessons.py tests/exercises/test_exercises.py tests/grading/test_judge.py \
+	PROVE=1 $(BIN)/pytest tests/course/test_lessons.py tests/exercises/test_exercises.py tests/grading/test_judge.py \
 	  tests/grading/test_attacks.py tests/reproductions/test_lesson_04_collapse.py
 	$(BIN)/python -m benchmarks.grading.whole_class 1000
 

@@ -1,5 +1,7 @@
 """Pins one thread, quiets the libraries, shares the tests out, and offers JupyterLab to them.
 
+At the end it prints what the tests left to `make prove`, which `whole.py` decides.
+
 Of a notebook's cell tagged "digits-vary" nbval compares all but the numbers.
 """
 
@@ -24,6 +26,7 @@ collect_ignore = ["answers"]  # imported as tests.answers, and without doctests
 DIGITS_VARY = "digits-vary"
 NUMBER, ALT = re.compile(r"\s*[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?%?\s*"), re.compile(r'alt="[^"]*"')
 BY_LESSON = re.compile(r"(.*test_(?:lessons|exercises)\.py)::.*\[(\d\d)[._]")
+LEFT: dict[str, int] = {}  # how many cases each test leaves to `make prove`
 
 
 class FilesAndLessons(LoadFileScheduling):
@@ -41,10 +44,29 @@ def pytest_xdist_make_scheduler(config, log):
     return FilesAndLessons(config, log)
 
 
+@pytest.hookimpl(trylast=True)  # when -k and -m have chosen
 def pytest_collection_modifyitems(items):
     for item in items:
+        for given in (given for mark in item.iter_markers("parametrize") for given in mark.args):
+            if num_left := getattr(given, "num_left", 0):
+                LEFT[item.nodeid.partition("[")[0]] = num_left
         if DIGITS_VARY in getattr(item, "cell", {}).get("metadata", {}).get("tags", ()):
             item.sanitize = lambda text, whole=item.sanitize: without_numbers(whole(text))
+
+
+def pytest_sessionfinish(session):
+    getattr(session.config, "workeroutput", {})["left"] = LEFT
+
+
+def pytest_testnodedown(node):
+    LEFT.update(getattr(node, "workeroutput", {}).get("left", {}))
+
+
+def pytest_terminal_summary(terminalreporter):
+    if LEFT:
+        terminalreporter.section("cases left to make prove (tests/helpers/whole.py)")
+    for test, num_left in sorted(LEFT.items()):
+        terminalreporter.write_line(f"{num_left:6,} more of {test}")
 
 
 def without_numbers(text: str) -> str:

@@ -19,6 +19,7 @@ from lab_pages import (
 )
 from lab_server import CHROMIUM
 from nbformat import v4
+from whole import cases
 
 from course_utils.exercises.outline import outline
 from course_utils.notebook.files import read_notebook, write_notebook
@@ -31,6 +32,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of playwright's asyncio use
 ]
 STEMS = [entry.stem for entry in outline()]
+each_page = pytest.mark.parametrize("solved", cases(STEMS), indirect=True)
 
 
 def test_the_landing_page_is_lesson_00_without_launcher_or_news(lab, browser):
@@ -60,7 +62,7 @@ def labs_own(lab_course, lab, browser) -> set[str]:
     return set(axe_findings(browser))
 
 
-@pytest.fixture(scope="module", params=STEMS)
+@pytest.fixture(scope="module")
 def solved(request, lab_course, lab, browser, labs_own):
     """A solved notebook, as it is read online, opened once for all that is looked at in it."""
     source = ROOT / "solutions" / f"{request.param}.ipynb"
@@ -71,18 +73,21 @@ def solved(request, lab_course, lab, browser, labs_own):
     look(browser, width=1180)
 
 
+@each_page
 def test_every_image_is_shown_and_says_what_is_seen(solved, browser):
     seen = look(browser, width=1180)
     assert seen.images >= json.dumps(solved).count("<figure")
     assert seen.blind == 0
 
 
+@each_page
 def test_nothing_is_wider_than_its_cell_in_a_large_window_and_a_small_one(solved, browser):
     large, small = look(browser, width=1180), look(browser, width=900)
     assert (large.outputs, small.outputs) == ([], [])
     assert (large.code, small.code) == ([], [])
 
 
+@each_page
 def test_axe_finds_nothing_that_is_ours_in_either_theme(solved, browser, labs_own):
     look(browser, width=1180)
     light = axe_findings(browser)
@@ -93,6 +98,7 @@ def test_axe_finds_nothing_that_is_ours_in_either_theme(solved, browser, labs_ow
     assert dark == {}
 
 
+@each_page
 def test_folded_cells_are_folded_and_the_enter_key_opens_one(solved, browser):
     cells = [c for c in solved.cells if c.metadata.get("jupyter", {}).get("source_hidden")]
     shut = browser.locator(".jp-Notebook .jp-InputPlaceholder")

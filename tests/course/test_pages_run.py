@@ -3,8 +3,6 @@
 Every copy is untrusted, as a downloaded notebook is. Lessons run on their fewest steps.
 """
 
-import os
-
 import pytest
 from lab_pages import (
     activate_cell,
@@ -16,6 +14,7 @@ from lab_pages import (
     write_cell,
 )
 from lab_server import CHROMIUM
+from whole import cases
 
 from course_utils.exercises.outline import outline
 
@@ -25,8 +24,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of playwright's asyncio use
 ]
 STEMS = [entry.stem for entry in outline()]
-ALWAYS = ("00_start_here", "01_floats")
-ALL = "COURSE_BROWSER_ALL"
 
 
 def test_lesson_00_is_solved_through_a_wrong_answer_a_hint_and_a_pass(lab, browser):
@@ -47,10 +44,8 @@ def test_lesson_00_is_solved_through_a_wrong_answer_a_hint_and_a_pass(lab, brows
     assert "passed" in passed and "✗" not in passed
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize("stem", cases(STEMS))
 def test_run_all_goes_through_an_unsolved_lesson_without_an_error(stem, lab_course, lab, browser):
-    if stem not in ALWAYS and not os.environ.get(ALL):
-        pytest.skip(f"{stem} runs in a browser where {ALL} is set; test_lessons runs it always")
     text = (lab_course / "notebooks" / f"{stem}.ipynb").read_text()
     copy = lab_course / "notebooks" / f"whole_{stem}.ipynb"  # with a kernel of its own
     copy.write_text(text.replace("FAST = False", "FAST = True"))

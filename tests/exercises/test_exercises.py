@@ -1,15 +1,15 @@
 """Every exercise accepts its right answers and rejects its wrong ones, for the intended reason.
 
-A wrong answer is judged up to the criterion that rejects it, and a fixed ticket on one seed; with
-ALL_ANSWERS=1 by all of them, and on two.
+`make test` takes one right answer of each exercise and one wrong answer of each criterion, judged
+up to the criterion that rejects it, and a fixed ticket on one seed; `make prove` takes all of them.
 """
 
 import importlib
-import os
 import pkgutil
 
 import pytest
 import torch
+from whole import IS_WHOLE, cases
 
 from course_utils import exercises
 from course_utils.checks import checking
@@ -34,7 +34,16 @@ WRONG = [
 ]
 
 MIN_HINTS, MIN_RIGHT, MIN_WRONG = 2, 3, 8
-IN_FULL = bool(os.environ.get("ALL_ANSWERS"))
+
+
+def variant_of(case) -> tuple[str, str]:
+    exercise = case.values[0]
+    return exercise.id, exercise.title
+
+
+def criterion_of(case) -> tuple:
+    return *variant_of(case), case.values[1].caught_by
+
 
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=IDS)
 
@@ -42,7 +51,7 @@ each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=IDS)
 @pytest.fixture(autouse=True)
 def tickets_are_trained_on_one_seed(monkeypatch):
     """A reader's fixed run is trained on two."""
-    if not IN_FULL:
+    if not IS_WHOLE:
         monkeypatch.setattr(oncall_check, "NUM_SEEDS", 1)
 
 
@@ -59,15 +68,15 @@ def test_an_untouched_function_stub_is_not_attempted(exercise):
     assert report.outcome is Outcome.NOT_ATTEMPTED
 
 
-@pytest.mark.parametrize(("exercise", "answer"), RIGHT)
+@pytest.mark.parametrize(("exercise", "answer"), cases(RIGHT, variant_of))
 def test_a_right_answer_passes(exercise, answer):
     report = checking.check(exercise, answer)
     assert report.outcome is Outcome.PASSED, report.text()
 
 
-@pytest.mark.parametrize(("exercise", "wrong"), WRONG)
+@pytest.mark.parametrize(("exercise", "wrong"), cases(WRONG, criterion_of))
 def test_a_wrong_answer_is_rejected_first_by_the_criterion_meant_for_it(exercise, wrong):
-    report = checking.check(exercise, wrong.answer, until_unmet=not IN_FULL)
+    report = checking.check(exercise, wrong.answer, until_unmet=not IS_WHOLE)
     unmet = [one.criterion.observe for one in report.observed if one.saw is not None]
     assert report.outcome is Outcome.WRONG, report.text()
     assert unmet[0] is wrong.caught_by, report.text()

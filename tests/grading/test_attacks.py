@@ -1,6 +1,6 @@
 """No answer gains a point, touches a file, starts a process or ends the grader.
 
-By default every fifth attack; with ALL_ANSWERS=1 all of them, and a table of what came of each.
+`make test` takes one attack of each aim; `make prove` all, with a table of what came of each.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ import psutil
 import pytest
 from attacks import answers, deeper, inside, odd
 from attacks.answers import HONEST
+from whole import IS_WHOLE, cases
 from written import source_of
 
 from course_utils.box.kind import PACKAGE, find_kind
@@ -26,9 +27,12 @@ pytestmark = pytest.mark.skipif(
     not find_kind().has_walls, reason=f"no box can be made here: {find_kind().saw}"
 )
 LIMITS = Limits(cell_s=4, notebook_s=60)
-IS_FULL = bool(os.environ.get("ALL_ANSWERS"))
-ATTACKS = (*answers.ALL, *deeper.ALL)
-TRIED = ATTACKS if IS_FULL else ATTACKS[::5]
+ATTACKS = [
+    pytest.param(attack, id=f"{aim}: {attack.name}")
+    for module in (answers, deeper)
+    for aim, attacks in module.BY_AIM.items()
+    for attack in attacks
+]
 ROWS: list[tuple[str, str, str]] = []  # attack, verdict, what was touched outside
 BEFORE = "from course_utils.concepts import lesson_00 as concepts\n"
 BEFORE += 'from course_utils.lesson import TODO, start\n\nex = start("00")'
@@ -86,7 +90,7 @@ def test_the_answer_that_attacks_are_made_of_is_right(box):
     assert outcome(box, HONEST.source) == "passed"
 
 
-@pytest.mark.parametrize("attack", TRIED, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", cases(ATTACKS, lambda case: case.id.partition(":")[0]))
 def test_an_attack_gains_nothing_and_touches_nothing(box, canary, port, attack):
     source = attack.source.replace("{canary}", str(canary)).replace("{port}", str(port))
     before = outside(canary)
@@ -149,7 +153,7 @@ def test_no_answer_that_is_judged_inside_reaches_out(number):
 
 def test_the_table_of_attacks(capsys):
     """Runs last: prints what the tests above saw."""
-    if not IS_FULL:
+    if not IS_WHOLE:
         pytest.skip("printed when all attacks are tried")
     rows = "\n".join(f"{name:52} {verdict:14} {touched}" for name, verdict, touched in ROWS)
     with capsys.disabled():

@@ -1,6 +1,6 @@
 """Thirty submissions with answers and faults, graders killed: thirty results, right points.
 
-`python -m benchmarks.grading.whole_class` does it with 1,000; `make attack` runs that.
+`python -m benchmarks.grading.whole_class` does it with 1,000; `make prove` runs that.
 """
 
 import pytest

@@ -1,14 +1,16 @@
 """The judge outside reaches the same verdict as a check in the notebook.
 
-By default one right and one wrong answer of each exercise; with ALL_ANSWERS=1 all of them.
+`make test` takes one right and one wrong answer of each exercise, `make prove` all.
 """
 
 import os
 import socket
 import warnings
+from collections.abc import Iterator
 
 import pytest
 from course_command import ROOT
+from whole import cases
 
 from course_utils.checks import checking
 from course_utils.checks.report import CheckReport
@@ -21,23 +23,27 @@ if not hasattr(os, "fork"):
     pytest.skip("the judge's workers are forked", allow_module_level=True)
 
 EXERCISES = [v for lesson in all_lessons() for e in lesson.exercises for v in e.variants]
-IS_FULL = bool(os.environ.get("ALL_ANSWERS"))
-SLOW = ("04.7", "05.5", "10.6")  # they train, or hand over a whole model at every call
 
 
-def answers(exercise):
-    right = right_answers(exercise)
-    wrong = [one.answer for one in wrong_answers(exercise) if callable(one.answer)]
-    every = [answer for answer in (*right, *wrong) if not isinstance(answer, str)]
-    return every if IS_FULL else [right[-1], *wrong[-1:]]
+def answers(exercise) -> Iterator[tuple[str, object]]:
+    for answer in right_answers(exercise):
+        yield "right", answer
+    for one in wrong_answers(exercise):
+        if callable(one.answer):
+            yield "wrong", one.answer
 
 
 CASES = [
-    pytest.param(exercise, answer, id=f"{exercise.id}-{number}")
+    pytest.param(exercise, answer, id=f"{exercise.id}-{said}-{number}")
     for exercise in EXERCISES
-    if how(exercise) == PROXY and (IS_FULL or exercise.id not in SLOW)
-    for number, answer in enumerate(answers(exercise))
+    if how(exercise) == PROXY
+    for number, (said, answer) in enumerate(answers(exercise))
+    if not isinstance(answer, str)
 ]
+
+
+def side_of(case) -> str:
+    return case.id.rpartition("-")[0]
 
 
 def by_proxy(exercise, answer) -> CheckReport:
@@ -75,7 +81,7 @@ def verdict(report: CheckReport) -> tuple:
     return report.outcome, unmet
 
 
-@pytest.mark.parametrize(("exercise", "answer"), CASES)
+@pytest.mark.parametrize(("exercise", "answer"), cases(CASES, side_of))
 def test_an_answer_elsewhere_gets_the_verdict_of_one_here(exercise, answer):
     there = verdict(by_proxy(exercise, answer))  # first: some answers remember their calls
     assert there == verdict(checking.check(exercise, answer))

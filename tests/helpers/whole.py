@@ -12,10 +12,18 @@ from collections.abc import Callable, Hashable, Iterable
 IS_WHOLE = bool(os.environ.get("PROVE"))
 
 
-def cases(every: Iterable, kind: Callable[[object], Hashable] = lambda case: None) -> list:
+class Cases(list):
+    """The cases that a test goes through; `num_left` more are left to `make prove`."""
+
+    num_left = 0
+
+
+def cases(every: Iterable, kind: Callable[[object], Hashable] = lambda case: None) -> Cases:
     """All cases under `make prove`, else the first of each kind; without `kind` all are of one."""
     first: dict[Hashable, object] = {}
     every = list(every)
     for case in every:
         first.setdefault(kind(case), case)
-    return every if IS_WHOLE else list(first.values())
+    taken = Cases(every if IS_WHOLE else first.values())
+    taken.num_left = len(every) - len(taken)
+    return taken

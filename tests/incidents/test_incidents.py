@@ -1,15 +1,15 @@
 """Every incident shows its symptom, its twin does not, its fix heals it; look-alikes are healthy.
 
-By default one incident of each kind and every other look-alike, with a seed that their names draw;
-INCIDENTS_ALL=1 takes three seeds of all. `make incidents` runs the same three, and writes what each
-showed and cost into docs/incidents.md.
+`make test` takes one incident of each class and one look-alike, on one seed; `make prove` takes all
+on three. `make incidents` runs the same three, and writes what each showed and cost into
+docs/incidents.md.
 """
 
-import os
-import zlib
+from itertools import product
 from pathlib import Path
 
 import pytest
+from whole import cases
 
 from course_utils import incidents
 from course_utils.causes import CAUSES
@@ -17,33 +17,25 @@ from course_utils.causes.kinds import CLASSES, TAUGHT
 from course_utils.incidents import broken, healthy, proof
 
 BROKEN, HEALTHY = incidents.names(), incidents.names(healthy)
-ALL = bool(os.environ.get("INCIDENTS_ALL"))
-NUM_SEEDS, MOST_LINES = 3, 120
+SEEDS, MOST_LINES = range(3), 120
 LESSONS = {
     path.stem for path in Path(__file__).parents[2].joinpath("solutions").glob("[0-9][0-9]_*.py")
 }
 
 
-def one_of_each_kind():
-    return {incidents.load_incident(name).kind: name for name in reversed(BROKEN)}.values()
-
-
-def with_seeds(names, few):
-    """Pairs of a name and a seed."""
-    if ALL:
-        return [(name, seed) for name in names for seed in range(NUM_SEEDS)]
-    return [(name, zlib.crc32(name.encode()) % NUM_SEEDS) for name in few]
+def class_of(case: tuple[str, int]) -> str:
+    return incidents.declaration(case[0])["kind"]
 
 
 @pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")  # clues, and shown
 @pytest.mark.filterwarnings(r"ignore:std\(\). degrees of freedom is <= 0")
-@pytest.mark.parametrize(("name", "seed"), with_seeds(BROKEN, one_of_each_kind()))
+@pytest.mark.parametrize(("name", "seed"), cases(product(BROKEN, SEEDS), class_of))
 def test_the_broken_run_shows_its_symptom_and_no_other_does(name, seed):
     seen = proof.shown(name, seed)
     assert proof.is_proved(seen), seen
 
 
-@pytest.mark.parametrize(("name", "seed"), with_seeds(HEALTHY, HEALTHY[::2]))
+@pytest.mark.parametrize(("name", "seed"), cases(product(HEALTHY, SEEDS)))
 def test_a_run_that_only_looks_broken_is_healthy(name, seed):
     assert proof.holds(name, seed)
 

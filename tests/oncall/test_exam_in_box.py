@@ -1,15 +1,15 @@
 """A reader's train.py gains nothing, touches nothing, and harms no later submission.
 
-By default every third attack; with ALL_ANSWERS=1 all of them.
+`make test` takes one attack that reaches out and one that lies, `make prove` all.
 """
 
-import os
 import socket
 from textwrap import indent
 
 import psutil
 import pytest
 from attacks import tickets
+from whole import cases
 
 from course_utils.box.kind import PACKAGE, find_kind
 from course_utils.exercises import find_lesson
@@ -39,7 +39,6 @@ SOURCES = tickets.HOPING | {
     name: WHEN_REACHED.format(attack=indent(source, "    "))
     for name, source in tickets.REACHING.items()
 }
-TRIED = list(SOURCES)[:: 1 if os.environ.get("ALL_ANSWERS") else 3]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +73,7 @@ def outside(folder) -> tuple:
     return sorted(folder.iterdir()), (PACKAGE / "oncall" / "spread.json").read_bytes(), sleeping
 
 
-@pytest.mark.parametrize("name", TRIED)
+@pytest.mark.parametrize("name", cases(SOURCES, lambda name: name in tickets.REACHING))
 def test_a_train_py_gains_nothing_and_touches_nothing(box, port, tmp_path, name):
     places = {"{canary}": str(tmp_path), "{package}": str(PACKAGE), "{port}": str(port)}
     source = SOURCES[name]

@@ -1,4 +1,4 @@
-"""One failure in the unmodified libraries of its time. The others: `make eras`.
+"""Failures in the unmodified libraries of their time: `make test` runs one, `make eras` all.
 
 Fetches some 40 packages for it from the package index.
 """
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from whole import cases
 
 from course_utils.errors import IndexUnreachable
 from course_utils.reproductions import eras
@@ -45,14 +46,9 @@ def judged(measured, lesson: str, *when: str) -> eras.ThenAndNow:
     return eras.ThenAndNow(eras.find_era(lesson), {one: measured(lesson, one) for one in when})
 
 
-def test_grad_fn_then_and_now(measured):
-    found = judged(measured, "06", "then", "now")
-    assert found.is_proven, found.text()
-
-
-@pytest.mark.skipif(not os.environ.get("ALL_ANSWERS"), reason="`make eras` does it")
-def test_reward_nan_then(measured):
-    found = judged(measured, "03", "then")
+@pytest.mark.parametrize("when", cases([("06", "then", "now"), ("03", "then")]))
+def test_a_failure_is_as_its_time_told_it(measured, when):
+    found = judged(measured, *when)
     assert found.is_proven, found.text()
 
 

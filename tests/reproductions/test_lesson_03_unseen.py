@@ -3,12 +3,13 @@
 import math
 
 import pytest
+from whole import cases
 
 from course_utils.diagnostics import decode_logged_loss
 from course_utils.exercises.lesson_03.unseen import JUMPED, STILL
 from course_utils.zoo.training import train_and_compare
 
-SEEDS = (0, 1, 2)
+each_seed = pytest.mark.parametrize("seed", cases((0, 1, 2)))
 
 
 def trained(case, seed, **changes):
@@ -16,7 +17,7 @@ def trained(case, seed, **changes):
     return train_and_compare(trainer), [e for e in trainer.state.log_history if "loss" in e]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed
 def test_the_preference_run_breaks_in_its_output_layer_alone(seed):
     changes, _ = trained(JUMPED, seed, max_steps=1)
     assert tuple(change.name for change in changes if change.num_dead) == JUMPED.broken
@@ -26,7 +27,7 @@ def test_the_preference_run_breaks_in_its_output_layer_alone(seed):
     assert abs(decoded.mean_loss - math.log(2)) < 1e-3
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed
 def test_no_norm_of_the_format_run_moves_and_all_of_it_is_finite(seed):
     changes, log = trained(STILL, seed)
     assert {change.name for change in changes} == set(STILL.broken)

@@ -1,8 +1,10 @@
 """Lesson 04's unseen runs break by themselves, say where, and survive with the healthy twin."""
 
 import math
+from itertools import product
 
 import pytest
+from whole import cases
 
 from course_utils import diagnostics
 from course_utils.exercises.lesson_04.unseen import (
@@ -16,6 +18,11 @@ from course_utils.exercises.lesson_04.unseen import (
 
 TICKETS = [variant.case() for variant in UNSEEN.variants]
 each_ticket = pytest.mark.parametrize("ticket", TICKETS, ids=lambda ticket: f"run {ticket.seed}")
+each_seed = pytest.mark.parametrize(
+    ("ticket", "seed"),
+    cases(product(TICKETS, CHECK_SEEDS), lambda case: case[0].seed),
+    ids=lambda value: getattr(value, "seed", value),
+)
 
 
 def first_bad(run) -> dict | None:
@@ -27,8 +34,7 @@ def sick_place(ticket) -> str:
     return next(place for place, term in ticket.terms.items() if term is not HEALTHY[place])
 
 
-@each_ticket
-@pytest.mark.parametrize("seed", CHECK_SEEDS)
+@each_seed
 def test_as_reported_the_gradient_is_nan_while_the_loss_is_finite(ticket, seed):
     run = ticket.fresh(seed=seed)
     bad = first_bad(run)
@@ -37,8 +43,7 @@ def test_as_reported_the_gradient_is_nan_while_the_loss_is_finite(ticket, seed):
     assert run.is_dead
 
 
-@each_ticket
-@pytest.mark.parametrize("seed", CHECK_SEEDS)
+@each_seed
 def test_with_the_healthy_twin_the_same_run_learns(ticket, seed):
     place = sick_place(ticket)
     run = ticket.fresh(seed=seed, **{place: HEALTHY[place]})

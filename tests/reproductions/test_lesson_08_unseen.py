@@ -1,6 +1,10 @@
 """The three unseen loops of lesson 08 depend on the split, do not when fixed, and show why."""
 
+from itertools import product
+from operator import itemgetter
+
 import pytest
+from whole import cases
 
 from course_utils.diagnostics import compare_splits
 from course_utils.diagnostics.splits.judging import FACTOR, OTHER, WEIGHTS, distance
@@ -25,8 +29,7 @@ def test_as_reported_it_depends_on_the_cut_and_with_healthy_parts_not(name):
     assert not found(name).is_healthy and found(name, **HEALTHY).is_healthy
 
 
-@each
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("name", "seed"), cases(product(TICKETS, range(5)), itemgetter(0)))
 def test_as_reported_two_cuts_train_two_models_and_mended_one(name, seed):
     def weights(size, **changes):
         run = TICKETS[name].fresh(seed, **changes)

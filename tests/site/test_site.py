@@ -13,6 +13,7 @@ import pytest
 from course_command import ROOT
 from lab_server import CHROMIUM
 from site_server import axe_finds
+from whole import cases
 
 from course_utils import diagnostics, gemma3, numerics
 from course_utils.causes import CAUSES
@@ -114,7 +115,7 @@ def test_the_browser_gets_the_commands_own_files(site):
 
 
 @in_browser
-@pytest.mark.parametrize("lesson", LESSONS)
+@pytest.mark.parametrize("lesson", cases(LESSONS))
 def test_a_lesson_is_under_three_megabytes_and_fits_a_phone(lesson, server, page):
     server.sent.clear()
     page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
@@ -157,7 +158,7 @@ def test_every_symptom_page_is_found_by_the_words_on_it(site, server, page):
 
 
 @in_browser
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", cases(PAGES))
 def test_a_page_fits_every_width_and_axe_finds_nothing(name, server, page):
     page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
     page.goto(f"{server.address}/{name}.html")

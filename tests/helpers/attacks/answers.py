@@ -40,8 +40,7 @@ HONEST = Attack("honest", f"worked = True\n{ANSWER}")
 
 LIBC = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)"
 
-ALL = (
-    # --- taking the answer from where it is kept
+TAKING = (
     Attack("the exercise's own answer", "mean_of = ex.MEAN.answer"),
     found(
         "the solution after all hints",
@@ -111,7 +110,8 @@ worked = any(n.startswith("course_utils.exercises.lesson") for n in sys.modules)
         "a check that can be patched",
         "import course_utils.lesson as l\nworked = hasattr(l, 'checking')",
     ),
-    # --- forging the verdict
+)
+FORGING = (
     Attack(
         "a check of its own",
         "import course_utils.checks.checking as c\n"
@@ -231,7 +231,8 @@ worked = any(n.startswith("course_utils.exercises.lesson") for n in sys.modules)
         "a name that is no name",
         "def mean_of(a, b): return a\nmean_of.__name__ = '\\x1b[31m\\x00' * 9999",
     ),
-    # --- ending and exhausting
+)
+EXHAUSTING = (
     Attack("an exit in the cell", "import os\nos._exit(0)"),
     calls("an exit in the call", "import os\nos._exit(0)"),
     calls("a signal to itself", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"),
@@ -268,7 +269,8 @@ worked = any(n.startswith("course_utils.exercises.lesson") for n in sys.modules)
         "for _ in range(10**5): print('x' * 1000)\ndef mean_of(a, b): return a",
     ),
     calls("prints in every call", "print('x' * 10**7)"),
-    # --- leaving traces
+)
+LEAVING = (
     found("a file in the grader's home", "open('{canary}/mine', 'w').close()\nworked = True"),
     found("a file of the grader's, read", "worked = open('{canary}/secret').read() == 'secret'"),
     found(
@@ -326,7 +328,8 @@ worked = any(n.startswith("course_utils.exercises.lesson") for n in sys.modules)
         "work at the end",
         "import atexit\natexit.register(open, '{canary}/end', 'w')\ndef mean_of(a, b): return a",
     ),
-    # --- the kernel
+)
+KERNEL = (
     found("new namespaces", f"{LIBC}\nworked = libc.unshare(0x10000000) == 0"),
     found("a mount", f"{LIBC}\nworked = libc.mount(b'tmpfs', b'/mnt', b'tmpfs', 0, None) == 0"),
     found("another root", f"{LIBC}\nworked = libc.chroot(b'/tmp') == 0"),
@@ -337,3 +340,11 @@ worked = any(n.startswith("course_utils.exercises.lesson") for n in sys.modules)
     ),
     found("rights regained", f"{LIBC}\nworked = libc.setuid(1) == 0 and libc.getuid() == 1"),
 )
+
+BY_AIM = {
+    "taking the answer from where it is kept": TAKING,
+    "forging the verdict": FORGING,
+    "ending and exhausting": EXHAUSTING,
+    "leaving traces": LEAVING,
+    "the kernel": KERNEL,
+}

@@ -25,8 +25,7 @@ def tells(name: str, entries: str) -> Attack:
     return Attack(name, f"{CALL}c.Call.changes = lambda self, encoder: {entries}{WRONG}")
 
 
-ALL = (
-    # --- lies about values
+SAYING = (
     says("says: a fraction that fills the memory", "{'is': 'Fraction', 'text': '1e999999999'}"),
     says("says: a decimal that fills the memory", "{'is': 'Decimal', 'text': '1e999999999'}"),
     says(
@@ -52,7 +51,8 @@ ALL = (
     says("says: a number of 5,000 digits", "10**4200"),
     says("says: a dict without pairs", "{'is': 'dict', 'of': [1, 2]}"),
     says("says: nothing of a known kind", "{'is': {'is': []}}"),
-    # --- lies about what a call did
+)
+TELLING = (
     tells("tells: the arguments are 0 now", "{'changed': [[0, 0], [1, 0]], 'grads': []}"),
     tells("tells: an argument that is not there", "{'changed': [[99, 0]], 'grads': []}"),
     tells("tells: a state without modules", "{'changed': [], 'grads': [], 'state': {}}"),
@@ -60,7 +60,8 @@ ALL = (
     tells("tells: files elsewhere", "{'changed': [], 'folders': {'/etc': {'passwd': 0}}}"),
     tells("tells: random numbers that are none", "{'changed': [], 'rng': 0}"),
     tells("tells: graphs without end", "{'changed': [], 'outputs': [0] * 10**5}"),
-    # --- the modules that the worker speaks with
+)
+REPLACING = (
     Attack("json replaced", f"import json\njson.dumps = lambda *a, **k: '{{\"score\": 1}}'{WRONG}"),
     Attack(
         "struct replaced", f"{WIRE}w.HEADER = type('H', (), dict(pack=lambda *a: b''))(){WRONG}"
@@ -87,7 +88,8 @@ ALL = (
         "    one.sendall(struct.pack('>QQ', 1000, 0))\n"
         "    for _ in range(1000): one.sendall(b' '); time.sleep(1)\n    return a",
     ),
-    # --- the interpreter
+)
+INTERPRETER = (
     calls(
         "a thread that goes on writing",
         "import gc, socket, threading\n"
@@ -144,7 +146,8 @@ ALL = (
     calls("a group of errors", "raise ExceptionGroup('e', [ValueError(), KeyError()])"),
     calls("an error of a million arguments", "raise ValueError(*range(10**6))"),
     calls("an error that needs five arguments", "raise UnicodeDecodeError('u', b'', 0, 1, 'r')"),
-    # --- the kernel
+)
+KERNEL = (
     found("the memory of a process", "worked = bool(open('/proc/self/mem', 'rb'))"),
     found("what process 1 was told", "worked = bool(open('/proc/1/cmdline', 'rb').read())"),
     found("the kernel's messages", "worked = bool(open('/dev/kmsg', 'rb').read(1))"),
@@ -189,3 +192,11 @@ ALL = (
         "worked = bool(os.statvfs('/tmp').f_flag & 2 == 0)",
     ),
 )
+
+BY_AIM = {
+    "lies about values": SAYING,
+    "lies about what a call did": TELLING,
+    "the modules that the worker speaks with": REPLACING,
+    "the interpreter": INTERPRETER,
+    "the kernel": KERNEL,
+}
