@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "matplotlib.pyplot", "IPython")
+LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "IPython", "nbformat", "requests")
 OURS = ("course_utils", "tests")
 TEST_LIMIT_S = 120  # for one test; on a busy machine the longest of these takes half of it
 IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"  # anyio has a plugin, and came with these

@@ -1,20 +1,22 @@
 """Says what `make test` misses when the code of a check or a judge is wrong.
 
-    python -m tests.prove.mutants [--number N] [--seed S] [--part K/N] [--jobs 2] [--keep FILE]
+    python -m tests.prove.mutants [--number N] [--seed S] [--part K/N] [--jobs J] [--keep F] [WORD]
 
 A mutant is a module with one small change. It is killed when a test that reaches the module fails.
 The tests run as `make test` runs them and, if none fails, with all cases. Of the mutants that
 all cases kill, `make test` has to kill 80 %; less, and the exit status is 1. What came of a mutant
-is kept under a digest of its source and of its tests, so a call that was stopped goes on.
+is kept under a digest of its source and of its tests, so a call that was stopped goes on. With
+WORDs, only the mutants drawn in a module that has one of them in its path.
 """
 
 import argparse
 import hashlib
 import json
-import os
+import multiprocessing
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -100,6 +102,7 @@ class Judged:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.prove.mutants")
+    parser.add_argument("words", nargs="*")
     parser.add_argument("--number", type=int, default=120)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N")
@@ -107,7 +110,11 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, default=KEPT)
     asked = parser.parse_args()
     part, of = asked.part
-    drawn = {digest_of(*one): one for one in draw_all(asked.number, asked.seed)[part - 1 :: of]}
+    drawn = {
+        digest_of(room, mutant): (room, mutant)
+        for room, mutant in draw_all(asked.number, asked.seed)[part - 1 :: of]
+        if not asked.words or any(word in mutant.path for word in asked.words)
+    }
     missing = [one for digest, one in drawn.items() if digest not in kept(asked.keep)]
     print(f"{len(missing)} of {len(drawn)} mutants are not judged yet.", flush=True)
     judge_all(missing, asked.keep, asked.jobs)
@@ -176,20 +183,24 @@ def kept(file: Path) -> dict[str, Judged]:
 def judge_all(missing: list[tuple[Room, Mutant]], keep: Path, jobs: int) -> None:
     """Judge them in `jobs` processes, each with a copy of the course; append what came of each."""
     keep.parent.mkdir(parents=True, exist_ok=True)
-    children = []
-    for job in range(jobs):
-        if mine := missing[job::jobs]:
-            if (pid := os.fork()) == 0:
-                code = 1
-                try:
-                    _work(mine, keep)
-                    code = 0
-                finally:
-                    sys.stdout.flush()
-                    os._exit(code)
-            children.append(pid)
-    for pid in children:
-        os.waitpid(pid, 0)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background jobs ignore the first
+        signal.signal(number, signal.default_int_handler)
+    children = [
+        multiprocessing.get_context("fork").Process(target=_work, args=(missing[job::jobs], keep))
+        for job in range(min(jobs, len(missing)))
+    ]
+    try:
+        for child in children:
+            child.start()
+        for child in children:
+            child.join()
+            if child.exitcode:
+                raise RuntimeError(f"a process ended with {child.exitcode}; its error is above")
+    except BaseException:
+        for child in children:
+            child.terminate()
+            child.join()
+        raise
 
 
 def _work(mine: list[tuple[Room, Mutant]], keep: Path) -> None:
