@@ -4,6 +4,7 @@ The fork sees the course of another folder: our own modules are never imported b
 """
 
 import contextlib
+import gc
 import importlib
 import os
 import shutil
@@ -17,7 +18,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "IPython", "nbformat", "requests")
+LIBRARIES = (
+    *("torch", "transformers.trainer", "trl", "peft", "datasets"),
+    *("IPython", "nbformat", "jupyter_client", "requests", "rich.console"),
+)
 OURS = ("course_utils", "tests")
 TEST_LIMIT_S = 120  # for one test; on a busy machine the longest of these takes half of it
 IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"  # anyio has a plugin, and came with these
@@ -34,6 +38,7 @@ def import_libraries() -> None:
     for name in LIBRARIES:
         importlib.import_module(name)
     _forget_our_modules()
+    gc.freeze()  # or each fork goes through all of it when it ends
 
 
 def first_failure(root: Path, arguments: list[str], *, is_whole: bool, limit_s: float) -> str:

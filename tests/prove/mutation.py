@@ -78,10 +78,10 @@ def _places(source: str) -> dict[tuple[int, int], list[tuple[str, int]]]:
     nodes, left_out = list(ast_nodes(get_ast(source))), _left_out(ast.parse(source))
     found: dict[tuple[int, int], list[tuple[str, int]]] = {}
     for name in operator_names():
-        operator = get_operator(name)
-        if operator.arguments():  # these ask for the names of variables
+        if get_operator(name).arguments():  # these ask for the names of variables
             continue
-        positions = (start for node in nodes for start, _ in operator().mutation_positions(node))
+        operator = get_operator(name)()
+        positions = (start for node in nodes for start, _ in operator.mutation_positions(node))
         for occurrence, start in enumerate(positions):
             if not any(first <= start < last for first, last in left_out):
                 found.setdefault(start, []).append((name, occurrence))
