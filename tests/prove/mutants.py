@@ -11,6 +11,7 @@ WORDs, only the mutants drawn in a module that has one of them in its path.
 
 import argparse
 import hashlib
+import itertools
 import json
 import multiprocessing
 import random
@@ -27,58 +28,12 @@ from pathlib import Path
 from course_utils.shown.report import Table
 from tests.prove.forked_pytest import ROOT, NotJudged, first_failure, import_libraries
 from tests.prove.mutation import Mutant, draw, mutated
+from tests.prove.reaching import ROOMS, Room, files_of, lesson_of, reaching
 
 MIN_SHARE = 0.8
 LIMIT_S = 3600.0  # for all tests that reach a module
 KEPT = ROOT / "build" / "prove" / "mutants.jsonl"
-EXERCISE_ID = re.compile(r'\bid="(\d\d\.\d+)"')
 COLUMNS = ("room", "mutants", "killed by the whole proof", "of these by make test", "share")
-
-
-@dataclass(frozen=True)
-class Room:
-    """Modules that check or judge, and where the tests are that reach them.
-
-    Args:
-        weight: how many of its mutants are drawn, beside those of the other rooms.
-    """
-
-    name: str
-    modules: tuple[str, ...]
-    tests: tuple[str, ...]
-    weight: int = 1
-
-
-ROOMS = (
-    Room(
-        "exercises",
-        ("course_utils/exercises/lesson_*.py", "course_utils/exercises/lesson_*/[!_]*.py"),
-        ("tests/exercises/test_*.py", "tests/grading/test_judge.py"),
-        weight=3,
-    ),
-    Room(
-        "checks",
-        ("course_utils/checks/[!_]*.py",),
-        ("tests/checks/test_*.py", "tests/exercises/test_*.py"),
-    ),
-    Room(
-        "grading",
-        (
-            "course_utils/grading/judge/[!_]*.py",
-            "course_utils/grading/one_submission.py",
-            "course_utils/grading/result.py",
-        ),
-        ("tests/grading/test_*.py",),
-    ),
-    Room(
-        "oncall",
-        tuple(
-            f"course_utils/oncall/{name}.py"
-            for name in ("check", "judging", "measuring", "report", "result", "spread")
-        ),
-        ("tests/oncall/test_*.py",),
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -110,12 +65,17 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, default=KEPT)
     asked = parser.parse_args()
     part, of = asked.part
-    drawn = {
-        digest_of(room, mutant): (room, mutant)
-        for room, mutant in draw_all(asked.number, asked.seed)[part - 1 :: of]
-        if not asked.words or any(word in mutant.path for word in asked.words)
-    }
-    missing = [one for digest, one in drawn.items() if digest not in kept(asked.keep)]
+    chosen = [
+        (room, path, seed)
+        for room, path, seed in modules(asked.number, asked.seed)[part - 1 :: of]
+        if not asked.words or any(word in path for word in asked.words)
+    ]
+    drawn = {}
+    for room, path, seed in chosen:
+        if mutant := draw(ROOT, path, seed):
+            drawn[digest_of(room, mutant)] = room, mutant
+    done = kept(asked.keep)
+    missing = [(digest, *one) for digest, one in drawn.items() if digest not in done]
     print(f"{len(missing)} of {len(drawn)} mutants are not judged yet.", flush=True)
     judge_all(missing, asked.keep, asked.jobs)
     judged = kept(asked.keep)
@@ -126,51 +86,24 @@ def main() -> int:
     return int(share(found) < MIN_SHARE)
 
 
-def draw_all(number: int, seed: int) -> list[tuple[Room, Mutant]]:
-    """Mutants of all rooms by their weights, in each room of one module after the other."""
-    rng, found = random.Random(seed), []
-    modules = {room.name: _endless(room, rng) for room in ROOMS}
-    while len(found) < number:
-        [room] = rng.choices(ROOMS, [room.weight for room in ROOMS])
-        path, turn = next(modules[room.name])
-        if mutant := draw(ROOT, path, seed + 1000 * turn):
-            found.append((room, mutant))
-    return found
+def modules(number: int, seed: int) -> list[tuple[Room, str, int]]:
+    """Of which modules mutants are drawn, and by which seed: in each room one after the other."""
+    rooms = random.Random(seed).choices(ROOMS, [room.weight for room in ROOMS], k=number)
+    turns = {room.name: _endless(room, seed) for room in ROOMS}
+    return [(room, *next(turns[room.name])) for room in rooms]
 
 
-def _endless(room: Room, rng: random.Random) -> Iterator[tuple[str, int]]:
-    paths = sorted(str(p.relative_to(ROOT)) for glob in room.modules for p in ROOT.glob(glob))
-    rng.shuffle(paths)
-    turn = 0
-    while True:
-        yield from ((path, turn) for path in paths)
-        turn += 1
-
-
-def reaching(room: Room, path: str) -> list[str]:
-    """Pytest's arguments for the tests that reach a module: those that name it come first."""
-    module = Path(path)
-    tests = sorted({p for glob in room.tests for p in ROOT.glob(glob)})
-    names = re.compile(rf"\b{module.stem}\b")
-    tests.sort(key=lambda test: not names.search(test.read_text()))
-    chosen = [path, *(str(test.relative_to(ROOT)) for test in tests)]
-    if room.name != "exercises":
-        return chosen
-    ids = EXERCISE_ID.findall((ROOT / path).read_text())
-    parts = [f"[{i}{end}" for i in ids for end in "-]"] or [f"[{_lesson(path)}."]
-    return [*chosen, "-k", " or ".join((module.name, *parts))]
-
-
-def _lesson(path: str) -> str:
-    return re.search(r"lesson_(\d\d)", path)[1]
+def _endless(room: Room, seed: int) -> Iterator[tuple[str, int]]:
+    paths = [str(path.relative_to(ROOT)) for path in files_of(room.modules)]
+    random.Random(f"{seed} {room.name}").shuffle(paths)
+    return ((path, seed + 1000 * turn) for turn in itertools.count() for path in paths)
 
 
 def digest_of(room: Room, mutant: Mutant) -> str:
     """Of the mutant's source and of the tests that reach it."""
-    answers = f"lesson_{_lesson(mutant.path)}" if room.name == "exercises" else ""
+    answers = f"lesson_{lesson_of(mutant.path)}" if room.name == "exercises" else ""
     globs = (*room.tests, f"tests/answers/{answers}*.py", f"tests/answers/{answers}*/*.py")
-    tests = sorted(path for glob in globs for path in ROOT.glob(glob))
-    sources = [mutant.path, mutant.source, *(path.read_text() for path in tests)]
+    sources = [mutant.path, mutant.source, *(path.read_text() for path in files_of(globs))]
     return hashlib.sha256("\0".join(sources).encode()).hexdigest()[:24]
 
 
@@ -180,7 +113,7 @@ def kept(file: Path) -> dict[str, Judged]:
     return {(judged := Judged(**json.loads(line))).digest: judged for line in lines}
 
 
-def judge_all(missing: list[tuple[Room, Mutant]], keep: Path, jobs: int) -> None:
+def judge_all(missing: list[tuple[str, Room, Mutant]], keep: Path, jobs: int) -> None:
     """Judge them in `jobs` processes, each with a copy of the course; append what came of each."""
     keep.parent.mkdir(parents=True, exist_ok=True)
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background jobs ignore the first
@@ -203,18 +136,18 @@ def judge_all(missing: list[tuple[Room, Mutant]], keep: Path, jobs: int) -> None
         raise
 
 
-def _work(mine: list[tuple[Room, Mutant]], keep: Path) -> None:
+def _work(mine: list[tuple[str, Room, Mutant]], keep: Path) -> None:
     import_libraries()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = copy_of(ROOT, Path(folder).resolve() / "course")
-        for number, (room, mutant) in enumerate(mine, 1):
+        for number, (digest, room, mutant) in enumerate(mine, 1):
             try:
                 quick, whole = judge(copy, mutant, reaching(room, mutant.path), number)
             except NotJudged as reason:
                 print(f"{mutant.path}:{mutant.line}: {mutant.now}: {reason}", flush=True)
                 continue
             shown = {name: x for name, x in asdict(mutant).items() if name != "source"}
-            judged = Judged(digest_of(room, mutant), room.name, **shown, quick=quick, whole=whole)
+            judged = Judged(digest, room.name, **shown, quick=quick, whole=whole)
             with keep.open("a") as lines:
                 lines.write(json.dumps(asdict(judged)) + "\n")
             said = "make test" if quick else "the whole proof alone" if whole else "nothing"
@@ -238,45 +171,45 @@ def judge(copy: Path, mutant: Mutant, tests: list[str], number: int = 1) -> tupl
     Raises:
         NotJudged: that test fails without the mutant too, or none ended in time.
     """
-    for is_whole in (False, True):
-        with mutated(copy, mutant, number):
-            failed = first_failure(copy, tests, is_whole=is_whole, limit_s=LIMIT_S)
-        if failed:
-            once_more = [failed] if "::" in failed else [failed, "--collect-only"]
-            if first_failure(copy, once_more, is_whole=is_whole, limit_s=LIMIT_S):
-                raise NotJudged(f"{failed} fails without it too")
-            return ("" if is_whole else failed), failed
-    return "", ""
+    with mutated(copy, mutant, number):
+        if failed := first_failure(copy, tests, is_whole=False, limit_s=LIMIT_S):
+            return failed, failed
+        failed = first_failure(copy, tests, is_whole=True, limit_s=LIMIT_S)
+    if failed:  # nothing else proves today that all cases hold without it
+        once_more = [failed] if "::" in failed else [failed, "--collect-only"]
+        if first_failure(copy, once_more, is_whole=True, limit_s=LIMIT_S):
+            raise NotJudged(f"{failed} fails without it too")
+    return "", failed
 
 
-def rows(found: list[Judged]) -> list[tuple[str, ...]]:
+def rows(judged: list[Judged]) -> list[tuple[str, ...]]:
     """A line for each room, and one for all."""
-    rooms = {room.name: [one for one in found if one.room == room.name] for room in ROOMS}
+    rooms = {room.name: [one for one in judged if one.room == room.name] for room in ROOMS}
     return [
         (name, str(len(of)), str(len(_killed(of))), str(sum(bool(x.quick) for x in of)), _said(of))
-        for name, of in {**rooms, "all": found}.items()
+        for name, of in {**rooms, "all": judged}.items()
     ]
 
 
-def _killed(found: Iterable[Judged]) -> list[Judged]:
-    return [one for one in found if one.whole]
+def _killed(judged: Iterable[Judged]) -> list[Judged]:
+    return [one for one in judged if one.whole]
 
 
-def _said(found: list[Judged]) -> str:
-    return f"{share(found):.0%}" if _killed(found) else "none killed"
+def _said(judged: list[Judged]) -> str:
+    return f"{share(judged):.0%}" if _killed(judged) else "none killed"
 
 
-def share(found: list[Judged]) -> float:
+def share(judged: list[Judged]) -> float:
     """Of the mutants that the whole proof kills, the share that `make test` kills."""
-    killed = _killed(found)
+    killed = _killed(judged)
     return sum(bool(one.quick) for one in killed) / len(killed) if killed else 0.0
 
 
-def print_survivors(found: list[Judged]) -> None:
-    late = [one for one in found if one.whole and not one.quick]
+def print_survivors(judged: list[Judged]) -> None:
+    late = [one for one in judged if one.whole and not one.quick]
     for title, some in (
         ("Killed by the whole proof alone:", late),
-        ("Killed by nothing:", [one for one in found if not one.whole]),
+        ("Killed by nothing:", [one for one in judged if not one.whole]),
     ):
         print(f"\n{title}")
         for one in sorted(some, key=lambda one: (one.path, one.line)):

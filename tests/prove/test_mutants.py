@@ -5,6 +5,7 @@ import pytest
 from tests.prove import mutants
 from tests.prove.forked_pytest import NotJudged
 from tests.prove.mutation import Mutant, draw
+from tests.prove.reaching import EXERCISES, ROOMS, files_of, reaching
 
 JUDGE = '''"""Judges a number."""
 
@@ -48,8 +49,9 @@ def test_a_mutant_is_killed_by_the_quick_tests_by_all_cases_or_by_none(course, n
     assert (course / "judge.py").read_text() == JUDGE
 
 
-def test_a_test_that_fails_without_the_mutant_says_nothing_of_it(course):
-    (course / "test_judge.py").write_text("def test_always_fails():\n    assert False\n")
+def test_a_case_that_fails_without_the_mutant_says_nothing_of_it(course):
+    always = "import os\ndef test_one():\n    assert not os.environ.get('PROVE')\n"
+    (course / "test_judge.py").write_text(always)
     with pytest.raises(NotJudged, match="fails without it too"):
         mutants.judge(course, changed("x > 10"), ["test_judge.py"])
 
@@ -62,12 +64,24 @@ def test_a_mutant_is_drawn_where_code_judges_and_not_in_texts_or_annotations(cou
     assert draw(course, "judge.py", 0) == drawn[0]
 
 
-def test_the_tests_of_an_exercise_are_those_with_its_number():
-    chosen = mutants.reaching(mutants.ROOMS[0], "course_utils/exercises/lesson_04/clipping.py")
-    assert chosen[-1] == "clipping.py or [04.5- or [04.5]"
-    assert "tests/exercises/test_exercises.py" in chosen
+def test_an_exercise_is_reached_by_the_cases_with_its_number():
+    path = "course_utils/exercises/lesson_04/clipping.py"
+    assert reaching(EXERCISES, path)[1:] == [
+        "tests/exercises/test_exercises.py",
+        "tests/grading/test_judge.py",
+        "-k",
+        "clipping.py or [04.5- or [04.5]",
+    ]
+
+
+def test_a_check_is_reached_by_tests_that_import_it_and_by_an_exercise_of_each_lesson():
+    [room] = [room for room in ROOMS if room.name == "checks"]
+    *_, chosen = reaching(room, "course_utils/checks/time_limit.py")
+    assert chosen.startswith("time_limit.py or test_checking.py or [00.1- ")
+    assert "test_containment.py" not in chosen
+    assert all(f" [{lesson}." in chosen for lesson in ("01", "02", "10", "99"))
 
 
 def test_every_room_has_modules_and_tests():
-    for room in mutants.ROOMS:
-        assert all(list(mutants.ROOT.glob(glob)) for glob in (*room.modules, *room.tests))
+    for room in ROOMS:
+        assert files_of(room.modules) and files_of(room.tests)
