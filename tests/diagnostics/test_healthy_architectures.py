@@ -1,10 +1,13 @@
-"""No alarm and no changed number on 33 architectures in three formats. About 12 s of CPU time."""
+"""No alarm and no changed number on 33 architectures; `make prove` takes all three formats."""
 
 import copy
+from itertools import product
+from operator import itemgetter
 
 import pytest
 import torch
 from faults import architectures
+from whole import cases
 
 from course_utils.diagnostics import audit_gradients, profile_ranges, trace_step
 
@@ -28,8 +31,10 @@ def is_same(one, other):
     return all(torch.equal(value, other[name]) for name, value in one.items())
 
 
-@pytest.mark.parametrize("fmt", architectures.FORMATS)
-@pytest.mark.parametrize("name", architectures.BUILDERS)
+BUILT = product(architectures.BUILDERS, architectures.FORMATS)
+
+
+@pytest.mark.parametrize(("name", "fmt"), cases(BUILT, itemgetter(0)))
 def test_a_healthy_step_raises_no_alarm_and_changes_no_number(name, fmt):
     model, batch, loss_of = architectures.build(name, fmt)
     given = copy.deepcopy(batch)

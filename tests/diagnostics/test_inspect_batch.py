@@ -1,6 +1,7 @@
 """`inspect_batch` finds every planted fault of a batch, names its cause, and is quiet on twins."""
 
-from itertools import islice
+from itertools import islice, product
+from operator import itemgetter
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from trl import (
     SFTConfig,
     SFTTrainer,
 )
+from whole import cases
 
 from course_utils import zoo
 from course_utils.diagnostics import inspect_batch
@@ -65,8 +67,7 @@ HEALTHY = {
 SEEDS = (0, 3)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("fault", "seed"), cases(product(FAULTS, SEEDS), itemgetter(0)))
 def test_a_planted_fault_is_found_with_its_cause(fault, seed):
     make, cause = FAULTS[fault]
     found = inspect_batch(*make(seed))
@@ -74,8 +75,7 @@ def test_a_planted_fault_is_found_with_its_cause(fault, seed):
     assert cause in found.cause and found.fix
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("twin", HEALTHY)
+@pytest.mark.parametrize(("twin", "seed"), cases(product(HEALTHY, SEEDS), itemgetter(0)))
 def test_a_healthy_twin_is_quiet(twin, seed):
     found = inspect_batch(*HEALTHY[twin](seed))
     assert found.is_healthy, str(found)

@@ -3,10 +3,13 @@
 import gc
 import re
 import weakref
+from itertools import product
+from operator import itemgetter
 
 import pytest
 import torch
 from faults.harmless import RUNS, TwoLayers
+from whole import cases
 
 from course_utils.diagnostics import nonfinite, watch
 from course_utils.diagnostics.nonfinite import (
@@ -130,8 +133,12 @@ INTERNALS = [
     (watching.Watch, "_read_step"),
     (nonfinite.NonFiniteReport, "text"),
 ]
-NAMES = [f"{owner.__name__.rpartition('.')[2]}.{name}" for owner, name in INTERNALS]
+REPLAYED = [(reading, "replay"), (step, "find_blame"), (replay.Pass, "again")]
 BARE = {}  # results of bare runs, by the name of the run
+
+
+def name_of(part) -> str:
+    return part if isinstance(part, str) else part.__name__.rpartition(".")[2]
 
 
 def fail(*_args, **_kwargs):
@@ -147,22 +154,22 @@ def assert_unharmed(run_name: str, owner, name: str, monkeypatch) -> str:
     return seen["seen"].report.text()
 
 
-@pytest.mark.parametrize(("owner", "name"), INTERNALS, ids=NAMES)
+@pytest.mark.parametrize(("owner", "name"), cases(INTERNALS, itemgetter(0)), ids=name_of)
 def test_each_internal_call_may_raise_and_the_run_is_the_same(owner, name, monkeypatch):
     said = assert_unharmed("batch popped", owner, name, monkeypatch)
     is_noted = "ZeroDivisionError: planted" in said or "could not be traced" in said
-    internal = f"{owner.__name__.rpartition('.')[2]}.{name} raises"
+    internal = f"{name_of(owner)}.{name} raises"
     MATRIX.append((internal, "batch popped", "same bits", "said" if is_noted else "not reached"))
 
 
-@pytest.mark.parametrize("run_name", ["SFT", "DPO", "Reward", "GRPO"])
 @pytest.mark.parametrize(
-    ("owner", "name"), [(reading, "replay"), (step, "find_blame"), (replay.Pass, "again")]
+    ("run_name", "replayed"),
+    cases(product(["SFT", "DPO", "Reward", "GRPO"], REPLAYED), itemgetter(0)),
 )
-def test_a_failing_replay_never_reaches_trl(run_name, owner, name, monkeypatch):
-    said = assert_unharmed(run_name, owner, name, monkeypatch)
+def test_a_failing_replay_never_reaches_trl(run_name, replayed, monkeypatch):
+    said = assert_unharmed(run_name, *replayed, monkeypatch)
     assert "is not finite" in said and "ZeroDivisionError: planted" in said
-    MATRIX.append((f"{name} raises", run_name, "same bits", "said"))
+    MATRIX.append((f"{replayed[1]} raises", run_name, "same bits", "said"))
 
 
 def test_the_matrix_of_the_tests_above_is_printed(capsys):

@@ -1,6 +1,6 @@
 """The judge outside reaches the same verdict as a check in the notebook.
 
-`make test` takes one right and one wrong answer of each exercise, `make prove` all.
+`make test` takes one right and one wrong answer of each lesson, `make prove` all.
 """
 
 import os
@@ -42,8 +42,8 @@ CASES = [
 ]
 
 
-def side_of(case) -> str:
-    return case.id.rpartition("-")[0]
+def lesson_and_side(case) -> tuple[str, str]:
+    return case.id[:2], case.id.split("-")[1]
 
 
 def by_proxy(exercise, answer) -> CheckReport:
@@ -81,7 +81,7 @@ def verdict(report: CheckReport) -> tuple:
     return report.outcome, unmet
 
 
-@pytest.mark.parametrize(("exercise", "answer"), cases(CASES, side_of))
+@pytest.mark.parametrize(("exercise", "answer"), cases(CASES, lesson_and_side))
 def test_an_answer_elsewhere_gets_the_verdict_of_one_here(exercise, answer):
     there = verdict(by_proxy(exercise, answer))  # first: some answers remember their calls
     assert there == verdict(checking.check(exercise, answer))

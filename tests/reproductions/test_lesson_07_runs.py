@@ -1,10 +1,14 @@
-"""Lesson 07's broken run never stops and its twin does, over five seeds; the log hides it."""
+"""Lesson 07's broken run never stops and its twin does, over five seeds; the log hides it.
+
+`make test` takes one of them, `make prove` all.
+"""
 
 from statistics import mean
 
 import pytest
 import torch
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
+from whole import IS_WHOLE, cases
 
 from course_utils import zoo
 from course_utils.reproductions.lesson_07 import never_stops, pooling
@@ -38,13 +42,15 @@ def row(seed: int) -> tuple[str, ...]:
 
 
 def test_five_seeds_in_a_table(capsys):
+    if not IS_WHOLE:
+        pytest.skip("printed when all seeds are trained")
     own, end = "loss, own pad", "loss, pad = end"
     columns = ("seed", own, "end", "stop", "right", end, "end", "stop", "right")
     with capsys.disabled():
         print(f"\n{Table(columns=columns, rows=[row(seed) for seed in SEEDS])}")
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", cases(SEEDS))
 def test_the_broken_run_never_stops_adds_as_well_and_has_the_lower_loss(seed):
     healthy, broken = run(seed, pad_is_end=False), run(seed, pad_is_end=True)
     assert healthy.behaviour.stops >= 0.95 and healthy.behaviour.right >= 0.9
