@@ -3,8 +3,10 @@
 `tests/answers/lesson_04/kl.py` holds those of `course_utils/exercises/lesson_04/kl.py`, beside the
 one right answer that the exercise itself has. To add one, write it there under `@right`, or under
 `@wrong(caught_by=look)` with the look that must reject it first: the `observe` of a criterion, the
-exercise's `form`, or `checking.leaves_its_inputs_alone`. What is not a function is handed over:
-`wrong({"lr": 1.0}, caught_by=look)`. An exercise in variants has a pair of these for each.
+exercise's `form`, or `checking.leaves_its_inputs_alone`. `make test` tries the first that is listed
+for a criterion: let it be the one that is nearest to a right answer. What is not a function is
+handed over: `wrong({"lr": 1.0}, caught_by=look)`. An exercise in variants has a pair of these for
+each.
 """
 
 import importlib

@@ -231,6 +231,13 @@ def test_an_equal_tensor_does_not_differ(want):
     assert tensor_differs(torch.tensor(want), torch.tensor(want), rtol=1e-6, given="x") is None
 
 
+@pytest.mark.parametrize("want", [1.0, INF, -INF, NAN])
+def test_a_number_that_is_not_finite_is_right_only_where_the_right_one_is_it(want):
+    others = [got for got in (NAN, INF, -INF) if str(got) != str(want)]
+    assert number_differs(want, want, rtol=1e-3, given="x") is None
+    assert all(number_differs(got, want, rtol=1e-3, given="x") for got in others)
+
+
 def test_a_failure_that_does_not_happen_is_an_error():
     with pytest.raises(DidNotFail, match="nothing failed"), expect_failure(ValueError, saying=""):
         pass

@@ -1,7 +1,8 @@
 """Every exercise accepts its right answers and rejects its wrong ones, for the intended reason.
 
-`make test` takes one right answer of each exercise and one wrong answer of each criterion, judged
-up to the criterion that rejects it, and a fixed ticket on one seed; `make prove` takes all of them.
+`make test` takes one right answer of each exercise, all answers of a wrong form, and one wrong
+answer of each criterion, judged up to the criterion that rejects it, and a fixed ticket on one
+seed; `make prove` takes all of them.
 """
 
 import importlib
@@ -42,7 +43,9 @@ def variant_of(case) -> tuple[str, str]:
 
 
 def criterion_of(case) -> tuple:
-    return *variant_of(case), case.values[1].caught_by
+    """A form asks many things in one, so each answer of a wrong form is of a kind of its own."""
+    exercise, wrong = case.values
+    return *variant_of(case), wrong.caught_by, wrong.caught_by is exercise.form and case.id
 
 
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=IDS)

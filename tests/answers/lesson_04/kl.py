@@ -104,6 +104,14 @@ def kl_detached(logprob, ref_logprob):
 
 
 @wrong(caught_by=kl.is_k3_nearby)
+def kl_zero_if_one_is_far(logprob, ref_logprob):
+    d = ref_logprob - logprob
+    if (d.abs() > 2).any():
+        d = d * 0
+    return torch.exp(d) - d - 1
+
+
+@wrong(caught_by=kl.is_k3_nearby)
 def kl_of_the_other_way(logprob, ref_logprob):
     d = (logprob - ref_logprob).clamp(-8, 8)
     return torch.exp(d) - d - 1
@@ -133,14 +141,6 @@ def kl_averaged(logprob, ref_logprob):
 @wrong(caught_by=kl.gives_a_tensor_like_its_inputs)
 def kl_as_a_number(logprob, ref_logprob):
     return kl_averaged(logprob, ref_logprob).item()
-
-
-@wrong(caught_by=kl.is_k3_nearby)
-def kl_zero_if_one_is_far(logprob, ref_logprob):
-    d = ref_logprob - logprob
-    if (d.abs() > 2).any():
-        d = d * 0
-    return torch.exp(d) - d - 1
 
 
 @wrong(caught_by=kl.is_k3_nearby)

@@ -122,7 +122,8 @@ def detached(self, model, inputs, return_outputs=False, num_items_in_batch=None)
 @wrong(caught_by=mend.is_the_token_mean)
 def two_ranks_always(self, model, inputs, return_outputs=False, num_items_in_batch=None):
     losses, out = _losses(model, inputs)
-    return _given(2 * losses.sum() / num_items_in_batch, out, return_outputs)
+    count = len(losses) if num_items_in_batch is None else num_items_in_batch
+    return _given(2 * losses.sum() / count, out, return_outputs)
 
 
 @wrong(caught_by=mend.same_for_every_split)
@@ -141,7 +142,8 @@ def mean_over_g(self, model, inputs, return_outputs=False, **more):
 @wrong(caught_by=mend.same_for_every_split)
 def divided_again(self, model, inputs, return_outputs=False, num_items_in_batch=None):
     losses, out = _losses(model, inputs)
-    num = num_items_in_batch * self.current_gradient_accumulation_steps
+    count = len(losses) if num_items_in_batch is None else num_items_in_batch
+    num = count * self.current_gradient_accumulation_steps
     return _given(losses.sum() / num * self.accelerator.num_processes, out, return_outputs)
 
 
