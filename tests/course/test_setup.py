@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from itertools import chain
 from pathlib import Path
@@ -49,6 +50,7 @@ def test_conda_users_get_the_lock_itself_and_no_second_copy_of_a_pin():
     assert "==" not in text
 
 
+@cache
 def imported_packages() -> set[str]:
     sources = [
         *ROOT.glob("course_utils/**/*.py"),
