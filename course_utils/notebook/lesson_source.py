@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import jupytext
-
 from course_utils.checks.declare import Lesson
 from course_utils.errors import BadNotebook
 from course_utils.exercises import find_lesson
@@ -64,6 +62,8 @@ def load_source(path: Path) -> LessonSource:
         BadNotebook: a region, a check or an answer cell is not as it must be.
         BadRequest: no exercises are declared for it.
     """
+    import jupytext  # brings a whole Jupyter server, and only an author's sources need it
+
     lesson = find_lesson(path.stem)
     text = path.read_text(encoding="utf-8")
     cells, seen = [], Counter()

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from itertools import chain
 from pathlib import Path
@@ -53,6 +54,7 @@ LESSONS = ("course_utils/**/*.py", "solutions/[0-9]*.py")
 EVERYTHING = (*LESSONS, "solutions/*.py", "tests/**/*.py", "benchmarks/**/*.py", "docs/site/*.py")
 
 
+@cache
 def imported_packages(patterns: tuple[str, ...] = EVERYTHING) -> set[str]:
     found = set()
     for source in chain.from_iterable(map(ROOT.glob, patterns)):

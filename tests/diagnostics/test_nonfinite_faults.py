@@ -1,12 +1,10 @@
-"""The first non-finite number is named in every planted fault, and no healthy run is accused.
-
-About 35 s on one thread, 9 of them the import of trl.
-"""
+"""The first non-finite number is named in every planted fault, and no healthy run is accused."""
 
 import pytest
 import torch
 from faults import healthy, losses, models, modules, trainers
 from faults.planted import take_step
+from whole import cases
 
 from course_utils.diagnostics import trace_step, watch
 
@@ -18,8 +16,18 @@ pytestmark = [
 STEPS = [*losses.FAULTS, *modules.FAULTS, *models.FAULTS]
 
 
-def by_name(faults):
-    return [pytest.param(fault, id=fault.name) for fault in faults]
+def place(fault) -> tuple[str, str]:
+    """What makes the first such number, and in which pass."""
+    return fault.operation, fault.phase
+
+
+def kind_of_trainer(fault) -> str:
+    """Such as "dpo"."""
+    return fault.name.partition("_")[0]
+
+
+def by_name(faults, kind):
+    return [pytest.param(fault, id=fault.name) for fault in cases(faults, kind)]
 
 
 def builders(functions):
@@ -53,7 +61,7 @@ def test_there_are_enough_faults_and_healthy_runs():
     assert len(healthy.STEPS) + len(healthy.TRAINERS) >= 10
 
 
-@pytest.mark.parametrize("fault", by_name(STEPS))
+@pytest.mark.parametrize("fault", by_name(STEPS, place))
 def test_tracing_one_step_names_the_culprit(fault):
     planted = fault.build()
     optimizer = planted.optimizer if planted.traces_optimizer else None
@@ -61,7 +69,7 @@ def test_tracing_one_step_names_the_culprit(fault):
     assert_named(report, fault, operation=fault.operation, line=fault.line)
 
 
-@pytest.mark.parametrize("fault", by_name(STEPS))
+@pytest.mark.parametrize("fault", by_name(STEPS, place))
 def test_watching_a_loop_names_the_culprit(fault):
     planted = fault.build()
     with watch(planted.model, planted.loss_of, scaler=planted.scaler, then=silent) as watched:
@@ -72,7 +80,7 @@ def test_watching_a_loop_names_the_culprit(fault):
     assert_named(watched.report, fault, operation=operation, line=line)
 
 
-@pytest.mark.parametrize("fault", by_name(trainers.FAULTS))
+@pytest.mark.parametrize("fault", by_name(trainers.FAULTS, kind_of_trainer))
 def test_watching_a_trainer_names_the_culprit(fault):
     trainer = fault.build()
     with watch(trainer, then=silent) as watched:
@@ -83,7 +91,7 @@ def test_watching_a_trainer_names_the_culprit(fault):
     assert_named(watched.report, fault, operation=fault.operation, line=fault.line)
 
 
-@pytest.mark.parametrize("fault", by_name(trainers.FAULTS[1:4]))
+@pytest.mark.parametrize("fault", by_name(trainers.FAULTS[1:4], kind_of_trainer))
 def test_tracing_one_batch_of_a_trainer_that_never_trained_names_the_culprit(fault):
     trainer = fault.build()
     report = trace_step(trainer, next(iter(trainer.get_train_dataloader())))

@@ -23,22 +23,28 @@ def changed(configuration, other, names):
     return configuration | {name: other[name] for name in names}
 
 
+@pytest.fixture(scope="module")
+def in_child():
+    """Calls a function in a child; both jobs import the same."""
+    with warm_children(preload=HANG.ticket.preload) as call:
+        yield call
+
+
 @each_job
-def test_a_job_ends_as_said_of_its_two_settings_together_and_of_neither_alone(truth):
+def test_a_job_ends_as_said_of_its_two_settings_together_and_of_neither_alone(truth, in_child):
     job = truth.ticket
-    with warm_children(preload=job.preload) as in_child:
 
-        def ended(settings):
-            return in_child(job.run, settings, timeout_s=LIMIT_S)
+    def ended(settings):
+        return in_child(job.run, settings, timeout_s=LIMIT_S)
 
-        assert ended(job.works).outcome == "lived"
-        both = ended(changed(job.works, job.fails, truth.settings))
-        assert both.outcome == truth.ended
-        place = next(frame for frame in both.stack if frame.file == "unseen_02.py")
-        assert place.function == truth.place
-        for name in truth.settings:
-            assert ended(changed(job.works, job.fails, [name])).outcome == "lived", name
-            assert ended(changed(job.fails, job.works, [name])).outcome == "lived", name
+    assert ended(job.works).outcome == "lived"
+    both = ended(changed(job.works, job.fails, truth.settings))
+    assert both.outcome == truth.ended
+    place = next(frame for frame in both.stack if frame.file == "unseen_02.py")
+    assert place.function == truth.place
+    for name in truth.settings:
+        assert ended(changed(job.works, job.fails, [name])).outcome == "lived", name
+        assert ended(changed(job.fails, job.works, [name])).outcome == "lived", name
 
 
 def test_a_child_of_its_own_ends_as_said_when_called_as_the_lesson_says():
