@@ -2,18 +2,20 @@
 
 A proof reaches the files and folders that its processes read (`traced/sitecustomize.py` notes
 them), and of every room that it reaches the files that libraries read by themselves: weights, logs,
-tables. The pins and Python's version belong to every proof.
+tables. The pins, pytest's settings and Python's version belong to every proof.
 """
 
 import hashlib
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-OF_ALL = ("requirements.lock", "pyproject.toml")
+SETTINGS = "pyproject.toml: pytest"  # a part of that file
+OF_ALL = ("requirements.lock", SETTINGS)
 WRITTEN_HERE = ("tests/prove/record.json", "docs/proof.md")
 
 
@@ -33,6 +35,9 @@ class Sources:
             for name in listed.stdout.split("\0")
             if name not in ("", *WRITTEN_HERE) and (root / name).is_file()
         }
+        if (root / "pyproject.toml").exists():
+            written = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+            self.files[SETTINGS] = str(written["tool"]["pytest"])
 
     @cached_property
     def folders(self) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ import sys
 
 _ROOT, _TRACE = os.environ.get("PROVE_ROOT"), os.environ.get("PROVE_TRACE")
 _LISTS = ("os.listdir", "os.scandir")
+_SETTINGS = os.path.join("_pytest", "config", "findpaths.py")  # they belong to every proof
 _noted = set()
 
 
@@ -28,11 +29,20 @@ def _note(event, args):
         return
     if event in _LISTS and "importlib" in sys._getframe(1).f_code.co_filename:
         return
+    if whole.endswith("pyproject.toml") and _is_below(_SETTINGS):
+        return
     try:  # closed again at once: a child may close all files that it did not open
         with open(_TRACE, "a") as file:
             file.write(f"{'file' if event == 'open' else 'folder'} {whole}\n")
     except OSError:
         pass  # a process within walls
+
+
+def _is_below(module):
+    frame = sys._getframe(2)
+    while frame is not None and not frame.f_code.co_filename.endswith(module):
+        frame = frame.f_back
+    return frame is not None
 
 
 if _ROOT and _TRACE:
