@@ -44,10 +44,10 @@ test: $(INSTALLED)-test
 	  --nbval --nbval-cell-timeout=300 --nbval-sanitize-with=tests/nbval.cfg \
 	  solutions/*.ipynb tests/course/test_lessons.py tests course_utils
 
-prove: $(INSTALLED)-prove
+prove: $(INSTALLED)-test
 	$(BIN)/python -m tests.prove $(if $(PART),--part $(PART)) $(ONLY)
 
-proved: $(INSTALLED)-prove
+proved: $(INSTALLED)-test
 	$(BIN)/python -m tests.prove --check
 
 lab: $(INSTALLED)
@@ -82,7 +82,7 @@ oncall: $(INSTALLED)
 eras: $(INSTALLED)
 	$(BIN)/course era --all
 
-lock: $(INSTALLED)-prove
+lock: $(INSTALLED)-test
 	$(BIN)/python -m pip freeze --exclude-editable \
 	  | grep -vE '^(nvidia-|triton==|cuda-)' | sed 's/+cpu$$//' > requirements.lock
 

@@ -3,6 +3,7 @@
 At the end it prints what the tests left to `make prove`, which `whole.py` decides.
 """
 
+import gc
 import os
 import re
 import signal
@@ -54,6 +55,12 @@ def pytest_collection_modifyitems(config, items):
         for given in (given for mark in item.iter_markers("parametrize") for given in mark.args):
             if num_left := getattr(given, "num_left", 0):
                 LEFT[item.nodeid.partition("[")[0]] = num_left
+
+
+def pytest_collection_finish():
+    """What collection made stays: the collector of garbage need not go through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session):

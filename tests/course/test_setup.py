@@ -96,10 +96,10 @@ def test_the_library_alone_imports_without_what_the_extras_bring():
 
 
 def test_a_command_that_lacks_a_package_says_what_to_install():
-    hide = "import sys; sys.modules['jupytext'] = None"
+    hide = "import sys; sys.modules['nbformat'] = None"
     code = f"{hide}; from course_utils.commands import main; main(['run', '00'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 2 and "needs the package jupytext" in done.stderr
+    assert done.returncode == 2 and "needs the package nbformat" in done.stderr
     assert done.stderr.endswith("fix: pip install 'course-utils[lab]'\n")
 
 

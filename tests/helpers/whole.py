@@ -2,7 +2,7 @@
 
 Tests go through cases: answers, attacks, broken runs, lessons, seeds. Cases are of one kind when
 they ask the same thing of the same code: the wrong answers that one criterion must reject, the
-incidents of one class, the seeds of one run. `make test` takes the first case of each kind, and
+incidents of one family, the seeds of one run. `make test` takes the first case of each kind, and
 `make prove`, which sets PROVE=1, takes all. No case is chosen by its name. Three more things are
 left (`IS_WHOLE`): what fetches packages from the index, the criteria after the one that rejects an
 answer, and tables of all cases.

@@ -35,7 +35,7 @@ class Mutant:
 
 def draw(root: Path, path: str, seed: int) -> Mutant | None:
     """A mutant of a module, or None if it has nothing to change; the same for the same source."""
-    from cosmic_ray.mutating import mutate_code  # of the extra "prove", which tests do without
+    from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
     source = (root / path).read_text()

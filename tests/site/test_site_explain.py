@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from lab_server import CHROMIUM
 from pasted_logs import LOGS
 from site_server import axe_finds
+from whole import cases
 
 from course_utils.causes import CAUSES
 from course_utils.commands import main
@@ -67,7 +68,7 @@ def said_by_the_command(text: str, folder) -> str:
 
 
 def test_the_page_answers_every_pasted_log_as_the_command_does(explain_page, tmp_path):
-    texts = [*(log.text for log in LOGS), "136", "exit code -9", "nothing of a log"]
+    texts = [*(log.text for log in cases(LOGS)), "136", "exit code -9", "nothing of a log"]
     answers = explain_page.evaluate(ASK, texts)
     expected = [said_by_the_command(text, tmp_path) for text in texts]
     assert [f"{answer}\n" for answer in answers] == expected
