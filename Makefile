@@ -42,7 +42,7 @@ test: $(INSTALLED)-test
 	$(BIN)/course build --check
 	$(BIN)/python -m tests.prove.nothing_left $(BIN)/pytest --numprocesses 2 --no-loadscope-reorder \
 	  --nbval --nbval-cell-timeout=300 --nbval-sanitize-with=tests/nbval.cfg \
-	  solutions/*.ipynb tests/course/test_lessons.py tests course_utils
+	  solutions/*.ipynb tests/site tests course_utils
 
 prove: $(INSTALLED)-test
 	$(BIN)/python -m tests.prove $(if $(PART),--part $(PART)) $(ONLY)

@@ -29,12 +29,15 @@ LEFT: dict[str, int] = {}  # how many cases each test leaves to `make prove`
 
 
 class FilesAndLessons(LoadFileScheduling):
-    """A worker takes a whole file, and of the files that go through all lessons one lesson.
+    """A worker takes a whole file, of the files that go through all lessons one lesson, and of those
+    that share the built site all: the others do not wait for it.
 
     (xdist 3.8 writes the groups of `--dist loadgroup` where pytest 9.2 does not look.)
     """
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith("tests/site/"):
+            return "tests/site"
         lesson = BY_LESSON.match(nodeid)
         return " ".join(lesson.groups()) if lesson else super()._split_scope(nodeid)
 

@@ -14,7 +14,7 @@ from tests.prove.sources import ROOT
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider")
 NBVAL = ("--nbval", "--nbval-cell-timeout=300", "--nbval-sanitize-with=tests/nbval.cfg")
-COURSE = (sys.executable, "-m", "course_utils.commands")
+COURSE = (sys.executable, "-c", "from course_utils.commands import main; main()")
 WHOLE = {"PROVE": "1"}
 # What a processor without AVX-512 computes with.
 AVX2 = {
