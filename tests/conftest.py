@@ -5,13 +5,12 @@ At the end it prints what the tests left to `make prove`, which `whole.py` decid
 
 import gc
 import os
-import re
 import signal
 
 import pytest
+from by_lesson import lesson_of
 from lab_server import browser_page, fresh_course, lab_on
 from site_server import served, site_in
-from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import NodeManager
 
 from course_utils.shown.quiet import quiet_libraries
@@ -24,25 +23,12 @@ NodeManager.EXIT_TIMEOUT = 20  # seconds to clean up in, before xdist kills a wo
 
 collect_ignore = ["answers", "prove/traced"]  # imported as tests.answers, and by every process
 
-BY_LESSON = re.compile(r"(.*test_(?:lessons|exercises|judge|solved_in_box)\.py)::.*\[(\d\d)[._\]-]")
 LEFT: dict[str, int] = {}  # how many cases each test leaves to `make prove`
 
 
-class FilesAndLessons(LoadFileScheduling):
-    """A worker takes a whole file, of the files that go through all lessons one lesson, and of those
-    that share the built site all: the others do not wait for it.
-
-    (xdist 3.8 writes the groups of `--dist loadgroup` where pytest 9.2 does not look.)
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith("tests/site/"):
-            return "tests/site"
-        lesson = BY_LESSON.match(nodeid)
-        return " ".join(lesson.groups()) if lesson else super()._split_scope(nodeid)
-
-
 def pytest_xdist_make_scheduler(config, log):
+    from sharing_out import FilesAndLessons  # what is proved alone does not depend on it
+
     return FilesAndLessons(config, log)
 
 
@@ -53,7 +39,7 @@ def pytest_addoption(parser):
 @pytest.hookimpl(trylast=True)  # when -k and -m have chosen
 def pytest_collection_modifyitems(config, items):
     if wanted := config.getoption("lesson", None):
-        items[:] = [item for item in items if _lesson(item.nodeid) == wanted]
+        items[:] = [item for item in items if lesson_of(item.nodeid) == wanted]
     for item in items:
         for given in (given for mark in item.iter_markers("parametrize") for given in mark.args):
             if num_left := getattr(given, "num_left", 0):
@@ -79,11 +65,6 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("cases left to make prove (tests/helpers/whole.py)")
     for test, num_left in sorted(LEFT.items()):
         terminalreporter.write_line(f"{num_left:6,} more of {test}")
-
-
-def _lesson(nodeid: str) -> str:
-    found = BY_LESSON.match(nodeid)
-    return found[2] if found else "none"
 
 
 @pytest.fixture(scope="module")

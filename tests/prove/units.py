@@ -10,6 +10,7 @@ from pathlib import Path
 
 from course_utils.exercises.outline import outline
 from course_utils.reproductions.eras import ERAS
+from tests.helpers.by_lesson import FILES as BY_LESSON
 from tests.prove.sources import ROOT
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider")
@@ -22,13 +23,6 @@ AVX2 = {
     "MKL_ENABLE_INSTRUCTIONS": "AVX2",
     "ONEDNN_MAX_CPU_ISA": "AVX2",
 }
-# These go through all lessons, so each lesson is a proof of its own; "none" is what is of none.
-BY_LESSON = (
-    "tests/course/test_lessons.py",
-    "tests/exercises/test_exercises.py",
-    "tests/grading/test_judge.py",
-    "tests/grading/test_solved_in_box.py",
-)
 LESSONS = tuple(entry.number for entry in outline())
 
 
@@ -62,7 +56,7 @@ def _tests() -> Iterator[Unit]:
     """Every test file with all of its cases, and the examples in the docstrings of every room."""
     for path in sorted(ROOT.glob("tests/**/test_*.py")):
         name = str(path.relative_to(ROOT))
-        if name in BY_LESSON:
+        if name in BY_LESSON:  # each lesson is a proof of its own; "none" is what is of none
             for lesson in (*LESSONS, "none"):
                 command = (*PYTEST, name, f"--lesson={lesson}")
                 yield Unit("tests, all cases", f"{name} {lesson}", command, WHOLE)
