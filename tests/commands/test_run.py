@@ -58,19 +58,19 @@ def test_unsolved_notebooks_run_to_their_end_with_their_parameters(course):
 def test_an_endless_cell_and_a_dead_kernel_fail_their_own_notebook_only(course, tmp_path):
     insert(course.solved_path("90_fake"), "while True:\n    pass")
     insert(course.solved_path("91_other"), "import os\nos.abort()")
-    result = cli("run", "--solutions", "--jobs", 2, "--cell-limit", 5, "--out", tmp_path / "out")
+    result = cli("run", "--solutions", "--jobs", 2, "--cell-limit", 2, "--out", tmp_path / "out")
     assert result.exit_code == 1
     [first, second] = summary_of(tmp_path / "out")["lessons"]
-    assert first["problems"] == ["cell 3: did not finish within 5 s"]
+    assert first["problems"] == ["cell 3: did not finish within 2 s"]
     assert second["problems"][0].startswith("cell 3: the kernel died here")
     assert "91_other failed: cell 3: the kernel died" in result.stdout
 
 
 def test_a_notebook_that_takes_too_long_is_stopped(course, tmp_path):
     insert(course.solved_path("91_other"), "import time\ntime.sleep(999)")
-    result = cli("run", "91", "--solutions", "--limit", 5, "--out", tmp_path / "out")
+    result = cli("run", "91", "--solutions", "--limit", 3, "--out", tmp_path / "out")
     assert result.exit_code == 1
-    assert "the notebook did not finish within 5 s and was stopped here" in result.stdout
+    assert "the notebook did not finish within 3 s and was stopped here" in result.stdout
 
 
 def test_strict_turns_a_missing_answer_into_a_failure(course, tmp_path):

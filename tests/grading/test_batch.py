@@ -87,6 +87,7 @@ def test_a_hanging_grader_is_a_failure_of_the_grader_and_the_others_go_on(
     course, folder, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(worker, "MAX_ATTEMPTS", 1)
+    monkeypatch.setattr(worker, "START_S", 3.0)
     hand_in(folder / "s0" / "n.ipynb", notebook(course, added="# HANG"))
     result = cli(*GRADE, folder, "--out", tmp_path / "out", "--limit", 1)
     assert result.exit_code == 3 and "20 of 20 points; 1 failed here" in result.stdout
@@ -161,7 +162,9 @@ def slow(course, tmp_path):
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_what_was_finished_survives_a_sudden_end_and_no_process_is_left(slow, tmp_path, how):
+def test_what_was_finished_survives_a_sudden_end_and_no_process_is_left(
+    slow, tmp_path, monkeypatch, how
+):
     with started(slow, tmp_path / "out") as process:
         children = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(how)
@@ -173,6 +176,7 @@ def test_what_was_finished_survives_a_sudden_end_and_no_process_is_left(slow, tm
     if how != signal.SIGKILL:
         assert process.returncode == 130
         assert f"Stopped: {len(done)} of 12 results are kept in {tmp_path / 'out'}" in said
+    monkeypatch.setenv("SLOW_S", "0")  # only what is stopped must take a while
     again = cli(*GRADE, slow, "--out", tmp_path / "out")
     assert again.exit_code == 0 and "Total: 48 of 48 points" in again.stdout
     assert again.stderr.count("kept from before") == len(done)

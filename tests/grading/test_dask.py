@@ -68,7 +68,9 @@ def _started(folder) -> dict:
         raise
 
 
-def test_a_worker_that_is_killed_in_the_middle_costs_no_result(course, tmp_path, cluster):
+def test_a_worker_that_is_killed_in_the_middle_costs_no_result(
+    course, tmp_path, cluster, monkeypatch
+):
     address, (_, victim, *_) = cluster
     random_class(tmp_path / "class", partial(notebook, course), size=14, seed=2)
     for number in range(10):
@@ -88,6 +90,7 @@ def test_a_worker_that_is_killed_in_the_middle_costs_no_result(course, tmp_path,
     watcher.join()
     assert result.exit_code in (2, 3), result.output
     assert killed and 8 < killed[0] < 24
+    monkeypatch.setenv("SLOW_S", "0")  # only what is stopped must take a while
     cli(*GRADE, tmp_path / "class", "--out", tmp_path / "here", "--jobs", 2)
     dask, here = ((tmp_path / out / "grades.csv").read_text() for out in ("dask", "here"))
     assert dask == here
@@ -105,7 +108,7 @@ def _when(is_time, act):
     return thread
 
 
-def test_a_cluster_that_ends_leaves_what_was_finished(course, tmp_path, cluster):
+def test_a_cluster_that_ends_leaves_what_was_finished(course, tmp_path, cluster, monkeypatch):
     address, (scheduler, *workers) = cluster
     for number in range(8):
         data = notebook(course, added="# SLOW")
@@ -120,6 +123,7 @@ def test_a_cluster_that_ends_leaves_what_was_finished(course, tmp_path, cluster)
     result = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "out", "--dask", address)
     watcher.join()
     assert result.exit_code == 3, result.output
+    monkeypatch.setenv("SLOW_S", "0")
     again = cli(*GRADE, tmp_path / "class", "--out", tmp_path / "out")
     assert again.exit_code == 0 and "Total: 32 of 32 points" in again.stdout
 

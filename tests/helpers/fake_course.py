@@ -165,14 +165,13 @@ def lessons_90_and_91(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def unbuilt(tmp_path, monkeypatch, lessons_90_and_91) -> Repository:
-    """The sources only."""
-    monkeypatch.setattr(exercises, "__path__", [*exercises.__path__, str(lessons_90_and_91)])
+def sources_in(root: Path, monkeypatch: pytest.MonkeyPatch, lessons: Path) -> Repository:
+    """The sources only, in `root`, which is the course as long as `monkeypatch` holds."""
+    monkeypatch.setattr(exercises, "__path__", [*exercises.__path__, str(lessons)])
     # This checkout's package in child processes too, whichever one is installed.
-    monkeypatch.setenv("PYTHONPATH", f"{lessons_90_and_91}{os.pathsep}{ROOT}")
-    monkeypatch.setenv("COURSE_ROOT", str(tmp_path / "course"))
-    repository = Repository(tmp_path / "course")
+    monkeypatch.setenv("PYTHONPATH", f"{lessons}{os.pathsep}{ROOT}")
+    monkeypatch.setenv("COURSE_ROOT", str(root))
+    repository = Repository(root)
     repository.solutions.mkdir(parents=True)
     repository.source_path("90_fake").write_text(SOURCE)
     repository.source_path("91_other").write_text(OTHER_SOURCE)
@@ -182,9 +181,8 @@ def unbuilt(tmp_path, monkeypatch, lessons_90_and_91) -> Repository:
 BUILT = {}  # the root of the first build, which all later ones are copies of
 
 
-@pytest.fixture
-def course(unbuilt, tmp_path_factory) -> Repository:
-    """Sources and both notebooks of each lesson."""
+def build(unbuilt: Repository, tmp_path_factory) -> Repository:
+    """Add both notebooks of each lesson to the sources."""
     if not BUILT:
         result = cli("build")
         assert result.exit_code == 0, result.output
@@ -192,6 +190,18 @@ def course(unbuilt, tmp_path_factory) -> Repository:
         shutil.copytree(unbuilt.root, BUILT["root"])
     shutil.copytree(BUILT["root"], unbuilt.root, dirs_exist_ok=True)
     return unbuilt
+
+
+@pytest.fixture
+def unbuilt(tmp_path, monkeypatch, lessons_90_and_91) -> Repository:
+    """The sources only."""
+    return sources_in(tmp_path / "course", monkeypatch, lessons_90_and_91)
+
+
+@pytest.fixture
+def course(unbuilt, tmp_path_factory) -> Repository:
+    """Sources and both notebooks of each lesson."""
+    return build(unbuilt, tmp_path_factory)
 
 
 # Test modules take them over by assignment: `lessons, unbuilt, course = fake_course.FIXTURES`.

@@ -49,7 +49,7 @@ def _happen(text: str, student: str) -> None:
     if HANG in text:
         time.sleep(1000)
     if SLOW in text:
-        time.sleep(0.3)
+        time.sleep(float(os.environ.get("SLOW_S", "0.3")))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ from pathlib import Path
 import psutil
 
 PR_SET_CHILD_SUBREAPER = 36  # Linux, prctl(2)
-WAIT_S = 5.0  # what a process gets to end: by itself, after SIGTERM, after SIGKILL
+# What a process gets to end: by itself, after SIGTERM, after SIGKILL.
+WAIT_S = float(os.environ.get("NOTHING_LEFT_WAIT_S", "5"))
 RANDOM = re.compile(r"(?:(?<=^tmp)|(?<=[-.]))[a-z0-9_]{8}(?=\.|$)")  # from Python's tempfile
 KEPT = ("pytest-of-", "torchinductor_")  # one for each user, kept by design of pytest and torch
 SEEN = 200  # characters of a command line

@@ -28,9 +28,10 @@ WAITS = LEAVES + "time.sleep(600)"
 
 
 def started(code: str) -> subprocess.Popen:
-    """The wrapper around a program."""
+    """The wrapper around a program; it waits 1 s, as what is left here never ends by itself."""
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*WRAPPED, code], cwd=ROOT, text=True, **streams)
+    env = os.environ | {"NOTHING_LEFT_WAIT_S": "1"}
+    return subprocess.Popen([*WRAPPED, code], cwd=ROOT, text=True, env=env, **streams)
 
 
 def is_clean(folder: str) -> bool:
