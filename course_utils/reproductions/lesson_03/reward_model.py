@@ -68,15 +68,21 @@ def reward_trainer(
     pairs_a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps
     num_pairs = config.max_steps * pairs_a_step
     draw = partial(zoo.arithmetic.preferences, rejected="guess", chat=chat)
-    return RewardTrainer(
+    asked = (model, chat, num_pairs, seed, config.max_length, config.eos_token)
+    trainer = RewardTrainer(
         model=zoo.load_reward_model(model, device=device, dtype=dtype_name(dtype), seed=seed),
         args=config,
-        train_dataset=draw(num_pairs, seed),
+        train_dataset=_TOKENIZED.get(asked) or draw(num_pairs, seed),
         eval_dataset=draw(num_test, seed, split="test") if num_test else None,
         processing_class=zoo.load_tokenizer(model),
         callbacks=callbacks,
         peft_config=None if full else lora,
     )
+    _TOKENIZED[asked] = trainer.train_dataset
+    return trainer
+
+
+_TOKENIZED: dict[tuple, object] = {}  # the pairs of earlier runs, as their trainers made them
 
 
 def dtype_name(dtype: object) -> str:
