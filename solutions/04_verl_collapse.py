@@ -642,10 +642,9 @@ remedies = {
 }
 if FAST:
     del remedies["and low_var_kl in the reward"]
-briefly = dict(num_steps=NUM_STEPS, held_out=False)
-tried = outcomes_of(remedies, **run | briefly)
+tried = outcomes_of(remedies, num_steps=NUM_STEPS, **run)
 for name, outcome in tried.runs.items():
-    print(f"{name:30} {outcome.weights}")
+    print(f"{name:30} {outcome.words[2]}")
 
 # %% [markdown]
 # Even a coefficient of 0 dies: 0 times nan is nan. Every formula without `exp` lives, and so does
@@ -665,8 +664,8 @@ my_suspect = {"entropy_coeff": 0.0}
 ### END SOLUTION
 mine = {f"mine: {my_suspect}": my_suspect}
 mine = mine if isinstance(my_suspect, dict) else {}
-for name, outcome in outcomes_of(mine, **run | briefly).runs.items():
-    print(f"{name}: weights {outcome.weights}")
+for name, outcome in outcomes_of(mine, num_steps=NUM_STEPS, **run).runs.items():
+    print(f"{name}: weights {outcome.words[2]}")
 
 # %%
 alive = {name: not outcome.is_dead for name, outcome in tried.runs.items()}
@@ -714,11 +713,12 @@ ex.FIX.check(fix)
 
 # %% tags=["nbval-ignore-output"]
 def held_out_curve(grpo):
-    curve = [grpo.evaluate(grpo.reference)]
-    while len(curve) <= NUM_STEPS and not grpo.is_dead:
-        grpo.train(1)
+    curve = [grpo.evaluate()]
+    while len(curve) <= NUM_STEPS:
+        if not grpo.is_dead:
+            grpo.train(1)
         curve.append(grpo.evaluate())
-    return curve + curve[-1:] * (NUM_STEPS + 1 - len(curve))  # the dead do not change
+    return curve
 
 
 curves = {"mended": held_out_curve(VerlGrpo(**run | ex.FIX.answer))}

@@ -31,9 +31,7 @@ def preload() -> None:
     import trl
     import yaml  # noqa: F401
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: F401
-    from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 
-    get_checkpoint_conversion_mapping("qwen2")  # compiles the patterns of all models, once
     torch.ones(64, 64, dtype=torch.float16) @ torch.ones(64, 64, dtype=torch.float16)  # reads /proc
 
     for name in ("SFTTrainer", "DPOTrainer", "RewardTrainer", "GRPOTrainer"):

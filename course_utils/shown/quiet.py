@@ -68,8 +68,6 @@ def quiet_trainers() -> None:
 
     # A Trainer takes the second one where its settings say disable_tqdm, as the course's do.
     trainer.DEFAULT_PROGRESS_CALLBACK = trainer.PrinterCallback = steps_callback()
-    # Its estimate `total_flos`, which nothing shows: it visits all modules at each micro-batch.
-    trainer.Trainer.floating_point_ops = lambda self, inputs: 0
 
 
 def is_noise(message: str) -> bool:

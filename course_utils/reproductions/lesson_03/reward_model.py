@@ -68,21 +68,15 @@ def reward_trainer(
     pairs_a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps
     num_pairs = config.max_steps * pairs_a_step
     draw = partial(zoo.arithmetic.preferences, rejected="guess", chat=chat)
-    asked = (model, chat, num_pairs, seed, config.max_length, config.eos_token)
-    trainer = RewardTrainer(
+    return RewardTrainer(
         model=zoo.load_reward_model(model, device=device, dtype=dtype_name(dtype), seed=seed),
         args=config,
-        train_dataset=_TOKENIZED.get(asked) or draw(num_pairs, seed),
+        train_dataset=draw(num_pairs, seed),
         eval_dataset=draw(num_test, seed, split="test") if num_test else None,
         processing_class=zoo.load_tokenizer(model),
         callbacks=callbacks,
         peft_config=None if full else lora,
     )
-    _TOKENIZED[asked] = trainer.train_dataset
-    return trainer
-
-
-_TOKENIZED: dict[tuple, object] = {}  # the pairs of earlier runs, as their trainers made them
 
 
 def dtype_name(dtype: object) -> str:
@@ -161,19 +155,11 @@ class Heads:
         return self.table()._repr_mimebundle_()
 
 
-_TRAINED: dict[str, list[WeightChange]] = {}
-
-
 def heads_after(settings: dict[str, dict], **run: object) -> Heads:
-    """Train three steps with each named set of changes, and compare the resulting heads.
-
-    What has been trained with the same settings before is not trained again.
-    """
-    changes = {}
-    for name, changed in settings.items():
-        of_run = {"dtype": "float16", "task_type": "SEQ_CLS"} | run | changed
-        key = repr(sorted(of_run.items()))
-        if key not in _TRAINED:
-            _TRAINED[key] = training.train_and_compare(reward_trainer(**of_run))
-        changes[name] = _TRAINED[key]
-    return Heads(changes)
+    """Train three steps with each named set of changes, and compare the resulting heads."""
+    return Heads(
+        {
+            name: training.train_and_compare(reward_trainer(**run | changes))
+            for name, changes in settings.items()
+        }
+    )

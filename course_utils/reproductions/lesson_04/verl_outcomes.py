@@ -23,29 +23,25 @@ class Outcome:
     num_bad: int  # updates whose gradient norm was inf or nan
     num_skipped: int
     is_dead: bool
-    first_score: float | None  # share of right replies to held-out sums, before and after;
-    last_score: float | None  # None where nobody asked
+    first_score: float  # share of right replies to held-out sums, before and after
+    last_score: float
 
     @classmethod
-    def of(cls, run: VerlGrpo, *, held_out: bool = True) -> "Outcome":
-        """Read a trained run; it answers the held-out sums only if that is wanted."""
+    def of(cls, run: VerlGrpo, *, first_score: float | None = None) -> "Outcome":
+        """Read a trained run; give `first_score` if its reference has been evaluated already."""
         bad = [u for u in run.updates if not math.isfinite(u["actor/grad_norm"])]
         return cls(
             num_updates=len(run.updates),
             num_bad=len(bad),
             num_skipped=sum(not update["stepped"] for update in run.updates),
             is_dead=not all(p.isfinite().all() for p in run.actor.parameters()),
-            first_score=run.evaluate(run.reference) if held_out else None,
-            last_score=run.evaluate() if held_out else None,
+            first_score=run.evaluate(run.reference) if first_score is None else first_score,
+            last_score=run.evaluate(),
         )
 
     @property
     def gain(self) -> float:
         return self.last_score - self.first_score
-
-    @property
-    def weights(self) -> str:
-        return "dead" if self.is_dead else "alive"
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -54,7 +50,7 @@ class Outcome:
         return (
             "nan" if self.num_bad else "finite",
             "skipped" if self.num_skipped else "all taken",
-            self.weights,
+            "dead" if self.is_dead else "alive",
             reward,
         )
 
@@ -73,7 +69,7 @@ class Outcomes:
         for name, outcome in self.runs.items():
             bad = f"{outcome.num_bad} of {outcome.num_updates}"
             score = f"{outcome.first_score:.2f} to {outcome.last_score:.2f}"
-            rows.append((name, bad, str(outcome.num_skipped), outcome.weights, score))
+            rows.append((name, bad, str(outcome.num_skipped), outcome.words[2], score))
         columns = ("run", "updates with nan", "skipped", "weights", "held-out sums right")
         return Table(columns=columns, rows=rows)
 
@@ -81,21 +77,17 @@ class Outcomes:
         return self.table()._repr_mimebundle_()
 
 
-def outcomes_of(
-    settings: dict[str, dict], *, num_steps: int, held_out: bool = True, **common: object
-) -> Outcomes:
+def outcomes_of(settings: dict[str, dict], *, num_steps: int, **common: object) -> Outcomes:
     """Train each named set of changes for `num_steps` rollouts, all from the same seed.
-
-    Args:
-        held_out: whether each then answers the held-out sums.
 
     >>> tiny = dict(num_prompts=2, n=2, response_length=5, device="cpu")
     >>> outcomes_of({"as it is": {}}, num_steps=1, **tiny)["as it is"].num_updates
     1
     """
-    outcomes = {}
+    outcomes, first_score = {}, None
     for name, changes in settings.items():
         run = VerlGrpo(**common | changes)
         run.train(num_steps)
-        outcomes[name] = Outcome.of(run, held_out=held_out)
+        outcomes[name] = Outcome.of(run, first_score=first_score)
+        first_score = outcomes[name].first_score  # that of the reference, the same for all
     return Outcomes(outcomes)
