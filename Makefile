@@ -59,23 +59,23 @@ build: $(INSTALLED)
 site: $(INSTALLED)-site
 	$(BIN)/python docs/site
 
-bench: $(INSTALLED)
+bench: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks
 
 # RIVALS=FOLDER/bin adds rldoctor and rlwatch, from an environment of their own.
-bench-diagnosis: $(INSTALLED)
+bench-diagnosis: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks.diagnostics.diagnosis --write $(if $(PART),--minutes $(PART))
 
-bench-explain: $(INSTALLED)
+bench-explain: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks.explain.incident_logs --write
 
-incidents: $(INSTALLED)
+incidents: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks.incidents.proofs --write
 
-failures: $(INSTALLED)
+failures: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks.incidents.failures --write
 
-oncall: $(INSTALLED)
+oncall: $(INSTALLED)-test
 	$(BIN)/python -m course_utils.oncall.spread
 	$(BIN)/python -m benchmarks.oncall.proofs --write
 

@@ -786,8 +786,8 @@ ex.FIX.check(fix)
 #
 # Before and after, in a run that is long enough to learn: batches of 8, lr 3e-3 (in place of one in
 # the fix), the filter off so that the loss cannot lie. The runs differ by the fix and the seed only.
-# Before and after each with the fix, the model judges 64 pairs of sums that it has never seen. What
-# share would a head of random numbers get right?
+# Each run with the fix judges 64 pairs of sums that it has never seen, before and after it trains.
+# What share would a head of random numbers get right?
 
 # %%
 common = longer | dict(learning_rate=3e-3, logging_nan_inf_filter=False)

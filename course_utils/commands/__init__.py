@@ -39,6 +39,8 @@ class Course(click.Group):
         try:
             module = importlib.import_module(f"course_utils.commands.{COMMANDS[name][0]}")
         except ModuleNotFoundError as error:
+            if error.name.startswith(__package__.partition(".")[0]):
+                raise  # a defect of ours
             raise Unsupported(
                 f"`course {name}` needs the package {error.name}, which is not installed here",
                 why="the library alone was installed, without what runs lessons",

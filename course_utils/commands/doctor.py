@@ -1,6 +1,5 @@
 """`course doctor`: what this machine has, whether the course can run on it, and what to do."""
 
-import importlib.metadata
 import os
 import platform
 import shutil
@@ -11,12 +10,11 @@ from pathlib import Path
 
 import click
 import psutil
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from course_utils.box.kind import Kind, find_kind, no_box
 from course_utils.box.memory import find_counter
+from course_utils.commands.pins import COURSE, differing, pins_of
 from course_utils.diagnostics.processes.cublas import (
     CublasDiagnosis,
     diagnose_cublas,
@@ -31,7 +29,6 @@ MIN_DISK_GIB = 1.0
 OK, NOTE, PROBLEM = "ok", "note", "problem"  # a problem stops the course, a note does not
 GIB = 2**30
 NUM_NAMED = 4  # packages named in one row
-COURSE = "course-utils[lab]"  # what lessons and commands need; tests and the site need more
 
 # The formats of the course, by their torch names. tf32 is a way to multiply float32, not a dtype.
 FORMATS = ("float32", "bfloat16", "float16", "float8_e4m3fn", "float8_e5m2")
@@ -112,51 +109,13 @@ def packages_item(lock: str) -> Item:
     >>> packages_item("click==0.1").state
     'problem'
     """
-    lines = [Requirement(line) for line in lock.splitlines() if line.strip() and line[0] != "#"]
-    needed = needed_packages(COURSE)
-    pins = [pin for pin in lines if canonicalize_name(pin.name) in needed]
-    installed = {
-        canonicalize_name(found.name): Version(found.version).public  # "2.13.0+cpu" is 2.13.0
-        for found in importlib.metadata.distributions()
-    }
-    wrong = []
-    for pin in pins:
-        version = installed.get(canonicalize_name(pin.name))
-        if version is None or not pin.specifier.contains(version, prereleases=True):
-            wrong.append(f"{pin.name} is {version or 'missing'}, not {str(pin.specifier)[2:]}")
+    pins = pins_of(COURSE, lock)
+    wrong = differing(pins)
     if not wrong:
         return Item("packages", f"the {len(pins)} of lessons, as in requirements.lock", OK)
     more = f" and {len(wrong) - NUM_NAMED} more" if len(wrong) > NUM_NAMED else ""
     to_do = f"{sys.executable} -m pip install --constraint requirements.lock '{COURSE}'"
     return Item("packages", f"{', '.join(wrong[:NUM_NAMED])}{more}", PROBLEM, to_do)
-
-
-def needed_packages(wanted: str) -> set[str]:
-    """A package, what it needs, and what that needs in turn, as the installed ones declare it.
-
-    >>> "jinja2" in needed_packages("torch")
-    True
-    """
-    seen, left = set(), [Requirement(wanted)]
-    while left:
-        requirement = left.pop()
-        for extra in {"", *requirement.extras}:
-            part = (canonicalize_name(requirement.name), extra)
-            if part not in seen:
-                seen.add(part)
-                left += [each for each in _requirements(part[0]) if _holds(each, extra)]
-    return {name for name, _ in seen}
-
-
-def _requirements(name: str) -> list[Requirement]:
-    try:
-        return [Requirement(line) for line in importlib.metadata.requires(name) or ()]
-    except importlib.metadata.PackageNotFoundError:
-        return []
-
-
-def _holds(requirement: Requirement, extra: str) -> bool:
-    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
 
 
 def memory_item(free_gib: float) -> Item:

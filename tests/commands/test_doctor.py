@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from packaging.version import Version
 
-from course_utils.commands import doctor, main
+from course_utils.commands import doctor, main, pins
 from course_utils.commands.doctor import NOTE, OK, PROBLEM
 from course_utils.diagnostics.processes.cublas import CublasEnvironment, diagnose_cublas
 
@@ -48,7 +48,7 @@ def test_the_range_of_pythons_is_the_packages_own():
 
 @pytest.fixture
 def needs_anything(monkeypatch):
-    monkeypatch.setattr(doctor, "needed_packages", lambda wanted: EveryName())
+    monkeypatch.setattr(pins, "needed_packages", lambda wanted: EveryName())
 
 
 class EveryName:
@@ -66,20 +66,20 @@ def test_a_package_that_differs_from_the_lock_is_named_with_the_command(needs_an
 
 def test_packages_of_the_tests_and_the_site_are_no_concern_of_a_reader():
     assert doctor.packages_item("pytest==0.1\nsphinx==0.1").state == OK
-    needed = doctor.needed_packages(doctor.COURSE)
+    needed = pins.needed_packages(pins.COURSE)
     assert {"course-utils", "torch", "jinja2", "jupyterlab", "tornado"} <= needed
     assert needed.isdisjoint({"pytest", "ruff", "playwright", "sphinx", "distributed", "coverage"})
 
 
 def test_what_a_missing_package_needs_is_not_known():
-    assert doctor.needed_packages("no-such-package[extra]") == {"no-such-package"}
+    assert pins.needed_packages("no-such-package[extra]") == {"no-such-package"}
 
 
 def test_a_build_suffix_is_the_same_version(monkeypatch):
     class Torch:
         name, version = "Torch", "2.13.0+cpu"
 
-    monkeypatch.setattr(doctor.importlib.metadata, "distributions", lambda: [Torch])
+    monkeypatch.setattr(pins.importlib.metadata, "distributions", lambda: [Torch])
     assert doctor.packages_item("torch==2.13.0").state == OK
     assert doctor.packages_item("torch==2.13.1").state == PROBLEM
 
