@@ -29,6 +29,8 @@ def test_both_are_ended_when_their_parent_is_interrupted(scratch):
             os.kill(os.getppid(), signal.SIGINT)
         time.sleep(60)
 
+    # Another test's warm process may wait here for the next one: only what is new counts.
+    before = set(psutil.Process().children())
     with pytest.raises(KeyboardInterrupt):
         in_two_processes(train, 60)
-    assert not psutil.Process().children() and not list(scratch.iterdir())
+    assert set(psutil.Process().children()) <= before and not list(scratch.iterdir())
