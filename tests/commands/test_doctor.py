@@ -8,20 +8,21 @@ import pytest
 from click.testing import CliRunner
 from packaging.version import Version
 
-from course_utils.commands import doctor, main, pins
+from course_utils.commands import doctor, pins
 from course_utils.commands.doctor import NOTE, OK, PROBLEM
+from course_utils.commands.group import course
 from course_utils.diagnostics.processes.cublas import CublasEnvironment, diagnose_cublas
 
 
 def test_this_machine_can_run_the_course():
-    result = CliRunner().invoke(main, ["doctor"])
+    result = CliRunner().invoke(course, ["doctor"])
     assert result.exit_code == 0, result.output
     assert "float16" in result.stdout and PROBLEM not in result.stdout
 
 
 def test_a_problem_ends_with_1_and_says_what_to_do(monkeypatch):
     monkeypatch.setattr(doctor, "MIN_MEMORY_GIB", 1e6)
-    result = CliRunner().invoke(main, ["doctor"])
+    result = CliRunner().invoke(course, ["doctor"])
     assert result.exit_code == 1
     [line] = [line for line in result.stdout.splitlines() if PROBLEM in line]
     assert "free memory" in line and line.endswith("close other programs")
