@@ -14,6 +14,7 @@ LIBRARIES = (
             Phrase(r"undefined symbol: \w+|no kernel image is available"),
             Phrase(r"FlashAttention only supports Ampere GPUs"),
             Phrase(r"compiled without GPU support|CUDA Setup failed"),
+            Phrase(r"lib(cudart|cublas|cudnn|nccl|nvrtc)\S*: cannot open shared object file"),
         ),
     ),
     Cause(

@@ -141,3 +141,36 @@ def test_every_phrase_holds_its_literal():
         assert branches(pattern) == [pattern]
         plain = pattern.lower().replace("\\.", ".").replace("\\(", "(").replace("\\]", "]")
         assert literal(pattern) in plain
+
+
+def test_what_is_not_finite_is_quoted_from_its_first_entry():
+    log = rows(3, loss=lambda n: 2.4 if n == 0 else 0.0, grad_norm=float("nan"))
+    found = explain("\n".join(map(str, log))).causes[0]
+    assert found.key == "nan_shown_as_zero" and found.at.where == "line 1", found
+    log = rows(3, loss=lambda n: 2.4 if n == 0 else 0.0, grad_norm=lambda n: n and float("nan"))
+    assert explain("\n".join(map(str, log))).causes[0].at.where == "line 2"
+
+
+def test_an_overflow_that_a_scaler_skipped_is_not_where_a_later_nan_began():
+    norms = [float("inf"), 1.0, 1.0, float("nan"), float("nan")]
+    log = rows(5, loss=lambda n: 2.4 if n < 4 else 0.0, grad_norm=lambda n: norms[n])
+    assert explain("\n".join(map(str, log))).causes[0].at.where == "line 4"
+
+
+def test_a_loss_that_turns_to_0_without_a_gradient_may_have_no_labels():
+    turned = {"loss": lambda n: 2.4 if n == 0 else 0.0}
+    assert keys(rows(4, **turned, grad_norm=lambda n: 1.3 if n == 0 else 0.0)) == ["labels_masked"]
+    assert keys(rows(4, **turned, grad_norm=1.7320507764816284)) == ["numbers_broken"]
+
+
+def test_one_falling_number_alone_is_not_called_healthy():
+    log = rows(12, **FALLS)
+    alone = explain("\n".join(map(str, log)))
+    assert not alone.is_odd and not alone.is_healthy and "does not show a healthy run" in str(alone)
+    both = [row | {"eval_loss": row["loss"] + 0.1} for row in log]
+    assert explain("\n".join(map(str, both))).is_healthy
+
+
+def test_a_first_loss_above_a_guess_is_worth_a_look():
+    answer = explain("\n".join(map(str, rows(12, loss=lambda n: 14 - n / 3, grad_norm=9.0))))
+    assert not answer.is_healthy and "begins at 14, above the cost of a guess" in str(answer)
