@@ -146,6 +146,13 @@ PROCESSES = (
         exit_code=1,
     ),
     Cause(
+        "exception",
+        "Python ended the run with this exception, of which this command knows no more",
+        "read the line that raised it, with the values it had (python -m pdb)",
+        "the last lines of the traceback; of several processes, the one that failed first",
+        harm=ENDED,
+    ),
+    Cause(
         "code_255",
         "255 is -1 as a byte: a launcher, ssh or exit(-1), not a signal",
         "look at the launcher's own messages",

@@ -75,7 +75,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
     found = [_from_its_beginning(log, one) for one in found] + list(heard.findings(log))
-    hints = list(heard.hints()) if all(one.cause.healthy for one in found) else []
+    hints = [*heard.hints(), *heard.exception(log)] if all(f.cause.healthy for f in found) else []
     names = sorted({name for entry in log.entries for name in entry.names.values()})
     return Answer(
         findings=_ranked(found, hints),

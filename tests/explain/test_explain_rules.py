@@ -174,3 +174,19 @@ def test_one_falling_number_alone_is_not_called_healthy():
 def test_a_first_loss_above_a_guess_is_worth_a_look():
     answer = explain("\n".join(map(str, rows(12, loss=lambda n: 14 - n / 3, grad_norm=9.0))))
     assert not answer.is_healthy and "begins at 14, above the cost of a guess" in str(answer)
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/me/train.py", line 12, in <module>
+    main()
+  File "/home/me/data.py", line 71, in __getitem__
+    label = self.classes[name]
+KeyError: 'tabby_cat'"""
+
+
+def test_an_exception_without_a_rule_is_named_with_its_place_where_it_ended_the_run():
+    log = list(map(str, rows(12, **FALLS)))
+    ended = explain("\n".join([*log, *TRACEBACK.splitlines()])).causes
+    assert [one.key for one in ended] == ["exception"]
+    assert "raised at data.py, line 71, in __getitem__" in ended[0].for_it
+    assert not explain("\n".join([*log[:3], *TRACEBACK.splitlines(), *log[3:]])).causes

@@ -97,5 +97,9 @@ CRASHES = {
         "binary_mismatch"
     ),
     "RuntimeError: Error(s) in loading state_dict for LlamaForCausalLM:": "shapes_differ",
+    "ModuleNotFoundError: No module named 'deepspeed'": "package_missing",
+    "FileNotFoundError: [Errno 2] No such file or directory: 'configs/base.yaml'": "file_missing",
+    "PermissionError: [Errno 13] Permission denied: '/mnt/shared/outputs'": "no_permission",
+    "KeyError: 'tabby_cat'": "exception",
     "torch.distributed.elastic: failed (exitcode: -9) local_rank: 0": "killed_for_memory",
 }
