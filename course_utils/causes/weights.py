@@ -83,6 +83,7 @@ WEIGHTS = (
         kinds=("adapter",),
         phrases=(
             Phrase(r"size mismatch for \S+: copying a param with shape.{0,160}"),
+            Phrase(r"Error\(s\) in loading state_dict for .{0,80}", WARNED),
             Phrase(r"Trying to set a tensor of shape .{0,160}which has shape.{0,40}"),
         ),
     ),
