@@ -13,28 +13,22 @@ from torch import Tensor, nn
 EXPERTS, SHARED, ROUTER = "experts", "shared experts", "router"
 ATTENTION, RECURRENT, MLP = "attention", "state space, linear attention", "dense MLP"
 EMBEDDINGS, HEAD, VECTORS, OTHER = "embeddings", "head", "norms and biases", "other"
-VISION, AUDIO = "vision", "audio"
+INPUTS = "vision, audio"
 GROUPS = (
     *(ATTENTION, RECURRENT, MLP, SHARED, EXPERTS, ROUTER),
-    *(VISION, AUDIO, EMBEDDINGS, HEAD, VECTORS, OTHER),
+    *(INPUTS, EMBEDDINGS, HEAD, VECTORS, OTHER),
 )
 WRAPPED = ("base_layer", "original_module")  # what PEFT's wrappers call the module they wrap
 
-_BEFORE_LAYERS = (  # the first pattern that is found in the path decides
-    (VISION, r"vision|visual|image"),
-    (AUDIO, r"audio|speech"),
-)
-_IN_LAYERS = (
+_INPUTS = r"vision|visual|image|audio|speech|multi_?modal"
+_ROUTER = r"router|gating\b|topkgate"
+_IN_LAYERS = (  # the first pattern that is found in the names above a tensor decides
     (SHARED, r"shared_?(expert|mlp)"),
     (EXPERTS, r"experts?\b"),
-    (
-        RECURRENT,
-        r"mamba|\bssm|linear_attn|delta|lightning|recurrent|short_?conv|\bconv|rwkv|lstm|mixer",
-    ),
-    (ATTENTION, r"attn|attention|\b[qkvo]_proj\b|query|key_value"),
-    (MLP, r"mlp|ffn|ffw|feed_?forward|dense|\bfc|intermediate|\bff\b|glu|(gate|up|down)_proj"),
+    (RECURRENT, r"mamba|\bssm|linear_attn|delta|lightning|recurrent|lru|conv\b|convolution|lstm"),
+    (ATTENTION, r"attn|attention|\b[qkvo]_proj\b"),
+    (MLP, r"mlp|ffn|ffw|feed_?forward|dense|\bfc|intermediate|\bff\b|\b(gate|up|down)_proj\b"),
 )
-_ROUTER = r"router|gating|topkgate"
 
 
 @dataclass(frozen=True)
@@ -78,10 +72,10 @@ def _path(model: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
 def _group(plain: str, tensor: Tensor, path: list, model: nn.Module, head: nn.Module) -> str:
     family = _family(model)
     classes = [type(module).__name__.replace(family, "") for _, module in path]
+    classes = [name for name in classes if not name.endswith("Layer")]  # it holds several parts
     words = " ".join((*(part for part, _ in path), *classes, plain.rpartition(".")[2])).lower()
-    for group, pattern in _BEFORE_LAYERS:
-        if re.search(pattern, words):
-            return group
+    if re.search(_INPUTS, words):
+        return INPUTS
     owner = path[-1][1] if path else model
     is_norm = "norm" in type(owner).__name__.lower() or "norm" in plain.split(".")[-2:][0]
     if tensor.dim() < 2 or plain.endswith("bias") or is_norm:
@@ -125,6 +119,6 @@ def is_tied(model: nn.Module) -> bool:
 
 
 def _without_experts(place: Place) -> Place:
-    """Where there are no experts, what is called shared is the MLP, and a gate no router."""
-    group = MLP if place.group in (SHARED, ROUTER) else place.group
+    """Where there are no experts, what is called shared is the MLP, and nothing is a router."""
+    group = {SHARED: MLP, ROUTER: OTHER}.get(place.group, place.group)
     return Place(place.name, place.tensor, place.owner, group)

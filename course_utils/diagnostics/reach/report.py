@@ -5,16 +5,12 @@ from dataclasses import dataclass
 
 from course_utils.diagnostics.reach.groups import (
     ATTENTION,
-    AUDIO,
     EXPERTS,
     GROUPS,
-    HEAD,
     MLP,
     RECURRENT,
     ROUTER,
     SHARED,
-    VECTORS,
-    VISION,
 )
 from course_utils.diagnostics.reach.reading import ADAPTED, FROZEN, Reached
 from course_utils.shown.report import Report, Table
