@@ -26,12 +26,11 @@ from course_utils.diagnostics import adapter_reach
 from course_utils.diagnostics.reach.groups import (
     ATTENTION,
     EXPERTS,
-    OTHER,
     RECURRENT,
     ROUTER,
     VECTORS,
 )
-from course_utils.diagnostics.reach.report import AdapterReach
+from course_utils.diagnostics.reach.report import BODY, AdapterReach
 from course_utils.errors import BadRequest
 
 PAGE = Path(__file__).parents[2] / "docs" / "lora_reach.md"
@@ -109,7 +108,7 @@ def _reached(model: nn.Module, targets: object) -> AdapterReach | str:
         return adapter_reach(model, targets)
     except BadRequest as error:
         said = str(error).split("\n")[0].split("on the model: ")[-1]
-        if "specify `target_modules`" in said:
+        if "specify `target_modules`" in said or "No `target_modules` passed" in said:
             return NO_DEFAULTS
         return NO_MATCH if "not found in the base model" in said else said
 
@@ -123,10 +122,13 @@ def cell(found: AdapterReach | str) -> str:
         return f"*{found.split(':')[0]}*"
     parts = [group for group in found.groups.values() if group.name != VECTORS]
     said = ["**no experts**"] if found.misses_experts else []
-    for group in (one for one in parts if one.num_adapted):
+    for group in parts:
         name = SHORT.get(group.name, group.name)
-        count = f" {group.num_adapted} of {group.num_matrices}"
-        said.append((f"**{name}**" if name == ROUTER else name) + ("" if group.is_whole else count))
+        count = "" if group.is_whole else f" {group.num_adapted} of {group.num_matrices}"
+        if group.num_adapted:
+            said.append(f"**router**{count}" if name == ROUTER else name + count)
+        elif group.name in BODY:
+            said.append(f"no {name}")
     return ", ".join(said)
 
 
@@ -191,31 +193,29 @@ def _summary(experts: list[Family], other: list[Family]) -> list[str]:
         bare = [one for one in done if one.of(title).misses_experts]
         routed = sum(one.of(title).adapts_router for one in done)
         shares = sorted(one.shares[EXPERTS] for one in bare)
-        where = f", where {shares[0]:.0%} to {shares[-1]:.0%} of the weights are" if bare else ""
+        where = f", which are {shares[0]:.0%} to {shares[-1]:.0%} of the weights" if bare else ""
         lines.append(
-            f"* **{title}**, {len(done)} mixtures of experts that PEFT takes: no adapter on any "
-            f"expert in **{len(bare)}**{where}; the router is adapted in **{routed}**."
+            f"* **{title}** on {len(experts)} mixtures of experts: an adapter is made for "
+            f"{len(done)}. In **{len(bare)}** of them no expert has one{where}. In **{routed}** "
+            "the router has one."
         )
-    whole = sum(_is_whole(one.of("the seven names")) for one in other)
-    none = sum(one.reached["the seven names"] == NO_MATCH for one in other)
+    named = [one for one in other if one.of("the seven names")]
     lines.append(
-        f"* Of {len(other)} models without experts, the seven names reach every linear layer that "
-        f"`all-linear` reaches in {_same(other)}, and none at all in {none} (PEFT then raises)."
+        f"* **the seven names** on {len(other)} models without experts: in {_same(other)} they "
+        f"reach all that `all-linear` reaches, in {len(named) - _same(other)} a part of it, and in "
+        f"{len(other) - len(named)} nothing, and PEFT raises an error."
     )
-    del whole
     return lines
 
 
-def _is_whole(found: AdapterReach | None) -> bool:
-    return found is not None and not found.unmatched
-
-
 def _same(other: list[Family]) -> int:
-    def matrices(found: AdapterReach) -> set[str]:
-        return {one.name for one in found.tensors if one.state == "adapter"}
+    """In how many the seven names reach what `all-linear` does."""
+
+    def adapted(found: AdapterReach) -> list[str]:
+        return found.to_dict()["adapted"]
 
     pairs = [(one.of("the seven names"), one.of("all-linear")) for one in other]
-    return sum(bool(a and b and matrices(a) == matrices(b)) for a, b in pairs)
+    return sum(bool(a and b and adapted(a) == adapted(b)) for a, b in pairs)
 
 
 def _rows_of(other: list[Family]) -> list[tuple[str, ...]]:

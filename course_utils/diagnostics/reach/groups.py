@@ -65,7 +65,7 @@ def _path(model: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
     module = model
     for part in name.split(".")[:-1]:
         module = getattr(module, part)
-        if part not in WRAPPED:
+        if part not in (*WRAPPED, "token_adapter"):
             yield part, innermost(module)
 
 

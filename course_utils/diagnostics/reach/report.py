@@ -123,6 +123,8 @@ class AdapterReach(Report):
             return "This model has no weights."
         if not self.has_adapter:
             return self._without_adapter()
+        if not any(group.is_reached for group in self.groups.values()):
+            return "No weight of the model has an adapter."  # virtual tokens before the rows
         said = [self._of_experts(), "The router is adapted." if self.adapts_router else ""]
         body = [self.groups[name] for name in BODY if name in self.groups]
         bare = [f"{g.name} ({_percent(g.share)})" for g in body if not g.is_reached]
@@ -145,17 +147,16 @@ class AdapterReach(Report):
         if experts is None:
             return ""
         if not experts.is_reached:
-            return f"No expert has an adapter: {_percent(experts.share)} of the weights cannot change."
+            return (
+                f"No expert has an adapter: {_percent(experts.share)} of the weights cannot change."
+            )
         reached = experts.num_adapted + experts.num_trained
         if experts.is_whole:
             return f"Every expert has an adapter ({_percent(experts.share)} of the weights)."
         return f"{reached} of {experts.num_matrices} tensors of the experts have an adapter."
 
     def _all_reached(self) -> str:
-        reached = [group.name for group in self.groups.values() if group.is_reached]
-        if not reached:
-            return "No tensor has an adapter: nothing of the model's layers changes."
-        return f"An adapter on {', '.join(reached)}."
+        return f"An adapter on {', '.join(g.name for g in self.groups.values() if g.is_reached)}."
 
     @property
     def cause(self) -> str:
@@ -171,8 +172,10 @@ class AdapterReach(Report):
             return ""
         if self.are_experts_stacked and not self.can_name_parameters:
             return "to train the experts, use PEFT 0.17 or later, which has target_parameters"
-        option = "target_parameters" if self.are_experts_stacked else "target_modules"
-        return f"to train the experts: {option}={list(self.out_of_reach)}"
+        if self.are_experts_stacked:
+            named = f"target_parameters={list(self.out_of_reach)}"
+            return f"to train the experts: {named}, with lora_dropout=0"
+        return f"to train the experts: target_modules={list(self.out_of_reach)}"
 
     def table(self) -> Table:
         rows = []
@@ -201,7 +204,7 @@ class AdapterReach(Report):
 
 
 def _in_a_layer(tensor: Reached) -> str:
-    """The part of a name that all layers share: without numbers, and without a layer's `.weight`."""
+    """The part of a name that all layers share, as the options of LoraConfig take it."""
     within = re.split(r"\.\d+\.", tensor.name)[-1]
     return within if tensor.is_stacked else within.removesuffix(".weight").rpartition(".")[2]
 
