@@ -3,7 +3,7 @@
     python -m benchmarks.diagnostics.lora_reach [--write] [FAMILY ...]
 
 Trains nothing: each family is made from its default configuration on the meta device, where only
-names and shapes exist, 80 CPU seconds for all. `--write` writes docs/lora_reach.md.
+names and shapes exist, 40 CPU seconds for all. `--write` writes docs/lora_reach.md.
 """
 
 import argparse
@@ -165,8 +165,8 @@ def page(found: list[Family], failed: dict[str, str]) -> str:
             "",
             *table(("family", "experts", *TARGETS), map(moe_row, experts)),
             "",
-            "Experts that no cell names are stacked in one parameter per layer, which is no "
-            "`nn.Linear`. Name the parameters: `target_parameters` of LoraConfig (PEFT 0.17 and "
+            "Where a cell says *no experts*, they are stacked in one parameter per layer, which is "
+            "no `nn.Linear`. Name the parameters: `target_parameters` of LoraConfig (PEFT 0.17 and "
             "later); `adapter_reach` prints them. For the families where the seven names do reach "
             "the experts, PEFT rewrites `gate_proj`, `up_proj` and `down_proj` to parameters of "
             "the experts, and the same names then leave the dense MLP and the shared experts "
@@ -192,12 +192,12 @@ def _summary(experts: list[Family], other: list[Family]) -> list[str]:
         done = [one for one in experts if one.of(title)]
         bare = [one for one in done if one.of(title).misses_experts]
         routed = sum(one.of(title).adapts_router for one in done)
-        shares = sorted(one.shares[EXPERTS] for one in bare)
-        where = f", which are {shares[0]:.0%} to {shares[-1]:.0%} of the weights" if bare else ""
+        ends = [f"{end(one.shares[EXPERTS] for one in bare):.0%}" for end in (min, max) if bare]
+        where = f" (experts are {' to '.join(dict.fromkeys(ends))} of the weights)"
         lines.append(
-            f"* **{title}** on {len(experts)} mixtures of experts: an adapter is made for "
-            f"{len(done)}. In **{len(bare)}** of them no expert has one{where}. In **{routed}** "
-            "the router has one."
+            f"* **{title}** on {len(experts)} mixtures of experts: PEFT makes an adapter for "
+            f"{len(done)}. In **{len(bare)}** of them no expert has one{where if bare else ''}. "
+            f"In **{routed}** the router has one."
         )
     named = [one for one in other if one.of("the seven names")]
     lines.append(
