@@ -51,7 +51,10 @@ def main(names):
                 results.append(outcome(module, healthy))
         shown = [f"{'died' if s is None else f'{s:.3f}':>6} {t:4.1f}s" for s, t, _ in results]
         why = next((w for _, _, w in results if w), "")
-        print(f"{name:22} {case['verdict']:8} {' | '.join(shown)}  {case['measure']} {why}")
+        print(
+            f"{name:22} {case['verdict']:8} {' | '.join(shown)}  {case['measure']} {why}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

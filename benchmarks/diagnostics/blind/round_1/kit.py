@@ -7,18 +7,56 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 TEAMS = {
-    "billing": "invoice refund charge card".split(),
-    "login": "password account signin badge".split(),
-    "shipping": "parcel courier delivery tracking".split(),
-    "hardware": "screen battery keyboard cable".split(),
-    "network": "wifi router signal vpn".split(),
-    "legal": "contract privacy licence consent".split(),
+    "billing": ["invoice", "refund", "charge", "card"],
+    "login": ["password", "account", "signin", "badge"],
+    "shipping": ["parcel", "courier", "delivery", "tracking"],
+    "hardware": ["screen", "battery", "keyboard", "cable"],
+    "network": ["wifi", "router", "signal", "vpn"],
+    "legal": ["contract", "privacy", "licence", "consent"],
 }
-FILLER = (
-    "hello please today since monday again still always morning our my the a office team help with "
-    "for and it not works after before update we need soon thanks question about customer order "
-    "new old second first week call mail last"
-).split()
+FILLER = [
+    "hello",
+    "please",
+    "today",
+    "since",
+    "monday",
+    "again",
+    "still",
+    "always",
+    "morning",
+    "our",
+    "my",
+    "the",
+    "a",
+    "office",
+    "team",
+    "help",
+    "with",
+    "for",
+    "and",
+    "it",
+    "not",
+    "works",
+    "after",
+    "before",
+    "update",
+    "we",
+    "need",
+    "soon",
+    "thanks",
+    "question",
+    "about",
+    "customer",
+    "order",
+    "new",
+    "old",
+    "second",
+    "first",
+    "week",
+    "call",
+    "mail",
+    "last",
+]
 MARKS = ["<s>", "<pad>", "<eos>", "<unk>", "<|user|>", "<|assistant|>", "<|system|>"]
 TEMPLATE = (
     "{% for m in messages %}<|{{ m['role'] }}|> {{ m['content'] }} "

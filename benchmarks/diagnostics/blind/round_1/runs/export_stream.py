@@ -1,4 +1,4 @@
-"""Streaming the export into the Trainer: it knows some customers' words by heart, others not at all.
+"""Streaming the export: the model knows some words by heart, others not at all.
 
 The export has 1600 tickets, I stream it because the real one does not fit into memory, and one
 pass is 100 steps of 16. The loss goes down quickly. On a held-out set that is drawn from the same

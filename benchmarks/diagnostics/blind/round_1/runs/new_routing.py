@@ -2,7 +2,7 @@
 
 The company renamed its teams, so last year's router has to learn who takes what now. The same
 script and the same checkpoint worked before I upgraded the libraries. Now the loss goes down a bit
-and stays high, there are no errors, grad_norm looks alive (0.5 to 3), the learning rate is the one
+and stays high, there are no errors, grad_norm looks alive (about 6), the learning rate is the one
 that I always used. Turning up the epochs moves nothing; only a far larger learning rate does
 something, and it is rough then.
 

@@ -20,8 +20,8 @@ from trl import RewardConfig, RewardTrainer
 
 from benchmarks.diagnostics.blind.round_1 import kit
 
-KIND = "thanks please hello help".split()
-RUDE = "never silly stupid wrong".split()
+KIND = ["thanks", "please", "hello", "help"]
+RUDE = ["never", "silly", "stupid", "wrong"]
 
 
 def reply(rng, words):

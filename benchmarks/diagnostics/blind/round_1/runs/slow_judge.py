@@ -3,11 +3,12 @@
 The reward function sends each completion to a judge (here a stub that takes a few milliseconds, in
 real life an HTTP service), and I call it in threads so that the GPUs need not wait. The judge is
 right, I checked it on hundreds of replies. reward_std is healthy, frac_reward_zero_std is low, the
-KL and grad_norm look alive. After 60 steps the model is where it began, or worse. With the judge called one
-by one a colleague's run of the same task learned at once, he thinks that it is luck.
+KL and grad_norm look alive. After 60 steps the model is where it began, or worse. With the judge
+called one by one a colleague's run of the same task learned at once, he thinks that it is luck.
 
-Source: kyegomez/swarms#1896 (2026-08-17, the same mistake in a pool of judges), huggingface/trl#4567
-(2025-12, parallel reward functions), trl#6680 (2026-08-08, the layout of the call).
+Source: kyegomez/swarms#1896 (2026-08-17, the same mistake in a pool of judges),
+huggingface/trl#4567 (2025-12, parallel reward functions), trl#6680 (2026-08-08, the layout of the
+call).
 """
 
 import random
