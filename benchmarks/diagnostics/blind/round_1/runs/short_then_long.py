@@ -2,7 +2,7 @@
 
 First half of the data: the reply is the name of the team. Second half: the reply goes on with a
 sentence of small talk, as our people write it. In that order, on purpose (the loader does not
-shuffle). Loss 0.02 before the middle, 2 to 3 after it.
+shuffle). Loss 0.04 before the middle, then 6, and about 3 until the end.
 
 Source: a question that comes back in every forum on curricula and data mixes; rebuilt here.
 """

@@ -1,4 +1,4 @@
-"""grad_norm is 300, everyone else's is 1. Am I about to blow up?
+"""grad_norm is 480, everyone else's is 1. Am I about to blow up?
 
 The loss is the sum over the tokens of the batch, not the mean (a choice of my supervisor), so loss
 and gradients are large numbers. Gradients are clipped at 1.0 and the optimizer is AdamW.
