@@ -16,6 +16,7 @@ from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
 from course_utils.diagnostics.diagnosis.watches.steps import StepNumbers, Steps
+from course_utils.diagnostics.libraries.trl import samples_replies
 from course_utils.diagnostics.nonfinite.batches import keep
 from course_utils.diagnostics.one_step import require_loss
 from course_utils.errors import BadRequest
@@ -105,7 +106,7 @@ def audit_policy(source: Any = None, *, group: int | None = None, **tensors: Ten
         found = policy_numbers(group=group, **tensors)
         judge_numbers([found], sheet, scale="group" if group else "", group=group)
         return _audit("one batch of replies", sheet, found.to_dict())
-    if not hasattr(source, "_generate_and_score_completions"):
+    if not samples_replies(source):
         raise BadRequest(
             f"{type(source).__name__} samples no replies",
             why="a policy is judged by replies and the probabilities of their tokens",
