@@ -11,6 +11,7 @@ from course_utils.diagnostics.libraries.versions import installed, version_of
 HOMES = {
     "assistant_only_loss": "SFTConfig",  # 0.24 to 1.16; not in 0.17
     "eos_token": "SFTConfig",  # 0.17 to 1.16; not in 0.15
+    "packing_strategy": "SFTConfig",  # 0.24 to 1.16; not in 0.17
     "loss_type": "GRPOConfig",  # 0.17 to 1.16; not in 0.15
     "scale_rewards": "GRPOConfig",  # 0.16 to 1.16; not in 0.15
     "multi_objective_aggregation": "GRPOConfig",  # 1.0 to 1.16; not in 0.24

@@ -4,6 +4,7 @@ All of it was seen in torch 2.13, and no other version was run; the fallbacks ar
 names. Without the two modules in the imports below nothing can be traced.
 """
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -115,6 +116,9 @@ def is_compiled(module: nn.Module) -> bool:
 @contextmanager
 def run_eagerly() -> Iterator[None]:
     """In the block, compiled code runs eagerly; before torch 2.6 it runs compiled."""
+    if "torch._dynamo" not in sys.modules:  # its import is slow, and nothing is compiled
+        yield
+        return
     stance = getattr(torch.compiler, "set_stance", None)
     with nullcontext() if stance is None else stance("force_eager"), warnings.catch_warnings():
         # The tracer's hooks on modules fire for the wrapper as well; its name is the model's own.

@@ -3,7 +3,6 @@
 Brings each into one form: the modules by name, and a function from a batch to a loss.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,7 +37,7 @@ class Target:
         """In the block, the loss may be computed again, eagerly; afterwards no count differs."""
         owners = [self.trainer, getattr(self.trainer, "compute_loss_func", None), self.loss_of]
         modules = [module for root in self.modules for module in root.modules()]
-        with untouched(*modules, *owners), _eagerly():
+        with untouched(*modules, *owners), run_eagerly():
             yield
 
     @property
@@ -51,16 +50,6 @@ class Target:
         """Whether the run's numbers come from a compiled model: eager ones differ a little."""
         outer = [*self.modules, getattr(self.trainer, "model_wrapped", None), *self.compiled]
         return any(is_compiled(module) for module in outer if module is not None)
-
-
-@contextmanager
-def _eagerly() -> Iterator[None]:
-    """In the block, compiled code runs eagerly."""
-    if "torch._dynamo" not in sys.modules:  # its import is slow, and nothing is compiled
-        yield
-        return
-    with run_eagerly():
-        yield
 
 
 def open_target(target: Any, loss_of: Callable[..., Any] | None = None) -> Target:

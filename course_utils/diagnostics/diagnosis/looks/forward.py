@@ -32,6 +32,9 @@ def look_at_forward(subject: Subject, sheet: Sheet) -> None:
             with sheet.trying("scores of pairs"):
                 _scores_differ(subject, sheet)
     if subject.kind == PAIRS and subject.reference is not None and not subject.has_ended:
+        if not _is_readable(subject.rows):
+            sheet.miss("the reference", subject.why_no_batch or "there is no batch of token ids")
+            return
         with sheet.trying("the reference"):
             _reference_agrees(subject, sheet)
 
