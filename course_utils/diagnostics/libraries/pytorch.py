@@ -104,6 +104,12 @@ def forward_hooks(module: nn.Module) -> dict:
     return getattr(module, "_forward_hooks", {})
 
 
+def dropouts() -> type | tuple[type, ...]:
+    """The classes of dropout layers, whose probability is `p`."""
+    known = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
+    return getattr(nn.modules.dropout, "_DropoutNd", known)
+
+
 def without_compile(module: Any) -> Any:
     """The module that torch.compile wraps; a module of another kind as it is."""
     return getattr(module, COMPILED, module)

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
-from torch import nn
-
 from course_utils.diagnostics.libraries.versions import installed, unreadable, version_of
 
 # Generation settings with which the sampler draws from the policy itself.
@@ -123,9 +121,3 @@ def states_of_processes() -> list[dict]:
         why = "its states have no _shared_state"
         raise unreadable("accelerate", "no number of processes can be played in one", why)
     return kept
-
-
-def dropouts() -> type | tuple[type, ...]:
-    """The classes of dropout layers, whose probability is `p`."""
-    known = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
-    return getattr(nn.modules.dropout, "_DropoutNd", known)  # torch 2.13

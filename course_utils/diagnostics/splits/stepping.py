@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_utils.diagnostics.libraries.trainer import dropouts, num_items_of
+from course_utils.diagnostics.libraries.pytorch import dropouts
+from course_utils.diagnostics.libraries.trainer import num_items_of
 from course_utils.diagnostics.libraries.trl import COUNTERS
 from course_utils.diagnostics.splits.ranks import believing_in
 
