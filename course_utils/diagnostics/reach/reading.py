@@ -87,7 +87,7 @@ def _state_of(wrapper: nn.Module) -> dict[int, str]:
 
 def _is_layer(owner: nn.Module) -> bool:
     """Whether PEFT can wrap the module: a linear layer, a convolution or an embedding."""
-    known = (nn.Linear, nn.Embedding, nn.modules.conv._ConvNd)
+    known = (nn.Linear, nn.Embedding, nn.Conv1d, nn.Conv2d, nn.Conv3d)
     return isinstance(owner, known) or type(owner).__name__ in ("Conv1D", "Linear4bit")
 
 
