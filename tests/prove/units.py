@@ -87,9 +87,9 @@ def _others() -> Iterator[Unit]:
     yield Unit("tickets, three seeds", "oncall", (*python, "benchmarks.oncall.proofs"))
     for era in ERAS:
         yield Unit("older stacks", f"era {era.number}", (*COURSE, "era", era.number))
-    for stack in STACKS:
-        command = (*python, "tests.stacks", stack.name)
-        yield Unit("instruments on other stacks", f"stack {stack.name}", command)
+    for name in (*(stack.name for stack in STACKS), "pythons"):
+        command = (*python, "tests.stacks", name)
+        yield Unit("instruments on other stacks", f"stack {name}", command)
     yield Unit("a class of 1,000", "class", (*python, "benchmarks.grading.whole_class", "1000"))
     yield Unit("mutants", "mutants", (*python, "tests.prove.mutants"), reads_all=True)
     ruff = str(Path(sys.executable).with_name("ruff"))

@@ -75,15 +75,16 @@ def beside(stack: Stack, wheel: Path) -> Iterator[Beside]:
         python, there = python_in(folder), Path(site_packages(name))
         stacks = site_packages(str(stack.environment.path))
         there.joinpath("stack.pth").write_text(f"import site; site.addsitedir({stacks!r})\n")
-        before = _pip(python, "freeze")
-        _pip(python, "install", "--quiet", "--no-compile", f"{wheel}[diagnose]")
-        placed = Beside(python, before, _pip(python, "freeze"))
+        before = pip(python, "freeze")
+        pip(python, "install", "--quiet", "--no-compile", f"{wheel}[diagnose]")
+        placed = Beside(python, before, pip(python, "freeze"))
         home = placed.said("-c", "import course_utils; print(course_utils.__file__)")
         assert home.startswith(name), f"the instruments come from {home}"
         yield placed
 
 
-def _pip(python: Path, *arguments: str) -> tuple[str, ...]:
+def pip(python: Path, *arguments: str) -> tuple[str, ...]:
+    """What pip prints when it works on the environment of this Python."""
     command: Sequence[str] = (sys.executable, "-m", "pip", "--python", str(python), *arguments)
     env = {**os.environ, "PYTHONPATH": ""}
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)

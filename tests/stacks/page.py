@@ -1,12 +1,16 @@
 """docs/stacks.md: what the instruments said on each stack."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from benchmarks.markdown import table
+from tests.stacks.pythons import Seen
 
 KINDS = ("right", "wrong", "crashed", "cannot")
 COLUMNS = ("stack", "cases", "right", "wrong", "crashed", "says that it cannot", "pip changed")
+PYTHON_COLUMNS = (
+    *("Python", "compiles without a warning", "`explain` answers", "tests of `explain`"),
+)
 SHOWN = "t451"  # the stack whose broken run the page shows
 BROKEN_RUN = """\
 from cases.sft import sft
@@ -62,7 +66,7 @@ def row(one: Outcomes) -> tuple[str, ...]:
     return (one.what, str(len(one.cases)), *counts, ", ".join(one.changed) or "nothing")
 
 
-def page(all_of_them: list[Outcomes]) -> str:
+def page(all_of_them: list[Outcomes], pythons: list[Seen]) -> str:
     """The whole page."""
     days = sorted({one.on for one in all_of_them})
     parts = [
@@ -82,6 +86,7 @@ def page(all_of_them: list[Outcomes]) -> str:
         *_not_right(all_of_them),
         *_not_seen(all_of_them),
         *_shown(all_of_them),
+        *_pythons(all_of_them, pythons),
     ]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -129,8 +134,19 @@ def _beside(one: Outcomes) -> list[str]:
     code = ("```python", BROKEN_RUN.rstrip(), "```")
     return [
         *("## Beside somebody's run", "", said, "", *code, ""),
-        *("printed", "", "```", one.shown.rstrip(), "```"),
+        *("printed", "", "```", one.shown.rstrip(), "```", ""),
     ]
+
+
+def _pythons(all_of_them: list[Outcomes], pythons: list[Seen]) -> list[str]:
+    with_torch = " and ".join(sorted({one.python for one in all_of_them}))
+    said = (
+        f"The table above was made on Python {with_torch}; on another version the instruments were "
+        "not seen here, as torch is not at hand for it. Seen on each, from the wheel, in an "
+        "environment with nothing else (and pytest, for the tests):"
+    )
+    rows = [astuple(one) for one in pythons]
+    return ["## Python", "", said, "", *table(PYTHON_COLUMNS, rows)] if rows else []
 
 
 def _version(one: Outcomes, package: str) -> str:

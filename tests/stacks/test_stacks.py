@@ -1,10 +1,12 @@
 """The cases in the course's own stack, and what counts as a proof in another."""
 
+import sys
 from dataclasses import replace
 
 import pytest
 from whole import cases
 
+from tests.stacks import pythons
 from tests.stacks.beside import Beside
 from tests.stacks.cases import all_cases
 from tests.stacks.cases.__main__ import outcome_of
@@ -86,8 +88,26 @@ def test_what_pip_changed_is_seen():
 
 
 def test_the_page_shows_what_is_not_right_and_what_is_not_seen():
-    written = page([outcomes("right", "wrong")])
+    written = page(
+        [outcomes("right", "wrong")],
+        [pythons.Seen("3.12.1", "yes", "yes", "9 passed"), pythons.Seen("3.13")],
+    )
     assert "| old | 2 | 1 | 1 | 0 | 0 | nothing | 3.11 |" in written
     assert "| old | case 1 | wrong | no cause | a cause |" in written
     assert "| old | the look | moved | 2 |" in written
     assert "one cause" in written
+    assert "| 3.12.1 | yes | yes | 9 passed |" in written
+    assert "| 3.13 | not seen here | not seen here | not seen here |" in written
+
+
+def test_a_python_holds_where_nothing_failed_or_where_there_is_none():
+    assert pythons.Seen("3.13").holds
+    assert pythons.Seen("3.12.1", "yes", "yes", "9 passed").holds
+    assert not pythons.Seen("3.12.1", "no", "yes", "9 passed").holds
+    assert not pythons.Seen("3.12.1", "yes", "no", "9 passed").holds
+    assert not pythons.Seen("3.12.1", "yes", "yes", "1 failed, 8 passed").holds
+
+
+def test_this_python_is_found_and_one_that_is_not_here_is_none():
+    assert pythons.interpreter(".".join(map(str, sys.version_info[:2]))) == sys.executable
+    assert pythons.interpreter("3.99") is None
