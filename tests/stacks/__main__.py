@@ -21,7 +21,7 @@ from typing import Any
 from course_utils.errors import IndexUnreachable
 from course_utils.shown.report import Table
 from tests.stacks.beside import ROOT, Beside, beside, build_wheel
-from tests.stacks.declare import STACKS, Stack
+from tests.stacks.declare import OWN, STACKS, Stack
 from tests.stacks.page import (
     BROKEN_RUN,
     COLUMNS,
@@ -41,7 +41,8 @@ NO_INDEX = 3
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.stacks")
-    names = [*(stack.name for stack in STACKS), PYTHONS]
+    every = (OWN, *STACKS)
+    names = [*(stack.name for stack in every), PYTHONS]
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
@@ -52,7 +53,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         wheel = build_wheel(Path(folder))
         try:
-            for stack in (stack for stack in STACKS if stack.name in wanted):
+            for stack in (stack for stack in every if stack.name in wanted):
                 holds &= _stack(stack, wheel)
         except IndexUnreachable as error:
             print(error, file=sys.stderr)
@@ -60,7 +61,7 @@ def main() -> int:
         if PYTHONS in wanted:
             holds &= _pythons(wheel)
     if asked.write:
-        stacks = [Outcomes(**found) for stack in STACKS if (found := kept(stack.name))]
+        stacks = [Outcomes(**found) for stack in every if (found := kept(stack.name))]
         pythons = [Seen(**found) for found in kept(PYTHONS) or ()]
         PAGE.write_text(page(stacks, pythons), encoding="utf-8")
     return int(not holds)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from course_utils.diagnostics.processes.children import run_process
 from course_utils.reproductions.eras.environment import python_in, site_packages
-from tests.stacks.declare import Stack
+from tests.stacks.declare import OWN, Stack
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -34,11 +34,13 @@ class Beside:
 
     Args:
         before, after: what `pip freeze` said before the instruments came, and then.
+        imports: folders of these sources from which its Python imports, as from the cases.
     """
 
     python: Path
     before: tuple[str, ...]
     after: tuple[str, ...]
+    imports: tuple[Path, ...] = (HERE,)
 
     @property
     def changed(self) -> list[str]:
@@ -49,7 +51,8 @@ class Beside:
     def said(self, *command: str) -> str:
         """What a command of this environment's Python prints; the cases can be imported."""
         argv = [str(self.python), "-P", "-X", "faulthandler", *command]
-        done = run_process(argv, timeout_s=LIMIT_S, env={"PYTHONPATH": str(HERE)})
+        env = {"PYTHONPATH": os.pathsep.join(map(str, self.imports))}
+        done = run_process(argv, timeout_s=LIMIT_S, env=env)
         if done.timed_out or done.exit_code not in (0, 1):
             raise RuntimeError(f"{' '.join(command)} ended with {done.exit_code}:\n{done.stderr}")
         return done.stdout
@@ -68,6 +71,10 @@ def build_wheel(folder: Path) -> Path:
 @contextmanager
 def beside(stack: Stack, wheel: Path) -> Iterator[Beside]:
     """Install the instruments beside this stack, in an environment that is then removed."""
+    if stack is OWN:
+        installed = pip(Path(sys.executable), "freeze")
+        yield Beside(Path(sys.executable), installed, installed, imports=(HERE, ROOT))
+        return
     stack.environment.ensure()
     with tempfile.TemporaryDirectory(prefix="stack-") as name:
         folder = Path(name)

@@ -1,7 +1,6 @@
 """The stacks on which the instruments are proved. Builds nothing."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from course_utils.reproductions.eras.environment import Environment
@@ -16,16 +15,13 @@ class Stack:
     name: str
     what: str
 
-    @cached_property
+    @property
     def environment(self) -> Environment:
         return Environment(self.name, locks=LOCKS)
 
-    @property
-    def packages(self) -> dict[str, str]:
-        """The locked version of each package."""
-        return self.environment.pins
 
-
+# The course's own, to compare with: it has no lock, and the instruments are there already.
+OWN = Stack("course", "the course's own versions")
 STACKS = (
     Stack("t58", "transformers 5.8, TRL 1.0, PEFT 0.19"),
     Stack("t457", "transformers 4.57, TRL 0.24, PEFT 0.18"),

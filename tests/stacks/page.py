@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import astuple, dataclass
 
 from benchmarks.markdown import table
+from tests.stacks.declare import OWN
 from tests.stacks.pythons import Seen
 
 KINDS = ("right", "wrong", "crashed", "cannot")
@@ -49,6 +50,11 @@ class Outcomes:
     def holds(self) -> bool:
         counts = self.counts
         return bool(counts["right"]) and not (counts["wrong"] or counts["crashed"] or self.changed)
+
+    @property
+    def unseen(self) -> dict[tuple[str, str], str]:
+        """By case and look, why it could not look."""
+        return {(c["case"], what): why for c in self.cases for what, why in c["unseen"].items()}
 
     def complaints(self) -> list[str]:
         """Each case that is not right, in a few lines."""
@@ -103,19 +109,21 @@ def _not_right(all_of_them: list[Outcomes]) -> list[str]:
 
 
 def _not_seen(all_of_them: list[Outcomes]) -> list[str]:
-    """What the instruments say that they could not look at, and in how many cases."""
-    counted = [
+    """What the instruments say that they cannot look at, where they can in the course's own."""
+    usual = {place for one in all_of_them if one.name == OWN.name for place in one.unseen}
+    rows = [
         (one.what, what, _short(why), str(times))
         for one in all_of_them
-        for (what, why), times in _unseen(one).items()
+        for (what, why), times in Counter(
+            (place[1], why) for place, why in one.unseen.items() if place not in usual
+        ).items()
     ]
-    said = "A diagnosis names each look that it could not make. In these cases it said:"
+    said = (
+        "A diagnosis names each look that it could not make, and why. These it made in "
+        f"{OWN.what}, and not in the stack:"
+    )
     columns = ("stack", "not seen", "why", "cases")
-    return ["## What is not seen", "", said, "", *table(columns, counted), ""] if counted else []
-
-
-def _unseen(one: Outcomes) -> Counter:
-    return Counter(item for case in one.cases for item in case["unseen"].items())
+    return ["## What is not seen", "", said, "", *table(columns, rows), ""] if rows else []
 
 
 def _shown(all_of_them: list[Outcomes]) -> list[str]:

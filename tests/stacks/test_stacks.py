@@ -4,16 +4,18 @@ import sys
 from dataclasses import replace
 
 import pytest
+import yaml
 from whole import cases
 
 from tests.stacks import pythons
-from tests.stacks.beside import Beside
+from tests.stacks.beside import ROOT, Beside
 from tests.stacks.cases import all_cases
 from tests.stacks.cases.__main__ import outcome_of
 from tests.stacks.cases.case import FOUND, SILENCE, Case, Seen
-from tests.stacks.declare import LOCKS, STACKS
+from tests.stacks.declare import LOCKS, OWN, STACKS
 from tests.stacks.page import Outcomes, page
 
+WORKFLOW = ROOT / ".github" / "workflows" / "stacks.yml"
 EVERY = all_cases()
 NOTHING = Outcomes("t451", "old", "3.11", "today", ["torch==2.13.0"], [], [], "one cause")
 
@@ -42,7 +44,12 @@ def test_every_kind_of_run_is_there_healthy_and_broken():
 
 def test_every_lock_is_a_stack_and_every_stack_has_a_lock():
     assert {path.stem for path in LOCKS.iterdir()} == {stack.name for stack in STACKS}
-    assert all("torch" not in stack.packages for stack in STACKS)
+    assert all("torch" not in stack.environment.pins for stack in STACKS)
+
+
+def test_the_workflow_runs_every_stack():
+    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+    assert jobs["stack"]["strategy"]["matrix"]["stack"] == [stack.name for stack in STACKS]
 
 
 @pytest.mark.parametrize(
@@ -88,13 +95,12 @@ def test_what_pip_changed_is_seen():
 
 
 def test_the_page_shows_what_is_not_right_and_what_is_not_seen():
-    written = page(
-        [outcomes("right", "wrong")],
-        [pythons.Seen("3.12.1", "yes", "yes", "9 passed"), pythons.Seen("3.13")],
-    )
+    seen = [pythons.Seen("3.12.1", "yes", "yes", "9 passed"), pythons.Seen("3.13")]
+    own = replace(outcomes("right"), name=OWN.name, what="new")
+    written = page([own, outcomes("right", "wrong")], seen)
     assert "| old | 2 | 1 | 1 | 0 | 0 | nothing | 3.11 |" in written
     assert "| old | case 1 | wrong | no cause | a cause |" in written
-    assert "| old | the look | moved | 2 |" in written
+    assert "| old | the look | moved | 1 |" in written  # the course's own has it in case 0 too
     assert "one cause" in written
     assert "| 3.12.1 | yes | yes | 9 passed |" in written
     assert "| 3.13 | not seen here | not seen here | not seen here |" in written
