@@ -50,7 +50,7 @@ def trained(model: nn.Module, *, steps: int, optimizer_of: nn.Module | None = No
             loss = loss_of(model, batch())
             loss.backward()
             optimizer.step()
-            log.append({"step": step, "loss": float(loss)})
+            log.append({"step": step, "loss": loss.item()})
     return causes_of(run.report)
 
 
