@@ -56,11 +56,6 @@ def first(*keys: str) -> Expected:
     return Expected(says, lambda causes: bool(causes) and causes[0] in keys)
 
 
-def among(key: str) -> Expected:
-    """This is one of the causes."""
-    return Expected(f"cause {key}", lambda causes: key in causes)
-
-
 def none_of(*keys: str) -> Expected:
     """None of these causes is named; others may be, which are true here."""
     says = f"no cause {', '.join(keys)}"
