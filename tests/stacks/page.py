@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import astuple, dataclass
 
 from benchmarks.markdown import table
+from tests.stacks.beside import INSTRUMENTS
 from tests.stacks.declare import OWN
 from tests.stacks.pythons import Seen
 
@@ -133,11 +134,11 @@ def _shown(all_of_them: list[Outcomes]) -> list[str]:
 
 
 def _beside(one: Outcomes) -> list[str]:
-    changed = ", ".join(one.changed) or "no package that was there"
+    before = [line for line in one.installed if not line.startswith(INSTRUMENTS)]
     said = (
-        f"In a fresh environment with {one.what}, `pip install brokenruns[diagnose]` changed "
-        f"{changed}: `pip freeze` listed {len(one.installed)} packages after it, and one less "
-        "before. Then this broken run"
+        f"In a fresh environment with {one.what}, `pip freeze` listed {len(before)} packages. "
+        f"`pip install brokenruns[diagnose]` changed {', '.join(one.changed) or 'none'} of them "
+        f"and added {len(one.installed) - len(before)}, the instruments. Then this broken run"
     )
     code = ("```python", BROKEN_RUN.rstrip(), "```")
     return [
