@@ -81,7 +81,8 @@ def page(all_of_them: list[Outcomes], pythons: list[Seen]) -> str:
         "",
         "Made by `make stacks`. Each stack is an environment of its own, with the locked versions "
         "of `tests/stacks/locks/`. pip installs `brokenruns[diagnose]` into it, from a wheel of "
-        "these sources, and must change no other package. Then each case of `tests/stacks/cases/` "
+        "these sources, and must change no other package; in the course's own versions the sources "
+        "run as they are. Then each case of `tests/stacks/cases/` "
         "runs there: a tiny run, healthy or broken, and what an instrument must say about it. "
         "*Wrong*: another first cause, or any cause on a healthy run. *Says that it cannot*: the "
         "error names the package to install. One seed, one tiny model, one thread, CPU, torch "
