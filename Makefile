@@ -13,6 +13,7 @@
 #   make bench-diagnosis  who names the cause of each broken run (an hour; PART=10 ends a part after 10
 #               minutes, and the next one goes on); writes docs/diagnosis.md
 #   make bench-explain  what `course explain` names from their logs; writes docs/what_logs_tell.md
+#   make lora-reach  which weights LoRA reaches in each model of Transformers; writes docs/lora_reach.md
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
 #   make failures  what shows each failure, and what is missing; writes docs/failures.md (trains nothing)
 #   make oncall  every ticket of the exam, its fix and its non-fixes over three seeds; writes docs/oncall.md
@@ -32,7 +33,7 @@ export MKL_NUM_THREADS := 1
 # Hundreds of processes import the course: compiled modules are kept, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lab build site bench bench-diagnosis bench-explain incidents failures oncall eras stacks lock prove proved
+.PHONY: run test lab build site bench bench-diagnosis bench-explain lora-reach incidents failures oncall eras stacks lock prove proved
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -71,6 +72,9 @@ bench-diagnosis: $(INSTALLED)-test
 bench-explain: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks.explain.incident_logs --write
 
+lora-reach: $(INSTALLED)-test
+	$(BIN)/python -m benchmarks.diagnostics.lora_reach --write
+
 incidents: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks.incidents.proofs --write
 
@@ -101,5 +105,5 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@touch $@
 
 $(INSTALLED)-%: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock 'course-utils[$*]'
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock 'brokenruns[$*]'
 	@touch $@

@@ -14,6 +14,8 @@ _HOME = {
     "compare_splits": "splits",
     # Who gets no gradient, and why?
     "audit_gradients": "gradient_flow",
+    # Which weights did the adapter reach?
+    "adapter_reach": "reach",
     # Where does the first inf or nan come from, and who stops the run then?
     "watch": "watching",
     "trace_step": "nonfinite",
