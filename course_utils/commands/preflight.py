@@ -21,4 +21,5 @@ def preflight(ctx: click.Context, script: str, arguments: tuple[str, ...]) -> No
 
     Exit 0: nothing was found. Exit 1: a cause was. Exit 2: it did not come to training.
     """
-    ctx.exit(0 if preflight_script(script, arguments) else 1)
+    own = arguments[1:] if arguments[:1] == ("--",) else arguments
+    ctx.exit(0 if preflight_script(script, own) else 1)

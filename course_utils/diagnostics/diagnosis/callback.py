@@ -12,7 +12,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import of_trainer
 
 NOT_FOUND = (
-    "the callback did not find the Trainer that calls it; give it: "
+    "DiagnoseCallback did not find the Trainer that calls it, and reports nothing; write "
     "trainer.add_callback(DiagnoseCallback(trainer))"
 )
 
@@ -53,7 +53,8 @@ class DiagnoseCallback(TrainerCallback):
 
     def on_train_begin(self, args, state, control, **kwargs) -> None:
         trainer = calling_trainer(self)
-        if trainer is not None and (self._ride is None or self._ride.subject.trainer is not trainer):
+        known = self._ride.subject.trainer if self._ride is not None else None
+        if trainer is not None and trainer is not known:
             self._take(trainer)
         if self._ride is None:
             print(NOT_FOUND)

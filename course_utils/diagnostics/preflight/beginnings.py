@@ -50,11 +50,15 @@ class _Loop:
 
         nn.Module.__call__ = heard
 
-    def _stop(self, optimizer: Optimizer, *_args: Any) -> None:
+    def _stop(self, optimizer: Optimizer, args: tuple, kwargs: Mapping) -> None:
+        closure = kwargs.get("closure") or (args[1] if len(args) > 1 else None)
+        if closure is not None:  # as Lightning's: it holds the forward and the backward pass
+            with torch.enable_grad():
+                closure()
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        for model, args, kwargs in self.calls.values():
+        for model, given, named in self.calls.values():
             if any(id(p) in held for p in model.parameters()):
-                batch = _named(model, args, kwargs)
+                batch = _named(model, given, named)
                 self.look(model, batch=batch, optimizer=optimizer, tokenizer=only_tokenizer())
         self.look(None)
 

@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import runpy
 import sys
 import traceback
@@ -14,11 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from torch import nn
+
 from course_utils.diagnostics.preflight.beginnings import stop_at_training
 from course_utils.diagnostics.preflight.script import ANSWER
 from course_utils.diagnostics.preflight.stand_ins import OnCpu, has_gpu, replace_settings
 
-NO_STEP = "no step was taken; DiagnoseCallback rides along with the real run"
+NO_STEP = "no step was taken; {} rides along with the real run"
+OF_A_GPU = re.compile(r"cuda|gpu|nvidia|nccl|vllm|flash|bitsandbytes|deepspeed|triton", re.I)
 
 
 def main(folder: str, script: str, *arguments: str) -> NoReturn:
@@ -36,7 +40,8 @@ def main(folder: str, script: str, *arguments: str) -> NoReturn:
             _end(answer, exited=stop.code)
         except BaseException as error:
             _print_from(script, error)
-            _end(answer, raised=type(error).__name__, has_gpu=cpu is None)
+            lacks_gpu = cpu is not None and OF_A_GPU.search(f"{type(error).__name__} {error}")
+            _end(answer, raised=type(error).__name__, lacks_gpu=bool(lacks_gpu))
     _end(answer, exited=0)
 
 
@@ -44,16 +49,30 @@ def _look(answer: Path, cpu: OnCpu | None, source: Any, **parts: Any) -> NoRetur
     """Print what `diagnose` finds, and end the process: nothing of the script runs any more."""
     from course_utils.diagnostics.diagnosis import diagnose
 
+    if source is None:
+        _end(answer, has_model=False)
+    asked, is_loop = ", ".join(cpu.asked) if cpu else "", isinstance(source, nn.Module)
     try:
+        shown = _gradients(source) if is_loop else {}
         report = diagnose(source, **parts)
-    except BaseException as error:  # of our own: the script may not catch it
+    except BaseException as error:  # a defect of ours, which the script must not catch
         traceback.print_exc()
-        _end(answer, raised=f"{type(error).__name__} in the looks", has_gpu=cpu is None)
-    unseen = {**report.unseen, "the run": NO_STEP}
-    if cpu is not None and cpu.asked:
-        unseen["a GPU"] = f"there is none here: {', '.join(cpu.asked)} was read on the CPU"
-    print(replace(report, unseen=unseen))
+        _end(answer, raised=f"{type(error).__name__} in the looks", lacks_gpu=False)
+    rider = "diagnose.watching(model, ...)" if is_loop else "DiagnoseCallback"
+    unseen = {**report.unseen, "the run": NO_STEP.format(rider)}
+    if asked:
+        unseen["a GPU"] = f"there is none here; the script asked for {asked} and got the CPU"
+    print(replace(report, unseen=unseen, shown=report.shown | shown))
     _end(answer, healthy=not report.causes)
+
+
+def _gradients(model: nn.Module) -> dict[str, str]:
+    """How many gradients the loop's own backward pass has left, before the looks add any."""
+    named = [name for name, p in model.named_parameters() if p.requires_grad]
+    without = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]
+    first = f"; the first that has none is {without[0]}" if without else ""
+    said = f"{len(named) - len(without)} of {len(named)} trainable tensors have one{first}"
+    return {"gradients at the first step": said}
 
 
 def _end(answer: Path, **said: Any) -> NoReturn:
@@ -69,7 +88,7 @@ def _print_from(script: str, error: BaseException) -> None:
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != script:
         trace = trace.tb_next
-    traceback.print_exception(error.with_traceback(trace or error.__traceback__))
+    traceback.print_exception(error.with_traceback(trace))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """Starts a training script in a child process that ends where the script would train."""
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,12 +44,12 @@ def preflight_script(script: str, arguments: Sequence[str] = ()) -> bool:
 def _ended_early(script: str, said: dict, exit_code: int) -> BadRequest:
     """What to tell a user whose script never began to train."""
     if "raised" in said:
-        no_gpu = "" if said["has_gpu"] else "; there is no GPU here, which may be why"
+        no_gpu = "; there is no GPU here, which may be why" if said["lacks_gpu"] else ""
         return BadRequest(
             f"{script} raised {said['raised']} before it began to train{no_gpu}",
             why=f"{HOW}; the traceback is above",
-            fix=f"see that `{os.path.basename(sys.executable)} {script}` reaches its training here,"
-            " such as with ARGS of the script that choose a small model or a CPU",
+            fix=f"make `python {script}` reach its training on this machine, such as with ARGS that"
+            " choose another attention, sampler or quantisation",
         )
     if "exited" in said and said["exited"] not in (0, None):
         return BadRequest(
@@ -59,12 +57,18 @@ def _ended_early(script: str, said: dict, exit_code: int) -> BadRequest:
             why=f"{HOW}; what it printed is above",
             fix=f"give the arguments that it needs: course preflight {script} -- ARGS",
         )
+    if "has_model" in said:
+        return BadRequest(
+            f"{script} steps an optimizer whose weights are in no model that was called",
+            why="a batch is looked at through the model that takes it",
+            fix="call the model itself, as in model(**batch), or write diagnose(model, batch=batch,"
+            " loss=...) into the script",
+        )
     if said:
         return BadRequest(
             f"{script} ended without training: no Trainer.train() and no optimizer step",
             why="there was no batch to look at",
-            fix="give the script that trains, with the ARGS that make it train; what a launcher or "
-            "a command line trains is looked at from a script that calls it",
+            fix="give the script that calls train(), and the ARGS with which it does",
         )
     return BadRequest(
         f"{script} ended the process itself, with exit code {exit_code}",

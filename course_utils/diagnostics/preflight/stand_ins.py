@@ -15,7 +15,7 @@ NEED_GPU = {"fp16": False, "fp16_full_eval": False, "tf32": None, "use_vllm": Fa
 
 
 def has_gpu() -> bool:
-    return torch.cuda.is_available() or torch.backends.mps.is_available()
+    return torch.cuda.is_available()
 
 
 class OnCpu(TorchFunctionMode):
@@ -26,6 +26,8 @@ class OnCpu(TorchFunctionMode):
         self.asked: list[str] = []
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: Any = None):
+        if func is torch.get_device_module:  # asks for no tensor; torch's own random state does it
+            return func(*args, **(kwargs or {}))
         if func is Tensor.cuda:
             self.note("cuda")
             return args[0]
@@ -33,10 +35,10 @@ class OnCpu(TorchFunctionMode):
         return func(*map(self._on_cpu, args), **kwargs)
 
     def _on_cpu(self, value: Any) -> Any:
-        is_device = isinstance(value, str | torch.device) and CUDA.fullmatch(str(value))
-        if is_device:
-            self.note("cuda")
-        return "cpu" if is_device else value
+        if not (isinstance(value, str | torch.device) and CUDA.fullmatch(str(value))):
+            return value
+        self.note("cuda")
+        return "cpu"
 
     def note(self, what: str) -> None:
         if what not in self.asked:
