@@ -45,11 +45,11 @@ def _ended_early(script: str, said: dict, exit_code: int) -> BadRequest:
     """What to tell a user whose script never began to train."""
     if "raised" in said:
         no_gpu = "; there is no GPU here, which may be why" if said["lacks_gpu"] else ""
+        other = ", with ARGS that choose what needs no GPU" if said["lacks_gpu"] else ""
         return BadRequest(
             f"{script} raised {said['raised']} before it began to train{no_gpu}",
             why=f"{HOW}; the traceback is above",
-            fix=f"make `python {script}` reach its training on this machine, such as with ARGS that"
-            " choose another attention, sampler or quantisation",
+            fix=f"make `python {script}` reach its training on this machine{other}",
         )
     if "exited" in said and said["exited"] not in (0, None):
         return BadRequest(
