@@ -68,7 +68,7 @@ class DiagnoseCallback(TrainerCallback):
         if self._is_in:
             self._leave(None)
             if state.is_world_process_zero and not self._quiet:
-                print(self.report)
+                print(f"\n{self.report}")  # below the progress bar
 
     def _take(self, trainer: Any) -> None:
         self._ride = Watching(of_trainer(trainer))
@@ -92,7 +92,7 @@ class DiagnoseCallback(TrainerCallback):
                 if self._is_in:
                     self._leave(error)
                     if not self._quiet:
-                        print(self.report)
+                        print(f"\n{self.report}")  # below the progress bar
                 raise
 
         trainer.train = telling
