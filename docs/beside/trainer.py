@@ -1,12 +1,12 @@
-from trl import SFTConfig, SFTTrainer
+from trl import SFTTrainer
 
 from course_utils.diagnostics import DiagnoseCallback
 
 
-def train(model, tokenizer, rows):
+def train(model, args, tokenizer, rows):
     trainer = SFTTrainer(
         model=model,
-        args=SFTConfig(max_steps=4, report_to="none", save_strategy="no"),
+        args=args,
         processing_class=tokenizer,
         train_dataset=rows,
         callbacks=[DiagnoseCallback()],

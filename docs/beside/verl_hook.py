@@ -1,4 +1,5 @@
 from verl.workers.engine.fsdp.transformer_impl import FSDPEngine
+
 from course_utils.diagnostics import watch
 
 initialize = FSDPEngine.initialize

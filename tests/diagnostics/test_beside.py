@@ -2,14 +2,16 @@
 
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
-from diagnosed_runs import TRAINERS  # noqa: F401  imports TRL before the clock of a test starts
-from whole import cases
+from diagnosed_runs import ON_CPU
+from trl import SFTConfig
 
 from course_utils import zoo
 from course_utils.reproductions.lesson_07 import never_stops
+from course_utils.zoo import training
 
 DOCS = Path(__file__).parents[2] / "docs"
 SNIPPETS = sorted((DOCS / "beside").glob("*.py"))
@@ -34,8 +36,8 @@ def batches(tokenizer) -> torch.utils.data.DataLoader:
     return torch.utils.data.DataLoader(made, batch_size=None)
 
 
-def train_in(name: str) -> callable:
-    return runpy.run_path(str(DOCS / "beside" / f"{name}.py"))["train"]
+def run(name: str, *arguments, function: str = "train") -> None:
+    runpy.run_path(str(DOCS / "beside" / f"{name}.py"))[function](*arguments)
 
 
 def test_the_page_holds_every_snippet_word_by_word():
@@ -53,27 +55,47 @@ def test_every_snippet_names_what_is_there(path):
     compile(text, path, "exec")
 
 
-@pytest.mark.parametrize("name", cases(["trainer", "accelerate_loop", "lightning_run"], kind=str))
-def test_a_snippet_prints_the_report_of_its_run(name, capsys, tmp_path, monkeypatch):
+def test_the_trainers_snippet_prints_the_report_of_its_run(capsys):
+    args = SFTConfig(**training.quiet_config(), **ON_CPU)
+    model, tokenizer = zoo.load_policy("tiny", device="cpu"), zoo.load_tokenizer("tiny")
+    run("trainer", model, args, tokenizer, never_stops.chats(24))
+    assert_healthy(capsys.readouterr().out, num_steps=3)
+
+
+@pytest.mark.parametrize("name", ["accelerate_loop", "lightning_run"])
+def test_the_snippet_of_a_loop_prints_the_report_of_its_run(name, capsys, tmp_path, monkeypatch):
     if name == "lightning_run":
         pytest.importorskip("lightning", reason="lightning is not among the course's packages")
     monkeypatch.chdir(tmp_path)
-    tokenizer, model = zoo.load_tokenizer("tiny"), zoo.load_policy("tiny", device="cpu")
-    data = never_stops.chats(24) if name == "trainer" else batches(tokenizer)
-    train_in(name)(model, tokenizer, data)
-    said = capsys.readouterr().out
+    model, tokenizer = zoo.load_policy("tiny", device="cpu"), zoo.load_tokenizer("tiny")
+    run(name, model, tokenizer, batches(tokenizer))
+    assert_healthy(capsys.readouterr().out, num_steps=4)
+    assert list(tmp_path.iterdir()) == []
+
+
+def assert_healthy(said: str, num_steps: int) -> None:
     assert ": nothing found\n" in said
-    assert "losses, gradients, weights: finite in 4 steps" in said
+    assert f"losses, gradients, weights: finite in {num_steps} steps" in said
     assert "tokens: 8 rows" in said
 
 
 def test_a_loop_that_hides_the_end_is_named_without_a_batch_that_was_given(capsys):
-    tokenizer, model = zoo.load_tokenizer("tiny"), zoo.load_policy("tiny", device="cpu")
+    model, tokenizer = zoo.load_policy("tiny", device="cpu"), zoo.load_tokenizer("tiny")
     data = list(batches(tokenizer))
     for batch in data:
-        labels = batch["labels"]
-        labels[labels == tokenizer.eos_token_id] = -100
-    train_in("accelerate_loop")(
-        model, tokenizer, torch.utils.data.DataLoader(data, batch_size=None)
-    )
+        batch["labels"][batch["labels"] == tokenizer.eos_token_id] = -100
+    run("accelerate_loop", model, tokenizer, torch.utils.data.DataLoader(data, batch_size=None))
     assert "the end of all 8 replies is there and has no label" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shift", [1, 0])
+def test_openrlhfs_snippet_reads_its_loss_mask(shift, capsys):
+    """In OpenRLHF a 1 stands one token before the token that is learnt."""
+    model, tokenizer = zoo.load_policy("tiny", device="cpu"), zoo.load_tokenizer("tiny")
+    batch = next(iter(batches(tokenizer)))
+    learnt = (batch["labels"] != -100).roll(-shift, 1).float()
+    learnt[:, -shift:] = 0
+    given = [part[:, None] for part in (batch["input_ids"], batch["attention_mask"], learnt)]
+    run("openrlhf_sft", SimpleNamespace(model=model), tokenizer, [given], function="look")
+    said = capsys.readouterr().out
+    assert ("Qwen2ForCausalLM: nothing found" in said) == (shift == 1)
