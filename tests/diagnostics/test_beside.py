@@ -62,15 +62,31 @@ def test_the_trainers_snippet_prints_the_report_of_its_run(capsys):
     assert_healthy(capsys.readouterr().out, num_steps=3)
 
 
-@pytest.mark.parametrize("name", ["accelerate_loop", "lightning_run"])
-def test_the_snippet_of_a_loop_prints_the_report_of_its_run(name, capsys, tmp_path, monkeypatch):
-    if name == "lightning_run":
-        pytest.importorskip("lightning", reason="lightning is not among the course's packages")
+def test_the_snippet_of_a_loop_prints_the_report_of_its_run(capsys):
+    model, tokenizer = zoo.load_policy("tiny", device="cpu"), zoo.load_tokenizer("tiny")
+    run("accelerate_loop", model, tokenizer, batches(tokenizer))
+    assert_healthy(capsys.readouterr().out, num_steps=4)
+
+
+@pytest.mark.filterwarnings("ignore")  # Lightning's own, of its loader and of torch
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_lightnings_snippet_prints_the_report_of_its_run(is_broken, capsys, tmp_path, monkeypatch):
+    pytest.importorskip("lightning", reason="lightning is not among the course's packages")
     monkeypatch.chdir(tmp_path)
     model, tokenizer = zoo.load_policy("tiny", device="cpu"), zoo.load_tokenizer("tiny")
-    run(name, model, tokenizer, batches(tokenizer))
-    assert_healthy(capsys.readouterr().out, num_steps=4)
+    if is_broken:
+        monkeypatch.setattr(torch.optim.AdamW, "step", runs_out_of_memory)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            run("lightning_run", model, tokenizer, batches(tokenizer))
+        assert "1. the GPU's memory is full" in capsys.readouterr().out
+    else:
+        run("lightning_run", model, tokenizer, batches(tokenizer))
+        assert_healthy(capsys.readouterr().out, num_steps=4)
     assert list(tmp_path.iterdir()) == []
+
+
+def runs_out_of_memory(*_args, **_kwargs) -> None:
+    raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
 
 def assert_healthy(said: str, num_steps: int) -> None:
