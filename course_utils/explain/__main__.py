@@ -25,7 +25,10 @@ tables, CSV, JSON lines and trainer_state.json. Nothing leaves this machine.
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print what SOURCE points to; `arguments` are those of the command line by default."""
+    """Print what SOURCE points to; `arguments` are those of the command line by default.
+
+    Ends with 1 where nothing in SOURCE was read, and with 2 where there is no such file.
+    """
     parser = argparse.ArgumentParser(
         "course explain",
         description="Explain a log: what it shows, and the causes that this points to.",
@@ -40,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with plain_ending():
         answer = _answer(options.source)
         print(json.dumps(answer.to_dict(), indent=1) if options.json else answer)
+    if answer.read_nothing:
+        sys.exit(1)
 
 
 def _answer(source: str) -> Answer:

@@ -48,6 +48,11 @@ class Answer:
         return tuple(one for one in self.findings if one.cause.healthy)
 
     @property
+    def read_nothing(self) -> bool:
+        """Whether it held neither an entry nor a message that is known."""
+        return not self.num_entries and not self.findings
+
+    @property
     def rests_on_words(self) -> bool:
         """Whether the causes fit what is said beside the log, and nothing in it."""
         return bool(self.causes) and self.causes[0].weight <= HINT
@@ -88,9 +93,9 @@ class Answer:
 
 def _page(answer: Answer) -> str:
     """The whole answer, a block for each finding."""
-    if not answer.num_entries and not answer.findings:
+    if answer.read_nothing:
         return (
-            f"No log entry and no known message in {answer.num_lines} lines. Paste lines with "
+            f"No log entry and no known message (lines read: {answer.num_lines}). Paste lines with "
             "numbers such as loss and grad_norm, a trainer_state.json, or the last lines of "
             "an error."
         )

@@ -202,6 +202,8 @@ def test_the_command_says_what_to_give_it(tmp_path):
     assert missing.returncode == 2 and "there is no file" in missing.stderr
     empty = course_explain(str(tmp_path))
     assert empty.returncode == 2 and "Traceback" not in empty.stderr
+    unread = course_explain(paste="hello\nworld\n")
+    assert unread.returncode == 1 and "No log entry" in unread.stdout
 
 
 def test_it_imports_neither_torch_nor_numpy():
