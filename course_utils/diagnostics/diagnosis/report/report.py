@@ -1,22 +1,27 @@
-"""The report of `diagnose`: the likeliest cause, what follows from it, and what is fine."""
+"""The report of `diagnose`: the likeliest cause first, all else on request."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from course_utils.causes.schema import SCHEMA
 from course_utils.diagnostics.diagnosis.report.consequences import (
     consequences,
     not_reassuring,
     would_reassure,
 )
+from course_utils.diagnostics.diagnosis.report.details import Details, block, items, pairs
 from course_utils.diagnostics.diagnosis.report.fixes import with_own_values
 from course_utils.diagnostics.diagnosis.report.layout import (
     FINE,
-    block,
-    items,
+    MORE,
+    beside_it,
+    first_cause,
     notebook,
-    opening,
-    pairs,
+    one_line,
+    other_causes,
     perhaps,
 )
+from course_utils.diagnostics.diagnosis.report.next_looks import next_looks
 from course_utils.diagnostics.diagnosis.report.ranking import in_order
 from course_utils.diagnostics.diagnosis.report.without_repeats import (
     facts,
@@ -27,19 +32,22 @@ from course_utils.diagnostics.diagnosis.report.without_repeats import (
 from course_utils.diagnostics.diagnosis.sheet.finding import Found, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import NOT_FINITE, harm_of
 from course_utils.diagnostics.diagnosis.sheet.unexplained import unexplained
+from course_utils.shown import page
 from course_utils.shown.page import Link, State
 from course_utils.shown.report import Report, Table
 from course_utils.shown.wrap import wrapped
 
 MAX_CAUSES = 3
 ORDER = "Ordered by how directly it was seen, then by how much else it explains."
+NOTHING = "nothing could be looked at"
+LISTS = ("doubts", "rows", "moved", "look_next")
 # The titles of what stands beside the causes, and the attributes that hold it.
 BESIDE = {
     "not explained by this": "unexplained",
     "checked and fine": "checked",
-    "counted, not judged": "shown",
+    "counted, and neither good nor bad": "shown",
     "settings": "settings",
-    "not seen": "unseen",
+    "not looked at": "unseen",
 }
 
 
@@ -58,6 +66,13 @@ class Diagnosis(Report):
     settings: dict[str, str] = field(default_factory=dict)  # of the run, those that matter
     unexplained: tuple[str, ...] = ()  # what is odd, and no cause here accounts for
     no_faults: tuple[Found, ...] = ()  # what only looks like a fault
+    doubts: tuple[str, ...] = ()  # why "nothing found" would be no all-clear
+    rows: tuple[str, ...] = ()  # what the first rows hold, and what is learnt of them
+    first_loss: str = ""  # beside that of guessing
+    moved: tuple[str, ...] = ()  # the share of the weights that a step moves, by group
+    look_next: tuple[str, ...] = ()
+    ended: str = ""  # the error that ended the run
+    values: dict[str, Any] = field(default_factory=dict, repr=False)  # of the settings
 
     @classmethod
     def of(cls, what: str, sheet: Sheet) -> "Diagnosis":
@@ -90,27 +105,39 @@ class Diagnosis(Report):
             settings=dict(sheet.settings),
             unexplained=unexplained(sheet.odd, {one.key for one in causes}),
             no_faults=tuple(no_faults),
+            doubts=tuple(sheet.doubts),
+            rows=tuple(sheet.rows),
+            first_loss=sheet.first_loss,
+            moved=tuple(sheet.moved),
+            look_next=next_looks(sheet),
+            ended=sheet.ended,
+            values=dict(sheet.values),
         )
 
     @property
     def is_healthy(self) -> bool:
-        """Nothing was found and something was looked at."""
-        return not self.causes and bool(self.checked)
+        """Nothing was found, something was looked at, and no look failed."""
+        return not self.causes and bool(self.checked) and not self.doubts
 
     @property
     def state(self) -> State:
         if self.causes:
             return State.BAD
-        return State.GOOD if self.checked else State.ALARM
+        return State.GOOD if self.is_healthy else State.ALARM
 
     @property
     def headline(self) -> str:
         if not self.causes:
-            looked = "; ".join(pairs(self.checked))
-            return f"nothing found; looked at {looked}" if looked else "nothing could be looked at"
+            return self._without_causes
         first = self.causes[0]
         where = f" ({first.place})" if first.place else ""
         return f"{perhaps(first)}{first.says}{where}: {first.said[0]}"
+
+    @property
+    def _without_causes(self) -> str:
+        if self.doubts:
+            return f"no cause found, and no all-clear: {self.doubts[0]}"
+        return f"nothing found in {', '.join(self.checked)}" if self.checked else NOTHING
 
     @property
     def cause(self) -> str:
@@ -127,38 +154,61 @@ class Diagnosis(Report):
             rows.append((f"cause {n}", one.says, _evidence(one), _see(one)))
             rows += [(f"consequence of {n}", name, number, "") for name, number in one.follows]
         rows += [("no fault", one.says, "; ".join(one.said), "") for one in self.no_faults]
-        for title, name in BESIDE.items() if self.causes else [("not seen", "unseen")]:
+        for title, name in BESIDE.items() if self.causes else [("not looked at", "unseen")]:
             held = getattr(self, name)
             rows += [(title, *pair, "") for pair in _named(held)]
         notes = (ORDER,) if len(self.causes) > 1 else ()
         return Table(columns=("", "what", "numbers", "see"), rows=rows, notes=notes)
 
     def text(self) -> str:
-        """One sentence; the causes one after the other; then one item a line."""
-        lines = opening(self.what, self.causes, has_looked=bool(self.checked))
-        for number, one in enumerate(self.causes[:MAX_CAUSES], start=1):
-            lines += block(number, one)
+        """The first cause in eight lines, or what a reader would look at first."""
+        return "\n".join(self._found() if self.causes else self._not_found())
+
+    def _found(self) -> list[str]:
+        first, *others = self.causes[:MAX_CAUSES]
+        lines = first_cause(self.what, first, self.values)
+        lines += beside_it(first) + other_causes(tuple(others))
+        lines += [wrapped(f"Not explained by this: {odd}.") for odd in self.unexplained[:1]]
+        return [*lines, *one_line("Not looked at", self.unseen), MORE]
+
+    def _not_found(self) -> list[str]:
+        healthy = f"{self.what}: nothing found" if self.is_healthy else ""
+        lines = [healthy or f"{self.what}: {self._without_causes}", *self.doubts[1:], *self.rows]
+        lines += [f"First loss: {self.first_loss}"] if self.first_loss else []
+        lines += [f"Moved by a step: {', '.join(self.moved)}"] if self.moved else []
+        lines += items("Look next", self.look_next)
+        return [*map(wrapped, lines), *one_line("Not looked at", self.unseen), MORE]
+
+    @property
+    def details(self) -> Details:
+        """Every cause with all of its evidence, and all that was looked at."""
+        lines = [f"{self.what}: {self.headline}"]
+        for number, one in enumerate(self.causes, start=1):
+            lines += block(number, one, self.values)
         lines += items("no fault", (f"{f.says}: {'; '.join(f.said)}" for f in self.no_faults))
         for title, name in BESIDE.items():
             held = getattr(self, name)
             lines += items(title, pairs(held) if isinstance(held, dict) else held)
-        return "\n".join(map(wrapped, lines))
+        return Details(tuple(lines))
 
-    def _advice(self) -> list[str]:
-        advice = super()._advice()
-        if self.causes:
-            first, cause = self.causes[0], self.causes[0].cause
-            advice.insert(0, f"in {first.verdict.where}; harm: {first.harm}")
-            advice += [f"lesson: {notebook(cause.lesson)}"] if cause.lesson else []
-        return advice
+    def html(self) -> str:
+        """The short report, with the details folded below it."""
+        headline, *lines = self.text().split("\n")
+        folded = f"<details><summary>details</summary>{self.table().html()}</details>"
+        return page.box(self.state, headline, page.preformatted(tuple(lines[:-1])) + folded)
 
     def to_dict(self) -> dict:
         return {
+            "schema": SCHEMA,
             "what": self.what,
             "healthy": self.is_healthy,
+            "headline": self.headline,
+            "ended": self.ended,
             "causes": [_as_dict(one) for one in self.causes],
             **{name: _plain(getattr(self, name)) for name in BESIDE.values()},
             "no_faults": [one.key for one in self.no_faults],
+            **{name: _plain(getattr(self, name)) for name in LISTS},
+            "first_loss": self.first_loss,
         }
 
 
