@@ -29,7 +29,7 @@ WEIGHED_BY_ROW = ("grpo", "sapo")  # a token counts by one over the length of it
 
 def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
     for failure in dict.fromkeys(replies.failures):
-        sheet.miss("the replies", failure)
+        sheet.fail("the replies", failure)
     if not replies.numbers:
         return
     judge_numbers(

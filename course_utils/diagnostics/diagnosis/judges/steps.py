@@ -7,7 +7,7 @@ from course_utils.diagnostics.diagnosis.judges.rates import judge_rates
 from course_utils.diagnostics.diagnosis.judges.resumed import judge_resumed
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOOD, UNMOVED
-from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 from course_utils.diagnostics.gradient_flow.report import same_layers
@@ -16,6 +16,10 @@ from course_utils.explain.fields import canonical
 CUT_OR_UNUSED = (
     "the graph is cut above them (detach, no_grad, reentrant checkpointing), or no forward pass "
     "uses them; audit_gradients(model, batch) names the cut if there is one"
+)
+ZERO = (
+    "the gradient of every trained weight is exactly 0",
+    "no label counts, all rewards of a group are alike, or the loss does not depend on the weights",
 )
 FEW = 0.05  # share that moves in a step where nearly all of it is rounded away
 STILL = 1e-3  # a step that moves a smaller share of the weights does not count
@@ -34,7 +38,8 @@ def judge_steps(
         pace: what else was counted beside them.
     """
     for failure in dict.fromkeys(steps.failures):
-        sheet.miss("a step", failure)
+        sheet.fail("a step", failure)
+    sheet.moved = steps.moved_by_group()
     if not steps.numbers:
         _no_step(subject, steps, sheet, num_counted)
         return
@@ -89,8 +94,8 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
         return
     dead = sum(one.grad_norm == 0 for one in steps.numbers)
     if dead == taken:
-        said = f"grad_norm is exactly 0 in all {taken} steps"
-        sheet.find("no_gradient", MEASURED - 2, said)
+        said = f"grad_norm is exactly 0 in {'the step' if taken == 1 else f'all {taken} steps'}"
+        sheet.find("no_gradient", MEASURED - 2, said, why=_why_zero(subject), rivals=ZERO[1])
         return
     norms = median(one.grad_norm for one in steps.numbers)
     if not math.isfinite(norms):
@@ -101,6 +106,15 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     )
 
 
+def _why_zero(subject: Subject) -> str:
+    """The words of the cause speak of rewards: they hold where rewards are known to differ."""
+    if subject.kind != POLICY:
+        return ZERO[0]
+    logged = [v for row in subject.log for k, v in row.items() if canonical(k) == "reward_std"]
+    differ = any(isinstance(value, int | float) and value > 0 for value in logged)
+    return "" if differ else ZERO[0]
+
+
 def _before_and_after(subject: Subject, clipped: float) -> str:
     """The gradient's norm in the log and as the optimizer gets it, where the two differ.
 
@@ -108,9 +122,19 @@ def _before_and_after(subject: Subject, clipped: float) -> str:
     """
     logged = [v for row in subject.log for k, v in row.items() if canonical(k) == "grad_norm"]
     raw = [float(v) for v in logged if isinstance(v, int | float) and math.isfinite(v)]
-    if raw and median(raw) > CLIPPED * clipped:
+    if raw and _is_clipped(subject, median(raw), clipped):
         return f"{median(raw):.2g} -> {clipped:.2g} by clipping, in the median"
+    if raw and median(raw) > CLIPPED * clipped:
+        return f"{median(raw):.2g} in the log, {clipped:.2g} as the optimizer gets it"
     return f"{clipped:.2g} as the optimizer gets it"
+
+
+def _is_clipped(subject: Subject, raw: float, clipped: float) -> bool:
+    """Whether clipping to the norm of the settings explains the difference."""
+    limit = getattr(subject.args, "max_grad_norm", None)
+    if limit is None:  # a loop, whose limit is not known
+        return raw > CLIPPED * clipped
+    return bool(limit) and raw > CLIPPED * clipped and limit / CLIPPED < clipped < CLIPPED * limit
 
 
 def _movement(subject: Subject, steps: Steps, sheet: Sheet) -> None:

@@ -23,6 +23,9 @@ def look_at_rewards(subject: Subject, sheet: Sheet) -> None:
     functions = getattr(subject.trainer, "reward_funcs", None)
     if subject.kind != POLICY or not functions:
         return
+    if not subject.probe_rewards:
+        sheet.miss("what the reward pays for", "reward functions are called with probe_rewards=True")
+        return
     with sheet.trying("what the reward pays for"):
         with put_back(subject):
             found = prices(subject.trainer)

@@ -21,7 +21,7 @@ def with_own_values(one: Found, values: Values, outcomes: Mapping[str, str] | No
     'a tenth of the learning rate'
     """
     cause = one.cause
-    fix = MENU.sub("", one.advice or cause.one_fix or cause.fix)
+    fix = one.advice or cause.one_fix or MENU.sub("", cause.fix)
     own = CHANGES[cause.settings_fix](values, one) if cause.settings_fix else ""
     own = own or _setting(fix, values)
     if own and one.key in CUT and ENDLESS in (outcomes or {}):

@@ -24,7 +24,7 @@ def first_cause(what: str, one: Found, values: Mapping[str, Any]) -> list[str]:
     seen = [f"Evidence: {one.said[0]}", *(f"  {said}" for said in (*one.specimen, *one.said[1:]))]
     kept: list[str] = []
     for number, line in enumerate(seen):
-        lines = _fitted([line[:LONGEST]])
+        lines = _fitted([line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."])
         if number and len(head) + len(kept) + len(lines) + len(end) > FIRST:
             break
         kept += lines

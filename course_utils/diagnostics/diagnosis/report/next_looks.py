@@ -32,10 +32,11 @@ def _looks(sheet: Sheet) -> Iterator[str]:
         yield "five pairs, read by eye: is the chosen reply the better one?"
     elif sheet.kind == SCORES:
         yield "the scores of ten held-out pairs, beside their texts"
-    yield "what the model writes: generate from three prompts, and read it"
-    yield (
-        "whether the micro-batches matter: compare_splits(step, rows, model=model)"
-        if is_loop
-        else "whether the micro-batches matter: compare_splits(trainer)"
-    )
+    if sheet.writes:
+        yield "what the model writes: generate from three prompts, and read it"
+    elif sheet.kind != SCORES:
+        yield "ten held-out rows with what the model says of them, beside their labels"
+    if sheet.kind != POLICY:
+        of = "step, rows, model=model" if is_loop else "trainer"
+        yield f"whether the micro-batches matter: compare_splits({of})"
     yield "what is served: compare_models(model, served, batch)"

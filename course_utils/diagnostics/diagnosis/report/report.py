@@ -137,7 +137,8 @@ class Diagnosis(Report):
     def _without_causes(self) -> str:
         if self.doubts:
             return f"no cause found, and no all-clear: {self.doubts[0]}"
-        return f"nothing found in {', '.join(self.checked)}" if self.checked else NOTHING
+        looked = "; ".join(pairs(self.checked))
+        return f"nothing found; looked at {looked}" if looked else NOTHING
 
     @property
     def cause(self) -> str:

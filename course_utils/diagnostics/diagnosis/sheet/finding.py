@@ -93,6 +93,7 @@ class Sheet:
     outcomes: dict[str, str] = field(default_factory=dict)  # of `harm` -> its number
     values: dict[str, Any] = field(default_factory=dict)  # the run's own settings, by name
     kind: str = ""  # of the run, one of `subject`
+    writes: bool = False  # whether the model predicts tokens
     rows: list[str] = field(default_factory=list)  # what the first rows hold, and what is learnt
     first_loss: str = ""  # beside that of guessing
     moved: list[str] = field(default_factory=list)  # by group of weights
@@ -134,10 +135,10 @@ class Sheet:
         self.hints |= other.hints
         self.outcomes |= other.outcomes
         self.values |= other.values
-        self.rows = self.rows or other.rows
+        self.rows = other.rows or self.rows
         self.moved = other.moved or self.moved
         self.doubts += [doubt for doubt in other.doubts if doubt not in self.doubts]
-        for name in ("kind", "first_loss", "broken_forward", "ended"):
+        for name in ("kind", "writes", "first_loss", "broken_forward", "ended"):
             setattr(self, name, getattr(self, name) or getattr(other, name))
 
     def miss(self, what: str, why: str) -> None:

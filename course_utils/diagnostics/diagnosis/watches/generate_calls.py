@@ -97,7 +97,7 @@ class GenerateCalls:
         from course_utils.diagnostics.batch_view import inspect_batch
 
         for failure in dict.fromkeys(self.failures):
-            sheet.miss("the generate calls", failure)
+            sheet.fail("the generate calls", failure)
         tokenizer = self.subject.tokenizer
         if tokenizer is None:
             return

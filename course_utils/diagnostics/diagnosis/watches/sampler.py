@@ -61,7 +61,7 @@ class SamplerWatch:
 
     def judge(self, sheet: Sheet) -> None:
         for failure in dict.fromkeys(self.failures):
-            sheet.miss("the sampler", failure)
+            sheet.fail("the sampler", failure)
         if len(self.apart) < 2:
             return
         first, last, taken = self.apart[0], self.apart[-1], len(self.apart)
