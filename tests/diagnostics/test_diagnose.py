@@ -70,7 +70,7 @@ LOOKS = {
 @pytest.mark.parametrize("key", LOOKS)
 def test_a_look_names_the_cause_first_with_its_numbers(key):
     make, said = LOOKS[key]
-    report = diagnose(make())
+    report = diagnose(make(), probe_rewards=True)
     assert report.causes and report.causes[0].key == key, str(report)
     assert said in " ".join(str(report).split()) or said in report.headline
     assert report.fix and not report.is_healthy

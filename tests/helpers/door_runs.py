@@ -10,7 +10,7 @@ VOCAB, WIDTH, ROWS = 16, 6, 16
 
 
 class LanguageModel(nn.Module):
-    """A model of two layers that returns its loss, the mean over the labels of its batch."""
+    """Two layers; it returns its loss, the mean over the labels of its batch."""
 
     def __init__(self, vocab: int = VOCAB) -> None:
         super().__init__()
@@ -22,7 +22,8 @@ class LanguageModel(nn.Module):
         logits = self.logits(input_ids)
         loss = None
         if labels is not None:
-            loss = nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+            flat = logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten()
+            loss = nn.functional.cross_entropy(*flat)
         return {"loss": loss, "logits": logits}
 
     def logits(self, input_ids):
@@ -37,7 +38,7 @@ class HalfScores(LanguageModel):
 
 
 class OneRowBehindWhere(LanguageModel):
-    """The root of 0 behind torch.where: finite forward, 0 * inf backward, for rows that begin with 0."""
+    """The root of 0 behind torch.where: rows that begin with 0 are nan in the backward pass."""
 
     def logits(self, input_ids):
         hidden = self.embed(input_ids)
@@ -119,7 +120,7 @@ def id_outside_later() -> Trainer:
 
 
 def class_outside() -> Trainer:
-    data = [{"input_ids": one["input_ids"], "labels": torch.tensor(n % 3)} for n, one in enumerate(rows())]
+    data = [one | {"labels": torch.tensor(n % 3)} for n, one in enumerate(rows())]
     data[1]["labels"] = torch.tensor(3)
     return trainer(Scores(), data)
 

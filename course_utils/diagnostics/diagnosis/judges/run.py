@@ -19,6 +19,7 @@ from course_utils.diagnostics.ranks.report import RanksReport
 from course_utils.explain import explain
 
 RARE = 0.8  # of the steps had a gradient: the others are rare
+CLIPS = "clip_grad_norm_"
 IN_BATCH = re.compile(r"\w+\[\d[\d, ]*\]")  # such as input_ids[0, 3]
 
 LOSS_OR_LAYER = (
@@ -116,6 +117,7 @@ def _place(report: NonFiniteReport) -> str:
             None,
             [
                 in_batch[0] if in_batch else "",
+                CLIPS if CLIPS in report.cause else "",
                 report.module,
                 report.line,
                 f"step {report.step}" if report.step and not report.origin else "",

@@ -20,6 +20,8 @@ from course_utils.diagnostics.nonfinite.targets import loss_in
 from course_utils.diagnostics.nonfinite.values import all_finite
 from course_utils.diagnostics.one_step import open_model
 
+ROOT_OF_FLOAT32 = 1.8e19  # a norm sums squares
+
 
 def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
     """Run one forward and backward pass on the first rows; take no step."""
@@ -52,9 +54,7 @@ def _name_operation(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
         write_fault(report, sheet, subject)
         return
     place, said = next(iter(flow.not_finite), ""), flow.headline
-    sheet.find(
-        "nan_gradient", MEASURED, said, place=place, why=FINITE_BEFORE, rivals=LOSS_OR_LAYER
-    )
+    sheet.find("nan_gradient", MEASURED, said, place=place, why=FINITE_BEFORE, rivals=LOSS_OR_LAYER)
 
 
 def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
@@ -77,6 +77,9 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
         said = f"{len(unused)} of {total} trainable tensors take no part, such as {unused[0]}"
         weight = MEASURED if subject.processes > 1 else LIKELY - 2
         sheet.find("unused_parameters", weight, said, place=unused[0])
+    elif (largest := _largest(flow))[0] > ROOT_OF_FLOAT32:
+        said = f"the largest gradient is {largest[0]:.2g}, and float32 cannot hold its square"
+        sheet.find("norm_overflows", MEASURED, said, place=largest[1])
     elif received := flow.count(Flow.RECEIVED):
         waiting = flow.count(Flow.WAITING)
         more = f", {waiting} wait for their lora_B, which starts at 0" if waiting else ""
@@ -84,3 +87,8 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
     else:
         sheet.miss("one backward pass", flow.headline)
         sheet.doubt(flow.headline.rstrip("."))
+
+
+def _largest(flow: GradientFlow) -> tuple[float, str]:
+    """The largest magnitude of a gradient, and whose it is."""
+    return max((p.largest_grad or 0.0, p.name) for p in flow.parameters)

@@ -24,7 +24,7 @@ def look_at_rewards(subject: Subject, sheet: Sheet) -> None:
     if subject.kind != POLICY or not functions:
         return
     if not subject.probe_rewards:
-        sheet.miss("what the reward pays for", "reward functions are called with probe_rewards=True")
+        sheet.miss("what the reward pays for", "probe_rewards=True calls it")
         return
     with sheet.trying("what the reward pays for"):
         with put_back(subject):

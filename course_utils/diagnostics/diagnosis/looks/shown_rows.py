@@ -22,7 +22,7 @@ GUESSED = 1.02  # of ln V: a first loss beyond it is worse than guessing
 
 
 def show_rows(subject: Subject, sheet: Sheet) -> None:
-    """Two rows as text, each with what is learnt of it; without tokens, what the first row holds."""
+    """Two rows as text with what is learnt of them; without tokens, what the first row holds."""
     if subject.kind == POLICY:
         sheet.rows += _prompts(subject)
     elif _has_ids(subject.batch) and subject.tokenizer is not None:
@@ -79,7 +79,8 @@ def _texts(subject: Subject) -> Iterator[str]:
             said = "all of it" if is_all else short(decode(learnt)) if len(learnt) else "NOTHING"
             yield f"  and learns {said}"
         elif isinstance(label := batch.get("labels"), Tensor) and label.dim():
-            yield f"  and its label is {label[b].tolist() if label[b].numel() < 9 else _said(label)}"
+            few = label[b].tolist() if label[b].numel() < 9 else _said(label)
+            yield f"  and its label is {few}"
 
 
 def _learnt(batch: Mapping, b: int) -> Tensor | None:

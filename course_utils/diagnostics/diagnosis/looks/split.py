@@ -146,9 +146,7 @@ def _gradient(subject: Subject, batches: list[Any]) -> Tensor:
     return _vector(trainer.model)
 
 
-def _judge(
-    whole: Tensor, split: Tensor, count: int, sheet: Sheet, smoothing: float = 0.0
-) -> None:
+def _judge(whole: Tensor, split: Tensor, count: int, sheet: Sheet, smoothing: float = 0.0) -> None:
     if not float(whole.norm()) or not bool(whole.isfinite().all() and split.isfinite().all()):
         sheet.miss("split and whole", "the gradient is 0 or not finite")
         sheet.doubt("the gradient of the first rows is 0 or not finite")

@@ -1,4 +1,4 @@
-"""The short report: cause, place, evidence and fix of the first cause, then one line for the rest."""
+"""The short report: cause, place, evidence and fix of the first cause, a line for the rest."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,8 @@ MORE = "All that was looked at: print(report.details)."
 
 def first_cause(what: str, one: Found, values: Mapping[str, Any]) -> list[str]:
     """The lines on the first cause; what has no room before the fix stands in the details."""
-    head = _fitted([f"{what}: a fault in {one.verdict.where}. {sentence(perhaps(one) + one.says)}."])
+    says = sentence(perhaps(one) + one.says)
+    head = _fitted([f"{what}: a fault in {one.verdict.where}. {says}."])
     place = place_of(one, values)
     head += _fitted([f"Place: {place}."] if place else [])
     end = _fitted([f"Fix: {one.fix}."])
@@ -32,7 +33,7 @@ def first_cause(what: str, one: Found, values: Mapping[str, Any]) -> list[str]:
 
 
 def beside_it(one: Found) -> list[str]:
-    """What to know before the fix: which reasons remain, what to check, what became of the model."""
+    """Which reasons remain, what to check before the fix, and what became of the model."""
     lines = [f"Possible reasons: {one.rivals}."] if one.rivals else []
     if one.cause.look and not one.is_sure and not one.rivals:
         lines.append(f"Check first: {one.cause.look}.")
@@ -54,7 +55,7 @@ def place_of(one: Found, values: Mapping[str, Any]) -> str:
     'the setting learning_rate=0.5'
     """
     names = one.place.split(", ")
-    if OF_A_LOG.match(one.place):
+    if one.is_of_log and OF_A_LOG.match(one.place):
         return f"{one.place} of the log"
     if one.place and all(name in values for name in names):
         told = ", ".join(f"{name}={_short(values[name])}" for name in names)

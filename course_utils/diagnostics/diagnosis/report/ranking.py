@@ -26,7 +26,8 @@ def _by_key(found: list[Found]) -> dict[str, Found]:
             continue
         first = best[one.key]
         said = tuple(dict.fromkeys((*first.said, *one.said)))
-        best[one.key] = replace(first, said=said, place=first.place or one.place)
+        place = first.place or ("" if one.is_of_log else one.place)
+        best[one.key] = replace(first, said=said, place=place)
     return best
 
 

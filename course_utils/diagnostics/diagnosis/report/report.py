@@ -16,7 +16,6 @@ from course_utils.diagnostics.diagnosis.report.layout import (
     MORE,
     beside_it,
     first_cause,
-    notebook,
     one_line,
     other_causes,
     perhaps,
