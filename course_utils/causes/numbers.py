@@ -80,7 +80,7 @@ NUMBERS = (
             "nan_already nan_from_the_start nan_metric nan_weights norm_never_finite scaler_search"
         ),
         speaks_of=OF_NUMBERS,
-        one_fix="find the operation under diagnose.watching and mend its formula; a step that "
+        one_fix="find the operation under diagnose.watching and fix its formula; a step that "
         "is skipped comes again",
         settings_fix="more replies to a prompt",
         names=("gradient not finite",),

@@ -52,14 +52,14 @@ DUE = {  # the first cause, and words of its place, of its headline and of its f
     "id_outside": ("index_outside", ("input_ids[0, 3]", "is 20", "resize_token_embeddings")),
     "id_outside_later": (
         "index_outside",
-        ("input_ids[1, 3], step 3, micro-batch 2", "is 20", "resize_token_embeddings"),
+        ("input_ids[1, 3], micro-batch 2, row 1", "Step 3: ", "resize_token_embeddings"),
     ),
     "class_outside": ("index_outside", ("labels[1]", "3 classes", "or a vocabulary")),
     "half_overflow": ("fp16_overflow", (".half()", "65504", "or keep this module in float32")),
     "infinite_norm": ("norm_overflows", ("clip_grad_norm_", "every gradient 0", "or find")),
     "infinite_norm_unclipped": (
         "norm_overflows",
-        ("clip_grad_norm_, step 1", "inf / inf = nan", "or a loss that is a sum"),
+        ("clip_grad_norm_", "inf / inf = nan", "or a loss that is a sum"),
     ),
     "one_row_behind_where": (
         "operation_not_finite",
@@ -98,11 +98,11 @@ def test_a_run_that_raises_is_reported_before_the_exception_goes_on(capsys):
     trainer.add_callback(DiagnoseCallback(trainer))
     with pytest.raises(IndexError):
         trainer.train()
-    assert "Place: input_ids[1, 3], step 3" in capsys.readouterr().out
+    assert "Place: input_ids[1, 3], micro-batch 2" in capsys.readouterr().out
     trainer = door_runs.id_outside_later()
     with pytest.raises(IndexError), diagnose.watching(trainer):
         trainer.train()
-    assert "Place: input_ids[1, 3], step 3" in capsys.readouterr().out
+    assert "Place: input_ids[1, 3], micro-batch 2" in capsys.readouterr().out
 
 
 def divide_by_zero():
@@ -124,14 +124,15 @@ def test_a_reward_function_is_called_only_when_asked(tmp_path):
     written.touch()
 
     def counted(completions, **columns):
-        written.open("a").write(f"{len(completions)} ")
+        with written.open("a") as file:
+            file.write(f"{len(completions)} ")
         return zoo.arithmetic.correct_sum(completions=completions, **columns)
 
     trainer = grpo(counted)
     report = diagnose(trainer)
     assert not written.read_text() and "probe_rewards=True" in str(report)
     diagnose(trainer, probe_rewards=True)
-    assert written.read_text() == "4 " * 13  # as the docstring says
+    assert written.read_text() == "4 " * 12  # as the docstring says
 
 
 # --- what compare_splits and audit_step say of no gradient, and of a bad one ----------------------

@@ -15,7 +15,7 @@ from course_utils.diagnostics.diagnosis.looks.order import look_after, look_befo
 from course_utils.diagnostics.diagnosis.looks.shown_rows import show_rows
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.diagnosis.watches.batch import FirstBatch
 from course_utils.diagnostics.diagnosis.watches.generate_calls import GenerateCalls
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
@@ -112,9 +112,10 @@ class Watching:
         if self.subject.batch is None and self._first.batch is not None:
             self.subject.batch = self._first.batch
             self._before.unseen.pop("rows alone", None)
-            for look in (look_at_forward, show_rows):
-                with sheet.trying("the first batch"):
-                    look(self.subject, sheet)
+            with sheet.trying("the first batch"):
+                look_at_forward(self.subject, sheet)
+                if self.subject.kind != POLICY:
+                    show_rows(self.subject, sheet)
         with sheet.trying("looking after"):
             look_after(self.subject, sheet)
         self._after = sheet

@@ -83,7 +83,7 @@ def _who_ignored(batch: Any, labels: Tensor, max_length: int | None) -> tuple[st
     return (
         "input_ids hold text, so the masking of the prompt took all of it (no answer after the "
         "prompt, or a response or chat template that does not match)",
-        "print tokenizer.decode(ids[labels != -100]) for a row of the data set, and mend the "
+        "print tokenizer.decode(ids[labels != -100]) for a row of the data set, and fix the "
         "template or the completion until it shows the answer",
     )
 

@@ -94,6 +94,8 @@ def write_fault(report: NonFiniteReport, sheet: Sheet, subject: Subject | None =
     if key == "operation_not_finite" and report.dtype == torch.float16:
         key = "fp16_overflow"
     said, *more = report.headline.split("\n")
+    if report.step and report.origin is None:
+        said = f"Step {report.step}: {said}"
     place = _place(report)
     if key == "nan_gradient":  # the watch saw the gradient alone, and knows of no operation
         sheet.find(key, MEASURED, said, place=place, why=FINITE_BEFORE, rivals=LOSS_OR_LAYER)
@@ -120,7 +122,6 @@ def _place(report: NonFiniteReport) -> str:
                 CLIPS if CLIPS in report.cause else "",
                 report.module,
                 report.line,
-                f"step {report.step}" if report.step and not report.origin else "",
                 f"micro-batch {report.micro_batch}{of}" if report.micro_batch else "",
                 f"row {rows} of the batch" if report.rows and len(report.rows) < size else "",
             ],

@@ -141,7 +141,7 @@ def _one_price(one: Prices, sheet: Sheet) -> None:
     if one.weight:
         answer = _first_answer(one)
         texts = f"tried: {', '.join([*FORMS, *JUNK])}"
-        fix = f"mend {one.name} until {PLAIN} earns more than {EMPTY}"
+        fix = f"change {one.name} until {PLAIN} earns more than {EMPTY}"
         sheet.hint("no_signal", what, fix, answer, texts)
 
 

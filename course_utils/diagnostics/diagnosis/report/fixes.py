@@ -9,6 +9,7 @@ from course_utils.diagnostics.diagnosis.sheet.harm import ENDLESS
 
 Values = Mapping[str, Any]
 MENU = re.compile(r"[,;] or .*", re.DOTALL)  # what stands behind the first way
+WIDER = re.compile(r"\b(load|keep)\b[^;]*float32|^float32")
 CUT = {"replies_cut", "rewards_cut"}
 
 
@@ -24,6 +25,8 @@ def with_own_values(one: Found, values: Values, outcomes: Mapping[str, str] | No
     fix = one.advice or cause.one_fix or MENU.sub("", cause.fix)
     own = CHANGES[cause.settings_fix](values, one) if cause.settings_fix else ""
     own = own or _setting(fix, values)
+    if WIDER.search(fix) and values.get("weights_format") == "float32" and not values.get("fp16"):
+        return f"{cause.look} (the weights are float32 already)"
     if own and one.key in CUT and ENDLESS in (outcomes or {}):
         return f"{own}: {outcomes[ENDLESS]}"
     return own or fix

@@ -11,7 +11,7 @@ from course_utils.shown.wrap import wrapped
 FIRST = 8  # lines in which cause, place, evidence and fix stand
 LONGEST = 240  # characters of a line that only supports another
 FINE = re.compile(r" \(fine: [^)]*\)")  # a threshold, which says nothing of a consequence
-OF_A_LOG = re.compile(r"(step|entry|line) \d+$")
+OF_A_LOG = re.compile(r"(step|entry|line) \d+(, entry \d+)?$")
 MORE = "All that was looked at: print(report.details)."
 
 

@@ -22,6 +22,7 @@ from course_utils.diagnostics.diagnosis.report.layout import (
 )
 from course_utils.diagnostics.diagnosis.report.next_looks import next_looks
 from course_utils.diagnostics.diagnosis.report.ranking import in_order
+from course_utils.diagnostics.diagnosis.report.refuted import not_refuted
 from course_utils.diagnostics.diagnosis.report.without_repeats import (
     facts,
     is_told,
@@ -80,7 +81,9 @@ class Diagnosis(Report):
         no_faults = list(sheet.healthy)
         if NOT_FINITE in sheet.outcomes and "weights" in checked:
             shown["weights before the run"] = checked.pop("weights")
-        for one in told_once(_with_hint(one, sheet.hints) for one in in_order(sheet.found)):
+        for one in told_once(
+            _with_hint(one, sheet.hints) for one in in_order(not_refuted(sheet.found, sheet))
+        ):
             where = one.verdict.where
             for name in not_reassuring(one.key, checked, where):
                 shown[name] = FINE.sub("", checked.pop(name))
