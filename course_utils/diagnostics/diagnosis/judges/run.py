@@ -19,6 +19,7 @@ from course_utils.diagnostics.ranks.report import RanksReport
 from course_utils.explain import explain
 
 RARE = 0.8  # of the steps had a gradient: the others are rare
+LINE = 90  # characters of a source line that a place shows
 CLIPS = "clip_grad_norm_"
 IN_BATCH = re.compile(r"\w+\[\d[\d, ]*\]")  # such as input_ids[0, 3]
 
@@ -121,7 +122,7 @@ def _place(report: NonFiniteReport) -> str:
                 in_batch[0] if in_batch else "",
                 CLIPS if CLIPS in report.cause else "",
                 report.module,
-                report.line,
+                report.line if len(report.line) < LINE else f"{report.line[:LINE]} ...",
                 f"micro-batch {report.micro_batch}{of}" if report.micro_batch else "",
                 f"row {rows} of the batch" if report.rows and len(report.rows) < size else "",
             ],

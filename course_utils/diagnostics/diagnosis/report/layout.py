@@ -12,6 +12,7 @@ FIRST = 8  # lines in which cause, place, evidence and fix stand
 LONGEST = 240  # characters of a line that only supports another
 FINE = re.compile(r" \(fine: [^)]*\)")  # a threshold, which says nothing of a consequence
 OF_A_LOG = re.compile(r"(step|entry|line) \d+(, entry \d+)?$")
+CHANGE = re.compile(r"(\w+=\S+) -> ")
 MORE = "All that was looked at: print(report.details)."
 
 
@@ -23,13 +24,19 @@ def first_cause(what: str, one: Found, values: Mapping[str, Any]) -> list[str]:
     head += _fitted([f"Place: {place}."] if place else [])
     end = _fitted([f"Fix: {one.fix}."])
     seen = [f"Evidence: {one.said[0]}", *(f"  {said}" for said in (*one.specimen, *one.said[1:]))]
-    kept: list[str] = []
-    for number, line in enumerate(seen):
+    room = FIRST - len(head) - len(end)
+    kept = _cut(_fitted([seen[0]]), max(room, 1))
+    for line in seen[1:]:
         lines = _fitted([line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."])
-        if number and len(head) + len(kept) + len(lines) + len(end) > FIRST:
+        if len(kept) + len(lines) > room:
             break
         kept += lines
     return [*head, *kept, *end]
+
+
+def _cut(lines: list[str], room: int) -> list[str]:
+    """The first lines; the details have the rest."""
+    return lines if len(lines) <= room else [*lines[: room - 1], f"{lines[room - 1][:-4]} ..."]
 
 
 def beside_it(one: Found) -> list[str]:
@@ -49,14 +56,17 @@ def other_causes(causes: tuple[Found, ...]) -> list[str]:
 
 
 def place_of(one: Found, values: Mapping[str, Any]) -> str:
-    """Where to look, in words: a line of the log, a setting with its value, a module, a column.
+    """Where to look, in words: a setting with its value, a module, a column, a line of code.
+
+    Of what a log alone shows, the setting that its fix changes; its evidence names the step.
 
     >>> place_of(Found("rate_too_high", 5.0, ("",), "learning_rate"), {"learning_rate": 0.5})
     'the setting learning_rate=0.5'
     """
     names = one.place.split(", ")
     if one.is_of_log and OF_A_LOG.match(one.place):
-        return f"{one.place} of the log"
+        changed = CHANGE.match(one.fix)
+        return f"the setting {changed[1]}" if changed else ""
     if one.place and all(name in values for name in names):
         told = ", ".join(f"{name}={_short(values[name])}" for name in names)
         return f"the setting{'s' if len(names) > 1 else ''} {told}"
