@@ -96,5 +96,5 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@touch $@
 
 $(INSTALLED)-%: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock 'course-utils[$*]'
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock 'brokenruns[$*]'
 	@touch $@

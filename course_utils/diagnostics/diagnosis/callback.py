@@ -3,14 +3,13 @@
 from functools import wraps
 from typing import Any
 
-from transformers import TrainerCallback
-
+from course_utils.diagnostics.callbacks import RunCallback
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 from course_utils.diagnostics.diagnosis.ride import Watching
 from course_utils.diagnostics.diagnosis.sheet.subject import of_trainer
 
 
-class DiagnoseCallback(TrainerCallback):
+class DiagnoseCallback(RunCallback):
     """Add it with `trainer.add_callback(DiagnoseCallback(trainer))`; it changes nothing.
 
     The report is printed when training ends, and before an exception of train() goes on.

@@ -14,11 +14,13 @@ from course_utils.diagnostics.diagnosis.looks.split import look_at_split
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
 from course_utils.diagnostics.diagnosis.looks.trends import look_at_trends
 from course_utils.diagnostics.diagnosis.looks.unread import look_at_unread
+from course_utils.diagnostics.diagnosis.looks.versions import look_at_versions
 from course_utils.diagnostics.diagnosis.looks.weights import look_at_weights
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 BEFORE = (
+    look_at_versions,
     look_at_weights,
     look_at_batch,
     look_at_tables,
