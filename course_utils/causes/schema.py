@@ -16,6 +16,7 @@ nothing for a reader that ignores the names it does not know. No value is nan or
 * `checked`, `shown`, `settings`, `unseen`: name -> sentence; what is fine, what was counted and is
   neither good nor bad, the run's settings, what was not looked at and why.
 * `unexplained`: what is odd and follows from no cause; `no_faults`: keys of what only looks wrong.
+* `unreadable`: the libraries whose version some looks cannot read.
 * `doubts`: why "nothing found" would be no all-clear; `rows`, `first_loss`, `moved`, `look_next`:
   what the short report shows where nothing is found.
 

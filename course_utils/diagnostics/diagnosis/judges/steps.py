@@ -17,10 +17,6 @@ CUT_OR_UNUSED = (
     "the graph is cut above them (detach, no_grad, reentrant checkpointing), or no forward pass "
     "uses them; audit_gradients(model, batch) names the cut if there is one"
 )
-ZERO = (
-    "the gradient of every trained weight is exactly 0",
-    "no label counts, all rewards of a group are alike, or the loss does not depend on the weights",
-)
 FEW = 0.05  # share that moves in a step where nearly all of it is rounded away
 STILL = 1e-3  # a step that moves a smaller share of the weights does not count
 USUAL = 0.5  # share that moves in a step of float32 weights, and far less in narrow formats
@@ -37,8 +33,8 @@ def judge_steps(
         num_counted: steps that the Trainer counted, to tell those that a scaler skipped.
         pace: what else was counted beside them.
     """
-    for failure in dict.fromkeys(steps.failures):
-        sheet.fail("a step", failure)
+    for error in steps.failures[:1]:
+        sheet.fail("a step", error)
     sheet.moved = steps.moved_by_group()
     if not steps.numbers:
         _no_step(subject, steps, sheet, num_counted)
@@ -95,7 +91,7 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     dead = sum(one.grad_norm == 0 for one in steps.numbers)
     if dead == taken:
         said = f"grad_norm is exactly 0 in {'the step' if taken == 1 else f'all {taken} steps'}"
-        sheet.find("no_gradient", MEASURED - 2, said, why=_why_zero(subject), rivals=ZERO[1])
+        sheet.find("no_gradient", MEASURED - 2, said, **_without_rewards(subject))
         return
     norms = median(one.grad_norm for one in steps.numbers)
     if not math.isfinite(norms):
@@ -106,13 +102,21 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     )
 
 
-def _why_zero(subject: Subject) -> str:
-    """The words of the cause speak of rewards: they hold where rewards are known to differ."""
+def _without_rewards(subject: Subject) -> dict[str, str]:
+    """Other words where it was not seen that the rewards of a group differ."""
+    spreads = [v for row in subject.log for k, v in row.items() if canonical(k) == "reward_std"]
     if subject.kind != POLICY:
-        return ZERO[0]
-    logged = [v for row in subject.log for k, v in row.items() if canonical(k) == "reward_std"]
-    differ = any(isinstance(value, int | float) and value > 0 for value in logged)
-    return "" if differ else ZERO[0]
+        return {
+            "why": "the gradient of every trained weight is exactly 0",
+            "rivals": "no label counts, or the loss does not depend on the weights",
+        }
+    if any(v > 0 for v in spreads if isinstance(v, int | float)):
+        return {}
+    return {
+        "why": "no gradient arrives in any step",
+        "rivals": "all replies to a prompt earn the same (no reward_std above 0 was seen), or what "
+        "is trained and what computes the loss are not connected",
+    }
 
 
 def _before_and_after(subject: Subject, clipped: float) -> str:

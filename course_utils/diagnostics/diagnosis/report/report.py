@@ -32,6 +32,7 @@ from course_utils.diagnostics.diagnosis.report.without_repeats import (
 from course_utils.diagnostics.diagnosis.sheet.finding import Found, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import NOT_FINITE, harm_of
 from course_utils.diagnostics.diagnosis.sheet.unexplained import unexplained
+from course_utils.diagnostics.libraries.versions import how_many
 from course_utils.shown import page
 from course_utils.shown.page import Link, State
 from course_utils.shown.report import Report, Table
@@ -47,7 +48,7 @@ BESIDE = {
     "checked and fine": "checked",
     "counted, and neither good nor bad": "shown",
     "settings": "settings",
-    "not looked at": "unseen",
+    "not seen": "unseen",
 }
 
 
@@ -73,6 +74,7 @@ class Diagnosis(Report):
     look_next: tuple[str, ...] = ()
     ended: str = ""  # the error that ended the run
     values: dict[str, Any] = field(default_factory=dict, repr=False)  # of the settings
+    unreadable: tuple[str, ...] = ()  # by library, how many looks cannot read its version
 
     @classmethod
     def of(cls, what: str, sheet: Sheet) -> "Diagnosis":
@@ -114,6 +116,7 @@ class Diagnosis(Report):
             look_next=next_looks(sheet),
             ended=sheet.ended,
             values=dict(sheet.values),
+            unreadable=how_many(v for k, v in sheet.unreadable.items() if k in sheet.unseen),
         )
 
     @property
@@ -130,7 +133,7 @@ class Diagnosis(Report):
     @property
     def headline(self) -> str:
         if not self.causes:
-            return self._without_causes
+            return "; ".join([*self.unreadable, self._without_causes])
         first = self.causes[0]
         where = f" ({first.place})" if first.place else ""
         return f"{perhaps(first)}{first.says}{where}: {first.said[0]}"
@@ -157,15 +160,16 @@ class Diagnosis(Report):
             rows.append((f"cause {n}", one.says, _evidence(one), _see(one)))
             rows += [(f"consequence of {n}", name, number, "") for name, number in one.follows]
         rows += [("no fault", one.says, "; ".join(one.said), "") for one in self.no_faults]
-        for title, name in BESIDE.items() if self.causes else [("not looked at", "unseen")]:
+        for title, name in BESIDE.items() if self.causes else [("not seen", "unseen")]:
             held = getattr(self, name)
             rows += [(title, *pair, "") for pair in _named(held)]
-        notes = (ORDER,) if len(self.causes) > 1 else ()
+        notes = (*self.unreadable, *([ORDER] if len(self.causes) > 1 else []))
         return Table(columns=("", "what", "numbers", "see"), rows=rows, notes=notes)
 
     def text(self) -> str:
         """The first cause in eight lines, or what a reader would look at first."""
-        return "\n".join(self._found() if self.causes else self._not_found())
+        lines = self._found() if self.causes else self._not_found()
+        return "\n".join([*self.unreadable, *lines])
 
     def _found(self) -> list[str]:
         first, *others = self.causes[:MAX_CAUSES]
@@ -209,6 +213,7 @@ class Diagnosis(Report):
             "ended": self.ended,
             "causes": [_as_dict(one) for one in self.causes],
             **{name: _plain(getattr(self, name)) for name in BESIDE.values()},
+            "unreadable": list(self.unreadable),
             "no_faults": [one.key for one in self.no_faults],
             **{name: _plain(getattr(self, name)) for name in LISTS},
             "first_loss": self.first_loss,

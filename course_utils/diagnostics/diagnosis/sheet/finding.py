@@ -10,6 +10,8 @@ from course_utils.causes import CAUSES, Cause
 from course_utils.diagnostics.diagnosis.sheet.harm import UNKNOWN, Harm
 from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
 from course_utils.diagnostics.diagnosis.verdicts import Verdict, verdict_of
+from course_utils.diagnostics.libraries.versions import at_fault
+from course_utils.errors import Unreadable
 
 # How directly a cause was seen. A log's own weights end below MEASURED.
 COUNTED, MEASURED, LIKELY = 10.0, 8.0, 6.0
@@ -89,6 +91,7 @@ class Sheet:
     settings: dict[str, str] = field(default_factory=dict)  # of the run, those that matter
     hints: dict[str, tuple[str, ...]] = field(default_factory=dict)  # on a cause, if it is found
     unseen: dict[str, str] = field(default_factory=dict)  # what was not -> why
+    unreadable: dict[str, str] = field(default_factory=dict)  # of those: the library it is due to
     healthy: list[Found] = field(default_factory=list)  # what only looks like a fault
     outcomes: dict[str, str] = field(default_factory=dict)  # of `harm` -> its number
     values: dict[str, Any] = field(default_factory=dict)  # the run's own settings, by name
@@ -131,6 +134,7 @@ class Sheet:
         self.shown |= other.shown
         self.usual |= other.usual
         self.unseen |= other.unseen
+        self.unreadable |= other.unreadable
         self.settings |= other.settings
         self.hints |= other.hints
         self.outcomes |= other.outcomes
@@ -149,17 +153,25 @@ class Sheet:
         if why not in self.doubts:
             self.doubts.append(why)
 
-    def fail(self, what: str, error: str) -> None:
-        """Write down an instrument's own error: one line, and no all-clear."""
-        self.miss(what, f"it raised {error}")
-        self.doubt(f"the look at {what} raised {error}")
-
     @contextmanager
     def trying(self, what: str) -> Iterator[None]:
-        """What raises inside goes to the log with its traceback, and no further."""
+        """What raises inside is written down, and goes no further."""
         try:
             yield
         except Exception as error:  # a look must never end what it looks at
-            LOG.warning("the look at %s raised; please report it", what, exc_info=True)
-            first = str(error).strip().split("\n")[0][:160]
-            self.fail(what, f"{type(error).__name__}: {first}")
+            self.fail(what, error)
+
+    def fail(self, what: str, error: Exception) -> None:
+        """Write down in one line why a look did not succeed; its traceback goes to the log.
+
+        What an installed library does not let it see is no fault of the look.
+        """
+        if library := at_fault(error):
+            self.unreadable.setdefault(what, library)
+        if isinstance(error, Unreadable):
+            self.miss(what, error.sentence)
+            return
+        LOG.warning("the look at %s raised; please report it", what, exc_info=error)
+        first = str(error).strip().split("\n")[0][:160]
+        self.miss(what, f"the look raised {type(error).__name__}: {first}")
+        self.doubt(f"the look at {what} raised {type(error).__name__}: {first}")

@@ -7,7 +7,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from course_utils.diagnostics.batch_view.rows import first_rows, of_columns, unchanged
+from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
+from course_utils.diagnostics.libraries.pairs import as_rows
+from course_utils.diagnostics.libraries.trainer import of_columns
 from course_utils.diagnostics.nonfinite.targets import Target, open_target
 from course_utils.errors import BadRequest
 
@@ -46,6 +48,11 @@ class Subject:
         names = {base.__name__ for base in type(self.trainer).__mro__}
         found = (kind for name, kind in _BY_CLASS if name in names)
         return LOOP if self.trainer is None else next(found, TRAINING)
+
+    @property
+    def rows(self) -> Mapping[str, Any] | None:
+        """The batch as rows of tokens: TRL until 0.24 keeps the two sides of a pair apart."""
+        return as_rows(self.batch, self.trainer, getattr(self.tokenizer, "pad_token_id", None))
 
     @property
     def args(self) -> Any:

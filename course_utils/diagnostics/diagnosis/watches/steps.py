@@ -54,7 +54,7 @@ class Steps:
     changed: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers that changed
     compared: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers
     strangers: Counter[str] = field(default_factory=Counter)  # optimizers that hold none of it
-    failures: list[str] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
     largest_at: str = ""  # the tensor of the largest update
     held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
     _before: dict[str, Tensor] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Steps:
                 with torch.no_grad():
                     look(optimizer)
             except Exception as error:
-                self.failures.append(f"{type(error).__name__}: {error}"[:160])
+                self.failures.append(error)
 
         return hook
 
