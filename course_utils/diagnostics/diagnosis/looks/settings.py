@@ -1,5 +1,7 @@
 """Looks at the settings: learning rate and schedule, and how replies are sampled."""
 
+from typing import Any
+
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, SCORES, Subject
 from course_utils.diagnostics.libraries.trainer import PLAIN, generation_settings
