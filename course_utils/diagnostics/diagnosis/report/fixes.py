@@ -26,7 +26,8 @@ def with_own_values(one: Found, values: Values, outcomes: Mapping[str, str] | No
     fix = one.advice or cause.one_fix or MENU.sub("", cause.fix)
     own = CHANGES[cause.settings_fix](values, one) if cause.settings_fix else ""
     own = own or _setting(fix, values)
-    if WIDER.search(fix) and values.get("weights_format") == "float32" and not values.get("fp16"):
+    is_wide = values.get("weights_format") == "float32" and not values.get("fp16")
+    if is_wide and WIDER.search(fix) and (one.is_of_log or not one.advice):
         return f"{cause.look} (the weights are float32 already)"
     if own and one.key in CUT and ENDLESS in (outcomes or {}):
         return f"{own}: {outcomes[ENDLESS]}"
