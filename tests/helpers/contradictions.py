@@ -7,7 +7,7 @@ from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 
 PAIRS = (  # what one sentence says, and what no other may say beside it
     (r"does not move\b|weights stay where they are", r"weights that move: (100|9\d(\.\d+)?)% in"),
-    (r"nothing found", r"\braised\b|holds? nan or inf|0 rows|not finite"),
+    (r"nothing found", r"\braised\b|holds? nan or inf|(?<!\d)0 rows|not finite"),
     (r"no weight is damaged", r"weight tensors end with nan or inf"),
     (r"losses, gradients, weights: finite", r"gradient is nan|gave nan|end with nan or inf"),
     (r"load the weights in float32", r"weights: \w+, float32(,|$)"),
@@ -16,6 +16,7 @@ PAIRS = (  # what one sentence says, and what no other may say beside it
     (r"no step was taken", r"finite in [1-9]\d* steps"),
     (r"the log: it is empty", r"(step|entry) \d+ of the log"),
     (r"steps: no optimizer stepped", r"% in a step; "),
+    (r"hangs on no graph|depends on no trainable", r"gradients: all \d+ tensors have one"),
     (r"replies .{0,40}(are cut|do not end)", r"replies that end: 100% .*100% in the last"),
 )
 SAME_STEP = re.compile(r"(step \d+): \w+ \S+, before it \1:")

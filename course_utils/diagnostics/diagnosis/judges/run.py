@@ -20,6 +20,7 @@ from course_utils.explain import explain
 
 RARE = 0.8  # of the steps had a gradient: the others are rare
 LINE = 90  # characters of a source line that a place shows
+LIBRARY = re.compile(r"(transformers|trl|peft|accelerate|torch)/")
 CLIPS = "clip_grad_norm_"
 IN_BATCH = re.compile(r"\w+\[\d[\d, ]*\]")  # such as input_ids[0, 3]
 
@@ -105,7 +106,9 @@ def write_fault(report: NonFiniteReport, sheet: Sheet, subject: Subject | None =
     smoothing = getattr(getattr(subject, "args", None), "label_smoothing_factor", 0.0)
     if smoothing and "-inf" in f"{said} {why}":
         why, fix = why + SMOOTHED[0].format(smoothing), SMOOTHED[1]
-    weight = COUNTED + 0.5  # it names the operation; a look before it knows the thing alone
+    # An own line or a number of the batch says more than a look before it; a library's line less.
+    is_own = report.line and not LIBRARY.match(report.line)
+    weight = COUNTED + 0.5 if is_own or IN_BATCH.match(report.cause) else COUNTED
     sheet.find(key, weight, said, *more, place=place, why=why, advice=fix)
 
 

@@ -1,7 +1,5 @@
 """Looks at one backward pass: which weights get no gradient, and where the graph is cut."""
 
-import torch
-
 from course_utils.diagnostics.diagnosis.judges.run import (
     FINITE_BEFORE,
     LOSS_OR_LAYER,
@@ -34,8 +32,7 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         target, loss_of = subject.trainer or subject.model, subject.loss_of
         try:
             flow = audit_gradients(target, keep(subject.batch), loss_of=loss_of)
-            with torch.no_grad():
-                loss = loss_in(open_model(target, loss_of).loss_of(keep(subject.batch)))
+            loss = loss_in(open_model(target, loss_of).loss_of(keep(subject.batch)))
         except Exception as error:
             if not name_error(error, subject, sheet):
                 raise

@@ -21,6 +21,7 @@ from course_utils.diagnostics.diagnosis.report.layout import (
     perhaps,
 )
 from course_utils.diagnostics.diagnosis.report.next_looks import next_looks
+from course_utils.diagnostics.diagnosis.report.one_cause import as_dict, evidence, see
 from course_utils.diagnostics.diagnosis.report.ranking import in_order
 from course_utils.diagnostics.diagnosis.report.refuted import not_refuted
 from course_utils.diagnostics.diagnosis.report.without_repeats import (
@@ -34,7 +35,7 @@ from course_utils.diagnostics.diagnosis.sheet.harm import NOT_FINITE, harm_of
 from course_utils.diagnostics.diagnosis.sheet.unexplained import unexplained
 from course_utils.diagnostics.libraries.versions import how_many
 from course_utils.shown import page
-from course_utils.shown.page import Link, State
+from course_utils.shown.page import State
 from course_utils.shown.report import Report, Table
 from course_utils.shown.wrap import wrapped
 
@@ -157,7 +158,7 @@ class Diagnosis(Report):
         """The causes with their consequences, then the rest, by how it was judged."""
         rows = []
         for n, one in enumerate(self.causes[:MAX_CAUSES], start=1):
-            rows.append((f"cause {n}", one.says, _evidence(one), _see(one)))
+            rows.append((f"cause {n}", one.says, evidence(one), see(one)))
             rows += [(f"consequence of {n}", name, number, "") for name, number in one.follows]
         rows += [("no fault", one.says, "; ".join(one.said), "") for one in self.no_faults]
         for title, name in BESIDE.items() if self.causes else [("not seen", "unseen")]:
@@ -211,7 +212,7 @@ class Diagnosis(Report):
             "healthy": self.is_healthy,
             "headline": self.headline,
             "ended": self.ended,
-            "causes": [_as_dict(one) for one in self.causes],
+            "causes": [as_dict(one) for one in self.causes],
             **{name: _plain(getattr(self, name)) for name in BESIDE.values()},
             "unreadable": list(self.unreadable),
             "no_faults": [one.key for one in self.no_faults],
@@ -234,38 +235,3 @@ def _named(held: dict[str, str] | tuple[str, ...]) -> list[tuple[str, str]]:
 
 def _plain(held: dict[str, str] | tuple[str, ...]) -> dict | list:
     return dict(held) if isinstance(held, dict) else list(held)
-
-
-def _as_dict(one: Found) -> dict:
-    return {
-        "key": one.key,
-        "cause": one.says,
-        "fix": one.fix,
-        "where": one.verdict.where,
-        "harm": one.harm.says,
-        "harm_measured": one.harm.number,
-        "sure": one.is_sure,
-        "rivals": one.rivals,
-        "place": one.place,
-        "said": list(one.said),
-        "against": list(one.against),
-        "specimen": list(one.specimen),
-        "consequences": dict(one.follows),
-        "basis": one.basis,
-        "weight": one.weight,
-        "lesson": one.cause.lesson,
-        "instrument": one.cause.instrument,
-    }
-
-
-def _evidence(one: Found) -> str:
-    against = tuple(f"against it: {said}" for said in one.against)
-    return "; ".join([f"{one.basis}: {one.said[0]}", *one.said[1:], *one.specimen, *against])
-
-
-def _see(one: Found) -> str:
-    said = one.cause.instrument
-    if not one.cause.lesson:
-        return said
-    lesson = Link(f"lesson {one.cause.lesson[:2]}", to=f"{one.cause.lesson}.ipynb")
-    return Link(f"{lesson}, {said}", to=lesson.to) if said else lesson
