@@ -143,6 +143,11 @@ def test_groups_without_a_signal_say_why(name):
     assert found.specimen, found
 
 
+def test_replies_without_a_score_are_not_said_to_earn_0():
+    found = first(diagnose(grpo(never_scored), steps=2))
+    assert "returns None for every reply" in found.says and "earns" not in str(found.specimen)
+
+
 def test_cold_sampling_gives_one_text_a_group():
     report = diagnose(grpo(temperature=1e-3), steps=2)
     assert "one and the same text" in first(report).says, str(report)
