@@ -23,7 +23,7 @@ class DiagnoseCallback(RunCallback):
     def __init__(self, trainer: Any, *, quiet: bool = False, probe_rewards: bool = False) -> None:
         subject = of_trainer(trainer)
         subject.probe_rewards = probe_rewards
-        self._ride = Watching(subject, then=lambda report: None)
+        self._ride = Watching(subject)
         self._quiet, self._is_in = quiet, False
         self._hear_errors(trainer)
 

@@ -108,13 +108,13 @@ def watching(
         then: is called with the report when the block ends. Without it, `run.report` has it, and it
             is printed only where an exception ends the block, before that goes on.
     """
-    return Watching(subject_of(source, **parts), then=then)
+    return Watching(subject_of(source, **parts), then=then, prints_if_it_raises=True)
 
 
 def _with_steps(subject: Subject, steps: int) -> Diagnosis:
     _require_one_process(subject)
     with put_back(subject):
-        ride = Watching(subject, then=lambda report: None)
+        ride = Watching(subject)
         with suppress(Exception), ride:  # what ended the run stands in its report
             train_some(subject.trainer, steps)
         return ride.report

@@ -31,8 +31,15 @@ class Watching:
     What fails inside is written into the report as not seen; it never reaches the run.
     """
 
-    def __init__(self, subject: Subject, *, then: Callable[[Diagnosis], object] | None = None):
+    def __init__(
+        self,
+        subject: Subject,
+        *,
+        then: Callable[[Diagnosis], object] | None = None,
+        prints_if_it_raises: bool = False,
+    ):
         self.subject, self._then = subject, then
+        self._prints_if_it_raises = prints_if_it_raises
         self._before = Sheet()
         self._after: Sheet | None = None
         self._steps = Steps(subject.model)
@@ -119,7 +126,8 @@ class Watching:
         with sheet.trying("looking after"):
             look_after(self.subject, sheet)
         self._after = sheet
-        then = self._then or (print if isinstance(error, Exception) else None)
+        is_last_word = self._prints_if_it_raises and isinstance(error, Exception)
+        then = self._then or (print if is_last_word else None)
         if then is not None:
             with sheet.trying("telling"):
                 then(self.report)
