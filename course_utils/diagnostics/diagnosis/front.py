@@ -29,10 +29,10 @@ def diagnose(
 ) -> Diagnosis:
     """Say what is wrong with a run, the likeliest cause first, or that nothing was found.
 
-    Of the user's own code it calls the collator and the data set for the first 8 rows (twice), and
-    the loss of a Trainer or a loop on them (about five times). Reward functions are called by
-    `steps`, once per batch of replies as in training, and by `probe_rewards`. Whatever they keep
-    outside of themselves (a global counter, a cache, a bill) cannot be put back.
+    Of the user's own code it calls the data set and the collator for the first 8 rows, twice at
+    most, and the loss of a Trainer on them, 2 times (5 with gradient accumulation). Reward
+    functions are called by `steps`, once per batch of replies as in training, and by
+    `probe_rewards`. What they keep outside of themselves (a file, a bill) cannot be put back.
 
     Args:
         source: a Trainer (SFT, DPO, reward, GRPO, or transformers' own), a model, the folder of a
