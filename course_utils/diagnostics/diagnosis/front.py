@@ -49,7 +49,7 @@ def diagnose(
             run); or `model` itself.
 
     A run as it happens: `with diagnose.watching(trainer_or_model, ...) as run: ...`, then
-    `run.report`; or `trainer.add_callback(DiagnoseCallback(trainer))`.
+    `run.report`; or `Trainer(..., callbacks=[DiagnoseCallback()])`.
 
     Raises:
         BadRequest: this is not a Trainer, model or folder.

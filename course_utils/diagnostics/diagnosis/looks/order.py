@@ -1,5 +1,6 @@
 """All looks, in the order in which they are taken."""
 
+from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
@@ -22,6 +23,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 BEFORE = (
     look_at_versions,
     look_at_weights,
+    look_at_adapter,
     look_at_batch,
     look_at_tables,
     look_at_settings,
