@@ -59,13 +59,13 @@ def test_the_trainers_snippet_prints_the_report_of_its_run(capsys):
     args = SFTConfig(**training.quiet_config(), **ON_CPU)
     model, tokenizer = zoo.load_policy("tiny", device="cpu"), zoo.load_tokenizer("tiny")
     run("trainer", model, args, tokenizer, never_stops.chats(24))
-    assert_healthy(capsys.readouterr().out, num_steps=3)
+    assert_healthy(capsys.readouterr().out)
 
 
 def test_the_snippet_of_a_loop_prints_the_report_of_its_run(capsys):
     model, tokenizer = zoo.load_policy("tiny", device="cpu"), zoo.load_tokenizer("tiny")
     run("accelerate_loop", model, tokenizer, batches(tokenizer))
-    assert_healthy(capsys.readouterr().out, num_steps=4)
+    assert_healthy(capsys.readouterr().out)
 
 
 @pytest.mark.filterwarnings("ignore")  # Lightning's own, of its loader and of torch
@@ -78,10 +78,10 @@ def test_lightnings_snippet_prints_the_report_of_its_run(is_broken, capsys, tmp_
         monkeypatch.setattr(torch.optim.AdamW, "step", runs_out_of_memory)
         with pytest.raises(RuntimeError, match="out of memory"):
             run("lightning_run", model, tokenizer, batches(tokenizer))
-        assert "1. the GPU's memory is full" in capsys.readouterr().out
+        assert "The GPU's memory is full." in capsys.readouterr().out
     else:
         run("lightning_run", model, tokenizer, batches(tokenizer))
-        assert_healthy(capsys.readouterr().out, num_steps=4)
+        assert_healthy(capsys.readouterr().out)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -89,10 +89,9 @@ def runs_out_of_memory(*_args, **_kwargs) -> None:
     raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
 
-def assert_healthy(said: str, num_steps: int) -> None:
+def assert_healthy(said: str) -> None:
     assert ": nothing found\n" in said
-    assert f"losses, gradients, weights: finite in {num_steps} steps" in said
-    assert "tokens: 8 rows" in said
+    assert "Moved by a step: " in said and "Row 0 reads " in said
 
 
 def test_a_loop_that_hides_the_end_is_named_without_a_batch_that_was_given(capsys):
@@ -101,7 +100,7 @@ def test_a_loop_that_hides_the_end_is_named_without_a_batch_that_was_given(capsy
     for batch in data:
         batch["labels"][batch["labels"] == tokenizer.eos_token_id] = -100
     run("accelerate_loop", model, tokenizer, torch.utils.data.DataLoader(data, batch_size=None))
-    assert "the end of all 8 replies is there and has no label" in capsys.readouterr().out
+    assert "The end of all 8 replies is there and has no label" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shift", [1, 0])

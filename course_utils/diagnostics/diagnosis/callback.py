@@ -26,11 +26,15 @@ class DiagnoseCallback(RunCallback):
     Args:
         trainer: the one it is added to; without it, the callback finds the Trainer that calls it.
         quiet: keep the report in `.report` instead of printing it.
+        probe_rewards: as for `diagnose`.
     """
 
-    def __init__(self, trainer: Any = None, *, quiet: bool = False) -> None:
+    def __init__(
+        self, trainer: Any = None, *, quiet: bool = False, probe_rewards: bool = False
+    ) -> None:
         self._ride: Watching | None = None
         self._quiet, self._is_in = quiet, False
+        self._probe_rewards = probe_rewards
         self._hears_errors_of: Any = None
         if trainer is not None:
             self._take(trainer)
@@ -70,7 +74,9 @@ class DiagnoseCallback(RunCallback):
                 print(f"\n{self.report}")  # below the progress bar
 
     def _take(self, trainer: Any) -> None:
-        self._ride = Watching(of_trainer(trainer))
+        subject = of_trainer(trainer)
+        subject.probe_rewards = self._probe_rewards
+        self._ride = Watching(subject)
 
     def _leave(self, error: BaseException | None) -> None:
         self._is_in = False

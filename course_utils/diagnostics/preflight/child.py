@@ -48,12 +48,14 @@ def main(folder: str, script: str, *arguments: str) -> NoReturn:
 def _look(answer: Path, cpu: OnCpu | None, source: Any, **parts: Any) -> NoReturn:
     """Print what `diagnose` finds, and end the process: nothing of the script runs any more."""
     from course_utils.diagnostics.diagnosis import diagnose
+    from course_utils.diagnostics.diagnosis.report.layout import MORE
+    from course_utils.shown.wrap import wrapped
 
     if source is None:
         _end(answer, has_model=False)
     asked, is_loop = ", ".join(cpu.asked) if cpu else "", isinstance(source, nn.Module)
     try:
-        shown = _gradients(source) if is_loop else {}
+        counted = _gradients(source) if is_loop else ()
         report = diagnose(source, **parts)
     except BaseException as error:  # a defect of ours, which the script must not catch
         traceback.print_exc()
@@ -62,17 +64,20 @@ def _look(answer: Path, cpu: OnCpu | None, source: Any, **parts: Any) -> NoRetur
     unseen = {**report.unseen, "the run": NO_STEP.format(rider)}
     if asked:
         unseen["a GPU"] = f"there is none here; the script asked for {asked} and got the CPU"
-    print(replace(report, unseen=unseen, shown=report.shown | shown))
+    told = replace(report, unseen=unseen, rows=(*report.rows, *counted))
+    print(str(told).removesuffix(f"\n{MORE}"))  # nobody has the report once this process ends
+    for name in ("the run", "a GPU")[: 1 + bool(asked)]:
+        print(wrapped(f"{name}: {unseen[name]}"))
     _end(answer, healthy=not report.causes)
 
 
-def _gradients(model: nn.Module) -> dict[str, str]:
+def _gradients(model: nn.Module) -> tuple[str]:
     """How many gradients the loop's own backward pass has left, before the looks add any."""
     named = [name for name, p in model.named_parameters() if p.requires_grad]
     without = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]
     first = f"; the first that has none is {without[0]}" if without else ""
-    said = f"{len(named) - len(without)} of {len(named)} trainable tensors have one{first}"
-    return {"gradients at the first step": said}
+    count = f"{len(named) - len(without)} of {len(named)} trainable tensors have one"
+    return (f"Gradients at the first step: {count}{first}",)
 
 
 def _end(answer: Path, **said: Any) -> NoReturn:
