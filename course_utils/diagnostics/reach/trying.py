@@ -20,8 +20,8 @@ def with_adapter(model: nn.Module, targets: Any) -> nn.Module:
     from peft import get_peft_model
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(record=True):  # they are about the copy, which nobody trains
+            warnings.simplefilter("default")
             return get_peft_model(_on_meta(model), _config(targets), low_cpu_mem_usage=True)
     except Exception as error:  # PEFT raises whatever its parts raise
         first = str(error).strip().split("\n")[0][:300]

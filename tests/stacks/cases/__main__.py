@@ -26,7 +26,8 @@ ALONE = {
     "TRANSFORMERS_VERBOSITY": "error",
     "ACCELERATE_MIXED_PRECISION": "no",
 }
-os.environ.update(ALONE)  # before a library reads it
+if __name__ == "__main__":
+    os.environ.update(ALONE)  # before a library reads it
 
 from . import all_cases  # noqa: E402
 from .case import Case, has  # noqa: E402
