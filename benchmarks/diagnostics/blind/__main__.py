@@ -146,8 +146,8 @@ def page_of(of: Round) -> Iterator[str]:
     dates, commits = map(", ".join, when)
     num_odd = len(of.key["runs"]) - len(of.broken)
     yield (
-        f"## {of.name}\n\n{len(of.broken)} broken runs with twins, {num_odd} healthy runs that look "
-        f"odd, {len(of.key['logs'])} logs. Frozen in {of.frozen}. Scored on {dates}; "
+        f"## {of.name}\n\n{len(of.broken)} broken runs with twins, {num_odd} healthy runs that "
+        f"look odd, {len(of.key['logs'])} logs. Frozen in {of.frozen}. Scored on {dates}; "
         f"`course_utils` as of {commits}.\n"
     )
     if not of.verdicts:
