@@ -41,6 +41,7 @@ class Outcome:
     extra_s: float = 0.0  # what the tool took besides
     num_steps: int = 0
     log: list[dict] = field(default_factory=list)
+    found: dict = field(default_factory=dict)  # the tool's report as data, where it is kept
     ended: str = ""  # an error, a signal, or ""
 
 
