@@ -1,22 +1,16 @@
-"""Proves the round: each fault does harm, its twin does not, and the odd healthy runs learn.
-
-Run from the root of the repository: python -m benchmarks.diagnostics.blind.round_1.check [NAME ...]
-"""
+"""Proves a round: each fault does harm, its twin does not, and the odd healthy runs learn."""
 
 import contextlib
 import importlib
 import io
 import json
 import logging
-import sys
 import tempfile
 import time
 import warnings
 from pathlib import Path
 
 import transformers
-
-HERE = Path(__file__).parent
 
 
 def outcome(module, healthy):
@@ -35,15 +29,17 @@ def outcome(module, healthy):
     return made, time.process_time() - began, why
 
 
-def main(names):
+def main(package, names):
+    """Trains the runs of a round, or those named, and prints what each came to."""
     transformers.logging.set_verbosity_error()
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
-    key = json.loads((HERE / "key.json").read_text())
+    here = Path(importlib.import_module(package).__file__).parent
+    key = json.loads((here / "key.json").read_text())
     for name, case in key["runs"].items():
         if names and name not in names:
             continue
-        module = importlib.import_module(f"{__package__}.runs.{name}")
+        module = importlib.import_module(f"{package}.runs.{name}")
         variants = [False, True] if case["verdict"] == "broken" else [True]
         results = []
         for healthy in variants:
@@ -55,7 +51,3 @@ def main(names):
             f"{name:22} {case['verdict']:8} {' | '.join(shown)}  {case['measure']} {why}",
             flush=True,
         )
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -19,9 +19,7 @@ def rows(seed, n):
 def encode(tok, prompt, team):
     asked, said = tok(prompt)["input_ids"], tok(f"{team} <eos>")["input_ids"]
     mask = [1] * (len(asked) + len(said))
-    return dict(
-        input_ids=asked + said, attention_mask=mask, labels=[-100] * len(asked) + said
-    )
+    return dict(input_ids=asked + said, attention_mask=mask, labels=[-100] * len(asked) + said)
 
 
 class Resumed(Trainer):

@@ -5,8 +5,13 @@ I have compared them: no ticket is in both."
 """
 
 import torch
-from transformers import BertConfig, BertForSequenceClassification
-from transformers import DataCollatorWithPadding, Trainer, TrainingArguments
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    DataCollatorWithPadding,
+    Trainer,
+    TrainingArguments,
+)
 
 from ...kit import TEAMS, quiet, tickets, tokenizer
 

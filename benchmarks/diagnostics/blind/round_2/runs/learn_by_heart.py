@@ -27,9 +27,7 @@ def rows():
 def encode(tok, prompt, team):
     asked, said = tok(prompt)["input_ids"], tok(f"{team} <eos>")["input_ids"]
     mask = [1] * (len(asked) + len(said))
-    return dict(
-        input_ids=asked + said, attention_mask=mask, labels=[-100] * len(asked) + said
-    )
+    return dict(input_ids=asked + said, attention_mask=mask, labels=[-100] * len(asked) + said)
 
 
 def make(folder, healthy=True):

@@ -1,7 +1,7 @@
 """The adapter answers well in the notebook that trained it, and talks nonsense when served.
 
-"Loss and evaluation are fine. We merge, save and convert the folder for the server, as always. The
-saved file has all tensors in it, and yet it answers as if it had learnt half. PEFT 0.21, no 4 bit."
+"Loss and evaluation are fine. We merge and save, and the server gets the tensors with the base
+model's config.json, as for all our adapters. The others work. This one also trains the head."
 After https://github.com/huggingface/peft/issues/2777 (2025),
 https://github.com/huggingface/transformers/issues/45127 (2026) and
 https://github.com/unslothai/unsloth/pull/9331 (2026).
@@ -9,7 +9,6 @@ https://github.com/unslothai/unsloth/pull/9331 (2026).
 
 from datasets import Dataset
 from peft import LoraConfig
-from transformers import AutoModelForCausalLM
 from trl import SFTConfig, SFTTrainer
 
 from ...kit import TEAMS, accuracy, llama, quiet, teach, tickets, tokenizer
@@ -53,10 +52,11 @@ def make(folder, healthy=False):
 
 
 def score(trainer, folder):
-    """Share of new tickets that go right after merging, by a server that trusts config.json."""
+    """Share of new tickets that go right after merging, by a server with the base's config."""
     tok = trainer.processing_class
-    trainer.model.merge_and_unload().save_pretrained(str(folder))
-    served = AutoModelForCausalLM.from_pretrained(str(folder))
-    if served.config.tie_word_embeddings:  # such a server reads one table for both
-        served.lm_head.weight = served.model.embed_tokens.weight
+    merged = trainer.model.merge_and_unload().state_dict()
+    served = llama(tok, tie_word_embeddings=True)
+    served.model.load_state_dict(
+        {k.removeprefix("model."): v for k, v in merged.items() if k.startswith("model.")}
+    )
     return accuracy(served, tok, [(p.strip(), team) for p, team in rows(2, 150)])
