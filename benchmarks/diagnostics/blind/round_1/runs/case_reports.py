@@ -14,7 +14,7 @@ import random
 from datasets import Dataset
 from trl import SFTConfig, SFTTrainer
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 FORM = "we need help with the order after the update it works not for our customer since last week"
 

@@ -20,7 +20,7 @@ from transformers import (
     TrainingArguments,
 )
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 TEAMS = sorted(kit.TEAMS)
 

@@ -14,7 +14,7 @@ from datasets import Dataset
 from transformers import AutoModelForCausalLM
 from trl import SFTConfig, SFTTrainer
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 NAMES = sorted(kit.TEAMS)
 RENAMED = dict(zip(NAMES, NAMES[1:] + NAMES[:1], strict=True))

@@ -14,7 +14,7 @@ import random
 import torch
 from transformers import get_linear_schedule_with_warmup
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 UPDATES, PIECES = 100, 4
 

@@ -18,7 +18,7 @@ from peft import LoraConfig, PeftModel
 from transformers import AutoModelForSequenceClassification
 from trl import RewardConfig, RewardTrainer
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 KIND = ["thanks", "please", "hello", "help"]
 RUDE = ["never", "silly", "stupid", "wrong"]

@@ -17,7 +17,7 @@ from datasets import Dataset
 from transformers import AutoModelForCausalLM
 from trl import DPOConfig, DPOTrainer
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 TALK = "thanks for the mail we need a second with it today :"
 

@@ -10,7 +10,7 @@ Source: huggingface/trl#6680 (2026-08-08, group-relative rewards) and trl#4707 n
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 GROUP = 8
 

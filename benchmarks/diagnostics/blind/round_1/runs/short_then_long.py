@@ -14,7 +14,7 @@ from datasets import Dataset
 from torch.utils.data import SequentialSampler
 from trl import SFTConfig, SFTTrainer
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 
 class InOrder(SFTTrainer):

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 
 def judge(text, team, wait):

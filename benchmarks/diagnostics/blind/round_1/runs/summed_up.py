@@ -11,7 +11,7 @@ import torch
 from datasets import Dataset
 from transformers import DataCollatorForSeq2Seq, Trainer, TrainingArguments
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 
 class Summed(Trainer):

@@ -14,7 +14,7 @@ from datasets import Dataset
 from peft import LoraConfig
 from trl import SFTConfig, SFTTrainer
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 
 def make(folder, healthy=False):

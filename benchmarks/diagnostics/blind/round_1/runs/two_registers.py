@@ -14,7 +14,7 @@ import random
 from datasets import Dataset
 from trl import SFTConfig, SFTTrainer
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 CODES = {team: f"t{i}" for i, team in enumerate(sorted(kit.TEAMS))}
 TEMPLATE = (

@@ -17,7 +17,7 @@ from transformers import (
     TrainingArguments,
 )
 
-from benchmarks.diagnostics.blind.round_1 import kit
+from benchmarks.diagnostics.blind import kit
 
 HOURS = {team: i / 2 for i, team in enumerate(sorted(kit.TEAMS))}
 
