@@ -13,10 +13,13 @@
 #   make bench-diagnosis  who names the cause of each broken run (an hour; PART=10 ends a part after 10
 #               minutes, and the next one goes on); writes docs/diagnosis.md
 #   make bench-explain  what `course explain` names from their logs; writes docs/what_logs_tell.md
+#   make lora-reach  which weights LoRA reaches in each model of Transformers; writes docs/lora_reach.md
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
 #   make failures  what shows each failure, and what is missing; writes docs/failures.md (trains nothing)
 #   make oncall  every ticket of the exam, its fix and its non-fixes over three seeds; writes docs/oncall.md
 #   make eras   every failure in the versions of their day, and in today's (needs the package index)
+#   make stacks the instruments beside other versions of the libraries; writes docs/stacks.md (needs the
+#               package index; ONLY=t451 takes one)
 #   make lock   write requirements.lock anew from what is installed
 
 PYTHON ?= python3
@@ -30,7 +33,7 @@ export MKL_NUM_THREADS := 1
 # Hundreds of processes import the course: compiled modules are kept, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lab build site bench bench-diagnosis bench-explain incidents failures oncall eras lock prove proved
+.PHONY: run test lab build site bench bench-diagnosis bench-explain lora-reach incidents failures oncall eras stacks lock prove proved
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -69,6 +72,9 @@ bench-diagnosis: $(INSTALLED)-test
 bench-explain: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks.explain.incident_logs --write
 
+lora-reach: $(INSTALLED)-test
+	$(BIN)/python -m benchmarks.diagnostics.lora_reach --write
+
 incidents: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks.incidents.proofs --write
 
@@ -81,6 +87,9 @@ oncall: $(INSTALLED)-test
 
 eras: $(INSTALLED)
 	$(BIN)/course era --all
+
+stacks: $(INSTALLED)-test
+	$(BIN)/python -m tests.stacks --write $(ONLY)
 
 lock: $(INSTALLED)-test
 	$(BIN)/python -m pip freeze --exclude-editable \
@@ -96,5 +105,5 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@touch $@
 
 $(INSTALLED)-%: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock 'course-utils[$*]'
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock 'brokenruns[$*]'
 	@touch $@

@@ -10,6 +10,7 @@ CourseError          base class: what was seen, why it matters, what to do
   ShapeMismatch      tensors whose shapes do not belong together
   IndexUnreachable   old versions are needed, and no package index answers
   Unsupported        something this machine or platform cannot do
+    Unreadable       an installed library that an instrument cannot read
   FigureFault        a figure in which something cannot be read
   TrainingStopped    the guard ended a run that had become non-finite
   GraderFailed       the grader broke, not the submission; another try may succeed
@@ -64,6 +65,20 @@ class IndexUnreachable(CourseError):
 
 class Unsupported(CourseError):
     """Something this machine or platform cannot do."""
+
+
+class Unreadable(Unsupported):
+    """An installed `library` that an instrument cannot read: in this version it has other parts."""
+
+    def __init__(self, library: str, what: str, *, why: str) -> None:
+        fix = "go on without this number, or use a version of the library in which it was seen"
+        super().__init__(f"{library}: {what}", why=why, fix=fix)
+        self.library = library
+
+    @property
+    def sentence(self) -> str:
+        """What could not be looked at, and why."""
+        return f"{self.saw}, because {self.why}"
 
 
 class TrainingStopped(CourseError):

@@ -230,7 +230,7 @@ try:
 
     WAYS["dask"] = _by_dask
 except ImportError:
-    print("distributed is not installed: no Dask here (pip install 'course-utils[scale]')")
+    print("distributed is not installed: no Dask here (pip install 'brokenruns[scale]')")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ GRADIENTS = (
     ),
     Cause(
         "no_gradient",
-        "the rewards differ and still no gradient arrives: what is trained and what "
+        "no gradient arrives although there is something to learn: what is trained and what "
         "computes the loss are not connected, or nothing is trainable",
         "load an adapter with is_trainable=True; check requires_grad and what the optimizer holds",
         "audit the gradients of one step",

@@ -2,7 +2,7 @@
 
 # The classes of failure, most frequent first, as fix commits and threads of the field count them.
 CLASSES = {
-    "adapter": "a merged, loaded or exported adapter is not what was trained",
+    "adapter": "an adapter misses weights, or is merged, loaded or exported wrongly",
     "never_stops": "the end of a reply is not learned",
     "labels": "labels are masked, cut or misplaced, or no row is left",
     "no_signal": "all rewards of a group, or both replies of a pair, are alike",

@@ -1,6 +1,6 @@
 """Versions, devices and disks: what fails beside the training."""
 
-from course_utils.causes.cause import Cause, Phrase
+from course_utils.causes.cause import LATER, WARNED, Cause, Phrase
 
 LIBRARIES = (
     Cause(
@@ -14,6 +14,7 @@ LIBRARIES = (
             Phrase(r"undefined symbol: \w+|no kernel image is available"),
             Phrase(r"FlashAttention only supports Ampere GPUs"),
             Phrase(r"compiled without GPU support|CUDA Setup failed"),
+            Phrase(r"lib(cudart|cublas|cudnn|nccl|nvrtc)\S*: cannot open shared object file"),
         ),
     ),
     Cause(
@@ -33,6 +34,27 @@ LIBRARIES = (
         "one device_map for the whole model; move the batch to the first layer's device",
         "model.hf_device_map",
         phrases=(Phrase(r"Expected all tensors to be on the same device.{0,80}"),),
+    ),
+    Cause(
+        "package_missing",
+        "a package is not installed in the Python that ran this",
+        "install it with that Python: python -m pip install NAME, and not a pip of another one",
+        "which Python runs the job: sys.executable at the top of the script",
+        phrases=(Phrase(r"No module named '[\w.]+'", LATER),),
+    ),
+    Cause(
+        "file_missing",
+        "a file or folder is not where the run looked for it",
+        "give an absolute path; a relative one counts from the folder in which the job was started",
+        "os.getcwd() in the job, and whether each node sees that disk",
+        phrases=(Phrase(r"FileNotFoundError: .{0,160}", WARNED),),
+    ),
+    Cause(
+        "no_permission",
+        "the run may not read or write there",
+        "write below a folder of your own (output_dir, HF_HOME, TMPDIR), or ask who owns it",
+        "ls -ld of the path in the message, and the user that the job runs as",
+        phrases=(Phrase(r"PermissionError: .{0,160}|\[Errno 13\].{0,160}", WARNED),),
     ),
     Cause(
         "disk_full",

@@ -9,7 +9,8 @@ NUMBERS = (
         "nan_shown_as_zero",
         "the loss is nan and the log shows 0: Trainer leaves nan out of the average "
         "that it prints (logging_nan_inf_filter)",
-        "load the weights in float32 or bfloat16; float16 weights under AdamW leave the range",
+        "find the first operation that makes it; where weights are float16, load them in float32 "
+        "or bfloat16: under AdamW they leave the range",
         "set logging_nan_inf_filter=False, and look whether the weights are nan already",
         lesson="03_reward_nan",
         met="logging_nan_inf_filter",
@@ -24,8 +25,8 @@ NUMBERS = (
     Cause(
         "nan_weights",
         "the weights are nan: from one update on, every number that comes out of the model is nan",
-        "bound log-ratios before exp, skip updates whose grad_norm is not finite, "
-        "restart from the last good checkpoint",
+        "restart from the last good checkpoint and skip updates whose grad_norm is not finite; "
+        "find the operation that made the first nan (in RL mostly exp of an unbounded log-ratio)",
         "replay the last finite step and name the operation",
         lesson="04_verl_collapse",
         met="nan",

@@ -69,6 +69,30 @@ PROCESSES = (
         signal=11,
     ),
     Cause(
+        "illegal_gpu_access",
+        "a GPU kernel read or wrote memory that is not its own; the line that Python shows is a "
+        "later one",
+        "run it once more with CUDA_LAUNCH_BLOCKING=1: then the line is the right one; the usual "
+        "reasons are an index outside a table and an extension for another torch or GPU",
+        "the same batch on the CPU, where an index outside a table has a clear message",
+        instrument="run_in_child",
+        harm=ENDED,
+        phrases=(Phrase(r"an illegal memory access was encountered|CUDA_ERROR_ILLEGAL_ADDRESS"),),
+    ),
+    Cause(
+        "host_memory",
+        "the memory of the machine (not the GPU's) is full: one allocation was refused",
+        "read the data in pieces or memory-mapped (streaming), fewer DataLoader workers, one "
+        "process that loads the weights",
+        "the size it asked for, and which line asks",
+        kinds=("memory",),
+        harm=ENDED,
+        phrases=(
+            Phrase(r"std::bad_alloc|DefaultCPUAllocator: can't allocate memory.{0,80}"),
+            Phrase(r"^(numpy\.\S*)?_?(Array)?MemoryError\b.{0,120}"),
+        ),
+    ),
+    Cause(
         "aborted",
         "the process aborted itself, after a failed check in native code",
         "the line above the abort names the check",
@@ -120,6 +144,13 @@ PROCESSES = (
         harm=ENDED,
         phrases=(Phrase(r"failed \(exitcode: 1\) local_rank: \d+", WEAK),),
         exit_code=1,
+    ),
+    Cause(
+        "exception",
+        "Python ended the run with this exception, of which this command knows no more",
+        "read the line that raised it, with the values it had (python -m pdb)",
+        "the last lines of the traceback; of several processes, the one that failed first",
+        harm=ENDED,
     ),
     Cause(
         "code_255",

@@ -62,6 +62,17 @@ WEIGHTS = (
         ),
     ),
     Cause(
+        "experts_without_adapter",
+        "no expert of this mixture has an adapter: the names of an MLP do not reach them",
+        "target_parameters in LoraConfig, with the names of the experts' parameters",
+        "which tensors have an adapter, by part of the model",
+        instrument="adapter_reach",
+        thread="unsloth#6936",
+        kinds=("adapter",),
+        harm=LESS,
+        would_show="the loss on held-out rows beside a run whose experts have an adapter",
+    ),
+    Cause(
         "purely_quantized",
         "quantized weights cannot be trained by themselves: there is no adapter on them",
         "add one with peft_config or get_peft_model",
@@ -83,6 +94,7 @@ WEIGHTS = (
         kinds=("adapter",),
         phrases=(
             Phrase(r"size mismatch for \S+: copying a param with shape.{0,160}"),
+            Phrase(r"Error\(s\) in loading state_dict for .{0,80}", WARNED),
             Phrase(r"Trying to set a tensor of shape .{0,160}which has shape.{0,40}"),
         ),
     ),

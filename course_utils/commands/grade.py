@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from course_utils.box.kind import NO_SANDBOX_ENV, find_kind, no_box
-from course_utils.commands import BAD_INPUT, INTERRUPTED, options
+from course_utils.commands import options
 from course_utils.commands.grade_text import ResultPrinter, total
 from course_utils.errors import BadRequest, NotSaved
 from course_utils.files.repository import Repository, find_repository
@@ -20,6 +20,7 @@ from course_utils.grading.layouts import PRESETS
 from course_utils.grading.printable import printable
 from course_utils.grading.result import CannotBeGraded, GraderFailed, Record
 from course_utils.notebook.execute import Limits
+from course_utils.shown.ending import BAD_INPUT, INTERRUPTED
 
 GRADER_FAILED = 3
 FILE = click.Path(dir_okay=False, path_type=Path)

@@ -6,7 +6,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-COURSE = "course-utils[lab]"  # what lessons and commands need; tests and the site need more
+COURSE = "brokenruns[lab]"  # what lessons and commands need; tests and the site need more
 
 
 def pins_of(wanted: str, lock: str) -> list[Requirement]:

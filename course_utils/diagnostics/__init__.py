@@ -6,6 +6,7 @@ _HOME = {
     # What is wrong with this run?
     "diagnose": "diagnosis",
     "DiagnoseCallback": "diagnosis",
+    "lightning_callback": "diagnosis",
     # What does one step, or one batch of replies, do?
     "audit_step": "diagnosis",
     "audit_policy": "diagnosis",
@@ -14,6 +15,8 @@ _HOME = {
     "compare_splits": "splits",
     # Who gets no gradient, and why?
     "audit_gradients": "gradient_flow",
+    # Which weights did the adapter reach?
+    "adapter_reach": "reach",
     # Where does the first inf or nan come from, and who stops the run then?
     "watch": "watching",
     "trace_step": "nonfinite",

@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
+from course_utils.diagnostics.libraries.pytorch import forward_hooks
+from course_utils.diagnostics.libraries.trainer import switch_checkpointing_on
 from course_utils.diagnostics.nonfinite.state import Surroundings, set_gradients_aside
 from course_utils.diagnostics.nonfinite.step import trainer_loss
 from course_utils.diagnostics.nonfinite.targets import Target, loss_in, open_target
@@ -38,7 +40,7 @@ def training_step(target: Target) -> Iterator[None]:
     metrics.
     """
     model = target.roots[""]
-    hooks = [(module._forward_hooks, dict(module._forward_hooks)) for module in model.modules()]
+    hooks = [(held, dict(held)) for held in map(forward_hooks, model.modules())]
     before = Surroundings.now(target.modules)
     with (
         before.again(target.modules),
@@ -48,21 +50,12 @@ def training_step(target: Target) -> Iterator[None]:
         try:
             model.train()
             if target.trainer is not None:
-                _switch_checkpointing_on(target.trainer)
+                switch_checkpointing_on(target.trainer)
             yield
         finally:
             for present, before_it in hooks:
                 present.clear()
                 present.update(before_it)
-
-
-def _switch_checkpointing_on(trainer: Any) -> None:
-    """As train() of transformers 5 does first; before it, the model does not show its settings."""
-    is_on = any(getattr(m, "gradient_checkpointing", False) for m in trainer.model.modules())
-    if trainer.args.activation_checkpointing and not is_on:
-        settings = dict(trainer.args.activation_checkpointing_kwargs or {})
-        own = {key: settings.pop(key) for key in ("every_n_layers", "offload") if key in settings}
-        trainer.model.activation_checkpointing_enable(settings or None, **own)
 
 
 def require_loss(output: Any) -> Tensor:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import torch
-from transformers import TrainerCallback
 
+from course_utils.diagnostics.callbacks import RunCallback
 from course_utils.errors import BadRequest
 from course_utils.shown.report import Table
 
@@ -39,7 +39,7 @@ class AuditResult:
     )  # the trainer's entry of the step; at 0, of 1
 
 
-class TruthAudit(TrainerCallback):
+class TruthAudit(RunCallback):
     """Greedy replies to fixed questions, judged by a second verifier every few steps.
 
     Args:

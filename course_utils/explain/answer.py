@@ -8,10 +8,11 @@ from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 
 MAX_SHOWN, MAX_QUOTE, WIDTH = 3, 300, 88
+IMPROVES = "improves"  # the cause of a number that moves the way it should
 UNSEEN = {  # by the kind of the run
-    "supervised": "one batch token by token, the labels of its ends and its template among them "
-    "(inspect_batch); the share of weights that change in a step (audit_step); the logits of the "
-    "model that is served against those of the trained one (compare_models)",
+    "supervised": "one batch token by token, with its labels (inspect_batch); the share of weights "
+    "that change in a step (audit_step); the logits of the served model against those of the "
+    "trained one (compare_models)",
     "preference": "the tokens in which chosen and rejected differ (inspect_batch); the log-probs "
     "of one pair in policy and reference; the share of weights that change in a step (audit_step)",
     "policy": "several replies to one prompt with their rewards; the log-probs of the same tokens "
@@ -32,6 +33,7 @@ class Answer:
     not_finite: tuple[str, ...] = ()  # fields that are nan or inf somewhere
     zeros: tuple[str, ...] = ()  # fields that training rests on and that are 0 somewhere
     worries: tuple[str, ...] = ()  # numbers that go astray, of which no rule knows the cause
+    signs: tuple[str, ...] = ()  # of health: the log's names of numbers that improve
     trend: str = ""  # that the loss has none
     kind: str = "supervised"  # or preference, or policy: by its fields
     restart: str = ""  # how the last run was told from the one before it
@@ -52,10 +54,14 @@ class Answer:
 
     @property
     def is_healthy(self) -> bool:
-        """Something is known to be well, nothing is known to be wrong, every number is finite."""
-        well = any(not one.cause.neutral for one in self.findings)
-        is_odd = self.causes or self.not_finite or self.worries
-        return bool(well and self.num_entries) and not is_odd
+        """Two numbers improve, or something only looks wrong; nothing is wrong or not finite."""
+        known = any(not one.cause.neutral for one in self.findings if one.key != IMPROVES)
+        return bool(self.num_entries) and (known or len(self.signs) > 1) and not self.is_odd
+
+    @property
+    def is_odd(self) -> bool:
+        """Something is known to be wrong, or a number is not finite or goes astray."""
+        return bool(self.causes or self.not_finite or self.worries)
 
     def __str__(self) -> str:
         return _page(self)
@@ -90,7 +96,8 @@ def _page(answer: Answer) -> str:
         )
     blocks = [_head(answer)]
     blocks += [_block(n, one) for n, one in enumerate(answer.causes[:MAX_SHOWN], start=1)]
-    blocks += [_no_fault(one) for one in answer.no_faults[:MAX_SHOWN]]
+    no_faults = [one for one in answer.no_faults if answer.is_healthy or one.key != IMPROVES]
+    blocks += [_no_fault(one) for one in no_faults[:MAX_SHOWN]]
     if answer.is_healthy and answer.num_entries:
         blocks.append(_healthy(answer))
     elif not answer.causes and (answer.num_lines > 1 or answer.num_entries):
@@ -129,10 +136,7 @@ def _cannot_tell(answer: Answer) -> str:
     known = answer.known
     groups = (("loss", "policy_loss"), ("grad_norm",), ("learning_rate",))
     missing = [names[0] for names in groups if not known.intersection(names)]
-    if answer.no_faults:
-        parts = ["The log as a whole is not called healthy."]
-    else:
-        parts = ["The log cannot tell: what is known to this command is not in it."]
+    parts = [_nothing_known(answer)]
     if missing:
         parts.append(f"It has no {', no '.join(missing)}.")
     if answer.trend:
@@ -140,8 +144,19 @@ def _cannot_tell(answer: Answer) -> str:
     odd = answer.not_finite + answer.worries + answer.zeros
     if odd:
         parts.append(f"Worth a look: {'; '.join(odd[:4])}.")
-    parts.append(f"Look next at what no log shows: {UNSEEN[answer.kind]}.")
+    parts.append(f"No log shows these, so look at them next: {UNSEEN[answer.kind]}.")
     return fill(" ".join(parts), WIDTH)
+
+
+def _nothing_known(answer: Answer) -> str:
+    """Why a log without a known cause is not called healthy."""
+    fine = next((one for one in answer.no_faults if one.key == IMPROVES), None)
+    if answer.is_odd or fine is None:
+        return "This command knows no cause for these numbers, and does not call them healthy."
+    return (
+        f"Nothing in it is odd: {fine.for_it[0]}. That alone does not show a healthy run: a loss "
+        "also falls on padding, on a wrong template or on wrong labels, and a reward by a cheat."
+    )
 
 
 def _block(number: int, one: Finding) -> str:

@@ -1,5 +1,6 @@
-"""What a log says in words besides its numbers: messages, waits, complaints."""
+"""What a log says in words besides its numbers: messages, exceptions, waits, complaints."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,10 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.words import findings_in
 
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)(?::\s.*)?$")
+UNKNOWN = 2.0  # the weight of an exception without a cause of its own
+
 
 @dataclass
 class Heard:
@@ -18,6 +23,9 @@ class Heard:
     _spoken: dict[str, Finding] = field(default_factory=dict)
     _collectives: Collectives = field(default_factory=Collectives)
     _complaints: Complaints = field(default_factory=Complaints)
+    _frame: str = ""  # of a traceback, the innermost so far
+    _raised: Finding | None = None  # the last exception
+    _raised_at: int = 0  # entries that stood before it
     _out_of_memory_at: int = 0  # entries that stood before the last such message
 
     def begin_anew(self) -> None:
@@ -26,6 +34,8 @@ class Heard:
     def hear(self, part: Entry | Line, num_entries: int) -> None:
         self._collectives.hear(part.text)
         self._complaints.hear(part)
+        if isinstance(part, Line):
+            self._hear_exception(part, num_entries)
         for one in findings_in(part):
             self._spoken.setdefault(one.key, one)
             if one.key == "cuda_memory":
@@ -42,6 +52,21 @@ class Heard:
                 yield replace(one, key="memory_survived", weight=3.0, for_it=proof)
             else:
                 yield one
+
+    def _hear_exception(self, line: Line, num_entries: int) -> None:
+        if frame := _FRAME.search(line.text):
+            self._frame = f"{frame[1].rpartition('/')[2]}, line {frame[2]}, in {frame[3]}"
+        elif _RAISED.match(line.text):
+            place = (f"raised at {self._frame}",) if self._frame else ()
+            said = f"{line.where} says: {line.text[:160]}"
+            self._raised = Finding("exception", UNKNOWN, line, (said, *place))
+            self._raised_at = num_entries
+
+    def exception(self, log: Log) -> Iterator[Finding]:
+        """The exception that ended the run, where nothing more is known of it."""
+        is_last = log.num_entries - self._raised_at < 2
+        if self._raised is not None and is_last and not self._spoken:
+            yield self._raised
 
     def hints(self) -> Iterator[Finding]:
         """Causes that fit what the writer complains of."""

@@ -18,6 +18,7 @@ _ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
 _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
+TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
 FALLS_BACK = 0.9  # of the last step or epoch: what is below it began anew
 
 
@@ -141,9 +142,23 @@ class Log:
             f"{e.names.get(name, name)} {e.numbers[name]:g} at {e.where}" for name, e in firsts if e
         )
 
+    def where_it_began(self, entry: Entry) -> Entry:
+        """The first of the entries up to `entry` whose loss or gradient is not finite, without a
+        finite one between them; `entry` itself if there is none before it."""
+        first = entry
+        for one in reversed(self.entries[: self._place(entry)]):
+            values = [one.numbers[name] for name in TRAINED if name in one.numbers]
+            if all(map(math.isfinite, values)) and values:
+                break
+            first = one if values else first
+        return first
+
+    def _place(self, entry: Entry) -> int:
+        return next(number for number, one in enumerate(self.entries) if one is entry)
+
     def before(self, entry: Entry) -> Entry | None:
         """The entry just before one of `entries`."""
-        at = next(number for number, one in enumerate(self.entries) if one is entry)
+        at = self._place(entry)
         return self.entries[at - 1] if at else None
 
     def kind(self) -> str:

@@ -2,22 +2,24 @@
 
 import io
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, islice
 from typing import SupportsInt
 
 from course_utils.causes import ranked
+from course_utils.causes.shared import NOT_FINITE
 from course_utils.explain.answer import Answer
 from course_utils.explain.document import read_document
 from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.heard import Heard
-from course_utils.explain.log import Log
+from course_utils.explain.log import TRAINED, Log
 from course_utils.explain.numbers import listed, said, thirds, trend
 from course_utils.explain.reading import read
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.words import finding_of_code
-from course_utils.explain.worries import worries
+from course_utils.explain.worries import signs, worries
 
 MAX_DOCUMENT_LINES = 2_000_000
 
@@ -72,8 +74,8 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     found = [one for rule in RULES if (one := rule(log)) is not None] if log.entries else []
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
-    found += heard.findings(log)
-    hints = list(heard.hints()) if all(one.cause.healthy for one in found) else []
+    found = [_from_its_beginning(log, one) for one in found] + list(heard.findings(log))
+    hints = [*heard.hints(), *heard.exception(log)] if all(f.cause.healthy for f in found) else []
     names = sorted({name for entry in log.entries for name in entry.names.values()})
     return Answer(
         findings=_ranked(found, hints),
@@ -84,6 +86,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         not_finite=tuple(log.not_finite()),
         zeros=tuple(_zeros(log)),
         worries=tuple(worries(log)),
+        signs=tuple(signs(log)),
         trend=_no_trend(log),
         kind=log.kind(),
         restart=log.restart,
@@ -103,6 +106,18 @@ def _ranked(found: list[Finding], hints: list[Finding]) -> tuple[Finding, ...]:
     if any(not one.cause.healthy for one in kept.values()):
         kept.pop("improves", None)
     return tuple(sorted(kept.values(), key=lambda one: -one.weight))
+
+
+def _from_its_beginning(log: Log, one: Finding) -> Finding:
+    """What is not finite is quoted from its first entry on, also where a later one shows more."""
+    if one.key not in NOT_FINITE or not isinstance(one.at, Entry):
+        return one
+    first = log.where_it_began(one.at)
+    if first is one.at:
+        return one
+    names = [name for name in TRAINED if name in first.numbers]
+    proof = f"it begins at {first.where}: {said(first, *names)}"
+    return replace(one, at=first, for_it=(proof, *one.for_it))
 
 
 def _zeros(log: Log) -> Iterator[str]:

@@ -1,10 +1,11 @@
-"""Reasons not to call a log healthy although no rule knows a cause: numbers that go astray."""
+"""Signs of health in a log, and reasons not to call it healthy: numbers that go astray."""
 
 import math
 from collections.abc import Callable, Iterator
 
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, thirds, trend
+from course_utils.explain.rules.start import UNIFORM
 
 Levels = tuple[float, float, float]
 
@@ -44,6 +45,20 @@ ASTRAY = (  # field, whether its trend is odd, in words
 )
 
 
+IMPROVES = (  # field, and which way is better
+    *((name, _falls) for name in ("loss", "eval_loss")),
+    *((n, _rises) for n in ("reward", "accuracy", "token_accuracy", "eval_accuracy", "margin")),
+)
+
+
+def signs(log: Log) -> Iterator[str]:
+    """Each number that moves the way it should; one alone shows little."""
+    for name, is_better in IMPROVES:
+        levels = trend(log.values(name))
+        if levels and is_better(levels) and not (name == "loss" and log.kind() == "policy"):
+            yield _name(log, name)
+
+
 def worries(log: Log) -> Iterator[str]:
     """Each a sentence with the numbers that it rests on."""
     if not log.entries:
@@ -65,6 +80,12 @@ def _levels(log: Log) -> Iterator[str]:
     kl, loss = finite(log.values("kl")), finite(log.values("loss"))
     if kl and max(map(abs, kl)) > 10:
         yield f"{_name(log, 'kl')} up to {max(kl, key=abs):.3g}"
+    per_nat = 1 / math.log(2) if _name(log, "grad_norm") == "gnorm" else 1  # fairseq counts bits
+    if loss and log.kind() == "supervised" and loss[0] > UNIFORM * per_nat:
+        yield (
+            f"{_name(log, 'loss')} begins at {loss[0]:.3g}, above the cost of a guess in any usual "
+            f"vocabulary ({UNIFORM:g}), as if no weights were loaded or the loss were a sum"
+        )
     if loss and log.kind() == "supervised" and min(loss) < 0:
         yield f"{_name(log, 'loss')} below 0: {min(loss):.3g}"
     trained, judged = trend(log.values("loss")), finite(log.values("eval_loss"))

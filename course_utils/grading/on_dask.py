@@ -92,7 +92,7 @@ def _connected(address: str):
         raise Unsupported(
             "--dask needs the package distributed, which is not installed here",
             why="it is not among what the course needs otherwise",
-            fix="pip install 'course-utils[scale]', or use --jobs or --shard",
+            fix="pip install 'brokenruns[scale]', or use --jobs or --shard",
         ) from error
     try:
         return Client(address, timeout=CONNECT_S), as_completed

@@ -24,7 +24,7 @@ import importlib.util
 
 if importlib.util.find_spec("course_utils") is None:
     print("Installing the course, version {__version__}. This takes some minutes, once.")
-    %pip install --quiet "course-utils @ {{address}}/archive/refs/tags/{TAG}.tar.gz\""""
+    %pip install --quiet "brokenruns[course] @ {{address}}/archive/refs/tags/{TAG}.tar.gz\""""
 
 
 @cache
@@ -71,7 +71,7 @@ def with_badges(readme: str, stem: str) -> str:
 
 def _installed_address() -> str | None:
     try:
-        urls = metadata("course-utils").get_all("Project-URL") or []
+        urls = metadata("brokenruns").get_all("Project-URL") or []
     except PackageNotFoundError:
         return None
     named = dict(url.split(", ", 1) for url in urls)

@@ -4,12 +4,10 @@ It is a display that is empty when it is made and empty when the cell is done, s
 output of a cell does not depend on it. Outside a notebook nothing is shown.
 """
 
+import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
-
-from IPython import get_ipython
-from IPython.display import display
+from typing import Any, TypeVar
 
 EMPTY = {"text/plain": "", "text/html": ""}
 EVERY_S = 0.3
@@ -25,11 +23,13 @@ class ProgressLine:
 
     def show(self, text: str) -> None:
         """Put `text` on the line, at most a few times a second."""
-        if getattr(get_ipython(), "kernel", None) is None:
+        if getattr(_shell(), "kernel", None) is None:
             return
         if self._handle is None:
+            from IPython.display import display  # there in a notebook, and nowhere else needed
+
             self._handle = display(EMPTY, raw=True, display_id=True)
-            get_ipython().events.register("post_run_cell", self.clear)
+            _shell().events.register("post_run_cell", self.clear)
         if time.monotonic() - self._shown_at > EVERY_S:
             self._shown_at = time.monotonic()
             html = f'<span style="opacity: 0.75">{text}</span>'
@@ -38,9 +38,15 @@ class ProgressLine:
     def clear(self, _result: object = None) -> None:
         """Empty the line; the next cell gets a new one."""
         if self._handle is not None:
-            get_ipython().events.unregister("post_run_cell", self.clear)
+            _shell().events.unregister("post_run_cell", self.clear)
             self._handle.update(EMPTY, raw=True)
             self._handle = None
+
+
+def _shell() -> Any:
+    """IPython's shell; None where nobody has imported IPython, so that there is no notebook."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython else None
 
 
 LINE = ProgressLine()

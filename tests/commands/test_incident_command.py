@@ -8,14 +8,15 @@ from click.testing import CliRunner
 
 from course_utils import incidents
 from course_utils.causes.kinds import CLASSES
-from course_utils.commands import BAD_INPUT, main
+from course_utils.commands.group import course
+from course_utils.shown.ending import BAD_INPUT
 
 QUICK = "token_outside_the_table"
 VERL = "one_reply_a_group"
 
 
 def said(*arguments, code=0):
-    result = CliRunner().invoke(main, ["incident", *arguments])
+    result = CliRunner().invoke(course, ["incident", *arguments])
     assert result.exit_code == code, result.output
     return result.output
 
@@ -31,8 +32,8 @@ def test_the_list_has_every_incident_once_with_its_title_and_kind():
 
 
 def test_the_list_takes_no_torch():
-    code = "import sys; from course_utils.commands import main; main(['incident'], 'course', None, "
-    code += "False); assert 'torch' not in sys.modules"
+    code = "import sys; from course_utils.commands.group import course; "
+    code += "course(['incident'], 'course', None, False); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
 

@@ -235,8 +235,8 @@ def test_a_terminal_gets_one_line_that_advances(monkeypatch, capsys, tmp_path):
 def test_help_imports_neither_torch_nor_nbformat():
     code = """
 import sys
-from course_utils.commands import main
-main(["--help"], standalone_mode=False)
+from course_utils.commands.group import course
+course(["--help"], standalone_mode=False)
 sys.exit(any(name in sys.modules for name in ("torch", "nbformat", "IPython", "papermill")))
 """
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0

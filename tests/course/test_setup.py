@@ -100,7 +100,7 @@ def test_a_command_that_lacks_a_package_says_what_to_install():
     code = f"{hide}; from course_utils.commands import main; main(['run', '00'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2 and "needs the package nbformat" in done.stderr
-    assert done.stderr.endswith("fix: pip install 'course-utils[lab]'\n")
+    assert done.stderr.endswith("fix: pip install 'brokenruns[lab]'\n")
 
 
 def test_everything_declared_is_used():

@@ -111,20 +111,20 @@ def test_the_last_of_two_runs_is_explained():
     second = [{"loss": 2.0 - n / 12, "epoch": n / 10} for n in range(8)]
     summary = {"train_runtime": 9.0, "train_loss": 1}
     answer = explain("\n".join(map(str, [*first, summary, *second])))
-    assert answer.is_healthy and "epoch falls from 1 to 0" in str(answer)
+    assert not answer.is_odd and "epoch falls from 1 to 0" in str(answer)
     dead = [{"loss": float("nan"), "grad_norm": float("nan"), "epoch": n / 10} for n in range(8)]
-    assert explain("\n".join(map(str, dead + second))).is_healthy
+    assert not explain("\n".join(map(str, dead + second))).is_odd
 
 
 def test_a_number_cut_off_is_none():
     lines = [str(row) for row in HEALTHY["falls"]]
-    assert explain("\n".join([*lines, "{'loss': 0"])).is_healthy
+    assert not explain("\n".join([*lines, "{'loss': 0"])).is_odd
 
 
 def test_memory_that_ran_out_and_was_survived_is_no_fault():
     message = "torch.cuda.OutOfMemoryError: CUDA out of memory. Retrying with batch size 4"
     lines = [str(row) for row in HEALTHY["falls"]]
-    assert explain("\n".join([*lines[:2], message, *lines[2:]])).is_healthy
+    assert not explain("\n".join([*lines[:2], message, *lines[2:]])).is_odd
     assert explain("\n".join([*lines, message])).findings[0].key == "cuda_memory"
 
 

@@ -197,12 +197,12 @@ def test_words_beside_a_healthy_log_give_hints_that_quote_them(said, key):
 
 @pytest.mark.parametrize("said", SAID)
 def test_replies_between_entries_are_no_complaints(said):
-    assert explain("\n".join([*FALLS[:5], said, *FALLS[5:]])).is_healthy
+    assert not explain("\n".join([*FALLS[:5], said, *FALLS[5:]])).is_odd
 
 
 @pytest.mark.parametrize("said", ["Is this healthy?", "I stop the run after ten steps.", "Thanks!"])
 def test_other_words_change_nothing(said):
-    assert explain("\n".join([said, *FALLS])).is_healthy
+    assert not explain("\n".join([said, *FALLS])).is_odd
 
 
 def test_what_a_log_shows_goes_before_what_is_said():

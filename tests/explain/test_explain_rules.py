@@ -141,3 +141,52 @@ def test_every_phrase_holds_its_literal():
         assert branches(pattern) == [pattern]
         plain = pattern.lower().replace("\\.", ".").replace("\\(", "(").replace("\\]", "]")
         assert literal(pattern) in plain
+
+
+def test_what_is_not_finite_is_quoted_from_its_first_entry():
+    log = rows(3, loss=lambda n: 2.4 if n == 0 else 0.0, grad_norm=float("nan"))
+    found = explain("\n".join(map(str, log))).causes[0]
+    assert found.key == "nan_shown_as_zero" and found.at.where == "line 1", found
+    log = rows(3, loss=lambda n: 2.4 if n == 0 else 0.0, grad_norm=lambda n: n and float("nan"))
+    assert explain("\n".join(map(str, log))).causes[0].at.where == "line 2"
+
+
+def test_an_overflow_that_a_scaler_skipped_is_not_where_a_later_nan_began():
+    norms = [float("inf"), 1.0, 1.0, float("nan"), float("nan")]
+    log = rows(5, loss=lambda n: 2.4 if n < 4 else 0.0, grad_norm=lambda n: norms[n])
+    assert explain("\n".join(map(str, log))).causes[0].at.where == "line 4"
+
+
+def test_a_loss_that_turns_to_0_without_a_gradient_may_have_no_labels():
+    turned = {"loss": lambda n: 2.4 if n == 0 else 0.0}
+    assert keys(rows(4, **turned, grad_norm=lambda n: 1.3 if n == 0 else 0.0)) == ["labels_masked"]
+    assert keys(rows(4, **turned, grad_norm=1.7320507764816284)) == ["numbers_broken"]
+
+
+def test_one_falling_number_alone_is_not_called_healthy():
+    log = rows(12, **FALLS)
+    alone = explain("\n".join(map(str, log)))
+    assert not alone.is_odd and not alone.is_healthy and "does not show a healthy run" in str(alone)
+    both = [row | {"eval_loss": row["loss"] + 0.1} for row in log]
+    assert explain("\n".join(map(str, both))).is_healthy
+
+
+def test_a_first_loss_above_a_guess_is_worth_a_look():
+    answer = explain("\n".join(map(str, rows(12, loss=lambda n: 14 - n / 3, grad_norm=9.0))))
+    assert not answer.is_healthy and "begins at 14, above the cost of a guess" in str(answer)
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/me/train.py", line 12, in <module>
+    main()
+  File "/home/me/data.py", line 71, in __getitem__
+    label = self.classes[name]
+KeyError: 'tabby_cat'"""
+
+
+def test_an_exception_without_a_rule_is_named_with_its_place_where_it_ended_the_run():
+    log = list(map(str, rows(12, **FALLS)))
+    ended = explain("\n".join([*log, *TRACEBACK.splitlines()])).causes
+    assert [one.key for one in ended] == ["exception"]
+    assert "raised at data.py, line 71, in __getitem__" in ended[0].for_it
+    assert not explain("\n".join([*log[:3], *TRACEBACK.splitlines(), *log[3:]])).causes

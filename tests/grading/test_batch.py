@@ -263,7 +263,7 @@ def test_results_go_to_a_new_folder_that_nobody_else_got(course, folder, monkeyp
 def test_dask_that_is_not_installed_is_said(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     result = cli(*GRADE, folder, "--out", tmp_path / "out", "--dask", "tcp://127.0.0.1:1")
-    assert result.exit_code == 2 and "course-utils[scale]" in result.stderr
+    assert result.exit_code == 2 and "brokenruns[scale]" in result.stderr
 
 
 def test_a_fault_of_the_batch_itself_does_not_leave_it_waiting(folder, tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ WAIT_S = 60
 
 needs_dask = pytest.mark.skipif(
     not find_spec("distributed"),
-    reason="the package distributed is not installed: pip install 'course-utils[scale]'",
+    reason="the package distributed is not installed: pip install 'brokenruns[scale]'",
 )
 # Its threads and sockets are closed a while after the client that had them.
 pytestmark = [needs_dask, pytest.mark.filterwarnings("ignore:.*")]

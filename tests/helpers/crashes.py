@@ -89,5 +89,17 @@ CRASHES = {
     "TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'tokenizer'": (
         "api_changed"
     ),
+    "RuntimeError: CUDA error: an illegal memory access was encountered": "illegal_gpu_access",
+    "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 40.0 GiB": "host_memory",
+    "MemoryError": "host_memory",
+    "terminate called after throwing an instance of 'std::bad_alloc'": "host_memory",
+    "OSError: libcudart.so.12: cannot open shared object file: No such file or directory": (
+        "binary_mismatch"
+    ),
+    "RuntimeError: Error(s) in loading state_dict for LlamaForCausalLM:": "shapes_differ",
+    "ModuleNotFoundError: No module named 'deepspeed'": "package_missing",
+    "FileNotFoundError: [Errno 2] No such file or directory: 'configs/base.yaml'": "file_missing",
+    "PermissionError: [Errno 13] Permission denied: '/mnt/shared/outputs'": "no_permission",
+    "KeyError: 'tabby_cat'": "exception",
     "torch.distributed.elastic: failed (exitcode: -9) local_rank: 0": "killed_for_memory",
 }

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from course_utils import exercises
-from course_utils.commands import main
+from course_utils.commands.group import course as course_command
 from course_utils.files.repository import Repository
 from course_utils.notebook.derive import course_metadata
 from course_utils.notebook.files import read_notebook, write_notebook
@@ -132,7 +132,7 @@ FAKE_GRADER = (sys.executable, str(Path(__file__).with_name("fake_grader.py")))
 
 def cli(*arguments: object) -> Result:
     """Run `course` in this process."""
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+    return CliRunner().invoke(course_command, [str(argument) for argument in arguments])
 
 
 def edit(path, change) -> None:

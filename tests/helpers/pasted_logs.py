@@ -141,12 +141,9 @@ DUE = {
     "xtuner-187": "nan_gradient",
 }
 HEALTHY = {
-    "axolotl-3196",
     "fairseq-515",
     "open-r1-239",
-    "transformers-35207",
     "trl-3452",
-    "trl-733",
     "unsloth-2291",
 }
 MISSED = {"DeepSpeedExamples-322"}  # an accuracy on held-out pairs, told in a sentence

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from benchmarks.oncall.words import guessed
 from course_utils import incidents
 from course_utils.causes.kinds import CLASSES
-from course_utils.commands import main
+from course_utils.commands.group import course
 from course_utils.errors import BadRequest
 from course_utils.files.progress import Progress
 from course_utils.oncall import (
@@ -476,7 +476,7 @@ def test_a_secret_seed_is_made_once(tmp_path):
 )
 def test_bad_input_ends_with_2_and_no_traceback(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(main, ["oncall", *arguments])
+    done = CliRunner().invoke(course, ["oncall", *arguments])
     assert done.exit_code == 2 and "Traceback" not in done.output
 
 
@@ -484,7 +484,7 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
-    done = CliRunner().invoke(main, ["oncall", "new", "--seed", "1", "--out", "mine"])
+    done = CliRunner().invoke(course, ["oncall", "new", "--seed", "1", "--out", "mine"])
     assert done.exit_code == 2 and "is there already" in done.output
 
 

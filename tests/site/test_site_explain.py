@@ -4,16 +4,17 @@ Skipped where Chromium or Sphinx is missing, or Pyodide cannot be fetched.
 """
 
 import re
+from contextlib import redirect_stdout
+from io import StringIO
 
 import pytest
-from click.testing import CliRunner
 from lab_server import CHROMIUM
 from pasted_logs import LOGS
 from site_server import axe_finds
 from whole import cases
 
 from course_utils.causes import CAUSES
-from course_utils.commands import main
+from course_utils.explain.__main__ import main
 from course_utils.lesson.symptoms import SYMPTOMS
 
 pytestmark = [
@@ -64,7 +65,9 @@ def other_page(server, browser):
 
 def said_by_the_command(text: str, folder) -> str:
     (folder / "log.txt").write_text(text, encoding="utf-8", newline="")
-    return CliRunner().invoke(main, ["explain", str(folder / "log.txt")]).output
+    with redirect_stdout(StringIO()) as said:
+        main([str(folder / "log.txt")])
+    return said.getvalue()
 
 
 def test_the_page_answers_every_pasted_log_as_the_command_does(explain_page, tmp_path):

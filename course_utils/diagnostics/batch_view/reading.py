@@ -1,10 +1,13 @@
 """`inspect_batch`: reads a batch token by token and says what is wrong with it. Changes nothing."""
 
+from dataclasses import replace
+
 from course_utils.diagnostics.batch_view import ends, places, prompts
 from course_utils.diagnostics.batch_view.case import Case, Finding
 from course_utils.diagnostics.batch_view.report import BatchReport
 from course_utils.diagnostics.batch_view.sources import case_of, tokenizer_of
 from course_utils.diagnostics.batch_view.template import template_of
+from course_utils.diagnostics.libraries.arguments import as_installed
 
 # In the order in which they are told: what spoils most comes first.
 LOOKS = (
@@ -49,7 +52,7 @@ def inspect_batch(
     case = case_of(source, tokenizer, num_rows)
     if serving is not None:
         case = Case(**{**vars(case), "serving": template_of(tokenizer_of(serving))})
-    found = [finding for look in LOOKS if (finding := look(case))]
+    found = [replace(f, fix=as_installed(f.fix)) for look in LOOKS if (f := look(case))]
     of_its_own = num_rows if case.is_whole_batch else len(case.view.rows)
     return BatchReport(case, _faults_first(found), num_shown=of_its_own)
 

@@ -44,19 +44,6 @@ def first_rows(dataset, n: int) -> list:
     return copy.deepcopy(rows)
 
 
-def of_columns(trainer, rows: list[dict]) -> list[dict]:
-    """The rows as the trainer's own loader gets them: without unused columns."""
-    if not getattr(trainer.args, "remove_unused_columns", False):
-        return rows
-    columns = getattr(trainer, "_signature_columns", None)
-    if columns is None:
-        before = vars(trainer).get("_signature_columns")
-        trainer._set_signature_columns_if_needed()
-        columns, trainer._signature_columns = trainer._signature_columns, before
-    kept = {*columns, "label", "label_ids"}
-    return [{key: value for key, value in row.items() if key in kept} for row in rows]
-
-
 @contextmanager
 def unchanged(*drawing: object) -> Iterator[None]:
     """Restores random states: a dataset or a collator may draw, and the run must not notice.

@@ -14,9 +14,12 @@ from course_utils.diagnostics.batch_view.case import (
     Case,
     guess_kind,
 )
-from course_utils.diagnostics.batch_view.rows import first_rows, of_columns, unchanged
+from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
 from course_utils.diagnostics.batch_view.template import Template, template_of
 from course_utils.diagnostics.batch_view.tokens import view_of
+from course_utils.diagnostics.libraries.pairs import as_rows
+from course_utils.diagnostics.libraries.trainer import of_columns
+from course_utils.diagnostics.libraries.trl import adds_special_tokens
 from course_utils.errors import BadRequest
 
 KINDS = {"RewardTrainer": SCORES, "DPOTrainer": PAIRS}
@@ -109,6 +112,7 @@ def _of_trainer(trainer, tokenizer, num_rows: int) -> Case:
         "is_packed": bool(getattr(trainer.args, "packing", False)),
         "stops_at": stops_at,
     }
+    batch = as_rows(batch, trainer, tokenizer.pad_token_id)
     view = view_of(batch, tokenizer, pairs=kind in (PAIRS, SCORES))
     return _case(view, template_of(tokenizer, stops_at), kind, tokenizer, **settings)
 
@@ -123,10 +127,10 @@ def _asked(trainer, tokenizer, num_rows: int) -> Mapping:
         prompts = tokenizer.apply_chat_template(
             prompts, chat_template=own, add_generation_prompt=True, tokenize=False, **options
         )
-    special = isinstance(trainer.train_dataset[0]["prompt"], str)
+    is_text = isinstance(trainer.train_dataset[0]["prompt"], str)
     return tokenizer(
         prompts,
-        add_special_tokens=special,
+        add_special_tokens=is_text and adds_special_tokens(trainer),
         padding=True,
         padding_side="left",
         return_tensors="pt",

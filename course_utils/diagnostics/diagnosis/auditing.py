@@ -11,11 +11,13 @@ from course_utils.diagnostics.diagnosis.front import subject_of
 from course_utils.diagnostics.diagnosis.judges.policy import judge_numbers, judge_policy
 from course_utils.diagnostics.diagnosis.judges.steps import judge_steps
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
+from course_utils.diagnostics.diagnosis.measures.pricing import Prices, prices
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back, train_some
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
-from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
 from course_utils.diagnostics.diagnosis.watches.steps import StepNumbers, Steps
+from course_utils.diagnostics.libraries.trl import samples_replies
 from course_utils.diagnostics.nonfinite.batches import keep
 from course_utils.diagnostics.one_step import require_loss
 from course_utils.errors import BadRequest
@@ -105,7 +107,7 @@ def audit_policy(source: Any = None, *, group: int | None = None, **tensors: Ten
         found = policy_numbers(group=group, **tensors)
         judge_numbers([found], sheet, scale="group" if group else "", group=group)
         return _audit("one batch of replies", sheet, found.to_dict())
-    if not hasattr(source, "_generate_and_score_completions"):
+    if not samples_replies(source):
         raise BadRequest(
             f"{type(source).__name__} samples no replies",
             why="a policy is judged by replies and the probabilities of their tokens",
@@ -116,7 +118,26 @@ def audit_policy(source: Any = None, *, group: int | None = None, **tensors: Ten
         train_some(source, 1)
     judge_policy(subject, replies, sheet)
     first = replies.numbers[0] if replies.numbers else PolicyNumbers(0)
+    if first.share_no_signal == 1:
+        with sheet.trying("what the reward pays for"), put_back(subject):
+            _one_price(prices(source), sheet)
     return _audit(f"the replies of {subject.name}", sheet, first.to_dict())
+
+
+def _one_price(found: list[Prices], sheet: Sheet) -> None:
+    """One batch without a signal is chance, unless the rewards depend on no text at all."""
+    counted = [one for one in found if one.weight]
+    if not counted or not all(one.is_flat for one in counted):
+        return
+    names = ", ".join(one.name for one in counted)
+    sheet.find(
+        "no_signal",
+        COUNTED,
+        "100% of the groups have advantages that are all 0",
+        place=names,
+        why=f"{names} gives every text of a row the same, the row's own answer included",
+        advice="let the reward function score the completion",
+    )
 
 
 def _audit(what: str, sheet: Sheet, numbers: dict) -> Audit:

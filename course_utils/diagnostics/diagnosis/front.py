@@ -36,7 +36,7 @@ def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
             run); or `model` itself.
 
     A run as it happens: `with diagnose.watching(trainer_or_model, ...) as run: ...`, then
-    `run.report`; or `trainer.add_callback(DiagnoseCallback(trainer))`.
+    `run.report`; or `Trainer(..., callbacks=[DiagnoseCallback()])`.
 
     Raises:
         BadRequest: this is not a Trainer, model or folder.

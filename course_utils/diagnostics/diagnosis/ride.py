@@ -10,6 +10,7 @@ from typing import Any
 from course_utils.diagnostics.diagnosis.judges.policy import judge_policy
 from course_utils.diagnostics.diagnosis.judges.run import judge_numbers_of_run
 from course_utils.diagnostics.diagnosis.judges.steps import judge_steps
+from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.order import look_after, look_before
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
@@ -110,6 +111,9 @@ class Watching:
             self._before.unseen.pop("rows alone", None)
             with sheet.trying("rows alone"):
                 look_at_forward(self.subject, sheet)
+            if self.subject.trainer is None and self.subject.tokenizer is not None:
+                self._before.unseen.pop("the tokens", None)
+                look_at_batch(self.subject, sheet)
         with sheet.trying("looking after"):
             look_after(self.subject, sheet)
         self._after = sheet

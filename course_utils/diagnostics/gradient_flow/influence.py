@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import Function, FunctionCtx
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import CheckpointFunction, detach_variable
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -24,12 +23,13 @@ from course_utils.diagnostics.gradient_flow.crossings import (
     History,
     Input,
 )
+from course_utils.diagnostics.libraries.pytorch import backward_code, tree_leaves
 from course_utils.diagnostics.nonfinite.places import TORCH, Place
 
 CHECKPOINT_FORWARD = CheckpointFunction.forward.__code__
 CHECKPOINT_BACKWARD = CheckpointFunction.backward.__code__
 # Not the user's own detach, nor the backward formulas of torch: nothing is cut in there.
-NOT_A_CUT = (detach_variable.__code__, torch.autograd.graph._engine_run_backward.__code__)
+NOT_A_CUT = (detach_variable.__code__, backward_code())
 
 # Calls whose result takes nothing but shape, dtype or device from the tensor; see also `*_as`.
 VALUE_FREE = ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "randint_like")

@@ -9,16 +9,19 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
-from transformers import Trainer, TrainerCallback
 
+from course_utils.diagnostics.callbacks import RunCallback
 from course_utils.diagnostics.guard import values
 from course_utils.diagnostics.guard.report import NonFinite
 from course_utils.diagnostics.guard.values import BadValue, harmless
 from course_utils.errors import BadRequest
 from course_utils.shown.wrap import say
+
+if TYPE_CHECKING:
+    from transformers import Trainer
 
 # torch.amp.GradScaler starts at 65536 = 2**16 and halves after every skipped step; one more skip
 # than 16 means that the gradients are not finite even without any scaling.
@@ -28,7 +31,7 @@ NOT_APPLICABLE = ("rewards/*/mean", "rewards/*/std")
 MAX_LOSSES = 4096  # micro-batches of one step; where no step ever comes, older ones are forgotten
 
 
-class NonFiniteGuard(TrainerCallback):
+class NonFiniteGuard(RunCallback):
     """Stops a Trainer, or a loop of your own, at the first value that is not finite.
 
     In a Trainer it looks at the weights before the first step and after each, at the gradients
@@ -88,7 +91,7 @@ class NonFiniteGuard(TrainerCallback):
             text = "it has looked at nothing; attach(trainer), or call check() in your loop"
         return "; it failed itself: ".join([f"NonFiniteGuard: {text}", *self.failures])
 
-    def attach(self, trainer: Trainer) -> "NonFiniteGuard":
+    def attach(self, trainer: "Trainer") -> "NonFiniteGuard":
         """Add the guard to a Trainer and let it see each micro-batch's loss as well.
 
         Raises:

@@ -6,6 +6,7 @@ Counts and words; it decides nothing.
 from dataclasses import asdict, dataclass
 
 from course_utils.diagnostics.guard.values import BadValue
+from course_utils.diagnostics.libraries.trainer import norm_by_clipping
 from course_utils.errors import TrainingStopped
 from course_utils.shown.page import State
 from course_utils.shown.report import Report, Table
@@ -24,7 +25,7 @@ REPLAY = (
     "names the operation, or what changed the gradients after backward()"
 )
 CLIPPED = (
-    "set max_grad_norm=1.0: with 0, transformers 5.23 calls clip_grad_norm_(inf) to log the norm, "
+    "set max_grad_norm=1.0: with 0, {who} calls clip_grad_norm_(inf) to log the norm, "
     "and a norm that overflows makes every gradient inf / inf = nan"
 )
 CHECKPOINT = "load the checkpoint afresh, and look at this tensor in its file"
@@ -77,7 +78,8 @@ class NonFinite(Report):
             return CHECKPOINT if self.step == 0 else HALF if is_half else STEP
         if self.kind == "metric":
             return METRIC
-        return CLIPPED if self.is_clipped else REPLAY
+        who = norm_by_clipping() if self.is_clipped else ""
+        return CLIPPED.format(who=who) if who else REPLAY
 
     def table(self) -> Table:
         rows = [

@@ -12,6 +12,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from course_utils.diagnostics.libraries.trainer import of_columns
 from course_utils.errors import BadRequest
 
 
@@ -117,8 +118,7 @@ def collate(batch: Any, trainer: Any) -> Any:
     rows = rows_of_dataset(batch)
     if rows is None:
         return batch
-    trainer._set_signature_columns_if_needed()
-    return trainer._get_collator_with_removed_columns(trainer.data_collator)(rows)
+    return trainer.data_collator(of_columns(trainer, rows))
 
 
 def not_collated(error: Exception) -> BadRequest:

@@ -1,7 +1,7 @@
 """The gradient norms that clipping measured, as tensors: the size of gradients before it.
 
 Changes nothing and waits for nothing. Every clip_grad_norm_ of torch, also Accelerate's, ends in
-one private function (torch 2.13, torch/nn/utils/clip_grad.py); where it is missing nothing is seen.
+one private function; where it is missing nothing is seen.
 """
 
 import math
@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
-from torch.nn.utils import clip_grad
 
+from course_utils.diagnostics.libraries.pytorch import hearing_clips, why_no_clips
+from course_utils.diagnostics.libraries.trainer import norm_by_clipping
 from course_utils.diagnostics.nonfinite.case import Cause
-
-APPLY = "_clip_grads_with_norm_"
 
 
 @dataclass
@@ -27,20 +26,8 @@ class Clipping:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        apply = getattr(clip_grad, APPLY, None)
-        if apply is None:
+        with hearing_clips(lambda *call: self.calls.append(call)):
             yield
-            return
-
-        def seen(parameters, max_norm, total_norm, *args, **kwargs):
-            self.calls.append((max_norm, total_norm))
-            return apply(parameters, max_norm, total_norm, *args, **kwargs)
-
-        setattr(clip_grad, APPLY, seen)
-        try:
-            yield
-        finally:
-            setattr(clip_grad, APPLY, apply)
 
     def norms(self, device: torch.device) -> Tensor:
         """The total norms found, float32, shape (number of calls,)."""
@@ -50,9 +37,11 @@ class Clipping:
     def why_bad(self) -> Cause:
         """Why gradients that backward() left finite no longer are; waits for the device."""
         fix = "look at what runs between backward() and step(): hooks on the parameters, clipping"
+        unseen = f"; {why}" if (why := why_no_clips()) else ""
         unknown = Cause(
             "gradients changed after backward",
-            "backward() gives finite gradients, and something after it made them non-finite",
+            "backward() gives finite gradients, and something after it made them non-finite"
+            f"{unseen}",
             f"{fix}, code that writes to .grad",
         )
         overflowed = [(m, float(n)) for m, n in self.calls if not math.isfinite(float(n))]
@@ -67,8 +56,16 @@ class Clipping:
         if math.isinf(max_norm):
             return Cause(
                 "max_grad_norm=0",
-                f"{what} = nan; transformers 5.23 calls it so to log the norm when max_grad_norm=0",
+                f"{what} = nan; {_who()}",
                 "set max_grad_norm=1.0, and find out why the gradients are so large: too high a "
                 "learning rate, or a loss that is a sum",
             )
         return Cause("clipping by an infinite norm", what, "lower the learning rate or the loss")
+
+
+def _who() -> str:
+    """Who clips to an infinite norm."""
+    trainer = norm_by_clipping()
+    if trainer:
+        return f"{trainer} calls it so to log the norm when max_grad_norm=0"
+    return "somebody calls it so to measure the norm"

@@ -6,6 +6,7 @@ Learns the names of any model the first time its forward is called, so it needs 
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
+from course_utils.diagnostics.libraries.pytorch import without_compile
 from course_utils.diagnostics.nonfinite.values import address_of
 
 
@@ -74,7 +75,7 @@ class ModuleNames:
             self._names.setdefault(id(module), name)
 
     def _push(self, module: nn.Module, _args) -> None:
-        module = getattr(module, "_orig_mod", module)  # torch.compile's wrapper has no name
+        module = without_compile(module)  # the wrapper has no name
         if id(module) not in self._names:
             self._learn(module, type(module).__name__ if self.roots else "")
         self._stack.append(module)

@@ -14,7 +14,10 @@ from types import FrameType
 
 import torch
 
+from course_utils.diagnostics.libraries.frames import BACKWARD
+
 HERE = str(Path(__file__).parent) + os.sep
+LIBRARIES = str(Path(__file__).parents[1] / "libraries") + os.sep
 TORCH = str(Path(torch.__file__).parent) + os.sep
 OPTIMIZERS = TORCH + "optim" + os.sep
 STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
@@ -57,10 +60,10 @@ def _short(file: str) -> str:
 
 @cache
 def _origin(file: str) -> str:
-    """Whose file it is: "skip" for torch, the standard library and this folder."""
+    """Whose file it is: "skip" for torch, the standard library, this folder and `libraries`."""
     if file.startswith(OPTIMIZERS) and not file.endswith(f"{os.sep}optimizer.py"):
         return "package"  # the formula of an optimizer is worth showing, its base class is not
-    if file.startswith((HERE, TORCH, "<frozen")):
+    if file.startswith((HERE, LIBRARIES, TORCH, "<frozen")):
         return "skip"
     if any(folder in file for folder in PACKAGES):
         return "package"
@@ -68,7 +71,7 @@ def _origin(file: str) -> str:
 
 
 def _starts_backward(frame: FrameType) -> bool:
-    return frame.f_code.co_name == "_engine_run_backward"
+    return frame.f_code.co_name == BACKWARD
 
 
 def find_places() -> Places:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
+from course_utils.diagnostics.libraries.pytorch import has_accumulation_hooks
 from course_utils.diagnostics.nonfinite.case import Case, Cause
 from course_utils.diagnostics.nonfinite.clipping import Clipping
 from course_utils.diagnostics.nonfinite.coverage import NO_LOSS, Coverage
@@ -152,7 +153,7 @@ class Reader:
     def _name(self, parameters: dict[Tensor, str], passes: list[Pass]) -> NonFiniteReport | None:
         if not passes:
             return _unrecorded(parameters)
-        if any(p._post_accumulate_grad_hooks for p in parameters):
+        if any(map(has_accumulation_hooks, parameters)):
             what = "was not tried: hooks that run when a gradient is complete would run twice"
             return _not_replayed(what, parameters, passes)
         scale = 1.0

@@ -6,6 +6,8 @@ none of that is a fault. One replayed step tells, and most overflows need not ev
 
 from typing import Any
 
+from course_utils.diagnostics.libraries.pytorch import steps_since_growth
+
 EARLY = 16  # as many as a scaler needs from 65536 down to 1
 
 
@@ -33,7 +35,7 @@ class Scaling:
         """
         self._in_a_row += 1
         is_early = self._num_looks < EARLY
-        is_calm_stretch = self._in_a_row == 1 and self.scaler.state_dict()["_growth_tracker"] > 0
+        is_calm_stretch = self._in_a_row == 1 and steps_since_growth(self.scaler) > 0
         goes_on = self._in_a_row >= 4 and self._in_a_row & (self._in_a_row - 1) == 0
         is_suspicious = is_early or is_calm_stretch or goes_on
         self._num_looks += is_suspicious

@@ -9,8 +9,8 @@ from functools import cache
 
 import torch
 from torch import Tensor
-from torch._ops import OpOverload
-from torch.utils._pytree import tree_leaves
+
+from course_utils.diagnostics.libraries.pytorch import OpOverload, schema_of, tree_leaves
 
 # Not tagged as pointwise by torch 2.13, although element i of the result comes from element i.
 CASTS = {"to_copy", "copy"}
@@ -64,9 +64,10 @@ def _is_pointwise(func: OpOverload, raw: str) -> bool:
 
 @cache
 def read_signature(func: OpOverload) -> Signature:
-    raw = func._schema.name.partition("::")[2]
+    schema = schema_of(func)
+    raw = schema.name.partition("::")[2]
     name = raw.removeprefix("_foreach_").removeprefix("_fused_").strip("_")
-    arguments = func._schema.arguments
+    arguments = schema.arguments
     written = [a for a in arguments if a.alias_info is not None and a.alias_info.is_write]
     overwrites = name in OVERWRITING
     return Signature(

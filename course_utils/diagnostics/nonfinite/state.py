@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_utils.diagnostics.libraries.pytorch import device_types
+
 
 @dataclass(frozen=True)
 class Autocast:
@@ -62,7 +64,7 @@ class Surroundings:
             cuda_rng={device: torch.cuda.get_rng_state(device) for device in cuda},
             python_rng=random.getstate(),
             numpy_rng=np.random.get_state(),
-            autocasts=tuple(Autocast.now(kind) for kind in _device_types()),
+            autocasts=tuple(Autocast.now(kind) for kind in device_types()),
             buffers=[(buffer, buffer.detach().clone()) for buffer in buffers],
         )
 
@@ -99,11 +101,6 @@ class Surroundings:
 def _write(buffer: Tensor, values: Tensor) -> None:
     with torch.no_grad():
         buffer.copy_(values)
-
-
-def _device_types() -> list[str]:
-    accelerator = torch.accelerator.current_accelerator()
-    return ["cpu"] if accelerator is None else ["cpu", accelerator.type]
 
 
 def _cuda_devices(roots: list[nn.Module]) -> list[torch.device]:

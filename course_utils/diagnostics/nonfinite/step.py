@@ -10,8 +10,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
+from course_utils.diagnostics.libraries.pytorch import tree_leaves
+from course_utils.diagnostics.libraries.trainer import num_items_of, prepared
 from course_utils.diagnostics.nonfinite import crashes
 from course_utils.diagnostics.nonfinite.batches import (
     KeptBatch,
@@ -148,8 +149,8 @@ def _prepare(trainer: Any, batch: Any, num_items: Any) -> tuple[Any, Any]:
     if isinstance(batch, KeptBatch):
         return dict(batch), batch.num_items_in_batch if num_items is None else num_items
     if num_items is None and isinstance(batch, Mapping):
-        num_items = trainer._get_num_items_in_batch([batch], trainer.args.device)
-    return trainer._prepare_inputs(batch), num_items
+        num_items = num_items_of(trainer, [batch])
+    return prepared(trainer, batch), num_items
 
 
 def _run(tracer: Tracer, loss_of: Callable[[Any], Any], batch: Any, optimizer: Any) -> Judgement:

@@ -3,8 +3,6 @@
 Brings each into one form: the modules by name, and a function from a batch to a loss.
 """
 
-import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_utils.diagnostics.libraries.pytorch import is_compiled, run_eagerly, without_compile
 from course_utils.diagnostics.nonfinite.batches import tensors_in
 from course_utils.diagnostics.nonfinite.untouched import untouched
 from course_utils.diagnostics.nonfinite.values import address_of, is_readable
@@ -38,7 +37,7 @@ class Target:
         """In the block, the loss may be computed again, eagerly; afterwards no count differs."""
         owners = [self.trainer, getattr(self.trainer, "compute_loss_func", None), self.loss_of]
         modules = [module for root in self.modules for module in root.modules()]
-        with untouched(*modules, *owners), _eagerly():
+        with untouched(*modules, *owners), run_eagerly():
             yield
 
     @property
@@ -50,23 +49,7 @@ class Target:
     def is_compiled(self) -> bool:
         """Whether the run's numbers come from a compiled model: eager ones differ a little."""
         outer = [*self.modules, getattr(self.trainer, "model_wrapped", None), *self.compiled]
-        return any(_is_compiled(module) for module in outer if module is not None)
-
-
-@contextmanager
-def _eagerly() -> Iterator[None]:
-    """In the block, compiled code runs eagerly."""
-    if "torch._dynamo" not in sys.modules:  # its import is slow, and nothing is compiled
-        yield
-        return
-    with torch.compiler.set_stance("force_eager"), warnings.catch_warnings():
-        # The tracer's hooks on modules fire for the wrapper as well; its name is the model's own.
-        warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
-        yield
-
-
-def _is_compiled(module: nn.Module) -> bool:
-    return hasattr(module, "_orig_mod") or module._compiled_call_impl is not None
+        return any(is_compiled(module) for module in outer if module is not None)
 
 
 def open_target(target: Any, loss_of: Callable[..., Any] | None = None) -> Target:
@@ -79,7 +62,7 @@ def open_target(target: Any, loss_of: Callable[..., Any] | None = None) -> Targe
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         _refuse_many_processes(torch.distributed.get_world_size())
     if isinstance(target, nn.Module):
-        root = getattr(target, "_orig_mod", target)  # names without torch.compile's prefix
+        root = without_compile(target)  # names without its prefix
         compiled = () if root is target else (target,)
         call = loss_of or partial(call_model, target)
         return Target({"": root}, call, compiled=compiled)

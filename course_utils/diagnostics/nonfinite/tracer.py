@@ -11,13 +11,18 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._ops import OpOverload
 from torch.autograd.function import BackwardCFunction
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.optim import optimizer as optimizers
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
+from course_utils.diagnostics.libraries.pytorch import (
+    OpOverload,
+    TorchDispatchMode,
+    next_sequence_number,
+    running_node,
+    sequence_number,
+    tree_leaves,
+)
 from course_utils.diagnostics.nonfinite.events import Event, Source
 from course_utils.diagnostics.nonfinite.explain import Call, explain, is_fresh, locate, position_of
 from course_utils.diagnostics.nonfinite.modules import ModuleNames
@@ -116,11 +121,11 @@ class Tracer(TorchDispatchMode):
                 self._record(signature, arguments, inputs, output, site)
 
     def _find_site(self, signature: Signature) -> Site:
-        node = torch._C._current_autograd_node()
+        node = running_node()
         # Activation checkpointing runs modules again inside the backward pass: that is forward.
         if node is not None and not (self.modules.is_running and torch.is_grad_enabled()):
             return self._find_backward_site(node)
-        number = torch.autograd._get_sequence_nr() - 1  # of the node that was made for this call
+        number = next_sequence_number() - 1  # of the node that was made for this call
         if number in self._forward and not self._in_optimizer:
             return Site("forward", self.modules.current, "", Places())
         phase = "optimizer" if self._in_optimizer else "forward"
@@ -133,7 +138,7 @@ class Tracer(TorchDispatchMode):
         if node.name() == "torch::autograd::AccumulateGrad":
             return Site("backward", "", "", Places())
         unknown = ("", Site("backward", "", "", Places()))
-        name, forward = self._forward.get(node._sequence_nr(), unknown)
+        name, forward = self._forward.get(sequence_number(node), unknown)
         if isinstance(node, BackwardCFunction) or not name:
             name = node.name().rpartition("Backward")[0] or node.name()
         return Site("backward", forward.module, name, forward.places)

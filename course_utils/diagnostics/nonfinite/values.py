@@ -10,6 +10,8 @@ from itertools import groupby
 import torch
 from torch import Tensor
 
+from course_utils.diagnostics.libraries import pytorch
+
 
 @dataclass(frozen=True)
 class Values:
@@ -46,19 +48,19 @@ def is_readable(tensor: Tensor) -> bool:
 
 def storage_of(tensor: Tensor) -> torch.UntypedStorage:
     """The memory behind the values; views of one tensor share it."""
-    return (tensor._values() if tensor.is_sparse else tensor).untyped_storage()
+    return (pytorch.values_of(tensor) if tensor.is_sparse else tensor).untyped_storage()
 
 
 def address_of(tensor: Tensor) -> int:
     """An address that identifies a storage as long as it exists."""
-    return storage_of(tensor)._cdata
+    return pytorch.address_of(storage_of(tensor))
 
 
 def plain(tensor: Tensor) -> Tensor:
     """The same numbers as a dense real tensor, for which every reduction works."""
     tensor = tensor.detach()
     if tensor.is_sparse:
-        tensor = tensor._values()
+        tensor = pytorch.values_of(tensor)
     if tensor.is_complex():
         tensor = torch.view_as_real(tensor.resolve_conj())
     return tensor.float() if tensor.element_size() == 1 else tensor  # fp8 has no arithmetic
@@ -99,6 +101,6 @@ def measure(tensors: list[Tensor]) -> Tensor:
     norms = []
     for (_, dtype), group in groupby(tensors, key=lambda t: (t.device, t.dtype)):
         wide = torch.float32 if dtype == torch.float16 else None  # 65504 is soon passed
-        of_group = torch._foreach_norm([plain(tensor) for tensor in group], 2, dtype=wide)
+        of_group = pytorch.norms_of([plain(tensor) for tensor in group], wide)
         norms.append(torch.stack(of_group).float().to(tensors[0].device))
     return torch.cat(norms) if norms else torch.empty(0)

@@ -4,7 +4,6 @@ Output goes to files and is unbuffered, so the last line before a crash survives
 stopped for taking too long is first asked for its stack.
 """
 
-import importlib
 import json
 import os
 import signal
@@ -17,19 +16,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
-import dill
-import psutil
-
+from course_utils.diagnostics.processes import packages
 from course_utils.diagnostics.processes.memory import PeakMemory
-from course_utils.errors import BadRequest, Unsupported
+from course_utils.errors import Unsupported
+
+if TYPE_CHECKING:
+    import psutil
 
 CAN_FORK = hasattr(os, "fork")  # Linux and macOS; not Windows
 STACK_S = 2.0  # what a stuck child gets to write its stack before it is killed
 LOOK_S = 0.1  # between two looks at a running child
 KEPT_CHARS = 200_000  # of each output stream, the end
-EXPIRED = (subprocess.TimeoutExpired, psutil.TimeoutExpired)
 FAMILY = "COURSE_FAMILY"  # every process that a child starts inherits this variable
 
 
@@ -91,6 +90,7 @@ class WarmParent:
         self._preload = list(preload)
 
     def __enter__(self) -> "WarmParent":
+        _ = packages.dill  # the parent needs it: where it is missing, the error comes first
         self._folder = _scratch_folder()
         self._errors = Path(self._folder.name, "warm-parent").open("wb")
         if not CAN_FORK:
@@ -141,7 +141,7 @@ class WarmParent:
 
 
 def stopped_by_limit(
-    process: subprocess.Popen | psutil.Process,
+    process: "subprocess.Popen | psutil.Process",
     timeout_s: float,
     look: Callable[[], None] = lambda: None,
 ) -> bool:
@@ -151,24 +151,28 @@ def stopped_by_limit(
     process.send_signal(signal.SIGABRT)  # on which the fault handler writes the stack
     try:
         process.wait(STACK_S)
-    except EXPIRED:
+    except _expired():
         process.kill()
         process.wait()
     return True
 
 
 def wait_looking(
-    process: subprocess.Popen | psutil.Process, timeout_s: float, look: Callable[[], None]
+    process: "subprocess.Popen | psutil.Process", timeout_s: float, look: Callable[[], None]
 ) -> bool:
     """Wait until the process ends (True) or time is up (False), calling `look` now and then."""
     deadline, pause = time.monotonic() + timeout_s, 0.01
     while (left := deadline - time.monotonic()) > 0:
         look()
-        with suppress(*EXPIRED):
+        with suppress(*_expired()):
             process.wait(min(pause, left))
             return True
         pause = min(2 * pause, LOOK_S)
     return False
+
+
+def _expired() -> tuple[type[Exception], ...]:
+    return subprocess.TimeoutExpired, packages.psutil.TimeoutExpired
 
 
 def tail(path: Path) -> str:
@@ -181,6 +185,7 @@ def in_own_session(
     argv: Sequence[str], *, env: Mapping[str, str], **streams: object
 ) -> Iterator[subprocess.Popen]:
     """A process whose whole family is gone when the block ends, however it ends."""
+    _ = packages.psutil  # where it is missing, the error comes before anything is started
     path = os.pathsep.join(filter(None, sys.path))  # so that the child imports what we import
     mark = uuid.uuid4().hex
     everything = {
@@ -201,11 +206,11 @@ def _kill_family(process: subprocess.Popen, mark: str) -> None:
         if stream:
             stream.close()
     # Ended, or not ours.
-    gone = (ProcessLookupError, PermissionError, psutil.Error)
-    for pid in psutil.pids():
+    gone = (ProcessLookupError, PermissionError, packages.psutil.Error)
+    for pid in packages.psutil.pids():
         with suppress(*gone):
             if _is_family(pid, process.pid, mark):
-                psutil.Process(pid).kill()
+                packages.psutil.Process(pid).kill()
     process.kill()
     process.wait()
 
@@ -214,7 +219,7 @@ def _is_family(pid: int, session: int, mark: str) -> bool:
     """Whether it is a descendant, by session or by mark: torchrun gives each rank a session."""
     if CAN_FORK and os.getsid(pid) == session:
         return True
-    return mark in psutil.Process(pid).environ().get(FAMILY, "").split()
+    return mark in packages.psutil.Process(pid).environ().get(FAMILY, "").split()
 
 
 def _scratch_folder() -> tempfile.TemporaryDirectory:
@@ -225,25 +230,7 @@ def _callee(*arguments: str) -> list[str]:
     return python_command("-m", "course_utils.diagnostics.processes.child_side", *arguments)
 
 
-class _Packer(dill.Pickler):
-    """Pickles a module by its name: dill would copy everything in a module outside lib/."""
-
-    def reducer_override(self, value: object) -> object:
-        if isinstance(value, ModuleType) and value.__name__ != "__main__":
-            return importlib.import_module, (value.__name__,)
-        return NotImplemented
-
-
 def _pack(function: Callable, arguments: tuple, path: Path) -> Path:
-    try:
-        # recurse: of a notebook's variables, only those that the function names travel with it
-        with path.open("wb") as file:
-            _Packer(file, recurse=True).dump((function, arguments))
-    except Exception as error:
-        name = getattr(function, "__qualname__", repr(function))
-        raise BadRequest(
-            f"{name} cannot be sent to a child process: {type(error).__name__}: {error}",
-            why="a child has its own memory, so the function and its arguments must be copied",
-            fix="build models, trainers and files inside the function, from plain arguments",
-        ) from error
-    return path
+    from course_utils.diagnostics.processes.packing import pack  # needs dill
+
+    return pack(function, arguments, path)

@@ -24,8 +24,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shutil import which
 
-from packaging.version import Version
-
 from course_utils.diagnostics.processes.elf import read_dynamic
 from course_utils.errors import BadRequest
 from course_utils.shown.report import Report, Table
@@ -127,7 +125,7 @@ def diagnose_cublas(environment: CublasEnvironment) -> CublasDiagnosis:
         return verdict("cannot tell", "the version of the cuBLAS that is loaded is not known", fix)
     if loaded in KNOWN_GOOD:
         return verdict("not affected", f"cuBLAS {loaded} is reported to work")
-    if Version(loaded) > Version(KNOWN_GOOD[0]):
+    if _numbers(loaded) > _numbers(KNOWN_GOOD[0]):
         why = f"cuBLAS {loaded} is newer than {KNOWN_GOOD[0]}, which works [inferred]"
         return verdict("not affected", why)
     fix = _replace(environment, loaded_from)
@@ -203,6 +201,11 @@ def _replace(env: CublasEnvironment, loaded_from: str) -> str:
 
 def _major(cuda: str | None) -> str | None:
     return cuda.split(".")[0] if cuda else None
+
+
+def _numbers(version: str) -> list[int]:
+    """The parts of a version of cuBLAS: numbers, which sort otherwise than their text."""
+    return [int(part) for part in version.split(".")]
 
 
 def _is_version(version: str, reference: str) -> bool:

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import psutil
-
+from course_utils.diagnostics.processes import packages
 from course_utils.diagnostics.processes.children import (
     STACK_S,
     Ending,
@@ -24,6 +24,9 @@ from course_utils.diagnostics.processes.children import (
     wait_looking,
 )
 from course_utils.diagnostics.processes.memory import PeakMemory
+
+if TYPE_CHECKING:
+    import psutil
 
 MODULES = ("torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch")
 OWN_LOGS = ("--tee", "-t", "--redirects", "-r", "--log-dir", "--log_dir")
@@ -115,16 +118,16 @@ class _Family:
 
     def look(self) -> None:
         """Find new ranks, read the memory of all, and note which have ended."""
-        with suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(self._launcher).children(recursive=True):
-                with suppress(psutil.Error):
+        with suppress(packages.psutil.NoSuchProcess):
+            for child in packages.psutil.Process(self._launcher).children(recursive=True):
+                with suppress(packages.psutil.Error):
                     self._add(child)
         for rank in self.ranks.values():
             rank.memory.look()
             if rank.ended_s is None and not _runs(rank.pid):
                 rank.ended_s = time.monotonic() - self._began
 
-    def _add(self, child: psutil.Process) -> None:
+    def _add(self, child: "psutil.Process") -> None:
         if child.pid in self.ranks or any(p.pid in self.ranks for p in child.parents()):
             return  # known, or something that a rank started: it inherits the variables
         variables = child.environ()
@@ -137,9 +140,9 @@ class _Family:
         process.send_signal(signal.SIGSTOP)
         for rank in self.ranks.values():
             rank.was_running = rank.ended_s is None
-            with suppress(psutil.Error):
+            with suppress(packages.psutil.Error):
                 if rank.was_running:
-                    psutil.Process(rank.pid).send_signal(signal.SIGABRT)
+                    packages.psutil.Process(rank.pid).send_signal(signal.SIGABRT)
         deadline = time.monotonic() + STACK_S
         while any(_runs(pid) for pid in self.ranks) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -147,8 +150,8 @@ class _Family:
 
 def _runs(pid: int) -> bool:
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
+        return packages.psutil.Process(pid).status() != packages.psutil.STATUS_ZOMBIE
+    except packages.psutil.NoSuchProcess:
         return False
 
 

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from course_utils.diagnostics.libraries.frames import BACKWARD
 from course_utils.diagnostics.processes.evidence import (
     FIXES,
     MEANINGS,
@@ -20,7 +21,6 @@ from course_utils.diagnostics.processes.memory import say_bytes
 from course_utils.shown.report import Table
 
 PREFIX = re.compile(r"^\[rank\d+\]: ?", re.M)  # torch.distributed puts it before each line
-BACKWARD = "_engine_run_backward"  # where DDP waits for gradients, in native code below it
 
 
 @dataclass(frozen=True)

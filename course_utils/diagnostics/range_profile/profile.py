@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
+from course_utils.diagnostics.libraries.pytorch import tree_leaves
 from course_utils.diagnostics.nonfinite.state import undo_optimizer_step
 from course_utils.diagnostics.one_step import open_model, require_loss, training_step
 from course_utils.diagnostics.range_profile.magnitudes import measure, read

@@ -10,7 +10,6 @@ from course_utils.diagnostics.range_profile.magnitudes import Magnitudes
 from course_utils.diagnostics.range_profile.measurement import PARTS, Kind, Measurement, examined
 from course_utils.diagnostics.range_profile.survival import Survival, judge
 from course_utils.numerics.formats import FloatFormat, float_format
-from course_utils.shown.plotting import draw_curves, draw_limit
 from course_utils.shown.report import Report, Table
 
 if TYPE_CHECKING:
@@ -95,6 +94,9 @@ class RangeProfile(Report):
 
     def draw(self, ax: "Axes", kind: Kind | str = Kind.ACTIVATIONS, fmt: str = "float16") -> None:
         """Draw the largest number of each layer against the limit of `fmt`; the title judges."""
+        # matplotlib, which measuring does not need
+        from course_utils.shown.plotting import draw_curves, draw_limit
+
         fmt, layers = float_format(fmt), self.by_layer(kind)
         sizes = [math.nan if m.num_not_finite else m.largest for m in layers.values()]
         draw_curves(ax, range(len(sizes)), {str(kind): sizes})

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import keystr, tree_flatten_with_path
+
+from course_utils.diagnostics.libraries.pytorch import keystr, tree_flatten_with_path
 
 IGNORED = -100  # the label that cross-entropy leaves out
 MAX_ROWS = 8

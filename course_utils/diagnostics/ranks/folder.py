@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_utils.diagnostics.libraries.pytorch import COMPILED
 from course_utils.diagnostics.ranks.own_gradient import local
 
 
@@ -67,7 +68,7 @@ def bare_name(name: str) -> str:
     >>> bare_name("module._orig_mod.score.weight")
     'score.weight'
     """
-    return name.replace("_orig_mod.", "").removeprefix("module.")
+    return name.replace(f"{COMPILED}.", "").removeprefix("module.")
 
 
 def plain(value: Any, left_out: list[str], path: str = "batch") -> Any:

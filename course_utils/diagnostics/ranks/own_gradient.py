@@ -4,6 +4,7 @@ Adds no collective and waits for nothing: one number a bucket stays on the devic
 The order in DDP: a parameter's hook, accumulation, bucket full, communication hook, all-reduce.
 """
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +12,9 @@ from torch import Tensor, nn
 from torch.distributed import GradBucket
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel
+
+from course_utils.diagnostics.libraries.pytorch import look_at_reduce_scatter
+from course_utils.errors import Unreadable
 
 UNSEEN = "not seen: this model is neither DDP nor FSDP2"
 
@@ -77,9 +81,12 @@ class OwnGradient:
         return allreduce_hook(None, bucket)  # as DDP itself does, bit for bit
 
     def _attach_fsdp(self, module: Any) -> None:
-        for group in module._get_fsdp_state()._fsdp_param_groups:
-            group._reduce_scatter_comm = _Looking(group._reduce_scatter_comm, self)
         self.is_sharded = True
+        try:
+            look_at_reduce_scatter(module, partial(_Looking, own=self))
+        except Unreadable as error:
+            self.problem = self.how = error.sentence
+            return
         self.how = "each wrapped block, before the reduce-scatter"
 
 

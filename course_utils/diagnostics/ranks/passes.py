@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
 
+from course_utils.diagnostics.libraries.pytorch import tree_leaves, writes_to
 from course_utils.diagnostics.nonfinite.state import Surroundings
 from course_utils.diagnostics.nonfinite.values import all_finite
 from course_utils.diagnostics.ranks.folder import (
@@ -52,7 +52,7 @@ def keep(model: nn.Module, args: tuple, kwargs: dict) -> KeptPass:
     own = [_shallow(a) for a in args if not isinstance(a, nn.Module)]
     options = {k: _shallow(v) for k, v in kwargs.items() if not isinstance(v, nn.Module)}
     tensors = [t for t in tree_leaves((own, options)) if isinstance(t, Tensor)]
-    versions = [(t, t._version) for t in tensors if not t.is_inference()]
+    versions = [(t, writes_to(t)) for t in tensors if not t.is_inference()]
     return KeptPass(model, own, options, Surroundings.now([model]), versions)
 
 
@@ -100,7 +100,7 @@ def _plain_pass(one: KeptPass, left_out: list[str]) -> dict[str, Any]:
             for a in one.surroundings.autocasts
         ],
         "loss": float(one.loss),
-        "was_changed": any(tensor._version != version for tensor, version in one.versions),
+        "was_changed": any(writes_to(tensor) != version for tensor, version in one.versions),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from course_utils.diagnostics.libraries.pytorch import tree_map_only
 from course_utils.diagnostics.nonfinite import NonFiniteReport, trace_step
 from course_utils.diagnostics.nonfinite.state import Surroundings
 from course_utils.diagnostics.nonfinite.targets import loss_in
@@ -226,7 +227,7 @@ def _complete(trainer: Any) -> None:
 
 def _to(value: Any, device: torch.device) -> Any:
     """A copy on the device, in new containers."""
-    return torch.utils._pytree.tree_map_only(Tensor, lambda t: t.to(device, copy=True), value)
+    return tree_map_only(Tensor, lambda t: t.to(device, copy=True), value)
 
 
 def _doubts(state: dict, one: dict) -> list[str]:

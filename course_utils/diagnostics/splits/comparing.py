@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
+from course_utils.diagnostics.libraries.trl import makes_its_rows
 from course_utils.diagnostics.splits.judging import (
     RANKS,
     SAME,
@@ -138,7 +139,7 @@ def _one(mine: Step, split: Split, whole: Step, tolerance: float, alone: _Alone)
 
 def _step_of(of: object, model: nn.Module | None) -> TrainerStep | FunctionStep:
     if hasattr(of, "training_step"):
-        if hasattr(of, "_buffered_inputs"):
+        if makes_its_rows(of):
             raise Unsupported(
                 f"{type(of).__name__} makes its rows itself, anew for every split",
                 why="different replies have different gradients",

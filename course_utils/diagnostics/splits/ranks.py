@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from course_utils.diagnostics.libraries.trainer import states_of_processes
+
 
 @contextmanager
 def believing_in(num_ranks: int) -> Iterator[None]:
@@ -11,9 +13,7 @@ def believing_in(num_ranks: int) -> Iterator[None]:
 
     Nothing is sent: what a collective would give, the caller has to compute.
     """
-    from accelerate.state import AcceleratorState, PartialState  # takes seconds
-
-    known = [s._shared_state for s in (PartialState, AcceleratorState)]
+    known = states_of_processes()
     before = [state.get("num_processes") for state in known]
     in_environment = os.environ.get("WORLD_SIZE")
     try:

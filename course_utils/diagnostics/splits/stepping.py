@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from course_utils.diagnostics.libraries.pytorch import dropouts
+from course_utils.diagnostics.libraries.trainer import num_items_of
+from course_utils.diagnostics.libraries.trl import COUNTERS
 from course_utils.diagnostics.splits.ranks import believing_in
 
 Rows = list
@@ -61,8 +64,7 @@ class TrainerStep:
 
     def _counts(self, batches: list) -> list:
         """The Trainer's counts on each rank; their sum if it adds them up over the ranks."""
-        device = self.trainer.args.device
-        own = [self.trainer._get_num_items_in_batch(rank, device) for rank in batches]
+        own = [num_items_of(self.trainer, rank) for rank in batches]
         if self.trainer.args.average_tokens_across_devices and None not in own:
             return [sum(own)] * len(own)
         return own
@@ -116,7 +118,7 @@ def left_as_it_was(step) -> Iterator[None]:
     model, trainer = step.model, getattr(step, "trainer", None)
     grads = [(w, w.grad) for w in model.parameters()]
     modes = [(m, m.training) for m in model.modules()]
-    kept = ("_metrics", "current_gradient_accumulation_steps", "_total_train_tokens")
+    kept = (*COUNTERS, "current_gradient_accumulation_steps")
     before = {k: copy.deepcopy(vars(trainer)[k]) for k in kept if trainer and k in vars(trainer)}
     for weight, _ in grads:
         weight.grad = None
@@ -139,7 +141,7 @@ def left_as_it_was(step) -> Iterator[None]:
 def _without_dropout(model: nn.Module) -> Iterator[None]:
     changed = []
     for module in model.modules():
-        names = ("p",) if isinstance(module, nn.modules.dropout._DropoutNd) else DROPOUTS
+        names = ("p",) if isinstance(module, dropouts()) else DROPOUTS
         for name in names:
             value = getattr(module, name, None)
             if isinstance(value, float) and value:

@@ -123,6 +123,7 @@ def no_gradient(log: Log) -> Finding | None:
     if not alive or min(shares) > 0.95:
         return None
     proof = [f"{len(dead)} of {len(series)} entries: {said(alive[0], 'grad_norm', 'reward_std')}"]
+    proof.append("the rewards differ, so there is something to learn")
     if alive[0].numbers.get("kl") == 0 or alive[0].numbers.get("kl_loss") == 0:
         name = "kl" if "kl" in alive[0].numbers else "kl_loss"
         proof.append(f"{said(alive[0], name)}: the policy is where it began")

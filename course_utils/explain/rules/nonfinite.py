@@ -6,10 +6,12 @@ from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import said
+from course_utils.explain.rules.start import UNIFORM
 
 LOSSES = ("loss", "policy_loss")
 FORWARD = (*LOSSES, "kl_loss", "kl", "old_kl", "entropy", "chosen_logp", "rejected_logp")
 HUGE = 1e6  # no loss of a model is; half of float32's range is further
+DECODES = "each nan adds the running mean to it: decode_logged_loss gives the loss behind it"
 
 
 def shown_as_zero(log: Log) -> Finding | None:
@@ -17,8 +19,8 @@ def shown_as_zero(log: Log) -> Finding | None:
     for entry, loss in log.series("loss"):
         if loss == 0 and not math.isfinite(entry.numbers.get("grad_norm", 0.0)):
             before = log.before(entry)
-            huge = before is not None and abs(before.numbers.get("loss", 0.0)) > HUGE
-            extra = (f"the entry before: {said(before, 'loss')}",) if huge else ()
+            huge = before is not None and abs(before.numbers.get("loss", 0.0)) > UNIFORM
+            extra = (f"the entry before: {said(before, 'loss')}; {DECODES}",) if huge else ()
             proof = f"{entry.where}: {said(entry, 'loss')} together with {said(entry, 'grad_norm')}"
             return Finding("nan_shown_as_zero", 9.0, entry, (proof, *extra))
         logps = [n for n in ("chosen_logp", "rejected_logp") if math.isnan(entry.numbers.get(n, 0))]

@@ -6,6 +6,8 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds, trend
 
+_OR_BROKEN = "weights that broke in one step give a loss of 0 as well: look whether they are finite"
+
 
 def labels_masked(log: Log) -> Finding | None:
     """A supervised loss of 0 (or nan) from the first entry on, without a gradient."""
@@ -41,7 +43,10 @@ def zero_or_hidden_nan(log: Log) -> Finding | None:
 
 
 def turned_to_zero(log: Log) -> Finding | None:
-    """A supervised loss that becomes exactly 0 from one entry to the next, and stays there."""
+    """A supervised loss that becomes exactly 0 from one entry to the next, and stays there.
+
+    Without a gradient the rows may have no label; beside one the numbers are broken.
+    """
     series = log.series("loss")
     alive = [number for number, (_, loss) in enumerate(series) if loss != 0]
     if log.kind() != "supervised" or not alive or len(series) - alive[-1] < 2:
@@ -55,6 +60,8 @@ def turned_to_zero(log: Log) -> Finding | None:
         f"{turned.where}: {said(turned, *shown)}, and 0 to the end",
         f"before it, {before.where}: {said(before, 'loss')}",
     ]
+    if norm == 0:
+        return Finding("labels_masked", 6.0, turned, tuple(proof), (_OR_BROKEN,))
     norms = log.values("grad_norm")
     if len(norms) > 1 and len(set(norms)) == 1 and norm:
         proof.append(f"{said(turned, 'grad_norm')} in all {len(norms)} entries, to the last digit")

@@ -12,6 +12,7 @@ from course_utils.diagnostics.diagnosis.sheet.harm import AWAY, ENDLESS, STOOD
 from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
+from course_utils.diagnostics.libraries.trl import loss_type_of, not_kept, scale_of
 
 APART = 0.02  # nats per token; float32 engines agree to 1e-5, bfloat16 ones to about 0.01
 GROWS = 3.0
@@ -28,20 +29,22 @@ WEIGHED_BY_ROW = ("grpo", "sapo")  # a token counts by one over the length of it
 
 
 def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
-    for failure in dict.fromkeys(replies.failures):
-        sheet.miss("the replies", failure)
+    for error in replies.failures:
+        sheet.fail("the replies", error)
     if not replies.numbers:
         return
     judge_numbers(
         replies.numbers,
         sheet,
-        scale=getattr(subject.trainer, "scale_rewards", ""),
+        scale=scale_of(subject.trainer),
         group=getattr(subject.trainer, "num_generations", None),
         replies=replies.texts(),
         shape=replies.shape,
     )
-    if getattr(subject.trainer, "loss_type", "") in WEIGHED_BY_ROW:
-        _length(replies.numbers, subject.trainer.loss_type, sheet)
+    if (loss_type := loss_type_of(subject.trainer)) in WEIGHED_BY_ROW:
+        _length(replies.numbers, loss_type, sheet)
+    for what, why in not_kept(subject.trainer).items():
+        sheet.miss(what, why)
 
 
 def judge_numbers(

@@ -7,7 +7,7 @@ from course_utils.diagnostics.diagnosis.judges.rates import judge_rates
 from course_utils.diagnostics.diagnosis.judges.resumed import judge_resumed
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOOD, UNMOVED
-from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 from course_utils.diagnostics.gradient_flow.report import same_layers
@@ -90,7 +90,7 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     dead = sum(one.grad_norm == 0 for one in steps.numbers)
     if dead == taken:
         said = f"grad_norm is exactly 0 in all {taken} steps"
-        sheet.find("no_gradient", MEASURED - 2, said)
+        sheet.find("no_gradient", MEASURED - 2, said, **_without_rewards(subject))
         return
     norms = median(one.grad_norm for one in steps.numbers)
     if not math.isfinite(norms):
@@ -99,6 +99,18 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
         "gradients",
         f"all {last.num_trainable} tensors have one, norm {_before_and_after(subject, norms)}",
     )
+
+
+def _without_rewards(subject: Subject) -> dict[str, str]:
+    """Other words where it was not seen that the rewards of a group differ."""
+    spreads = [v for row in subject.log for k, v in row.items() if canonical(k) == "reward_std"]
+    if subject.kind != POLICY or any(v > 0 for v in spreads if isinstance(v, int | float)):
+        return {}
+    return {
+        "why": "no gradient arrives in any step",
+        "rivals": "all replies to a prompt earn the same (no reward_std above 0 was seen), or what "
+        "is trained and what computes the loss are not connected",
+    }
 
 
 def _before_and_after(subject: Subject, clipped: float) -> str:

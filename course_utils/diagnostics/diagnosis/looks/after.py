@@ -30,13 +30,13 @@ def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
         with sheet.trying("the served model"):
             is_model = isinstance(subject.served, nn.Module)
             served = subject.served if is_model else subject.served()
-            found = compare_models(subject.model, served, subject.batch)
+            found = compare_models(subject.model, served, subject.rows)
             _judge(found, sheet, "served", held_change(subject.model, served))
-    if hasattr(subject.model, "merge_and_unload") and subject.batch is not None:
+    if hasattr(subject.model, "merge_and_unload") and subject.rows is not None:
         with sheet.trying("merging"):
             merged = copy.deepcopy(subject.model).merge_and_unload()
             held = held_change(subject.model, merged)
-            _judge(compare_models(subject.model, merged, subject.batch), sheet, "merged", held)
+            _judge(compare_models(subject.model, merged, subject.rows), sheet, "merged", held)
 
 
 def _weights(subject: Subject, sheet: Sheet) -> None:

@@ -12,6 +12,7 @@ from course_utils.diagnostics.batch_view.report import BatchReport
 from course_utils.diagnostics.diagnosis.measures.specimens import SHOWN, of_finding, quoted
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
+from course_utils.diagnostics.libraries.trl import prompt_ids
 
 PLACES = {  # of what inspect_batch found -> a column or a setting
     "no labels": "labels",
@@ -46,14 +47,17 @@ def look_at_batch(subject: Subject, sheet: Sheet) -> None:
         write_report(inspect_batch(source, subject.tokenizer), sheet)
     if subject.kind == PAIRS:
         with sheet.trying("the pairs"):
-            _pairs(subject.batch, subject.tokenizer, sheet)
+            _pairs(subject.rows, subject.tokenizer, sheet)
 
 
 def _prompts(subject: Subject, sheet: Sheet) -> None:
     """The prompts as GRPO tokenizes and pads them, on the left."""
     trainer, tokenizer = subject.trainer, subject.tokenizer
     rows = [trainer.train_dataset[i]["prompt"] for i in range(min(8, len(trainer.train_dataset)))]
-    ids = trainer._tokenize_prompts(rows)[0]
+    ids = prompt_ids(trainer, rows)
+    if ids is None:
+        write_report(inspect_batch(trainer, tokenizer), sheet)
+        return
     padded = tokenizer.pad({"input_ids": ids}, padding_side="left", return_tensors="pt")
     write_report(inspect_batch(dict(padded), tokenizer), sheet)
 

@@ -23,7 +23,7 @@ STOOD_STILL = 1e-4  # nats per token between the reference and a policy that did
 
 
 def look_at_forward(subject: Subject, sheet: Sheet) -> None:
-    if not _is_readable(subject.batch):
+    if not _is_readable(subject.rows):
         sheet.miss("rows alone", subject.why_no_batch or "there is no batch of token ids")
     else:
         with sheet.trying("rows alone"):
@@ -32,6 +32,9 @@ def look_at_forward(subject: Subject, sheet: Sheet) -> None:
             with sheet.trying("scores of pairs"):
                 _scores_differ(subject, sheet)
     if subject.kind == PAIRS and subject.reference is not None and not subject.has_ended:
+        if not _is_readable(subject.rows):
+            sheet.miss("the reference", subject.why_no_batch or "there is no batch of token ids")
+            return
         with sheet.trying("the reference"):
             _reference_agrees(subject, sheet)
 
@@ -43,7 +46,7 @@ def _is_readable(batch: Any) -> bool:
 
 def _rows_alone(subject: Subject, sheet: Sheet) -> None:
     """Each row's attended tokens alone must give the same outputs as within the batch."""
-    batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor) and v.dim()}
+    batch = {k: v[:MAX_ROWS] for k, v in subject.rows.items() if isinstance(v, Tensor) and v.dim()}
     ids = batch["input_ids"]
     mask = batch.get("attention_mask")
     mask = mask if mask is not None and mask.shape == ids.shape else _mask_by_pad(subject, ids)
@@ -106,13 +109,13 @@ def _padding_side(mask: Tensor) -> str:
 
 def _scores_differ(subject: Subject, sheet: Sheet) -> None:
     """A score that is read at the end of a reply differs between two replies."""
-    ids = subject.batch["input_ids"]
+    ids = subject.rows["input_ids"]
     half = len(ids) // 2
     differ = [i for i in range(half) if not torch.equal(ids[i], ids[i + half])]
     if not differ:
         return
     with evaluated(subject.model):
-        scores = outputs_of(subject.model, subject.batch)
+        scores = outputs_of(subject.model, subject.rows)
     alike = sum(torch.equal(scores[i], scores[i + half]) for i in differ)
     said = f"{alike} of {len(differ)} pairs of different replies get one and the same score"
     if alike > len(differ) / 2:
@@ -127,10 +130,10 @@ def _scores_differ(subject: Subject, sheet: Sheet) -> None:
 def _pads_inside(subject: Subject) -> tuple[str, ...]:
     """Places inside the text of the id that the model takes for padding."""
     pad = getattr(getattr(subject.model, "config", None), "pad_token_id", None)
-    mask = subject.batch.get("attention_mask")
+    mask = subject.rows.get("attention_mask")
     if pad is None or mask is None:
         return ()
-    is_pad = (subject.batch["input_ids"] == pad) & mask.bool()
+    is_pad = (subject.rows["input_ids"] == pad) & mask.bool()
     rows = int(is_pad.any(1).sum())
     if not rows:
         return ()
@@ -143,7 +146,7 @@ def _pads_inside(subject: Subject) -> tuple[str, ...]:
 
 def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
     """Before the first step of DPO, policy and reference must be one model."""
-    batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor)}
+    batch = {k: v[:MAX_ROWS] for k, v in subject.rows.items() if isinstance(v, Tensor)}
     with evaluated(subject.model), evaluated(subject.reference):
         policy, other = (outputs_of(m, batch) for m in (subject.model, subject.reference))
     if policy.shape != other.shape:
@@ -161,9 +164,9 @@ def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
 
 def look_at_reference(subject: Subject, sheet: Sheet) -> None:
     """Compare the policy with its reference when the run has ended."""
-    if subject.reference is None or not _is_readable(subject.batch):
+    if subject.reference is None or not _is_readable(subject.rows):
         return
-    batch = {k: v[:MAX_ROWS] for k, v in subject.batch.items() if isinstance(v, Tensor)}
+    batch = {k: v[:MAX_ROWS] for k, v in subject.rows.items() if isinstance(v, Tensor)}
     with evaluated(subject.model), evaluated(subject.reference):
         p, q = (outputs_of(m, batch).log_softmax(-1) for m in (subject.model, subject.reference))
     if p.shape == q.shape and p.dim() == 3:

@@ -1,5 +1,6 @@
 """All looks, in the order in which they are taken."""
 
+from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
@@ -13,12 +14,15 @@ from course_utils.diagnostics.diagnosis.looks.split import look_at_split
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
 from course_utils.diagnostics.diagnosis.looks.trends import look_at_trends
 from course_utils.diagnostics.diagnosis.looks.unread import look_at_unread
+from course_utils.diagnostics.diagnosis.looks.versions import look_at_versions
 from course_utils.diagnostics.diagnosis.looks.weights import look_at_weights
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 BEFORE = (
+    look_at_versions,
     look_at_weights,
+    look_at_adapter,
     look_at_batch,
     look_at_packing,
     look_at_tables,

@@ -1,21 +1,11 @@
 """Looks at the settings: learning rate and schedule, and how replies are sampled."""
 
-from typing import Any
-
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, SCORES, Subject
+from course_utils.diagnostics.libraries.trainer import PLAIN, generation_settings
 
 HIGH_RATE = 1e-2
 CONSTANT = "constant"  # the schedule that knows no warm-up
-# What a generation setting is where the sampler draws from the policy itself.
-PLAIN = {
-    "top_p": (1.0, None),
-    "top_k": (0, None),
-    "min_p": (None, 0.0),
-    "repetition_penalty": (1.0, None),
-    "temperature": (1.0, None),
-    "typical_p": (1.0, None),
-}
 
 
 def look_at_settings(subject: Subject, sheet: Sheet) -> None:
@@ -67,7 +57,7 @@ def _evaluation(subject: Subject, sheet: Sheet) -> None:
     if trainer.preprocess_logits_for_metrics is not None or subject.batch is None:
         sheet.clear("what an evaluation keeps", "logits are reduced before they are kept")
         return
-    vocabulary, width = getattr(config, "vocab_size", 0), subject.batch["input_ids"].shape[-1]
+    vocabulary, width = getattr(config, "vocab_size", 0), subject.rows["input_ids"].shape[-1]
     numbers = len(tested) * width * vocabulary
     said = (
         f"{len(tested)} rows x {width} tokens x {vocabulary} logits: {4 * numbers / 2**20:.1f} MiB"
@@ -96,7 +86,7 @@ def _num_steps(subject: Subject) -> int:
 def _sampling(subject: Subject, sheet: Sheet) -> None:
     """TRL scores with every token; truncating the support samples from another distribution."""
     trainer = subject.trainer
-    settings = _as_used(trainer)
+    settings = generation_settings(trainer)
     scored_at = float(getattr(trainer, "temperature", 1.0) or 1.0)
     odd = {
         name: value
@@ -114,18 +104,6 @@ def _sampling(subject: Subject, sheet: Sheet) -> None:
         sheet.find("logp_disagree", LIKELY, text, place=", ".join(odd), against=against)
     else:
         sheet.clear("sampling", f"temperature {scored_at:g}, nothing cut off")
-
-
-def _as_used(trainer: Any) -> dict[str, Any]:
-    """The settings that generate() will use: the Trainer's configuration over the model's."""
-    own = getattr(trainer, "generation_config", None)
-    of_model = getattr(trainer.model, "generation_config", None)
-    found = {name: getattr(of_model, name, None) for name in PLAIN}
-    for name in PLAIN:
-        value = getattr(own, name, None)
-        if value is not None:
-            found[name] = value
-    return found
 
 
 def _ends(subject: Subject, sheet: Sheet) -> None:

@@ -7,6 +7,7 @@ from torch import nn
 
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, PAIRS, POLICY, Subject
+from course_utils.diagnostics.libraries.trainer import attention_of
 
 OF_KIND = {  # besides those of every Trainer
     POLICY: (
@@ -57,7 +58,7 @@ def _processes(count: int) -> str:
 def _weights(subject: Subject) -> str:
     model = subject.model
     config = getattr(model, "config", None)
-    attention = getattr(config, "_attn_implementation", None)
+    attention = attention_of(config)
     parts = [
         f"{type(model).__name__}",
         " and ".join(sorted({_plain(p.dtype) for p in model.parameters()})),

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.finding import MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import TRAINING, Subject
+from course_utils.diagnostics.libraries.trainer import num_items_of
 from course_utils.diagnostics.nonfinite.batches import keep, num_rows, take_rows
 
 IGNORED = -100
@@ -140,7 +141,7 @@ def _gradient(subject: Subject, batches: list[Any]) -> Tensor:
     trainer.args.gradient_accumulation_steps = len(batches)
     trainer.accelerator.gradient_accumulation_steps = 1  # the Trainer divides, or its loss does
     trainer.model.zero_grad()
-    num_items = trainer._get_num_items_in_batch(batches, trainer.args.device)
+    num_items = num_items_of(trainer, batches)
     for batch in batches:
         trainer.training_step(trainer.model, keep(batch), num_items)
     return _vector(trainer.model)

@@ -39,7 +39,7 @@ def _ids_in(batch) -> Tensor | None:
 
 def _ids_fit(subject: Subject, sheet: Sheet) -> None:
     table, _ = _tables(subject)
-    ids = _ids_in(subject.batch)
+    ids = _ids_in(subject.rows)
     if table is None or (ids is None and subject.tokenizer is None):
         return
     rows = len(table)
@@ -88,13 +88,13 @@ def _is_kept_beside(subject: Subject, weight: Tensor) -> bool:
 def _new_tokens_train(subject: Subject, sheet: Sheet) -> None:
     """Tokens of the batch whose rows are as a resize leaves them, and stay so."""
     table, head = _tables(subject)
-    ids = _ids_in(subject.batch)
+    ids = _ids_in(subject.rows)
     added = set(getattr(subject.tokenizer, "added_tokens_decoder", None) or ())
     if table is None or ids is None or not added:
         return
     if any(t is not None and t.requires_grad for t in (table, head)):
         return
-    mask = subject.batch.get("attention_mask")
+    mask = subject.rows.get("attention_mask")
     has_mask = isinstance(mask, Tensor) and mask.shape == ids.shape
     used = set((ids[mask.bool()] if has_mask else ids).unique().tolist())
     used -= {subject.tokenizer.pad_token_id}

@@ -77,6 +77,12 @@ def plain_name(name: str) -> str:
     return WRAPPED.sub("", name)
 
 
+def adapted(name: str, module: nn.Module) -> tuple[str, Tensor]:
+    """The plain name of the weight that a layer of PEFT adapts, and the weight itself."""
+    own = getattr(module, "parameter_name", None) or "weight"  # the first is of target_parameters
+    return plain_name(f"{name}.{own}"), getattr(module.get_base_layer(), own).detach()
+
+
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """Weights under plain names, an adapter's product added to the weight it adapts."""
     merged: dict[str, Tensor] = {}
@@ -84,8 +90,8 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
         if hasattr(module, "get_delta_weight") and hasattr(module, "base_layer"):
             delta = sum(module.get_delta_weight(one) for one in module.active_adapters)
             if not getattr(module, "merged", False):
-                key = plain_name(f"{name}.base_layer.weight")
-                merged[key] = (module.base_layer.weight + delta).detach()
+                key, weight = adapted(name, module)
+                merged[key] = (weight + delta).detach()
     named = {
         plain_name(n): p.detach() for n, p in model.named_parameters() if not ADAPTER.search(n)
     }

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.measures.specimens import quoted
+from course_utils.diagnostics.libraries.trl import noted_rewards
 
 ALIKE = 1e-9  # rewards that differ by less are one
 SHOWN, ASKED = 4, 40  # replies, and characters of a prompt
@@ -77,8 +78,8 @@ def last_replies(trainer: Any, batch: Mapping[str, Tensor]) -> LastReplies:
 
 
 def rewards_of(trainer: Any, count: int) -> list[float] | None:
-    """The weighted reward sums of the last batch; TRL 1.16 keeps each function's in `_logs`."""
-    noted = getattr(trainer, "_logs", {}).get("rewards", {})
+    """The weighted reward sums of the last batch, None where TRL does not keep them."""
+    noted = noted_rewards(trainer) or {}
     parts = [list(scores)[-count:] for scores in noted.values()]
     weights = getattr(trainer, "reward_weights", None)
     if not parts or any(len(part) != count for part in parts):

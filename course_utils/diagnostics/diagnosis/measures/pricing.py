@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import nn
 
+from course_utils.diagnostics.libraries.trl import accepted, reward_names
+
 NUM_ROWS = 4
 Make = Callable[[str, str], str]  # of prompt and the row's own answer, a reply
 EMPTY, PLAIN, OF_ANOTHER = "an empty reply", "the row's own answer", "another row's answer"
@@ -62,13 +64,13 @@ def prices(trainer: Any) -> list[Prices]:
         for name, make in TEXTS.items()
     } | {OF_ANOTHER: [*answers[1:], answers[0]]}
     weights = getattr(trainer, "reward_weights", None)
-    found = []
+    names, found = reward_names(trainer), []
     for i, function in enumerate(trainer.reward_funcs):
         if isinstance(function, nn.Module):
             continue
         scores = {text: _scores(trainer, function, rows, made) for text, made in said.items()}
         weight = float(weights[i]) if weights is not None else 1.0
-        found.append(Prices(trainer.reward_func_names[i], weight, answers, scores))
+        found.append(Prices(names[i], weight, answers, scores))
     return found
 
 
@@ -87,13 +89,14 @@ def _scores(trainer: Any, function: Callable, rows: list[dict], replies: list[st
     is_chat = not isinstance(rows[0]["prompt"], str)
     columns = {name: [row[name] for row in rows] for name in rows[0] if name != "prompt"}
     tokenize = trainer.processing_class
+    ids = [tokenize(r, add_special_tokens=False)["input_ids"] for r in replies]
+    extras = {"completion_ids": ids, "trainer_state": trainer.state}
     scores = function(
         prompts=[row["prompt"] for row in rows],
         completions=[[{"role": "assistant", "content": r}] for r in replies]
         if is_chat
         else replies,
-        completion_ids=[tokenize(r, add_special_tokens=False)["input_ids"] for r in replies],
-        trainer_state=trainer.state,
+        **accepted(function, extras),
         **columns,
     )
     return [None if score is None else float(score) for score in scores]

@@ -13,10 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.libraries.pytorch import HOOKS
 from course_utils.diagnostics.nonfinite.state import Surroundings, set_gradients_aside
 from course_utils.diagnostics.nonfinite.untouched import untouched
-
-HOOKS = [name for name in vars(nn.Module()) if "_hooks" in name]  # dicts that a module keeps
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import Any
 
 from course_utils.diagnostics.diagnosis.sheet.finding import Found
 from course_utils.diagnostics.diagnosis.sheet.harm import ENDLESS
+from course_utils.diagnostics.libraries.arguments import as_installed
 
 Values = Mapping[str, Any]
 MENU = re.compile(r"[,;] or .*", re.DOTALL)  # what stands behind the first way
@@ -26,7 +27,7 @@ def with_own_values(one: Found, values: Values, outcomes: Mapping[str, str] | No
     own = own or _setting(fix, values)
     if own and one.key in CUT and ENDLESS in (outcomes or {}):
         return f"{own}: {outcomes[ENDLESS]}"
-    return own or fix
+    return as_installed(own or fix)
 
 
 def _change(values: Values, name: str, to: Callable[[Any], Any]) -> str:
@@ -65,8 +66,10 @@ def _longer(values: Values, one: Found) -> str:
 
 
 def _no_division(values: Values, _one: Found) -> str:
-    scale = _said(values.get("scale_rewards"))
-    return "" if scale in ("None", "none", "False") else f"scale_rewards={scale} -> none"
+    scale = values.get("scale_rewards")
+    said = _said(scale)
+    off = "False" if isinstance(scale, bool) else "none"  # TRL 0.16 to 0.19 know no other
+    return "" if said in ("None", "none", "False") else f"scale_rewards={said} -> {off}"
 
 
 def _wide(values: Values, _one: Found) -> str:

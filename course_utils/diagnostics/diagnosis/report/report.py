@@ -27,6 +27,7 @@ from course_utils.diagnostics.diagnosis.report.without_repeats import (
 from course_utils.diagnostics.diagnosis.sheet.finding import Found, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import NOT_FINITE, harm_of
 from course_utils.diagnostics.diagnosis.sheet.unexplained import unexplained
+from course_utils.diagnostics.libraries.versions import how_many
 from course_utils.shown.page import Link, State
 from course_utils.shown.report import Report, Table
 from course_utils.shown.wrap import wrapped
@@ -58,6 +59,7 @@ class Diagnosis(Report):
     settings: dict[str, str] = field(default_factory=dict)  # of the run, those that matter
     unexplained: tuple[str, ...] = ()  # what is odd, and no cause here accounts for
     no_faults: tuple[Found, ...] = ()  # what only looks like a fault
+    unreadable: tuple[str, ...] = ()  # by library, how many looks cannot read its version
 
     @classmethod
     def of(cls, what: str, sheet: Sheet) -> "Diagnosis":
@@ -90,6 +92,7 @@ class Diagnosis(Report):
             settings=dict(sheet.settings),
             unexplained=unexplained(sheet.odd, {one.key for one in causes}),
             no_faults=tuple(no_faults),
+            unreadable=how_many(v for k, v in sheet.unreadable.items() if k in sheet.unseen),
         )
 
     @property
@@ -107,7 +110,8 @@ class Diagnosis(Report):
     def headline(self) -> str:
         if not self.causes:
             looked = "; ".join(pairs(self.checked))
-            return f"nothing found; looked at {looked}" if looked else "nothing could be looked at"
+            said = f"nothing found; looked at {looked}" if looked else "nothing could be looked at"
+            return "; ".join([*self.unreadable, said])
         first = self.causes[0]
         where = f" ({first.place})" if first.place else ""
         return f"{perhaps(first)}{first.says}{where}: {first.said[0]}"
@@ -130,12 +134,13 @@ class Diagnosis(Report):
         for title, name in BESIDE.items() if self.causes else [("not seen", "unseen")]:
             held = getattr(self, name)
             rows += [(title, *pair, "") for pair in _named(held)]
-        notes = (ORDER,) if len(self.causes) > 1 else ()
+        notes = (*self.unreadable, *([ORDER] if len(self.causes) > 1 else []))
         return Table(columns=("", "what", "numbers", "see"), rows=rows, notes=notes)
 
     def text(self) -> str:
         """One sentence; the causes one after the other; then one item a line."""
-        lines = opening(self.what, self.causes, has_looked=bool(self.checked))
+        lines = [*self.unreadable]
+        lines += opening(self.what, self.causes, has_looked=bool(self.checked))
         for number, one in enumerate(self.causes[:MAX_CAUSES], start=1):
             lines += block(number, one)
         lines += items("no fault", (f"{f.says}: {'; '.join(f.said)}" for f in self.no_faults))
@@ -158,6 +163,7 @@ class Diagnosis(Report):
             "healthy": self.is_healthy,
             "causes": [_as_dict(one) for one in self.causes],
             **{name: _plain(getattr(self, name)) for name in BESIDE.values()},
+            "unreadable": list(self.unreadable),
             "no_faults": [one.key for one in self.no_faults],
         }
 

@@ -9,6 +9,8 @@ from course_utils.causes import CAUSES, Cause
 from course_utils.diagnostics.diagnosis.sheet.harm import UNKNOWN, Harm
 from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
 from course_utils.diagnostics.diagnosis.verdicts import Verdict, verdict_of
+from course_utils.diagnostics.libraries.versions import at_fault
+from course_utils.errors import Unreadable
 
 # How directly a cause was seen. A log's own weights end below MEASURED.
 COUNTED, MEASURED, LIKELY = 10.0, 8.0, 6.0
@@ -87,6 +89,7 @@ class Sheet:
     settings: dict[str, str] = field(default_factory=dict)  # of the run, those that matter
     hints: dict[str, tuple[str, ...]] = field(default_factory=dict)  # on a cause, if it is found
     unseen: dict[str, str] = field(default_factory=dict)  # what was not -> why
+    unreadable: dict[str, str] = field(default_factory=dict)  # of those: the library it is due to
     healthy: list[Found] = field(default_factory=list)  # what only looks like a fault
     outcomes: dict[str, str] = field(default_factory=dict)  # of `harm` -> its number
     values: dict[str, Any] = field(default_factory=dict)  # the run's own settings, by name
@@ -121,6 +124,7 @@ class Sheet:
         self.shown |= other.shown
         self.usual |= other.usual
         self.unseen |= other.unseen
+        self.unreadable |= other.unreadable
         self.settings |= other.settings
         self.hints |= other.hints
         self.outcomes |= other.outcomes
@@ -135,5 +139,12 @@ class Sheet:
         try:
             yield
         except Exception as error:  # a look must never end what it looks at
-            first = str(error).strip().split("\n")[0][:160]
-            self.miss(what, f"the look raised {type(error).__name__}: {first}")
+            self.fail(what, error)
+
+    def fail(self, what: str, error: Exception) -> None:
+        """Write down why a look did not succeed, and whether an installed library is the reason."""
+        if library := at_fault(error):
+            self.unreadable.setdefault(what, library)
+        first = str(error).strip().split("\n")[0][:160]
+        raised = f"the look raised {type(error).__name__}: {first}"
+        self.miss(what, error.sentence if isinstance(error, Unreadable) else raised)

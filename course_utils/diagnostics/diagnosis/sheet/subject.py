@@ -7,7 +7,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from course_utils.diagnostics.batch_view.rows import first_rows, of_columns, unchanged
+from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
+from course_utils.diagnostics.libraries.pairs import as_rows
+from course_utils.diagnostics.libraries.trainer import of_columns
 from course_utils.diagnostics.nonfinite.targets import Target, open_target
 from course_utils.errors import BadRequest
 
@@ -45,6 +47,11 @@ class Subject:
         names = {base.__name__ for base in type(self.trainer).__mro__}
         found = (kind for name, kind in _BY_CLASS if name in names)
         return LOOP if self.trainer is None else next(found, TRAINING)
+
+    @property
+    def rows(self) -> Mapping[str, Any] | None:
+        """The batch as rows of tokens: TRL until 0.24 keeps the two sides of a pair apart."""
+        return as_rows(self.batch, self.trainer, getattr(self.tokenizer, "pad_token_id", None))
 
     @property
     def args(self) -> Any:
@@ -88,7 +95,8 @@ def of_trainer(trainer: Any) -> Subject:
         subject.batch = batch if is_batch else None
         subject.why_no_batch = "" if is_batch else "its collator leaves rows as they are"
     except Exception as error:  # a collator or a data set of its own kind
-        subject.why_no_batch = f"its first rows gave {type(error).__name__}: {error}"[:160]
+        said = str(error).partition("\n")[0]
+        subject.why_no_batch = f"its first rows gave {type(error).__name__}: {said}"[:160]
     return subject
 
 

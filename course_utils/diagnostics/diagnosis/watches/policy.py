@@ -17,10 +17,16 @@ from course_utils.diagnostics.diagnosis.measures.last_replies import (
 )
 from course_utils.diagnostics.diagnosis.measures.logp_shapes import AGREE, shape_of
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
+from course_utils.diagnostics.libraries.trl import (
+    ends_of,
+    maker_of,
+    require_replies,
+    samples_replies,
+    score,
+)
 
 MAX_BATCHES = 500
 KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
-MAKES = "_generate_and_score_completions"  # of TRL 1.16
 
 
 @dataclass
@@ -29,45 +35,46 @@ class Replies:
 
     trainer: Any
     numbers: list[PolicyNumbers] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
     shape: tuple[str, str] = ("", "")  # how the sampler's log-probs differ, and the fix
 
     @contextmanager
     def reading(self) -> Iterator["Replies"]:
         """In the block, the trainer's samples are read. Errors in here never reach the run."""
-        make = getattr(self.trainer, MAKES, None)
-        if make is None:
+        if not samples_replies(self.trainer):
             yield self
             return
-        own = vars(self.trainer).get(MAKES)
+        name = maker_of(self.trainer)
+        make, own = getattr(self.trainer, name), vars(self.trainer).get(name)
 
         def seen(inputs: Any) -> Any:
             output = make(inputs)
             try:
                 self._read(output)
             except Exception as error:
-                self.failures.append(f"{type(error).__name__}: {error}"[:160])
+                self.failures.append(error)
             return output
 
-        setattr(self.trainer, MAKES, seen)
+        setattr(self.trainer, name, seen)
         try:
             yield self
         finally:
             if own is None:
-                delattr(self.trainer, MAKES)
+                delattr(self.trainer, name)
             else:
-                setattr(self.trainer, MAKES, own)
+                setattr(self.trainer, name, own)
 
     def _read(self, output: dict[str, Tensor]) -> None:
         trainer = self.trainer
         if not trainer.model.training:
             return
+        require_replies(output)
         ids, mask = output["completion_ids"], output["completion_mask"]
         with torch.no_grad(), _same_random_numbers():
             logps, entropies = self._score(output)
             moved = self._moved()
-        ends = _ends_of(trainer)
+        ends = ends_of(trainer)
         last = ids.gather(1, mask.sum(1, keepdim=True).clamp_min(1) - 1)[:, 0]
         ended = torch.tensor([int(i) in ends for i in last]) if ends else None
         found = policy_numbers(
@@ -121,28 +128,16 @@ class Replies:
         gap = (self._score(self.last)[0] - self.last["logps"]).abs()
         return float(gap[self.last["completion_mask"].bool()].mean())
 
-    def _score(self, output: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def _score(self, output: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
         """Log-probs and entropies (N, T) of the sampled tokens by the trainer's own function."""
-        trainer = self.trainer
         ids, mask = _joined(output)
-        width = output["completion_ids"].size(1)
-        logps, entropies, _ = trainer._get_per_token_logps_and_entropies(
-            trainer.model, ids, mask, width, compute_entropy=True
-        )
-        return logps, entropies
+        return score(self.trainer, ids, mask, output["completion_ids"].size(1))
 
 
 def _joined(output: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
     """Ids and mask of prompts and replies, end to end."""
     ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
     return ids, torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
-
-
-def _ends_of(trainer: Any) -> set[int]:
-    config = getattr(trainer, "generation_config", None) or trainer.model.generation_config
-    end = getattr(config, "eos_token_id", None)
-    end = getattr(trainer, "eos_token_id", None) if end is None else end
-    return set(end) if isinstance(end, (list, tuple)) else {end} - {None}
 
 
 @contextmanager

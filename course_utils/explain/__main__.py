@@ -1,34 +1,45 @@
-"""`course explain`: what a log, a trainer_state.json, a message or an exit code points to."""
+"""`course explain`: what a log, a trainer_state.json, a message or an exit code points to.
 
+`python -m course_utils.explain` is the same command; both need the standard library alone.
+"""
+
+import argparse
 import importlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-import click
 
 from course_utils.errors import BadRequest, Unsupported
 from course_utils.explain import Answer, explain_entries
 from course_utils.explain import explain as explain_lines
 from course_utils.explain.entries import Entry, entries_of_row
+from course_utils.shown.ending import plain_ending
 
 # Read where it is installed; nothing else of the course needs it.
 EVENTS = "tensorboard.backend.event_processing.event_accumulator"
+READS = """\
+Reads the lines of Transformers, TRL, verl, OpenRLHF, LLaMA-Factory, ms-swift and unsloth,
+tables, CSV, JSON lines and trainer_state.json. Nothing leaves this machine.
+"""
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("source", default="-")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-def explain(source: str, as_json: bool) -> None:
-    """Explain a log: SOURCE is a file, a folder of TensorBoard's, an exit code, or - for what you
-    paste (end with Ctrl-D).
-
-    Reads the lines of Transformers, TRL, verl, OpenRLHF, LLaMA-Factory, ms-swift and unsloth,
-    tables, CSV, JSON lines and trainer_state.json. Nothing leaves this machine.
-    """
-    answer = _answer(source)
-    print(json.dumps(answer.to_dict(), indent=1) if as_json else answer)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print what SOURCE points to; `arguments` are those of the command line by default."""
+    parser = argparse.ArgumentParser(
+        "course explain",
+        description="Explain a log: what it shows, and the causes that this points to.",
+        epilog=READS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    source = "a file, a folder of TensorBoard's, an exit code, or - for what you paste (Ctrl-D)"
+    parser.add_argument("source", metavar="SOURCE", nargs="?", default="-", help=source)
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    options = parser.parse_args(arguments)
+    with plain_ending():
+        answer = _answer(options.source)
+        print(json.dumps(answer.to_dict(), indent=1) if options.json else answer)
 
 
 def _answer(source: str) -> Answer:
@@ -79,3 +90,7 @@ def _answer_of_tensorboard(folder: Path) -> Answer:
 def _entries(rows: dict[int, dict[str, float]]) -> Iterator[Entry]:
     for step in sorted(rows):
         yield from entries_of_row(f"step {step}", json.dumps(rows[step]), rows[step].items())
+
+
+if __name__ == "__main__":
+    main()
