@@ -3,7 +3,7 @@
 Nothing here runs an answer or shows a result; `course_utils.checks.checking` does.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 # Takes the answer (or what `Exercise.run` made of it); returns what was seen, or None when all is
@@ -19,6 +19,9 @@ class Todo:
 
 
 TODO = Todo()
+
+
+PARTS = ("core", "deeper look")
 
 
 @dataclass(frozen=True)
@@ -101,12 +104,23 @@ class Entry:
 
     stem: str
     title: str
-    minutes: int
+    minutes: int  # of its core
     builds_on: tuple[str, ...] = ()  # numbers of lessons
+    deeper_minutes: int = 0
 
     @property
     def number(self) -> str:
         return self.stem[:2]
+
+    @property
+    def effort(self) -> str:
+        """Minutes, those of the deeper looks apart.
+
+        >>> Entry("07_never_stops", "", 60, deeper_minutes=45).effort
+        '60 minutes (and 45 of deeper looks)'
+        """
+        deeper = f" (and {self.deeper_minutes} of deeper looks)" if self.deeper_minutes else ""
+        return f"{self.minutes} minutes{deeper}"
 
 
 @dataclass(frozen=True)
@@ -114,7 +128,9 @@ class Lesson:
     """One lesson: its file stem, its title, its exercises.
 
     `topic` names the claims that it judges, a key of `lesson.claims.CLAIMS`; `builds_on` the
-    numbers of the lessons whose ideas it uses, for the map of the course.
+    numbers of the lessons whose ideas it uses, for the map of the course. `minutes` are those of
+    its core; `deeper` holds the ids of the exercises that stand in its deeper looks, which a
+    reader may skip, and `deeper_minutes` what these take.
     """
 
     stem: str
@@ -124,6 +140,8 @@ class Lesson:
     predictions: tuple[Prediction, ...] = field(default=())
     topic: str = ""
     builds_on: tuple[str, ...] = ()
+    deeper: tuple[str, ...] = ()
+    deeper_minutes: int = 0
 
     @property
     def number(self) -> str:
@@ -132,3 +150,24 @@ class Lesson:
     @property
     def points(self) -> int:
         return sum(exercise.points for exercise in self.exercises)
+
+    def part(self, exercise_id: str) -> str:
+        """In which of the lesson's `PARTS` an exercise stands."""
+        return PARTS[exercise_id in self.deeper]
+
+
+def total_of(scores: Iterable[tuple[str, int, int]]) -> str:
+    """Points of core and deeper looks, from each exercise's part, points and most points.
+
+    >>> total_of([("core", 3, 4), ("core", 2, 2)])
+    '5 of 6 points'
+    >>> total_of([("core", 3, 4), ("deeper look", 0, 5)])
+    '3 of 9 points: core 3 of 4, deeper look 0 of 5'
+    """
+    scores = list(scores)
+    sums = {
+        part: [sum(one[n] for one in scores if one[0] == part) for n in (1, 2)] for part in PARTS
+    }
+    earned, of = (sum(column) for column in zip(*sums.values(), strict=True))
+    parts = [f"{part} {mine} of {most}" for part, (mine, most) in sums.items() if most]
+    return f"{earned} of {of} points" + (f": {', '.join(parts)}" if len(parts) > 1 else "")

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from nbformat import NotebookNode
 
+from course_utils.checks.declare import total_of
 from course_utils.commands import options
 from course_utils.commands.progress_line import CellProgress
 from course_utils.errors import BadNotebook, BadRequest
@@ -82,7 +83,11 @@ def score_sheet(summary: dict) -> Table:
         for lesson in summary["lessons"]
         for problem in lesson["problems"]
     ]
-    total = f"{summary['points']} of {summary['of']} points"
+    total = total_of(
+        (exercise["part"], exercise["points"], exercise["of"])
+        for lesson in summary["lessons"]
+        for exercise in lesson["exercises"]
+    )
     columns = ("lesson", "exercise", "title", "outcome", "points")
     return Table(columns=columns, rows=rows, title="Score sheet", notes=(*failed, total))
 
@@ -157,6 +162,7 @@ def _lesson_summary(execution: Execution, progress: Progress, *, solutions: bool
             {
                 "exercise": exercise.id,
                 "title": exercise.title,
+                "part": lesson.part(exercise.id),
                 "outcome": known["outcome"],
                 "points": known["best"],
                 "of": exercise.points,

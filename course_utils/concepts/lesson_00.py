@@ -37,11 +37,13 @@ def course_map() -> None:
         for before in leads_from(number):
             arrow(ax, boxes[before].right, boxes[number].left)
     total = sum(entry.minutes for entry in lessons)
+    deeper = sum(entry.deeper_minutes for entry in lessons)
+    apart = f" (and {deeper / 60:.0f} of deeper looks, after the plus sign)" if deeper else ""
     told = [f"{entry.number} {_say_before(entry.number)}: {_seen(entry)}" for entry in lessons]
     plotting.show(
         ax.figure,
-        f"{len(lessons)} lessons, {total / 60:.0f} hours in all. An arrow leads to a lesson that "
-        "uses what the one before it found; any can be taken alone.",
+        f"{len(lessons)} lessons, {total / 60:.0f} hours in all{apart}. An arrow leads to a lesson "
+        "that uses what the one before it found; any can be taken alone.",
         alt=f"A map from left to right. {'; '.join(told)}.",
     )
 
@@ -88,7 +90,8 @@ def _draw_lesson(ax, at: tuple[float, float], words: str, height: float, number:
 
 
 def _words(entry: Entry) -> str:
-    head = f"{entry.number} · {entry.minutes} minutes"
+    deeper = f" + {entry.deeper_minutes}" if entry.deeper_minutes else ""
+    head = f"{entry.number} · {entry.minutes}{deeper} minutes"
     return "\n".join([head, *textwrap.wrap(_seen(entry), WRAP)])
 
 

@@ -23,7 +23,7 @@ def source_of(name: str, answer: object) -> str | None:
     >>> source_of("fix", {"optim": "sgd"})
     "fix = {'optim': 'sgd'}"
     """
-    if _is_literal(answer):
+    if is_literal(answer):
         return f"{name} = {answer!r}"
     shell = get_ipython()
     if shell is None:
@@ -38,7 +38,7 @@ def source_of(name: str, answer: object) -> str | None:
     return None
 
 
-def _is_literal(value: object) -> bool:
+def is_literal(value: object) -> bool:
     try:
         return ast.literal_eval(repr(value)) == value
     except (ValueError, SyntaxError):

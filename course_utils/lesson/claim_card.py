@@ -9,6 +9,7 @@ from course_utils.shown.wrap import wrapped
 
 LETTERS = {"t": "true", "p": "partly", "f": "false"}
 STATES = {"true": State.GOOD, "partly": State.ALARM, "false": State.BAD, "open": State.OPEN}
+MARKS = {1: "✓", 0.5: "½", 0: "✗"}  # by the grade of a vote
 OPEN = "open"  # what no evidence within reach decides; no vote is counted on it
 
 
@@ -37,9 +38,19 @@ class Verdict:
     word: str  # "true", "partly", "false" or "open"
     nuance: str
     shown_by: str
+    seeds: str = ""  # on how many of the seeds that were tried, such as "9 of 10"
+    holds: bool = True  # whether this seed shows it, too
 
     def __str__(self) -> str:
-        return f"{self.word.upper()}: {self.nuance}" if self.nuance else self.word.upper()
+        word = self.word.upper() + (f" ({self.seeds} seeds)" if self.seeds else "")
+        if not self.holds:
+            word = f"NOT SHOWN BY THIS SEED, usually {word}"
+        return f"{word}: {self.nuance}" if self.nuance else word
+
+    def grade(self, vote: Vote) -> float:
+        """1 for the same word, 0.5 for the one beside it, 0 for true against false."""
+        order = tuple(LETTERS.values())
+        return 1 - abs(order.index(vote.word) - order.index(self.word)) / 2
 
 
 @dataclass(frozen=True)
@@ -48,18 +59,23 @@ class ClaimCard(Shown):
 
     id: str  # such as "reward/C4"
     says: str
+    source: str = ""
     vote: Vote | None = None
     verdict: Verdict | None = None
 
     @property
+    def is_decided(self) -> bool:
+        return bool(self.verdict) and self.verdict.word != OPEN and self.verdict.holds
+
+    @property
     def voted(self) -> str:
         """The vote, and whether the evidence agrees; empty without a vote."""
-        if self.vote is None or self.verdict is None or self.verdict.word == OPEN:
+        if self.vote is None or not self.is_decided:
             return str(self.vote or "")
-        return f"{self.vote} {'✓' if self.vote.word == self.verdict.word else '✗'}"
+        return f"{self.vote} {MARKS[self.verdict.grade(self.vote)]}"
 
     def text(self) -> str:
-        lines = [f"{self.id}, {self.says!r}"]
+        lines = [f"{self.id}, {self.says!r}{f' ({self.source})' if self.source else ''}"]
         lines += [f"  {self.verdict}"] if self.verdict else []
         lines += [f"  your vote: {self.voted}"] if self.vote else []
         return wrapped("\n".join(lines))
@@ -69,7 +85,11 @@ class ClaimCard(Shown):
         shown_by = self.verdict.shown_by if self.verdict else ""
         details = tuple(
             (name, value)
-            for name, value in (("shown by", shown_by), ("your vote", self.voted))
+            for name, value in (
+                ("said in", self.source),
+                ("shown by", shown_by),
+                ("your vote", self.voted),
+            )
             if value
         )
         found = str(self.verdict or "")

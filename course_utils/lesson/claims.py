@@ -1,7 +1,19 @@
 """The claims that articles make about each failure. Judges nothing."""
 
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim as its authors made it, the thread or page where, and whether readers vote on it."""
+
+    says: str
+    source: str = ""
+    voted: bool = True
+
+
 # Ids and order are those of the fact-check; the wording is the article's, shortened.
-CLAIMS = {
+_CLAIMS: dict[str, tuple[str | Claim, ...]] = {
     "reward": (
         "SEQ_CLS with LoRA logs 1.19e34, grad_norm nan, then 0",
         "torch_dtype half loses precision in the gradient computation",
@@ -152,4 +164,8 @@ CLAIMS = {
         "k3 is unbiased, so it is the right penalty for the loss",
         "wrong position ids under left padding bias the log-probs",
     ),
+}
+CLAIMS: dict[str, tuple[Claim, ...]] = {
+    topic: tuple(one if isinstance(one, Claim) else Claim(one) for one in claims)
+    for topic, claims in _CLAIMS.items()
 }

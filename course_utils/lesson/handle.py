@@ -9,7 +9,7 @@ import os
 from IPython.display import display
 
 from course_utils.checks import checking
-from course_utils.checks.declare import TODO, Exercise, Lesson, Prediction
+from course_utils.checks.declare import PARTS, TODO, Exercise, Lesson, Prediction, total_of
 from course_utils.checks.report import Outcome
 from course_utils.errors import BadRequest, DidNotFail, NotPassed
 from course_utils.exercises import find_lesson
@@ -58,9 +58,11 @@ class LessonHandle(_Frozen):
         for exercise in lesson.exercises:
             self.__dict__[exercise.name] = ExerciseHandle(exercise, self._progress, strict=strict)
         for prediction in lesson.predictions:
-            self.__dict__[prediction.name] = PredictionHandle(prediction, self._progress)
+            self.__dict__[prediction.name] = PredictionHandle(
+                prediction, self._progress, strict=strict
+            )
         if lesson.topic:
-            self.__dict__["verdicts"] = Verdicts(lesson.topic, self._progress)
+            self.__dict__["verdicts"] = Verdicts(lesson.topic, self._progress, strict=strict)
 
     def __dir__(self) -> list[str]:
         items = (*self._lesson.predictions, *self._lesson.exercises)
@@ -200,8 +202,8 @@ def _source_text(name: str, answer: object) -> str:
 class PredictionHandle(_Frozen):
     """One question to answer before you run: `.predict("a")`, later `.recall()`."""
 
-    def __init__(self, prediction: Prediction, progress: Progress) -> None:
-        self._prediction, self._progress = prediction, progress
+    def __init__(self, prediction: Prediction, progress: Progress, *, strict: bool) -> None:
+        self._prediction, self._progress, self._strict = prediction, progress, strict
 
     def __dir__(self) -> list[str]:
         return ["predict", "recall"]
@@ -233,13 +235,13 @@ class PredictionHandle(_Frozen):
 
         Args:
             shown: the letter that the data speaks for.
-            holds: whether it does, computed from the data.
+            holds: whether it does with this seed, computed from the data.
 
         Raises:
-            DidNotFail: `holds` is false.
+            DidNotFail: `holds` is false, in a strict run.
         """
         prediction, choices = self._prediction, self._prediction.choices
-        if not holds:
+        if not holds and self._strict:
             raise DidNotFail(
                 f"{prediction.id}: {shown}) {choices[shown]!r} is not what this run shows",
                 why="the answer to a prediction rests on what the cells compute",
@@ -247,6 +249,10 @@ class PredictionHandle(_Frozen):
             )
         letter = self._progress.prediction(prediction.id)
         said = f"You predicted {letter}) {choices[letter]}" if letter else "You made no prediction."
+        if not holds:
+            usual = f"This seed does not show it. Usually seen: {shown}) {choices[shown]}"
+            display(Note(State.OPEN, prediction.question, (said, usual)))
+            return
         seen = "That is what was seen." if letter == shown else f"Seen: {shown}) {choices[shown]}"
         state = State.GOOD if letter == shown else State.BAD if letter else State.OPEN
         display(Note(state, prediction.question, (said, seen)))
@@ -260,9 +266,13 @@ def progress_table(lessons: list[Lesson], progress: Progress) -> Table:
             known = progress.exercise(exercise.id)
             points = f"{known['best']} of {exercise.points}"
             hints = f"{known['hints']} of {len(exercise.hints)}"
-            minutes = f"{exercise.minutes} min, {exercise.difficulty}"
+            deeper = f", {PARTS[1]}" if exercise.id in lesson.deeper else ""
+            minutes = f"{exercise.minutes} min, {exercise.difficulty}{deeper}"
             rows.append((exercise.id, exercise.title, minutes, known["outcome"], points, hints))
-    earned = sum(progress.exercise(e.id)["best"] for x in lessons for e in x.exercises)
-    total = f"{earned} of {sum(lesson.points for lesson in lessons)} points"
+    scores = (
+        (lesson.part(exercise.id), progress.exercise(exercise.id)["best"], exercise.points)
+        for lesson in lessons
+        for exercise in lesson.exercises
+    )
     columns = ("exercise", "title", "effort", "outcome", "points", "hints")
-    return Table(columns=columns, rows=rows, notes=(total,))
+    return Table(columns=columns, rows=rows, notes=(total_of(scores),))

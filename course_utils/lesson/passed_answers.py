@@ -23,6 +23,8 @@ class PassedAnswers:
     def keep(self, exercise: Exercise, answer: object) -> None:
         """Remember an answer that has just passed, and its source if it has one."""
         self._here[_key(exercise)] = answer
+        if answer is exercise.answer and not answer_source.is_literal(answer):
+            return  # its source is `ex.NAME.answer`, which would ask for itself after a restart
         if source := answer_source.source_of(exercise.reads, answer):
             self._progress.keep_source(exercise.id, exercise.title, source)
 

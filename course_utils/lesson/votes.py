@@ -15,8 +15,12 @@ from course_utils.lesson.claims import CLAIMS
 from course_utils.shown.wrap import say
 
 HOW_TO = (
-    "One mark for each claim, in order: t true, p partly, f false; add ! where you are sure; "
+    "One mark per claim, in order: t true, p partly, f false; add ! where you are sure; "
     '- leaves one out. For three claims: "t! - f".'
+)
+PARTLY = (
+    "Partly: right in some of the cases that the claim speaks of and wrong in others, or right for "
+    "another reason than it gives. A vote next to the verdict counts half."
 )
 MARK = "[tpf]!?|-"
 
@@ -35,16 +39,17 @@ class Verdicts:
     >>> folder.cleanup()
     """
 
-    def __init__(self, topic: str, progress: Progress) -> None:
-        self.topic, self._progress = topic, progress
-        self._claims = {f"C{n}": text for n, text in enumerate(CLAIMS[topic], start=1)}
+    def __init__(self, topic: str, progress: Progress, *, strict: bool = False) -> None:
+        self.topic, self._progress, self._strict = topic, progress, strict
+        self._claims = {f"C{n}": claim for n, claim in enumerate(CLAIMS[topic], start=1)}
+        self._ballot = [name for name, claim in self._claims.items() if claim.voted]
         self._verdicts: dict[str, Verdict] = {}
 
     def suspects(self, *claims: str) -> Claims:
-        """The named claims (or all of them) as their authors made them."""
-        cards = tuple(self._card(claim, judged=False) for claim in claims or self._claims)
-        rows = [(card.id, card.says) for card in cards]
-        return Claims(columns=("claim", "what the article says"), rows=rows, cards=cards)
+        """The named claims (or all that are voted on) as their authors made them."""
+        cards = tuple(self._card(claim, judged=False) for claim in claims or self._ballot)
+        rows, columns = [(card.id, card.says) for card in cards], ("claim", "what the article says")
+        return Claims(columns=columns, rows=rows, notes=() if claims else (PARTLY,), cards=cards)
 
     def vote(self, votes: object) -> None:
         """Store one vote for each claim, such as "t! f p - f!" or "t!fp-f!", before the evidence.
@@ -55,41 +60,45 @@ class Verdicts:
             BadRequest: a mark that does not exist, or not one mark for each claim.
         """
         if votes is TODO:
-            say(f"You have not voted on {len(self._claims)} claims. {HOW_TO}")
+            say(f"You have not voted on {len(self._ballot)} claims. {HOW_TO}")
             return
         words = str(votes).lower().replace(",", " ").split()
         unknown = [word for word in words if not re.fullmatch(f"({MARK})+", word)]
         marks = re.findall(MARK, "".join(words))
-        if unknown or len(marks) != len(self._claims):
-            count = f"{len(marks)} votes for {len(self._claims)} claims"
+        if unknown or len(marks) != len(self._ballot):
+            count = f"{len(marks)} votes for {len(self._ballot)} claims"
             raise BadRequest(
                 f"{unknown[0]!r} is no vote" if unknown else count,
                 why="each claim gets a vote of its own, which is shown back with the evidence",
                 fix=HOW_TO,
             )
-        given = {c: mark for c, mark in zip(self._claims, marks, strict=True) if mark != "-"}
+        given = {c: mark for c, mark in zip(self._ballot, marks, strict=True) if mark != "-"}
         self._progress.record_votes(self.topic, given)
-        display(Ballot(tuple(self._card(claim, judged=False) for claim in self._claims)))
+        display(Ballot(tuple(self._card(claim, judged=False) for claim in self._ballot)))
 
-    def judge(self, claim: str, word: str, nuance: str, shown_by: str, *, holds: bool) -> None:
+    def judge(
+        self, claim: str, word: str, nuance: str, shown_by: str, *, holds: bool, seeds: str = ""
+    ) -> None:
         """Record a verdict that rests on something the lesson has just computed.
 
         Args:
             word: "true", "partly" or "false".
             nuance: what exactly was seen; may be empty.
             shown_by: the section or cell that shows it.
+            holds: whether this run shows it; where it does not, the verdict says so.
+            seeds: on how many seeds of those tried it was shown, such as "9 of 10".
 
         Raises:
             BadRequest: there is no such claim or word.
-            DidNotFail: `holds` is false, so the evidence is not there.
+            DidNotFail: `holds` is false, in a strict run.
         """
-        if not holds:
+        if not holds and self._strict:
             raise DidNotFail(
                 f"{self.topic}/{claim} was to be judged {word!r}, but the evidence is not there",
                 why="a verdict of this course rests on what its cells compute",
                 fix="look at the values above; run `course doctor` if you changed nothing",
             )
-        self._record(claim, Verdict(word, nuance, shown_by))
+        self._record(claim, Verdict(word, nuance, shown_by, seeds, bool(holds)))
 
     def cite(self, claim: str, word: str, nuance: str, source: str) -> None:
         """Record a verdict that no cell can show: it rests on a source, and says so.
@@ -112,7 +121,8 @@ class Verdicts:
     def _card(self, claim: str, *, judged: bool = True) -> ClaimCard:
         verdict = self._verdicts.get(claim) if judged else None
         said = self._claims[claim]
-        return ClaimCard(f"{self.topic}/{claim}", said, self._vote(claim), verdict)
+        name = f"{self.topic}/{claim}"
+        return ClaimCard(name, said.says, said.source, self._vote(claim), verdict)
 
     def _vote(self, claim: str) -> Vote | None:
         mark = self._progress.votes(self.topic).get(claim)
@@ -128,16 +138,18 @@ class Verdicts:
         return Claims(columns=columns, rows=rows, notes=self._score(), cards=cards)
 
     def _score(self) -> tuple[str, ...]:
-        decided = {c: v for c, v in self._verdicts.items() if v.word != OPEN}
-        votes = {c: vote for c in decided if (vote := self._vote(c))}
-        if not votes:
+        cards = {claim: self._card(claim) for claim in self._claims}
+        voted = {c: card for c, card in cards.items() if card.is_decided and card.vote}
+        if not voted:
             return ("You did not vote, so there is no score.",)
-        right = [c for c, vote in votes.items() if vote.word == decided[c].word]
-        sure = [c for c, vote in votes.items() if vote.is_sure]
-        wrong_sure = [c for c in sure if c not in right]
-        lines = [f"Your score: {len(right)} of {len(votes)} votes agree with the evidence."]
+        grades = {c: card.verdict.grade(card.vote) for c, card in voted.items()}
+        sure = [c for c, card in voted.items() if card.vote.is_sure]
+        wrong_sure = [c for c in sure if grades[c] == 0]
+        lines = [
+            f"Your score: {sum(grades.values()):g} of {len(voted)} votes agree with the evidence."
+        ]
         if wrong_sure:
             lines.append(f"Sure, and wrong: {', '.join(wrong_sure)}. Look at these again.")
         elif sure:
-            lines.append(f"You were sure of {len(sure)}, and right each time.")
+            lines.append(f"You were sure of {len(sure)}, and not once quite wrong.")
         return tuple(lines)

@@ -1,9 +1,11 @@
 """Finds what is wrong with a lesson's generated notebooks. Executes nothing."""
 
+import re
 from collections.abc import Iterator
 
 from nbformat import NotebookNode
 
+from course_utils.checks.declare import PARTS
 from course_utils.errors import CourseError
 from course_utils.files.repository import Repository
 from course_utils.notebook.derive import (
@@ -60,6 +62,22 @@ def source_findings(source: LessonSource) -> Iterator[str]:
             )
         if not source.cells_for(exercise.id, CHECK):
             yield f"{source.stem} has no cell with ex.{exercise.name}.check(...)"
+    yield from _misplaced(source)
+
+
+def _misplaced(source: LessonSource) -> Iterator[str]:
+    """Exercises that stand below a heading of a deeper look and are declared core, or otherwise."""
+    heading = ""
+    for cell in source.cells:
+        if cell.kind == "markdown":
+            heading = next(iter(re.findall(r"^## (.*)", cell.written, re.MULTILINE)), heading)
+        elif cell.role == CHECK:
+            stands_in = PARTS["Deeper look" in heading]
+            if (declared := source.lesson.part(cell.exercise)) != stands_in:
+                yield (
+                    f"exercise {cell.exercise} stands in section {heading!r}, part of the "
+                    f"{stands_in}, and {source.stem} declares it as {declared}"
+                )
 
 
 def _student_findings(source: LessonSource, student: NotebookNode) -> Iterator[str]:

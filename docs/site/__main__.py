@@ -82,7 +82,7 @@ def _lessons():
     yield "| --- | --- |"
     for entry in outline():
         link = f"[{entry.number} {escaped(entry.title)}](lessons/{entry.stem}.ipynb)"
-        yield f"| {link} | {entry.minutes} |"
+        yield f"| {link} | {entry.effort.replace(' minutes', '')} |"
 
 
 def fill(target: Path, **parts: str) -> None:

@@ -136,7 +136,7 @@ def test_a_lesson_begins_and_ends_with_the_way_through_the_course(at, folder):
     names = [f"{entry.stem}.ipynb" for entry in (*before, *to_map, *after)]
     assert links(in_markdown(cells[0].source)) == names
     minutes = sum(entry.minutes for entry in LESSONS[at + 1 :])
-    assert f"about {LESSONS[at].minutes} minutes" in cells[0].source
+    assert f"about {LESSONS[at].effort}" in cells[0].source
     assert f"{minutes} minutes of the course" in cells[0].source or not after
     onward = after[0] if after else LESSONS[0]
     assert links(in_markdown(cells[-1].source)) == [f"{onward.stem}.ipynb"]

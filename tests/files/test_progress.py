@@ -14,6 +14,7 @@ from course_utils.errors import BadRequest, DidNotFail, NotPassed
 from course_utils.exercises import find_exercise, find_lesson
 from course_utils.files import progress
 from course_utils.files.progress import Progress
+from course_utils.lesson.handle import progress_table
 from course_utils.lesson.passed_answers import PassedAnswers
 from tests.answers import right_answers
 
@@ -147,9 +148,22 @@ def test_a_prediction_is_stored_and_shown_back(store, capsys):
         ex.SUM_IN_HALF.predict("z")
 
 
-def test_a_prediction_is_not_answered_without_evidence(store):
+def test_a_prediction_is_not_answered_without_evidence(store, capsys):
+    lesson.start("00").SUM_IN_HALF.recall("c", holds=False)
+    shown = capsys.readouterr().out
+    assert "This seed does not show it. Usually seen: c) inf" in shown and "That is" not in shown
     with pytest.raises(DidNotFail, match="not what this run shows"):
-        lesson.start("00").SUM_IN_HALF.recall("c", holds=False)
+        lesson.start("00", strict=True).SUM_IN_HALF.recall("c", holds=False)
+
+
+def test_points_of_the_deeper_looks_are_counted_apart(store):
+    two = replace(find_lesson("07"), deeper=("07.2",))
+    table = progress_table([two], store)
+    core, deeper = two.points - two.exercises[1].points, two.exercises[1].points
+    assert table.notes == (
+        f"0 of {two.points} points: core 0 of {core}, deeper look 0 of {deeper}",
+    )
+    assert table.rows[1][2].endswith(", deeper look")
 
 
 def test_tab_completion_leads_the_way(store):

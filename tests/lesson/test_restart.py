@@ -187,6 +187,15 @@ def test_an_answer_without_a_source_is_said_to_have_none(notebook):
     assert "table passed" in notebook.run(IS_PASSED)
 
 
+def test_the_courses_own_answer_is_found_again_though_its_source_asks_for_itself(notebook):
+    start = START.replace("90", "00")
+    taken = "mean_of = None or ex.MEAN.answer", "ex.MEAN.check(mean_of)"
+    assert "passed" in notebook.run(start, *taken)
+    notebook.restart()
+    said = " ".join(notebook.run(start, "print('used', ex.MEAN.answer)").split())
+    assert said.count("its source was not kept") == 1 and "used <function" in said
+
+
 def test_a_kept_source_that_no_longer_passes_is_said_to_fail(notebook, folder):
     notebook.run(DOUBLE, CHECK)
     progress = folder / ".progress.json"

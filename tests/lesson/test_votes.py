@@ -7,6 +7,7 @@ from nbformat import v4
 from course_utils.checks.declare import TODO
 from course_utils.errors import BadRequest, DidNotFail
 from course_utils.files.progress import Progress
+from course_utils.lesson.claims import CLAIMS, Claim
 from course_utils.lesson.votes import Verdicts
 from course_utils.notebook.files import read_notebook
 
@@ -37,9 +38,17 @@ def test_the_score_counts_votes_and_names_where_she_was_sure_and_wrong(verdicts)
         verdicts.judge(claim, word, "", "", holds=True)
     verdicts.cite("C6", "open", "nobody knows", "the thread")
     assert verdicts.table().notes == (
-        "Your score: 1 of 3 votes agree with the evidence.",
+        "Your score: 1.5 of 3 votes agree with the evidence.",
         "Sure, and wrong: C1. Look at these again.",
     )
+
+
+def test_a_vote_next_to_the_verdict_counts_half(verdicts, capsys):
+    verdicts.vote("t f p f t p t f p t f p")
+    for number, word in enumerate(("true", "true", "true", "partly", "partly"), start=1):
+        verdicts.judge(f"C{number}", word, "", "", holds=True)
+    assert verdicts.table().notes[0].startswith("Your score: 2.5 of 5 votes")
+    assert [row[4][-1] for row in verdicts.table().rows[:5]] == ["✓", "✗", "½", "½", "½"]
 
 
 def test_votes_outlive_the_kernel_and_a_todo_leaves_them_alone(verdicts, tmp_path):
@@ -65,7 +74,7 @@ def test_blanks_between_the_marks_may_be_missing_or_commas(verdicts, between, ca
 
 @pytest.mark.parametrize("votes", UNREADABLE)
 def test_votes_that_cannot_be_read_are_told_how(verdicts, votes):
-    with pytest.raises(BadRequest, match="One mark for each claim"):
+    with pytest.raises(BadRequest, match="One mark per claim"):
         verdicts.vote(votes)
 
 
@@ -75,9 +84,30 @@ def test_a_verdict_has_a_claim_and_says_true_partly_or_false(verdicts, claim, wo
         verdicts.judge(claim, word, "", "", holds=True)
 
 
-def test_a_verdict_without_its_evidence_is_a_failure(verdicts):
+def test_a_verdict_without_its_evidence_says_so_and_ends_a_strict_run(verdicts, tmp_path, capsys):
+    verdicts.vote(MARKS)
+    verdicts.judge("C1", "true", "as reported", "", holds=False, seeds="9 of 10")
+    shown = capsys.readouterr().out
+    assert "NOT SHOWN BY THIS SEED, usually TRUE (9 of 10 seeds)" in " ".join(shown.split())
+    assert verdicts.table().notes == ("You did not vote, so there is no score.",)
     with pytest.raises(DidNotFail):
-        verdicts.judge("C1", "true", "", "", holds=False)
+        Verdicts("reward", Progress(tmp_path / "p.json"), strict=True).judge(
+            "C1", "true", "", "", holds=False
+        )
+
+
+def test_readers_vote_on_the_ballot_alone(monkeypatch, tmp_path, capsys):
+    claims = (Claim("asked", "trl#1"), Claim("not asked", voted=False), Claim("asked, too"))
+    monkeypatch.setitem(CLAIMS, "made up", claims)
+    verdicts = Verdicts("made up", Progress(tmp_path / "p.json"))
+    assert [row[0] for row in verdicts.suspects().rows] == ["made up/C1", "made up/C3"]
+    assert "said in" in verdicts.suspects().html() and "Partly: right in some" in str(
+        verdicts.suspects().text()
+    )
+    verdicts.vote("t f")
+    verdicts.judge("C2", "false", "", "", holds=True)
+    verdicts.judge("C3", "false", "", "", holds=True)
+    assert verdicts.table().notes[0] == "Your score: 1 of 1 votes agree with the evidence."
 
 
 VOTING = f"""\

@@ -5,6 +5,7 @@ About 25 s: four builds execute a small lesson each.
 
 import errno
 import os
+from dataclasses import replace
 
 import pytest
 from fake_course import FIXTURES, SOURCE, answer, cell_of, cli, edit
@@ -238,6 +239,21 @@ def test_a_lesson_without_exercises_is_found(course, monkeypatch):
     monkeypatch.setattr(lesson_91, "LESSON", empty)
     course.source_path("91_other").write_text("# %%\n1 + 1\n")
     assert "91_other has no exercise" in cli("build", "--check", "91").stderr
+
+
+def test_an_exercise_stands_where_its_lesson_declares_it(course, monkeypatch):
+    from course_utils.exercises import lesson_90
+
+    deeper = replace(lesson_90.LESSON, deeper=("90.2",))
+    monkeypatch.setattr(lesson_90, "LESSON", deeper)
+    told = cli("build", "--check", "90").stderr
+    assert "exercise 90.2 stands in section" in told and "declares it as deeper look" in told
+    path = course.source_path("90_fake")
+    head, check = path.read_text().split("# %%\nex.LIMIT.check", 1)
+    path.write_text(
+        f"{head}# %% [markdown]\n# ## 2. Deeper look: limits\n\n# %%\nex.LIMIT.check{check}"
+    )
+    assert "stands in section" not in cli("build", "--check", "90").stderr
 
 
 @pytest.mark.parametrize(
