@@ -413,7 +413,8 @@ verdicts.judge("C10", "false", nuance, "section 6", holds=holds)
 # %% [markdown]
 # A base model has to learn its end token, so it shows the fault. A chat model only has to keep it. Greedy
 # decoding still picks the end, although its probability has fallen; sampled replies show the fault earlier.
-#
+
+# %% [markdown]
 # ## 7. Fix it
 #
 # **Exercise 07.3, 6 minutes, a few lines, 4 points.** Write `collate(rows, pad)`. Each row is a dict with two
@@ -730,7 +731,8 @@ pooling.table(shares)
 # With padding on the right, the first end token is the one that closes the *question*. Both replies are
 # scored there, so their scores are equal and the loss stays at ln 2. With padding on the left, a row's score
 # depends on the other rows in the batch.
-#
+
+# %% [markdown]
 # **Exercise 07.7, 5 minutes, a few lines, 3 points.** Write `pool(scores, mask)`. `scores` has shape (rows,
 # tokens), `mask` is the attention mask as integers. Return for each row the score of its last token with mask
 # 1, whether the padding is on the left or on the right: shape (rows,), in the dtype of the scores, with its

@@ -209,7 +209,8 @@ verdicts.judge("C4", "false", nuance, "section 4", holds=still > 0.5)
 # Micro-batch one has the token losses [4, 2], micro-batch two has [1, 1, 1, 1]. The mean over all tokens is
 # 10/6. The mean of the two means is (3 + 1)/2 = 2. If two padding tokens were counted, it would be 10/8. The
 # sum is 10.
-#
+
+# %% [markdown]
 # **Exercise 08.1, 4 minutes, two lines, 3 points.** Write `parts(losses)`. `losses` is a list of 1-d tensors,
 # the token losses of each micro-batch of a step. Return a list of as many 0-d tensors that add up to the
 # token mean. The loop calls `.backward()` on each of them while the graph of that micro-batch is still there.
@@ -230,7 +231,8 @@ ex.PARTS.check(parts)
 
 # %% [markdown]
 # Now the opposite question: if a loop does take a mean of means, which tokens weigh too much?
-#
+
+# %% [markdown]
 # **Exercise 08.2, 5 minutes, a few lines, 3 points.** Write `weights(counts, size)`. `counts` is a 1-d tensor
 # of integers, the number of targets of each row (at least one). Every `size` rows, in order, make a
 # micro-batch; the last one may be shorter. Each micro-batch is averaged over its targets, and then the G
@@ -439,7 +441,8 @@ compare_splits(batch_loss.trainer(Ours, eight), eight)
 # %% [markdown]
 # For a loop of your own, call `compare_splits(step, rows, model=model)`, where `step(micro_batches)` runs the
 # backward passes of one optimizer step.
-#
+
+# %% [markdown]
 # **Exercise 08.4, 8 minutes, six letters, 4 points.** Here are six loops. Find out by measuring, without
 # reading their code, what each one does. `batch_loops.token_mean(model, rows)` is the correct loss of all
 # rows, with its graph.

@@ -651,7 +651,8 @@ Table(columns=columns, rows=rows, title="error of the expected gradient")
 # A token's ratio corrects that token's probability, not how likely its prefix was. So most of the bias stays,
 # and on some seeds it even grows. The ratio of the whole reply is exact, but it varies a lot; capping it buys
 # lower variance with some bias.
-#
+
+# %% [markdown]
 # **Exercise 09.3, 7 minutes, a few lines, 3 points.** Write `weights(logp, engine_logp, mask, level, cap)`.
 # The first three are tensors (replies, tokens); the mask is 1 at tokens. `level` is `"token"` or
 # `"sequence"`. Return constants of the same shape: the ratio of the token or of its whole reply, at most
