@@ -631,8 +631,8 @@ rows = [(name, *line.format(one).split()) for name, one in did.items()]
 Table(columns=("serving", "right", "emits the end", "halts"), rows=rows)
 
 # %% [markdown]
-# Padded on the left and masked, a batch is answered like single prompts. A reply that stops is not therefore
-# right.
+# Padded on the left and masked, a batch is answered like single prompts. A reply that stops may still be
+# wrong.
 #
 # In the last row the model has learnt the end and emits it, but generation waits for another id: **a wrong
 # stop id**. The training rows are healthy; you see the fault only in the raw replies and in

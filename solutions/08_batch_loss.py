@@ -911,9 +911,9 @@ verdicts.judge("C15", "partly", nuance, "section 12", holds=holds)
 
 # %% [markdown]
 # All this needs a policy that *can tell*, while it writes, whether its reply is right. It also needs many
-# steps. From the real trainer we took only the weights. Reported were replies that end as long gibberish,
-# with TRL 0.16 and the loss that is called `bnpo` today
-# ([trl#3138](https://github.com/huggingface/trl/pull/3138)), and, with 1/length, replies that shrink
+# steps. We took only the weights from the real trainer. Users have reported replies that end as long
+# gibberish, with TRL 0.16 and the loss that is called `bnpo` today
+# ([trl#3138](https://github.com/huggingface/trl/pull/3138)), and replies that shrink, with 1/length
 # ([VLM-R1#280](https://github.com/om-ai-lab/VLM-R1/issues/280)).
 #
 # Do these losses depend on the split? Here are the eight rows as replies, or as eight pairs, with TRL's own
