@@ -395,7 +395,7 @@ wide = errors["one kind, spread 1.2"]
 narrow = errors["two kinds, cut at 12 targets"]
 nuance = "CV only bounds it; what correlates with length decides"
 holds = wide[0] > narrow[0] and wide[1] < narrow[1]
-verdicts.judge("C5", "partly", nuance, "section 6", holds=holds)
+verdicts.judge("C5", "partly", nuance, "section 6", holds=holds, seeds="8 of 10")
 equal = errors["one kind, spread 0.0"][1]
 padded = errors["two kinds, padded to 128"][1]
 nuance = "equal numbers of targets are safe; padding does nothing"
