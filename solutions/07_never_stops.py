@@ -16,8 +16,8 @@
 # After 60 minutes you will be able to
 #
 # * **read** a batch token by token, and say what a model will learn from it,
-# * **tell apart** the faults that give one log and one symptom,
-# * **mend** collators, templates, packing and pooling, and prove it by training.
+# * **tell apart** faults that give the same log and the same symptom,
+# * **fix** collators, templates, packing and pooling, and prove the fix by training.
 #
 # Everything runs on a CPU in seconds.
 
@@ -53,15 +53,16 @@ ex
 # %% [markdown]
 # ## 1. The report
 #
-# The commonest silent failure of fine-tuning, since 2023
+# This is the most common silent failure of fine-tuning, reported since 2023
 # ([trl#976](https://github.com/huggingface/trl/issues/976),
 # [trl#1623](https://github.com/huggingface/trl/issues/1623),
-# [open-r1#492](https://github.com/huggingface/open-r1/issues/492)): the loss "decreased normally", and
-# the model "always continues to the maximum".
+# [open-r1#492](https://github.com/huggingface/open-r1/issues/492)): the loss "decreased normally", and the
+# model "always continues to the maximum".
 #
-# Most of them hold the line `tokenizer.pad_token = tokenizer.eos_token`, from a tutorial. Some do not.
+# Most of these scripts contain the line `tokenizer.pad_token = tokenizer.eos_token`; some do not. The line
+# comes from tutorials, and TRL itself does the same for a tokenizer that has no pad token.
 #
-# This is what a model is given, a healthy row. Which of its tokens does it learn?
+# Here is a healthy row, as the model gets it. Which of its tokens does the model learn?
 
 # %%
 batch, tokenizer = batches.replies_learnt(SEED)
@@ -70,9 +71,11 @@ concepts.one_row(batch, tokenizer)
 # %% [markdown]
 # ## 2. The suspects
 #
-# What threads, blogs and readmes say, first about causes, then about remedies and relatives. Nothing is
-# marked yet. Commit before the evidence, in the cell after the table: one mark a claim, C1 to C16 in order:
-# `t` true, `p` partly, `f` false, `!` behind it where you are sure, `-` to leave one out.
+# This is what threads, blogs and readmes claim, first about causes, then about fixes and related faults.
+# Which of the claims are right is not marked yet.
+#
+# Vote before you see the evidence, in the cell after the claims: one mark per claim, in the order shown. `t`
+# is true, `p` partly, `f` false. Add `!` where you are sure; `-` leaves one out.
 
 # %%
 verdicts = ex.verdicts
@@ -80,15 +83,16 @@ verdicts.suspects()
 
 # %%
 ### BEGIN SOLUTION
-my_votes = "t! t! p p t p t f f p! f t t f t t"
+my_votes = "t! t! p t p t f f t t"
 ### END SOLUTION
 verdicts.vote(my_votes)
 
 # %% [markdown]
 # ## 3. Predict
 #
-# The same base model is fine-tuned twice, with `SFTTrainer` on the same rows. Put a letter in place of
-# `TODO`.
+# The same base model is fine-tuned twice, with `SFTTrainer` on the same rows. One of the two models will
+# never stop. On average, whose loss is lower: a) that of the run which learns to stop, b) that of the run
+# which never stops, c) neither, they are equal? Put a letter in place of `TODO`.
 
 # %%
 ### BEGIN SOLUTION
@@ -99,9 +103,9 @@ ex.WHICH_LOSS.predict(my_guess)
 # %% [markdown]
 # ## 4. Break it
 #
-# A **base** model has never learnt to end a reply: its end token is a row of noise. Ours is made from the
-# tiny chat model, which adds and stops, by drawing that row anew. What do they do with sums they never
-# saw?
+# A **base** model has never learnt to end a reply: the embedding of its end token is noise. We make ours from
+# the tiny chat model, which can add and can stop, by re-initialising the row of the end token. What do the
+# two models do with sums that they have never seen?
 
 # %%
 device = zoo.pick_device(DEVICE)
@@ -112,8 +116,8 @@ for name, did in seen.items():
     print(f"{name:10} stops {did.stops:4.0%}  e.g. {did.replies[0]!r}")
 
 # %% [markdown]
-# Now fine-tune the base. The collator is one that many scripts have: TRL's own, and a line that "takes
-# the padding out of the loss". The two runs differ in the pad token alone.
+# Now fine-tune the base model. Many scripts have this collator: TRL's own, plus a line that "takes the
+# padding out of the loss". The two runs differ only in the pad token. What do their losses look like?
 
 # %%
 NUM_STEPS = 40 if FAST else 60
@@ -151,8 +155,8 @@ rows = [
 Table(columns=("step", "loss of run A", "loss of run B"), rows=rows)
 
 # %% [markdown]
-# Two healthy logs. (Transformers' line above is a clue: one tokenizer differs from its model.) One of
-# the two models never stops. Which one?
+# Both logs look healthy. (The line that transformers printed above is a clue: one tokenizer differs from its
+# model.) One of the two models never stops. Which one?
 
 # %%
 after = {name: behaviour(run.model) for name, run in runs.items()}
@@ -174,10 +178,12 @@ verdicts.judge(
 # %% [markdown]
 # ## 5. Read the batch
 #
-# Neither log nor replies say why. The batch does. `inspect_batch` shows its tokens; its `.tokens` shows
-# them without a word: double brackets, or colours on a page, are what is learnt. Point at a token for its
-# label, mask, position and segment, or ask for `.tokens.numbers(0)`. First run A, then run B, then what the
-# instrument says of it.
+# Neither the log nor the replies say why. The batch does. `inspect_batch` shows its tokens with a diagnosis;
+# `.tokens` shows them without a diagnosis. Tokens in double brackets (in colour on a page) are the ones that
+# are learnt. Point at a token to see its label, mask, position and segment, or call `.tokens.numbers(0)`.
+#
+# Compare run A with run B: which token is learnt in A and not in B? After that comes the instrument's
+# diagnosis of B.
 
 # %%
 inspect_batch(runs["run A"], num_rows=2).tokens
@@ -193,9 +199,13 @@ masked = found.faults[0].name == "end masked"
 expect_symptom("the ends have no label", holds=masked)
 
 # %% [markdown]
-# The line compares **ids**, and the end has the id of the padding. So the hardest token left the average,
-# which is why the loss is *lower*. See it before any training: one base model, one batch, with its ends in
-# the average and without.
+# The collator's line compares **ids**, and the end has the same id as the padding. So the ends lost their
+# labels and left the average. They were tokens with a high loss, so the average fell. You can see this before
+# any training, with one base model and one batch, with and without its ends in the loss.
+#
+# (In the runs above, SFTTrainer also teaches the line end after each end token. A base model finds it even
+# harder, and it stays in the loss of both runs. That is why the logs differ less than the two numbers below.)
+# How large is the difference at step 0?
 
 # %%
 end_id = tokenizer.eos_token_id
@@ -206,13 +216,18 @@ labels = whole["labels"]
 start_loss = fresh(**whole).loss.item()
 whole["labels"] = labels.masked_fill(labels == end_id, -100)
 without = fresh(**whole).loss.item()
-print(f"step 0: {start_loss:.2f} nats a token, {without:.2f} without its ends")
-nuance = "the average lost its hardest token; nothing is learnt faster"
+print(f"step 0: {start_loss:.2f} nats per token, {without:.2f} without its ends")
+held_out = ", ".join(f"{name} {did.right:.0%}" for name, did in after.items())
+print(f"held-out sums right after training: {held_out}")
+nuance = "the average lost its ends; nothing is learnt faster"
 verdicts.judge("C3", "false", nuance, "section 5", holds=without < start_loss)
 
 # %% [markdown]
-# The same model has the lower loss before a single step. Does it learn the end at least slowly? This is
-# the log-probability of the end, right after the answer.
+# The same model has the lower loss before a single step, so a lower loss does not mean faster learning. The
+# line of held-out sums above shows what each run can answer after training.
+#
+# Does run B at least learn the end slowly? This is the log-probability of the end token, right after the
+# answer.
 
 # %% tags=["digits-vary"]
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
@@ -220,21 +235,21 @@ curves = {name: watcher.logps for name, watcher in watchers.items()}
 meanings = {"run A": "alive", "run B": "dead"}
 plotting.draw_curves(ax, watchers["run A"].steps, curves, meanings=meanings)
 ax.set(xlabel="step", ylabel="log-probability of the end, nats")
-ax.set_title("Untaught is not all: the end is pushed down")
+ax.set_title("Run B does not ignore the end: it pushes it down")
 first, last = curves["run B"][0], curves["run B"][-1]
 plotting.show(fig, f"Run B's end goes from {first:.1f} to {last:.1f} nats.")
-nuance = "every other label pushes the end down, step by step"
+nuance = "without a label the end ends up lower than at the start"
 verdicts.judge("C8", "false", nuance, "section 5", holds=last < first - 0.5)
 
 # %% [markdown]
-# **Exercise 07.1, 6 minutes, eight letters, 4 points.** Eight batches, none from these runs. What is wrong
-# with each? (`unread["1"].tokens` in a cell of its own has colours.)
+# **Exercise 07.1, 6 minutes, eight letters, 4 points.** Here are eight batches, none of them from the runs
+# above. What is wrong with each? (Write `unread["1"].tokens` in a cell of its own to see colours.)
 #
 # * a) nothing is wrong
-# * b) the end is there and not learnt
+# * b) the end is there and is not learnt
 # * c) the end is not there
-# * d) replies follow words that this tokenizer's template does not put there
-# * e) the users' words are learnt
+# * d) the prompt was built with another template
+# * e) the user's words are learnt
 # * f) each row begins twice
 # * g) it is padded on the wrong side for its use
 # * h) chats that do not belong together see each other
@@ -268,10 +283,11 @@ seen = dict(zip("12345678", "befacghd", strict=True))
 ex.READ.check(seen)
 
 # %% [markdown]
-# **Exercise 07.2, 6 minutes, a few lines, 3 points.** The number to log next to the loss:
-# `share_of_ends(batch, start, end)`. A row's last message begins at its last `start` token. Return the
-# share of rows in which an `end` behind it is attended to **and** has the end as its label. Each row has
-# a `start`; padding may be on either side, and may be the end itself.
+# **Exercise 07.2, 6 minutes, a few lines, 3 points.** Write the number that you should log next to the loss:
+# `share_of_ends(batch, start, end)`. The last message of a row begins at its last `start` token. Return the
+# share of rows in which, after that `start`, there is an `end` token whose attention mask is 1 **and** whose
+# label is the end. Each row has a `start`. The padding may be on either side, and its token may be the end
+# itself.
 
 
 # %%
@@ -292,9 +308,12 @@ ex.ENDS.check(share_of_ends)
 # %% [markdown]
 # ## 6. Eliminate
 #
-# Your function on batches with one thing changed each. `by_id` is run B's line; the other column makes
-# labels from lengths, as TRL does today. Which pad tokens are safe? (This tokenizer has neither bos nor
-# unk: the token that begins every row and a digit of the text stand in for them.)
+# We apply your function to batches that differ in one thing each. In the column "by id", labels are made as
+# in run B. In the column "by length", they are made from the lengths of the rows, as TRL does today. Which
+# pad tokens are safe?
+#
+# (This tokenizer has neither a bos nor an unk token. The token that begins every row stands in for bos, and a
+# digit of the text for unk.)
 
 # %%
 START_ID = tokenizer.convert_tokens_to_ids("<|im_start|>")
@@ -315,12 +334,12 @@ Table(columns=columns, rows=rows)
 
 # %%
 safe = all(by_length == 1 for _, by_length in ends.values())
-nuance = "only where labels are made from ids, and it cannot stop yet"
+nuance = "only if labels are made from ids and it cannot stop yet"
 holds = safe and ends[END][0] == 0
 verdicts.judge("C1", "partly", nuance, "sections 4 and 6", holds=holds)
-nuance = "made by length, labels keep every end with pad == eos"
+nuance = "labels made by length keep every end with pad == eos"
 verdicts.judge("C2", "false", nuance, "section 6", holds=safe)
-nuance = "it works; an unused token that is there needs no resize"
+nuance = "it works, but an unused special token needs no resize"
 is_new = wider.pad_token_id >= fresh.config.vocab_size
 holds = is_new and lost["[PAD]"] == lost[OWN] == 0
 verdicts.judge("C5", "partly", nuance, "section 6", holds=holds)
@@ -329,7 +348,8 @@ holds = lost["<|im_start|>"] == 0 and lost["1"] > 0
 verdicts.judge("C6", "partly", nuance, "section 6", holds=holds)
 
 # %% [markdown]
-# Next remedies: append an end, pad on the right. How many ends does each bring back?
+# The next two suggested fixes: append an end, and pad on the right. How many ends does each of them bring
+# back into the loss?
 
 # %%
 batch, _ = batches.labels_by_id(SEED)
@@ -343,7 +363,7 @@ appended = share(batches.replies_learnt(SEED)[0], START_ID, end_id)
 print(f"rows without an end: {missing:.0%} learnt; appended: {appended:.0%}")
 
 # %%
-nuance = "it cures a missing end, not one that is there and masked"
+nuance = "it fixes a missing end, not one that is there and masked"
 holds = in_ids == num_rows and sides["right"] == missing == 0 < appended
 verdicts.judge("C4", "partly", nuance, "section 6", holds=holds)
 holds = set(sides.values()) == {0.0}
@@ -351,8 +371,8 @@ nuance = "the end has no label on either side"
 verdicts.judge("C7", "false", nuance, "section 6", holds=holds)
 
 # %% [markdown]
-# Three more are tried on the finished model: a lower limit, a stop string, a repetition penalty. Does run B
-# say its end with one of them?
+# Three more suggestions change only how the trained model generates: a lower limit, a stop string, a
+# repetition penalty. Does run B emit its end token with any of them?
 
 # %% tags=["digits-vary"]
 tried = {
@@ -362,14 +382,15 @@ tried = {
 }
 tried = {n: behaviour(runs["run B"].model, **one) for n, one in tried.items()}
 for name, did in tried.items():
-    said = f"says the end {did.stops:.0%}, right {did.right:.0%}"
+    said = f"emits the end {did.stops:.0%}, right {did.right:.0%}"
     print(f"{name}: {said}, e.g. {did.replies[:2]}")
-nuance = "they hide it: the raw ids hold no end"
+nuance = "they hide the fault: the raw ids hold no end"
 holds = all(did.stops < 0.05 for did in tried.values())
 verdicts.judge("C9", "false", nuance, "section 6", holds=holds)
 
 # %% [markdown]
-# And the model that has learnt to stop already? Predict, then give it run B's settings.
+# What about a model that already stops? Predict first, then fine-tune the chat model with run B's settings.
+# The replies are decoded greedily.
 
 # %%
 ### BEGIN SOLUTION
@@ -385,19 +406,22 @@ did = behaviour(masked_run.model)
 eroded = never_stops.end_logps(masked_run.model).mean().item()
 print(f"stops {did.stops:.0%}; its end: {before:.2f} to {eroded:.2f} nats")
 ex.INSTRUCT.recall("c", holds=did.stops > 0.8)
-nuance = "the fault is there; the end erodes out of sight"
+nuance = "greedy replies still stop; the end lost probability"
 holds = eroded < before - 0.05
 verdicts.judge("C10", "false", nuance, "section 6", holds=holds)
 
 # %% [markdown]
-# A base model has to learn its end and shows the fault; a chat model only has to keep it.
-#
+# A base model has to learn its end token, so it shows the fault. A chat model only has to keep it. Greedy
+# decoding still picks the end, although its probability has fallen; sampled replies show the fault earlier.
+
+# %% [markdown]
 # ## 7. Fix it
 #
-# **Exercise 07.3, 6 minutes, a few lines, 4 points.** Write `collate(rows, pad)`. Each row is a dict with
-# two lists, `input_ids` and `labels`, of one length. Return `input_ids`, `attention_mask` and `labels`,
-# tensors of shape (rows, longest), ids and labels as `torch.long`, padded on the right. The text's labels
-# stay; `pad` may stand in the text. The check trains on three seeds.
+# **Exercise 07.3, 6 minutes, a few lines, 4 points.** Write `collate(rows, pad)`. Each row is a dict with two
+# lists of equal length, `input_ids` and `labels`. Return `input_ids`, `attention_mask` and `labels`: tensors
+# of shape (rows, longest row), ids and labels as `torch.long`, padded on the right. The labels of the text
+# stay as they are. The id `pad` may also occur in the text. The check trains with your collator on three
+# seeds.
 
 
 # %%
@@ -420,42 +444,45 @@ def collate(rows, pad):
 ex.COLLATE.check(collate)
 
 # %% [markdown]
-# Prove it: run B again, with pad == eos, and your collator.
+# Prove it: run B again, with pad == eos and your collator. Does it stop now?
 
 # %%
 model = never_stops.base_model(MODEL, seed=SEED, device=DEVICE)
-mend = ex.COLLATE.answer
-mended = fine_tune(model, END, collate=lambda rows: mend(rows, end_id))
+yours = ex.COLLATE.answer
+mended = fine_tune(model, END, collate=lambda rows: yours(rows, end_id))
 mended.train()
-after["run B, mended"] = behaviour(model)
+after["run B, fixed"] = behaviour(model)
 fig, ax = plt.subplots(figsize=(7, 2.2), layout="constrained")
 stops = {name: 100 * did.stops for name, did in after.items()}
-meanings = {"run A": "neutral", "run B": "dead", "run B, mended": "alive"}
+meanings = {"run A": "neutral", "run B": "dead", "run B, fixed": "alive"}
 plotting.draw_bars(ax, stops, meanings=meanings)
 ax.set(xlabel="replies that stop, %", title="Padded by length, it stops")
-right = after["run B, mended"].right
+right = after["run B, fixed"].right
 same = "" if never_stops.losses(mended) == logs["run A"] else "not "
 said = f"{right:.0%} of the held-out sums are right"
-plotting.show(fig, f"Mended, {said}; the log is {same}run A's.")
+plotting.show(fig, f"Fixed, {said}; the log is {same}run A's.")
 
 # %% [markdown]
-# Pad and end are one token still: the token was never the fault.
+# Padding and end are still the same token. The token was never the fault; comparing ids was.
 #
 # ## 8. When every label is -100
 #
-# The extreme of the same class: nothing is learnt at all. What does the loss say? And TRL? Rows that a cut
-# at `max_length` left without a label are dropped today, and a run without rows raises. The filter belongs
-# to the truncation: what happens to ready-made rows, without one, or packed?
+# This is the extreme case: nothing is learnt at all. What does the loss say, from the model alone, with the
+# count of targets that the Trainer passes (0 here), and with a count of at least 1, as TRL makes it?
 
 # %%
 batch, _ = batches.prompt_fills_it(SEED)
 batch = {k: v.to(device) for k, v in batch.items()}
 alone = instruct(**batch).loss.item()
-counted = instruct(**batch, num_items_in_batch=4).loss.item()
-print("model(**batch):", alone, " with num_items_in_batch=4:", counted)
-nuance = "nan by itself, 0.0 where the trainer counts the tokens"
-holds = alone != alone and counted == 0
+counted, at_least_1 = (instruct(**batch, num_items_in_batch=count).loss.item() for count in (0, 1))
+print("alone:", alone, " with the count 0:", counted, " with 1:", at_least_1)
+nuance = "nan (the Trainer may log it as 0.0); TRL: 0.0, not 0 / 0"
+holds = alone != alone and counted != counted and at_least_1 == 0
 verdicts.judge("C12", "true", nuance, "section 8", holds=holds)
+
+# %% [markdown]
+# And TRL? It drops rows that have no label left, but only when it truncates, and a run without rows raises.
+# What happens to ready-made rows if `max_length` is None, or if packing is on?
 
 
 # %%
@@ -480,14 +507,14 @@ ways = {
 for name, what in ways.items():
     print(f"TRL, {name}: {what}")
 uncut, packed, cut = ways.values()
-nuance = "without a cut, and packed; else the rows are dropped"
+nuance = "whenever such a batch reaches the loss; truncation drops it"
 holds = "[0.0, 0.0]" in uncut and uncut == packed and "num_samples=0" in cut
-verdicts.judge("C13", "partly", nuance, "section 8", holds=holds)
+verdicts.judge("C13", "true", nuance, "section 8", holds=holds)
 
 # %% [markdown]
-# **Exercise 07.4, 3 minutes, three letters, 2 points.** Why is every label -100? Batch 1 labels what
-# stands behind the marker `"Answer: "`. Batch 2 was cut at `max_length`, from its end. Batch 3 takes the mask of a
-# template as printed.
+# **Exercise 07.4, 3 minutes, three letters, 2 points.** Why is every label -100? Batch 1 gives labels to what
+# comes after the marker `"Answer: "`. Batch 2 was truncated at `max_length`, at its end. Batch 3 uses the
+# assistant mask of the template that is printed.
 #
 # * a) the row ends before the reply
 # * b) the template has no `{% generation %}`
@@ -515,9 +542,12 @@ why_empty = {"1": "c", "2": "a", "3": "b"}
 ex.EMPTY.check(why_empty)
 
 # %% [markdown]
-# **Exercise 07.5, 5 minutes, one line of jinja, 3 points.** Put into `template` one that renders the same
-# text, and marks each reply's words and its end with `{% generation %}` and `{% endgeneration %}`, and
-# nothing else. (The line end behind the end may be in or out.)
+# **Exercise 07.5, 5 minutes, one line of jinja, 3 points.** Put a chat template into `template`. It renders
+# the same text as before, and it marks the words of each reply and its end with `{% generation %}` and `{%
+# endgeneration %}`. It marks nothing else. (The line break after the end may be inside or outside.)
+#
+# TRL can do this for you with `assistant_only_loss=True`: it replaces some known templates that mark nothing
+# by its own training template, and raises an error for others. A template of your own stays your task.
 
 # %%
 # For example tokenizer.chat_template, which marks nothing
@@ -538,9 +568,9 @@ ex.TEMPLATE.check(template)
 # %% [markdown]
 # ## 9. What a healthy loss starts from
 #
-# A model that knows nothing gives every token the probability 1/V: its loss is ln V. A lower start is
-# knowledge, a higher one is certainty about something else. What does each fault do to the start, and how
-# much of the text is in the loss? (Qwen's tokenizer has no BOS; `<|endoftext|>` stands in for one.)
+# A model that knows nothing gives each of the V tokens the probability 1/V, so its loss is ln V. Below ln V
+# it knows something; above, it is confidently wrong. How does each fault change the loss at step 0, and how
+# much of the text is in the loss? (Qwen's tokenizer has no BOS token; `<|endoftext|>` stands in for one.)
 
 # %%
 import math
@@ -568,19 +598,19 @@ for what, make in learnt.items():
     share_learnt = inspect_batch(*made).share_learnt
     rows.append((what, f"{share_learnt:.0%}", *at_start))
 ln_v = math.log(fresh.config.vocab_size)
-title = f"loss at step 0, nats a token; ln V is {ln_v:.2f}"
+title = f"loss at step 0, nats per token; ln V is {ln_v:.2f}"
 Table(columns=("learnt", "in the loss", *models), rows=rows, title=title)
 
 # %% [markdown]
-# A chat model that is asked for whole chats is surer than chance, and wrong: nobody taught it the users'
-# words. Only a start near what you expect of *this* model says that the labels are what you think.
+# On whole chats the chat model is confidently wrong, worse than chance: nobody taught it the user's words. A
+# loss at step 0 tells you something only if you know what *this* model should have on *these* labels.
 #
 # ## 10. At serving
 #
-# The rows are right, and what is asked is not, or what is waited for: a base's `generation_config` often
-# stops at its own `<|endoftext|>`
-# ([ms-swift#3113](https://github.com/modelscope/ms-swift/issues/3113)), and a chat ends with `<|im_end|>`.
-# How many sums does the chat model still add?
+# Sometimes the rows are fine; the prompt, or the stop id waited for, is not. The `generation_config` of a
+# base model often stops at its own `<|endoftext|>`
+# ([ms-swift#3113](https://github.com/modelscope/ms-swift/issues/3113)), while a chat ends with `<|im_end|>`.
+# In the table, one thing changes per row. How many sums does the chat model still get right?
 
 
 # %%
@@ -598,23 +628,26 @@ changed = {
 did = {name: behaviour(instruct, **one) for name, one in changed.items()}
 line = "{0.right:.0%} {0.stops:.0%} {0.halts:.0%}"
 rows = [(name, *line.format(one).split()) for name, one in did.items()]
-Table(columns=("serving", "right", "says the end", "halts"), rows=rows)
+Table(columns=("serving", "right", "emits the end", "halts"), rows=rows)
 
 # %% [markdown]
-# Padded on the left and masked, a batch answers as single prompts do. Halting proves nothing about being
-# right. In the last row the end is learnt and said, and generation waits for another id: **a wrong stop
-# id**. The rows are healthy; only raw replies and `model.generation_config.eos_token_id` show it. (A large
-# model forgives more of the rest than a tiny one.)
+# Padded on the left and masked, a batch is answered like single prompts. A reply that stops may still be
+# wrong.
+#
+# In the last row the model has learnt the end and emits it, but generation waits for another id: **a wrong
+# stop id**. The training rows are healthy; you see the fault only in the raw replies and in
+# `model.generation_config.eos_token_id`. (A large model tolerates most of the other rows better.)
 #
 # ## 11. Packing
 #
-# Four chats in one sequence save padding. Do they see each other? The loss of the same replies, four ways.
+# Four chats in one sequence save padding. Do they see each other? We compare the loss of the same replies,
+# packed in several ways, with their loss alone.
 
 
 # %%
-def loss_of(**given):
+def loss_of(use_cache=False, **given):
     given = {k: v.to(device) for k, v in given.items()}
-    return instruct(**given, use_cache=False).loss.item()
+    return instruct(**given, use_cache=use_cache).loss.item()
 
 
 alone, _ = batches.replies_learnt(SEED)
@@ -625,24 +658,29 @@ packed = {
     "positions, no mask": batches.packed(SEED)[0],
 }
 leaks = {name: loss_of(**one) for name, one in packed.items()}
+with_cache = loss_of(use_cache=True, **packed["positions, no mask"])
+leaks["positions, no mask, with a cache"] = with_cache
 rows = [(name, f"{loss:.3f}") for name, loss in leaks.items()]
-Table(columns=("packed with", "loss, nats a token"), rows=rows)
+Table(columns=("packed with", "loss, nats per token"), rows=rows)
 
 # %%
 kind = instruct.config._attn_implementation
 clean = abs(leaks["positions, no mask"] - leaks["alone"]) < 1e-3
-nuance = "the rows see each other, and the loss says so"
+nuance = "the rows see each other, and their loss rises"
 holds = leaks["ends between"] > 2 * leaks["alone"]
 verdicts.judge("C14", "false", nuance, "section 11", holds=holds)
-nuance = f"exact with {kind}: positions, no mask, no cache"
+nuance = f"exact with {kind}, given positions, no mask, no cache"
 holds = clean and "flash" not in kind
 verdicts.judge("C15", "false", nuance, "section 11", holds=holds)
 
 # %% [markdown]
-# **Exercise 07.6, 6 minutes, a few lines, 3 points.** Write `pack(rows)`, rows as in 07.3: one sequence of
-# shape (1, all tokens), as a dict for `model(**pack(rows), use_cache=False)`. Every token gets the logits
-# that it gets alone, and the loss is the mean over all labels of the rows alone. The labels may begin with
-# a row's first token.
+# **Exercise 07.6, 6 minutes, a few lines, 3 points.** Write `pack(rows)`, with rows as in 07.3. Return one
+# sequence of shape (1, all tokens), as a dict for `model(**pack(rows), use_cache=False)`. Every token gets
+# the logits that it gets in its row alone, and the loss is the mean over all labels of the single rows. A
+# row's labels may begin at its first token.
+#
+# Pass `use_cache=False` in a training loop of your own as well. The table above shows why: with a cache, the
+# model ignores the restarted positions when it builds its mask. TRL sets it for you.
 
 
 # %%
@@ -662,11 +700,11 @@ def pack(rows):
 ex.PACK.check(pack)
 
 # %% [markdown]
-# ## 12. The reward model's cousin
+# ## 12. The same fault in a reward model
 #
-# A reward model reads its score at one token of the row. Until Transformers 4.48 that was the one before
-# the first pad **id**. With pad == eos, where is that? Two replies to each question, in one batch, padded on
-# either side, and each text alone.
+# A reward model reads its score at one token of the row. Up to Transformers 4.48, that was the token before
+# the first pad **id**. With pad == eos, where is that? We take two replies to each question in one batch,
+# padded on either side, and each text alone. Does the batch change the scores?
 
 # %%
 reward = zoo.load_reward_model(MODEL, device="cpu")
@@ -690,12 +728,15 @@ shares = {"until 4.48": pooling.compared(pairs, old_pool)}
 pooling.table(shares)
 
 # %% [markdown]
-# Padded on the right, the first end closes the *question*: both replies are read there, and the loss is
-# ln 2 for ever. On the left, the score is another one with other neighbours.
-#
-# **Exercise 07.7, 5 minutes, a few lines, 3 points.** Write `pool(scores, mask)`: scores of shape (rows,
-# tokens), the attention mask as integers; for each row the score of its last token that is attended to,
-# padded on either side, shape (rows,), in the scores' dtype, with its gradient.
+# With padding on the right, the first end token is the one that closes the *question*. Both replies are
+# scored there, so their scores are equal and the loss stays at ln 2. With padding on the left, a row's score
+# depends on the other rows in the batch.
+
+# %% [markdown]
+# **Exercise 07.7, 5 minutes, a few lines, 3 points.** Write `pool(scores, mask)`. `scores` has shape (rows,
+# tokens), `mask` is the attention mask as integers. Return for each row the score of its last token with mask
+# 1, whether the padding is on the left or on the right: shape (rows,), in the dtype of the scores, with its
+# gradient.
 
 
 # %%
@@ -713,22 +754,29 @@ ex.POOL.check(pool)
 
 
 # %%
-def mended_pool(input_ids, attention_mask):
+pool_of_yours = ex.POOL.answer
+
+
+def fixed_pool(input_ids, attention_mask):
     scores = token_scores(input_ids, attention_mask)
-    return ex.POOL.answer(scores, attention_mask)
+    return pool_of_yours(scores, attention_mask)
 
 
 def todays_pool(**given):
     return reward(**given).logits.squeeze(-1)
 
 
-for name, way in {"yours": mended_pool, "today": todays_pool}.items():
+for name, way in {"yours": fixed_pool, "today": todays_pool}.items():
     shares[name] = pooling.compared(pairs, way)
 pooling.table(shares)
 
+# %% [markdown]
+# Today's pooling no longer depends on the batch. It still compares ids, though: with pad == eos, a row that
+# ends with the end token is scored one token too early. Yours scores the last token of the text.
+
 # %%
 old, *now = shares.values()
-nuance = "until 4.48: on the left it did, on the right it was wrong alike"
+nuance = "until 4.48: yes on the left; wrong in all batches on the right"
 both = [share for by_side in now for share in by_side.values()]
 mended = all(moved == 0 and equal < 0.1 for moved, equal in both)
 holds = old["right"][1] == 1 and old["left"][0] > 0.2 and mended
@@ -737,11 +785,14 @@ verdicts.judge("C16", "partly", nuance, "section 12", holds=holds)
 # %% [markdown]
 # ## 13. The verdicts, then and now
 #
-# Every claim with its verdict. Below it the failure in the libraries of its day: up to trl 0.15.2,
+# Below is every claim with its verdict, and then the failure in the libraries of its day: up to trl 0.15.2,
 # SFTTrainer's default collator compared ids. `course era 07` runs the plain tutorial in both.
 #
-# What speaks up today? You met it three times: a template that marks nothing, padding on the right before
-# `generate`, no rows left. Nothing tells of labels made from ids, of an end cut off, or of two BOS tokens.
+# Which of these faults do today's libraries warn about? You met three cases: padding on the right before
+# `generate`, a run without rows, and a tokenizer that differs from its model. With
+# `assistant_only_loss=True`, TRL 1.16 also warns when the end stands outside `{% generation %}`, and it
+# replaces or refuses a template that marks nothing. No library warns about labels made from ids, about an end
+# that was truncated, or about two BOS tokens.
 
 # %%
 from course_utils.reproductions import eras
@@ -754,20 +805,21 @@ eras.row("07")
 # %% [markdown]
 # ## 14. Next time
 #
-# * **Signature**: the loss is fine, replies run to the limit; or loss 0.0 with grad_norm 0.0.
-# * **Look first** at one batch, before the run (`inspect_batch(trainer)` is one line, for SFT, DPO, reward,
-#   GRPO, or a DataLoader and tokenizer), then at raw ids and `generation_config.eos_token_id`.
-# * **Five causes, one log**: the end is not in the data, is cut off, has no label, stands outside
-#   `{% generation %}`, or is learnt and not waited for. The batch tells four of them, raw ids the fifth.
-# * **Guard**: log `share_of_ends` beside the loss.
+# * **Signature**: the loss looks fine, and replies run to the limit; or loss 0.0 with grad_norm 0.0.
+# * **Look first** at one batch, before the run. `inspect_batch(trainer)` is one line for SFT, DPO, reward,
+#   GRPO, or a DataLoader and its tokenizer. Then look at raw ids and at `generation_config.eos_token_id`.
+# * **Five causes, one symptom**: the end is not in the data, is truncated, has no label, stands outside `{%
+#   generation %}` (TRL 1.16 warns), or is learnt while generation waits for another id. The batch shows four
+#   of them, raw ids show the fifth.
+# * **Guard**: log `share_of_ends` next to the loss.
 
 # %% [markdown]
 # ## 15. A run you have not seen
 #
-# **Exercise 07.8, 10 minutes, a place, a letter and a few lines, 5 points.** A script by hand; the seed
-# decides which of four. Its ticket lists places and causes. `patient.fresh()` makes the run anew; after
-# `.train()` it has `.behaviour()` with raw replies, and `.batch` (learnt from) and `.served` (asked) for
-# `inspect_batch(..., run.tokenizer)`.
+# **Exercise 07.8, 10 minutes, a place, a letter and a few lines, 5 points.** A hand-written script with one
+# of four faults, picked by SEED. Its ticket lists the places and the causes. `patient.fresh()` builds the run
+# again from the start. After `.train()` it has `.behaviour()` with raw replies, and two batches for
+# `inspect_batch(..., run.tokenizer)`: `.batch`, which it learnt from, and `.served`, which it was asked.
 
 # %%
 patient = ex.UNSEEN.draw(SEED)
@@ -779,9 +831,10 @@ print(run.behaviour().replies[:3])
 run
 
 # %% [markdown]
-# Put into `unseen` the place, the cause's letter and a function that takes the place of that part, with
-# its arguments. Try it with `patient.fresh(1, **{"the part's name": my_part}).train()`. The check trains
-# three seeds, and holds everything else to what it was: other questions, other limits.
+# Put three things into `unseen`: the place, the letter of the cause, and a function that replaces that part
+# and takes its arguments. Try it with `patient.fresh(1, **{"the part's name": my_part}).train()`. The check
+# trains on three seeds. It also tests that everything else stays as it was, with other questions and other
+# limits.
 
 
 # %%
@@ -803,9 +856,9 @@ unseen = {"place": "encode", "cause": "c", "fix": my_part}
 ex.UNSEEN.check(unseen)
 
 # %% [markdown]
-# **Exercise 07.9, 1 minute, two letters, 2 points.** 1) A model never stops. You look first at a) the loss
-# curve, b) the labels of one batch, c) the sampling temperature. 2) The run with the lower loss a) has
-# learnt more, b) has learnt the end, c) may have lost its hardest labels.
+# **Exercise 07.9, 1 minute, two letters, 2 points.** 1) A model never stops. What do you look at first: a)
+# the loss curve, b) the labels of one batch, c) the sampling temperature? 2) The run with the lower loss a)
+# has learnt more, b) has learnt the end, c) may have lost its hardest labels.
 
 # %%
 # Two letters, for example {"1": "a", "2": "a"}
@@ -819,9 +872,9 @@ ex.QUIZ.check(quiz)
 # %% [markdown]
 # In three lines:
 #
-# * What stands in `labels` is learnt, and nothing else; an end that is only read is pushed away.
-# * Padding is a matter of lengths, never of ids.
-# * The log is silent. Read one batch.
+# * The model learns the tokens that have a label, and no others. An end without a label becomes less likely.
+# * Make padding and labels from lengths, never from ids.
+# * The log shows nothing. Read one batch.
 #
 # Further reading: [trl#1623](https://github.com/huggingface/trl/issues/1623),
 # [trl#3091](https://github.com/huggingface/trl/pull/3091),

@@ -16,8 +16,8 @@
 # After 150 minutes you will be able to
 #
 # * **read** the replies that a reward pays, and name the trick in them,
-# * **tell** a dead run from one whose loss is 0 and healthy,
-# * **write** a verifier that holds, and audit a run by a truth it is not paid for.
+# * **tell** a dead run from a healthy run whose loss is 0,
+# * **write** a verifier that accepts no cheats, and audit a run with a second judge that trains nothing.
 #
 # Everything runs on a CPU, most cells in seconds; two take half a minute on a busy machine.
 
@@ -33,7 +33,7 @@ from course_utils.lesson import TODO, start
 
 ex = start("10", strict=STRICT)
 
-import json  # for a script that you will mend
+import json  # for a script that you will fix
 import re
 from itertools import groupby, pairwise
 from statistics import mean
@@ -54,16 +54,17 @@ ex
 # %% [markdown]
 # ## 1. The report
 #
-# * "All outputs are `<answer></answer>`", the reward is 1.0
+# * "All outputs are `<answer></answer>`", and the reward is 1.0
 #   ([Visual-RFT#176](https://github.com/Liuziyu77/Visual-RFT/issues/176)).
-# * The return "shoots up", the evaluation falls
+# * The return "shoots up", and the evaluation falls
 #   ([rllm#143](https://github.com/rllm-org/rllm/issues/143)).
 # * `'loss': 0.0, 'grad_norm': 0.0957`: is anything learned?
 #   ([trl#3452](https://github.com/huggingface/trl/issues/3452))
 #
-# No instrument that looks for nan sees any of it. GRPO learns from **groups**, here eight sampled replies
-# to one sum of three numbers below 100. A reply's **advantage** is what it earns above its group's mean, in
-# units of the group's spread: (reward - mean) / (std + 1e-4). What is learned when all eight earn the same?
+# Instruments that look for nan see none of this. GRPO learns from **groups**. Here a group is eight sampled
+# completions (from now on: **replies**) to one sum of three numbers below 100. The **advantage** of a reply
+# says how much more it earns than the mean of its group, in units of the group's spread: (reward - mean) /
+# (std + 1e-4). What is learned when all eight earn the same?
 
 # %%
 book = reward_up.Book(zoo.arithmetic.is_right)
@@ -72,33 +73,34 @@ reward_up.grpo_trainer([book], max_steps=1, **here).train()
 batch = book.batches[0]
 groups = [batch[at : at + 8] for at in range(0, len(batch), 8)]
 paid = [[float(zoo.arithmetic.is_right(*pair)) for pair in g] for g in groups]
-mixed = next(n for n, rewards in enumerate(paid) if 0 < sum(rewards) < 8)
+mixed = [n for n, rewards in enumerate(paid) if 0 < sum(rewards) < 8]
+mixed = min(mixed, key=lambda n: sum(not reply for reply, _ in groups[n]))
 concepts.one_group([reply for reply, _ in groups[mixed]], paid[mixed])
 
 # %% [markdown]
 # ## 2. The suspects
 #
-# What threads, blogs and readmes say. Nothing is marked yet.
+# This is what threads, blogs and readmes claim. Which of the claims are right is not marked yet.
 
 # %%
 verdicts = ex.verdicts
 verdicts.suspects()
 
 # %% [markdown]
-# Commit before the evidence: one mark a claim, C1 to C15 in order: `t` true, `p` partly, `f` false, `!`
-# behind it where you are sure, `-` to leave one out. For three claims: `"t! - f"`.
+# Vote before you see the evidence, one mark per claim, in the order shown: `t` true, `p` partly, `f` false.
+# Add `!` where you are sure; `-` leaves one out. For three claims: `"t! - f"`.
 
 # %%
 ### BEGIN SOLUTION
-my_votes = "p t! f t p t! t t p t! t t t p f"
+my_votes = "p t! f t t! t t p"
 ### END SOLUTION
 verdicts.vote(my_votes)
 
 # %% [markdown]
 # ## 3. Two runs, two curves
 #
-# The same policy learns hard sums twice, with two verifiers. `check_a` is the one of the report without
-# its tags.
+# The same policy is trained twice on hard sums, with two verifiers. `check_a` is the verifier of the first
+# report, without its tags. How do the two rewards develop?
 
 # %%
 NUM_STEPS = 16 if FAST else 24
@@ -124,7 +126,8 @@ for begin in range(0, NUM_STEPS, width):
 Table(columns=("steps", "reward of run A", "of run B"), rows=rows)
 
 # %% [markdown]
-# On the whole both rise. Predict: put a letter in place of `TODO`.
+# Predict which policy adds better after the training than before: a) A, b) B, c) both, d) neither. Put a
+# letter in place of `TODO`.
 
 # %%
 ### BEGIN SOLUTION
@@ -133,11 +136,12 @@ my_guess = "c"
 ex.WHICH_RUN.predict(my_guess)
 
 # %% [markdown]
-# ## 4. The truth beside it
+# ## 4. The truth next to it
 #
-# A reward is a **proxy**: it stands for the truth, and is not it. Each run had a second reward function
-# of **weight 0**, which says whether a reply is right: logged for the same replies, it trains nothing.
-# And each policy was asked 100 **held-out** sums that no step trains on, without sampling.
+# A reward is a **proxy**: a number that is easy to compute and that should follow the truth. In each run, a
+# second reward function with **weight 0** says whether a reply is really right. It is logged for the same
+# replies and trains nothing. In addition, each policy answered 100 **held-out** sums, which no step trains
+# on, without sampling. Do proxy and truth agree?
 
 # %% tags=["digits-vary"]
 concepts.proxy_and_truth(run_a.log["reward"], run_a.log["truth"])
@@ -147,12 +151,11 @@ for name, run in {"A": run_a, "B": run_b}.items():
     print(f"run {name}, held out:", run.held_out)
 fell = run_a.held_out[NUM_STEPS] < 0.3
 rose = run_b.held_out[NUM_STEPS] > 0.7
-expect_symptom("the reward rises, the truth falls", holds=fell)
 ex.WHICH_RUN.recall("b", holds=fell and rose)
 
 # %% [markdown]
-# How sudden was it? The largest rise of the reward from one block of four steps to the next, in this run
-# and in twenty recorded ones of each verifier:
+# How sudden was it? We take the largest rise of the reward from one block of four steps to the next, in this
+# run and in twenty recorded runs with each verifier.
 
 
 # %%
@@ -165,21 +168,29 @@ def largest_rise(run):
     return max(b - a for a, b in pairwise(blocks(run.log["reward"])))
 
 
-proxy = blocks(run_a.log["reward"])
-nuance = f"reward {proxy[0]:.2f} to {proxy[-1]:.2f}, and it adds far fewer sums"
-verdicts.judge("C1", "false", nuance, "section 4", holds=fell)
+def reward_rises(run):
+    return blocks(run.log["reward"])[-1] > blocks(run.log["reward"])[0]
+
+
+proxy, truth = blocks(run_a.log["reward"]), [*run_a.held_out.values()]
+twenty = recorded("substring")
+num = sum(run.held_out[24] < 0.3 and reward_rises(run) for run in twenty)
+nuance = f"this seed: reward {proxy[0]:.2f} to {proxy[-1]:.2f}, "
+nuance += f"held-out truth {truth[0]:.2f} to {truth[-1]:.2f}"
+holds, seeds = fell and reward_rises(run_a), f"{num} of {len(twenty)}"
+verdicts.judge("C1", "false", nuance, "section 4", holds=holds, seeds=seeds)
 hacked = mean(map(largest_rise, recorded("substring")))
 healthy = mean(map(largest_rise, recorded("exact")))
 print(f"this run's largest rise: {largest_rise(run_a):.2f}")
-nuance = f"largest rise {hacked:.2f} when hacked, {healthy:.2f} when healthy"
+nuance = f"in this loop: rises by {hacked:.2f} if hacked, {healthy:.2f} if healthy"
 holds = hacked < healthy
 verdicts.judge("C2", "false", nuance, "section 4; 20 seeds each", holds=holds)
 
 # %% [markdown]
 # ## 5. Read the replies
 #
-# No log says why. The replies do. Here are some of the first step and of the last, ranked by what they
-# earn. Which kind is never refused?
+# The log does not say why; the replies do. Here are some replies of the first step and of the last, ranked by
+# what they earn. Which kind of reply always earns 1?
 
 # %%
 for step in (0, NUM_STEPS - 1):
@@ -194,9 +205,9 @@ for step in (0, NUM_STEPS - 1):
 # %% [markdown]
 # Which replies of the first step have become common, and what did they earn there?
 #
-# **Exercise 10.1, 4 minutes, three texts, 3 points.** Play the policy: what is paid is all you want. For each
-# verifier write one reply of at most 2000 characters that it pays for *every* sum. Answers are 0 to 297,
-# written without leading zeros.
+# **Exercise 10.1, 4 minutes, three texts, 3 points.** Play the policy: you want to be paid, and nothing else.
+# For each verifier write one reply of at most 2000 characters that it pays for *every* sum. The answers are 0
+# to 297, written without leading zeros.
 
 # %%
 import inspect
@@ -214,10 +225,10 @@ replies = {"1": "", "2": " ".join(str(n) for n in range(298)), "3": "nan"}
 ex.CHEAT.check(replies)
 
 # %% [markdown]
-# **Exercise 10.2, 6 minutes, a few lines, 3 points.** Nobody reads a million replies. The **shape** of a
-# reply is the reply with every digit made a 9, and nothing else changed. Write `trick(rows)`: rows are
-# tuples of a reply, its reward, and whether it is right. Return the shape that is **overpaid** most: mean
-# reward minus share right. Shapes with fewer than five rows do not count.
+# **Exercise 10.2, 6 minutes, a few lines, 3 points.** Nobody can read a million replies, so group them. The
+# **shape** of a reply is the reply with every digit replaced by a 9, and nothing else changed. Write
+# `trick(rows)`. Each row is a tuple of a reply, its reward, and whether it is right. Return the shape that is
+# most **overpaid**: mean reward minus share of right replies. Ignore shapes with fewer than five rows.
 
 
 # %%
@@ -226,7 +237,7 @@ def shape_of(reply):
 
 
 def trick(rows):
-    """The shape whose replies earn most above their truth."""
+    """The shape with the largest mean reward minus share of right replies."""
     ### BEGIN SOLUTION
     gaps = {}
     for reply, reward, right in rows:
@@ -240,7 +251,7 @@ def trick(rows):
 ex.TRICK.check(trick)
 
 # %% [markdown]
-# Yours on run A, step by step. How early could it be seen?
+# Here is your function on run A, at three steps. How early could you have seen the trick?
 
 # %%
 is_right = zoo.arithmetic.is_right
@@ -254,20 +265,27 @@ for step in (0, NUM_STEPS // 2, NUM_STEPS - 1):
     print(f"step {step + 1:2}: shape {shape!r}, {share:.0%} of the replies")
 
 # %% [markdown]
-# In the very first batch. An empty text is `in` every text: silence earns 1, and an attempt is sometimes
-# wrong. The policy was silent now and then, and what earns more than its group is learned. A trick has to
-# be *sampled* for that: lists of candidates, never written here, are never found. On long texts, where no
-# shape comes twice, group replies by their first words or by their length.
+# In the very first batch. Python finds an empty text `in` every text, so silence always earns 1. An attempt
+# is sometimes wrong, so silence earns more on average. The policy was silent now and then, and GRPO makes
+# replies that earn more than their group more likely.
+#
+# The policy can only learn a trick that it *samples*. It never wrote a list of candidates here, so it never
+# learned that trick. For long replies, where no shape occurs twice, group by the first words or by length.
 
 # %% [markdown]
-# ## 6. A verifier that holds
+# ## 6. A verifier that accepts no cheats
 #
-# Fifteen replies to 76+26+90= that are not right, and fifteen that are, in odd dress. Who misjudges how
-# many? `last number` is the judge of this lesson so far.
+# Below are fifteen wrong replies to 76+26+90=, and fifteen right ones that are written unusually. Which
+# verifier misjudges how many? `last number` is the one that has judged the truth in this lesson so far.
+
 
 # %%
-print("not right:", *map(repr, verifiers.CHEATS), sep="\n  ")
-print("right:", *map(repr, verifiers.ODD_BUT_RIGHT), sep="\n  ")
+def as_written(reply):
+    return repr(reply).replace("\\\\", "\\")
+
+
+print("not right:", *map(as_written, verifiers.CHEATS), sep="\n  ")
+print("right:", *map(as_written, verifiers.ODD_BUT_RIGHT), sep="\n  ")
 
 # %%
 judges = {"substring": check_a}
@@ -290,15 +308,21 @@ print("the judge of section 4 accepts:", misjudged(zoo.arithmetic.is_right)[0])
 # %% [markdown]
 # Our own judge can be cheated. Write a better one.
 #
-# **Exercise 10.3, 15 minutes, some lines, 4 points.** Write `verify(reply, gold)`: True or False. Right are
-# the number alone, with spaces around it, a `+`, zeros or `= ` before it, `.0` or `.` behind it, between
-# `**`, in one `\boxed{}` or one `<answer></answer>`, after `The sum is`, `Answer:` or a sum, as
-# `76+26+90=192`. (The chain of sums and the full-width digits you may refuse.)
+# **Exercise 10.3, 15 minutes, some lines, 4 points.** Write `verify(reply, gold)`, which returns True or
+# False. These replies are right:
+#
+# * the number alone, also with spaces around it;
+# * with a `+`, zeros or `= ` before it, with `.0` or `.` after it;
+# * between `**`, in one `\boxed{}` or in one `<answer></answer>`;
+# * after `The sum is`, after `Answer:`, or after the sum itself, as in `76+26+90=192`.
+#
+# (You may refuse the chain of sums and the full-width digits.)
 
 # %% [markdown]
-# Wrong is what claims no number (the question alone), another one (`1 9 2`, `1,9,2` and `1_9_2`, too), or
-# several, in one line or two, and what takes its number back, behind any beginning: `The sum is not 192`.
-# The check has other cheats than the list.
+# These replies are wrong: a reply without a claimed number (such as the question alone), a reply with another
+# number (also `1 9 2`, `1,9,2` and `1_9_2`), a reply with several numbers, in one line or two, and a reply
+# that retracts its number, however it starts: `The sum is not 192`. The check also tries cheats that are not
+# in the list.
 #
 # `verify` does not see the question. No reply may make it raise, not even one of 5000 digits, which `int`
 # refuses to read.
@@ -322,7 +346,7 @@ def verify(reply, gold):
 ex.HARDEN.check(verify)
 
 # %% [markdown]
-# Does the truth of section 4 depend on its judge? Both judges on every reply of both runs:
+# Does the truth of section 4 depend on its judge? We apply both judges to every reply of both runs.
 
 # %%
 batches = run_a.batches + run_b.batches
@@ -330,16 +354,16 @@ said = [pair for batch in batches for pair in batch]
 judge = ex.HARDEN.answer
 differ = [p for p in said if bool(judge(*p)) != zoo.arithmetic.is_right(*p)]
 print(f"{len(differ)} of {len(said)} replies are judged differently")
-expect_symptom("the truth stands", holds=len(differ) < 0.01 * len(said))
 
 # %% [markdown]
-# It stands: this policy never wrote the replies that tell the judges apart. Another one may; from here
-# on the truth is yours.
+# The truth of section 4 stands: this policy hardly ever wrote replies on which the two judges differ. Another
+# policy may, so from here on the lesson uses your judge.
 #
 # ## 7. Loss 0, and other silences
 #
-# The reverse of run A: a healthy log that looks dead. One step, twice, with two ways of averaging the
-# same loss: over replies (`grpo`, the default until 2025) and over tokens (`dapo`, today's).
+# Now the reverse of run A: a healthy log that looks dead. We make one step twice, with two ways of averaging
+# the same loss: over replies (`grpo`, TRL's default until March 2025) and over tokens (`dapo`, today's
+# default). What are the losses and the gradients?
 
 
 # %% tags=["digits-vary"]
@@ -359,9 +383,10 @@ holds = abs(by_replies["loss"]) < 1e-6 and by_replies["grad_norm"] > 1
 verdicts.judge("C3", "false", nuance, "section 7", holds=holds)
 
 # %% [markdown]
-# On policy the ratio of new to old probability is 1, so the *value* of a token's loss is minus its
-# advantage. Advantages of a group add up to 0. Averaged over tokens, long replies count more. Does this
-# alone give the logged number?
+# On policy, the ratio of new to old probability is 1, so the *value* of a token's loss is minus its
+# advantage. The advantages of a group add up to 0, and so does their mean over replies. In a mean over
+# tokens, long replies count more, so the mean need not be 0. Is that all there is in the logged number? We
+# compute it by hand.
 
 # %%
 tokenizer = zoo.load_tokenizer(MODEL)
@@ -375,8 +400,9 @@ by_hand = -(advantage * lengths).sum() / lengths.sum()
 print(f"by hand {by_hand:.4f}, logged {by_tokens['loss']:.4f}")
 
 # %% [markdown]
-# The penalty is the other half of the claim. Averaged over replies, what is left of the loss with `beta`
-# 0.04? (The logged `kl` is a mean over tokens.)
+# The other half of the claim is about the KL penalty. With an average over replies and `beta` 0.04, is what
+# remains of the loss equal to beta times the KL? (The logged `kl` is a mean over tokens, so expect a rough
+# match.)
 
 # %% tags=["digits-vary"]
 rewards = [reward_up.reward_of(check_b)]
@@ -390,26 +416,27 @@ rows = [(str(n), f"{a:.5f}", f"{b:.5f}") for n, (a, b) in enumerate(pairs, 1)]
 Table(columns=("step", "loss", "beta times the KL"), rows=rows)
 
 # %%
-nuance = "so the old default on policy, roughly; today's compares lengths"
+nuance = "roughly so for the old default; today's compares lengths"
 holds = abs(by_hand - by_tokens["loss"]) < 1e-3 and abs(by_hand) > 0.01
 holds = holds and abs(pairs[0][0]) < 1e-6
 holds = holds and all(b / 2 < a < 4 * b for a, b in pairs[1:])
 verdicts.judge("C4", "partly", nuance, "section 7", holds=holds)
 
 # %% [markdown]
-# Today's loss compares lengths: it is below 0 where replies with positive advantages were longer than the
-# others, above 0 where they were shorter. It measures no learning, today or then.
+# So today's loss compares lengths. It is below 0 where replies with positive advantages were longer than the
+# others, and above 0 where they were shorter. It has never measured how much is learned.
 
 # %% [markdown]
-# **Exercise 10.4, 6 minutes, six letters, 3 points.** One step each of six runs. `frac_reward_zero_std` is
-# meant to count groups without any difference. What is going on?
+# **Exercise 10.4, 6 minutes, six letters, 3 points.** The table shows one step each of six runs.
+# `frac_reward_zero_std` is meant to be the share of groups in which all rewards are equal. What is going on
+# in each run?
 #
 # * a) healthy
 # * b) every reply is right already
-# * c) for this reward no reply is right
+# * c) for this reward, no reply is right
 # * d) the prompt alone decides the reward
-# * e) the reward function gives None
-# * f) all replies earn the same, and something remains
+# * e) the reward function returns None
+# * f) all replies earn the same, and still there is a gradient
 
 # %% tags=["digits-vary"]
 lines = six_steps.logs(one_step)
@@ -433,11 +460,13 @@ alive = {"1": "a", "2": "d", "3": "c", "4": "f", "5": "b", "6": "e"}
 ex.ALIVE.check(alive)
 
 # %% [markdown]
-# How they were made: 1 is `grpo` from above, 2 pays odd sums, 3 compares with the answer and a blank, 4 pays
-# 0.1, 5 asks easy sums at temperature 0.05, 6 returns None. Run 2's pattern, rewards that differ and nothing
-# learned, fills threads ([trl#3857](https://github.com/huggingface/trl/issues/3857),
-# [ms-swift#4547](https://github.com/modelscope/ms-swift/issues/4547)). Which column can be trusted? Run 2
-# once more, with its rewards divided by the *batch's* spread:
+# This is how they were made: run 1 is `grpo` from above, 2 pays for odd sums, 3 compares with the answer plus
+# a blank, 4 pays 0.1 for every reply, 5 asks easy sums at temperature 0.05, 6 returns None.
+#
+# The pattern of run 2, rewards that differ while nothing is learned, comes up again and again
+# ([trl#3857](https://github.com/huggingface/trl/issues/3857),
+# [ms-swift#4547](https://github.com/modelscope/ms-swift/issues/4547)). Which column can you trust? Here is
+# run 2 once more, with its rewards divided by the spread of the *batch*.
 
 # %%
 batchwise = one_step(lambda reply, gold: int(gold) % 2, scale_rewards="batch")
@@ -445,10 +474,10 @@ dead, moves, silent = lines["2"], lines["4"], lines["6"]
 share = "frac_reward_zero_std"
 norm = batchwise["grad_norm"]
 print(f"scaled by the batch: {share} {batchwise[share]}, grad_norm {norm}")
-nuance = "trl 0.15 logged the groups'; today's is the batch's (section 12)"
+nuance = "today it is the std of the batch, not of groups (section 12)"
 holds = dead["reward_std"] > 0.1 and dead["grad_norm"] == 0
 verdicts.judge("C5", "false", nuance, "section 7, run 2", holds=holds)
-nuance = "0.0 for dead runs (6, batch scaling), 1.0 for run 4, which moves"
+nuance = "it is 0 for dead runs (6, batch scaling), 1 for run 4"
 is_dead = norm == silent["grad_norm"] == 0
 says_alive = batchwise[share] == silent[share] == 0
 holds = is_dead and says_alive and moves[share] == 1 and moves["grad_norm"] > 0
@@ -457,7 +486,9 @@ verdicts.judge("C6", "false", nuance, "section 7", holds=holds)
 # %% [markdown]
 # ## 8. A constant reward
 #
-# Run 4 is odd: all replies earn 0.1, and there is a gradient. Predict what a few steps of a constant 0.35 do.
+# Run 4 is odd: all replies earn 0.1, and there is a gradient. Predict what a few steps with a constant reward
+# of 0.35 do to the weights: a) nothing, every advantage is 0, b) they move by some 1e-4 of a usual step, c)
+# they move about as far as with a real reward.
 
 # %%
 ### BEGIN SOLUTION
@@ -487,9 +518,10 @@ rows = [(name, *both) for name, both in moved.items()]
 Table(columns=("reward", *MOVED), rows=rows, title=f"{FEW} steps each")
 
 # %% [markdown]
-# The last column: how far the weight went that moved most, divided by the learning rate; AdamW moves a weight
-# by about one of these a step. A gradient thousands of times smaller, and weights that go as far. Where does
-# it come from? The mean of eight float32 numbers:
+# The last column says how far the weight that moved most has moved, divided by the learning rate. AdamW moves
+# a weight by about one learning rate per step. With 0.35 the gradient is thousands of times smaller than with
+# a real reward, and the weights still move about as far. Where does this gradient come from? Look at the mean
+# of eight float32 numbers:
 
 # %%
 group = torch.full((8,), 0.35)
@@ -501,9 +533,15 @@ holds = far["0.35"] > 0.3 * far["exact"] and far["0.5"] == 0
 ex.CONSTANT.recall("c", holds=holds)
 
 # %% [markdown]
-# A mean adds first, and in float32 sums of 0.35 are rounded on the way; those of 0.5 are exact. The rest,
-# 3e-4, is the same for every reply: *all* of them are pushed up, whatever they say. **AdamW** divides a
-# gradient by its own size, so a tiny one makes a full step. Does it do harm? Five recorded runs:
+# A mean adds first. In float32 the partial sums of 0.35 are rounded; those of 0.5 are exact. What remains, an
+# advantage of about 3e-4, is the same for every reply: *all* of them become more likely, whatever they say.
+# **AdamW** divides a gradient by its own size, so a tiny gradient makes a full step.
+#
+# (The remainder depends on the order of the additions. We saw it in torch on a CPU; added pairwise, as a GPU
+# may do, eight times 0.35 leaves nothing. TRL adds 1e-4 to the standard deviation. verl adds 1e-6, which
+# makes the same remainder a hundred times larger.)
+#
+# Does it do harm? Here are five recorded runs:
 
 # %%
 drifts = [run.held_out for run in recorded("constant")]
@@ -513,13 +551,13 @@ Table(columns=columns, rows=rows, title="held out")
 
 # %%
 ends = [list(run.values())[-1] for run in drifts]
-nuance = f"five seeds end at {min(ends)} to {max(ends)}; 0.5 moves nothing"
+nuance = f"on this CPU five seeds end at {min(ends)} to {max(ends)}; 0.5 is safe"
 holds = min(ends) < 0.3 and max(ends) - min(ends) > 0.3
 verdicts.judge("C7", "false", nuance, "section 8", holds=holds)
 
 # %% [markdown]
-# A drift without an aim: harmless on one seed, ruin on another, and `reward` says 0.35 throughout. What
-# stops it? The same 0.35, and one setting changed:
+# This is a drift without direction. It is harmless on one seed and ruins the policy on another, while
+# `reward` is 0.35 all the time. What stops it? Here is the same 0.35 with one setting changed per row:
 
 # %%
 one_change = (
@@ -533,15 +571,15 @@ rows = [(f"{change}", *moved_by(odd, **change)) for change in one_change]
 Table(columns=("0.35 with", *MOVED), rows=rows)
 
 # %% [markdown]
-# SGD does not divide by the gradient's size, and stands still. A larger epsilon, or rewards that are not
-# scaled up, make the drift slower and no more; another way of averaging (`loss_type`) changes nothing. Mend
-# it where it comes from.
+# SGD does not divide by the gradient's size, so it hardly moves. A larger epsilon, or rewards that are not
+# scaled up, only make the drift slower. Another way of averaging (`loss_type`) changes nothing. So fix it
+# where it comes from, in the advantages.
 
 # %% [markdown]
-# **Exercise 10.5, 6 minutes, a few lines, 3 points.** Write `advantages(rewards)`: float32 rewards of
-# shape (groups, replies); (reward - mean) / (std + 1e-4) for each group, and exactly 0 in a group whose
-# rewards are all the same, such as 0.1, 100.1, or those of a group of one. True gaps of 0.001 stay, near 0
-# and near 100.
+# **Exercise 10.5, 6 minutes, a few lines, 3 points.** Write `advantages(rewards)` for float32 rewards of
+# shape (groups, replies). For each group return (reward - mean) / (std + 1e-4). Return exactly 0 in a group
+# whose rewards are all equal, such as all 0.1 or all 100.1, and in a group of one reply. True gaps of 0.001
+# must stay, near 0 and near 100.
 
 
 # %%
@@ -559,7 +597,8 @@ def advantages(rewards):
 ex.GUARD.check(advantages)
 
 # %% [markdown]
-# Yours in the trainer, as a reward function that has scaled already:
+# Here is your function in the trainer, as a reward function that returns scaled values. Do the weights still
+# move?
 
 
 # %%
@@ -581,10 +620,13 @@ for name in ("exact", "0.35"):
 Table(columns=("guarded", *MOVED), rows=rows)
 
 # %% [markdown]
-# The same residue, elsewhere: NeMo-RL logged an advantage of 7428
-# ([NeMo-RL#4161](https://github.com/NVIDIA-NeMo/RL/pull/4161)). It divides by the spread of the
-# *other* replies, and there 1e-6 is added. One reply earns 1.0, seven earn 0.3. And a group of one has no
-# spread at all ([VLM-R1#71](https://github.com/om-ai-lab/VLM-R1/issues/71): grad_norm nan). And in trl?
+# The same rounding appears elsewhere. NeMo-RL logged an advantage of 7428
+# ([NeMo-RL#4161](https://github.com/NVIDIA-NeMo/RL/pull/4161)). It divides by the spread of the *other*
+# replies of the group and adds only 1e-6. We chose rewards that give this number again: one reply earns 1.0,
+# seven earn 0.3.
+#
+# A group of one reply has no spread at all ([VLM-R1#71](https://github.com/om-ai-lab/VLM-R1/issues/71):
+# grad_norm nan). What happens with the same rewards in trl?
 
 # %% tags=["digits-vary"]
 r, others, k = torch.tensor([1.0] + [0.3] * 7), 1 - torch.eye(8), 7
@@ -596,12 +638,13 @@ print(f"others' std {std[0]:.3g}, not 0: advantage {left_out:.0f}")
 alone = (r[:1] - r[:1].mean()).square().sum() / (1 - 1)  # divided by N - 1
 print(f"the same reply in trl: {of_trl:.3f}; variance of one reply: {alone}")
 bound = 7 / 8**0.5
-nuance = f"with the others' std; in trl at most (G - 1) / sqrt(G) = {bound:.2f}"
+nuance = f"with the std of the others; trl: at most (G - 1) / sqrt(G) = {bound:.2f}"
 holds = left_out > 1000 and of_trl <= bound
 verdicts.judge("C12", "partly", nuance, "section 8", holds=holds)
 
 # %% [markdown]
-# trl's bound holds for any gap. What does it make of a small one? Seven replies earn 0.5, one earns more:
+# trl's bound holds for any gap. What does it make of a small gap? Seven replies earn 0.5, and one earns a
+# little more:
 
 # %%
 rows = []
@@ -612,12 +655,13 @@ for gap in (1, 0.01, 0.001, 1e-4, 1e-6):
 Table(columns=("gap", "advantage in trl"), rows=rows)
 
 # %% [markdown]
-# A gap a thousand times smaller counts for three quarters. A crumb for length, where nothing else differs, is a
-# reward for length.
+# A gap of 0.001 has three quarters of the advantage of a gap of 1. So a small bonus for length, in groups
+# where nothing else differs, is in effect a reward for length.
 #
-# ## 9. The remedies
+# ## 9. The suggested fixes
 #
-# What the threads advise for run A: a KL penalty (`beta`), a smaller step, an early stop. Each by itself:
+# The threads suggest for run A: a KL penalty (`beta`), a smaller learning rate, an early stop. We try the
+# first two, one at a time:
 
 # %%
 advised = {"beta 0.04": {"beta": 0.04}, "lr 1e-5": {"learning_rate": 1e-5}}
@@ -631,10 +675,13 @@ rows += [(n, *map(str, run.held_out.values())) for n, run in tried.items()]
 Table(columns=("run A", *(f"step {step}" for step in looks)), rows=rows)
 
 # %% [markdown]
-# One looks like a cure. Look again, over five seeds. Two more are advised: other scales of the reward, and
-# **filtering**, which keeps only sums whose groups have signal. `exact` stands for your verifier: this
-# policy writes no odd forms, so both pay alike. These runs were recorded; ten minutes make them again
-# (`reward_up_runs.py` in `course_utils/reproductions`). Which rows end above 0.63, where all began?
+# One of them looks like a fix. Look again, over five seeds. Two more fixes are suggested: to scale the
+# rewards in another way, and **filtering**, which keeps only sums whose groups have different rewards.
+# `exact` stands for your verifier: this policy does not write right answers in unusual forms, so both pay the
+# same. The runs were recorded; ten minutes make them again (`reward_up_runs.py` in
+# `course_utils/reproductions`).
+#
+# All began at 0.63. Which rows end above it?
 
 # %%
 changes = ("beta 0.04", "beta 1.0", "lr 1e-5", "not scaled")
@@ -652,8 +699,8 @@ columns = ("reward", "proxy, last 5 of 24", "truth at 8, mean", "truth at 24")
 Table(columns=columns, rows=rows, title="five seeds")
 
 # %% [markdown]
-# Only the verifier decides where a run goes; the rest decides how fast, and the filter speeds the wrong
-# reward up. Do a penalty and a small step hold for longer?
+# Only the verifier decides where a run ends. The other settings decide how fast it gets there, and filtering
+# makes the wrong reward work faster. Do a penalty and a small learning rate hold for longer runs?
 
 # %% tags=["digits-vary"]
 curves = {
@@ -668,13 +715,13 @@ concepts.held_out_curves(curves, meanings)
 # %%
 pinned = [run.held_out[24] for run in recorded("substring, beta 1.0")]
 slow = [run.held_out[96] for run in recorded("substring, beta 0.04, long")]
-nuance = "0.04 delays it; 1.0 pins the policy; neither improves it"
+nuance = "0.04 delays it, 1.0 holds the policy where it was"
 holds = max(slow) < 0.2 and max(pinned) < 0.7
 verdicts.judge("C8", "partly", nuance, "section 9; five seeds", holds=holds)
 
 # %% [markdown]
-# And an early stop? The proxy cannot say when. Suppose one stops where five rewards in a row are above 0.9 on
-# average. Here is the truth of those five steps, for twenty seeds:
+# And an early stop? The proxy cannot tell you when to stop. Suppose you stop when the mean reward of five
+# steps in a row is above 0.9. Here is the truth of those five steps, for twenty seeds:
 
 # %%
 at_stop = []
@@ -691,10 +738,11 @@ holds = mean(at_stop) < at_first - 0.1 and max(ends) < 0.25
 verdicts.judge("C9", "false", nuance, "section 9", holds=holds)
 
 # %% [markdown]
-# **Exercise 10.6, 5 minutes, a dict, 4 points.** Mend run A. `mend` is a dict of what you change:
-# `"reward"`, a function of a reply and its answer, and GRPOConfig's `beta`, `learning_rate`,
-# `scale_rewards`, `loss_type`, `temperature`. Held-out truth has to be at least 0.7 after 12 steps on
-# three seeds. And a reward of yours is tried by hand: a right number, of one digit or three, earns more
+# **Exercise 10.6, 5 minutes, a dict, 4 points.** Fix run A. `mend` is a dict of what you change: `"reward"`,
+# a function of a reply and its answer, and GRPOConfig's `beta`, `learning_rate`, `scale_rewards`,
+# `loss_type`, `temperature`. After 12 steps, held-out truth has to be at least 0.7 on three seeds.
+#
+# If you change the reward, it is also tried by hand. A right number, of one digit or of three, must earn more
 # than silence, a wrong number, a part of the right one, `nan`, or a list whose last number is wrong. (These
 # runs write no lists, so reading the last number is enough here.)
 
@@ -710,9 +758,10 @@ ex.MEND.check(mend)
 # %% [markdown]
 # ## 10. Parts that pull against each other
 #
-# "Be right, and be short": a reward of `right - 0.5 * characters`. Being right has the larger weight.
-# And "be a number" of two or three digits: alone, or ten times as much beside "be right". Which are
-# dangerous? Recorded runs, 40 steps each, and 24 of the short ones:
+# Two rewards with two parts each. "Be right, and be short" is `right - 0.5 * characters`: the weight of being
+# right is 1, the weight of one character is 0.5. "Be a number of two or three digits" is used alone, and with
+# ten times the weight of "be right". Which of them are dangerous? These are recorded runs, 40 steps each, 24
+# of the short ones. The last three rows change only the weight of a character, ten seeds each.
 
 # %%
 beside = [run.held_out[40] for run in recorded("right_or_any_number")]
@@ -721,28 +770,39 @@ short = [run.held_out[24] for run in recorded("right_but_short")]
 print("be a number, alone:               ", alone)
 print("ten times that, beside being right:", beside)
 print("be right, and short:              ", short)
-nuance = "what counts is what else tells the replies of a group apart"
-holds = min(beside) > max(alone) and max(short) < 0.1
-verdicts.judge("C14", "false", nuance, "section 10", holds=holds)
+by_weight = {}
+for weight in ("0.5", "0.1", "0.02"):
+    runs = recorded(f"right and short, {weight}")
+    by_weight[weight] = [run.held_out[24] for run in runs]
+    low, high = min(by_weight[weight]), max(by_weight[weight])
+    print(f"right - {weight} * characters, ten seeds:   {low} to {high}")
+nuance = "only where it contradicts being right; else 10 times is safe"
+holds = min(beside) > max(alone) and max(by_weight["0.5"]) < 0.3
+holds = holds and min(by_weight["0.1"] + by_weight["0.02"]) > 0.6
+verdicts.judge("C14", "partly", nuance, "section 10", holds=holds)
 
 # %% [markdown]
-# Alone, a format pays any number: nothing holds the right ones. Beside "be right", soon every reply of a
-# group has the format, its ten points are no difference, and advantages come from being right alone.
+# Alone, the format reward pays any number, so nothing favours the right one. Together with "be right", soon
+# every reply of a group has the format. Then its ten points make no difference within the group, and the
+# advantages come from being right alone. What matters is not the weight of a part but whether it contradicts
+# being right.
 
 # %% [markdown]
-# A right reply of three digits earns 1 - 3w. Tried with a success rate p, an attempt earns p - 3w;
-# silence earns 0. Above w = p / 3 nobody speaks. One setting scales each part by itself before they are
-# added (`multi_objective_aggregation` is `normalize_then_sum`), so that the weights mean what they say:
+# With a weight w per character, a right reply of three digits earns 1 - 3w. With success rate p, an attempt
+# earns p - 3w on average, and silence earns 0. So if w is above p / 3, silence earns more than an attempt.
+# That is the limit between the rows above. One setting scales each part by itself before they are added
+# (`multi_objective_aggregation` is `normalize_then_sum`), so that the weights can be compared. Does it help?
 
 # %%
 scaled = [r.held_out[24] for r in recorded("right and short, each scaled")]
 print("right - 0.5 * characters, five seeds:", short)
 print("the same, each part scaled:          ", scaled)
-expect_symptom("scaling the parts mends it", holds=min(scaled) > 0.7)
+expect_symptom("scaling the parts fixes it", holds=min(scaled) > 0.7)
 
 # %% [markdown]
-# Next: replies that reach `max_completion_length`. At a limit of 3 a right reply of three digits has no
-# room for its end. Truncated replies are often masked out of the loss, or scored as wrong. One step of each:
+# Next: replies that reach `max_completion_length`. With a limit of 3 tokens, a right reply of three digits
+# has no room for its end. Truncated replies are often masked out of the loss, or scored as wrong. One step of
+# each:
 
 
 # %%
@@ -758,11 +818,12 @@ cut_short = {
 }
 shown = ("completions/clipped_ratio", "reward", "loss", "grad_norm", share)
 rows = [(n, *(f"{log[c]:.2f}" for c in shown)) for n, log in cut_short.items()]
-Table(columns=("truncated replies are", "cut", *shown[1:]), rows=rows)
+Table(columns=("truncated replies are", "truncated", *shown[1:]), rows=rows)
 
 # %% [markdown]
-# `scored as wrong` is the stricter verifier: it refuses right replies, too. It pays only right replies of one or
-# two digits; where a step has none, as the row above shows, nothing is learned. After 24 steps:
+# `scored as wrong` is the stricter verifier: it also refuses right replies. Only right replies of one or two
+# digits earn anything, so a step that has none of them (reward 0 and gradient 0) learns nothing. After 24
+# steps:
 
 # %%
 ends, later = ("", ", masked", ", cut is wrong"), {}
@@ -772,20 +833,20 @@ for name, end in zip(cut_short, ends, strict=True):
     print(f"held out, three seeds, {name}: {later[name]}")
 begin = recorded("exact, limit 3")[0].held_out[0]
 means = {name: mean(truths) for name, truths in later.items()}
-nuance = "it learns, and less than left alone: cut replies may be right"
+nuance = "it learns, but less than left alone: some were right"
 holds = begin < min(later["masked"])
 holds = holds and max(later["masked"]) < min(later["left alone"])
 verdicts.judge("C13", "partly", nuance, "section 10", holds=holds)
 lost = means["left alone"] - means["scored as wrong"]
-nuance = f"no cheat passes; one that refuses right replies costs {lost:.2f}"
+nuance = f"no cheat passes, but refusing right replies costs {lost:.2f}"
 holds = not misjudged(check_b)[0] and lost > 0.05
 verdicts.judge("C15", "partly", nuance, "sections 6, 10", holds=holds)
 
 # %% [markdown]
 # ## 11. What would have shown it?
 #
-# Entropy and length first, over 20 hacked runs, 20 healthy ones, and hacks of other kinds. First five
-# steps against the last five:
+# First entropy and length, over 20 hacked runs, 20 healthy ones, and hacks of other kinds. The table compares
+# the last five steps with the first five. Does one of the two columns separate the hacked runs from `exact`?
 
 
 # %%
@@ -805,17 +866,19 @@ Table(columns=("reward", "entropy", "length of a reply"), rows=rows)
 
 # %%
 halves = [change(run, "entropy") < 0.6 for run in recorded("exact")]
-nuance = f"below 0.6 in {sum(halves)} of 20 healthy runs, too"
+nuance = f"it also falls below 0.6 in {sum(halves)} of 20 healthy runs"
 holds = ratios["exact"][0] < 0.7 < ratios["substring"][0]
 verdicts.judge("C10", "false", nuance, "section 11", holds=holds)
-nuance = "shorter in three of these hacks, longer in one"
-holds = ratios["any_number"][1] > 1 > max(ratios[k][1] for k in KINDS[1:4])
-verdicts.judge("C11", "partly", nuance, "section 11", holds=holds)
+longest, sound = ratios["any_number"][1], ratios["exact"][1]
+nuance = f"three of four get shorter; x {longest:.2f}, and healthy x {sound:.2f}"
+holds = max(ratios[k][1] for k in KINDS[1:4]) < 1 and longest < 1.1 * sound
+verdicts.judge("C11", "false", nuance, "section 11", holds=holds)
 
 # %% [markdown]
-# Could an alarm on the log be early? Five rules, each on a mean of five steps against the first five.
-# `in time` counts the hacked runs in which one rings before the truth has halved, `false` the healthy runs
-# in which it rings; `another` is a hack by format, which does not fall silent.
+# Could an alarm on the log come early enough? Here are five rules; each compares a mean of five steps with
+# the first five. `in time` counts the hacked runs in which the rule fires before the truth has halved.
+# `false` counts the healthy runs in which it fires. `another` is a hack by format, which does not fall
+# silent.
 
 # %%
 RULES = {
@@ -847,10 +910,10 @@ for name, rule in RULES.items():
 Table(columns=("alarm", "in time", "false", "another"), rows=rows)
 
 # %% [markdown]
-# Two rules look like the alarm that everybody wants. They are the trick itself, written as a metric after
-# the replies were read: on another hack they are blind. No rule is good in all three columns. There is no
-# early warning here; there is an **audit**: a second judge, on questions that nobody trains on.
-# `TruthAudit` is that, for any GRPOTrainer; `wrong earns` is the mean reward of its wrong replies.
+# Two rules look perfect, because they were written after seeing this trick. On another hack they see nothing.
+# No rule is good in all three columns. In this loop the log gives no early warning. What works is an
+# **audit**: a second judge, on questions that nobody trains on. `TruthAudit` does that for any GRPOTrainer;
+# its column `wrong earns` is the mean reward of the wrong replies. What does it say about A and B?
 
 # %%
 sums = reward_up.held_out(64)
@@ -867,15 +930,17 @@ audits["A"].table
 audits["B"].table
 
 # %% [markdown]
-# The titles speak of the truth alone. Two looks at n questions show a change of 1.4 / sqrt(n) or more: 0.18
-# with 64, too coarse for so few steps; 0.07 with 400. `wrong earns` does not have to wait: *before* the first
-# step, verifier A pays a wrong reply nearly what a right one earns. That is the cheapest test of a reward
-# that there is, and it needs no training. Where no answer is known, the second judge is you, with twenty
-# replies.
+# The headline of each table judges the truth, not the reward. Two measurements with n questions can show a
+# change of 1.4 / sqrt(n) or more (two standard errors): 0.18 with 64 questions, 0.07 with 400. Use enough
+# questions for the change that you want to see.
+#
+# `wrong earns` does not have to wait: *before* the first step, verifier A pays a wrong reply nearly as much
+# as a right one. This is the cheapest test of a reward, and it needs no training. Where no answers are known,
+# you are the second judge, with twenty replies.
 
 # %% [markdown]
-# A rising truth proves less. A reward of *length alone* lifts it for a while, since this policy's
-# commonest mistake was silence:
+# A rising truth does not prove that the reward is right. A reward for *length alone* raises the truth for a
+# while, because silence was this policy's most common mistake:
 
 # %%
 for seed, run in enumerate(recorded("length")):
@@ -885,15 +950,17 @@ expect_symptom("a wrong reward helps", holds=all(rises))
 
 # %% [markdown]
 # **Exercise 10.7, 12 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
-# dict of columns, a list of one number a step each: `loss`, `grad_norm`, `reward`, `reward_std`, `zero_std`
-# (of section 7), `entropy`, `length`, `cut` (share of replies at the limit), `truth` (of the step's 32
-# sampled replies); and `held_out`, a list every eight steps (of 100 other sums, not sampled; a `run` holds
-# it as a dict by step).
+# dict of columns, each a list with one number per step: `loss`, `grad_norm`, `reward`, `reward_std`,
+# `zero_std` (`frac_reward_zero_std` of section 7), `entropy`, `length`, `cut` (share of replies at the
+# limit), `truth` (share of right ones among the step's 32 sampled replies). It also has `held_out`, a list
+# with one number per eight steps: the share of 100 other sums that are right, without sampling. (A `run`
+# holds it as a dict by step.)
 
 # %% [markdown]
-# It returns `"learns"`, `"hacked"`, `"no signal"` (no gradient in any step), `"rounding"` (*any* constant
-# reward that leaves a gradient) or `"cut off"` (a third of the replies or more reach the limit). Runs may
-# have other lengths, constants and beginnings. Six of them:
+# It returns one of five words: `"learns"`, `"hacked"`, `"no signal"` (no gradient in any step), `"rounding"`
+# (*any* constant reward that leaves a gradient) or `"cut off"` (a third of the replies or more reach the
+# limit). Other runs may have another length, other constants, and may begin at another truth. Here are six of
+# them:
 
 # %%
 six = ("exact", "any_number", "never_right", "constant", "constant, 0.1")
@@ -926,13 +993,17 @@ def diagnose(log):
 ex.DASHBOARD.check(diagnose)
 
 # %% [markdown]
-# If yours passed, it mistakes none of the recorded runs that learn or are hacked. The second judge does what
-# no alarm on the log did. It does so when the harm is done.
+# If yours passed, it is wrong about none of the recorded runs that learn or are hacked. The second judge does
+# what no alarm on the log did, but only after the harm is done.
+#
+# (Why `zero_std` did not help with constants: it tests with `torch.isclose` whether a group's standard
+# deviation is 0. The rounding of 0.35 leaves more than its tolerance and counts as a difference; that of 0.1
+# leaves less.)
 #
 # ## 12. The verdicts, then and now
 #
-# Every claim with its verdict and your vote. Below it the misread lines in the libraries of their day;
-# `course era 10` runs both.
+# Below is every claim with its verdict and your vote, and then the log lines that people misread, in the
+# libraries of their day; `course era 10` runs both.
 
 # %%
 verdicts.table()
@@ -945,11 +1016,11 @@ eras.row("10")
 # %% [markdown]
 # ## 13. Next time
 #
-# * **Signature**: the reward rises or stands still, and the replies are not what you meant.
+# * **Signature**: the reward rises or stays constant, and the replies are not what you wanted.
 # * **Look first** at twenty replies, ranked by reward; then at `grad_norm`, never at the loss.
-# * **Before the run**: what do silence, a wrong reply and a list earn? Sums of powers of two (0, 0.5, 1)
-#   leave no rounding.
-# * **During it**: a judge that is not the reward, on questions nobody trains on:
+# * **Before the run**: what do silence, a wrong reply and a list of answers earn? Rewards that are sums of
+#   powers of two (0, 0.5, 1) leave no rounding.
+# * **During the run**: a judge that is not the reward, on questions that nobody trains on:
 #
 # ```python
 # from course_utils import diagnostics
@@ -962,8 +1033,8 @@ eras.row("10")
 # %% [markdown]
 # ## 14. A run you have not seen
 #
-# **Exercise 10.8, 8 minutes, a place, a letter and a few lines, 5 points.** A script by hand; the seed
-# decides which of three. `script.log` is what its owner sees; `script.run` has `.audit` and `.batches`.
+# **Exercise 10.8, 8 minutes, a place, a letter and a few lines, 5 points.** A hand-written script with one of
+# three faults, picked by SEED. `script.log` is what its owner sees; `script.run` has `.audit` and `.batches`.
 
 # %%
 patient = ex.UNSEEN.draw(SEED)
@@ -977,10 +1048,10 @@ script.log
 script.run.audit.table
 
 # %% [markdown]
-# Put into `unseen` the place, the cause's letter and a function that takes the place of that part. Try it
-# with `patient.fresh(1, **{"the place": my_part}).train().run.audit`. The check tries a new reward by hand, as
-# in 10.6; new settings keep all that was not at fault, and leave a right reply room for its end. Then
-# held-out truth has to be at least 0.7 after 12 steps on three seeds.
+# Put three things into `unseen`: the place, the letter of the cause, and a function that replaces that part.
+# Try it with `patient.fresh(1, **{"the place": my_part}).train().run.audit`. A new reward is tried by hand,
+# as in 10.6. New settings must keep everything that was not at fault, and leave a right reply room for its
+# end. Then held-out truth has to be at least 0.7 after 12 steps on three seeds.
 
 
 # %%
@@ -997,9 +1068,9 @@ unseen = {"place": "reward", "cause": "c", "fix": my_part}
 ex.UNSEEN.check(unseen)
 
 # %% [markdown]
-# **Exercise 10.9, 1 minute, two letters, 2 points.** 1) Which of these can tell a hacked run from a good
-# one? a) a reward that rises without a jump, b) an entropy that stays high, c) a second judge on questions
-# nobody trains on. 2) The log says loss 0.0. You look at a) the KL, b) grad_norm, c) reward_std.
+# **Exercise 10.9, 1 minute, two letters, 2 points.** 1) Which of these can tell a hacked run from a good one?
+# a) a reward that rises without a jump, b) an entropy that stays high, c) a second judge on questions that
+# nobody trains on. 2) The log says loss 0.0. What do you look at: a) the KL, b) grad_norm, c) reward_std?
 
 # %%
 # Two letters, for example {"1": "a", "2": "a"}
@@ -1013,13 +1084,14 @@ ex.QUIZ.check(quiz)
 # %% [markdown]
 # In three lines:
 #
-# * A policy learns what is paid. Ask what the laziest reply earns.
-# * The loss says nothing; grad_norm, and differences within a group, say whether there is signal.
-# * Pay for a second judge. It audits; nothing in the log forecasts.
+# * A policy learns what it is paid for. Ask what the laziest reply earns.
+# * The loss says nothing about learning. `grad_norm` and the differences within a group say whether there is
+#   a signal.
+# * Pay for a second judge. It finds a hack after the fact; in this lesson nothing in the log predicted one.
 #
 # Further reading: [Visual-RFT#79](https://github.com/Liuziyu77/Visual-RFT/issues/79),
-# [open-r1#407](https://github.com/huggingface/open-r1/issues/407) (four guesses, and no reply shown),
-# [arXiv 2506.10947](https://arxiv.org/abs/2506.10947) (random rewards that lift one family of models).
+# [open-r1#407](https://github.com/huggingface/open-r1/issues/407) (four guesses, and no reply shown), [arXiv
+# 2506.10947](https://arxiv.org/abs/2506.10947) (random rewards that improve one family of models).
 
 # %%
 ex.progress()

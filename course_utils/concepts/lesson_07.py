@@ -28,5 +28,5 @@ def one_row(batch: dict, tokenizer) -> None:
         fig,
         f"The end of row 0: {int((batch['labels'][0] != -100).sum())} of its tokens are learnt.",
         alt=f"{SHOWN} tokens of a row, each with its id, mask and label. Labels stand at "
-        f"{' '.join(of_labels)} alone; the last {unread} have mask 0.",
+        f"{' '.join(of_labels)} only; the last {unread} have mask 0.",
     )

@@ -39,14 +39,14 @@ def who_is_heard(counts: list[int]) -> None:
         xlim=(0, 1),
         ylim=(-0.4, 1.75),
         xlabel="share of the step's weight",
-        title="A mean of means listens to short rows",
+        title="A mean of means over-weights short rows",
     )
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     short = {name: f"{part[1]:.0%}" for name, part in parts.items()}
     plotting.show(
         fig,
-        f"{len(order) - num_long} short rows hold {short['token mean']} of the tokens, and have "
-        f"{short['mean of means']} of the say in a mean of means.",
+        f"{len(order) - num_long} short rows hold {short['token mean']} of the tokens, and get "
+        f"{short['mean of means']} of the weight in a mean of means.",
         alt=f"Two bars, each of {len(order)} rows. In the token mean the {num_long} long rows fill "
         "nearly all of it; in the mean of means all rows are equally wide.",
     )

@@ -21,7 +21,7 @@ def one_group(replies: list[str], rewards: list[float]) -> None:
     plotting.draw_grid(
         ax, rows=["reply", "reward", "advantage"], columns=columns, texts=texts, meanings=meanings
     )
-    ax.set_title("A reply is learned where it earns more than its group")
+    ax.set_title("A reply becomes likelier if it earns more than its group")
     up = sum(reward > mean(rewards) for reward in rewards)
     plotting.show(
         fig,
@@ -42,7 +42,7 @@ def proxy_and_truth(proxy: list[float], truth: list[float], *, width: int = 4) -
     fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
     plotting.draw_curves(ax, steps, curves, meanings={"reward": "alive", "right": "dead"})
     ax.set(xlabel="step", ylabel=f"mean of the last {width} steps", ylim=(0, 1.05), xticks=steps)
-    ax.set_title("The reward creeps up while right replies disappear")
+    ax.set_title("Right replies disappear, and the reward does not show it")
     (first, *_, last), (before, *_, after) = curves["reward"], curves["right"]
     plotting.show(
         fig,
@@ -57,7 +57,7 @@ def held_out_curves(curves: dict[str, dict[int, float]], meanings: dict[str, str
         plotting.draw_curves(ax, list(truth), {name: list(truth.values())}, meanings=meanings)
         next(line for line in ax.lines if line.get_label() == name).set_linestyle(style)
     ax.set(xlabel="step", ylabel="share of 100 held-out sums right", ylim=(0, 1))
-    ax.set_title("What slows the run down ends as low, only later")
+    ax.set_title("Slower runs fall as low, only later")
     ends = [
         f"{name}: {list(truth.values())[-1]:.2f} at {max(truth)}" for name, truth in curves.items()
     ]

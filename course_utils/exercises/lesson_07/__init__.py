@@ -27,7 +27,8 @@ WHICH_LOSS = Prediction(
 INSTRUCT = Prediction(
     id="07.b",
     name="INSTRUCT",
-    question="The same fault on a model that already stops, 60 steps. How many replies stop?",
+    question="The same fault on a model that already stops, 60 steps. How many greedy replies "
+    "stop?",
     choices={"a": "none", "b": "about half", "c": "nearly all"},
 )
 

@@ -43,16 +43,16 @@ def is_a_batch(collate) -> str | None:
         batch = _Tried(collate).batch(rows)
         if not hasattr(batch, "keys") or set(batch.keys()) != set(KEYS):
             keys = sorted(batch.keys()) if hasattr(batch, "keys") else type(batch).__name__
-            return f"it gives {keys}, where a dict of {', '.join(KEYS)} is asked"
+            return f"it returns {keys}; a dict of {', '.join(KEYS)} is needed"
         width = max(len(row["input_ids"]) for row in rows)
         for key in KEYS:
             value = batch[key]
             if not isinstance(value, torch.Tensor) or value.shape != (len(rows), width):
                 shape = tuple(value.shape) if hasattr(value, "shape") else type(value).__name__
-                asked = f"a tensor of shape {(len(rows), width)} is asked"
+                asked = f"a tensor of shape {(len(rows), width)} is needed"
                 return f"for {len(rows)} rows of up to {width} tokens {key} is {shape}; {asked}"
         if batch["input_ids"].dtype != torch.long or batch["labels"].dtype != torch.long:
-            return "input_ids and labels are token ids: torch.long is asked"
+            return "input_ids and labels are token ids and need the dtype torch.long"
     return None
 
 
@@ -103,7 +103,7 @@ def _ends_and_is_right(run: Outcome) -> str | None:
     if did.stops >= 0.95 and did.right >= 0.9:
         return None
     seen = f"{did.stops:.0%} of the held-out replies stop and {did.right:.0%} are right"
-    return f"{seen}; 95 % and 90 % are due"
+    return f"{seen}; at least 95 % and 90 % are needed"
 
 
 def stops_and_is_right(tried: _Tried) -> str | None:
@@ -127,15 +127,15 @@ def by_lengths(rows, pad):
 COLLATE = Exercise(
     id="07.3",
     name="COLLATE",
-    title="A collator that the pad token cannot fool",
+    title="A collator that works with any pad token",
     minutes=6,
     difficulty="a few lines",
     points=4,
     reads="collate",
     expects=(Callable,),
     hints=(
-        "What do you know of each row before any padding is added, that its ids cannot tell?",
-        "A row's length says where its padding begins. Then no id has to be compared.",
+        "What do you know about each row before padding is added that its ids cannot tell you?",
+        "The length of a row tells where its padding begins. Then you need not compare any id.",
         "Pad three lists for each row: the ids with `pad`, a list of ones with 0, the labels with "
         "the number that cross_entropy ignores.",
     ),
@@ -144,32 +144,32 @@ COLLATE = Exercise(
         Criterion(
             "Every token stays, and `pad` is added on the right.",
             keeps_the_ids,
-            why="what is not in the row cannot be learnt",
+            why="the model cannot learn a token that is not in the row",
             next="lengthen each row's ids with `pad`",
         ),
         Criterion(
             "The mask is 1 on the text, whatever its ids, and 0 on the padding.",
             masks_padding_alone,
-            why="a hidden token in the text is one that the model answers without",
+            why="the model answers without a token of the text whose mask is 0",
             next="make the mask from the row's length",
         ),
         Criterion(
             "No padding is learnt.",
             learns_no_padding,
-            why="its labels would outnumber the reply's",
+            why="padding would have more labels than the reply has",
             next="lengthen each row's labels with -100",
         ),
         Criterion(
             "The labels of the text are those of the rows.",
             keeps_the_labels,
-            why="the rows say what is learnt; a collator only makes them equally long",
+            why="the rows decide what is learnt; a collator only makes them equally long",
             next="copy each row's labels as they are, and compare none with `pad`",
         ),
         Criterion(
             "Trained with pad == eos on three other seeds, replies stop and sums are right.",
             stops_and_is_right,
-            why="this is what the reports are about; limits and stop strings only hide it",
-            next="collate rows of the run itself, and read the batch with inspect_batch",
+            why="the reports are about this; limits and stop strings only hide it",
+            next="collate rows of the run itself and read the batch with inspect_batch",
         ),
     ),
     answer=by_lengths,

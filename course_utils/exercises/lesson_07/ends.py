@@ -66,7 +66,7 @@ def gives_a_number(share) -> str | None:
     got = share(_made(batches.replies_learnt, 0), START, END)
     size = getattr(got, "numel", lambda: 1)()
     if isinstance(got, (bool, str, list, tuple, dict)) or got is None or size != 1:
-        return f"it gives {got!r}, where one number from 0 to 1 is asked"
+        return f"it returns {got!r}; one number from 0 to 1 is needed"
     return None
 
 
@@ -99,7 +99,7 @@ def _unlearnt_last_ends(batch: dict, *, rows: int) -> torch.Tensor:
 def counts_rows_without_an_end(share) -> str | None:
     return _first_of(
         _agrees("rows of which some were cut before their end", _made(batches.cut_off, 0)),
-        _agrees("replies that nobody gave an end", _made(batches.never_appended, 2)),
+        _agrees("replies without any end", _made(batches.never_appended, 2)),
     )(share)
 
 
@@ -139,37 +139,38 @@ ENDS = Exercise(
     reads="share_of_ends",
     expects=(Callable,),
     hints=(
-        "In each row, where does the last message begin? Everything before is not asked about.",
-        "Behind the last `start` that is attended to, is there an `end` that is attended to and "
-        "whose label is the end, and not -100?",
-        "Row by row: find the last place of `start`, look at ids, mask and labels from there on; "
-        "the mean over the rows is the share.",
+        "In each row, where does the last message begin? Nothing before that counts.",
+        "After the last `start` with mask 1, is there an `end` with mask 1 "
+        "whose label is the end and not -100?",
+        "Row by row: find the last position of `start` and look at ids, mask and labels from "
+        "there; "
+        "the share is the mean over the rows.",
     ),
     form=gives_a_number,
     criteria=(
         Criterion(
             "It counts the ends that have a label.",
             counts_labelled_ends,
-            why="an end that is only read teaches nothing",
+            why="the model does not learn an end that has no label",
             next="compare labels, not input_ids, with the end",
         ),
         Criterion(
             "The users' ends do not count.",
             leaves_out_the_users_ends,
-            why="half of all ends in a chat close a question",
-            next="look only behind the last start of each row",
+            why="half of all ends in a chat belong to a question",
+            next="look only after the last start of each row",
         ),
         Criterion(
-            "A row without an end counts as one that does not learn it.",
+            "A row without an end counts as a row that does not learn it.",
             counts_rows_without_an_end,
-            why="a reply that was cut off is the same fault for the model",
-            next="divide by the number of rows, not by that of the ends",
+            why="for the model, a truncated reply is the same fault",
+            next="divide by the number of rows, not by the number of ends",
         ),
         Criterion(
-            "It is right for padding on either side, text behind the end, and other ids.",
+            "It is right for padding on either side, text after the end, and other ids.",
             works_elsewhere,
-            why="you will call it on your own batches",
-            next="use the arguments, and the attention mask for what is padding",
+            why="you will use it on your own batches",
+            next="use the arguments, and use the attention mask to find the padding",
         ),
     ),
     answer=by_rows,

@@ -63,22 +63,26 @@ def _over_cases(look: Callable) -> Callable:
 def is_one_sequence(batch, case: str) -> str | None:
     ids = [token for row in _cases()[case] for token in row["input_ids"]]
     if not isinstance(batch, Mapping):
-        return f"it gives a {type(batch).__name__}, where a dict of tensors is asked"
+        return f"it returns a {type(batch).__name__}; a dict of tensors is needed"
     missing = {"input_ids", "labels"} - set(batch)
     if missing:
         return f"{sorted(missing)[0]} is missing"
     for key in ("input_ids", "labels"):
         shape = tuple(getattr(batch[key], "shape", ()))
         if shape != (1, len(ids)):
-            return f"{key} has shape {shape}; one row of all {len(ids)} tokens is asked"
+            return f"{key} has shape {shape}; one row of all {len(ids)} tokens is needed"
     unknown = set(batch) - {"input_ids", "labels", "position_ids", "attention_mask"}
-    return f"the model takes no {sorted(unknown)[0]!r} here" if unknown else None
+    return f"this exercise does not use {sorted(unknown)[0]!r}; leave it out" if unknown else None
 
 
 @_over_cases
 def keeps_the_order(batch, case: str) -> str | None:
     ids = [token for row in _cases()[case] for token in row["input_ids"]]
-    return None if batch["input_ids"][0].tolist() == ids else "the ids are not the rows' in order"
+    return (
+        None
+        if batch["input_ids"][0].tolist() == ids
+        else "the ids are not those of the rows in order"
+    )
 
 
 def _run(batch: dict):
@@ -93,14 +97,16 @@ def sees_one_document(batch, case: str) -> str | None:
     except (RuntimeError, ValueError, IndexError, TypeError) as error:
         return f"the model raises {str(error).splitlines()[0]}"
     apart = (logits - _alone(case)[0]).abs().max().item()
-    return None if apart < 1e-3 else f"logits are up to {apart:.2g} away from those of rows alone"
+    return (
+        None if apart < 1e-3 else f"logits differ by up to {apart:.2g} from those of the rows alone"
+    )
 
 
 @_over_cases
 def has_the_same_loss(batch, case: str) -> str | None:
     got, want = _run(batch).loss.item(), _alone(case)[1]
     close = abs(got - want) <= 1e-3 * max(want, 1e-2)
-    return None if close else f"the loss is {got:.4f}, and {want:.4f} over the rows alone"
+    return None if close else f"the loss is {got:.4f}; the rows alone have {want:.4f}"
 
 
 def with_positions(rows):
@@ -124,28 +130,30 @@ PACK = Exercise(
     expects=(Callable,),
     hints=(
         "How would the first token of the second row know that it is the first?",
-        "Its position is 0 again. Then ask what label the first token of each row may have.",
-        "Join ids and labels; positions are range(len(ids)) for each row; the first label of each "
-        "row is of no use to it. What does a mask of ones tell the model, beyond that?",
+        "Its position can be 0 again. Then ask which label the first token of each row may have.",
+        "Join ids and labels. The positions of each row are range(len(ids)). The first label of "
+        "each "
+        "row must not be learnt from the row before. And what does a mask of ones tell the model?",
     ),
     form=is_one_sequence,
     criteria=(
         Criterion(
             "It holds every token, row after row.",
             keeps_the_order,
-            why="what is left out or moved is another text",
+            why="a text with tokens left out or moved is another text",
             next="join the rows' ids",
         ),
         Criterion(
             "Every token gets the logits that it gets alone.",
             sees_one_document,
-            why="a row that sees the one before is answered with a foreign question in mind",
-            next="try position ids that start again, with and without a mask",
+            why="a row that sees the row before it is answered with another question in view",
+            next="try position ids that start again at each row, with and without a mask",
         ),
         Criterion(
-            "The loss is that of the rows alone.",
+            "The loss equals that of the rows alone.",
             has_the_same_loss,
-            why="the last token of a row is asked for the first of the next, if that has a label",
+            why="if the first token of a row has a label, the last token of the row before must "
+            "predict it",
             next="look at the labels where a row begins",
         ),
     ),

@@ -72,27 +72,28 @@ POOL = Exercise(
     reads="pool",
     expects=(Callable,),
     hints=(
-        "Which token of a row has seen all of it, and how does the mask name its place?",
-        "Its place is the largest position whose mask is 1. How do you get the largest of some?",
-        "positions = torch.arange(T); multiply by the mask, and take the largest in each row. Then "
-        "pick one score a row with two index tensors.",
+        "Which token of a row has seen the whole row, and how can you find it from the mask?",
+        "It is at the largest position whose mask is 1. How do you get a maximum over some "
+        "positions?",
+        "positions = torch.arange(T); multiply by the mask and take the maximum of each row. Then "
+        "pick one score per row with two index tensors.",
     ),
     form=is_one_score_a_row,
     criteria=(
         Criterion(
             "Padded on the right, it is the score of the last token of the text.",
             on_the_right,
-            why="reward trainers pad on the right; a score of padding is one of nothing",
-            next="find the place from the mask, row by row",
+            why="reward trainers pad on the right, and the score of a padding token means nothing",
+            next="find the position from the mask, row by row",
         ),
         Criterion(
             "Padded on the left, it is the same token.",
             on_the_left,
-            why="servers often pad on the left; counting tokens then points too early",
-            next="look for the largest place whose mask is 1, not for their number",
+            why="servers often pad on the left; the number of tokens is then a position too early",
+            next="look for the largest position with mask 1, not for the number of ones",
         ),
         Criterion(
-            "The gradient comes back to that token alone.",
+            "The gradient reaches only that token.",
             trains_that_token,
             why="a score without a graph, or a mean over tokens, trains something else",
             next="index the tensor; no .item(), no detach",

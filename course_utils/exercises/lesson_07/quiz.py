@@ -7,15 +7,15 @@ QUIZ = two_letters(
     "bc",
     minutes=1,
     hints=(
-        "Question 1: the two logs of section 4 told nothing. What did?",
-        "Question 2: where else did a lower number hide that something was not learnt?",
+        "Question 1: the two logs of section 4 did not show the fault. What did?",
+        "Question 2: why did the run that never stops have the lower loss?",
     ),
     whys=(
-        "five causes have one log and one symptom; only the tokens tell them apart",
-        "the hardest token left the average, so the average fell",
+        "five causes have the same symptom; only the tokens tell them apart",
+        "tokens with a high loss left the average, so the average fell",
     ),
     nexts=(
-        "ask which of the three looks at what is learnt",
-        "look again at the loss of the healthy run without its end",
+        "ask which of the three shows what is learnt",
+        "look again at section 5: the loss of one batch with and without its ends",
     ),
 )

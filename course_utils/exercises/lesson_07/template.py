@@ -70,35 +70,37 @@ def keeps_the_text(template: str) -> str | None:
                 for t in (template, _tokenizer().chat_template)
             )
             if got != want:
-                return f"with {chat}, add_generation_prompt={asks}, it gives {got!r}, not {want!r}"
+                return (
+                    f"with {chat}, add_generation_prompt={asks}, it renders {got!r}, not {want!r}"
+                )
     return None
 
 
 def _first(template: str, is_wrong) -> str | None:
     for chat in CHATS:
         if len(_marked(template, chat)) != len(_wanted(chat)):
-            return f"with {chat} the tokens are others than before"
+            return f": with {chat} it renders other tokens than before, so nothing can be compared"
         pairs = zip(_marked(template, chat), _wanted(chat), strict=True)
         found = [piece for (piece, mark), (_, may) in pairs if is_wrong(piece, mark, may)]
         if found:
-            return f"with {chat}: {', '.join(map(repr, found[:4]))}"
+            return f" with {chat}: {', '.join(map(repr, found[:4]))}"
     return None
 
 
 def marks_the_replies(template: str) -> str | None:
     seen = _first(template, lambda p, mark, may: may == {True} and not mark and p != "<|im_end|>")
-    return f"no mark {seen}" if seen else None
+    return f"not marked{seen}" if seen else None
 
 
 def marks_the_ends(template: str) -> str | None:
     seen = _first(template, lambda p, mark, may: may == {True} and not mark)
-    return f"no mark {seen}" if seen else None
+    return f"not marked{seen}" if seen else None
 
 
 def marks_nothing_else(template: str) -> str | None:
     seen = _first(template, lambda _, mark, may: may == {False} and mark)
     if seen:
-        return f"marked {seen}"
+        return f"marked{seen}"
     asked = _marked(template, "one turn", asks=True)[len(_marked(template, "one turn")) :]
     found = [piece for piece, mark in asked if mark]
     return f"marked in the generation prompt: {', '.join(map(repr, found))}" if found else None
@@ -147,35 +149,36 @@ TEMPLATE = Exercise(
     expects=(str,),
     hints=(
         "Which parts of a message did the assistant produce: its role, its words, its end?",
-        "The block needs a condition: only messages whose role is assistant have it.",
+        "The block needs a condition: it belongs only to messages whose role is assistant.",
         "{% if message['role'] == 'assistant' %} ... {% else %} ... {% endif %}: both branches "
-        "print content and end, and one of them inside {% generation %} and {% endgeneration %}.",
+        "print content and end; one does it between {% generation %} and {% endgeneration %}.",
     ),
     form=renders,
     criteria=(
         Criterion(
-            "The text of every chat is what it was.",
+            "The text of every chat stays the same.",
             keeps_the_text,
-            why="the model and the server know the old text; a space more is another prompt",
+            why="model and server know the old text; even one more space makes another prompt",
             next="compare apply_chat_template(tokenize=False) with both templates",
         ),
         Criterion(
             "Every word of a reply is marked.",
             marks_the_replies,
-            why="what is not marked gets the label -100",
+            why="a token that is not marked gets the label -100",
             next='ask for return_assistant_tokens_mask=True and read "assistant_masks"',
         ),
         Criterion(
             "The end of every reply is marked.",
             marks_the_ends,
-            why="this mask is all that the model learns from; without its end it never stops",
-            next="move {% endgeneration %} behind the end",
+            why="the model learns only the marked tokens; if the end is not marked, it never "
+            "learns to stop",
+            next="move {% endgeneration %} after the end",
         ),
         Criterion(
             "Nothing else is marked.",
             marks_nothing_else,
-            why="at serving the template writes the role, and the user the question",
-            next="open the block behind the role's line, for the assistant alone",
+            why="at serving the template writes the role, and the user writes the question",
+            next="open the block after the line with the role, only for the assistant",
         ),
     ),
     answer=WITH_TWO_BRANCHES,

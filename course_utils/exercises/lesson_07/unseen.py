@@ -32,12 +32,12 @@ class _Tried(Diagnosis):
 def ends_and_is_right(run: Run) -> str | None:
     last = run.log[-1]
     if last["ends"] == 1 and run.num_generated == unseen_07.LIMIT:
-        return f"every reply has its end, and generation ran on to all {run.num_generated} tokens"
+        return f"every reply has its end, but generation went on to all {run.num_generated} tokens"
     if last["ends"] >= 0.95 and last["right"] >= 0.85:
         return None
     return (
         f"{last['ends']:.0%} of the replies end and {last['right']:.0%} are right, "
-        "where 95 % and 85 % are due"
+        "where at least 95 % and 85 % are needed"
     )
 
 
@@ -55,12 +55,12 @@ ASKED = Asked(
     id="07.8",
     minutes=10,
     hints=(
-        "Is the end in the rows, and is it learnt? If all is well there, what is different "
-        "between the rows and what the model is given at serving?",
+        "Is the end in the rows, and is it learnt? If so, what is different "
+        "between the rows and what the model gets at serving?",
         "Read run.batch and run.served with inspect_batch, and the raw replies of "
-        "run.behaviour(): do they hold the end, and what comes behind it?",
-        "Take the part that makes what you found. Change the one line of it that your letter "
-        "describes, and keep what its comment promises.",
+        "run.behaviour(): do they hold the end, and what comes after it?",
+        "Take the part that causes what you found. Change the one line that your letter "
+        "describes, and keep what its docstring promises.",
     ),
     place_next="read run.batch and run.served: which of the two is not as it should be?",
     cause_next="look for the end token in the batch, then in the raw replies",
@@ -71,14 +71,15 @@ MENDED = (
     Criterion(
         "With your part, replies end and are right on three seeds.",
         run_gets_better,
-        why="the loss was healthy before, so it proves nothing",
-        next="train a fresh run with your part, and read its replies",
+        why="the loss looked healthy before, so only replies can prove the fix",
+        next="train a fresh run with your part and read its replies",
     ),
     Criterion(
         "Everything else of the run stays as it was.",
         nothing_else_changes,
-        why="a lower limit or a cut reply looks mended, and is not",
-        next="keep what the part returns, for other questions and limits, too",
+        why="a fix must not change other rows or replies, such as by a lower limit or another "
+        "layout",
+        next="compare what your part and the old one return for other questions and limits",
     ),
 )
 
@@ -112,7 +113,7 @@ ROOM = ASKED.on(
 )
 SERVER_ENDS = ASKED.on(
     _Variant(unseen_07.stops_at_the_base_end(), "answer", "d", same_replies),
-    "An unseen run: the server of the base",
+    "An unseen run: the server of the base model",
     mend=answers_with_the_tokenizers_end,
     mended=MENDED,
 )
@@ -124,7 +125,7 @@ SERVER_PROMPT = ASKED.on(
 )
 PAIRS = ASKED.on(
     _Variant(unseen_07.ends_on_one_side(), "encode", "b", same_pairs),
-    "An unseen run: typed answers before sampled ones",
+    "An unseen run: typed answers against sampled ones",
     mend=encodes_with_one_end,
     mended=MENDED,
 )

@@ -15,11 +15,12 @@ from course_utils.exercises.lesson_08.weigh import WEIGH
 ALIKE = Prediction(
     id="08.a",
     name="ALIKE",
-    question="Sixteen rows in one micro-batch, or in sixteen of one row. How alike are the two "
-    "gradients of a loss that is the mean of its micro-batch?",
+    question="Sixteen rows in one micro-batch, or one row in each of sixteen. How similar are the "
+    "two "
+    "gradients of a loss that is the mean over its micro-batch?",
     choices={
-        "a": "equal, but for float error",
-        "b": "one direction, another length",
+        "a": "equal, except for float error",
+        "b": "the same direction, another length",
         "c": "another direction",
     },
 )
@@ -29,7 +30,7 @@ RATE = Prediction(
     name="RATE",
     question="A linear schedule of twelve steps, given to accelerator.prepare on two processes. "
     "What is the learning rate after six of the twelve?",
-    choices={"a": "half of the first", "b": "0", "c": "the first"},
+    choices={"a": "half of the first", "b": "0", "c": "equal to the first"},
 )
 
 LESSON = Lesson(

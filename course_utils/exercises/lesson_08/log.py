@@ -9,10 +9,10 @@ FACTORS = {"1": 16.0, "2": 0.5, "3": 1.0, "4": 4.0}
 def has_four_numbers(factors: dict) -> str | None:
     keys = {str(key) for key in factors}
     if keys != set(FACTORS):
-        return f"the keys are {sorted(keys)}, and {', '.join(FACTORS)} are asked"
+        return f"the keys are {sorted(keys)}; the check needs {', '.join(FACTORS)}"
     for key, value in factors.items():
         if isinstance(value, bool) or not hasattr(value, "__float__"):
-            return f"for {key} it says {value!r}, where a number is asked"
+            return f"the value for {key} is {value!r}; the check needs a number"
     return None
 
 
@@ -27,16 +27,16 @@ def _is_right(number: str) -> Observe:
 
 LOOKS = {number: _is_right(number) for number in FACTORS}
 WHYS = {
-    "1": "what is left after the factor says whether anything else differs between the runs",
-    "2": "two ranks, each divided by the count of both, and DDP takes the mean",
-    "3": "what no setting of the run explains is no factor: its rows are weighed wrongly",
-    "4": "a ratio that is no whole number is a factor and something else",
+    "1": "what is left after dividing tells whether anything else differs between the runs",
+    "2": "each of two ranks divides by the count of both, and DDP then takes the mean",
+    "3": "a ratio that no setting of the run explains is not a factor: the weights are wrong",
+    "4": "a ratio that is not a whole number is a factor times something else",
 }
 NEXTS = {
-    "1": "take the same setting out of the log of each of the four runs: is what is left alike?",
-    "2": "divide the one loss by the other",
-    "3": "no setting of this run is 0.62: which fault changes a loss without a factor?",
-    "4": "which whole number can stand in this run's log, and what is left once it is out?",
+    "1": "divide each of the four logs by the same setting: are the results similar?",
+    "2": "divide one loss by the other",
+    "3": "the ratio is 0.62, which no setting gives: which fault changes a loss without a factor?",
+    "4": "which setting of this run is a whole number, and what is left when you divide by it?",
 }
 PLAIN = {"1": 16, "2": 0.5, "3": 1, "4": 4}
 
@@ -50,11 +50,11 @@ LOG = Exercise(
     reads="factors",
     expects=(dict,),
     hints=(
-        "Which numbers can be a factor at all? They stand in the settings of each run.",
-        "Take the factor out and compare what is left with the loss that is right: the rest is the "
+        "Which numbers can be a factor at all? Look for them in the settings of each run.",
+        "Divide by the factor and compare the result with the right loss: the rest comes from the "
         "weights of the rows.",
-        "In log 1 four runs differ in ranks, rows and G: which of them does the loss follow? In "
-        "log 4 there is a factor, and 42.7 over it is not 12.6: that is the other fault.",
+        "In log 1, four runs differ in ranks, rows and G: which of these does the loss follow? In "
+        "log 4 there is a factor, and 42.7 divided by it is not 12.6: that is the second fault.",
     ),
     form=has_four_numbers,
     criteria=tuple(

@@ -48,7 +48,7 @@ class _Tried:
         with left_as_it_was(self._step):
             got = self._step(split).gradient_N
         if not got.any():
-            return f"with {given} there is no gradient at all"
+            return f"with {given} the gradient is zero everywhere"
         if distance(got, self.due) <= CLOSE:
             return None
         ratio = float(got.norm() / self.due.norm())
@@ -85,7 +85,7 @@ class _Tried:
             for name, (value, was) in before.items():
                 if not value.equal(was):
                     num = int((value != was).sum())
-                    return f"in {when} it writes into inputs['{name}']: {num} numbers are others"
+                    return f"in {when} it writes into inputs['{name}']: {num} numbers changed"
         return None
 
     def hands_on(self) -> str | None:
@@ -95,14 +95,14 @@ class _Tried:
             logits = model(**{k: v for k, v in batch.items() if k != "labels"}).logits
             pair = self._evaluated(self.rows[:3], None)
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                return f"it gives a {type(pair).__name__}; a pair (loss, outputs) is asked"
+                return f"it returns a {type(pair).__name__}; a pair (loss, outputs) is needed"
             outputs = f"outputs is a {type(pair[1]).__name__}"
             try:
                 _, got, _ = self.trainer.prediction_step(model, batch, False)
             except (TypeError, AttributeError, LookupError) as error:
-                return f"{outputs}, of which an evaluation cannot read the logits: {error}"
+                return f"{outputs}, from which an evaluation cannot read the logits: {error}"
         if not isinstance(got, Tensor) or got.shape != logits.shape or not got.allclose(logits):
-            return f"{outputs}, of which an evaluation reads something else than the logits"
+            return f"{outputs}, from which an evaluation reads something other than the logits"
         return None
 
 
@@ -116,7 +116,7 @@ def gives_a_loss(compute_loss) -> str | None:
     if isinstance(got, Tensor) and got.numel() == 1:
         return None
     said = f"a tensor of shape {tuple(got.shape)}" if isinstance(got, Tensor) else repr(got)[:60]
-    return f"it gives {said}, where a tensor of one number is asked"
+    return f"it returns {said}; a tensor of one number is needed"
 
 
 def is_the_token_mean(tried: _Tried) -> str | None:
@@ -173,55 +173,58 @@ def mended(self, model, inputs, return_outputs=False, num_items_in_batch=None):
 MEND = Exercise(
     id="08.5",
     name="MEND",
-    title="A Trainer that does not care how the batch is cut",
+    title="A Trainer whose gradient does not depend on the split",
     minutes=10,
     difficulty="a few lines",
     points=5,
     reads="compute_loss",
     expects=(Callable,),
     hints=(
-        "What does the Trainer hand to compute_loss besides model and inputs, and what is it?",
+        "What does the Trainer pass to compute_loss besides model and inputs, and what does it "
+        "count?",
         "Divide the sum of the token losses by num_items_in_batch. On several ranks that is the "
-        "count of all ranks, and the gradients are averaged afterwards: what undoes the mean?",
-        "With a count: the sum over it, times self.accelerator.num_processes, in evaluation too. "
-        "Without one, nobody has counted for the others: what is left is the batch's own.",
+        "count of all ranks, and the gradients are averaged afterwards: what cancels that mean?",
+        "With a count: the sum divided by it, times self.accelerator.num_processes, in evaluation "
+        "too. "
+        "Without a count, nobody has counted the other batches: return the batch's own mean.",
     ),
     form=gives_a_loss,
     criteria=(
         Criterion(
             "All rows at once give the mean of token_losses over all targets.",
             is_the_token_mean,
-            why="a mend keeps the loss it mends",
+            why="a fix must not change which loss is trained",
             next="compare sum, count and shift with batch_loss.token_losses",
         ),
         Criterion(
-            "Every cut into micro-batches gives the same gradient.",
+            "Every split into micro-batches gives the same gradient.",
             same_for_every_split,
-            why="batch size is a question of memory, and must not be one of learning",
-            next="put it into a Trainer and print(compare_splits(trainer)): it names what is left",
+            why="the micro-batch size is chosen for memory, and must not change what is learnt",
+            next="put it into a Trainer and print(compare_splits(trainer)): it names what still "
+            "differs",
         ),
         Criterion(
             "So does every number of ranks.",
             same_for_every_number_of_ranks,
-            why="gradients are averaged over the ranks, and the count is that of all",
-            next="ask self.accelerator for the number of processes, in the step itself",
+            why="gradients are averaged over the ranks, and the count covers all ranks",
+            next="read the number of processes from self.accelerator inside the call",
         ),
         Criterion(
             "The tensors in inputs keep their numbers.",
             leaves_the_tensors,
-            why="the labels that an evaluation compares with are the same tensor, not a copy",
-            next="take a key out if you like, and write into a clone of what stands under it",
+            why="an evaluation compares its results with this same labels tensor, not with a copy",
+            next="you may remove a key; to change a tensor, change a clone of it",
         ),
         Criterion(
-            "With return_outputs=True it gives the model's outputs, too.",
+            "With return_outputs=True it also returns the model's outputs.",
             hands_on_the_outputs,
             why="Trainer.evaluate reads the logits from there, for its metrics",
-            next="return (loss, out) there, where out is what the model returned for inputs",
+            next="return (loss, out), where out is what the model returned for inputs",
         ),
         Criterion(
             "Evaluation gives the token mean, and without a count the batch's own.",
             evaluates,
-            why="the same function is called there, and its losses are averaged over ranks, too",
+            why="evaluation calls the same function and also averages its losses over the ranks",
             next="which of your factors may stay where num_items_in_batch is None?",
         ),
     ),

@@ -39,7 +39,7 @@ class _Step:
             ties = [n for n, grad in enumerate(grads) if n != number and grad is not None]
             if ties:
                 # Its graph is one with theirs: whichever pass comes first frees it for both.
-                return f"{named} holds the graph of micro-batch {ties[0]}, too"
+                return f"{named} also holds the graph of micro-batch {ties[0]}"
             if grads[number] is not None:
                 self.weights += grads[number].tolist()
             elif self.counts[number]:
@@ -51,11 +51,11 @@ def gives_one_number_each(parts) -> str | None:
     for counts in (UNEVEN, GAPS):
         got, num = parts(_Step(counts).losses), len(counts)
         if not isinstance(got, (list, tuple)) or len(got) != num:
-            return f"it gives {_said(got)} for {num} micro-batches; a list of {num} is asked"
+            return f"it returns {_said(got)} for {num} micro-batches; a list of {num} is needed"
         for number, one in enumerate(got):
             if not isinstance(one, Tensor) or one.dim():
                 empty = "" if counts[number] else f" for micro-batch {number}, which is empty"
-                return f"its list holds {_said(one)}{empty}; 0-d tensors are asked"
+                return f"its list holds {_said(one)}{empty}; 0-d tensors are needed"
     return None
 
 
@@ -120,34 +120,35 @@ PARTS = Exercise(
     reads="parts",
     expects=(Callable,),
     hints=(
-        "Which one number must every micro-batch divide by, for its tokens to weigh alike?",
-        "It is known only once all micro-batches of the step have been looked at.",
-        "Count the tokens of all micro-batches first; then each part is a sum over that count.",
+        "Which one number must every micro-batch divide by, so that all tokens weigh the same?",
+        "You know it only after you have counted in all micro-batches of the step.",
+        "Count the tokens of all micro-batches first. Then each part is a sum divided by that "
+        "count.",
     ),
     form=gives_one_number_each,
     criteria=(
         Criterion(
             "The parts add up to the mean over all tokens.",
             adds_up_to_the_token_mean,
-            why="gradients are added from one backward pass to the next, so the parts must be too",
+            why="backward passes add their gradients, so the parts must add up to the loss",
             next="work it out for losses [4, 2] and [1, 1, 1, 1]: the mean of the six is 10/6",
         ),
         Criterion(
             "The loop can call .backward() on one part after the other.",
             can_be_learnt_from_in_turn,
-            why="a backward pass frees its graph, and raises on one that is freed",
-            next="give each part a graph of its own; what all share is a plain number",
+            why="a backward pass frees its graph, and a second pass over a freed graph raises",
+            next="give each part a graph of its own; all they share is a plain number",
         ),
         Criterion(
-            "In the gradient, each token weighs one share.",
+            "In the gradient, every token has the same weight.",
             every_token_weighs_the_same,
-            why="the gradient is what is learnt, and a factor without a graph changes it",
+            why="the model learns from the gradient, and even a factor without a graph changes it",
             next="ask for the gradient of a part with respect to each token's loss",
         ),
         Criterion(
             "It works for one micro-batch, for empty ones, and in float64.",
             works_for_any_micro_batches,
-            why="a row that was cut before its reply has no targets, and 0/0 is nan",
+            why="a row that was truncated before its reply has no targets, and 0/0 is nan",
             next="try a micro-batch without a single target",
         ),
     ),

@@ -7,15 +7,15 @@ QUIZ = two_letters(
     "cb",
     minutes=1,
     hints=(
-        "Question 1: which of the three would a healthy log have hidden?",
-        "Question 2: what is averaged over the ranks, and what is the count?",
+        "Question 1: which of the three shows the fault even if the log looks healthy?",
+        "Question 2: what is averaged over the ranks, and what does the count cover?",
     ),
     whys=(
-        "a curve may look ordinary, too low or too high, while the gradient is another",
-        "the count is that of all ranks, and the mean over the ranks divides once more",
+        "a loss curve can look ordinary, too low or too high while the gradient is wrong",
+        "the count covers all ranks already, and the mean over the ranks divides once more",
     ),
     nexts=(
         "ask which of the three looks at the gradient itself",
-        "two ranks with equal halves: what must each return, for their mean to be right?",
+        "take two ranks with equal halves: what must each return, so that their mean is right?",
     ),
 )

@@ -14,19 +14,19 @@ SIGN = letters_exercise(
     points=3,
     reads="signs",
     whys={
-        "1": "what is over-weighted is short; here short is what the model finds hard",
-        "2": "the error has no sign of its own",
-        "3": "with equal counts every micro-batch gets its due",
-        "4": "lengths alone make no error: something has to go with them",
-        "5": "padding takes part in the matrix product, and not in the loss",
-        "6": "what counts is the micro-batch, not the row",
+        "1": "short rows are over-weighted, and here they are the ones the model finds hard",
+        "2": "the sign of the error depends on which rows have the high loss",
+        "3": "with equal counts, every micro-batch has the weight it has in the token mean",
+        "4": "different lengths alone make no error: the loss has to change with the length",
+        "5": "padding is in the matrix products, but not in the loss",
+        "6": "a mean of means weighs micro-batches, not rows",
     },
     nexts={
         "1": "which rows are over-weighted, and is their loss above or below the others'?",
         "2": "which rows are over-weighted, and is their loss above or below the others'?",
         "3": "compute both means",
         "4": "compute both means",
-        "5": "count the targets, not the width",
+        "5": "count the targets, not the padded width",
         "6": "add up the targets of the rows that share a micro-batch",
     },
     hints=(
@@ -50,12 +50,12 @@ LOOPS = letters_exercise(
     points=4,
     reads="loops_are",
     whys={
-        "1": "its norm and its log are a little off, as from many causes: the direction tells",
-        "2": "a gradient that is changed between two backward passes is no sum any more",
-        "3": "its direction is perfect, so a cosine alone lets it pass",
-        "4": "it is the same for every split, so only another measure can find it",
-        "5": "two faults in one number: each has its own cure",
-        "6": "a loop that is right is what you compare with",
+        "1": "many causes change the norm and the log a little; only the direction shows this one",
+        "2": "if the gradient is changed between two backward passes, it is no longer a sum",
+        "3": "its direction is right, so a check of the cosine alone does not find it",
+        "4": "it is wrong in the same way for every split, so only another measurement finds it",
+        "5": "these are two faults, and each needs its own fix",
+        "6": "a right loop is what you compare the others with",
     },
     nexts={
         "1": "read the columns weights and factor of its table",
@@ -67,9 +67,11 @@ LOOPS = letters_exercise(
     },
     hints=(
         "Which of the tables are clean? Those loops do not depend on the split.",
-        "A clean table proves no more than that. Is the one gradient right? token_mean is.",
-        "Of the four others one has only a factor, one only weights, one both; in the last, what "
-        "is between two backward passes?",
+        "A clean table proves no more than that. Is the gradient itself right? Compare it with "
+        "that of token_mean.",
+        "Of the four others, one has only a factor, one only wrong weights, one has both. In the "
+        "last one, what "
+        "happens between two backward passes?",
     ),
 )
 
@@ -85,12 +87,12 @@ DRIFT = letters_exercise(
     points=3,
     reads="drifts",
     whys={
-        "1": "a right reply is paid more for each token if it is short",
-        "2": "a wrong reply is punished less for each token if it is long",
-        "3": "the mean goes where the majority goes, and four of five are wrong",
-        "4": "the mean goes where the majority goes, and nine of ten are right",
-        "5": "with one weight for every token the tail has no expected gradient",
-        "6": "nothing tells the reply whether it should be long",
+        "1": "a right reply gains more per token if it is short",
+        "2": "a wrong reply is punished less per token if it is long",
+        "3": "the mean follows the majority, and four of five replies are wrong",
+        "4": "the mean follows the majority, and nine of ten replies are right",
+        "5": "if every token has the same weight, the expected gradient of the length is 0",
+        "6": "a random reward favours neither long nor short replies",
     },
     nexts={
         "1": "write down A / len for A > 0: which length makes it large?",
@@ -98,12 +100,12 @@ DRIFT = letters_exercise(
         "3": "which kind of reply is in the majority?",
         "4": "which kind of reply is in the majority?",
         "5": "does a token's weight still depend on the length of its reply?",
-        "6": "the advantage is as often positive as negative, whatever the length",
+        "6": "is the advantage more often positive for long replies than for short ones?",
     },
     hints=(
-        "What does a reply get for each length, A / len or A alone?",
+        "By what is the loss of one token multiplied: A / len, or A times a constant?",
         "With 1/len, right replies (A > 0) gain by being short, wrong ones (A < 0) by being long.",
-        "For the mean of all replies count who is in the majority; and the last two rows ask "
+        "For the mean of all replies, ask which kind is in the majority. In the last two rows, ask "
         "whether anything at all depends on the length.",
     ),
 )

@@ -16,35 +16,37 @@ ASKED = Asked(
     id="08.8",
     minutes=10,
     hints=(
-        "Does the gradient depend on the cut by a factor, by the weights, or by more?",
+        "What changes with the split: a factor, the weights, or more than that?",
         "compare_splits(run.step, run.rows[:8], model=run.model) shows both terms together. "
-        "Put a part in that drops one of them, and look again.",
-        "Take the part that makes what you found. What does each term divide by, and is that "
+        "Replace a part by one that drops one of the terms, and look again.",
+        "Look at the part that can cause what you found. What is each term divided by, and is that "
         "number the same for every micro-batch of the step?",
     ),
-    place_next="read the three parts with one question: is this number the whole step's?",
-    cause_next="call compare_splits on the run, and on one that has a single term",
+    place_next="read the three parts and ask of each number: does it belong to the whole step?",
+    cause_next="call compare_splits on the run, and on a run that has only one of the terms",
     tried=Tried,
     time_limit_s=60.0,
 )
 MENDED = (
     Criterion(
-        "With your part, every cut gives one gradient and one log.",
+        "With your part, every split gives the same gradient and the same log.",
         cut_changes_nothing,
-        why="the gradient of the step is what is learnt, and the log is what is read",
-        next="compare run.gradient of one micro-batch and of eight, in later steps, too",
+        why="the model learns from the gradient of the step, and people read the log",
+        next="compare run.gradient of one micro-batch and of eight, also in later steps",
     ),
     Criterion(
         "They are those of the labels' mean plus half the teacher's mean.",
         takes_two_means,
-        why="a mend keeps the loss it mends, and a cut does not say which loss is meant",
-        next="by what is each term divided, and how many targets of its own has it in the step?",
+        why="a fix must train the intended loss, and a gradient that is equal for all splits can "
+        "be of another loss",
+        next="by what is each term divided, and how many targets does that term have in the step?",
     ),
     Criterion(
-        "Trained on other seeds, every cut gives the same model and the same log.",
+        "Trained on other seeds, every split gives the same model and the same log.",
         trains_one_model,
-        why="rows without a label add nothing to their count; a step may hold no others",
-        next="what does your part do where a count of labels is 0?",
+        why="rows without a label add nothing to the count of labels, and a step may hold only "
+        "such rows",
+        next="what does your part do where the count of labels is 0?",
     ),
 )
 
@@ -61,7 +63,7 @@ def counts(rows):
 
 BOXES = ASKED.on(
     Variant(unseen_08.boxes_by_the_image(), "divide", "a"),
-    "An unseen run: a detector of two minds",
+    "An unseen run: a detector that depends on the batch size",
     mend=divides,
     mended=MENDED,
 )

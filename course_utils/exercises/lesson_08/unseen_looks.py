@@ -68,11 +68,13 @@ def _differs(got: tuple[Tensor, float], want: tuple[Tensor, float], whose: str) 
     if not off <= SAME:
         ratio = float(got[0].norm() / want[0].norm().clamp(min=1e-30))
         return (
-            f"the gradient differs from {whose}: by {off:.2g} of its length, and its norm is "
-            f"{ratio:.3g} times the due one"
+            f"the gradient differs from {whose} by {off:.2g} of its norm, and its norm is "
+            f"{ratio:.3g} times the right one"
         )
     if not abs(got[1] - want[1]) <= SAME_MODEL:
-        return f"the gradient is {whose}, and it logs {got[1]:.4g} for {want[1]:.4g}"
+        return (
+            f"the gradient is {whose}, but the log says {got[1]:.4g} where {want[1]:.4g} is right"
+        )
     return None
 
 
@@ -84,7 +86,7 @@ def one_step_for_all(run: Run) -> str | None:
             micro = [rows[at : at + size] for at in range(0, len(rows), size)]
             mine = run.gradient(micro), run.step(micro)
             if seen := _differs(mine, whole, "that of all rows at once"):
-                return f"in {name}, at most {size} rows a micro-batch, {seen}"
+                return f"in {name}, with at most {size} rows per micro-batch, {seen}"
     return None
 
 
@@ -93,7 +95,7 @@ def the_right_step(run: Run) -> str | None:
     for name, rows in _two_steps(run):
         whole = run.gradient([rows]), run.step([rows])
         if seen := _differs(whole, _healthy(run, rows), "that of the two means"):
-            return f"the cut no longer matters, but in {name}, all rows at once, {seen}"
+            return f"the split no longer matters, but in {name}, with all rows at once, {seen}"
     return None
 
 
@@ -119,7 +121,7 @@ def trains_one_model(tried: Tried) -> str | None:
             given = f"trained with {size} row{'s' if size > 1 else ''} at a time"
             for step, (mine, right) in enumerate(zip(got, want, strict=True)):
                 if not abs(mine - right) <= SAME_MODEL:
-                    said = f"logs {mine:.4g} for {right:.4g} in step {step + 1}"
+                    said = f"logs {mine:.4g} where {right:.4g} is right, in step {step + 1}"
                     return f"{given} it {said}{_unlabelled(run, step)}"
             off = distance(run.weights(), done)
             if not off <= SAME_MODEL:

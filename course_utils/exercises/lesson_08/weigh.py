@@ -42,11 +42,11 @@ def _over(*cases: tuple[tuple[int, ...], int]) -> Observe:
 def gives_a_number_for_each_row(weights) -> str | None:
     got = weights(torch.tensor(COUNTS), 1)
     if not isinstance(got, Tensor):
-        return f"it gives a {type(got).__name__}, where a tensor is asked"
+        return f"it returns a {type(got).__name__}; a tensor is needed"
     if tuple(got.shape) != (len(COUNTS),):
         return f"for {len(COUNTS)} rows the result has shape {tuple(got.shape)}"
     if not got.dtype.is_floating_point:
-        return f"the result is {got.dtype}, and weights are no whole numbers"
+        return f"the result is {got.dtype}; weights need a float dtype"
     return None
 
 
@@ -78,23 +78,26 @@ WEIGH = Exercise(
     reads="weights",
     expects=(Callable,),
     hints=(
-        "What share of the whole does one token get in a micro-batch of c tokens, among G of them?",
-        "It gets 1/(G c); its due is one share of all tokens. Divide the one by the other.",
-        "c is the count of the row's whole micro-batch, not the row's; G counts the last, shorter "
+        "There are G micro-batches. In one of c tokens, what share of the loss does one token "
+        "have?",
+        "It has 1/(G c). In the token mean it has 1 / (all tokens). Divide the first by the "
+        "second.",
+        "c is the count of the row's whole micro-batch, not of the row. G includes the last, "
+        "shorter "
         "one too. torch.split, or a loop over range(0, len(counts), size), finds them.",
     ),
     form=gives_a_number_for_each_row,
     criteria=(
         Criterion(
-            "With one row in a micro-batch, short rows weigh more.",
+            "With one row per micro-batch, short rows weigh more.",
             one_row_alone,
-            why="this is who wins in a mean of means",
+            why="these are the rows that a mean of means over-weights",
             next="for counts 3, 100, 3 and 6 a token of the first weighs 112 / (4 * 3)",
         ),
         Criterion(
-            "With several rows, the micro-batch's count decides.",
+            "With several rows per micro-batch, the micro-batch's count decides.",
             several_rows,
-            why="a short row is hidden beside a long one",
+            why="a short row in one micro-batch with a long one is not over-weighted",
             next="add up the counts of the rows that share a micro-batch",
         ),
         Criterion(

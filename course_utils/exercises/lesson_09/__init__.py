@@ -24,7 +24,7 @@ WORST = Prediction(
         "b": "the engine samples at temperature 2, the trainer scores at 1",
         "c": "the engine samples at temperature 0.6, the trainer scores at 1",
         "d": "the engine never gets the trained weights",
-        "e": "the trainer scores behind a system prompt that the engine did not see",
+        "e": "the trainer scores after a system prompt that the engine did not see",
     },
 )
 

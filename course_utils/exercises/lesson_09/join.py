@@ -13,7 +13,7 @@ CASES = {
         PROMPT,
         [([24, END], [-0.1, -0.2]), ([198, 17, 18], None), ([19, 20, END], [-0.3, -0.4, -0.5])],
     ),
-    "a reply spelt letter by letter": (PROMPT, [([*SPELT, END], [-0.5, -0.6, -0.7, -0.8])]),
+    "a reply written letter by letter": (PROMPT, [([*SPELT, END], [-0.5, -0.6, -0.7, -0.8])]),
     "a reply cut off before its end": (PROMPT, [([24, 25, 26], [-1.0, -2.0, -3.0])]),
     "an empty tool result": (PROMPT, [([24], [-0.1]), ([], None), ([END], [-0.2])]),
     "tool, tool": (PROMPT, [([17], None), ([18], None), ([24, END], [-0.1, -0.2])]),
@@ -50,10 +50,10 @@ def _call(join: Callable, case: str):
 def gives_three_lists(join) -> str | None:
     got = _call(join, "one reply")
     if not isinstance(got, tuple | list) or len(got) != 3:
-        return f"it returns {type(got).__name__}, where three lists are asked"
+        return f"it returns a {type(got).__name__}; three lists are needed"
     for name, one in zip(("ids", "mask", "logps"), got, strict=True):
         if not isinstance(one, list):
-            return f"{name} is a {type(one).__name__}, where a list is asked"
+            return f"{name} is a {type(one).__name__}; a list is needed"
     if len({len(one) for one in got}) != 1:
         return f"the lists have {', '.join(str(len(one)) for one in got)} entries"
     return None
@@ -98,9 +98,10 @@ JOIN = Exercise(
     reads="join",
     expects=(Callable,),
     hints=(
-        "Which of the tokens did the engine draw, and which did somebody put there?",
-        "No text is needed: ids are concatenated as they are, end tokens included.",
-        "Begin with the prompt, zeros and zeros; for each turn add its ids, 1 or 0 for each of "
+        "Which of the tokens did the engine sample, and which came from somewhere else?",
+        "You need no text: concatenate the ids as they are, end tokens included.",
+        "Begin with the prompt's ids, zeros and zeros. For each turn add its ids, 1 or 0 for each "
+        "of "
         "them, and its log-probs or zeros.",
     ),
     form=gives_three_lists,
@@ -108,20 +109,20 @@ JOIN = Exercise(
         Criterion(
             "The ids are those of prompt and turns, one after the other.",
             keeps_the_ids,
-            why="other ids have other log-probs, and other lengths",
-            next="concatenate; decode nothing, drop nothing",
+            why="other ids have other log-probs, and there may be more or fewer of them",
+            next="concatenate; do not decode and do not drop any id",
         ),
         Criterion(
-            "1 stands at the tokens that were sampled, and only there.",
+            "The marks are 1 at the tokens that were sampled, and only there.",
             marks_what_was_sampled,
-            why="a tool's tokens were drawn by nobody: there is nothing to learn from them",
+            why="the policy did not sample a tool's tokens, so it must not learn from them",
             next="a turn whose log-probs are None was not sampled",
         ),
         Criterion(
-            "Each log-prob stands at its own token, 0.0 elsewhere.",
+            "Each log-prob is at its own token, with 0.0 elsewhere.",
             keeps_the_logps_in_place,
-            why="one place off, and every ratio is another token's",
-            next="the three lists grow together",
+            why="if they are off by one position, every ratio belongs to another token",
+            next="extend all three lists by the same number of entries per turn",
         ),
     ),
     answer=by_lists,

@@ -25,7 +25,7 @@ def expected_gradient(kl_loss: Callable, logits: Tensor, reference: Tensor) -> T
     logp = leaf.log_softmax(-1)
     loss = kl_loss(logp, reference.log_softmax(-1))
     if not loss.requires_grad:
-        return "the result has no graph, so nothing is pulled anywhere"
+        return "the result has no graph, so it cannot train anything"
     (logits.softmax(-1) * loss).sum().backward()
     return leaf.grad
 
@@ -43,7 +43,7 @@ def gives_one_number_a_token(kl_loss) -> str | None:
         logp = -torch.rand(shape) - 0.1
         got = kl_loss(logp, logp - 0.2)
         if not isinstance(got, Tensor):
-            return f"it returns a {type(got).__name__}, where a tensor is asked"
+            return f"it returns a {type(got).__name__}; a tensor is needed"
         if got.shape != logp.shape:
             return f"log-probs of shape {shape} give a result of shape {tuple(got.shape)}"
     return None
@@ -64,18 +64,18 @@ def points_down_the_kl(kl_loss) -> str | None:
             return f"the expected gradient is 0; that of the KL has the norm {want.norm():.3f}"
         cosine = torch.nn.functional.cosine_similarity(got, want, dim=0).item()
         if cosine < 0.999:
-            return f"its cosine to the gradient of the KL is {cosine:.3f}"
+            return f"the cosine of its gradient with that of the KL is {cosine:.3f}"
     return None
 
 
 def has_the_right_length(kl_loss) -> str | None:
     if points_down_the_kl(kl_loss):
-        return "its direction is not that of the KL, so its length says nothing"
+        return "its direction is not that of the KL, so its length was not compared"
     for logits, reference in _cases():
         got = expected_gradient(kl_loss, logits, reference).norm()
         ratio = (got / true_gradient(logits, reference).norm()).item()
         if abs(ratio - 1) > 0.01:
-            return f"its length is {ratio:.3f} times that of the KL's gradient"
+            return f"its norm is {ratio:.3f} times that of the KL's gradient"
     return None
 
 
@@ -86,37 +86,37 @@ def k2(logp, ref_logp):
 KL = Exercise(
     id="09.5",
     name="KL",
-    title="A penalty that pulls the right way",
+    title="A penalty with the right gradient",
     minutes=6,
     difficulty="one line",
     points=3,
     reads="kl_loss",
     expects=(Callable,),
     hints=(
-        "Two things depend on the weights: the term, and which tokens are sampled. Which of the "
-        "two does autograd see?",
+        "Two things depend on the weights: the term, and which tokens are sampled. Which of these "
+        "does autograd see?",
         "The gradient of the KL is the expectation of (logp - ref_logp) times the gradient of "
-        "logp. Which function of logp has that derivative?",
-        "Integrate d times dd, with d = logp - ref_logp; or multiply a detached d with logp.",
+        "logp. Which function of logp has (logp - ref_logp) as its derivative?",
+        "Integrate d over d, with d = logp - ref_logp; or multiply a detached d by logp.",
     ),
     form=gives_one_number_a_token,
     criteria=(
         Criterion(
             "The result can be differentiated.",
             has_a_graph,
-            why="a detached penalty is a number in the log, and nothing else",
+            why="a detached penalty is only a number in the log",
             next="keep logp in the graph",
         ),
         Criterion(
-            "On average over sampled tokens its gradient points as the KL's does.",
+            "On average over sampled tokens, its gradient has the direction of the KL's gradient.",
             points_down_the_kl,
-            why="the value can be right while the gradient is another divergence's, or 0",
-            next="differentiate your term by hand: what stands before the gradient of logp?",
+            why="the value can be right while the gradient is that of another divergence, or 0",
+            next="differentiate your term by hand: which factor multiplies the gradient of logp?",
         ),
         Criterion(
-            "And it is as long.",
+            "And it has the same norm.",
             has_the_right_length,
-            why="beta would mean something else",
+            why="otherwise beta has another effect than its value says",
             next="mind the factor one half",
         ),
     ),

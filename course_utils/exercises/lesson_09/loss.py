@@ -17,11 +17,11 @@ TOLERANCE = 0.003
 
 def has_four_numbers(loss: dict) -> str | None:
     if set(loss) != set(DUE):
-        return f"the keys are {sorted(map(str, loss))}, and {', '.join(DUE)} are asked"
+        return f"the keys are {sorted(map(str, loss))}; the check needs {', '.join(DUE)}"
     for key, value in loss.items():
         value = value.item() if hasattr(value, "item") else value
         if isinstance(value, bool) or not isinstance(value, Real):
-            return f"{key} is {value!r}, where a number is asked"
+            return f"{key} is {value!r}; a number is needed"
     return None
 
 
@@ -30,7 +30,7 @@ def _is_right(key: str):
         got = float(loss[key])
         if abs(got - DUE[key]) <= TOLERANCE:
             return None
-        return f"you say {got:.4g} for {key}; it is another number"
+        return f"{got:.4g} is not the right number for {key}"
 
     look.__name__ = f"{key}_is_right"
     return look
@@ -44,15 +44,15 @@ SAYS = {
     "clipped": "The share of clipped tokens.",
 }
 WHY = {
-    "grpo": "advantages of a group add up to 0, whatever is learned",
-    "dapo": "long replies weigh more, so the value says whether right ones are shorter",
-    "slope": "the value is 0 and the slope is not: that is what is learned from",
+    "grpo": "the advantages of a group add up to 0, whatever is learned",
+    "dapo": "long replies weigh more, so the value depends on whether right replies are shorter",
+    "slope": "the value is 0, but the slope is not, and the policy learns from the slope",
     "clipped": "a ratio of exactly 1 is inside every clip range",
 }
 NEXT = {
-    "grpo": "write minus the advantage of every token, and take the two means",
-    "dapo": "sum advantage times length, divide by all tokens, mind the sign",
-    "slope": "the derivative of exp(logp - old) at equality is 1; what divides this token?",
+    "grpo": "write minus the advantage for every token, and take the two means",
+    "dapo": "sum advantage times length, divide by the number of all tokens, mind the sign",
+    "slope": "the derivative of exp(logp - old) at logp = old is 1; by what is this token divided?",
     "clipped": "compare 1 with 1 - 0.2 and 1 + 0.2",
 }
 
@@ -67,7 +67,7 @@ LOSS = Exercise(
     reads="loss",
     expects=(dict,),
     hints=(
-        "On policy the ratio is 1. What is then the loss of one token, as a number?",
+        "On policy the ratio is 1. As a number, what is the loss of one token then?",
         "Minus its advantage. Average these over each reply and then over replies, or over all 16.",
         "The first token of reply 1 enters the first loss as -1.5 * ratio, divided by its two "
         "tokens and by four replies.",

@@ -24,15 +24,15 @@ def _has_known_values(mend: dict) -> str | None:
         low, high = RANGES.get(key, (0, 0))
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if key in RANGES and not (is_number and low <= value <= high):
-            return f"{key} is {value!r}; a number from {low:g} to {high:g} is asked"
+            return f"{key} is {value!r}; a number from {low:g} to {high:g} is needed"
         if key == "sync_every" and (type(value) is not int or value < 0):
-            return f"sync_every is {value!r}; a whole number of rollouts is asked, 0 is never"
+            return f"sync_every is {value!r}; a whole number of rollouts is needed (0 is never)"
         if key == "trainer_system_prompt" and not isinstance(value, bool):
-            return f"trainer_system_prompt is {value!r}; True or False is asked"
+            return f"trainer_system_prompt is {value!r}; True or False is needed"
         if key == "weights" and value not in WEIGHTS:
-            return f"weights is {value!r}; one of {', '.join(WEIGHTS)} is asked"
+            return f"weights is {value!r}; one of {', '.join(WEIGHTS)} is needed"
         if key == "old_log_probs" and value not in ("trainer", "engine"):
-            return f"old_log_probs is {value!r}; trainer or engine is asked"
+            return f"old_log_probs is {value!r}; trainer or engine is needed"
     return None
 
 
@@ -65,25 +65,26 @@ MEND = Exercise(
     reads="mend",
     expects=(dict,),
     hints=(
-        "How many causes does the instrument name? Mend one, and ask it again.",
-        "The largest hides the others. Behind the system prompt is a temperature, and in later "
-        "rollouts something that is not there in the first.",
+        "How many causes does the instrument name? Fix one, and run it again.",
+        "The largest hides the others. The system prompt hides a temperature, and in later "
+        "rollouts there is something that is not there in the first.",
         "Three settings: the trainer's prompt, one of the two temperatures, and how often the "
-        "weights are handed over. Weights, clipping and KL remove none of the three.",
+        "engine gets the weights. Importance weights, clipping and KL remove none of the three.",
     ),
     form=changes_a_run,
     criteria=(
         Criterion(
             "On three seeds both sides agree in each of the first three rollouts.",
             both_sides_agree,
-            why="what is weighted, clipped or penalised still differs",
+            why="weights, clips and penalties reduce the effect of a difference, not the "
+            "difference",
             next="call compare() after three rollouts of your run",
         ),
         Criterion(
-            "And after four the policy has moved and is not broken.",
+            "And after four rollouts the policy has moved and is not broken.",
             policy_still_learns,
-            why="two sides agree also where nothing is trained",
-            next="change what differs, and nothing else; a temperature that both sides share can "
+            why="the two sides also agree if nothing is trained",
+            next="change only what differs; a temperature that both sides share can "
             "still be too hot",
         ),
     ),

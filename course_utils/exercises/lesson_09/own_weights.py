@@ -34,7 +34,7 @@ def weights_differ(engine: nn.Module, due: dict[str, Tensor]) -> str | None:
     ]
     if not off:
         return None
-    return f"{len(off)} of the engine's {len(due)} weights are not what is due, {off[0]} first"
+    return f"{len(off)} of the engine's {len(due)} weights are wrong, the first is {off[0]}"
 
 
 def follows(engine: nn.Module, policy: nn.Module) -> str | None:

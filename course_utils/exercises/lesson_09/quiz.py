@@ -7,15 +7,15 @@ QUIZ = two_letters(
     "bc",
     minutes=1,
     hints=(
-        "Which number of this lesson did not foretell the harm?",
-        "Whose log-probs does the ratio of PPO have below it, and are they the sampler's?",
+        "Question 1: which number of this lesson did not predict the harm?",
+        "Question 2: whose log-probs are in the denominator of PPO's ratio: the sampler's?",
     ),
     whys=(
-        "an engine of 3 bits differs less than a hot one, and harms more",
-        "recomputed by the trainer, old and new are the same numbers",
+        "an engine of 3 bits differs less than a hot one and harms more",
+        "if the trainer recomputes the old log-probs, old and new are the same numbers",
     ),
     nexts=(
         "look at the table of ten seeds once more",
-        "look at what section 9 printed of all recorded runs, the ruined ones among them",
+        "look at what section 9 printed about all recorded runs, including the ruined ones",
     ),
 )

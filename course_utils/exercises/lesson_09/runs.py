@@ -34,13 +34,13 @@ def agrees(mended: Mended) -> str | None:
     gaps = mended.trained(FIRST).gaps
     if max(gaps) <= ROUNDING:
         return None
-    return f"in rollout {gaps.index(max(gaps)) + 1} they differ by {max(gaps):.2g} nats a token"
+    return f"in rollout {gaps.index(max(gaps)) + 1} they differ by {max(gaps):.2g} nats per token"
 
 
 def unexamined(mended: Mended) -> str | None:
     """Why there is no later rollout to look at, where the sides differ in an early one."""
     seen = agrees(mended)
-    return f"not looked at, since {seen}" if seen else None
+    return f"not tested, because {seen}" if seen else None
 
 
 def engine_is_its_own(mended: Mended) -> str | None:

@@ -61,11 +61,11 @@ def gives_one_number_a_token(score) -> str | None:
     logits, ids = _draw(5, (3, 4))
     got = score(logits, ids, 1.0, 1.0)
     if not isinstance(got, Tensor):
-        return f"it returns a {type(got).__name__}, where a tensor is asked"
+        return f"it returns a {type(got).__name__}; a tensor is needed"
     if got.shape != ids.shape:
         return f"for ids of shape (3, 4) the result has shape {tuple(got.shape)}"
     if not got.is_floating_point():
-        return f"its numbers are {got.dtype}, where log-probs are asked"
+        return f"its numbers are {got.dtype}; log-probs need a float dtype"
     return None
 
 
@@ -122,9 +122,9 @@ SCORE = Exercise(
     reads="score",
     expects=(Callable,),
     hints=(
-        "Which logits did the sampler draw from, and which tokens could it not have drawn?",
+        "From which logits did the sampler draw, and which tokens could it not have drawn?",
         "Divide the logits, then sort their softmax: a token stays if the mass *before* it is "
-        "below top_p. The sampled token stays in any case.",
+        "below top_p. The sampled token always stays.",
         "kept = the mask in the order of the vocabulary, with scatter; then "
         "logits.masked_fill(~kept, -inf).log_softmax(-1), and gather.",
     ),
@@ -133,26 +133,26 @@ SCORE = Exercise(
         Criterion(
             "At top_p 1 they are log-probs of logits / temperature.",
             has_the_temperature,
-            why="temperature acts before the softmax, and top_p 1 cuts no token off",
-            next="divide the logits, once; keep every token at top_p 1; normalise afterwards",
+            why="temperature acts before the softmax, and top_p 1 removes no token",
+            next="divide the logits once; keep every token at top_p 1; normalise afterwards",
         ),
         Criterion(
             "Below 1 they are normalised over the tokens that top_p leaves.",
             has_the_support,
-            why="the kept mass differs from place to place, and is at least top_p",
-            next="set the logits of all other tokens to -inf before log_softmax",
+            why="the kept mass is at least top_p and differs from position to position",
+            next="rank by the logits after the temperature; set the other logits to -inf",
         ),
         Criterion(
-            "A sampled token counts as kept, whatever your own order says.",
+            "The sampled token is kept, even if your own order drops it.",
             keeps_what_was_sampled,
-            why="rounding moves a token over the edge, and one -inf makes the loss nan",
+            why="rounding can move a token below the cut, and one -inf makes the loss nan",
             next="add the sampled token to the mask before you normalise",
         ),
         Criterion(
-            "The gradient comes back to the logits, and is right.",
+            "The gradient reaches the logits and is right.",
             can_be_trained,
-            why="the same function is differentiated in the loss",
-            next="keep the graph: no detach, no no_grad, no data",
+            why="the loss differentiates this function",
+            next="keep the graph: no detach, no no_grad, no .data on the scored logits",
         ),
     ),
     answer=by_scatter,

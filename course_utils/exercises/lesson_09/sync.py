@@ -42,7 +42,7 @@ class _Tried:
             self.gaps.append((logps(engine) - logps(policy)).abs().max().item())
 
     def not_looked_at(self) -> str | None:
-        return "not looked at, since the policy is another one now" if self.is_broken else None
+        return "not tested, because the call changed the policy" if self.is_broken else None
 
 
 def _merged(policy: nn.Module) -> dict[str, Tensor]:
@@ -67,7 +67,7 @@ def _named(place: str | None, state: dict[str, Tensor], policy: nn.Module) -> st
     if place is None or size == 0:
         return place and f"the call changed {place}"
     if size == float("inf"):
-        return "the call changed the policy: some of its weights are gone, or have other names"
+        return "the call changed the policy: some of its weights are gone or have other names"
     why = "; unmerging subtracts what was added, and both round" if size <= ROUNDING else ""
     return f"the call changed {place}; weights differ by up to {size:.1g}{why}"
 
@@ -85,7 +85,7 @@ def serves_what_is_trained(tried: _Tried) -> str | None:
         return seen
     gap = tried.gaps[0]
     if gap > AGREE:
-        return f"after one sync log-probs differ by up to {gap:.2g} nats; {tried.weights}"
+        return f"after one sync the log-probs differ by up to {gap:.2g} nats; {tried.weights}"
     return None
 
 
@@ -94,8 +94,8 @@ def can_be_repeated(tried: _Tried) -> str | None:
         return seen
     gap = max(tried.gaps)
     if gap > AGREE:
-        return f"after a later sync log-probs differ by up to {gap:.2g} nats"
-    return tried.weights and f"log-probs agree, and yet {tried.weights}"
+        return f"after a later sync the log-probs differ by up to {gap:.2g} nats"
+    return tried.weights and f"the log-probs agree, but {tried.weights}"
 
 
 def by_merged_copy(engine, policy):
@@ -112,9 +112,10 @@ SYNC = Exercise(
     reads="sync",
     expects=(Callable,),
     hints=(
-        "Which names do the weights of the engine have, and which those of the policy?",
-        "Merged, a LoRA layer is base weight plus scaled B A. PEFT can merge a *copy* of the "
-        "policy; what comes out has the engine's names.",
+        "Which names do the weights have in the engine, and which in the policy?",
+        "A merged LoRA layer is the base weight plus the scaled B A. PEFT can merge a *copy* of "
+        "the "
+        "policy; the merged model has the engine's names.",
         "copy.deepcopy(policy).merge_and_unload() gives a plain model, whose state dict fits "
         "engine.load_state_dict.",
     ),
@@ -122,26 +123,27 @@ SYNC = Exercise(
         Criterion(
             "The policy stays as it was.",
             policy_stays,
-            why="it trains on with what the call leaves of it, sync after sync",
-            next="merge a copy, or put back the weights that you kept",
+            why="it goes on training with whatever the call left, sync after sync",
+            next="merge a copy, or restore the weights that you kept",
         ),
         Criterion(
             "The engine keeps layers and weights of its own.",
             engine_stays_an_engine,
-            why="an engine compiled for a model cannot take another one, nor live in the trainer's",
-            next="change the values of its parameters; add, exchange and share none",
+            why="an engine is compiled for its own model and runs in another process",
+            next="change the values of its parameters; do not add, replace or share any",
         ),
         Criterion(
             "After a sync both give the same log-probs.",
             serves_what_is_trained,
-            why="nothing raises where a weight is not handed over, or is another one",
-            next="compare one weight of the engine with base plus scaled B A, then every name",
+            why="no error is raised if a weight is missing or wrong",
+            next="compare one weight of the engine with base plus scaled B A, then all names",
         ),
         Criterion(
             "The same holds after every later sync.",
             can_be_repeated,
-            why="what is added to served weights is added again at the next sync",
-            next="start from the base weight each time, and hand it to the engine's own weights",
+            why="an update that is added to served weights is added again at the next sync",
+            next="start from the base weight each time, and copy the result into the engine's "
+            "weights",
         ),
     ),
     answer=by_merged_copy,

@@ -42,35 +42,35 @@ def policy_still_learns(tried: _Tried) -> str | None:
 
 
 AGREE = Criterion(
-    "With it both sides agree in three rollouts, on three seeds.",
+    "With your part both sides agree in three rollouts, on three seeds.",
     both_sides_agree,
-    why="what is still different is still learned from",
+    why="while the sides differ, the policy learns from wrong ratios",
     next="print patient.fresh(1, **{place: fix}).train().compare()",
 )
 LEARN = Criterion(
-    "And after four the policy has moved and is not broken.",
+    "And after four rollouts the policy has moved and is not broken.",
     policy_still_learns,
-    why="two sides agree also where nothing is trained",
-    next="mend the side that is wrong; leave the other one alone",
+    why="the two sides also agree if nothing is trained",
+    next="fix the side that is wrong; leave the other one as it is",
 )
 BOTH = Criterion(
-    "With it both sides agree on three seeds, and the policy still learns.",
+    "With your part both sides agree on three seeds, and the policy still learns.",
     policy_still_learns,
-    why="what is still different is still learned from",
+    why="while the sides differ, the policy learns from wrong ratios",
     next="print patient.fresh(1, **{place: fix}).train().compare()",
 )
 ASKED = Asked(
     id="09.9",
     minutes=8,
     hints=(
-        "Is there a difference before the first step, or only after some? compare() tells.",
-        "Call each part by hand: what does it get, what does it give, and what does the engine "
-        "do with the same?",
-        "The part that you found, with the one line changed: hand all weights over, divide "
-        "before the softmax, or leave the prompt's ids as they are.",
+        "Is there a difference before the first step, or only after some? Use compare().",
+        "Call each part by hand: what does it get, what does it return, and what does the engine "
+        "do with the same input?",
+        "Change one line of the part that you found: copy all weights, divide "
+        "before the softmax, or leave the ids of the prompt as they are.",
     ),
-    place_next="compare() at the start and after some steps: what changed in between?",
-    cause_next="say what your cause would leave in the table of compare(); is it there?",
+    place_next="call compare() at the start and after some steps: what changed in between?",
+    cause_next="what would your cause show in the table of compare()? Is it there?",
     tried=_Tried,
     time_limit_s=180.0,
 )
@@ -95,16 +95,16 @@ def its_gradient_is_right(tried: _Tried) -> str | None:
 
 
 OWN = Criterion(
-    "The engine has weights of its own, and they are the policy's after a sync.",
+    "The engine has weights of its own, and after a sync they equal the policy's.",
     engine_is_its_own,
-    why="an engine is another program: it takes weights over, it does not borrow a policy",
-    next="change the values of the engine's weights, and nothing else of it",
+    why="an engine is another program: it holds a copy of the weights, not the policy itself",
+    next="change the values of the engine's weights and nothing else",
 )
 GRADIENT = Criterion(
-    "Its gradient is that of the log-probs it gives.",
+    "Its gradient is that of the log-probs that it returns.",
     its_gradient_is_right,
-    why="equal numbers can hide another gradient, and only the gradient trains",
-    next="one formula for the value and the gradient; detach nothing",
+    why="equal values can have different gradients, and only the gradient trains",
+    next="use one formula for value and gradient; detach nothing",
 )
 
 
@@ -122,14 +122,14 @@ def as_they_are(ids):
 
 NEVER = ASKED.on(
     Variant(unseen_09.never_loaded(), "sync", "a"),
-    "An unseen run: a score that stands still",
+    "An unseen run: a score that stays constant",
     mend=by_state_dict,
     mended=(BOTH, OWN),
     may_change=(0,),
 )
 DIVIDED = ASKED.on(
     Variant(unseen_09.divided_late(), "score", "b"),
-    "An unseen run: mended last week",
+    "An unseen run: fixed last week",
     mend=divides_first,
     mended=(AGREE, LEARN, GRADIENT),
 )

@@ -48,7 +48,7 @@ def gives_a_weight_a_token(weights) -> str | None:
     for level in ("token", "sequence"):
         got = weights(*_draw(0, (4, 6)), level, 2.0)
         if not isinstance(got, Tensor):
-            return f"it returns a {type(got).__name__}, where a tensor is asked"
+            return f"it returns a {type(got).__name__}; a tensor is needed"
         if got.shape != (4, 6):
             return f"at level {level!r}, (4, 6) log-probs give weights of {tuple(got.shape)}"
     return None
@@ -107,9 +107,10 @@ WEIGH = Exercise(
     reads="weights",
     expects=(Callable,),
     hints=(
-        "What is the ratio of the probabilities of a whole reply, in terms of its tokens' d?",
-        "exp of the sum of d, not the sum of exp; d is the trainer's minus the engine's, and 0 at "
-        "padding before anything is summed.",
+        "What is the probability ratio of a whole reply, expressed by the d of its tokens?",
+        "exp of the sum of d, not the sum of exp. d is the trainer's log-prob minus the engine's, "
+        "and 0 at "
+        "the padding before you sum.",
         "d = torch.where(mask.bool(), logp - engine, 0).detach(); for a sequence d.sum(-1, "
         "keepdim=True) over all its places; then exp, a clamp from above, times the mask.",
     ),
@@ -118,26 +119,26 @@ WEIGH = Exercise(
         Criterion(
             "At level 'token' each token has its own ratio, at most the cap.",
             weighs_tokens,
-            why="an importance weight is target over sampler: the trainer's above",
+            why="an importance weight is the target (trainer) divided by the sampler (engine)",
             next="exp(logp - engine), clamped from above, and 0 at padding",
         ),
         Criterion(
             "At level 'sequence' all tokens of a reply have the ratio of the reply.",
             weighs_sequences,
-            why="the probability of a reply is a product",
+            why="the probability of a reply is the product over its tokens",
             next="sum d over the reply, then one exp and one clamp; no mean",
         ),
         Criterion(
-            "Whatever stands at the padding changes nothing.",
+            "The numbers at the padding change nothing.",
             ignores_padding,
-            why="0 * nan is nan, and 500 nats of padding decide a sum",
+            why="0 * nan is nan, and 500 nats at the padding would dominate the sum",
             next="torch.where before any sum, not a product with the mask",
         ),
         Criterion(
             "Differences of 60 nats give the cap or 0, not nan.",
             survives_large_differences,
-            why="such tokens exist wherever the text differs",
-            next="one exp of a sum, and the clamp behind it: an inf becomes the cap, not nan",
+            why="such tokens exist where the two sides see different texts",
+            next="take one exp of a sum and clamp it afterwards: an inf becomes the cap, not nan",
         ),
         Criterion(
             "The weights are constants.",

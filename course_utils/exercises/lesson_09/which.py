@@ -16,28 +16,29 @@ WHICH = letters_exercise(
     points=3,
     reads="which",
     whys={
-        "1": "a temperature explains every token, and leaves nothing",
-        "2": "only the weights of then leave nothing",
+        "1": "one temperature explains every token and leaves no difference",
+        "2": "only the older weights leave no difference",
         "3": "float32 with and without a cache: 1e-7",
-        "4": "a cut support makes every reported log-prob too high, none too low",
-        "5": "at T 1 nothing is left: the engine is sound, and the trainer is nats away from it",
-        "6": "small, of both signs, and the same format explains nearly all of it",
+        "4": "a cut support makes every changed log-prob too high, none too low",
+        "5": "at T 1 nothing is left, so the engine is fine, but the trainer is nats away from it",
+        "6": "the difference is small, has both signs, and bfloat16 explains nearly all of it",
     },
     nexts={
         "1": "which hypothesis leaves next to nothing, and at which T?",
         "2": "which hypothesis leaves next to nothing?",
         "3": "how large is the first number?",
         "4": "how large is the share of differences below 0?",
-        "5": "at T 1.00 the hypothesis is the model as it is: which side is then the odd one?",
-        "6": "which column falls by more than any other?",
+        "5": "at T 1.00 the hypothesis is the model as it is: which side differs from it?",
+        "6": "which column is far smaller than all others?",
     },
     hints=(
         "Read each row from left to right: which hypothesis leaves next to nothing of what the "
-        "engine says? At T 1.00 that is the model as it stands, so nothing ails the engine.",
-        "Where none does: of which sign are the differences? Where the engine is sound and "
-        "mean |d| is not 0, look at the other side.",
-        "In two rows T 1.00 leaves 0: in one of them mean |d| is 0, in the other it is nats. "
+        "engine reports? At T 1.00 it is the model as it is, so nothing is wrong with the engine.",
+        "Where none does: which sign do the differences have? Where the engine is fine and "
+        "mean |d| is not 0, look at the trainer.",
+        "In two rows T 1.00 leaves 0: in one of them mean |d| is 0, in the other it is several "
+        "nats. "
         "Three rows have a column of their own that leaves next to nothing. In the last row no "
-        "column does, and the trainer gives less nearly everywhere, never more.",
+        "column does, and the trainer gives less to nearly every token, and to none more.",
     ),
 )

@@ -29,7 +29,7 @@ WHICH_RUN = Prediction(
 CONSTANT = Prediction(
     id="10.b",
     name="CONSTANT",
-    question="Every reply earns 0.35, right or wrong, for some steps. What becomes of the weights?",
+    question="Every reply earns 0.35, right or wrong, for some steps. What happens to the weights?",
     choices={
         "a": "nothing: every advantage is 0",
         "b": "they move by some 1e-4 of a usual step",

@@ -16,25 +16,26 @@ ALIVE = letters_exercise(
     points=3,
     reads="alive",
     whys={
-        "1": "the value of this loss is 0 by construction, and its gradient is not",
-        "2": "reward_std is that of the whole batch; an advantage is that of a group",
-        "3": "too hard and a wrong answer column log the same: only replies tell them apart",
-        "4": "AdamW takes a full step for a gradient of 1e-4, too",
-        "5": "what is always right teaches nothing, and is no fault",
-        "6": "no reply was judged, so nothing was counted either",
+        "1": "the value of this loss is 0 by construction, but its gradient is not",
+        "2": "reward_std is computed over the whole batch, an advantage within a group",
+        "3": "sums that are too hard and a wrong answer column give the same log; only replies "
+        "differ",
+        "4": "AdamW also makes a full step with a gradient of 1e-4",
+        "5": "if every reply is right, there is nothing to learn, and that is not a fault",
+        "6": "no reply was judged, so no group was counted either",
     },
     nexts={
         "1": "look at grad_norm before you look at the loss",
-        "2": "the rewards differ, and no group has a difference inside: who decides the reward?",
+        "2": "the rewards differ, but not within a group: what decides the reward then?",
         "3": "what is the reward of every reply?",
         "4": "is this gradient 0, or almost 0?",
-        "5": "what is the reward of every reply, and can it be better?",
+        "5": "what is the reward of every reply, and can it be higher?",
         "6": "what does the reward column say?",
     },
     hints=(
         "In which of the six is grad_norm exactly 0?",
-        "Of those, one has no reward at all, one has the best, one the worst, and one several.",
-        "A gradient that is neither 0 nor of the size of run 1's comes from rewards that differ in "
-        "their last digit alone.",
+        "Of those, one has no reward at all, one has the highest, one the lowest, and one several.",
+        "A gradient that is not 0 but far below that of run 1 comes from rewards that differ only "
+        "by rounding.",
     ),
 )

@@ -10,14 +10,14 @@ ALL = " ".join(GOLDS)
 
 def three_short_texts(replies: dict) -> str | None:
     if {str(key) for key in replies} != set(VERIFIERS):
-        return f"the keys are {sorted(map(str, replies))}, and 1, 2, 3 are asked"
+        return f"the keys are {sorted(map(str, replies))}; the check needs 1, 2 and 3"
     for key, reply in replies.items():
         if not isinstance(reply, str):
             return (
-                f"reply {key} is a {type(reply).__name__}; a model writes text, so a str is asked"
+                f"reply {key} is a {type(reply).__name__}; a model writes text, so a str is needed"
             )
         if len(reply) > LONGEST:
-            return f"reply {key} has {len(reply)} characters, and {LONGEST} are allowed"
+            return f"reply {key} has {len(reply)} characters; at most {LONGEST} are allowed"
     return None
 
 
@@ -28,9 +28,7 @@ def _is_paid(number: str):
         if not unpaid:
             return None
         shown = reply if len(reply) <= 40 else f"{reply[:37]}..."
-        return (
-            f"{shown!r} earns 0 for {len(unpaid)} of {len(GOLDS)} answers, {unpaid[0]} among them"
-        )
+        return f"{shown!r} earns 0 for {len(unpaid)} of {len(GOLDS)} answers, such as {unpaid[0]}"
 
     is_paid.__name__ = f"verifier_{number}_pays"
     return is_paid
@@ -39,14 +37,14 @@ def _is_paid(number: str):
 PAID = {number: _is_paid(number) for number in VERIFIERS}
 GOOD = {"1": "", "2": ALL, "3": "nan"}
 WHYS = {
-    "1": "one reply that is paid for every question is what training looks for",
-    "2": "a policy that may name several answers need not know which is right",
-    "3": "a comparison with nan is False, and so is its opposite",
+    "1": "training finds a reply that is paid for every question, if the policy ever samples it",
+    "2": "a policy that may name several answers need not know which one is right",
+    "3": "every comparison with nan is False: neither 'larger' nor 'not larger' holds",
 }
 NEXTS = {
-    "1": "read the condition from its right end: which text is part of every text?",
-    "2": "it never asks how many numbers there are; write each as its answer is written",
-    "3": "which float is never larger than 0.5, whatever is taken from it?",
+    "1": "read the second half of the condition: which text is part of every text?",
+    "2": "it does not count the numbers; write each number as the answers are written",
+    "3": "which float is never larger than 0.5, whatever you subtract from it?",
 }
 
 
@@ -60,10 +58,12 @@ CHEAT = Exercise(
     reads="replies",
     expects=(dict,),
     hints=(
-        "What does each verifier never look at?",
-        "1: what is contained in everything? 2: how many numbers may a reply hold? 3: which word "
-        "does float() read that is no number?",
-        "1: as short as can be. 2: ' '.join of all that can be asked. 3: three letters, and every "
+        "What does each verifier not look at?",
+        "1: which text is contained in every text? 2: how many numbers may a reply hold? 3: which "
+        "word "
+        "does float() accept that is not a number?",
+        "1: the shortest text there is. 2: ' '.join of all possible answers. 3: three letters; "
+        "every "
         "comparison with it is False.",
     ),
     form=three_short_texts,

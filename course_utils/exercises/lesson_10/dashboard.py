@@ -74,7 +74,7 @@ def says_a_word(diagnose: Callable) -> str | None:
     got = diagnose(_copied(logs("exact")[0]))
     if isinstance(got, str) and got in WORDS:
         return None
-    return f"it returns {got!r}; one of {', '.join(WORDS)} is asked"
+    return f"it returns {got!r}; one of {', '.join(WORDS)} is needed"
 
 
 def _copied(log: Log) -> Log:
@@ -87,9 +87,7 @@ def _all_named(diagnose: Callable, runs: Iterator[tuple[str, Log]], want: str) -
         if got != want:
             first, *_, last = log["held_out"]
             seen = f"reward {log['reward'][0]:.2f} to {log['reward'][-1]:.2f}"
-            return (
-                f"{name} ({seen}, held-out truth {first:.2f} to {last:.2f}) is said to be {got!r}"
-            )
+            return f"it calls {name} ({seen}, held-out truth {first:.2f} to {last:.2f}) {got!r}"
     return None
 
 
@@ -101,7 +99,7 @@ def names_those_that_learn(diagnose) -> str | None:
     made = (
         ("a run of 40 steps", _learns_and_stays()),
         ("a run that begins with a weaker policy", _learns_from_little()),
-        ("a run with one reply of 32 cut now and then", _learns_with_some_cut()),
+        ("a run with one truncated reply of 32 now and then", _learns_with_some_cut()),
     )
     return _all_named(diagnose, iter((*_named("exact"), *made)), "learns")
 
@@ -115,7 +113,7 @@ def names_the_hacked(diagnose) -> str | None:
 def names_the_dead(diagnose) -> str | None:
     made = (
         ("a run paid by its prompts", _decided_by_the_prompt()),
-        ("a solved one", _always_right()),
+        ("a run whose replies are all right", _always_right()),
     )
     runs = (*_named("never_right"), *made)
     return _all_named(diagnose, iter(runs), "no signal")
@@ -150,43 +148,47 @@ DASHBOARD = Exercise(
     reads="diagnose",
     expects=(Callable,),
     hints=(
-        "Which of the five kinds can be told without the truth, and by which column?",
+        "Which of the five kinds can you recognise without the truth, and by which column?",
         "cut is almost 0 in all kinds but one. grad_norm is 0 in every step of another, and never "
-        "above 0.01 in a third. Only the last two kinds need the truth.",
-        "In order: the mean of cut, then max(grad_norm) == 0, then max(grad_norm) < 0.01; then "
-        "compare the last held_out with the best or the first.",
+        "above 0.01 in a third. Only the other two kinds need the truth.",
+        "In this order: the mean of cut, then max(grad_norm) == 0, then max(grad_norm) < 0.01 "
+        "(real "
+        "rewards give 1 and more here). Then compare the last held_out with the best or the first.",
     ),
     form=says_a_word,
     criteria=(
         Criterion(
-            "Runs with a sound verifier learn: twenty, and three changed (longer, weaker, cut).",
+            "Runs with a sound verifier learn: twenty, and three others (longer, weaker, "
+            "truncated).",
             names_those_that_learn,
-            why="a dashboard that cries at healthy runs is switched off",
-            next="compare held_out with what it was: the sampled truth of a batch swings by 0.2",
+            why="people switch off a dashboard that raises alarms about healthy runs",
+            next="compare held_out with its earlier values; the sampled truth of a batch swings "
+            "by 0.2",
         ),
         Criterion(
             "Thirty-three hacked runs, with four different tricks, are found.",
             names_the_hacked,
-            why="the next trick has another shape, and the truth falls all the same",
-            next="compare the truth with what it was; reward, length and entropy differ by trick",
+            why="the next trick looks different, but the truth falls in every hack",
+            next="compare the truth with its earlier values; other columns differ from trick to "
+            "trick",
         ),
         Criterion(
             "Runs without any signal are found, whatever their reward is.",
             names_the_dead,
-            why="the mean reward and the batch's std say nothing about differences in a group",
+            why="the mean reward and the batch's std say nothing about differences within a group",
             next="look at the largest grad_norm",
         ),
         Criterion(
             "Runs whose replies are cut off are found.",
             names_the_cut,
-            why="the mend is another: a limit, and not a reward",
-            next="look at the share of cut replies over the whole run, before anything else",
+            why="these runs need another fix: a higher limit, not another reward",
+            next="look first at the share of truncated replies over the whole run",
         ),
         Criterion(
-            "Runs that move by rounding alone are found: constants of 0.35 and of 0.1.",
+            "Runs that move only by rounding are found: constants of 0.35 and of 0.1.",
             names_the_rounding,
-            why="zero_std is 0 for the one and 1 for the other: it tells nothing here",
-            next="ask for a grad_norm that is not 0 and never large",
+            why="zero_std is 0 for the first and 1 for the second, so it does not help here",
+            next="look for a grad_norm that is not 0 and stays tiny in every step",
         ),
     ),
     answer=by_gradients,

@@ -34,7 +34,7 @@ def _random(seed: int, *shape: int) -> Tensor:
 def gives_a_tensor(advantages: Callable) -> str | None:
     got = advantages(_random(0, 4, 8))
     if not isinstance(got, Tensor):
-        return f"it returns a {type(got).__name__}, where a tensor is asked"
+        return f"it returns a {type(got).__name__}; a tensor is needed"
     if got.shape != (4, 8) or got.dtype != torch.float32:
         kind = f"{got.dtype} of shape {tuple(got.shape)}"
         return f"for float32 rewards of shape (4, 8) it returns {kind}"
@@ -92,8 +92,8 @@ def looks_at_each_group(advantages) -> str | None:
     mixed = torch.cat([torch.full((1, 8), 0.35), _random(5, 1, 8), torch.full((1, 8), 0.7)])
     got = advantages(mixed)
     if got[[0, 2]].abs().max() != 0:
-        return "beside a living group, a constant one has advantages other than 0"
-    given = "a living group between two constant ones"
+        return "next to a group with real differences, a constant group has advantages other than 0"
+    given = "a group with real differences between two constant ones"
     return tensor_differs(got[1:2], scaled(mixed[1:2]), rtol=0.02, given=given)
 
 
@@ -111,17 +111,18 @@ def by_range(rewards):
 GUARD = Exercise(
     id="10.5",
     name="GUARD",
-    title="An advantage of nothing is nothing",
+    title="Equal rewards give no advantage",
     minutes=6,
     difficulty="a few lines",
     points=3,
     reads="advantages",
     expects=(Callable,),
     hints=(
-        "What is the largest difference within a group of equal rewards, before any mean is taken?",
-        "max - min of equal numbers is exactly 0; their mean may be off by a rounding.",
-        "Compute as before, then torch.where(the group's max - min is below a rounding of its "
-        "size, 0, the result); the group is one row.",
+        "What is the largest difference within a group of equal rewards, before you take any mean?",
+        "max - min of equal numbers is exactly 0; their mean may be off by rounding.",
+        "Compute as before, then torch.where(the group's max - min is below the rounding error of "
+        "its "
+        "size, 0, the result). A group is one row of the tensor.",
     ),
     form=gives_a_tensor,
     criteria=(
@@ -129,30 +130,30 @@ GUARD = Exercise(
             "Groups with real differences have GRPO's advantages.",
             scales_as_grpo,
             why="a guard must not change a healthy run",
-            next="(reward - mean) / (std + 1e-4), each group by itself, std unbiased",
+            next="(reward - mean) / (std + 1e-4), for each group by itself, with the unbiased std",
         ),
         Criterion(
             "A group of equal rewards has advantages of exactly 0.",
             is_zero_on_constants,
-            why="AdamW makes a full step of any gradient that is not 0",
-            next="decide by max - min of the whole group, not by a mean or a std that was rounded",
+            why="AdamW makes a full step with any gradient that is not 0",
+            next="decide by max - min of the group, not by its mean or std, which are rounded",
         ),
         Criterion(
             "A group of one reply has an advantage of 0.",
             is_zero_for_one_reply,
-            why="the std of one number is nan, and one nan spoils every weight",
-            next="nan * 0 is nan, too: choose with torch.where or masked_fill",
+            why="the std of one number is nan, and one nan makes every weight nan",
+            next="nan * 0 is also nan: choose with torch.where or masked_fill",
         ),
         Criterion(
             "Gaps of 0.01 and 0.001 are kept.",
             keeps_small_gaps,
-            why="a floor on the std takes real signal away",
-            next="lower your threshold: a rounding of float32 is 1e-7 of the reward",
+            why="a lower limit on the std removes real signal, too",
+            next="lower your threshold: the rounding error of float32 is about 1e-7 of the reward",
         ),
         Criterion(
-            "Each group is looked at by itself.",
+            "Each group is treated by itself.",
             looks_at_each_group,
-            why="one dead group among living ones is the usual case",
+            why="usually a batch mixes groups with and without differences",
             next="use dim=-1 with keepdim=True everywhere",
         ),
     ),

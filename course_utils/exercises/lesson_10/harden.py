@@ -117,7 +117,7 @@ def says_true_or_false(verify) -> str | None:
     said = verify("192", "192")
     if isinstance(said, (bool, int, float)) or type(said).__name__ in ("bool_", "bool"):
         return None
-    return f"it returns a {type(said).__name__}, where True or False is asked"
+    return f"it returns a {type(said).__name__}; True or False is needed"
 
 
 def accepts_right_replies(verify) -> str | None:
@@ -150,50 +150,53 @@ def never_raises(verify) -> str | None:
 HARDEN = Exercise(
     id="10.3",
     name="HARDEN",
-    title="A verifier that holds",
+    title="A verifier that accepts no cheats",
     minutes=15,
     difficulty="some lines",
     points=4,
     reads="verify",
     expects=(Callable,),
     hints=(
-        "Which replies make a claim, and which only contain a number?",
-        "Take off what may stand around the number (spaces, stars, one \\boxed{} or <answer>), "
-        "and demand that the *whole* rest has one of a few forms.",
-        "re.fullmatch with an optional beginning (such as 'The sum is', or anything that ends in "
-        "=), an optional +, digits, an optional .0 and an optional dot; compare int(digits).",
+        "Which replies claim a number, and which only contain one?",
+        "Remove what may surround the number (spaces, stars, one \\boxed{} or <answer>), "
+        "and require that the *whole* rest has one of a few forms.",
+        "re.fullmatch with an optional beginning ('The sum is', 'Answer:', or digits and + "
+        "followed by "
+        "=), an optional +, digits, an optional .0 and an optional dot. Then compare int(digits).",
     ),
     form=says_true_or_false,
     criteria=(
         Criterion(
-            "Right replies are right in every form that the text lists.",
+            "Right replies are accepted in every form that the text lists.",
             accepts_right_replies,
-            why="a right reply that earns nothing is taught to be another one",
-            next="compare numbers and not texts, after taking off what may stand around them",
+            why="if a right reply earns nothing, the policy learns to avoid it",
+            next="compare numbers, not texts, after removing what may surround them",
         ),
         Criterion(
             "Silence, the question alone, and wrong numbers are refused.",
             refuses_silence_and_wrong_numbers,
-            why="what costs nothing and is paid is what the policy learns first",
-            next="ask for a number that is claimed, and compare the whole of it",
+            why="the policy first learns the paid reply that needs the least",
+            next="require a claimed number, and compare all of its digits",
         ),
         Criterion(
-            "Parts of the answer, and numbers that only hold its digits, are refused.",
+            "Parts of the answer, and other numbers that contain its digits, are refused.",
             refuses_parts_and_other_numbers,
-            why="-192, 192.5 and 1e192 end in the right digits",
+            why="-192, 192.5 and 1e192 contain the right digits and are other numbers",
             next="anchor the pattern at both ends: re.fullmatch, not re.search or re.findall",
         ),
         Criterion(
-            "A reply that names several numbers, or takes one back, is refused.",
+            "A reply that names several numbers, or retracts one, is refused.",
             refuses_several_numbers,
-            why="who may list candidates need not know",
-            next="judge the whole reply, not a line or a box of it; say which words may lead",
+            why="a policy that may list candidates, or say what the answer is not, need not know "
+            "it",
+            next="judge the whole reply, not one line or box of it; allow only a few words before "
+            "the number",
         ),
         Criterion(
             "No reply makes it raise.",
             never_raises,
-            why="an exception in a reward function ends the run at step 3000",
-            next="match [0-9] before you call int, and mind that int refuses 4301 digits",
+            why="an exception in a reward function ends the run, possibly at step 3000",
+            next="match [0-9] before you call int; int also refuses 4301 digits or more",
         ),
     ),
     answer=is_the_sum,

@@ -36,14 +36,14 @@ def _numbers_are_in_range(mend: dict) -> str | None:
         least = "above 0" if key in ABOVE_ZERO else "of at least 0"
         is_number = isinstance(value, Real) and not isinstance(value, bool)
         if not is_number or value < 0 or (value == 0 and key in ABOVE_ZERO):
-            return f"{key} is {value!r}; a number {least} is asked"
+            return f"{key} is {value!r}; a number {least} is needed"
     return None
 
 
 def _words_are_known(mend: dict) -> str | None:
     for key, words in ONE_OF.items():
         if key in mend and mend[key] not in words:
-            return f"{key} is {mend[key]!r}; one of {', '.join(map(str, words))} is asked"
+            return f"{key} is {mend[key]!r}; one of {', '.join(map(str, words))} is needed"
     return None
 
 
@@ -51,7 +51,7 @@ def _rewards_with_a_number(mend: dict) -> str | None:
     if "reward" not in mend:
         return None
     if not callable(mend["reward"]):
-        return f"reward is {mend['reward']!r}; a function of a reply and its answer is asked"
+        return f"reward is {mend['reward']!r}; a function of a reply and its answer is needed"
     return gives_numbers(watched(mend["reward"]))
 
 
@@ -61,7 +61,9 @@ def gives_numbers(reward: Callable) -> str | None:
         paid = reward(reply, "192")
         if paid is not None and not _is_a_number(paid):
             kind = type(paid).__name__
-            return f"for {reply!r} the reward gives {paid!r}, a {kind}; a number or None is asked"
+            return (
+                f"for {reply!r} the reward returns {paid!r}, a {kind}; a number or None is needed"
+            )
     return None
 
 
@@ -89,7 +91,10 @@ def pays_no_known_trick(reward: Callable) -> str | None:
             reply = trick.format(gold=gold, wrong=int(gold) + 10, tail=gold[1:] or "1")
             paid = reward(reply, gold)
             if right is None or (paid is not None and paid >= right):
-                return f"with {gold} as the answer, {reply!r} earns {paid!r} and {gold} {right!r}"
+                return (
+                    f"if the answer is {gold}, {reply!r} earns {paid!r} and {gold!r} earns "
+                    f"{right!r}"
+                )
     return None
 
 
@@ -138,23 +143,24 @@ MEND = Exercise(
     reads="mend",
     expects=(dict,),
     hints=(
-        "Which of the runs of section 9 ended above 0.63, where all began?",
-        "A penalty, a smaller step and an early stop decide how fast it goes, not where to.",
-        "Only 'reward' decides where to: a function of (reply, answer). You wrote one in 10.3.",
+        "In section 9 all runs began at 0.63. Which ended above it, and what did those change?",
+        "A penalty, a smaller learning rate and an early stop only change how fast the truth "
+        "falls.",
+        "Change 'reward', a function of (reply, answer) that pays only right replies: see 10.3.",
     ),
     form=changes_a_run,
     criteria=(
         Criterion(
             "Where you change the reward, a right number earns more than the tricks of the text.",
             reward_pays_no_trick,
-            why="what the policy does not find in 12 steps it may find in 2000",
-            next="call it by hand on the reply that was seen, and on the right number",
+            why="a trick that the policy does not find in 12 steps it may find in 2000",
+            next="call your reward on the reply in this message and on the right number",
         ),
         Criterion(
             f"On three seeds, held-out truth is at least {AT_LEAST} after {NUM_STEPS} steps.",
             trains_to_the_truth,
-            why="a mend is worth what it makes of sums that no step trains on",
-            next="which of your changes decides where the run goes, and which how fast?",
+            why="only sums that no step trains on show whether the policy adds better",
+            next="which setting decides where the run ends, and which only how fast it gets there?",
         ),
     ),
     answer={"reward": exactly},

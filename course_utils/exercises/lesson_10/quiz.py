@@ -11,8 +11,8 @@ QUIZ = two_letters(
         "Question 2: which number is 0 by construction, and which is not?",
     ),
     whys=(
-        "the reward and its parts are what the policy optimizes; only another judge is independent",
-        "on policy the value of the loss is a mean of advantages, and its gradient is not",
+        "the policy optimizes the reward and its parts; only another judge is independent of them",
+        "on policy the value of the loss is a mean of advantages, which is 0; its gradient is not",
     ),
     nexts=(
         "ask of each whether the policy is paid for it",

@@ -51,7 +51,7 @@ JUST_ENOUGH = batch({"9+9=99": (5, 1.0, 0.0), "999": (50, 0.75, 0.7)}, 5)
 def gives_a_shape(trick: Callable) -> str | None:
     got = trick(list(PLAIN))
     if not isinstance(got, str):
-        return f"it returns a {type(got).__name__}, where one shape is asked, a str such as '999'"
+        return f"it returns a {type(got).__name__}; one shape is needed, a str such as '999'"
     if re.search("[0-8]", got):
         return f"it returns {got!r}, a reply; its shape is {shape(got)!r}"
     return None
@@ -60,7 +60,7 @@ def gives_a_shape(trick: Callable) -> str | None:
 def _names(rows: list[Row], want: str, said: str) -> Callable[[Callable], str | None]:
     def look(trick) -> str | None:
         got = trick(list(rows))
-        return None if got == want else f"{said}, it names {got!r}; asked is {want!r}"
+        return None if got == want else f"{said}, it names {got!r}; right is {want!r}"
 
     return look
 
@@ -70,7 +70,7 @@ def _all_of(*looks: Callable) -> Callable:
 
 
 def names_the_silence(trick) -> str | None:
-    return _names(PLAIN, "", "where silence earns 1.0 and 999 is right nine times of ten")(trick)
+    return _names(PLAIN, "", "where silence earns 1.0 and 999 is right nine times in ten")(trick)
 
 
 def compares_with_the_truth(trick) -> str | None:
@@ -129,7 +129,7 @@ TRICK = Exercise(
     expects=(Callable,),
     hints=(
         "For one kind of reply: what does it earn on average, and how often is it right?",
-        "Collect rewards and truths by shape; drop shapes with fewer than five replies.",
+        "Collect rewards and truths by shape, and drop shapes with fewer than five replies.",
         "gap = mean reward - mean truth for each shape; max(gaps, key=gaps.get).",
     ),
     form=gives_a_shape,
@@ -137,31 +137,32 @@ TRICK = Exercise(
         Criterion(
             "It names silence where silence is the trick.",
             names_the_silence,
-            why="the commonest kind of reply is often the honest one",
+            why="the most common kind of reply is often the honest one",
             next="group by shape first, then compare the groups",
         ),
         Criterion(
-            "What a kind earns is compared with how often it is right.",
+            "It compares what a kind earns with how often it is right.",
             compares_with_the_truth,
-            why="well paid and right is no trick; badly paid and never right may be one",
+            why="a kind that is well paid and right is no trick; one that is paid little and "
+            "never right may be",
             next="subtract the share of right replies from the mean reward",
         ),
         Criterion(
-            "Only digits are changed: a blank or a capital makes another shape.",
+            "It changes only digits: a blank or a capital makes another shape.",
             tells_shapes_apart,
             why="a trick may differ from honest replies by one blank",
-            next="take the reply as it is, and replace its digits alone",
+            next="take the reply as it is and replace only its digits",
         ),
         Criterion(
-            "A kind is judged by its mean, not by how common it is.",
+            "It judges a kind by its mean, not by how common it is.",
             takes_means,
-            why="a trick is rare when it is found, and that is the time to see it",
+            why="a trick is rare when the policy finds it, and that is when you want to see it",
             next="divide by the number of replies of that shape",
         ),
         Criterion(
             "Shapes with fewer than five replies do not count, and five are enough.",
             ignores_what_is_rare,
-            why="the mean of a few replies says little, and somewhere a line has to be drawn",
+            why="the mean of very few replies says little",
             next="leave out a shape when len(its replies) < 5",
         ),
     ),

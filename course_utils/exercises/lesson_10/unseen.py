@@ -20,7 +20,7 @@ from course_utils.reproductions.lesson_10.reward_up import held_out_truth
 from course_utils.reproductions.lesson_10.unseen_10 import HEALTHY, NUM_STEPS
 
 TOKENS = 4  # of the longest right reply: three digits and the end
-NOT_TRAINED = "nothing was trained: a demand above it is not met"
+NOT_TRAINED = "nothing was trained, because the criterion above it is not met"
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ def keeps_the_settings(fix: Callable) -> str | None:
     """All but the limit, whose worth the runs show."""
     got, want = fix(), unseen_10.settings_for_speed()
     if not isinstance(got, dict):
-        return f"settings() gives a {type(got).__name__}, where a dict is asked"
+        return f"settings() returns a {type(got).__name__}; a dict is needed"
     for key in want.keys() | got.keys():
         if key != "max_completion_length" and got.get(key) != want.get(key):
-            return f"{key} was {want.get(key)} and is {got.get(key)}; it was not at fault"
+            return f"{key} was {want.get(key)} and now is {got.get(key)}, but it was not at fault"
     return None
 
 
@@ -87,28 +87,28 @@ ASKED = Asked(
     id="10.8",
     minutes=8,
     hints=(
-        "Is there signal? Look at zero_std and at grad_norm. If there is, what is paid?",
+        "Is there a signal? Look at zero_std and at grad_norm. If there is, what is paid?",
         "Rank the replies of script.run.batches[0] by what the part `reward` gives them: what "
-        "earns most, a right one, a wrong one, none? If all earn the same, ask why.",
-        "The part that you found: give 1 for a right reply and 0 for all others, or let "
+        "earns most: a right one, a wrong one, an empty one? If all earn the same, ask why.",
+        "Fix the part that you found: give 1 for a right reply and 0 for all others, or let "
         "replies be long enough to be right. Keep everything else.",
     ),
     place_next="call each part by hand on a right reply, a wrong one and an empty one",
-    cause_next="say what your cause would show in zero_std, reward and length; is it there?",
+    cause_next="what would your cause show in zero_std, reward and length? Is it there?",
     tried=_Tried,
     time_limit_s=180.0,
 )
 MENDED = (
     Criterion(
-        "A reward pays a right number most; settings keep all that was not at fault.",
+        "A reward pays a right number most; settings keep everything that was not at fault.",
         nothing_else_changes,
-        why="a part is tried by hand before three runs are spent on it",
-        next="compare your part with the old one on what was seen here",
+        why="a part is tried by hand before three runs are trained with it",
+        next="compare your part with the old one on the case in this message",
     ),
     Criterion(
         f"Held-out truth is at least {AT_LEAST} on three seeds, and right replies have room.",
         run_gets_better,
-        why="the proxy looked well before, so it proves nothing",
+        why="the proxy looked good before, so it proves nothing",
         next="train a fresh run with your part, and print its run.audit",
     ),
 )

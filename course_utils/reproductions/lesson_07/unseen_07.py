@@ -24,11 +24,11 @@ from course_utils.shown.report import Table
 NUM_STEPS, BATCH_SIZE, NUM_ASKED, LIMIT = 60, 16, 64, 12
 CAUSES = {
     "a": "the end has no label",
-    "b": "nobody puts an end behind the replies",
-    "c": "the end is cut off",
-    "d": "generation stops at another token than the replies end with",
+    "b": "nothing puts an end after the replies",
+    "c": "the end is truncated",
+    "d": "generation waits for another token than the one that ends the replies",
     "e": "prompts are padded on the wrong side",
-    "f": "the prompt at serving is not the one of the training",
+    "f": "the prompt at serving is not the prompt of the training",
     "g": "the prompt is in the loss",
 }
 
@@ -199,7 +199,7 @@ def _fingerprint(batches: list[dict], seed: int) -> str:
 def no_room_for_the_end() -> Ticket:
     """Replies that are as long as the data's longest answer, and no longer."""
     report = (
-        "A hand-written SFT script on a base model. The loss is next to nothing; the first\n"
+        "A hand-written SFT script on a base model. The loss falls to almost nothing; the first\n"
         "three digits are right, and every reply goes on to the limit."
     )
     return Ticket(report, made.HEALTHY | {"encode": made.encode_within_the_room})
@@ -208,7 +208,7 @@ def no_room_for_the_end() -> Ticket:
 def stops_at_the_base_end() -> Ticket:
     """A model that has learnt to stop, and a server that does not notice."""
     report = (
-        "A hand-written SFT script on a base model, served with the settings of the base. The\n"
+        "A hand-written SFT script on a base model, served with the base model's settings. The\n"
         "loss falls to almost nothing; every reply goes on to the limit."
     )
     return Ticket(report, made.HEALTHY | {"answer": made.answer_as_the_base_does})
@@ -226,8 +226,8 @@ def one_line_end_short() -> Ticket:
 def ends_on_one_side() -> Ticket:
     """Pairs of a written answer and a sampled one, of which the sampled one brings its end."""
     report = (
-        "A hand-written preference run on a base model (DPO's loss and that of the chosen\n"
+        "A hand-written preference run on a base model (DPO's loss plus the loss of the chosen\n"
         "replies). Chosen answers were typed in, rejected ones sampled. Loss and margin look\n"
-        "well, and every reply goes on to the limit."
+        "healthy, and every reply goes on to the limit."
     )
     return Ticket(report, made.HEALTHY | {"encode": made.encode_as_it_came}, is_preference=True)

@@ -18,10 +18,10 @@ LABEL, TEACHER = "label", "teacher"  # the two terms of the loss, and what their
 CAUSES = {
     "a": "both terms are divided by the micro-batch's own counts",
     "b": "nobody divides by the number of micro-batches",
-    "c": "it is divided by the number of micro-batches once too often",
+    "c": "the loss is divided by the number of micro-batches once too often",
     "d": "one term is divided by the micro-batch's own count, the other by that of the step",
     "e": "padding is counted",
-    "f": "the logged number is not the loss that is trained",
+    "f": "the logged number is not the loss that is trained on",
 }
 
 
@@ -164,9 +164,9 @@ class Run:
 def boxes_by_the_image() -> Ticket:
     """Every micro-batch divides by its own boxes."""
     report = (
-        "A detector: some places of an image hold a box to find (label), all have a score\n"
-        "to match (teacher). With 8 images at once and with one at a time it becomes two\n"
-        "different models."
+        "A detector: some places of an image hold a box to find (label), and all places have a\n"
+        "score to match (teacher). Trained with 8 images at once or with one at a time, it\n"
+        "becomes two different models."
     )
     return Ticket(report, HEALTHY | {"divide": divide_by_its_own})
 
@@ -174,8 +174,8 @@ def boxes_by_the_image() -> Ticket:
 def two_denominators() -> Ticket:
     """The teacher's term is a mean of means, the labels' is not."""
     report = (
-        "Distillation: some tokens have a label, all have a teacher. The best mixing weight\n"
-        "of the two terms changes with the batch size, and nobody knows why."
+        "Distillation: some tokens have a label, all have a teacher's score. The best mixing\n"
+        "weight of the two terms changes with the batch size, and nobody knows why."
     )
     return Ticket(report, HEALTHY | {"divide": divide_in_two_ways})
 
@@ -183,7 +183,7 @@ def two_denominators() -> Ticket:
 def the_width_counted() -> Ticket:
     """The teacher's targets are counted by the shape of the padded batch."""
     report = (
-        "Distillation: some tokens have a label, all have a teacher. The teacher's term gets\n"
-        "weaker as the micro-batch grows, though every loss is a sum over a count."
+        "Distillation: some tokens have a label, all have a teacher's score. The teacher's term\n"
+        "gets weaker as the micro-batch grows, though every loss is a sum over a count."
     )
     return Ticket(report, HEALTHY | {"count": count_the_batch})

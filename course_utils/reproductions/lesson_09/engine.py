@@ -56,7 +56,7 @@ class Engine:
     ) -> tuple[Ids, Logps]:
         """`n` replies to each prompt, in groups: their token ids, and the log-prob of each.
 
-        With `past_end` every reply has `length` tokens, whatever stands among them.
+        With `past_end` every reply has `length` tokens, end tokens included.
         """
         asked = [prompt for prompt in prompt_ids for _ in range(n)]
         end = -1 if past_end else self.tokenizer.eos_token_id

@@ -14,7 +14,7 @@ from course_utils.shown.report import Table
 
 FILE = Path(__file__).with_suffix(".json")
 NUM_SEEDS = 20
-# What is due for each sort of pair. "cannot tell" is due where nothing at hand could tell.
+# The right answer for each kind of pair: "cannot tell" where no hypothesis covers the cause.
 DUE = {
     "healthy": (),
     "healthy at another temperature": (),
@@ -66,7 +66,7 @@ def table() -> Table:
         right = sum(names == DUE[cause] for names in by_seed)
         told = "; ".join(f"{number} {names}" for names, number in others.items())
         rows.append((cause, ", ".join(DUE[cause]) or "agree", f"{right} of {len(by_seed)}", told))
-    columns = ("pair", "due", "found", "else")
+    columns = ("pair", "expected", "found", "other answers")
     return Table(columns=columns, rows=rows)
 
 

@@ -17,8 +17,8 @@ CAUSES = {
     "b": "the trainer's log-probs are not at the sampler's temperature",
     "c": "the trainer sees another text before the replies",
     "d": "a support that was cut is not scored",
-    "e": "rounding alone: the sides compute in different formats",
-    "f": "each log-prob belongs to the token beside it",
+    "e": "only rounding: the sides compute in different formats",
+    "f": "each log-prob belongs to the neighbouring token",
     "g": "replies are decoded and encoded again",
 }
 
@@ -128,8 +128,8 @@ class Script:
 def never_loaded() -> Ticket:
     """A sync that hands nothing over."""
     report = (
-        "The score of the rollouts stands still for a thousand steps. The checkpoint that was\n"
-        "saved at the end is much better than the curve. Every sync returns without an error."
+        "The score of the rollouts stays constant for a thousand steps. The checkpoint that was\n"
+        "saved at the end is much better than that score. Every sync returns without an error."
     )
     return Ticket(report, HEALTHY | {"sync": sync_by_name})
 
@@ -137,8 +137,8 @@ def never_loaded() -> Ticket:
 def divided_late() -> Ticket:
     """A temperature behind the softmax."""
     report = (
-        "Someone noticed that the trainer scored at temperature 1, and mended it last week.\n"
-        "The run is no better for it than before."
+        "Someone noticed that the trainer scored at temperature 1, and fixed it last week.\n"
+        "The run has not become any better."
     )
     return Ticket(report, HEALTHY | {"score": score_then_divide})
 
@@ -146,7 +146,7 @@ def divided_late() -> Ticket:
 def stripped() -> Ticket:
     """A prompt that lost its last token."""
     report = (
-        "The trainer of this run got a chat template of its own. The texts of both sides look\n"
-        "the same in the log, where white space is stripped; importance ratios are far from 1."
+        "The trainer of this run has its own chat template. The texts of both sides look the\n"
+        "same in the log, which strips white space; importance ratios are far from 1."
     )
     return Ticket(report, HEALTHY | {"prompt_of": prompt_of_text})

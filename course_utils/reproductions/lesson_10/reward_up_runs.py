@@ -110,6 +110,9 @@ KINDS = {
     "right and short, each scaled": RunKind(
         exact, 5, settings=((EACH, "normalize_then_sum"),), part=(shortness, 0.5)
     ),
+    "right and short, 0.5": RunKind(exact, 10, part=(shortness, 0.5)),
+    "right and short, 0.1": RunKind(exact, 10, part=(shortness, 0.1)),
+    "right and short, 0.02": RunKind(exact, 10, part=(shortness, 0.02)),
     "any_number": RunKind(any_number, 3, 40),
     "right_or_any_number": RunKind(right_or_any_number, 3, 40),
     "length": RunKind(length, 3),

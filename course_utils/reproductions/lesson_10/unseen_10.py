@@ -14,12 +14,12 @@ from course_utils.shown.report import Table
 
 NUM_STEPS = 12
 CAUSES = {
-    "a": "every reply earns the same, up to a rounding",
-    "b": "the answers that the reward is given are those of other sums",
+    "a": "every reply earns the same, except for rounding",
+    "b": "the answers that the reward gets belong to other sums",
     "c": "saying nothing earns more than an attempt",
     "d": "a reply with several answers is paid",
-    "e": "replies are cut off before they can be right",
-    "f": "the steps are too small to be seen",
+    "e": "replies are truncated before they can be right",
+    "f": "the learning rate is too small to change anything",
     "g": "all groups are solved already",
 }
 
@@ -41,7 +41,7 @@ def reward_by_distance(reply, gold):
 
 
 def reward_from_json(reply, gold):
-    """What a reply earns; what cannot be read gets last year's average."""
+    """What a reply earns; a reply that cannot be read gets last year's average."""
     try:
         return 1.0 if json.loads(reply)["answer"] == int(gold) else 0.0
     except (KeyError, TypeError, ValueError):
@@ -109,8 +109,8 @@ class Script:
 def silence_is_golden() -> Ticket:
     """A dense reward that only an attempt can lose."""
     report = (
-        "A colleague replaced the 0-1 reward by a dense one, so that near misses teach, too. The\n"
-        "reward rises to its best possible value, 0. Users say that it got worse."
+        "A colleague replaced the 0-1 reward by a dense one, so that near misses also count. The\n"
+        "reward rises to its best possible value, 0. Users say that the answers got worse."
     )
     return Ticket(report, HEALTHY | {"reward": reward_by_distance})
 
@@ -118,8 +118,8 @@ def silence_is_golden() -> Ticket:
 def no_room() -> Ticket:
     """A limit at which hardly any reply can be right."""
     report = (
-        "A script that was made faster last week. Its reward is almost 0 from the first step to\n"
-        "the last, though the policy adds two sums of three where it is served."
+        "This script was made faster last week. Its reward is almost 0 from the first step to\n"
+        "the last, though the served policy gets two sums of three right."
     )
     return Ticket(report, HEALTHY | {"settings": settings_for_speed})
 
@@ -127,7 +127,7 @@ def no_room() -> Ticket:
 def last_years_average() -> Ticket:
     """An exception that is paid."""
     report = (
-        "The reward stands at a solid average for the whole run, without a spike. Users say that\n"
-        "it got worse, or not; it depends on the seed."
+        "The reward stays at a solid average for the whole run, without a spike. Some users say\n"
+        "that the answers got worse, some do not; it depends on the seed."
     )
     return Ticket(report, HEALTHY | {"reward": reward_from_json})
