@@ -165,7 +165,6 @@ def images_swin(folder):
 def masked_autoencoder_vit(folder):
     train, held_out = image_parts()
     config = vit_config(
-        ViTForMaskedImageModeling,
         ViTMAEConfig,
         decoder_hidden_size=32,
         decoder_num_hidden_layers=1,
