@@ -94,7 +94,7 @@ def by_diagnose(run: Run) -> Outcome:
     if run.trainer is None:
         parts["log"] = run.log
     with contextlib.suppress(Exception):
-        ride = diagnose.watching(run.trainer or run.model, **parts)
+        ride = diagnose.watching(run.trainer or run.model, probe_rewards=True, **parts)
         try:
             with ride:
                 started = time.process_time()

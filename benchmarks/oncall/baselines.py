@@ -63,7 +63,7 @@ def diagnose() -> None:
     train = transformers.Trainer.train
 
     def watched(self, *args, **settings):
-        with diagnosed.watching(self, then=reports.append):
+        with diagnosed.watching(self, then=reports.append, probe_rewards=True):
             return train(self, *args, **settings)
 
     transformers.Trainer.train = watched

@@ -26,7 +26,7 @@ class Cause:
 
     Attributes:
         key: its name, which rules and looks write down.
-        says: what is wrong; `fix`: what mends it; `look`: where to look next.
+        says: what is wrong; `fix`: what to do; `look`: where to look next.
         lesson: the stem of the lesson about it; `met`: words of that lesson where it is met.
         instrument: the one to reach for; `thread`: where it was reported.
         neutral: healthy, and no sign of health either.
@@ -42,7 +42,7 @@ class Cause:
         follows: names of the numbers of a diagnosis that are its consequences.
         speaks_of: names of what may be fine for itself and is no sign of health beside it.
         one_fix: the first thing to do, where `fix` holds several.
-        settings_fix: the change of settings that mends it (`diagnosis.fixes.CHANGES`).
+        settings_fix: the change of settings that is the fix (`diagnosis.fixes.CHANGES`).
         names: what instruments call it.
         phrases: words of libraries that name it, `signal` and `exit_code` that end a process.
         is_last_word: its phrases count only in a line that says nothing else.

@@ -87,6 +87,7 @@ INPUTS = (
         thread="trl#6668",
         kinds=("labels",),
         harm=STILL,
+        explains=keys("labels_masked"),
         phrases=(Phrase(r"num_samples should be a positive integer.{0,40}num_samples=0"),),
     ),
     Cause(

@@ -81,10 +81,28 @@ NUMBERS = (
             "nan_already nan_from_the_start nan_metric nan_weights norm_never_finite scaler_search"
         ),
         speaks_of=OF_NUMBERS,
-        one_fix="find the operation under diagnose.watching and mend its formula; a step that "
+        one_fix="find the operation under diagnose.watching and fix its formula; a step that "
         "is skipped comes again",
         settings_fix="more replies to a prompt",
         names=("gradient not finite",),
+    ),
+    Cause(
+        "norm_overflows",
+        "every gradient is finite and their total norm is not: clipping by it makes them 0 or nan",
+        "make the loss smaller (a mean instead of a sum), or find what makes single gradients huge",
+        "the largest gradient, and what the loss is divided by",
+        lesson="01_floats",
+        met="inf or nan",
+        instrument="watch",
+        kinds=("bad_numbers",),
+        harm=BROKEN,
+        damages="numbers",
+        explains=keys(
+            "above_uniform nan_already nan_from_the_start nan_gradient nan_shown_as_zero "
+            "nan_weights no_gradient norm_never_finite step_breaks_weights"
+        ),
+        speaks_of=OF_NUMBERS,
+        names=("clipping by an infinite norm", "max_grad_norm=0"),
     ),
     Cause(
         "norm_never_finite",

@@ -178,7 +178,7 @@ PROCESSES = (
         harm=ENDED,
         explains=keys("python_error"),
         inferred=True,
-        one_fix="find the rank that stopped first, and mend its own error",
+        one_fix="find the rank that stopped first, and fix its own error",
         phrases=(
             Phrase(r"Watchdog caught collective operati(on timeout)?", LATER),
             Phrase(r"Timed out waiting \d+ ?ms for (send|recv) operation", LATER),

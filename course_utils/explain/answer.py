@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from textwrap import fill
 
+from course_utils.causes.schema import SCHEMA
 from course_utils.explain.complaints import HINT
 from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
@@ -68,6 +69,7 @@ class Answer:
 
     def to_dict(self) -> dict:
         return {
+            "schema": SCHEMA,
             "entries": self.num_entries,
             "lines": self.num_lines,
             "healthy": self.is_healthy,

@@ -70,7 +70,7 @@ LOOKS = {
 @pytest.mark.parametrize("key", LOOKS)
 def test_a_look_names_the_cause_first_with_its_numbers(key):
     make, said = LOOKS[key]
-    report = diagnose(make())
+    report = diagnose(make(), probe_rewards=True)
     assert report.causes and report.causes[0].key == key, str(report)
     assert said in " ".join(str(report).split()) or said in report.headline
     assert report.fix and not report.is_healthy
@@ -140,9 +140,13 @@ def test_a_loss_that_averages_rows_instead_of_tokens_is_told_by_its_gradient():
         return sum(model(**part).loss for part in parts) / 4
 
     assert not diagnose(model, batch=batch, loss=lambda m, b: m(**b).loss).causes
-    batch["labels"][:3, :-4] = -100  # rows of very different length
+    for row in batch["labels"][:3]:  # rows of very different length
+        row[row != -100] = row[row != -100].where(torch.arange(int((row != -100).sum())) > 9, -100)
     found = diagnose(model, batch=batch, loss=over_rows)
     assert found.causes[0].key == "split_changes_loss", str(found)
+    batch["labels"][0] = -100
+    found = diagnose(model, batch=batch, loss=over_rows)
+    assert found.causes[0].key == "labels_masked" and "row 0 of the batch" in found.cause
 
 
 def test_an_answer_explains_its_symptoms_and_the_order_says_why():

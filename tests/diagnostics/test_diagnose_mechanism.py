@@ -138,9 +138,14 @@ MECHANISMS = {
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_groups_without_a_signal_say_why(name):
     reward, settings, said = MECHANISMS[name]
-    found = first(diagnose(grpo(reward, **settings), steps=2))
+    found = first(diagnose(grpo(reward, **settings), steps=2, probe_rewards=True))
     assert found.key == "no_signal" and said in found.says, found.says
     assert found.specimen, found
+
+
+def test_replies_without_a_score_are_not_said_to_earn_0():
+    found = first(diagnose(grpo(never_scored), steps=2))
+    assert "returns None for every reply" in found.says and "earns" not in str(found.specimen)
 
 
 def test_cold_sampling_gives_one_text_a_group():
@@ -153,7 +158,7 @@ def substring(completions, answer, **_columns):
 
 
 def test_a_reward_for_silence_counts_its_rows_and_shows_one():
-    found = first(diagnose(grpo(substring)))
+    found = first(diagnose(grpo(substring), probe_rewards=True))
     assert found.key == "reward_pays_junk" and "pays for an empty reply" in found.says
     assert "in 4 of 4 rows" in found.said[0]
     assert any("an empty reply: 1" in line for line in found.specimen)
@@ -294,10 +299,11 @@ def right(completions, answer, **_columns):
 
 
 def test_parts_that_are_sound_alone_and_pay_silence_together():
-    found = first(diagnose(grpo([right, short], reward_weights=[1.0, 0.5])))
+    found = first(diagnose(grpo([right, short], reward_weights=[1.0, 0.5]), probe_rewards=True))
     assert found.key == "reward_pays_junk" and "more for silence" in found.says
     assert "short (weight 0.5): 0 and -" in " ".join(found.said)
-    assert not diagnose(grpo([right, short], reward_weights=[1.0, 0.05])).causes
+    sound = grpo([right, short], reward_weights=[1.0, 0.05])
+    assert not diagnose(sound, probe_rewards=True).causes
 
 
 @pytest.mark.parametrize(("rises", "key"), [(1, "reward_pays_junk"), (-1, "collapse")])

@@ -8,6 +8,7 @@ from torch import nn
 
 from course_utils.causes.harms import SERVING
 from course_utils.diagnostics.diagnosis.judges.steps import judge_steps
+from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
@@ -34,10 +35,9 @@ def sheet_with(key: str, *said: str, weight: float = COUNTED, **more) -> Sheet:
 
 def test_a_cause_alone_is_no_measured_harm():
     said = text_of(sheet_with("end_masked"))
-    assert (
-        "harm: not measured" in said and "replies that end before the limit would show it" in said
-    )
-    assert "train again" not in said.split("1. ")[0].split("keep the model")[0]
+    assert "no damage was measured" in said
+    assert "replies that end before the limit would show it" in said
+    assert "train again" not in said.split("keep the model")[0]
 
 
 def test_measured_harm_is_said_with_its_number_and_what_to_do():
@@ -75,26 +75,26 @@ def test_weights_that_were_finite_before_the_run_are_not_called_finite_after_it(
 def test_before_the_first_step_there_is_no_harm():
     sheet = sheet_with("pad_is_eos")
     sheet.became(harm.NOT_BEGUN, "no step was taken")
-    assert "harm: none yet" in text_of(sheet)
+    assert "no step was taken yet: fix it before the run" in text_of(sheet)
 
 
 def test_what_is_not_sure_says_probably_and_what_would_tell():
     said = text_of(sheet_with("rate_unusual", "learning_rate 0.5", weight=LIKELY))
-    assert "1. probably: " in said and "look next:" in said
-    assert "probably" not in text_of(sheet_with("rate_zero"))
+    assert "Probably the learning rate" in said and "Check first: " in said
+    assert "robably" not in text_of(sheet_with("rate_zero"))
 
 
 def test_a_measured_fact_with_two_mechanisms_names_the_look_that_tells_them_apart():
     sheet = sheet_with("nan_gradient", weight=MEASURED, rivals="the loss, or a layer; watch tells")
-    assert "why, probably: the loss, or a layer; watch tells" in text_of(sheet)
+    assert "Possible reasons: the loss, or a layer; watch tells." in text_of(sheet)
 
 
 def test_what_a_log_shows_of_several_causes_is_probable_until_the_replies_were_seen():
     sheet = Sheet()
     sheet.find("no_signal", 7.5, "frac_reward_zero_std 1", is_of_log=True)
-    assert "1. probably: " in text_of(sheet)
+    assert "Probably all replies" in text_of(sheet)
     sheet.hint("no_signal", "the replies are one text", "temperature=0.01 -> 1", "8 x '4'")
-    assert "1. the replies are one text" in text_of(sheet)
+    assert "The replies are one text." in text_of(sheet)
     assert report_of(sheet).fix == "temperature=0.01 -> 1"
 
 
@@ -221,3 +221,62 @@ def test_steps_that_stand_in_the_log_are_not_denied():
     sheet = Sheet()
     judge_steps(Subject(model=model, log=[{"loss": 1.0}] * 3), Steps(model), sheet)
     assert sheet.unseen["steps"] == "the log has 3, and none was taken in this process"
+
+
+# --- sentences that a measurement refutes -----------------------------------------------------
+
+
+def test_a_log_does_not_say_that_nothing_moves_where_the_weights_do():
+    sheet = Sheet()
+    sheet.find("nothing_moves", 5.0, "the loss stays", is_of_log=True)
+    sheet.find("policy_is_reference", 4.0, "kl 0 in every entry", is_of_log=True)
+    keys = [one.key for one in report_of(sheet).causes]
+    assert keys == ["nothing_moves", "policy_is_reference"]
+    sheet.clear("weights that move", "100% in a step; 0 of 50 tensors never did")
+    [one] = report_of(sheet).causes
+    assert "does not move" not in one.says and "the reference moves along" in one.says
+
+
+@pytest.mark.parametrize(("format_of", "is_said"), [("float32", False), ("float16", True)])
+def test_weights_in_float32_are_not_to_be_loaded_in_float32(format_of, is_said):
+    sheet = sheet_with("half_weights")
+    sheet.values["weights_format"] = format_of
+    assert ("load the weights in float32" in report_of(sheet).fix) == is_said
+
+
+def test_the_fix_of_an_instrument_is_whole():
+    sheet = sheet_with("fp16_overflow", advice="train in bfloat16, or keep this module in float32")
+    sheet.values["weights_format"] = "float32"
+    assert report_of(sheet).fix == "train in bfloat16, or keep this module in float32"
+
+
+def test_a_norm_that_no_clipping_explains_is_not_said_to_be_clipped():
+    model = nn.Linear(2, 2)
+    steps = Steps(model, numbers=[StepNumbers(1, 1e-3, 1e-5, 0, 0, 2, 1.0, 0.01)])
+    trainer = SimpleNamespace(args=SimpleNamespace(max_grad_norm=1.0), state=None)
+    subject = Subject(model=model, trainer=trainer, log=[{"grad_norm": 2e5}])
+    sheet = Sheet()
+    judge_steps(subject, steps, sheet, num_counted=1)
+    assert sheet.cleared["gradients"].endswith("2e+05 in the log, 1e-05 as the optimizer gets it")
+
+
+def test_an_empty_data_set_and_max_length_are_one_finding():
+    args = SimpleNamespace(max_length=8)
+    trainer = SimpleNamespace(args=args, train_dataset=[])
+    sheet = Sheet()
+    look_at_batch(Subject(model=nn.Linear(2, 2), trainer=trainer), sheet)
+    found = report_of(sheet).causes[0]
+    assert found.key == "no_samples" and "max_length=8" in found.place and "raise" in found.fix
+
+
+class CausalLMOfMine(nn.Module):
+    """A language model whose class transformers does not list."""
+
+
+def test_label_smoothing_is_named_where_it_moves_no_labels():
+    args = SimpleNamespace(label_smoothing_factor=0.1)
+    trainer = SimpleNamespace(args=args, eval_dataset=None, model=None)
+    sheet = Sheet()
+    look_at_settings(Subject(model=CausalLMOfMine(), trainer=trainer), sheet)
+    found = report_of(sheet).causes[0]
+    assert found.key == "labels_shifted" and found.place == "label_smoothing_factor"

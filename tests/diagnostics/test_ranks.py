@@ -67,6 +67,15 @@ def test_a_dpo_training_whose_second_rank_goes_bad_is_explained(dpo_run):
     assert [record.state for record in report.records] == ["ended", "ended"]  # the run went on
 
 
+def test_diagnose_says_which_rank_went_bad_first(tmp_path):
+    launch(dpo.diagnosed, tmp_path)
+    for rank in (0, 1):
+        said = json.loads((tmp_path / f"diagnosis{rank}.json").read_text())
+        print(said["text"])
+        assert said["causes"][0]["place"] == "rank 1, step 2, micro-batch 1"
+        assert "completion_mask: every number of row 1 is 0" in said["causes"][0]["cause"]
+
+
 def test_the_step_of_the_dpo_training_replays_in_one_process_to_the_line_and_the_row(dpo_run):
     trainer = dpo.build()
     before = {name: value.clone() for name, value in trainer.model.state_dict().items()}

@@ -1,10 +1,12 @@
 """`diagnose`: the front door. Its arguments decide what is examined."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from course_utils.diagnostics.diagnosis.deaths import sheet_of_death
 from course_utils.diagnostics.diagnosis.folder import look_into
 from course_utils.diagnostics.diagnosis.looks.order import look_after, look_before
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back, train_some
@@ -18,18 +20,29 @@ from course_utils.diagnostics.diagnosis.sheet.subject import (
     of_parts,
     of_trainer,
 )
+from course_utils.diagnostics.processes.autopsy import Autopsy
 from course_utils.errors import BadRequest, Unsupported
 
 
-def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
+def diagnose(
+    source: Any = None, *, steps: int = 0, probe_rewards: bool = False, **parts: Any
+) -> Diagnosis:
     """Say what is wrong with a run, the likeliest cause first, or that nothing was found.
 
+    Of the user's own code it calls the collator and the data set for the first 8 rows (twice), and
+    the loss of a Trainer or a loop on them (about five times). Reward functions are called by
+    `steps`, once per batch of replies as in training, and by `probe_rewards`. Whatever they keep
+    outside of themselves (a global counter, a cache, a bill) cannot be put back.
+
     Args:
-        source: a Trainer (SFT, DPO, reward, GRPO, or transformers' own), a model, or the folder of
-            a checkpoint or a saved model.
+        source: a Trainer (SFT, DPO, reward, GRPO, or transformers' own), a model, the folder of a
+            checkpoint or a saved model, or what `run_in_child` says of a run that died.
         steps: of a Trainer, how many optimizer steps to take as well, after which everything is
             put back: weights, optimizer, schedule, random numbers, counters, log, bit for bit.
             0 takes none: it looks at data, weights, settings, one forward pass, and the log.
+            A run that raises has its report as well, with the error in `.ended`.
+        probe_rewards: call each reward function of a GRPO or RLOO trainer 12 times, with 4 replies
+            each, to see what it pays for: right answers, empty replies, the prompt again.
         parts: for a model: `batch`, `loss` (a function of model and batch), `optimizer`,
             `tokenizer`, `sampler`, `reference`, `log`, `settings` (a mapping or a namespace),
             `served` (the merged or reloaded model, or a function that makes it, called after the
@@ -51,7 +64,9 @@ def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
         sheet = Sheet()
         look_into(Path(source), sheet)
         return Diagnosis.of(f"the folder {source}", sheet)
-    subject = subject_of(source, **parts)
+    if isinstance(source, Autopsy):
+        return Diagnosis.of("a run in a child process", sheet_of_death(source))
+    subject = subject_of(source, probe_rewards=probe_rewards, **parts)
     if steps:
         return _with_steps(subject, steps)
     sheet = Sheet()
@@ -60,11 +75,19 @@ def diagnose(source: Any = None, *, steps: int = 0, **parts: Any) -> Diagnosis:
     sheet.miss("the run", "no step was taken; steps=20 takes some and puts everything back")
     if not subject.has_ended and not subject.log:
         sheet.became(NOT_BEGUN, "no step was taken")
+        if not sheet.rows:
+            sheet.doubt("only weights and settings were looked at: no row, no step, no log")
     return Diagnosis.of(subject.name, sheet)
 
 
-def subject_of(source: Any = None, **parts: Any) -> Subject:
+def subject_of(source: Any = None, *, probe_rewards: bool = False, **parts: Any) -> Subject:
     """Collects what is known about a Trainer, or about a model and its parts."""
+    subject = _subject_of(source, **parts)
+    subject.probe_rewards = probe_rewards
+    return subject
+
+
+def _subject_of(source: Any, **parts: Any) -> Subject:
     if hasattr(source, "training_step") and hasattr(source, "model"):
         subject = of_trainer(source)
         for name in ("sampler", "served", "reference", "tokenizer"):
@@ -81,8 +104,9 @@ def watching(
     """Ride along with a run: `with diagnose.watching(model, optimizer=optimizer, log=log) as run`.
 
     Args:
-        source, parts: as for `diagnose`.
-        then: is called with the report when the block ends.
+        source, parts: as for `diagnose`, `probe_rewards` among them.
+        then: is called with the report when the block ends. Without it, `run.report` has it, and it
+            is printed only where an exception ends the block, before that goes on.
     """
     return Watching(subject_of(source, **parts), then=then)
 
@@ -90,8 +114,8 @@ def watching(
 def _with_steps(subject: Subject, steps: int) -> Diagnosis:
     _require_one_process(subject)
     with put_back(subject):
-        ride = Watching(subject)
-        with ride:
+        ride = Watching(subject, then=lambda report: None)
+        with suppress(Exception), ride:  # what ended the run stands in its report
             train_some(subject.trainer, steps)
         return ride.report
 

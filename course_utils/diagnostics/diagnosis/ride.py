@@ -12,16 +12,17 @@ from course_utils.diagnostics.diagnosis.judges.run import judge_numbers_of_run
 from course_utils.diagnostics.diagnosis.judges.steps import judge_steps
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.order import look_after, look_before
+from course_utils.diagnostics.diagnosis.looks.shown_rows import show_rows
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.diagnosis.watches.batch import FirstBatch
 from course_utils.diagnostics.diagnosis.watches.generate_calls import GenerateCalls
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
 from course_utils.diagnostics.diagnosis.watches.sampler import SamplerWatch
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
-from course_utils.diagnostics.nonfinite import watch
+from course_utils.diagnostics.watching import watch
 
 
 class Watching:
@@ -53,6 +54,7 @@ class Watching:
         self._judge(sheet)
         if self._after is not None:
             sheet.add(self._after)
+        sheet.kind = self.subject.kind
         return Diagnosis.of(self.subject.name, sheet)
 
     @property
@@ -71,12 +73,14 @@ class Watching:
             sheet.unseen.pop("the optimizer's parameters", None)
         with sheet.trying("the replies"):
             judge_policy(subject, self._replies, sheet)
+            if replies := self._replies.texts():
+                sheet.rows = list(replies.specimen())
         with sheet.trying("the sampler"):
             self._sampler.judge(sheet)
         with sheet.trying("the generate calls"):
             self._served.judge(sheet)
         with sheet.trying("the numbers of the run"):
-            judge_numbers_of_run(self._watch, self._error, sheet, self._steps)
+            judge_numbers_of_run(self._watch, self._error, sheet, self._steps, subject)
 
     def __enter__(self) -> "Watching":
         with self._before.trying("looking before"):
@@ -100,7 +104,7 @@ class Watching:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._error = error
-        sheet = Sheet()
+        sheet = Sheet(broken_forward=self._before.broken_forward)
         with sheet.trying("letting go"):
             self._undo.__exit__(kind, error, trace)
         if self.subject.trainer is not None:
@@ -108,11 +112,14 @@ class Watching:
         if self.subject.batch is None and self._first.batch is not None:
             self.subject.batch = self._first.batch
             self._before.unseen.pop("rows alone", None)
-            with sheet.trying("rows alone"):
+            with sheet.trying("the first batch"):
                 look_at_forward(self.subject, sheet)
+                if self.subject.kind != POLICY:
+                    show_rows(self.subject, sheet)
         with sheet.trying("looking after"):
             look_after(self.subject, sheet)
         self._after = sheet
-        if self._then is not None:
+        then = self._then or (print if isinstance(error, Exception) else None)
+        if then is not None:
             with sheet.trying("telling"):
-                self._then(self.report)
+                then(self.report)

@@ -47,10 +47,23 @@ def labels_ignored(case: Case) -> Cause | None:
         return Cause("labels all ignored", why, "leave such a batch out, or use reduction='sum'")
     shifted = labels[:, 1:] if labels.dim() > 1 else labels
     if bool((shifted != IGNORED).any()):
-        return None
+        return _some_rows_ignored(case, shifted)
     made, fix = _who_ignored(case.batch, labels, case.max_length)
     why = f"all {len(labels)} rows have only labels of -100, so the loss is a mean over no token"
     return Cause("labels all ignored", f"{why}: {made}", fix)
+
+
+def _some_rows_ignored(case: Case, shifted: Tensor) -> Cause | None:
+    """A loss that takes the mean of each row, or of a few, and meets one without a label."""
+    empty = (shifted == IGNORED).flatten(1).all(1).nonzero().flatten() if shifted.dim() > 1 else ()
+    if not len(empty) or "no label" not in case.origin.sentence:
+        return None
+    rows = ", ".join(map(str, empty.tolist()[:4]))
+    return Cause(
+        "labels all ignored",
+        f"row {rows} of the batch has only labels of -100, and a mean is taken over its tokens",
+        "leave rows without a label out, or divide one sum by the number of all labels",
+    )
 
 
 def _labels(batch: Any) -> Tensor | None:
@@ -83,7 +96,7 @@ def _who_ignored(batch: Any, labels: Tensor, max_length: int | None) -> tuple[st
     return (
         "input_ids hold text, so the masking of the prompt took all of it (no answer after the "
         "prompt, or a response or chat template that does not match)",
-        "print tokenizer.decode(ids[labels != -100]) for a row of the data set, and mend the "
+        "print tokenizer.decode(ids[labels != -100]) for a row of the data set, and fix the "
         "template or the completion until it shows the answer",
     )
 

@@ -235,7 +235,8 @@ class Watch:
         running = self._recorder.running or next(iter(reversed(self._recorder.passes)), None)
         batch, held = running.batch if running else None, self._reader.around.broken_on_entry
         report = crashes.explain(error, batch, self._target, held)
-        return replace(report, step=self._step) if report is not None else None
+        number = len(self._recorder.passes) + 1 if self._recorder.running else None
+        return report and replace(report, step=self._step, micro_batch=number)
 
     def _reading_first(self, scaler_step: Callable[..., Any]) -> Callable[..., Any]:
         def step(optimizer: torch.optim.Optimizer, *args, **kwargs) -> Any:

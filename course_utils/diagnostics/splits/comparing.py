@@ -55,7 +55,7 @@ def compare_splits(
         A report; `.is_healthy`, `.compared`, `.table()`, `.to_dict()`.
 
     Raises:
-        BadRequest: too few rows, or a function without its model.
+        BadRequest: too few rows, a function without its model, or a model that is frozen.
         Unsupported: the trainer makes its rows itself (GRPO, RLOO), or runs on several processes.
 
     Numerics:
@@ -69,6 +69,12 @@ def compare_splits(
         trl#2175 and transformers#34191, where 1 x 32 trained worse than 32 x 1.
     """
     step = _step_of(of, model)
+    if not any(weight.requires_grad for weight in step.model.parameters()):
+        raise BadRequest(
+            "no weight of the model is trainable",
+            why="splits are compared by their gradients, and a frozen model has none",
+            fix="unfreeze it, or load the adapter with is_trainable=True",
+        )
     rows = list(rows) if rows is not None else _of_every_length(step)
     ranks = [r for r in num_ranks if isinstance(step, TrainerStep) or r == 1]
     if len(rows) < 2 or any(len(rows) % r for r in ranks):
@@ -94,7 +100,9 @@ def _compare(step, rows: list, sizes: tuple[int, ...], ranks: list[int]) -> Spli
                 split = cut(rows, size, number)
                 found.append(_one(step(split), split, whole, tolerance, alone))
     alone = isinstance(step, TrainerStep) and not step.trainer.args.average_tokens_across_devices
-    return SplitReport(tuple(found), len(rows), _targets(step, rows), noise, tolerance, alone)
+    is_zero = not bool(whole.gradient_N.any())
+    targets = _targets(step, rows)
+    return SplitReport(tuple(found), len(rows), targets, noise, tolerance, alone, is_zero)
 
 
 class _Alone:

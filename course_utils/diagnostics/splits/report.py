@@ -1,5 +1,6 @@
 """What `compare_splits` shows: the splits side by side, and what makes the difference."""
 
+import math
 from dataclasses import asdict, dataclass
 
 from course_utils.diagnostics.splits.judging import (
@@ -26,6 +27,22 @@ LOOK_FOR_MORE = (
 GATHER = (
     "set average_tokens_across_devices = True (its default), so that the count is that of all "
     "ranks; with it, a loss of your own is multiplied by the number of processes"
+)
+NOT_FINITE = (
+    "A gradient is nan or inf, so splits cannot be compared.",
+    "a loss or its backward pass is not finite for some of these rows",
+    "trace_step(trainer, rows) names the operation, its line and the row",
+)
+ALL_ZERO = (
+    "The gradient of all rows at once is exactly 0, so splits cannot be compared.",
+    "no label counts, or the loss does not depend on what is trained",
+    "inspect_batch(trainer) shows the labels, audit_gradients(trainer) the graph",
+)
+RANDOM = (
+    "The same split gives another gradient each time (by {noise:.1e}), so splits cannot be "
+    "compared: something is drawn at random.",
+    "",
+    "",
 )
 FACTORS = {
     "G": (
@@ -58,9 +75,24 @@ class SplitReport(Report):
     tolerance: float = 1e-4
     counts_alone: bool = False  # the Trainer is told to count on each rank for itself
 
+    is_zero: bool = False  # the gradient of all rows at once
+
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.noise) and all(math.isfinite(o.distance) for o in self.compared)
+
     @property
     def is_repeatable(self) -> bool:
         return self.noise <= self.tolerance
+
+    @property
+    def _why_nothing(self) -> tuple[str, str, str]:
+        """Headline, cause and fix where gradients cannot be compared; "" where they can."""
+        if not self.is_finite:
+            return NOT_FINITE
+        if self.is_zero:
+            return ALL_ZERO
+        return RANDOM if not self.is_repeatable else ("", "", "")
 
     @property
     def worst(self) -> ComparedSplit:
@@ -71,7 +103,7 @@ class SplitReport(Report):
 
     @property
     def is_healthy(self) -> bool:
-        return self.is_repeatable and all(one.kind == SAME for one in self.compared)
+        return not self._why_nothing[0] and all(one.kind == SAME for one in self.compared)
 
     @property
     def state(self) -> State:
@@ -79,11 +111,8 @@ class SplitReport(Report):
 
     @property
     def headline(self) -> str:
-        if not self.is_repeatable:
-            return (
-                f"The same split gives another gradient each time (by {self.noise:.1e}), so splits "
-                "cannot be compared: something is drawn at random."
-            )
+        if self._why_nothing[0]:
+            return self._why_nothing[0].format(noise=self.noise)
         worst = self.worst
         if self.is_healthy:
             return (
@@ -95,8 +124,8 @@ class SplitReport(Report):
 
     @property
     def cause(self) -> str:
-        if self.is_healthy or not self.is_repeatable:
-            return ""
+        if self.is_healthy or self._why_nothing[0]:
+            return self._why_nothing[1]
         worst = self.worst
         factor = FACTORS.get(worst.factor_name, (f"a factor of {worst.factor:.3g}", ""))[0]
         if worst.kind == FACTOR:
@@ -119,8 +148,8 @@ class SplitReport(Report):
 
     @property
     def fix(self) -> str:
-        if self.is_healthy or not self.is_repeatable:
-            return ""
+        if self.is_healthy or self._why_nothing[0]:
+            return self._why_nothing[2]
         if self.worst.kind == RANKS and self.counts_alone:
             return GATHER
         if self.worst.kind in (WEIGHTS, RANKS):
@@ -138,6 +167,8 @@ class SplitReport(Report):
     def to_dict(self) -> dict:
         return {
             "is_healthy": self.is_healthy,
+            "is_finite": self.is_finite,
+            "is_zero": self.is_zero,
             "noise": self.noise,
             "tolerance": self.tolerance,
             "splits": [{"name": one.name, **asdict(one)} for one in self.compared],

@@ -3,12 +3,15 @@
 Each process calls `main`; the run is watched, and goes on after the fault.
 """
 
+import json
+import os
 from pathlib import Path
 
 from accelerate.state import AcceleratorState, PartialState
 from faults.trainers import dpo_trainer
 from trl import DPOTrainer
 
+from course_utils.diagnostics import diagnose
 from course_utils.diagnostics.ranks import watch_ranks
 
 BAD_RANK, BAD_STEP, BAD_ROW = 1, 2, 1
@@ -38,9 +41,23 @@ def build():
     return trainer
 
 
-def main(folder: Path) -> None:
+def build_one_of_two():
     for state in (AcceleratorState, PartialState):
         state._reset_state()  # a forked process has that of its parent, which was alone
-    trainer = build()
+    return build()
+
+
+def diagnosed(folder: Path) -> None:
+    """The same run under `diagnose`; each rank writes down what it says."""
+    trainer = build_one_of_two()
+    os.chdir(folder)
+    with diagnose.watching(trainer) as run:
+        trainer.train()
+    path = folder / f"diagnosis{trainer.args.process_index}.json"
+    path.write_text(json.dumps(run.report.to_dict() | {"text": str(run.report)}))
+
+
+def main(folder: Path) -> None:
+    trainer = build_one_of_two()
     with watch_ranks(trainer, folder=folder, then=lambda report: None):
         trainer.train()

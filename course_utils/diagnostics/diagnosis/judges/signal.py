@@ -83,6 +83,11 @@ def _mechanism(numbers: list[PolicyNumbers], replies: LastReplies | None) -> tup
         )
     if replies is None:
         return "the replies of a group earn alike", ""
+    if replies.is_unscored:
+        return (
+            "no reward function gives a score: each returns None for every reply",
+            "return a number, 0.0 for what cannot be judged",
+        )
     if replies.share_distinct * replies.group < GREEDY:
         return (
             f"the {replies.group} replies to a prompt are one and the same text: at temperature "

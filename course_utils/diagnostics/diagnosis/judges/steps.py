@@ -33,8 +33,9 @@ def judge_steps(
         num_counted: steps that the Trainer counted, to tell those that a scaler skipped.
         pace: what else was counted beside them.
     """
-    for failure in dict.fromkeys(steps.failures):
-        sheet.miss("a step", failure)
+    for error in steps.failures[:1]:
+        sheet.fail("a step", error)
+    sheet.moved = steps.moved_by_group()
     if not steps.numbers:
         _no_step(subject, steps, sheet, num_counted)
         return
@@ -89,7 +90,7 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
         return
     dead = sum(one.grad_norm == 0 for one in steps.numbers)
     if dead == taken:
-        said = f"grad_norm is exactly 0 in all {taken} steps"
+        said = f"grad_norm is exactly 0 in {'the step' if taken == 1 else f'all {taken} steps'}"
         sheet.find("no_gradient", MEASURED - 2, said, **_without_rewards(subject))
         return
     norms = median(one.grad_norm for one in steps.numbers)
@@ -104,7 +105,12 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
 def _without_rewards(subject: Subject) -> dict[str, str]:
     """Other words where it was not seen that the rewards of a group differ."""
     spreads = [v for row in subject.log for k, v in row.items() if canonical(k) == "reward_std"]
-    if subject.kind != POLICY or any(v > 0 for v in spreads if isinstance(v, int | float)):
+    if subject.kind != POLICY:
+        return {
+            "why": "the gradient of every trained weight is exactly 0",
+            "rivals": "no label counts, or the loss does not depend on the weights",
+        }
+    if any(v > 0 for v in spreads if isinstance(v, int | float)):
         return {}
     return {
         "why": "no gradient arrives in any step",
@@ -120,9 +126,19 @@ def _before_and_after(subject: Subject, clipped: float) -> str:
     """
     logged = [v for row in subject.log for k, v in row.items() if canonical(k) == "grad_norm"]
     raw = [float(v) for v in logged if isinstance(v, int | float) and math.isfinite(v)]
-    if raw and median(raw) > CLIPPED * clipped:
+    if raw and _is_clipped(subject, median(raw), clipped):
         return f"{median(raw):.2g} -> {clipped:.2g} by clipping, in the median"
+    if raw and median(raw) > CLIPPED * clipped:
+        return f"{median(raw):.2g} in the log, {clipped:.2g} as the optimizer gets it"
     return f"{clipped:.2g} as the optimizer gets it"
+
+
+def _is_clipped(subject: Subject, raw: float, clipped: float) -> bool:
+    """Whether clipping to the norm of the settings explains the difference."""
+    limit = getattr(subject.args, "max_grad_norm", None)
+    if limit is None:  # a loop, whose limit is not known
+        return raw > CLIPPED * clipped
+    return bool(limit) and raw > CLIPPED * clipped and limit / CLIPPED < clipped < CLIPPED * limit
 
 
 def _movement(subject: Subject, steps: Steps, sheet: Sheet) -> None:

@@ -53,6 +53,7 @@ def _judge(found: Comparison, sheet: Sheet, what: str, held: HeldChange | None) 
     lacks = [one for one in found.others if one.what.startswith("only")]
     if found.logits_apart is not None and not math.isfinite(found.logits_apart):
         sheet.miss(f"{what} model", "its logits are not finite")
+        sheet.doubt(f"the logits of the {what} model are not finite")
         return
     is_apart = found.logits_apart is not None and found.logits_apart > APART
     is_base = held is not None and held.is_base and not found.is_same

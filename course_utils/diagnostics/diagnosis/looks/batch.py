@@ -34,6 +34,10 @@ PLACES = {  # of what inspect_batch found -> a column or a setting
 
 def look_at_batch(subject: Subject, sheet: Sheet) -> None:
     """Look at the first rows, token by token."""
+    rows = getattr(subject.trainer, "train_dataset", None)
+    if rows is not None and hasattr(rows, "__len__") and not len(rows):
+        _empty(subject, sheet)
+        return
     if subject.kind == POLICY:
         with sheet.trying("the prompts' tokens"):
             _prompts(subject, sheet)
@@ -48,6 +52,22 @@ def look_at_batch(subject: Subject, sheet: Sheet) -> None:
     if subject.kind == PAIRS:
         with sheet.trying("the pairs"):
             _pairs(subject.rows, subject.tokenizer, sheet)
+
+
+def _empty(subject: Subject, sheet: Sheet) -> None:
+    """No row is left: TRL drops what max_length cuts before the first token that is learnt."""
+    limit = getattr(subject.args, "max_length", None)
+    cut = f" TRL cuts rows to max_length={limit} and drops those without a token to learn."
+    sheet.find(
+        "no_samples",
+        COUNTED,
+        f"train_dataset has 0 rows.{cut if limit else ''}",
+        place=f"train_dataset{f', max_length={limit}' if limit else ''}",
+        why="the data set is empty after preparation: every row was filtered out",
+        advice=f"raise max_length={limit} above the length of a prompt and its reply"
+        if limit
+        else "look at one row before and after each filter",
+    )
 
 
 def _prompts(subject: Subject, sheet: Sheet) -> None:

@@ -60,6 +60,7 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
         ]
     if not math.isfinite(max(apart)):
         sheet.miss("rows alone", "the logits of the batch are not finite")
+        sheet.doubt("the logits of the first rows are not finite")
         return
     scale = float(together[torch.isfinite(together)].std()) or 1.0
     worst = max(range(len(apart)), key=apart.__getitem__)
@@ -173,6 +174,7 @@ def look_at_reference(subject: Subject, sheet: Sheet) -> None:
         kl = float((p.exp() * (p - q)).sum(-1).mean())
         if not math.isfinite(kl):
             sheet.miss("KL of policy and reference", "the logits are not finite")
+            sheet.doubt("the logits of policy or reference are not finite")
             return
         said = f"{kl:.2g} nats a token on the first batch"
         sheet.show("KL of policy and reference", said)

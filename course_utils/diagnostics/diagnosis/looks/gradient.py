@@ -1,12 +1,24 @@
 """Looks at one backward pass: which weights get no gradient, and where the graph is cut."""
 
+from course_utils.diagnostics.diagnosis.judges.run import (
+    FINITE_BEFORE,
+    LOSS_OR_LAYER,
+    name_error,
+    write_fault,
+)
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.gradient_flow import audit_gradients
 from course_utils.diagnostics.gradient_flow.report import Flow, GradientFlow
+from course_utils.diagnostics.nonfinite import trace_step
 from course_utils.diagnostics.nonfinite.batches import keep
+from course_utils.diagnostics.nonfinite.targets import loss_in
+from course_utils.diagnostics.nonfinite.values import all_finite
+from course_utils.diagnostics.one_step import open_model
+
+ROOT_OF_FLOAT32 = 1.8e19  # a norm sums squares
 
 
 def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
@@ -18,7 +30,28 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         return
     with sheet.trying("one backward pass"), put_back(subject):
         target, loss_of = subject.trainer or subject.model, subject.loss_of
-        _judge(subject, audit_gradients(target, keep(subject.batch), loss_of=loss_of), sheet)
+        try:
+            flow = audit_gradients(target, keep(subject.batch), loss_of=loss_of)
+            loss = loss_in(open_model(target, loss_of).loss_of(keep(subject.batch)))
+        except Exception as error:
+            if not name_error(error, subject, sheet):
+                raise
+            return
+        if flow.not_finite or (loss is not None and not all_finite(loss)):
+            _name_operation(subject, flow, sheet)
+        else:
+            _judge(subject, flow, sheet)
+
+
+def _name_operation(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
+    """Take the step once more under full tracing: it names the operation, the line and the row."""
+    target, loss_of = subject.trainer or subject.model, subject.loss_of
+    report = trace_step(target, keep(subject.batch), loss_of)
+    if report.found:
+        write_fault(report, sheet, subject)
+        return
+    place, said = next(iter(flow.not_finite), ""), flow.headline
+    sheet.find("nan_gradient", MEASURED, said, place=place, why=FINITE_BEFORE, rivals=LOSS_OR_LAYER)
 
 
 def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
@@ -41,9 +74,18 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
         said = f"{len(unused)} of {total} trainable tensors take no part, such as {unused[0]}"
         weight = MEASURED if subject.processes > 1 else LIKELY - 2
         sheet.find("unused_parameters", weight, said, place=unused[0])
+    elif (largest := _largest(flow))[0] > ROOT_OF_FLOAT32:
+        said = f"the largest gradient is {largest[0]:.2g}, and float32 cannot hold its square"
+        sheet.find("norm_overflows", MEASURED, said, place=largest[1])
     elif received := flow.count(Flow.RECEIVED):
         waiting = flow.count(Flow.WAITING)
         more = f", {waiting} wait for their lora_B, which starts at 0" if waiting else ""
         sheet.clear("one backward pass", f"{received} of {total} tensors get a gradient{more}")
     else:
         sheet.miss("one backward pass", flow.headline)
+        sheet.doubt(flow.headline.rstrip("."))
+
+
+def _largest(flow: GradientFlow) -> tuple[float, str]:
+    """The largest magnitude of a gradient, and whose it is."""
+    return max((p.largest_grad or 0.0, p.name) for p in flow.parameters)

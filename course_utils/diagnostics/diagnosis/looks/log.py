@@ -16,12 +16,16 @@ SHARE = 0.75  # of a log's weight: what is measured in the run itself counts for
 def answer_of(history: Iterable[dict]) -> Answer:
     """The answer of `course explain` to a log that is a list of dicts, such as `log_history`."""
     rows = list(history)
-    entries = [entry for number, row in enumerate(rows, start=1) for entry in _read(number, row)]
+    seen: set[str] = set()
+    entries = []
+    for number, row in enumerate(rows, start=1):
+        where = f"step {row['step']}" if "step" in row else f"entry {number}"
+        entries += _read(f"{where}, entry {number}" if where in seen else where, row)
+        seen.add(where)
     return explain_entries(entries, len(rows))
 
 
-def _read(number: int, row: dict) -> Iterable[Entry | Line]:
-    where = f"step {row['step']}" if "step" in row else f"entry {number}"
+def _read(where: str, row: dict) -> Iterable[Entry | Line]:
     if isinstance(row.get("error"), str):  # what ended the run
         return [Line(where, " ".join(row["error"].split()))]
     return entries_of_row(where, json.dumps(row, default=str), row.items())

@@ -9,6 +9,7 @@ from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
+from course_utils.diagnostics.diagnosis.looks.shown_rows import show_first_loss, show_rows
 from course_utils.diagnostics.diagnosis.looks.shown_settings import write_settings
 from course_utils.diagnostics.diagnosis.looks.split import look_at_split
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
@@ -24,21 +25,28 @@ BEFORE = (
     look_at_weights,
     look_at_adapter,
     look_at_batch,
-    look_at_packing,
     look_at_tables,
     look_at_settings,
+    look_at_gradients,
+    look_at_packing,
     look_at_forward,
     look_at_split,
-    look_at_gradients,
     look_at_rewards,
     look_at_unread,
     write_settings,
+    show_rows,
+    show_first_loss,
 )
+OF_A_FORWARD_PASS = {look_at_packing, look_at_forward, look_at_split, show_first_loss}
 
 
 def look_before(subject: Subject, sheet: Sheet) -> None:
     """Look at data, weights, settings and one forward pass: takes seconds, changes nothing."""
+    sheet.kind, sheet.writes = subject.kind, subject.is_causal_lm
     for look in BEFORE:
+        if sheet.broken_forward and look in OF_A_FORWARD_PASS:
+            sheet.miss("looks that need a forward pass", f"it raises {sheet.broken_forward}")
+            continue
         with sheet.trying(look.__name__.replace("_", " ")):
             look(subject, sheet)
 
@@ -48,4 +56,5 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
     known = ("rate_unusual",) if subject.args is not None else ()  # looks_settings has the rate
     look_at_log(subject.log, sheet, known=known)
     look_at_trends(subject, sheet)
-    look_at_outcome(subject, sheet)
+    if not sheet.broken_forward:
+        look_at_outcome(subject, sheet)

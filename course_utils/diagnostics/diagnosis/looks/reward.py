@@ -23,6 +23,9 @@ def look_at_rewards(subject: Subject, sheet: Sheet) -> None:
     functions = getattr(subject.trainer, "reward_funcs", None)
     if subject.kind != POLICY or not functions:
         return
+    if not subject.probe_rewards:
+        sheet.miss("what the reward pays for", "probe_rewards=True calls it")
+        return
     with sheet.trying("what the reward pays for"):
         with put_back(subject):
             found = prices(subject.trainer)
@@ -138,7 +141,7 @@ def _one_price(one: Prices, sheet: Sheet) -> None:
     if one.weight:
         answer = _first_answer(one)
         texts = f"tried: {', '.join([*FORMS, *JUNK])}"
-        fix = f"mend {one.name} until {PLAIN} earns more than {EMPTY}"
+        fix = f"change {one.name} until {PLAIN} earns more than {EMPTY}"
         sheet.hint("no_signal", what, fix, answer, texts)
 
 

@@ -1,5 +1,7 @@
 """Looks at the settings: learning rate and schedule, and how replies are sampled."""
 
+from typing import Any
+
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, SCORES, Subject
 from course_utils.diagnostics.libraries.trainer import PLAIN, generation_settings
@@ -11,6 +13,8 @@ CONSTANT = "constant"  # the schedule that knows no warm-up
 def look_at_settings(subject: Subject, sheet: Sheet) -> None:
     with sheet.trying("the learning rate"):
         _rate(subject, sheet)
+    with sheet.trying("label smoothing"):
+        _smoothing(subject, sheet)
     with sheet.trying("what an evaluation keeps"):
         _evaluation(subject, sheet)
     if subject.kind == POLICY:
@@ -38,13 +42,42 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
         fix = f"fewer than {steps} warmup_steps"
         place = "warmup_steps"
         sheet.find("schedule_ends_early", COUNTED, said, place=place, why=why, advice=fix)
-    elif rate >= HIGH_RATE and "sgd" not in str(getattr(args, "optim", "")):
+    elif rate >= HIGH_RATE and "sgd" not in _optimizer(args):
         sheet.find("rate_unusual", LIKELY - 1, f"learning_rate {rate:g}", place="learning_rate")
     else:
         if warm_up and not is_used:
             sheet.show("warm-up", f"{warm_up} steps are set; lr_scheduler_type constant has none")
         known = f", {warm_up} of {steps} steps of warm-up" if steps and is_used else ""
         sheet.clear("learning rate", f"{rate:g}{known}")
+
+
+def _optimizer(args: Any) -> str:
+    """The name of the optimizer in the settings, in small letters."""
+    name = getattr(args, "optim", "")
+    return str(getattr(name, "value", name)).lower()
+
+
+def _smoothing(subject: Subject, sheet: Sheet) -> None:
+    """The label smoother moves labels by one only for the classes that transformers lists."""
+    factor = getattr(subject.args, "label_smoothing_factor", 0.0)
+    if not factor or not subject.is_causal_lm:
+        return
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+    model = getattr(subject.model, "get_base_model", lambda: subject.model)()
+    name = type(model).__name__
+    if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
+        sheet.clear("label smoothing", f"{factor:g}, labels moved by one as for {name}")
+        return
+    sheet.find(
+        "labels_shifted",
+        COUNTED,
+        f"label_smoothing_factor is {factor:g}, and {name} is none of the classes for which the "
+        "label smoother moves labels by one",
+        place="label_smoothing_factor",
+        why="with label smoothing each token is learnt from itself, not from the token before it",
+        advice="label_smoothing_factor=0, or smooth in a compute_loss_func that moves the labels",
+    )
 
 
 def _evaluation(subject: Subject, sheet: Sheet) -> None:

@@ -25,6 +25,8 @@ OF_ROWS = (
 def write_settings(subject: Subject, sheet: Sheet) -> None:
     """Write down size, schedule, weights, tokens, and settings special to the kind of run."""
     sheet.values |= subject.settings | (vars(subject.args) if subject.args is not None else {})
+    formats = {_plain(p.dtype) for p in subject.model.parameters()}
+    sheet.values |= {"weights_format": formats.pop()} if len(formats) == 1 else {}
     for name, of in (("steps", _steps), ("weights", _weights), ("tokens", _tokens), ("run", _own)):
         with sheet.trying(f"the settings of the {name}"):
             if said := of(subject):

@@ -38,7 +38,7 @@ def look_at_split(subject: Subject, sheet: Sheet) -> None:
         count = min(parts, num_rows(batch))
         whole = _gradient(subject, [batch])
         split = _gradient(subject, _parts_of(batch, count))
-        _judge(whole, split, count, sheet)
+        _judge(whole, split, count, sheet, getattr(subject.args, "label_smoothing_factor", 0.0))
 
 
 def _against_the_model(subject: Subject, sheet: Sheet) -> None:
@@ -147,9 +147,10 @@ def _gradient(subject: Subject, batches: list[Any]) -> Tensor:
     return _vector(trainer.model)
 
 
-def _judge(whole: Tensor, split: Tensor, count: int, sheet: Sheet) -> None:
+def _judge(whole: Tensor, split: Tensor, count: int, sheet: Sheet, smoothing: float = 0.0) -> None:
     if not float(whole.norm()) or not bool(whole.isfinite().all() and split.isfinite().all()):
         sheet.miss("split and whole", "the gradient is 0 or not finite")
+        sheet.doubt("the gradient of the first rows is 0 or not finite")
         return
     ratio = float(split.norm() / whole.norm())
     cosine = _cosine(whole, split)
@@ -159,10 +160,11 @@ def _judge(whole: Tensor, split: Tensor, count: int, sheet: Sheet) -> None:
         sheet.clear("split and whole", f"{said} (fine: within {SAME:.0%})")
         return
     is_sum = abs(ratio / count - 1) < NEARLY and cosine > 1 - SAME
+    smoothed = f" (label_smoothing_factor={smoothing:g} makes it this loss)" if smoothing else ""
     sheet.find(
         "split_changes_loss",
         MEASURED + 1,
-        said,
+        f"{said}{smoothed}",
         place="gradient_accumulation_steps",
         why=f"the losses of the {count} micro-batches are added up and not divided by {count}"
         if is_sum

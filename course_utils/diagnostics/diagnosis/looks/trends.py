@@ -72,6 +72,11 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
     sheet.show("loss", said, usual=is_usual)
     vocabulary = getattr(getattr(subject.model, "config", None), "vocab_size", 0)
     is_per_token = subject.kind not in (POLICY, PAIRS, SCORES) and vocabulary
+    is_per_token = is_per_token and subject.is_causal_lm
+    if is_per_token:
+        guess = f"guessing has ln({vocabulary}) = {math.log(vocabulary):.3g}"
+        above = ". It is ABOVE guessing" if losses[0] > ABOVE * math.log(vocabulary) else ""
+        sheet.first_loss = f"{losses[0]:.3g} in the first entry of the log; {guess}{above}"
     if is_per_token and losses[0] > ABOVE * math.log(vocabulary):
         said = f"the first loss, {losses[0]:.3g}, is above that of guessing, "
         said += f"ln({vocabulary}) = {math.log(vocabulary):.3g}"

@@ -3,6 +3,7 @@
 Shape letters: N replies, G of a group, T tokens.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,7 @@ class LastReplies:
     group: int
     temperature: float
     limit: int | None  # tokens that a reply may have
+    is_unscored: bool = False  # no reward function gave a number for any of them
 
     @property
     def share_distinct(self) -> float:
@@ -40,6 +42,8 @@ class LastReplies:
         """The rewards of replies: one number, or a range."""
         if self.rewards is None:
             return "not known"
+        if self.is_unscored:
+            return "no score (None)"
         low, high = min(self.rewards), max(self.rewards)
         return f"{low:.3g}" if high - low < ALIKE else f"{low:.3g} to {high:.3g}"
 
@@ -49,7 +53,8 @@ class LastReplies:
 
     def specimen(self) -> tuple[str, ...]:
         """The different replies of the first group, with their number and their rewards."""
-        texts, rewards = self.texts[: self.group], self.rewards or [None] * self.group
+        known = None if self.is_unscored else self.rewards
+        texts, rewards = self.texts[: self.group], known or [None] * self.group
         earned = dict(zip(texts, rewards, strict=False))
         said = (
             f"{texts.count(text)} x {quoted(text)}"
@@ -74,6 +79,7 @@ def last_replies(trainer: Any, batch: Mapping[str, Tensor]) -> LastReplies:
         group=trainer.num_generations,
         temperature=float(getattr(trainer, "temperature", 1.0) or 1.0),
         limit=getattr(trainer, "max_completion_length", None),
+        is_unscored=_has_no_score(trainer, len(texts)),
     )
 
 
@@ -87,6 +93,11 @@ def rewards_of(trainer: Any, count: int) -> list[float] | None:
     weighed = torch.ones(len(parts)) if weights is None else torch.as_tensor(weights)
     table = torch.tensor([[_number(score) for score in part] for part in parts])
     return (weighed.cpu().float() @ table.nan_to_num()).tolist()
+
+
+def _has_no_score(trainer: Any, count: int) -> bool:
+    noted = [score for of in (noted_rewards(trainer) or {}).values() for score in list(of)[-count:]]
+    return bool(noted) and all(math.isnan(_number(score)) for score in noted)
 
 
 def _number(score: float | None) -> float:

@@ -10,6 +10,7 @@ from course_utils.diagnostics.libraries.arguments import as_installed
 
 Values = Mapping[str, Any]
 MENU = re.compile(r"[,;] or .*", re.DOTALL)  # what stands behind the first way
+WIDER = re.compile(r"\b(load|keep)\b[^;]*float32|^float32")
 CUT = {"replies_cut", "rewards_cut"}
 
 
@@ -22,9 +23,12 @@ def with_own_values(one: Found, values: Values, outcomes: Mapping[str, str] | No
     'a tenth of the learning rate'
     """
     cause = one.cause
-    fix = MENU.sub("", one.advice or cause.one_fix or cause.fix)
+    fix = one.advice or cause.one_fix or MENU.sub("", cause.fix)
     own = CHANGES[cause.settings_fix](values, one) if cause.settings_fix else ""
     own = own or _setting(fix, values)
+    is_wide = values.get("weights_format") == "float32" and not values.get("fp16")
+    if is_wide and WIDER.search(fix) and (one.is_of_log or not one.advice):
+        return f"{cause.look} (the weights are float32 already)"
     if own and one.key in CUT and ENDLESS in (outcomes or {}):
         return f"{own}: {outcomes[ENDLESS]}"
     return as_installed(own or fix)

@@ -1,59 +1,115 @@
-"""Lays out a diagnosis for a terminal: the verdict, one block per cause, then one item per line."""
+"""The short report: cause, place, evidence and fix of the first cause, a line for the rest."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from course_utils.diagnostics.diagnosis.sheet.finding import Found
+from course_utils.shown.wrap import wrapped
 
-MAX_SPECIMEN = 6  # lines of a cause
+FIRST = 8  # lines in which cause, place, evidence and fix stand
+LONGEST = 240  # characters of a line that only supports another
 FINE = re.compile(r" \(fine: [^)]*\)")  # a threshold, which says nothing of a consequence
+OF_A_LOG = re.compile(r"(step|entry|line) \d+(, entry \d+)?$")
+CHANGE = re.compile(r"(\w+=\S+) -> ")
+MORE = "All that was looked at: print(report.details)."
 
 
-def opening(what: str, causes: tuple[Found, ...], *, has_looked: bool) -> list[str]:
-    """What is diagnosed and where it is broken; whether harm was measured, and what to do then."""
-    if not causes:
-        return [f"{what}: nothing found" if has_looked else f"{what}: nothing could be looked at"]
-    first = causes[0]
-    return [f"{what}: a fault in {first.verdict.where}.", f"harm: {first.harm}."]
+def first_cause(what: str, one: Found, values: Mapping[str, Any]) -> list[str]:
+    """The lines on the first cause; what has no room before the fix stands in the details."""
+    says = sentence(perhaps(one) + one.says)
+    head = _fitted([f"{what}: a fault in {one.verdict.where}. {says}."])
+    place = place_of(one, values)
+    head += _fitted([f"Place: {place}."] if place else [])
+    end = _fitted([f"Fix: {one.fix}."])
+    seen = [f"Evidence: {one.said[0]}", *(f"  {said}" for said in (*one.specimen, *one.said[1:]))]
+    room = FIRST - len(head) - len(end)
+    kept = _cut(_fitted([seen[0]]), max(room, 1))
+    for line in seen[1:]:
+        lines = _fitted([line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."])
+        if len(kept) + len(lines) > room:
+            break
+        kept += lines
+    return [*head, *kept, *end]
+
+
+def _cut(lines: list[str], room: int) -> list[str]:
+    """The first lines; the details have the rest."""
+    return lines if len(lines) <= room else [*lines[: room - 1], f"{lines[room - 1][:-4]} ..."]
+
+
+def beside_it(one: Found) -> list[str]:
+    """Which reasons remain, what to check before the fix, and what became of the model."""
+    lines = [f"Possible reasons: {one.rivals}."] if one.rivals else []
+    if one.cause.look and not one.is_sure and not one.rivals:
+        lines.append(f"Check first: {one.cause.look}.")
+    if one.harm.says:
+        lines.append(f"The model: {one.harm}.")
+    return _fitted(lines)
+
+
+def other_causes(causes: tuple[Found, ...]) -> list[str]:
+    """One line for each cause behind the first."""
+    said = (f"Also: {perhaps(one)}{one.says}. Fix: {one.fix}." for one in causes)
+    return _fitted(said)
+
+
+def place_of(one: Found, values: Mapping[str, Any]) -> str:
+    """Where to look, in words: a setting with its value, a module, a column, a line of code.
+
+    Of what a log alone shows, the setting that its fix changes; its evidence names the step.
+
+    >>> place_of(Found("rate_too_high", 5.0, ("",), "learning_rate"), {"learning_rate": 0.5})
+    'the setting learning_rate=0.5'
+    """
+    names = one.place.split(", ")
+    if one.is_of_log and OF_A_LOG.match(one.place):
+        changed = CHANGE.match(one.fix)
+        return f"the setting {changed[1]}" if changed else ""
+    if one.place and all(name in values for name in names):
+        told = ", ".join(f"{name}={_short(values[name])}" for name in names)
+        return f"the setting{'s' if len(names) > 1 else ''} {told}"
+    return one.place
 
 
 def perhaps(one: Found) -> str:
     """What stands before a cause that other causes could pass for."""
-    return "" if one.is_sure else "probably: "
+    return "" if one.is_sure else "probably "
 
 
-def block(number: int, one: Found) -> Iterator[str]:
-    """A cause: what was measured, the thing itself, what to do, what follows from it."""
-    yield f"{number}. {perhaps(one)}{one.says}"
-    yield from (f"   place: {one.place}" for _ in range(bool(one.place)))
-    yield f"   {one.basis}: {one.said[0]}"
-    yield from (f"   and: {said}" for said in one.said[1:])
-    yield from (f"   against it: {said}" for said in one.against)
-    yield from (f"   > {line}" for line in one.specimen[:MAX_SPECIMEN])
-    yield f"   fix: {one.fix}"
-    yield from (f"   why, probably: {one.rivals}" for _ in range(bool(one.rivals)))
-    if one.cause.look and not one.is_sure:
-        yield f"   look next: {one.cause.look}"
-    yield from (f"   see: {where}" for where in [_read_on(one)] if where)
-    yield from (f"   so: {name}: {number}" for name, number in one.follows)
+def sentence(text: str) -> str:
+    """With a capital letter, unless a name stands first.
+
+    >>> sentence("the loss is 0"), sentence("use_kl_loss is False")
+    ('The loss is 0', 'use_kl_loss is False')
+    """
+    word = text.partition(" ")[0]
+    return text[:1].upper() + text[1:] if word.isalpha() else text
 
 
-def items(title: str, said: Iterable[str]) -> list[str]:
-    """A title and one item a line; nothing at all where there is no item."""
-    lines = [f"  {one}" for one in said]
-    return [f"{title}:", *lines] if lines else []
-
-
-def pairs(named: dict[str, str]) -> list[str]:
-    return [f"{name}: {said}" for name, said in named.items()]
+def one_line(title: str, names: Iterable[str], *, width: int = 96) -> list[str]:
+    """As many of the names as one line holds, and the number of the rest."""
+    names, kept = list(names), []
+    while names and len(f"{title}: {', '.join([*kept, names[0]])}") < width - 12:
+        kept.append(names.pop(0))
+    more = f" and {len(names)} more" if names else ""
+    return [f"{title}: {', '.join(kept)}{more}."] if kept else []
 
 
 def notebook(lesson: str) -> str:
     return str(Path("notebooks") / f"{lesson}.ipynb")
 
 
-def _read_on(one: Found) -> str:
-    known = [notebook(one.cause.lesson)] if one.cause.lesson else []
-    known += [one.cause.instrument] if one.cause.instrument else []
-    return ", ".join(known)
+def _fitted(lines: Iterable[str]) -> list[str]:
+    """The lines as they are printed, full stops once."""
+    return [part for line in lines for part in wrapped(_once(line)).split("\n")]
+
+
+def _once(line: str) -> str:
+    return re.sub(r"([.!?])\.$", r"\1", line)
+
+
+def _short(value: Any) -> str:
+    value = getattr(value, "value", value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

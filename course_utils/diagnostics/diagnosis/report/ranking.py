@@ -5,6 +5,8 @@ from dataclasses import replace
 from course_utils.causes import ranked
 from course_utils.diagnostics.diagnosis.sheet.finding import Found
 
+SHORT = 60  # characters of two places on one line
+
 
 def in_order(found: list[Found]) -> tuple[Found, ...]:
     """One Found a key, the likeliest first, without those that another, no weaker one explains.
@@ -26,12 +28,21 @@ def _by_key(found: list[Found]) -> dict[str, Found]:
             continue
         first = best[one.key]
         said = tuple(dict.fromkeys((*first.said, *one.said)))
-        best[one.key] = replace(first, said=said, place=first.place or one.place)
+        place = _both(first.place, "" if one.is_of_log else one.place)
+        best[one.key] = replace(first, said=said, place=place)
     return best
+
+
+def _both(first: str, other: str) -> str:
+    """Two places where one line holds both, else the first."""
+    known = first.split(", ")
+    more = [name for name in other.split(", ") if name and name not in known]
+    joined = ", ".join([*filter(None, known), *more])
+    return joined if len(joined) <= SHORT or not first else first
 
 
 def _with_symptoms(one: Found, best: dict[str, Found]) -> Found:
     """The evidence, with that of what the cause explains."""
     symptoms = [best[key] for key in one.cause.explains & set(best) if key != one.key]
-    said = tuple(f"it explains: {symptom.said[0]}" for symptom in symptoms if symptom.said)
+    said = tuple(f"which also explains {symptom.said[0]}" for symptom in symptoms if symptom.said)
     return replace(one, said=(*one.said, *sorted(said)[:2]))

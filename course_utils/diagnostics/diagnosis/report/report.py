@@ -1,23 +1,29 @@
-"""The report of `diagnose`: the likeliest cause, what follows from it, and what is fine."""
+"""The report of `diagnose`: the likeliest cause first, all else on request."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from course_utils.causes.schema import SCHEMA
 from course_utils.diagnostics.diagnosis.report.consequences import (
     consequences,
     not_reassuring,
     would_reassure,
 )
+from course_utils.diagnostics.diagnosis.report.details import Details, block, items, pairs
 from course_utils.diagnostics.diagnosis.report.fixes import with_own_values
 from course_utils.diagnostics.diagnosis.report.layout import (
     FINE,
-    block,
-    items,
-    notebook,
-    opening,
-    pairs,
+    MORE,
+    beside_it,
+    first_cause,
+    one_line,
+    other_causes,
     perhaps,
 )
+from course_utils.diagnostics.diagnosis.report.next_looks import next_looks
+from course_utils.diagnostics.diagnosis.report.one_cause import as_dict, evidence, see
 from course_utils.diagnostics.diagnosis.report.ranking import in_order
+from course_utils.diagnostics.diagnosis.report.refuted import not_refuted
 from course_utils.diagnostics.diagnosis.report.without_repeats import (
     facts,
     is_told,
@@ -28,17 +34,20 @@ from course_utils.diagnostics.diagnosis.sheet.finding import Found, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import NOT_FINITE, harm_of
 from course_utils.diagnostics.diagnosis.sheet.unexplained import unexplained
 from course_utils.diagnostics.libraries.versions import how_many
-from course_utils.shown.page import Link, State
+from course_utils.shown import page
+from course_utils.shown.page import State
 from course_utils.shown.report import Report, Table
 from course_utils.shown.wrap import wrapped
 
 MAX_CAUSES = 3
 ORDER = "Ordered by how directly it was seen, then by how much else it explains."
+NOTHING = "nothing could be looked at"
+LISTS = ("doubts", "rows", "moved", "look_next")
 # The titles of what stands beside the causes, and the attributes that hold it.
 BESIDE = {
     "not explained by this": "unexplained",
     "checked and fine": "checked",
-    "counted, not judged": "shown",
+    "counted, and neither good nor bad": "shown",
     "settings": "settings",
     "not seen": "unseen",
 }
@@ -59,6 +68,13 @@ class Diagnosis(Report):
     settings: dict[str, str] = field(default_factory=dict)  # of the run, those that matter
     unexplained: tuple[str, ...] = ()  # what is odd, and no cause here accounts for
     no_faults: tuple[Found, ...] = ()  # what only looks like a fault
+    doubts: tuple[str, ...] = ()  # why "nothing found" would be no all-clear
+    rows: tuple[str, ...] = ()  # what the first rows hold, and what is learnt of them
+    first_loss: str = ""  # beside that of guessing
+    moved: tuple[str, ...] = ()  # the share of the weights that a step moves, by group
+    look_next: tuple[str, ...] = ()
+    ended: str = ""  # the error that ended the run
+    values: dict[str, Any] = field(default_factory=dict, repr=False)  # of the settings
     unreadable: tuple[str, ...] = ()  # by library, how many looks cannot read its version
 
     @classmethod
@@ -68,7 +84,9 @@ class Diagnosis(Report):
         no_faults = list(sheet.healthy)
         if NOT_FINITE in sheet.outcomes and "weights" in checked:
             shown["weights before the run"] = checked.pop("weights")
-        for one in told_once(_with_hint(one, sheet.hints) for one in in_order(sheet.found)):
+        for one in told_once(
+            _with_hint(one, sheet.hints) for one in in_order(not_refuted(sheet.found, sheet))
+        ):
             where = one.verdict.where
             for name in not_reassuring(one.key, checked, where):
                 shown[name] = FINE.sub("", checked.pop(name))
@@ -92,29 +110,41 @@ class Diagnosis(Report):
             settings=dict(sheet.settings),
             unexplained=unexplained(sheet.odd, {one.key for one in causes}),
             no_faults=tuple(no_faults),
+            doubts=tuple(sheet.doubts),
+            rows=tuple(sheet.rows),
+            first_loss=sheet.first_loss,
+            moved=tuple(sheet.moved),
+            look_next=next_looks(sheet),
+            ended=sheet.ended,
+            values=dict(sheet.values),
             unreadable=how_many(v for k, v in sheet.unreadable.items() if k in sheet.unseen),
         )
 
     @property
     def is_healthy(self) -> bool:
-        """Nothing was found and something was looked at."""
-        return not self.causes and bool(self.checked)
+        """Nothing was found, something was looked at, and no look failed."""
+        return not self.causes and bool(self.checked) and not self.doubts
 
     @property
     def state(self) -> State:
         if self.causes:
             return State.BAD
-        return State.GOOD if self.checked else State.ALARM
+        return State.GOOD if self.is_healthy else State.ALARM
 
     @property
     def headline(self) -> str:
         if not self.causes:
-            looked = "; ".join(pairs(self.checked))
-            said = f"nothing found; looked at {looked}" if looked else "nothing could be looked at"
-            return "; ".join([*self.unreadable, said])
+            return "; ".join([*self.unreadable, self._without_causes])
         first = self.causes[0]
         where = f" ({first.place})" if first.place else ""
         return f"{perhaps(first)}{first.says}{where}: {first.said[0]}"
+
+    @property
+    def _without_causes(self) -> str:
+        if self.doubts:
+            return f"no cause found, and no all-clear: {self.doubts[0]}"
+        looked = "; ".join(pairs(self.checked))
+        return f"nothing found; looked at {looked}" if looked else NOTHING
 
     @property
     def cause(self) -> str:
@@ -128,7 +158,7 @@ class Diagnosis(Report):
         """The causes with their consequences, then the rest, by how it was judged."""
         rows = []
         for n, one in enumerate(self.causes[:MAX_CAUSES], start=1):
-            rows.append((f"cause {n}", one.says, _evidence(one), _see(one)))
+            rows.append((f"cause {n}", one.says, evidence(one), see(one)))
             rows += [(f"consequence of {n}", name, number, "") for name, number in one.follows]
         rows += [("no fault", one.says, "; ".join(one.said), "") for one in self.no_faults]
         for title, name in BESIDE.items() if self.causes else [("not seen", "unseen")]:
@@ -138,33 +168,56 @@ class Diagnosis(Report):
         return Table(columns=("", "what", "numbers", "see"), rows=rows, notes=notes)
 
     def text(self) -> str:
-        """One sentence; the causes one after the other; then one item a line."""
-        lines = [*self.unreadable]
-        lines += opening(self.what, self.causes, has_looked=bool(self.checked))
-        for number, one in enumerate(self.causes[:MAX_CAUSES], start=1):
-            lines += block(number, one)
+        """The first cause in eight lines, or what a reader would look at first."""
+        lines = self._found() if self.causes else self._not_found()
+        return "\n".join([*self.unreadable, *lines])
+
+    def _found(self) -> list[str]:
+        first, *others = self.causes[:MAX_CAUSES]
+        lines = first_cause(self.what, first, self.values)
+        lines += beside_it(first) + other_causes(tuple(others))
+        lines += [wrapped(f"Not explained by this: {odd}.") for odd in self.unexplained[:1]]
+        return [*lines, *one_line("Not looked at", self.unseen), MORE]
+
+    def _not_found(self) -> list[str]:
+        healthy = f"{self.what}: nothing found" if self.is_healthy else ""
+        lines = [healthy or f"{self.what}: {self._without_causes}", *self.doubts[1:], *self.rows]
+        lines += [f"First loss: {self.first_loss}"] if self.first_loss else []
+        lines += [f"Moved by a step: {', '.join(self.moved)}"] if self.moved else []
+        lines += items("Look next", self.look_next)
+        return [*map(wrapped, lines), *one_line("Not looked at", self.unseen), MORE]
+
+    @property
+    def details(self) -> Details:
+        """Every cause with all of its evidence, and all that was looked at."""
+        lines = [f"{self.what}: {self.headline}"]
+        for number, one in enumerate(self.causes, start=1):
+            lines += block(number, one, self.values)
         lines += items("no fault", (f"{f.says}: {'; '.join(f.said)}" for f in self.no_faults))
         for title, name in BESIDE.items():
             held = getattr(self, name)
             lines += items(title, pairs(held) if isinstance(held, dict) else held)
-        return "\n".join(map(wrapped, lines))
+        return Details(tuple(lines))
 
-    def _advice(self) -> list[str]:
-        advice = super()._advice()
-        if self.causes:
-            first, cause = self.causes[0], self.causes[0].cause
-            advice.insert(0, f"in {first.verdict.where}; harm: {first.harm}")
-            advice += [f"lesson: {notebook(cause.lesson)}"] if cause.lesson else []
-        return advice
+    def html(self) -> str:
+        """The short report, with the details folded below it."""
+        headline, *lines = self.text().split("\n")
+        folded = f"<details><summary>details</summary>{self.table().html()}</details>"
+        return page.box(self.state, headline, page.preformatted(tuple(lines[:-1])) + folded)
 
     def to_dict(self) -> dict:
         return {
+            "schema": SCHEMA,
             "what": self.what,
             "healthy": self.is_healthy,
-            "causes": [_as_dict(one) for one in self.causes],
+            "headline": self.headline,
+            "ended": self.ended,
+            "causes": [as_dict(one) for one in self.causes],
             **{name: _plain(getattr(self, name)) for name in BESIDE.values()},
             "unreadable": list(self.unreadable),
             "no_faults": [one.key for one in self.no_faults],
+            **{name: _plain(getattr(self, name)) for name in LISTS},
+            "first_loss": self.first_loss,
         }
 
 
@@ -182,38 +235,3 @@ def _named(held: dict[str, str] | tuple[str, ...]) -> list[tuple[str, str]]:
 
 def _plain(held: dict[str, str] | tuple[str, ...]) -> dict | list:
     return dict(held) if isinstance(held, dict) else list(held)
-
-
-def _as_dict(one: Found) -> dict:
-    return {
-        "key": one.key,
-        "cause": one.says,
-        "fix": one.fix,
-        "where": one.verdict.where,
-        "harm": one.harm.says,
-        "harm_measured": one.harm.number,
-        "sure": one.is_sure,
-        "rivals": one.rivals,
-        "place": one.place,
-        "said": list(one.said),
-        "against": list(one.against),
-        "specimen": list(one.specimen),
-        "consequences": dict(one.follows),
-        "basis": one.basis,
-        "weight": one.weight,
-        "lesson": one.cause.lesson,
-        "instrument": one.cause.instrument,
-    }
-
-
-def _evidence(one: Found) -> str:
-    against = tuple(f"against it: {said}" for said in one.against)
-    return "; ".join([f"{one.basis}: {one.said[0]}", *one.said[1:], *one.specimen, *against])
-
-
-def _see(one: Found) -> str:
-    said = one.cause.instrument
-    if not one.cause.lesson:
-        return said
-    lesson = Link(f"lesson {one.cause.lesson[:2]}", to=f"{one.cause.lesson}.ipynb")
-    return Link(f"{lesson}, {said}", to=lesson.to) if said else lesson

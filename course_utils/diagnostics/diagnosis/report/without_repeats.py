@@ -10,6 +10,7 @@ NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?%?"
 FACT = re.compile(rf"\w+(?:\.\w+){{2,}}|\d+ of \d+|(?<![\w.]){NUMBER}|\bnan\b|\binf\b")
 LAYER = re.compile(r"\.(?:\d+|\*)(?=\.|\s|$)")
 AGAIN = "the numbers above"
+WHEN = re.compile(r"^Step \d+, ")  # of the watch, where a trace of the first rows has no step
 
 
 def facts(said: str) -> set[str]:
@@ -41,11 +42,12 @@ def told_once(causes: Iterable[Found]) -> tuple[Found, ...]:
         said = []
         for at, sentence in enumerate(one.said):
             is_first = at == 0
-            is_again = is_told(sentence, known) or any(sentence in before for before in told)
+            plain = WHEN.sub("", sentence).lower()
+            is_again = is_told(sentence, known) or any(plain in before for before in told)
             if is_again and not (is_first and number == 0):
                 continue
             said.append(sentence)
-            told.append(sentence)
+            told.append(plain)
             known |= facts(sentence)
         known.update(*map(facts, one.specimen))
         kept.append(replace(one, said=tuple(said) or (AGAIN,)))

@@ -1,5 +1,6 @@
 """The results of a look: what it found, what is fine, what it only counted, what it missed."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from course_utils.errors import Unreadable
 # How directly a cause was seen. A log's own weights end below MEASURED.
 COUNTED, MEASURED, LIKELY = 10.0, 8.0, 6.0
 LIKELY_IN_A_LOG = 3.75  # above it a log shows the thing itself
+LOG = logging.getLogger("course_utils.diagnostics")
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,14 @@ class Sheet:
     healthy: list[Found] = field(default_factory=list)  # what only looks like a fault
     outcomes: dict[str, str] = field(default_factory=dict)  # of `harm` -> its number
     values: dict[str, Any] = field(default_factory=dict)  # the run's own settings, by name
+    kind: str = ""  # of the run, one of `subject`
+    writes: bool = False  # whether the model predicts tokens
+    rows: list[str] = field(default_factory=list)  # what the first rows hold, and what is learnt
+    first_loss: str = ""  # beside that of guessing
+    moved: list[str] = field(default_factory=list)  # by group of weights
+    doubts: list[str] = field(default_factory=list)  # what forbids an all-clear
+    broken_forward: str = ""  # the error of a forward pass on the first rows
+    ended: str = ""  # the error that ended the run
 
     def find(self, key: str, weight: float, *said: str, **more) -> None:
         self.found.append(Found(key, weight, said, **more))
@@ -129,22 +139,39 @@ class Sheet:
         self.hints |= other.hints
         self.outcomes |= other.outcomes
         self.values |= other.values
+        self.rows = other.rows or self.rows
+        self.moved = other.moved or self.moved
+        self.doubts += [doubt for doubt in other.doubts if doubt not in self.doubts]
+        for name in ("kind", "writes", "first_loss", "broken_forward", "ended"):
+            setattr(self, name, getattr(self, name) or getattr(other, name))
 
     def miss(self, what: str, why: str) -> None:
         self.unseen.setdefault(what, why)
 
+    def doubt(self, why: str) -> None:
+        """Note what keeps a run without a finding from being called one without a fault."""
+        if why not in self.doubts:
+            self.doubts.append(why)
+
     @contextmanager
     def trying(self, what: str) -> Iterator[None]:
-        """Whatever fails inside is written down as not seen, and goes no further."""
+        """What raises inside is written down, and goes no further."""
         try:
             yield
         except Exception as error:  # a look must never end what it looks at
             self.fail(what, error)
 
     def fail(self, what: str, error: Exception) -> None:
-        """Write down why a look did not succeed, and whether an installed library is the reason."""
+        """Write down in one line why a look did not succeed; its traceback goes to the log.
+
+        What an installed library does not let it see is no fault of the look.
+        """
         if library := at_fault(error):
             self.unreadable.setdefault(what, library)
+        if isinstance(error, Unreadable):
+            self.miss(what, error.sentence)
+            return
+        LOG.warning("the look at %s raised; please report it", what, exc_info=error)
         first = str(error).strip().split("\n")[0][:160]
-        raised = f"the look raised {type(error).__name__}: {first}"
-        self.miss(what, error.sentence if isinstance(error, Unreadable) else raised)
+        self.miss(what, f"the look raised {type(error).__name__}: {first}")
+        self.doubt(f"the look at {what} raised {type(error).__name__}: {first}")

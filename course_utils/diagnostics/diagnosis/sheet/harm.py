@@ -30,7 +30,7 @@ BY_A_FIX = "an evaluation of this model beside one trained with the fix"
 WOULD_SHOW = {  # what would show it, and what to do with the model until then
     harms.STILL: (
         "the share of the weights that a step moves",
-        "keep the model, no weight is damaged by it; mend the run and start it again",
+        "keep the model, no weight is damaged by it; fix the run and start it again",
     ),
     harms.LESS: (BY_A_FIX, "keep the model, and go on from it with the fix"),
     harms.WRONG: (BY_A_FIX, "keep the model until then; train again from the start if it lost"),
@@ -59,7 +59,7 @@ class Harm:
     says: str
 
     def __str__(self) -> str:
-        return f"measured: {self.number}; {self.says}" if self.number else self.says
+        return f"{self.number}; {self.says}" if self.number else self.says
 
 
 UNKNOWN = Harm("", "")
@@ -70,13 +70,13 @@ def harm_of(key: str, verdict: Verdict, outcomes: Mapping[str, str]) -> Harm:
 
     >>> from course_utils.diagnostics.diagnosis.verdicts import verdict_of
     >>> harm_of("end_masked", verdict_of("end_masked"), {ENDLESS: "0% of replies end"})
-    Harm(number='0% of replies end', says='the model learns the wrong thing: mend it, and train \
+    Harm(number='0% of replies end', says='the model learns the wrong thing: fix it, and train \
 again from the start')
     >>> harm_of("end_masked", verdict_of("end_masked"), {}).number
     ''
     """
     if NOT_BEGUN in outcomes:
-        return Harm("", "none yet, no step was taken: mend it before the run")
+        return Harm("", "no step was taken yet: fix it before the run")
     cause = CAUSES[key]
     shown_by = SHOWN_BY.get(verdict.harm, ())
     if cause.damages == "length":
@@ -87,9 +87,9 @@ again from the start')
         if name in outcomes:
             return Harm(outcomes[name], verdict.harm)
     if cause.damages == "ends" and ENDING in outcomes:
-        return Harm(outcomes[ENDING], "no harm is seen so far: keep the model, mend the next run")
+        return Harm(outcomes[ENDING], "no harm is seen so far: keep the model, fix the next run")
     if cause.damages == "numbers" and FINITE in outcomes:
         return Harm(outcomes[FINITE], "no weight is damaged: keep the model, go on with the fix")
     look, then = WOULD_SHOW.get(verdict.harm, (BY_A_FIX, "keep the model until then"))
     look = THE_ENDS if cause.damages == "ends" else cause.would_show or look
-    return Harm("", f"not measured, only its cause was seen; {look} would show it: {then}")
+    return Harm("", f"no damage was measured; {look} would show it: {then}")

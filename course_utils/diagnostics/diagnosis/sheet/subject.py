@@ -41,6 +41,7 @@ class Subject:
     processes: int = 1
     settings: dict[str, Any] = field(default_factory=dict)  # of a loop of one's own, by name
     makes_own_schedule: bool = False  # a Trainer that was given no optimizer and no schedule
+    probe_rewards: bool = False  # whether reward functions may be called for a look
 
     @property
     def kind(self) -> str:
@@ -65,6 +66,12 @@ class Subject:
     def target(self) -> Target:
         """In the form of the other instruments."""
         return open_target(self.trainer or self.model, None if self.trainer else self.loss_of)
+
+    @property
+    def is_causal_lm(self) -> bool:
+        """Whether the model predicts the next token of its own row."""
+        of = getattr(self.model, "get_base_model", lambda: self.model)()
+        return any(name in type(of).__name__ for name in ("CausalLM", "LMHead"))
 
     @property
     def has_ended(self) -> bool:

@@ -11,7 +11,7 @@ from torch import Tensor
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.nonfinite.batches import keep
 
-NAMES = ("input_ids", "attention_mask", "position_ids")
+NAMES = ("input_ids", "attention_mask", "position_ids", "labels")
 
 
 @dataclass

@@ -29,7 +29,7 @@ class GenerateCalls:
     stops_at: set[int] = field(default_factory=set)
     judged: list[dict[str, Tensor]] = field(default_factory=list)  # batches of an evaluation
     ended: list[float] = field(default_factory=list)  # share of each call's replies
-    failures: list[str] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -47,7 +47,7 @@ class GenerateCalls:
             try:
                 self._hear(args, kwargs, output)
             except Exception as error:
-                self.failures.append(f"{type(error).__name__}: {error}"[:160])
+                self.failures.append(error)
             return output
 
         model.generate = heard
@@ -96,8 +96,8 @@ class GenerateCalls:
         """Write down faults of the prompts, and whether generation waits for another end token."""
         from course_utils.diagnostics.batch_view import inspect_batch
 
-        for failure in dict.fromkeys(self.failures):
-            sheet.miss("the generate calls", failure)
+        for error in self.failures[:1]:
+            sheet.fail("the generate calls", error)
         tokenizer = self.subject.tokenizer
         if tokenizer is None:
             return

@@ -22,7 +22,7 @@ class SamplerWatch:
     subject: Subject
     apart: list[float] = field(default_factory=list)  # largest difference, before each step
     moves: int = 0  # steps before which the sampler had changed
-    failures: list[str] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
     place: str = ""
     _last: list[Tensor] = field(default_factory=list)
 
@@ -57,11 +57,11 @@ class SamplerWatch:
             self.place = pairs[gaps.index(max(gaps))][0] if gaps else ""
             self._last = now
         except Exception as error:
-            self.failures.append(f"{type(error).__name__}: {error}"[:160])
+            self.failures.append(error)
 
     def judge(self, sheet: Sheet) -> None:
-        for failure in dict.fromkeys(self.failures):
-            sheet.miss("the sampler", failure)
+        for error in self.failures[:1]:
+            sheet.fail("the sampler", error)
         if len(self.apart) < 2:
             return
         first, last, taken = self.apart[0], self.apart[-1], len(self.apart)

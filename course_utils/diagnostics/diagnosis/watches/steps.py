@@ -5,6 +5,7 @@ and after. Memory is bounded: a sample of the weights, and a few numbers per ste
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,15 @@ from torch.optim import optimizer as optimizers
 
 SAMPLE = 2048  # numbers of one tensor that are compared
 MAX_STEPS = 5000  # of which numbers are kept; later ones replace the earliest
+GROUPS = {
+    "LoRA A": re.compile(r"lora_(embedding_)?A"),
+    "LoRA B": re.compile(r"lora_(embedding_)?B"),
+    "norms": re.compile(r"norm|\bln_|layernorm", re.IGNORECASE),
+    "head": re.compile(r"head|score|classifier"),
+    "embeddings": re.compile(r"emb|wte|wpe"),
+    "attention": re.compile(r"attn|attention|[qkvo]_proj"),
+    "mlp": re.compile(r"mlp|ffn|feed_forward|expert|intermediate|\.fc|dense"),
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +51,10 @@ class Steps:
     numbers: list[StepNumbers] = field(default_factory=list)
     without_grad: Counter[str] = field(default_factory=Counter)  # name -> steps without one
     moved: Counter[str] = field(default_factory=Counter)  # name -> steps in which it moved
+    changed: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers that changed
+    compared: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers
     strangers: Counter[str] = field(default_factory=Counter)  # optimizers that hold none of it
-    failures: list[str] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
     largest_at: str = ""  # the tensor of the largest update
     held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
     _before: dict[str, Tensor] = field(default_factory=dict)
@@ -51,6 +63,14 @@ class Steps:
     @property
     def num_steps(self) -> int:
         return self.numbers[-1].step if self.numbers else 0
+
+    def moved_by_group(self) -> list[str]:
+        """The share of each group's weights that a step with a rate moves."""
+        groups: dict[str, list[int]] = {}
+        for name, compared in self.compared.items():
+            of = groups.setdefault(group_of(name), [0, 0])
+            of[0], of[1] = of[0] + self.changed[name], of[1] + compared
+        return [f"{name} {changed / whole:.0%}" for name, (changed, whole) in groups.items()]
 
     def rates(self) -> list[float]:
         return [one.lr for one in self.numbers]
@@ -74,7 +94,7 @@ class Steps:
                 with torch.no_grad():
                     look(optimizer)
             except Exception as error:
-                self.failures.append(f"{type(error).__name__}: {error}"[:160])
+                self.failures.append(error)
 
         return hook
 
@@ -118,6 +138,9 @@ class Steps:
             now = _sample(held[name])
             changed = int((now != before).sum())
             self.moved[name] += changed > 0
+            if self._pending["lr"] > 0:
+                self.changed[name] += changed
+                self.compared[name] += now.numel()
             moved, total = moved + changed, total + now.numel()
             update = _relative(before, now)
             if update > largest:
@@ -131,6 +154,15 @@ class Steps:
         )
         del self.numbers[:-MAX_STEPS]
         self._pending = {}
+
+
+def group_of(name: str) -> str:
+    """The part of a model that a weight belongs to.
+
+    >>> group_of("model.layers.0.self_attn.q_proj.weight"), group_of("lm_head.weight")
+    ('attention', 'head')
+    """
+    return next((group for group, words in GROUPS.items() if words.search(name)), "other")
 
 
 def _with_state(optimizer: Any, held: dict[str, Tensor]) -> int:

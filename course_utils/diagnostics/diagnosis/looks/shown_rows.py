@@ -1,0 +1,131 @@
+"""Writes down what a reader would look at first: two rows, what is learnt of them, the first loss.
+
+Shape letters: B rows, T tokens, V vocabulary.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
+from course_utils.diagnostics.diagnosis.measures.forward import evaluated, outputs_of
+from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, PAIRS, POLICY, TRAINING, Subject
+
+NUM_ROWS, MAX_ROWS = 2, 4
+BEGIN, END = 56, 32  # characters of a text that is shown
+IGNORED = -100
+GUESSED = 1.02  # of ln V: a first loss beyond it is worse than guessing
+
+
+def show_rows(subject: Subject, sheet: Sheet) -> None:
+    """Two rows as text with what is learnt of them; without tokens, what the first row holds."""
+    if subject.kind == POLICY:
+        sheet.rows += _prompts(subject)
+    elif _has_ids(subject.batch) and subject.tokenizer is not None:
+        sheet.rows += _texts(subject)
+    elif isinstance(subject.batch, Mapping):
+        held = ", ".join(f"{name} {_said(value)}" for name, value in subject.batch.items())
+        sheet.rows += [f"The first row holds {held}"]
+
+
+def show_first_loss(subject: Subject, sheet: Sheet) -> None:
+    """The loss of the first rows beside that of guessing, of a model that predicts tokens."""
+    batch = subject.batch
+    if subject.kind not in (TRAINING, LOOP) or not subject.is_causal_lm or not _has_ids(batch):
+        return
+    labels = batch.get("labels")
+    if not isinstance(labels, Tensor) or labels.shape != batch["input_ids"].shape:
+        return
+    few = {k: v[:MAX_ROWS] for k, v in batch.items() if isinstance(v, Tensor) and v.dim()}
+    targets_T = few["labels"][:, 1:].flatten()
+    if not bool((targets_T != IGNORED).any()):
+        return
+    with evaluated(subject.model):
+        logits_BTV = outputs_of(subject.model, few)
+    logits_TV = logits_BTV[:, :-1].flatten(0, 1)
+    loss = float(nn.functional.cross_entropy(logits_TV, targets_T.to(logits_TV.device)))
+    size = logits_TV.shape[-1]
+    guess = math.log(size)
+    said = f"{loss:.3g} nats per token; guessing has ln({size}) = {guess:.3g}"
+    if loss > GUESSED * guess:
+        said += (
+            ". It is ABOVE guessing, as with weights that were not loaded or a head that is new, "
+            "and in the first steps of whole chats on a chat model"
+        )
+    sheet.first_loss = said
+
+
+def _has_ids(batch: Any) -> bool:
+    ids = batch.get("input_ids") if isinstance(batch, Mapping) else None
+    return isinstance(ids, Tensor) and ids.dim() == 2 and ids.numel() > 0
+
+
+def _texts(subject: Subject) -> Iterator[str]:
+    batch, decode = subject.batch, subject.tokenizer.decode
+    ids = batch["input_ids"]
+    second = len(ids) // 2 if subject.kind == PAIRS else 1  # the rejected reply to the same prompt
+    for name, b in (("Row 0", 0), (f"Row {second}", second)):
+        if b >= len(ids):
+            return
+        keep = _row(batch, "attention_mask", b, ids.shape)
+        keep = torch.ones_like(ids[b]).bool() if keep is None else keep.bool()
+        yield f"{name} reads {short(decode(ids[b][keep]))}"
+        if (learnt := _learnt(batch, b)) is not None:
+            is_all = len(learnt) and torch.equal(learnt.cpu(), ids[b][keep].cpu())
+            said = "all of it" if is_all else short(decode(learnt)) if len(learnt) else "NOTHING"
+            yield f"  and learns {said}"
+        elif isinstance(label := batch.get("labels"), Tensor) and label.dim():
+            few = label[b].tolist() if label[b].numel() < 9 else _said(label)
+            yield f"  and its label is {few}"
+
+
+def _learnt(batch: Mapping, b: int) -> Tensor | None:
+    """The ids that are in the loss; None where no column of the ids' shape says so."""
+    ids = batch["input_ids"]
+    labels, mask = (_row(batch, name, b, ids.shape) for name in ("labels", "completion_mask"))
+    if labels is not None:
+        return labels[labels != IGNORED]
+    return None if mask is None else ids[b][mask.bool()]
+
+
+def _row(batch: Mapping, name: str, b: int, shape: torch.Size) -> Tensor | None:
+    column = batch.get(name)
+    return column[b] if isinstance(column, Tensor) and column.shape == shape else None
+
+
+def _prompts(subject: Subject) -> Iterator[str]:
+    """The first prompts with the row's other columns, as the reward function gets them."""
+    with unchanged(subject.trainer.train_dataset):
+        rows = first_rows(subject.trainer.train_dataset, NUM_ROWS)
+    for number, row in enumerate(rows):
+        prompt = row["prompt"]
+        text = prompt if isinstance(prompt, str) else prompt[-1]["content"]
+        rest = {k: v for k, v in row.items() if k != "prompt" and isinstance(v, str | int | float)}
+        told = ", ".join(f"{k} {short(str(v))}" for k, v in list(rest.items())[:2])
+        yield f"Row {number} asks {short(str(text))}{' with ' if told else ''}{told}"
+
+
+def _said(value: Any) -> str:
+    """A column of the first row, in a few words."""
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    first = value[0] if value.dim() else value
+    kind = str(value.dtype).removeprefix("torch.")
+    if first.numel() <= 1 or value.is_complex():
+        return f"{first.tolist()} ({kind})"
+    least, most = float(first.min()), float(first.max())
+    return f"{tuple(first.shape)} {kind} from {least:.3g} to {most:.3g}"
+
+
+def short(text: str) -> str:
+    """A text on one line, its middle left out.
+
+    >>> short("2 + 2 =")
+    "'2 + 2 ='"
+    """
+    is_long = len(text) > BEGIN + END + 5
+    return f"{text[:BEGIN]!r} ... {text[-END:]!r}" if is_long else repr(text)
