@@ -10,8 +10,10 @@ from course_utils.diagnostics.batch_view.case import (
 )
 from course_utils.diagnostics.batch_view.template import Template, starts_of
 from course_utils.diagnostics.batch_view.tokens import Row
+from course_utils.diagnostics.loss_kind import OF_TEXT, Loss, speaks_for
 
 
+@speaks_for(*OF_TEXT, Loss.SCORES)
 def template_differs(case: Case) -> Finding | None:
     """Replies that begin after other tokens than the serving tokenizer puts there."""
     template = case.serving or case.template
@@ -56,6 +58,7 @@ def _serving_differs(case: Case) -> Finding | None:
     return Finding("template differs", (), saw, cause, fix)
 
 
+@speaks_for(*OF_TEXT)
 def prompt_is_learnt(case: Case) -> Finding | None:
     """The user's words in the loss: intended for whole chats, a fault where a part is learnt."""
     if not case.learns_tokens or not case.template.is_chat:

@@ -55,6 +55,11 @@ def _name_operation(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
 
 
 def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
+    """Judge which weights the gradient reaches.
+
+    Weights outside the forward pass are a fault where DDP waits for them, or where the trained
+    ones were chosen; models of libraries have some, and layer drop makes some.
+    """
     total = len(flow.parameters)
     if not flow.loss_has_graph:
         place = flow.cuts[0].where if flow.cuts else ""
@@ -73,7 +78,11 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
     elif unused := [p.name for p in flow.parameters if p.flow in (Flow.UNUSED, Flow.NO_EFFECT)]:
         said = f"{len(unused)} of {total} trainable tensors take no part, such as {unused[0]}"
         weight = MEASURED if subject.processes > 1 else LIKELY - 2
-        sheet.find("unused_parameters", weight, said, place=unused[0])
+        if subject.processes > 1 or flow.num_frozen:
+            sheet.find("unused_parameters", weight, said, place=unused[0])
+        else:
+            sheet.show("one backward pass", said)
+            subject.idle = frozenset(unused)
     elif (largest := _largest(flow))[0] > ROOT_OF_FLOAT32:
         said = f"the largest gradient is {largest[0]:.2g}, and float32 cannot hold its square"
         sheet.find("norm_overflows", MEASURED, said, place=largest[1])
