@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
+import torch
 from torch import Tensor
 
 IGNORED = -100
@@ -29,9 +30,9 @@ class Loss(Enum):
     OTHER = "not known"
 
 
-OF_IDS = frozenset(Loss) - {Loss.OTHER}
 OF_TOKENS = {Loss.NEXT_TOKEN, Loss.HIDDEN_TOKENS, Loss.TAGS}  # a label per id
 OF_TEXT = {Loss.NEXT_TOKEN, Loss.PAIRS}  # learns to write the text of its rows
+BY_IDS = OF_TOKENS | OF_TEXT | {Loss.ROWS, Loss.SCORES, Loss.POLICY}  # input_ids are enough input
 _BY_HEAD = (  # names in a class, the more special before the more general
     ("MaskedLM", Loss.HIDDEN_TOKENS),
     ("ForPreTraining", Loss.HIDDEN_TOKENS),
@@ -59,7 +60,7 @@ def loss_of_batch(batch: Any, model: Any = None) -> Loss:
     'ROWS'
     """
     columns = batch if isinstance(batch, Mapping) else {}
-    ids, labels = (_tensor(columns.get(name)) for name in ("input_ids", "labels"))
+    ids, labels = (as_tensor(columns.get(name)) for name in ("input_ids", "labels"))
     model = getattr(model, "get_base_model", lambda: model)()
     if columns and ids is None:
         return Loss.OTHER
@@ -97,8 +98,14 @@ def _are_ids(labels: Tensor, ids: Tensor) -> bool:
     return float(same[learnt].double().mean()) >= MOST
 
 
-def _tensor(value: Any) -> Tensor | None:
-    return value if isinstance(value, Tensor) else None
+def as_tensor(value: object) -> Tensor | None:
+    """Numbers of a batch in any form; None for data without a regular shape."""
+    if value is None or isinstance(value, Tensor):
+        return value
+    try:
+        return torch.as_tensor(value)
+    except (TypeError, ValueError, RuntimeError):
+        return None
 
 
 def speaks_for(*losses: Loss) -> Callable[[Callable], Callable]:

@@ -18,7 +18,7 @@ from course_utils.diagnostics.diagnosis.measures.forward import (
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOOD
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
-from course_utils.diagnostics.loss_kind import OF_TEXT, OF_TOKENS, Loss, may_speak, speaks_for
+from course_utils.diagnostics.loss_kind import BY_IDS, may_speak, speaks_for
 
 MAX_ROWS = 4
 # How far logits may be apart by rounding, in standard deviations of the logits.
@@ -44,7 +44,7 @@ def look_at_forward(subject: Subject, sheet: Sheet) -> None:
             _reference_agrees(subject, sheet)
 
 
-@speaks_for(*OF_TOKENS, *OF_TEXT, Loss.ROWS, Loss.SCORES, Loss.POLICY)
+@speaks_for(*BY_IDS)
 def _rows_alone(subject: Subject, sheet: Sheet) -> None:
     """Each row's attended tokens alone must give the same outputs as within the batch.
 

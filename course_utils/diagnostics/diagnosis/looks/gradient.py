@@ -1,5 +1,8 @@
 """Looks at one backward pass: which weights get no gradient, and where the graph is cut."""
 
+from collections.abc import Mapping
+from inspect import signature
+
 from course_utils.diagnostics.diagnosis.judges.run import (
     FINITE_BEFORE,
     LOSS_OR_LAYER,
@@ -28,6 +31,9 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         return
     if not can_learn and not has_labels(subject.batch):
         return
+    if _makes_its_batch(subject):
+        sheet.miss("one backward pass", "the trainer makes its batches in training, from prompts")
+        return
     with sheet.trying("one backward pass"), put_back(subject):
         target, loss_of = subject.trainer or subject.model, subject.loss_of
         try:
@@ -41,6 +47,15 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
             _name_operation(subject, flow, sheet)
         else:
             _judge(subject, flow, sheet)
+
+
+def _makes_its_batch(subject: Subject) -> bool:
+    """Whether the model itself takes none of the collated columns, and the loss is the model's."""
+    if subject.trainer is None or not isinstance(subject.batch, Mapping):
+        return False
+    model = getattr(subject.model, "get_base_model", lambda: subject.model)()
+    is_of_model = type(subject.trainer).compute_loss.__module__.startswith("transformers.")
+    return is_of_model and not subject.batch.keys() & signature(model.forward).parameters.keys()
 
 
 def _name_operation(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
