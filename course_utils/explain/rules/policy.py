@@ -2,11 +2,14 @@
 
 import math
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, median
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import deviation, listed, said, share, thirds, trend
+
+JUMPED = 0.3  # nats: a kl that was nearly 0 before
+RESTS = 1.5  # times the middle third: below that the last one no longer climbs
 
 
 def collapse(log: Log) -> Finding | None:
@@ -124,11 +127,17 @@ def constant_part(log: Log) -> Finding | None:
 
 
 def kl_runs(log: Log) -> Finding | None:
-    """kl jumps from nearly 0 past 0.3 in the first entries, or grows tenfold past 1."""
+    """kl jumps from nearly 0 past 0.3 in the first entries and stays, or grows tenfold past 1.
+
+    Where it has come to rest and the reward has risen, it is what the reward has cost.
+    """
     series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
-    early = [(a, b) for a, b in pairwise(series) if a[1] < 0.05 and b[1] > 0.3]
-    levels = thirds([value for _, value in series])
-    if early and early[0][1] in series[:6]:
+    early = [(a, b) for a, b in pairwise(series) if a[1] < 0.05 and b[1] > JUMPED]
+    levels, rewards = thirds([value for _, value in series]), thirds(log.values("reward"))
+    rests = levels is not None and levels[2] < RESTS * levels[1]
+    if rests and rewards is not None and rewards[2] > rewards[0]:
+        return None
+    if early and early[0][1] in series[:6] and median(v for _, v in series[1:]) > JUMPED:
         (before, _), (entry, _) = early[0]
         proof = [f"{entry.where}: {said(entry, 'kl')}; {before.where}: {said(before, 'kl')}"]
     elif levels and levels[2] > 1 and levels[2] > 5 * abs(levels[0]):

@@ -13,6 +13,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, 
 from course_utils.diagnostics.diagnosis.sheet.harm import APART as OTHER
 from course_utils.diagnostics.diagnosis.sheet.harm import FINITE, NOT_FINITE
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import BY_IDS
 from course_utils.diagnostics.nonfinite.values import all_finite
 
 APART = 0.05  # of the logits' spread: what merging in the base's own format may change
@@ -26,17 +27,18 @@ def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
         _weights(subject, sheet)
     with sheet.trying("the reference after the run"):
         look_at_reference(subject, sheet)
+    batch = subject.rows if subject.loss in BY_IDS else None
     if subject.served is not None:
         with sheet.trying("the served model"):
             is_model = isinstance(subject.served, nn.Module)
             served = subject.served if is_model else subject.served()
-            found = compare_models(subject.model, served, subject.rows)
+            found = compare_models(subject.model, served, batch)
             _judge(found, sheet, "served", held_change(subject.model, served))
-    if hasattr(subject.model, "merge_and_unload") and subject.rows is not None:
+    if hasattr(subject.model, "merge_and_unload") and batch is not None:
         with sheet.trying("merging"):
             merged = copy.deepcopy(subject.model).merge_and_unload()
             held = held_change(subject.model, merged)
-            _judge(compare_models(subject.model, merged, subject.rows), sheet, "merged", held)
+            _judge(compare_models(subject.model, merged, batch), sheet, "merged", held)
 
 
 def _weights(subject: Subject, sheet: Sheet) -> None:

@@ -10,8 +10,9 @@ from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
 from course_utils.diagnostics.diagnosis.sheet.harm import SHORT, WORSE
-from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, PAIRS, POLICY, SCORES, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, POLICY, Subject
 from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
+from course_utils.diagnostics.loss_kind import Loss
 from course_utils.explain.fields import canonical
 
 GROWS = 1.1  # entropy of the last third by that of the first
@@ -71,8 +72,7 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
     said = f"{losses[0]:.4g} in the first entry, {losses[-1]:.4g} in the last"
     sheet.show("loss", said, usual=is_usual)
     vocabulary = getattr(getattr(subject.model, "config", None), "vocab_size", 0)
-    is_per_token = subject.kind not in (POLICY, PAIRS, SCORES) and vocabulary
-    is_per_token = is_per_token and subject.is_causal_lm
+    is_per_token = subject.loss is Loss.NEXT_TOKEN and vocabulary
     if is_per_token:
         guess = f"guessing has ln({vocabulary}) = {math.log(vocabulary):.3g}"
         above = ". It is ABOVE guessing" if losses[0] > ABOVE * math.log(vocabulary) else ""

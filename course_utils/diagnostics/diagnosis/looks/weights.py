@@ -108,12 +108,13 @@ def _are_wide_enough(subject: Subject, sheet: Sheet) -> None:
 
 
 def _rate(subject: Subject) -> float:
-    """The learning rate of the settings: an Adam step is about as long."""
+    """The length of a step: the learning rate, where the optimizer steps by it; else 0."""
+    if not subject.steps_by_rate:
+        return 0.0
     if subject.args is not None:
         return float(getattr(subject.args, "learning_rate", 0.0))
     groups = getattr(subject.optimizer, "param_groups", ())
-    is_adam = "adam" in type(subject.optimizer).__name__.lower()
-    return max((float(group["lr"]) for group in groups), default=0.0) if is_adam else 0.0
+    return max((float(group["lr"]) for group in groups), default=0.0)
 
 
 def _unmoved_by(weight: Tensor, rate: float) -> float:

@@ -41,7 +41,8 @@ def held_change(model: nn.Module, served: nn.Module) -> HeldChange | None:
     )
     trained, theirs = aligned(weights_of(model), weights_of(served))
     base, _ = aligned(base, theirs)
-    names = [n for n in base if n in theirs and n in trained and theirs[n].shape == base[n].shape]
+    names = [n for n in base if n in theirs and n in trained]
+    names = [n for n in names if theirs[n].shape == base[n].shape == trained[n].shape]
     if not names:
         return None
     along = length = rest = 0.0
