@@ -10,7 +10,8 @@ LEAN = 0.02  # of a mean ratio from 1, on one side throughout
 
 
 def entropy_gone(log: Log) -> Finding | None:
-    levels = thirds(log.values("entropy"))
+    """A policy's entropy falls to almost 0; a supervised run's does so where it learns."""
+    levels = thirds(log.values("entropy")) if log.kind() == "policy" else None
     if levels is None or levels[0] <= 0 or levels[2] > 0.15 * levels[0]:
         return None
     entry = log.series("entropy")[-1][0]

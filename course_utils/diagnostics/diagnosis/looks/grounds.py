@@ -6,8 +6,10 @@ reference. Where the run is at hand, a rule whose grounds it lacks is not taken 
 
 from collections.abc import Callable
 
-from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, Subject
-from course_utils.diagnostics.loss_kind import Loss
+from course_utils.diagnostics.diagnosis.measures.first_rows import keeps_first_rows
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
+
+FAR = 10  # times the training loss
 
 
 def _rate_is_not_judged_elsewhere(subject: Subject) -> bool:
@@ -26,9 +28,27 @@ def _sums_micro_batches(subject: Subject) -> bool:
     return parts > 1 or subject.processes > 1
 
 
-def _learns_text(subject: Subject) -> bool:
-    """Text has an entropy that only memory removes; a class may be plain to see."""
-    return subject.loss in (Loss.NEXT_TOKEN, Loss.SEQ2SEQ, Loss.OTHER)
+def _is_worse_on_other_rows(subject: Subject) -> bool:
+    """A low loss is memory only where held-out rows have a far higher one."""
+    judged, trained = ([row[k] for row in subject.log if k in row] for k in ("eval_loss", "loss"))
+    return bool(judged and trained) and judged[-1] > FAR * trained[-1]
+
+
+def _knows_its_loss(subject: Subject) -> bool:
+    """A loss of the user's own may be a sum, or hold other terms."""
+    own = type(subject.trainer).compute_loss.__module__ if subject.trainer is not None else "trl"
+    is_given = getattr(subject.trainer, "compute_loss_func", None) is not None
+    return own.partition(".")[0] in ("transformers", "trl") and not is_given
+
+
+def _forgets(subject: Subject) -> bool:
+    """Steps that are too long undo what was learnt; harder rows leave the first rows known."""
+    return keeps_first_rows(subject) is not True
+
+
+def _is_no_classifier(subject: Subject) -> bool:
+    """A reward model that is right for sure has learnt its task; nothing is sampled from it."""
+    return subject.kind != SCORES
 
 
 def _has_no_restarts(subject: Subject) -> bool:
@@ -41,11 +61,14 @@ GROUNDS: dict[str, Callable[[Subject], bool]] = {
     "rate_unusual": _rate_is_not_judged_elsewhere,
     "wrong_reference": _has_reference,
     "loss_off_by_a_factor": _sums_micro_batches,
-    "memorised": _learns_text,
+    "memorised": _is_worse_on_other_rows,
+    "above_uniform": _knows_its_loss,
+    "rate_too_high": _forgets,
+    "margin_saturated": _is_no_classifier,
     "resumed_without_state": _has_no_restarts,
 }
 
 
-def groundless(subject: Subject) -> tuple[str, ...]:
-    """The causes that a log may not name for this run."""
-    return tuple(key for key, has_grounds in GROUNDS.items() if not has_grounds(subject))
+def has_grounds(key: str, subject: Subject) -> bool:
+    """Whether a log may name this cause for this run; asked only where the log shows it."""
+    return key not in GROUNDS or GROUNDS[key](subject)

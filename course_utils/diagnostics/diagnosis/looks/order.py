@@ -5,7 +5,7 @@ from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
-from course_utils.diagnostics.diagnosis.looks.grounds import groundless
+from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
@@ -56,7 +56,7 @@ def look_before(subject: Subject, sheet: Sheet) -> None:
 
 def look_after(subject: Subject, sheet: Sheet) -> None:
     """Look at the log, and at the model that the run leaves."""
-    look_at_log(subject.log, sheet, known=groundless(subject))
+    look_at_log(subject.log, sheet, may_name=lambda key: has_grounds(key, subject))
     look_at_trends(subject, sheet)
     if not sheet.broken_forward:
         look_at_outcome(subject, sheet)

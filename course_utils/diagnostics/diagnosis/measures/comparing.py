@@ -15,9 +15,11 @@ from course_utils.diagnostics.diagnosis.measures.comparison import Comparison, D
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated, outputs_of
 
 WRAPPED = re.compile(
-    r"^(module\.|_orig_mod\.|base_model\.model\.)+|\.(base_layer|_orig_mod)(?=\.|$)"
+    r"^(module\.|_orig_mod\.|base_model\.model\.)+"
+    r"|\.(base_layer|_orig_mod|modules_to_save\.\w+)(?=\.|$)"
 )
-ADAPTER = re.compile(r"\.lora_|\.modules_to_save\.|lora_magnitude")
+# PEFT keeps the module as it was beside the trained one, which stands in modules_to_save.
+ADAPTER = re.compile(r"\.lora_|\.original_module\.|lora_magnitude")
 # What one rounding to a format can change, relative to the largest number of a tensor.
 ROUNDING = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float32: 2.0**-18}
 MAX_ROWS = 8
