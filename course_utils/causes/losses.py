@@ -1,7 +1,7 @@
 """Causes that the loss itself shows: how it is summed, how it falls, rows known by heart."""
 
-from course_utils.causes.cause import Cause, keys
-from course_utils.causes.harms import LESS, WRONG
+from course_utils.causes.cause import Cause, Phrase, keys
+from course_utils.causes.harms import ENDED, EVALUATION, LESS, WRONG
 from course_utils.causes.shared import LENGTHS
 
 LOSSES = (
@@ -36,6 +36,21 @@ LOSSES = (
         harm=WRONG,
         raises_first_loss=True,
         complaints=(("changes with accumulation", 2),),
+    ),
+    Cause(
+        "ignored_is_decoded",
+        "a negative id is decoded, mostly -100, which pads predictions and labels in an evaluation "
+        "and is no token",
+        "np.where(ids != -100, ids, tokenizer.pad_token_id), before the tokenizer decodes "
+        "predictions and labels",
+        "the smallest id in predictions and in labels",
+        kinds=("labels",),
+        where=EVALUATION,
+        harm=ENDED,
+        phrases=(
+            Phrase(r"OverflowError: (out of range integral type|can't convert negative int)"),
+            Phrase(r"IndexError: piece id is out of range"),
+        ),
     ),
     Cause(
         "length_is_paid",

@@ -5,10 +5,12 @@ from itertools import pairwise
 from statistics import fmean, median
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
+from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import deviation, listed, said, share, thirds, trend
 
 JUMPED = 0.3  # nats: a kl that was nearly 0 before
+CERTAIN = 0.01  # nats per token
+FALLEN = 0.8  # of the best third of the rewards
 RESTS = 1.5  # times the middle third: below that the last one no longer climbs
 
 
@@ -37,6 +39,26 @@ def collapse(log: Log) -> Finding | None:
         if early and name in turned.numbers and _jumps(early[-1], turned.numbers[name]):
             proof.append(f"{said(turned, name)} there, {early[-1]:.3g} before")
     return Finding("collapse", 6.0, turned, tuple(proof))
+
+
+def certain_and_poor(log: Log) -> Finding | None:
+    """Almost no entropy is left, and the policy earns less than it did, or than its critic expects.
+
+    A policy that has solved its task is as certain, but earns what its critic expects.
+    """
+    entropies, rewards = log.series("entropy"), finite(log.values("reward"))
+    if not entropies or not rewards or not 0 <= entropies[-1][1] < CERTAIN:
+        return None
+    entry, levels, expected = entropies[-1][0], thirds(rewards), finite(log.values("critic_value"))
+    if levels is not None and levels[2] < FALLEN * max(levels[:2]):
+        proof = f"the reward falls: {listed(levels)} by thirds of the log"
+    elif expected and expected[-1] > 2 * rewards[-1] >= 0:
+        proof = f"the critic expects {expected[-1]:.3g} and the reward is {rewards[-1]:.3g}"
+    else:
+        return None
+    why = "the policy has collapsed: it is certain of its tokens, and its reward is low"
+    shown = f"{entry.where}: {said(entry, 'entropy')}"
+    return Finding("collapse", 5.5, entry, (shown, proof), why=why)
 
 
 def _before(log: Log, one, other) -> bool:
@@ -180,6 +202,7 @@ def reward_rises(log: Log) -> Finding | None:
 
 RULES = (
     collapse,
+    certain_and_poor,
     cheated,
     parts_apart,
     part_alone,

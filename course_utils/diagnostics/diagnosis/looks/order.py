@@ -3,16 +3,20 @@
 from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
+from course_utils.diagnostics.diagnosis.looks.best import look_at_best
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
+from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
+from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
 from course_utils.diagnostics.diagnosis.looks.shown_rows import show_first_loss, show_rows
 from course_utils.diagnostics.diagnosis.looks.shown_settings import write_settings
 from course_utils.diagnostics.diagnosis.looks.split import look_at_split
+from course_utils.diagnostics.diagnosis.looks.stream import look_at_stream
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
 from course_utils.diagnostics.diagnosis.looks.trends import look_at_trends
 from course_utils.diagnostics.diagnosis.looks.unread import look_at_unread
@@ -28,7 +32,11 @@ BEFORE = (
     look_at_adapter,
     look_at_batch,
     look_at_tables,
+    look_at_positions,
+    look_at_messages,
+    look_at_stream,
     look_at_settings,
+    look_at_best,
     look_at_gradients,
     look_at_packing,
     look_at_forward,
