@@ -48,9 +48,10 @@ def _reply_begins_elsewhere(row: Row, template: Template) -> bool:
 
 
 def _is_chat(row: Row, template: Template) -> bool:
-    """Whether the row has a special token of the template, or a marker before its reply."""
+    """Whether the row has a token of the template's header, or a marker before its reply."""
     prompt = "".join(token.piece for token in row.attended[: row.learnt[0]])
-    is_known = not template.special or bool(template.special.intersection(row.ids))
+    known = template.special or set(template.header)
+    is_known = bool(known.intersection(row.ids))
     return is_known or bool(MARKER.search(prompt))
 
 
