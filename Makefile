@@ -18,6 +18,8 @@
 #   make failures  what shows each failure, and what is missing; writes docs/failures.md (trains nothing)
 #   make oncall  every ticket of the exam, its fix and its non-fixes over three seeds; writes docs/oncall.md
 #   make eras   every failure in the versions of their day, and in today's (needs the package index)
+#   make stacks the instruments beside other versions of the libraries; writes docs/stacks.md (needs the
+#               package index; ONLY=t451 takes one)
 #   make lock   write requirements.lock anew from what is installed
 
 PYTHON ?= python3
@@ -31,7 +33,7 @@ export MKL_NUM_THREADS := 1
 # Hundreds of processes import the course: compiled modules are kept, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lab build site bench bench-diagnosis bench-explain lora-reach incidents failures oncall eras lock prove proved
+.PHONY: run test lab build site bench bench-diagnosis bench-explain lora-reach incidents failures oncall eras stacks lock prove proved
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -85,6 +87,9 @@ oncall: $(INSTALLED)-test
 
 eras: $(INSTALLED)
 	$(BIN)/course era --all
+
+stacks: $(INSTALLED)-test
+	$(BIN)/python -m tests.stacks --write $(ONLY)
 
 lock: $(INSTALLED)-test
 	$(BIN)/python -m pip freeze --exclude-editable \

@@ -18,6 +18,7 @@ COMMANDS = {
     "status": ("status", "Show your progress in all lessons."),
     "reset": ("status", "Start a lesson or one exercise afresh; your copy is kept."),
     "explain": ("explain", "Say what a pasted log or an exit code points to."),
+    "preflight": ("preflight", "Look at a training script's first batch before it trains."),
     "incident": ("incident", "Run a failure as people met it: its log, its cause, its fix."),
     "oncall": ("oncall", "Work a ticket: a broken run to mend, and a judge of the mended one."),
     "doctor": ("doctor", "Say whether this machine can run the course."),

@@ -6,6 +6,7 @@ _HOME = {
     # What is wrong with this run?
     "diagnose": "diagnosis",
     "DiagnoseCallback": "diagnosis",
+    "lightning_callback": "diagnosis",
     # What does one step, or one batch of replies, do?
     "audit_step": "diagnosis",
     "audit_policy": "diagnosis",

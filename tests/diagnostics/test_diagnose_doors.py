@@ -7,6 +7,7 @@ import door_runs
 import pytest
 import torch
 from diagnosed_runs import grpo
+from transformers import Trainer, default_data_collator
 
 from course_utils import zoo
 from course_utils.diagnostics import (
@@ -133,6 +134,32 @@ def test_a_reward_function_is_called_only_when_asked(tmp_path):
     assert not written.read_text() and "probe_rewards=True" in str(report)
     diagnose(trainer, probe_rewards=True)
     assert written.read_text() == "4 " * 12  # as the docstring says
+
+
+CALLS = []  # what a closure or an object holds would be put back
+
+
+class Counting(Trainer):
+    def compute_loss(self, *args, **kwargs):
+        CALLS.append("loss")
+        return super().compute_loss(*args, **kwargs)
+
+
+def counted(rows):
+    CALLS.append("collator")
+    return default_data_collator(rows)
+
+
+@pytest.mark.parametrize(("accumulated", "losses"), [(1, 2), (2, 5)])
+def test_a_look_calls_loss_and_collator_as_often_as_its_docstring_says(accumulated, losses):
+    trainer = door_runs.healthy()
+    trainer.args.gradient_accumulation_steps = accumulated
+    trainer.__class__, trainer.data_collator = Counting, counted
+    CALLS.clear()
+    diagnose(trainer)
+    told = " ".join(diagnose.__doc__.split())
+    assert "2 times (5 with gradient accumulation)" in told and "8 rows, twice at most" in told
+    assert (CALLS.count("loss"), CALLS.count("collator")) == (losses, 1)
 
 
 # --- what compare_splits and audit_step say of no gradient, and of a bad one ----------------------

@@ -110,6 +110,8 @@ def test_what_is_fine_is_folded_on_a_page_and_not_in_the_text():
     shown, folded = report.html().split("<details>")
     assert "50 tensors" not in shown and "50 tensors" in folded
     assert "print(report.details)" not in shown
+    title = shown.split("</b>")[0]
+    assert title.endswith("so the advantages are 0 and these steps teach nothing.")
 
 
 def test_a_look_that_raises_is_logged_and_leaves_no_all_clear(caplog):

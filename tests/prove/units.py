@@ -12,6 +12,7 @@ from course_utils.exercises.outline import outline
 from course_utils.reproductions.eras import ERAS
 from tests.helpers.by_lesson import FILES as BY_LESSON
 from tests.prove.sources import ROOT
+from tests.stacks.declare import STACKS
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider")
 NBVAL = ("--nbval", "--nbval-cell-timeout=300", "--nbval-sanitize-with=tests/nbval.cfg")
@@ -86,6 +87,9 @@ def _others() -> Iterator[Unit]:
     yield Unit("tickets, three seeds", "oncall", (*python, "benchmarks.oncall.proofs"))
     for era in ERAS:
         yield Unit("older stacks", f"era {era.number}", (*COURSE, "era", era.number))
+    for name in (*(stack.name for stack in STACKS), "pythons"):
+        command = (*python, "tests.stacks", name)
+        yield Unit("instruments on other stacks", f"stack {name}", command)
     yield Unit("a class of 1,000", "class", (*python, "benchmarks.grading.whole_class", "1000"))
     yield Unit("mutants", "mutants", (*python, "tests.prove.mutants"), reads_all=True)
     ruff = str(Path(sys.executable).with_name("ruff"))

@@ -29,10 +29,10 @@ def diagnose(
 ) -> Diagnosis:
     """Say what is wrong with a run, the likeliest cause first, or that nothing was found.
 
-    Of the user's own code it calls the collator and the data set for the first 8 rows (twice), and
-    the loss of a Trainer or a loop on them (about five times). Reward functions are called by
-    `steps`, once per batch of replies as in training, and by `probe_rewards`. Whatever they keep
-    outside of themselves (a global counter, a cache, a bill) cannot be put back.
+    Of the user's own code it calls the data set and the collator for the first 8 rows, twice at
+    most, and the loss of a Trainer on them, 2 times (5 with gradient accumulation). Reward
+    functions are called by `steps`, once per batch of replies as in training, and by
+    `probe_rewards`. What they keep outside of themselves (a file, a bill) cannot be put back.
 
     Args:
         source: a Trainer (SFT, DPO, reward, GRPO, or transformers' own), a model, the folder of a
@@ -49,7 +49,7 @@ def diagnose(
             run); or `model` itself.
 
     A run as it happens: `with diagnose.watching(trainer_or_model, ...) as run: ...`, then
-    `run.report`; or `trainer.add_callback(DiagnoseCallback(trainer))`.
+    `run.report`; or `Trainer(..., callbacks=[DiagnoseCallback()])`.
 
     Raises:
         BadRequest: this is not a Trainer, model or folder.
@@ -108,13 +108,13 @@ def watching(
         then: is called with the report when the block ends. Without it, `run.report` has it, and it
             is printed only where an exception ends the block, before that goes on.
     """
-    return Watching(subject_of(source, **parts), then=then)
+    return Watching(subject_of(source, **parts), then=then, prints_if_it_raises=True)
 
 
 def _with_steps(subject: Subject, steps: int) -> Diagnosis:
     _require_one_process(subject)
     with put_back(subject):
-        ride = Watching(subject, then=lambda report: None)
+        ride = Watching(subject)
         with suppress(Exception), ride:  # what ended the run stands in its report
             train_some(subject.trainer, steps)
         return ride.report

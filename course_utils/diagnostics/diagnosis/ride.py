@@ -10,6 +10,7 @@ from typing import Any
 from course_utils.diagnostics.diagnosis.judges.policy import judge_policy
 from course_utils.diagnostics.diagnosis.judges.run import judge_numbers_of_run
 from course_utils.diagnostics.diagnosis.judges.steps import judge_steps
+from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.order import look_after, look_before
 from course_utils.diagnostics.diagnosis.looks.shown_rows import show_rows
@@ -31,8 +32,15 @@ class Watching:
     What fails inside is written into the report as not seen; it never reaches the run.
     """
 
-    def __init__(self, subject: Subject, *, then: Callable[[Diagnosis], object] | None = None):
+    def __init__(
+        self,
+        subject: Subject,
+        *,
+        then: Callable[[Diagnosis], object] | None = None,
+        prints_if_it_raises: bool = False,
+    ):
         self.subject, self._then = subject, then
+        self._prints_if_it_raises = prints_if_it_raises
         self._before = Sheet()
         self._after: Sheet | None = None
         self._steps = Steps(subject.model)
@@ -116,10 +124,14 @@ class Watching:
                 look_at_forward(self.subject, sheet)
                 if self.subject.kind != POLICY:
                     show_rows(self.subject, sheet)
+                if self.subject.trainer is None and self.subject.tokenizer is not None:
+                    self._before.unseen.pop("the tokens", None)
+                    look_at_batch(self.subject, sheet)
         with sheet.trying("looking after"):
             look_after(self.subject, sheet)
         self._after = sheet
-        then = self._then or (print if isinstance(error, Exception) else None)
+        is_last_word = self._prints_if_it_raises and isinstance(error, Exception)
+        then = self._then or (print if is_last_word else None)
         if then is not None:
             with sheet.trying("telling"):
                 then(self.report)

@@ -90,6 +90,7 @@ class WarmParent:
         self._preload = list(preload)
 
     def __enter__(self) -> "WarmParent":
+        _ = packages.dill  # the parent needs it: where it is missing, the error comes first
         self._folder = _scratch_folder()
         self._errors = Path(self._folder.name, "warm-parent").open("wb")
         if not CAN_FORK:

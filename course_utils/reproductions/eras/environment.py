@@ -40,17 +40,22 @@ class Environment:
     """One environment, built or not yet.
 
     Args:
-        lock: stem of a file in locks/.
+        lock: stem of a file in the folder `locks`.
         on_course: all of the course's own packages show through, and not only torch.
     """
 
     lock: str
     on_course: bool = False
+    locks: Path = LOCKS
+
+    @property
+    def lock_file(self) -> Path:
+        return self.locks / f"{self.lock}.txt"
 
     @cached_property
     def pins(self) -> dict[str, str]:
         """Version of each package in the lock."""
-        lines = (LOCKS / f"{self.lock}.txt").read_text(encoding="utf-8").splitlines()
+        lines = self.lock_file.read_text(encoding="utf-8").splitlines()
         wanted = [Requirement(line) for line in lines if line and line[0] != "#"]
         return {pin.name: str(pin.specifier).removeprefix("==") for pin in wanted}
 
@@ -92,7 +97,7 @@ class Environment:
         # The locked wheels were tried; verl 0.9.1 does not say that it works on Python 3.13.
         pip += ["--ignore-requires-python"]
         pip += ["--disable-pip-version-check", "--retries", "1", "--timeout", "15"]
-        lock = ["--requirement", str(LOCKS / f"{self.lock}.txt")]
+        lock = ["--requirement", str(self.lock_file)]
         env = {"PYTHONPATH": "", **{name: "" for name in ELSEWHERE if name in os.environ}}
         done = run_process([*pip, *lock], timeout_s=BUILD_S, env=env)
         if done.exit_code == 0:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from inspect import signature
 
-from course_utils.diagnostics.diagnosis.judges.run import (
+from course_utils.diagnostics.diagnosis.looks.split import has_labels
+from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
+from course_utils.diagnostics.diagnosis.sheet.faults import (
     FINITE_BEFORE,
     LOSS_OR_LAYER,
     name_error,
     write_fault,
 )
-from course_utils.diagnostics.diagnosis.looks.split import has_labels
-from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.gradient_flow import audit_gradients

@@ -16,10 +16,15 @@ CHANGE = re.compile(r"(\w+=\S+) -> ")
 MORE = "All that was looked at: print(report.details)."
 
 
+def opening(what: str, one: Found) -> str:
+    """What is broken, at which stage, and by what."""
+    says = sentence(perhaps(one) + one.says)
+    return _once(f"{what}: a fault in {one.verdict.where}. {says}.")
+
+
 def first_cause(what: str, one: Found, values: Mapping[str, Any]) -> list[str]:
     """The lines on the first cause; what has no room before the fix stands in the details."""
-    says = sentence(perhaps(one) + one.says)
-    head = _fitted([f"{what}: a fault in {one.verdict.where}. {says}."])
+    head = _fitted([opening(what, one)])
     place = place_of(one, values)
     head += _fitted([f"Place: {place}."] if place else [])
     end = _fitted([f"Fix: {one.fix}."])

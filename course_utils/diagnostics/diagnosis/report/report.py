@@ -17,6 +17,7 @@ from course_utils.diagnostics.diagnosis.report.layout import (
     beside_it,
     first_cause,
     one_line,
+    opening,
     other_causes,
     perhaps,
 )
@@ -161,7 +162,7 @@ class Diagnosis(Report):
             rows.append((f"cause {n}", one.says, evidence(one), see(one)))
             rows += [(f"consequence of {n}", name, number, "") for name, number in one.follows]
         rows += [("no fault", one.says, "; ".join(one.said), "") for one in self.no_faults]
-        for title, name in BESIDE.items() if self.causes else [("not seen", "unseen")]:
+        for title, name in BESIDE.items():
             held = getattr(self, name)
             rows += [(title, *pair, "") for pair in _named(held)]
         notes = (*self.unreadable, *([ORDER] if len(self.causes) > 1 else []))
@@ -201,9 +202,11 @@ class Diagnosis(Report):
 
     def html(self) -> str:
         """The short report, with the details folded below it."""
-        headline, *lines = self.text().split("\n")
+        lines = self._found() if self.causes else self._not_found()
+        title = opening(self.what, self.causes[0]) if self.causes else lines[0]
+        body = (*self.unreadable, *lines[len(wrapped(title).split("\n")) : -1])
         folded = f"<details><summary>details</summary>{self.table().html()}</details>"
-        return page.box(self.state, headline, page.preformatted(tuple(lines[:-1])) + folded)
+        return page.box(self.state, title, page.preformatted(body) + folded)
 
     def to_dict(self) -> dict:
         return {

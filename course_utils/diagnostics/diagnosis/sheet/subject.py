@@ -120,7 +120,8 @@ def of_trainer(trainer: Any) -> Subject:
         subject.batch = batch if is_batch else None
         subject.why_no_batch = "" if is_batch else "its collator leaves rows as they are"
     except Exception as error:  # a collator or a data set of its own kind
-        subject.why_no_batch = f"its first rows gave {type(error).__name__}: {error}"[:160]
+        said = str(error).partition("\n")[0]
+        subject.why_no_batch = f"its first rows gave {type(error).__name__}: {said}"[:160]
     return subject
 
 
