@@ -33,6 +33,7 @@ class Loss(Enum):
 OF_TOKENS = {Loss.NEXT_TOKEN, Loss.HIDDEN_TOKENS, Loss.TAGS}  # a label per id
 OF_TEXT = {Loss.NEXT_TOKEN, Loss.PAIRS}  # learns to write the text of its rows
 BY_IDS = OF_TOKENS | OF_TEXT | {Loss.ROWS, Loss.SCORES, Loss.POLICY}  # input_ids are enough input
+OF_ROWS = {"input_ids", "attention_mask", "position_ids", "token_type_ids", "completion_mask"}
 _BY_HEAD = (  # names in a class, the more special before the more general
     ("MaskedLM", Loss.HIDDEN_TOKENS),
     ("ForPreTraining", Loss.HIDDEN_TOKENS),
@@ -69,22 +70,23 @@ def loss_of_batch(batch: Any, model: Any = None) -> Loss:
     if "target_mapping" in columns:  # XLNet: which tokens are predicted, and in which order
         return Loss.HIDDEN_TOKENS
     if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
-        return _of_head(model) or Loss.SEQ2SEQ
+        return head_of(model) or Loss.SEQ2SEQ
     if labels is None:
-        return _of_head(model) or (Loss.OTHER if model is not None else Loss.NEXT_TOKEN)
+        return head_of(model) or (Loss.OTHER if columns.keys() - OF_ROWS else Loss.NEXT_TOKEN)
     if labels.shape != ids.shape:
         is_by_row = labels.shape[:1] == ids.shape[:1] and labels.dim() < 2
         return Loss.ROWS if is_by_row else _unlike_the_ids(model)
-    return _of_head(model) or (Loss.NEXT_TOKEN if _are_ids(labels, ids) else Loss.OTHER)
+    return head_of(model) or (Loss.NEXT_TOKEN if _are_ids(labels, ids) else Loss.OTHER)
 
 
 def _unlike_the_ids(model: Any) -> Loss:
     """Labels of several numbers per row, such as yes or no for each of several topics."""
-    head = _of_head(model)
+    head = head_of(model)
     return head if head in (Loss.ROWS, Loss.SPANS) else Loss.OTHER
 
 
-def _of_head(model: Any) -> Loss | None:
+def head_of(model: Any) -> Loss | None:
+    """The loss that the class of a model names; None for a class of one's own."""
     names = [base.__name__ for base in type(model).__mro__]
     return next((loss for word, loss in _BY_HEAD if any(word in name for name in names)), None)
 

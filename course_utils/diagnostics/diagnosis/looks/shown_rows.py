@@ -14,7 +14,7 @@ from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated, has_ids, outputs_of
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
-from course_utils.diagnostics.loss_kind import Loss, speaks_for
+from course_utils.diagnostics.loss_kind import Loss, head_of, speaks_for
 
 NUM_ROWS, MAX_ROWS = 2, 4
 BEGIN, END = 56, 32  # characters of a text that is shown
@@ -37,7 +37,7 @@ def show_rows(subject: Subject, sheet: Sheet) -> None:
 def show_first_loss(subject: Subject, sheet: Sheet) -> None:
     """The loss of the first rows beside that of guessing, of a model that predicts tokens."""
     batch = subject.batch
-    if not has_ids(batch):
+    if not has_ids(batch) or head_of(subject.model) is None:  # whose logits are not known
         return
     labels = batch.get("labels")
     if not isinstance(labels, Tensor) or labels.shape != batch["input_ids"].shape:

@@ -85,11 +85,17 @@ def adapted(name: str, module: nn.Module) -> tuple[str, Tensor]:
     return plain_name(f"{name}.{own}"), getattr(module.get_base_layer(), own).detach()
 
 
+def adds_to_weight(module: nn.Module) -> bool:
+    """Whether a layer of PEFT adds a product to its weight; OFT and BOFT turn the weight."""
+    has_product = hasattr(module, "get_delta_weight") and hasattr(module, "base_layer")
+    return has_product and not any("oft_" in name for name, _ in module.named_parameters())
+
+
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """Weights under plain names, an adapter's product added to the weight it adapts."""
     merged: dict[str, Tensor] = {}
     for name, module in model.named_modules():
-        if hasattr(module, "get_delta_weight") and hasattr(module, "base_layer"):
+        if adds_to_weight(module):
             delta = sum(module.get_delta_weight(one) for one in module.active_adapters)
             if not getattr(module, "merged", False):
                 key, weight = adapted(name, module)
