@@ -1,7 +1,7 @@
 """Causes that a batch shows before training: tokens, labels, masks, rows."""
 
 from course_utils.causes.cause import WARNED, Cause, Phrase, keys
-from course_utils.causes.harms import STILL, WRONG
+from course_utils.causes.harms import LESS, STILL, WRONG
 from course_utils.causes.shared import (
     LENGTHS,
     NO_END,
@@ -117,6 +117,23 @@ INPUTS = (
         inferred=True,
         raises_first_loss=True,
         follows=frozenset({"loss"}),
+    ),
+    Cause(
+        "message_dropped",
+        "the chat template leaves out messages of a role that it does not know",
+        "give the message a role that the template writes",
+        "one chat as text, rendered by the template",
+        thread="sglang#40082",
+        kinds=("template",),
+        harm=WRONG,
+    ),
+    Cause(
+        "each_worker_reads_all",
+        "each worker of the DataLoader reads the whole stream, so every row comes several times",
+        "in __iter__, give each worker its part by get_worker_info(), or dataloader_num_workers=0",
+        "the first rows of two workers",
+        thread="nanoVLM#203",
+        harm=LESS,
     ),
     Cause(
         "template_differs",

@@ -1,7 +1,7 @@
 """Causes that the loss itself shows: how it is summed, how it falls, rows known by heart."""
 
-from course_utils.causes.cause import Cause, keys
-from course_utils.causes.harms import LESS, WRONG
+from course_utils.causes.cause import Cause, Phrase, keys
+from course_utils.causes.harms import ENDED, EVALUATION, LESS, WRONG
 from course_utils.causes.shared import LENGTHS
 
 LOSSES = (
@@ -25,7 +25,8 @@ LOSSES = (
         "loss_off_by_a_factor",
         "the training loss is a whole multiple of the evaluation loss: micro-batches "
         "are summed where they should be averaged",
-        "update, or divide by num_items_in_batch in compute_loss",
+        "divide by num_items_in_batch in compute_loss; older transformers and trl add them up: "
+        "update",
         "the loss with gradient_accumulation_steps=1",
         lesson="08_batch_loss",
         met="factor",
@@ -35,6 +36,21 @@ LOSSES = (
         harm=WRONG,
         raises_first_loss=True,
         complaints=(("changes with accumulation", 2),),
+    ),
+    Cause(
+        "ignored_is_decoded",
+        "a negative id is decoded, mostly -100, which pads predictions and labels in an evaluation "
+        "and is no token",
+        "np.where(ids != -100, ids, tokenizer.pad_token_id), before the tokenizer decodes "
+        "predictions and labels",
+        "the smallest id in predictions and in labels",
+        kinds=("labels",),
+        where=EVALUATION,
+        harm=ENDED,
+        phrases=(
+            Phrase(r"OverflowError: (out of range integral type|can't convert negative int)"),
+            Phrase(r"IndexError: piece id is out of range"),
+        ),
     ),
     Cause(
         "length_is_paid",

@@ -1,7 +1,7 @@
 """The learning rate, its schedule, and runs that are resumed."""
 
-from course_utils.causes.cause import Cause, keys
-from course_utils.causes.harms import BROKEN, LESS, STILL
+from course_utils.causes.cause import Cause, Phrase, keys
+from course_utils.causes.harms import BROKEN, ENDED, LESS, STILL
 from course_utils.causes.shared import DRIFTS, NOT_FINITE, NOTHING_MOVES, OF_RATES, OUTCOME
 
 RATES = (
@@ -32,6 +32,19 @@ RATES = (
         follows=OUTCOME | {"entropy"},
         speaks_of=OF_RATES,
         settings_fix="a thousandth of the rate",
+    ),
+    Cause(
+        "rate_is_text",
+        "a setting that must be a number, such as the learning rate, is text: YAML reads 1e-4, "
+        "without a point, as a word",
+        "write 1.0e-4 in YAML, or call float() on what was read",
+        "the type of each number of the configuration, as the run reads it",
+        kinds=("rate",),
+        harm=ENDED,
+        phrases=(
+            Phrase(r"'<=' not supported between instances of 'float' and 'str'"),
+            Phrase(r"\b(lr|learning_rate) must be (a )?float"),
+        ),
     ),
     Cause(
         "update_too_large",

@@ -1,7 +1,7 @@
 """Adapters, embeddings and checkpoints: what was loaded, saved and merged."""
 
 from course_utils.causes.cause import WARNED, WEAK, Cause, Phrase
-from course_utils.causes.harms import ENDED, LESS, SERVING, SOUND
+from course_utils.causes.harms import ENDED, EVALUATION, LESS, SERVING, SOUND
 
 WEIGHTS = (
     Cause(
@@ -108,6 +108,16 @@ WEIGHTS = (
         instrument="compare_models",
         thread="peft#2367",
         phrases=(Phrase(r"newly initialized:? \[[^\]]{0,120}", WEAK),),
+    ),
+    Cause(
+        "worst_is_kept",
+        "the checkpoint that is kept as the best one is the worst by its metric",
+        "greater_is_better=False for a metric that should fall",
+        "best_metric in trainer_state.json beside the metric of the other checkpoints",
+        thread="transformers#31142",
+        where=EVALUATION,
+        harm=SOUND,
+        would_show="the same evaluation of the last checkpoint",
     ),
     Cause(
         "guesses",

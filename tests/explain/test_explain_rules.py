@@ -190,3 +190,46 @@ def test_an_exception_without_a_rule_is_named_with_its_place_where_it_ended_the_
     assert [one.key for one in ended] == ["exception"]
     assert "raised at data.py, line 71, in __getitem__" in ended[0].for_it
     assert not explain("\n".join([*log[:3], *TRACEBACK.splitlines(), *log[3:]])).causes
+
+
+# --- an evaluation, a configuration, a policy that is certain ---------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "key"),
+    [
+        ("OverflowError: out of range integral type conversion attempted", "ignored_is_decoded"),
+        ("OverflowError: can't convert negative int to unsigned", "ignored_is_decoded"),
+        ("TypeError: '<=' not supported between instances of 'float' and 'str'", "rate_is_text"),
+    ],
+)
+def test_an_error_of_decoding_or_of_a_rate_that_is_text_has_its_cause(said, key):
+    pasted = f'Traceback (most recent call last):\n  File "a.py", line 5, in run\n    run()\n{said}'
+    assert explain(pasted).causes[0].key == key
+
+
+def certain(**fields):
+    return keys(rows(12, **{"loss": 0.1, "entropy": 0.001, "kl": 0.1} | fields))
+
+
+def test_a_policy_without_entropy_has_collapsed_only_where_it_earns_less():
+    fallen = certain(reward=lambda n: 0.8 if n < 4 else 0.5)
+    assert "collapse" in fallen
+    behind = certain(reward=0.1, **{"critic/vpred_mean": 0.5})
+    assert "collapse" in behind
+    solved = certain(reward=lambda n: 0.5 + n / 30, **{"critic/vpred_mean": 0.7})
+    assert "collapse" not in solved
+
+
+def test_entropy_that_a_supervised_run_loses_is_what_it_learns():
+    falls = {"loss": lambda n: 2 / (n + 1), "entropy": lambda n: 2 / (n + 1) ** 2}
+    assert "entropy_gone" not in keys(rows(12, **falls))
+    assert "entropy_gone" in keys(rows(12, reward=0.4, reward_std=0.2, **falls))
+
+
+def test_a_zero_that_hides_a_nan_is_not_also_a_masked_label():
+    log = rows(6, loss=0.0, grad_norm=float("nan"), learning_rate=0.05)
+    answer = explain("\n".join(map(json.dumps, log)))
+    found = [one.key for one in answer.causes]
+    assert "nan_shown_as_zero" in found and "labels_masked" not in found
+    assert not any("does not climb" in said for one in answer.causes for said in one.against)

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from course_utils.diagnostics.batch_view.template import Template, starts_of
 from course_utils.diagnostics.batch_view.tokens import BY_NONE, BatchView, Row, Token
+from course_utils.diagnostics.loss_kind import OF_TEXT, OF_TOKENS, Loss
 
 TRAINING, PAIRS, SCORES, GENERATION = "training", "pairs", "scores", "generation"
 
@@ -24,10 +25,11 @@ class Case:
     serving: Template | None = None  # of the tokenizer that will serve the model
     is_whole_batch: bool = False  # given as a batch, of which only some rows may be shown
     stops_at: tuple[int, ...] = ()  # what the model's generation stops at, where it is known
+    loss: Loss = Loss.NEXT_TOKEN
 
     @property
     def learns_tokens(self) -> bool:
-        return self.kind in (TRAINING, PAIRS)
+        return self.kind in (TRAINING, PAIRS) and self.loss in OF_TOKENS | OF_TEXT
 
     def replies(self, tokens: tuple[Token, ...]) -> Iterator["Reply"]:
         """Every assistant turn of one document, by the template's header."""

@@ -1,6 +1,7 @@
 """Finds rows without a single label, and end tokens that are not learnt."""
 
 from course_utils.diagnostics.batch_view.case import PAIRS, Case, Finding, count_of, rows_of
+from course_utils.diagnostics.loss_kind import OF_TEXT, speaks_for
 
 
 def nothing_is_learnt(case: Case) -> Finding | None:
@@ -16,6 +17,11 @@ def nothing_is_learnt(case: Case) -> Finding | None:
 
 
 def _why_empty(case: Case, rows: list) -> tuple[str, str]:
+    if case.loss not in OF_TEXT:
+        return (
+            "no token of these rows was chosen to be predicted: each label is -100",
+            "look at what the collator makes of one row",
+        )
     replies = [list(case.replies(row.attended)) for row in rows]
     if case.template.is_chat and not any(replies):
         longest = max(len(row.ids) for row in case.view.rows)
@@ -40,6 +46,7 @@ def _why_empty(case: Case, rows: list) -> tuple[str, str]:
     )
 
 
+@speaks_for(*OF_TEXT)
 def end_is_masked(case: Case) -> Finding | None:
     """Replies whose end token is in the row and not in the loss."""
     if not case.learns_tokens:
@@ -61,6 +68,7 @@ def end_is_masked(case: Case) -> Finding | None:
     return Finding("end masked", rows_of(masked), saw, cause, fix)
 
 
+@speaks_for(*OF_TEXT)
 def end_is_missing(case: Case) -> Finding | None:
     """Replies that stop without an end; the last of a packed row may go on in the next one."""
     if not case.learns_tokens:

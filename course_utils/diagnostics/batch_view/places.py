@@ -9,9 +9,12 @@ from course_utils.diagnostics.batch_view.case import (
     rows_of,
 )
 from course_utils.diagnostics.batch_view.tokens import BY_LABELS, Row
+from course_utils.diagnostics.loss_kind import Loss, speaks_for
 
 
+@speaks_for(Loss.NEXT_TOKEN)
 def labels_are_shifted(case: Case) -> Finding | None:
+    """Labels that are another token than their own: only where the model moves them itself."""
     if not case.view.wrong_labels:
         return None
     saw = f"{case.view.wrong_labels} labels are not the token at their own place"
@@ -84,6 +87,7 @@ def begins_twice(case: Case) -> Finding | None:
     return Finding("two BOS", rows_of(found), saw, cause, fix)
 
 
+@speaks_for(Loss.NEXT_TOKEN)
 def documents_leak(case: Case) -> Finding | None:
     """Several documents in a row without anything that separates them."""
     view = case.view
@@ -103,6 +107,7 @@ def documents_leak(case: Case) -> Finding | None:
     return None
 
 
+@speaks_for(Loss.NEXT_TOKEN)
 def several_replies(case: Case) -> Finding | None:
     """Several replies in a row: one chat of several turns, or several packed chats."""
     view = case.view
@@ -127,6 +132,7 @@ def _leak(saw: str, cause: str, fix: str) -> Finding:
     return Finding("packing leaks", (), saw, cause, fix)
 
 
+@speaks_for(Loss.NEXT_TOKEN)
 def predicts_across(case: Case) -> Finding | None:
     """The first token of a packed document is predicted from the last token of the one before."""
     if case.view.learnt_by != BY_LABELS:

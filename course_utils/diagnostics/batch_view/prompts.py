@@ -1,5 +1,7 @@
 """Finds errors before the replies: prompts that are learnt, headers that differ."""
 
+import re
+
 from course_utils.diagnostics.batch_view.case import (
     GENERATION,
     TRAINING,
@@ -10,8 +12,12 @@ from course_utils.diagnostics.batch_view.case import (
 )
 from course_utils.diagnostics.batch_view.template import Template, starts_of
 from course_utils.diagnostics.batch_view.tokens import Row
+from course_utils.diagnostics.loss_kind import OF_TEXT, Loss, speaks_for
+
+MARKER = re.compile(r"[:>\]}]\s*$|\n\s*$")  # how "[/INST]", "Answer:" or a header's line end
 
 
+@speaks_for(*OF_TEXT, Loss.SCORES)
 def template_differs(case: Case) -> Finding | None:
     """Replies that begin after other tokens than the serving tokenizer puts there."""
     template = case.serving or case.template
@@ -32,9 +38,21 @@ def template_differs(case: Case) -> Finding | None:
 
 
 def _reply_begins_elsewhere(row: Row, template: Template) -> bool:
-    """If only a part of a row is learnt, that part is taken for the replies."""
-    in_part = 0 < len(row.learnt) < len(row.ids)
-    return in_part and row.learnt[0] > 0 and not starts_of(template.header, row.ids)
+    """If only a part of a row is learnt, that part is taken for the replies.
+
+    Plain text, which a prompt and its completion may be, has no template that could differ.
+    """
+    if not 0 < len(row.learnt) < len(row.ids) or not row.learnt[0]:
+        return False
+    return _is_chat(row, template) and not starts_of(template.header, row.ids)
+
+
+def _is_chat(row: Row, template: Template) -> bool:
+    """Whether the row has a token of the template's header, or a marker before its reply."""
+    prompt = "".join(token.piece for token in row.attended[: row.learnt[0]])
+    known = template.special or set(template.header)
+    is_known = bool(known.intersection(row.ids))
+    return is_known or bool(MARKER.search(prompt))
 
 
 def _prompt_ends_elsewhere(row: Row, template: Template) -> bool:
@@ -56,6 +74,7 @@ def _serving_differs(case: Case) -> Finding | None:
     return Finding("template differs", (), saw, cause, fix)
 
 
+@speaks_for(*OF_TEXT)
 def prompt_is_learnt(case: Case) -> Finding | None:
     """The user's words in the loss: intended for whole chats, a fault where a part is learnt."""
     if not case.learns_tokens or not case.template.is_chat:

@@ -8,6 +8,7 @@ from course_utils.diagnostics.batch_view.report import BatchReport
 from course_utils.diagnostics.batch_view.sources import case_of, tokenizer_of
 from course_utils.diagnostics.batch_view.template import template_of
 from course_utils.diagnostics.libraries.arguments import as_installed
+from course_utils.diagnostics.loss_kind import may_speak
 
 # In the order in which they are told: what spoils most comes first.
 LOOKS = (
@@ -52,7 +53,8 @@ def inspect_batch(
     case = case_of(source, tokenizer, num_rows)
     if serving is not None:
         case = Case(**{**vars(case), "serving": template_of(tokenizer_of(serving))})
-    found = [replace(f, fix=as_installed(f.fix)) for look in LOOKS if (f := look(case))]
+    looks = [look for look in LOOKS if may_speak(look, case.loss)]
+    found = [replace(f, fix=as_installed(f.fix)) for look in looks if (f := look(case))]
     of_its_own = num_rows if case.is_whole_batch else len(case.view.rows)
     return BatchReport(case, _faults_first(found), num_shown=of_its_own)
 

@@ -20,8 +20,11 @@ from course_utils.diagnostics.batch_view.tokens import view_of
 from course_utils.diagnostics.libraries.pairs import as_rows
 from course_utils.diagnostics.libraries.trainer import of_columns
 from course_utils.diagnostics.libraries.trl import adds_special_tokens
+from course_utils.diagnostics.loss_kind import Loss, loss_of_batch
 from course_utils.errors import BadRequest
 
+LOSSES = {PAIRS: Loss.PAIRS, SCORES: Loss.SCORES}
+LABELS_APART = {Loss.ROWS, Loss.SPANS, Loss.SEQ2SEQ}  # labels that stand beside no token of the ids
 KINDS = {"RewardTrainer": SCORES, "DPOTrainer": PAIRS}
 SAMPLING = {"GRPOTrainer", "RLOOTrainer"}  # what they learn from is not there before they run
 BATCH = "give what the model gets: a Trainer, a DataLoader, or collator(rows) and its tokenizer"
@@ -83,9 +86,15 @@ def tokenizer_of(given: object) -> object:
 
 
 def _of_batch(batch: Mapping, tokenizer, **settings) -> Case:
-    template = template_of(tokenizer)
-    view = view_of(batch, tokenizer)
-    return _case(view, template, guess_kind(view, template), tokenizer, **settings)
+    template, loss = template_of(tokenizer), loss_of_batch(batch)
+    view = view_of(tokens_of(batch, loss), tokenizer)
+    kind = SCORES if loss in LABELS_APART else guess_kind(view, template)
+    return _case(view, template, kind, tokenizer, loss=loss, **settings)
+
+
+def tokens_of(batch: Mapping, loss: Loss) -> Mapping:
+    """The batch without labels that are no labels of its tokens."""
+    return {k: v for k, v in batch.items() if k != "labels"} if loss in LABELS_APART else batch
 
 
 def _of_loader(loader: DataLoader, tokenizer, num_rows: int) -> Case:
@@ -112,8 +121,11 @@ def _of_trainer(trainer, tokenizer, num_rows: int) -> Case:
         "is_packed": bool(getattr(trainer.args, "packing", False)),
         "stops_at": stops_at,
     }
-    batch = as_rows(batch, trainer, tokenizer.pad_token_id)
-    view = view_of(batch, tokenizer, pairs=kind in (PAIRS, SCORES))
+    if kind in LOSSES:
+        batch = as_rows(batch, trainer, tokenizer.pad_token_id)
+    settings["loss"] = loss = LOSSES.get(kind) or loss_of_batch(batch, trainer.model)
+    view = view_of(tokens_of(batch, loss), tokenizer, pairs=kind in LOSSES)
+    kind = SCORES if loss in LABELS_APART else kind
     return _case(view, template_of(tokenizer, stops_at), kind, tokenizer, **settings)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-import torch
 from torch import Tensor
 
+from course_utils.diagnostics.loss_kind import as_tensor
 from course_utils.errors import BadRequest
 
 IGNORED = -100
@@ -121,7 +121,7 @@ KEYS = ("labels", "attention_mask", "completion_mask", "position_ids")
 
 
 def _ids_of(batch: Mapping) -> Tensor:
-    ids = _tensor(batch.get("input_ids"))
+    ids = as_tensor(batch.get("input_ids"))
     if ids is None:
         saw = f"there are no `input_ids` in the batch; its keys are {', '.join(map(str, batch))}"
         if batch.get("input_ids") is not None:
@@ -139,23 +139,13 @@ def _ids_of(batch: Mapping) -> Tensor:
     )
 
 
-def _tensor(value: object) -> Tensor | None:
-    """Numbers of a batch in any form; None for data without a regular shape."""
-    if value is None or isinstance(value, Tensor):
-        return value
-    try:
-        return torch.as_tensor(value)
-    except (TypeError, ValueError, RuntimeError):
-        return None
-
-
 def _column(batch: Mapping, key: str, shape) -> list[list[int]] | None:
     """One column as lists; one with other axes, such as a 4-d mask, is not read.
 
     Raises:
         BadRequest: it has rows and tokens, and not those of the ids.
     """
-    value = _tensor(batch.get(key))
+    value = as_tensor(batch.get(key))
     if value is None or value.dim() != 2:
         return None
     if value.shape != shape:

@@ -30,7 +30,8 @@ def diagnose(
     """Say what is wrong with a run, the likeliest cause first, or that nothing was found.
 
     Of the user's own code it calls the data set and the collator for the first 8 rows, twice at
-    most, and the loss of a Trainer on them, 2 times (5 with gradient accumulation). Reward
+    most, and the loss of a Trainer on them, 2 times (5 with gradient accumulation). It reads these
+    rows once more for their chats, and 4 rows of a stream as each of two workers would. Reward
     functions are called by `steps`, once per batch of replies as in training, and by
     `probe_rewards`. What they keep outside of themselves (a file, a bill) cannot be put back.
 

@@ -104,15 +104,27 @@ def _family(model: nn.Module) -> str:
     return re.split(r"For[A-Z]|LMHead|WithLM|Model", type(model).__name__)[0] or "-"
 
 
+def embeddings(model: nn.Module) -> tuple[nn.Module | None, nn.Module | None]:
+    """The input embedding and the head of tokens; None where the model has or names none."""
+    found = []
+    for name in ("get_input_embeddings", "get_output_embeddings"):
+        try:
+            layer = getattr(model, name, lambda: None)()
+        except NotImplementedError:  # models of images and sound
+            layer = None
+        found.append(layer if isinstance(layer, nn.Module) else None)
+    return found[0], found[1]
+
+
 def _head(model: nn.Module) -> nn.Module | None:
-    head = getattr(model, "get_output_embeddings", lambda: None)()
-    return innermost(head) if isinstance(head, nn.Module) else None
+    _, head = embeddings(model)
+    return head if head is None else innermost(head)
 
 
 def is_tied(model: nn.Module) -> bool:
     """Whether the head and the embedding of the input are one tensor."""
-    head, embed = _head(model), getattr(model, "get_input_embeddings", lambda: None)()
-    if head is None or not isinstance(embed, nn.Module):
+    head, (embed, _) = _head(model), embeddings(model)
+    if head is None or embed is None:
         return False
     weight = getattr(head, "weight", None)
     return weight is not None and weight is getattr(innermost(embed), "weight", None)

@@ -68,13 +68,13 @@ def replies_vanish(log: Log) -> Finding | None:
 
 
 def length_without_reward(log: Log) -> Finding | None:
-    """Replies grow by half or more for good, and what they earn does not rise."""
+    """Replies grow by half or more for good, and what they earn does not rise, however little."""
     lengths, rewards = finite(log.values("length")), thirds(log.values("reward"))
     if len(lengths) < 12 or not rewards:
         return None
     early, late = fmean(lengths[: len(lengths) // 6]), lengths[-(len(lengths) // 3) :]
-    rising = trend(log.values("reward"))
-    if fmean(late) < 1.6 * early or min(late) <= early or (rising and rising[2] > rising[0]):
+    rises = rewards[2] > rewards[1] > rewards[0]
+    if fmean(late) < 1.6 * early or min(late) <= early or rises:
         return None
     entry = log.series("length")[-1][0]
     proof = (

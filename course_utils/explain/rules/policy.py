@@ -2,11 +2,16 @@
 
 import math
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, median
 
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
+from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import deviation, listed, said, share, thirds, trend
+
+JUMPED = 0.3  # nats: a kl that was nearly 0 before
+CERTAIN = 0.01  # nats per token
+FALLEN = 0.8  # of the best third of the rewards
+RESTS = 1.5  # times the middle third: below that the last one no longer climbs
 
 
 def collapse(log: Log) -> Finding | None:
@@ -34,6 +39,26 @@ def collapse(log: Log) -> Finding | None:
         if early and name in turned.numbers and _jumps(early[-1], turned.numbers[name]):
             proof.append(f"{said(turned, name)} there, {early[-1]:.3g} before")
     return Finding("collapse", 6.0, turned, tuple(proof))
+
+
+def certain_and_poor(log: Log) -> Finding | None:
+    """Almost no entropy is left, and the policy earns less than it did, or than its critic expects.
+
+    A policy that has solved its task is as certain, but earns what its critic expects.
+    """
+    entropies, rewards = log.series("entropy"), finite(log.values("reward"))
+    if not entropies or not rewards or not 0 <= entropies[-1][1] < CERTAIN:
+        return None
+    entry, levels, expected = entropies[-1][0], thirds(rewards), finite(log.values("critic_value"))
+    if levels is not None and levels[2] < FALLEN * max(levels[:2]):
+        proof = f"the reward falls: {listed(levels)} by thirds of the log"
+    elif expected and expected[-1] > 2 * rewards[-1] >= 0:
+        proof = f"the critic expects {expected[-1]:.3g} and the reward is {rewards[-1]:.3g}"
+    else:
+        return None
+    why = "the policy has collapsed: it is certain of its tokens, and its reward is low"
+    shown = f"{entry.where}: {said(entry, 'entropy')}"
+    return Finding("collapse", 5.5, entry, (shown, proof), why=why)
 
 
 def _before(log: Log, one, other) -> bool:
@@ -124,11 +149,17 @@ def constant_part(log: Log) -> Finding | None:
 
 
 def kl_runs(log: Log) -> Finding | None:
-    """kl jumps from nearly 0 past 0.3 in the first entries, or grows tenfold past 1."""
+    """kl jumps from nearly 0 past 0.3 in the first entries and stays, or grows tenfold past 1.
+
+    Where it has come to rest and the reward has risen, it is what the reward has cost.
+    """
     series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
-    early = [(a, b) for a, b in pairwise(series) if a[1] < 0.05 and b[1] > 0.3]
-    levels = thirds([value for _, value in series])
-    if early and early[0][1] in series[:6]:
+    early = [(a, b) for a, b in pairwise(series) if a[1] < 0.05 and b[1] > JUMPED]
+    levels, rewards = thirds([value for _, value in series]), thirds(log.values("reward"))
+    rests = levels is not None and levels[2] < RESTS * levels[1]
+    if rests and rewards is not None and rewards[2] > rewards[0]:
+        return None
+    if early and early[0][1] in series[:6] and median(v for _, v in series[1:]) > JUMPED:
         (before, _), (entry, _) = early[0]
         proof = [f"{entry.where}: {said(entry, 'kl')}; {before.where}: {said(before, 'kl')}"]
     elif levels and levels[2] > 1 and levels[2] > 5 * abs(levels[0]):
@@ -171,6 +202,7 @@ def reward_rises(log: Log) -> Finding | None:
 
 RULES = (
     collapse,
+    certain_and_poor,
     cheated,
     parts_apart,
     part_alone,

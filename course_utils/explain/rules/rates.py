@@ -24,7 +24,7 @@ def large_rate(log: Log) -> Finding | None:
     if entry is None:
         return None
     proof, losses = f"{entry.where}: {said(entry, 'learning_rate')}", log.values("loss")
-    is_calm = losses and all(map(math.isfinite, losses)) and losses[-1] <= 1.05 * losses[0]
+    is_calm = any(losses) and all(map(math.isfinite, losses)) and losses[-1] <= 1.05 * losses[0]
     if is_calm and log.kind() == "preference" and not _falls_below_zero(log):
         return None
     rewards = [(e, v) for e, v in log.series("reward") if math.isfinite(v)]

@@ -10,7 +10,8 @@ LEAN = 0.02  # of a mean ratio from 1, on one side throughout
 
 
 def entropy_gone(log: Log) -> Finding | None:
-    levels = thirds(log.values("entropy"))
+    """A policy's entropy falls to almost 0; a supervised run's does so where it learns."""
+    levels = thirds(log.values("entropy")) if log.kind() == "policy" else None
     if levels is None or levels[0] <= 0 or levels[2] > 0.15 * levels[0]:
         return None
     entry = log.series("entropy")[-1][0]
@@ -31,6 +32,8 @@ def replies_cut(log: Log) -> Finding | None:
     if not high or share(high, series) < 0.3:
         return None
     entry = high[0][0]
+    if _pays(log, [value for _, value in series]):
+        return None
     if len(high) == len(series) and min(v for _, v in high) >= 0.95:
         rewards = {e.numbers.get("reward") for e, _ in high}
         if rewards == {0.0}:
@@ -39,6 +42,14 @@ def replies_cut(log: Log) -> Finding | None:
     first = f"first {entry.where}: {said(entry, 'truncated_share')}"
     proof = [f"{len(high)} of {len(series)} entries, {first}"]
     return Finding("replies_cut", 4.5, entry, tuple(proof))
+
+
+def _pays(log: Log, cut: list[float]) -> bool:
+    """Whether whole replies came first, and the run earns more since they reach the limit."""
+    shares, rewards = thirds(cut), thirds(log.values("reward"))
+    if not shares or not rewards:
+        return False
+    return shares[0] < 0.1 and rewards[2] > rewards[1] > rewards[0]
 
 
 def grows_into_the_limit(log: Log) -> Finding | None:

@@ -6,6 +6,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds, trend
 
+WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it
 _OR_BROKEN = "weights that broke in one step give a loss of 0 as well: look whether they are finite"
 
 
@@ -20,6 +21,10 @@ def labels_masked(log: Log) -> Finding | None:
         return None  # of one nan the log does not show the reason
     if not dead or dead[0] is not series[0][0] or share(dead, series) < 0.9 or norm != 0:
         return None
+    if any(math.isnan(value) for value in log.values("grad_norm")) and not all(
+        math.isnan(entry.numbers["loss"]) for entry in dead
+    ):
+        return None  # a zero that hides a nan
     shown = [name for name in ("loss", "grad_norm") if name in dead[0].numbers]
     proof = f"{len(dead)} of {len(series)} entries, from the first on: {said(dead[0], *shown)}"
     is_nan = math.isnan(dead[0].numbers["loss"])
@@ -102,7 +107,7 @@ def off_by_a_factor(log: Log) -> Finding | None:
     if not losses or not judged or judged[-1] <= 0.01:
         return None
     ratio = (trained[2] if trained else losses[-1]) / judged[-1]
-    if ratio < 1.8 or abs(ratio - round(ratio)) > 0.12 * round(ratio):
+    if ratio < 1.8 or abs(ratio - round(ratio)) > WHOLE * round(ratio):
         return None
     entry = log.series("eval_loss")[-1][0]
     proof = f"the last training losses are {ratio:.2f} times {said(entry, 'eval_loss')}"

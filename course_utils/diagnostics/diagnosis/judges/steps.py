@@ -71,7 +71,8 @@ def _skipped(steps: Steps, sheet: Sheet, num_counted: int) -> None:
 
 def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     last, taken = steps.numbers[-1], len(steps.numbers)
-    never = [name for name, count in steps.without_grad.items() if count == taken]
+    never = [n for n, count in steps.without_grad.items() if count == taken]
+    never = [name for name in never if name not in subject.idle]
     if never:
         said = f"{len(never)} of {last.num_trainable} trainable tensors never had a gradient"
         weight = COUNTED if len(never) >= last.num_trainable / 2 else MEASURED

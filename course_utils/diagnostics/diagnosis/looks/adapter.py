@@ -1,12 +1,47 @@
-"""Looks at what the adapter is on: whether the experts were meant to have one, and have none."""
+"""Looks at what the adapter is on: experts without one, a new head that it does not save."""
 
-from course_utils.diagnostics.diagnosis.sheet.finding import MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.reach import adapter_reach
 from course_utils.diagnostics.reach.groups import EXPERTS
 
+HEADS = ("score", "classifier", "qa_outputs", "v_head")
+
 
 def look_at_adapter(subject: Subject, sheet: Sheet) -> None:
+    for look in (_experts, _head):
+        with sheet.trying("the adapter"):
+            look(subject, sheet)
+
+
+def _head(subject: Subject, sheet: Sheet) -> None:
+    """A head that the base checkpoint lacks is random; if frozen, no adapter file has it.
+
+    The configuration names the class that was saved; one with another head gave none to load.
+    """
+    base = getattr(subject.model, "get_base_model", lambda: None)()
+    saved = getattr(getattr(base, "config", None), "architectures", None)
+    if base is None or not saved or type(base).__name__ in saved:
+        return
+    named = list(subject.model.named_parameters())
+    head = [(n, p) for n, p in named if set(n.split(".")[:-1]) & set(HEADS)]
+    if not head or any(p.requires_grad for _, p in head):
+        return
+    name, task = head[0][0], getattr(subject.model.active_peft_config, "task_type", None)
+    part = next(part for part in name.split(".") if part in HEADS)
+    sheet.find(
+        "head_is_new",
+        COUNTED,
+        f"the base was saved as {saved[0]}, and {type(base).__name__} draws {part} at random",
+        f"{part} requires no gradient, and is not in modules_to_save; task_type is {task}",
+        place=f"task_type, {name}",
+        why=f"the head {part} is new, frozen, and not saved with the adapter: each load draws "
+        "another one",
+        advice=f"modules_to_save=['{part}'] in LoraConfig, which task_type='SEQ_CLS' sets as well",
+    )
+
+
+def _experts(subject: Subject, sheet: Sheet) -> None:
     """Judge an adapter on a mixture of experts; whoever named attention alone has chosen it."""
     reach = adapter_reach(subject.model)
     experts = reach.groups.get(EXPERTS)

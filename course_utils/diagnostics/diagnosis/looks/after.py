@@ -13,11 +13,13 @@ from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, 
 from course_utils.diagnostics.diagnosis.sheet.harm import APART as OTHER
 from course_utils.diagnostics.diagnosis.sheet.harm import FINITE, NOT_FINITE
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import BY_IDS
 from course_utils.diagnostics.nonfinite.values import all_finite
 
 APART = 0.05  # of the logits' spread: what merging in the base's own format may change
 GRID = 32  # different values among 64 neighbouring weights: fewer than that is a quantised format
 FITS = 0.05  # of the change: what may be left where a multiple of it explains the rest
+WHOLE = 0.02  # how far from 1 the share of a change may be that was merged once and rounded
 
 
 def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
@@ -26,17 +28,18 @@ def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
         _weights(subject, sheet)
     with sheet.trying("the reference after the run"):
         look_at_reference(subject, sheet)
+    batch = subject.rows if subject.loss in BY_IDS else None
     if subject.served is not None:
         with sheet.trying("the served model"):
             is_model = isinstance(subject.served, nn.Module)
             served = subject.served if is_model else subject.served()
-            found = compare_models(subject.model, served, subject.rows)
+            found = compare_models(subject.model, served, batch)
             _judge(found, sheet, "served", held_change(subject.model, served))
-    if hasattr(subject.model, "merge_and_unload") and subject.rows is not None:
+    if hasattr(subject.model, "merge_and_unload") and batch is not None:
         with sheet.trying("merging"):
             merged = copy.deepcopy(subject.model).merge_and_unload()
             held = held_change(subject.model, merged)
-            _judge(compare_models(subject.model, merged, subject.rows), sheet, "merged", held)
+            _judge(compare_models(subject.model, merged, batch), sheet, "merged", held)
 
 
 def _weights(subject: Subject, sheet: Sheet) -> None:
@@ -58,6 +61,9 @@ def _judge(found: Comparison, sheet: Sheet, what: str, held: HeldChange | None) 
     is_apart = found.logits_apart is not None and found.logits_apart > APART
     is_base = held is not None and held.is_base and not found.is_same
     is_fine = found.is_same or found.logits_apart is not None
+    if held is not None and _is_rounded(found, held):
+        sheet.clear(f"{what} model", f"{held.said}; the rest is rounding")
+        return
     if not is_base and not is_apart and is_fine and not (lacks and found.logits_apart is None):
         sheet.clear(f"{what} model", found.said or found.headline)
         return
@@ -77,6 +83,11 @@ def _judge(found: Comparison, sheet: Sheet, what: str, held: HeldChange | None) 
         return
     why, fix = _how_they_differ(what, held)
     sheet.find("merged_not_equal", MEASURED + 1, *said, place=found.place, why=why, advice=fix)
+
+
+def _is_rounded(found: Comparison, held: HeldChange) -> bool:
+    """The whole change is in the other weights, and none differs by more than its format rounds."""
+    return abs(held.share - 1) < WHOLE and held.levels > GRID and not found.others
 
 
 def _keys(found: Comparison, lacks: list) -> str:

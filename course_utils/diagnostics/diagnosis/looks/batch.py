@@ -9,6 +9,7 @@ from course_utils.causes import BY_NAME
 from course_utils.diagnostics.batch_view import inspect_batch
 from course_utils.diagnostics.batch_view.case import Finding
 from course_utils.diagnostics.batch_view.report import BatchReport
+from course_utils.diagnostics.diagnosis.measures.forward import has_ids
 from course_utils.diagnostics.diagnosis.measures.specimens import SHOWN, of_finding, quoted
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
@@ -45,6 +46,9 @@ def look_at_batch(subject: Subject, sheet: Sheet) -> None:
     if subject.batch is None or subject.tokenizer is None:
         missing = "tokenizer" if subject.batch is not None else "batch"
         sheet.miss("the tokens", subject.why_no_batch or f"there is no {missing}")
+        return
+    if not has_ids(subject.rows):
+        sheet.miss("the tokens", "the batch holds no token ids of shape (rows, tokens)")
         return
     with sheet.trying("the tokens"):
         source = subject.trainer if subject.trainer is not None else subject.batch
@@ -91,6 +95,10 @@ def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str 
     num_rows = len(report.case.view.rows)
     for one in report.faults:
         key, weight = _key(one), COUNTED
+        if key == "packing_leak" and not report.case.view.restarts:
+            sheet.hint(key, f"{one.saw}: {one.cause}", one.fix)  # the look at packing measures it
+            sheet.show("packed rows", one.cause)
+            continue
         if one.name == "no labels" and len(one.rows) < num_rows / 4:
             sheet.show("rows without labels", f"{len(one.rows)} of {num_rows}")
             continue

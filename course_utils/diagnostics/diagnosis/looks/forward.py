@@ -5,15 +5,20 @@ Shape letters: B rows, T tokens, V vocabulary or scores.
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from course_utils.diagnostics.diagnosis.measures.forward import evaluated, outputs_of
+from course_utils.diagnostics.diagnosis.measures.forward import (
+    evaluated,
+    formats_of,
+    has_ids,
+    outputs_of,
+)
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOOD
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
+from course_utils.diagnostics.loss_kind import BY_IDS, may_speak, speaks_for
 
 MAX_ROWS = 4
 # How far logits may be apart by rounding, in standard deviations of the logits.
@@ -23,29 +28,28 @@ STOOD_STILL = 1e-4  # nats per token between the reference and a policy that did
 
 
 def look_at_forward(subject: Subject, sheet: Sheet) -> None:
-    if not _is_readable(subject.rows):
+    if not has_ids(subject.rows):
         sheet.miss("rows alone", subject.why_no_batch or "there is no batch of token ids")
-    else:
+    elif may_speak(_rows_alone, subject.loss):
         with sheet.trying("rows alone"):
             _rows_alone(subject, sheet)
         if subject.kind == SCORES:
             with sheet.trying("scores of pairs"):
                 _scores_differ(subject, sheet)
     if subject.kind == PAIRS and subject.reference is not None and not subject.has_ended:
-        if not _is_readable(subject.rows):
+        if not has_ids(subject.rows):
             sheet.miss("the reference", subject.why_no_batch or "there is no batch of token ids")
             return
         with sheet.trying("the reference"):
             _reference_agrees(subject, sheet)
 
 
-def _is_readable(batch: Any) -> bool:
-    ids = batch.get("input_ids") if isinstance(batch, Mapping) else None
-    return isinstance(ids, Tensor) and ids.dim() == 2 and ids.numel() > 0
-
-
+@speaks_for(*BY_IDS)
 def _rows_alone(subject: Subject, sheet: Sheet) -> None:
-    """Each row's attended tokens alone must give the same outputs as within the batch."""
+    """Each row's attended tokens alone must give the same outputs as within the batch.
+
+    How much rounding may leave is known by the format in which the layers compute.
+    """
     batch = {k: v[:MAX_ROWS] for k, v in subject.rows.items() if isinstance(v, Tensor) and v.dim()}
     ids = batch["input_ids"]
     mask = batch.get("attention_mask")
@@ -53,7 +57,7 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
     if _restarts(batch) or mask is None or bool(mask.bool().all()):
         sheet.miss("rows alone", "no row of the batch has padding")
         return
-    with evaluated(subject.model):
+    with evaluated(subject.model), formats_of(subject.model) as formats:
         together = outputs_of(subject.model, batch)
         apart = [
             _apart(subject.model, together[b], ids[b], mask[b].bool()) for b in range(len(ids))
@@ -65,7 +69,7 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
     scale = float(together[torch.isfinite(together)].std()) or 1.0
     worst = max(range(len(apart)), key=apart.__getitem__)
     share = apart[worst] / scale
-    slack = SLACK.get(next(subject.model.parameters()).dtype, HALF_SLACK)
+    slack = max((SLACK.get(of, HALF_SLACK) for of in formats), default=SLACK[torch.float32])
     if share > slack:
         is_score = subject.kind == SCORES or together.dim() == 2
         what = "its score moves" if is_score else "its logits move"
@@ -165,7 +169,7 @@ def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
 
 def look_at_reference(subject: Subject, sheet: Sheet) -> None:
     """Compare the policy with its reference when the run has ended."""
-    if subject.reference is None or not _is_readable(subject.rows):
+    if subject.reference is None or not has_ids(subject.rows):
         return
     batch = {k: v[:MAX_ROWS] for k, v in subject.rows.items() if isinstance(v, Tensor)}
     with evaluated(subject.model), evaluated(subject.reference):

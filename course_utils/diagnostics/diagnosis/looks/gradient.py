@@ -1,5 +1,8 @@
 """Looks at one backward pass: which weights get no gradient, and where the graph is cut."""
 
+from collections.abc import Mapping
+from inspect import signature
+
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.faults import (
@@ -28,6 +31,9 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         return
     if not can_learn and not has_labels(subject.batch):
         return
+    if _makes_its_batch(subject):
+        sheet.miss("one backward pass", "the trainer makes its batches in training, from prompts")
+        return
     with sheet.trying("one backward pass"), put_back(subject):
         target, loss_of = subject.trainer or subject.model, subject.loss_of
         try:
@@ -43,6 +49,15 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
             _judge(subject, flow, sheet)
 
 
+def _makes_its_batch(subject: Subject) -> bool:
+    """Whether the model itself takes none of the collated columns, and the loss is the model's."""
+    if subject.trainer is None or not isinstance(subject.batch, Mapping):
+        return False
+    model = getattr(subject.model, "get_base_model", lambda: subject.model)()
+    is_of_model = type(subject.trainer).compute_loss.__module__.startswith("transformers.")
+    return is_of_model and not subject.batch.keys() & signature(model.forward).parameters.keys()
+
+
 def _name_operation(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
     """Take the step once more under full tracing: it names the operation, the line and the row."""
     target, loss_of = subject.trainer or subject.model, subject.loss_of
@@ -55,6 +70,11 @@ def _name_operation(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
 
 
 def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
+    """Judge which weights the gradient reaches.
+
+    Weights outside the forward pass are a fault where DDP waits for them, or where the trained
+    ones were chosen; models of libraries have some, and layer drop makes some.
+    """
     total = len(flow.parameters)
     if not flow.loss_has_graph:
         place = flow.cuts[0].where if flow.cuts else ""
@@ -73,7 +93,11 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
     elif unused := [p.name for p in flow.parameters if p.flow in (Flow.UNUSED, Flow.NO_EFFECT)]:
         said = f"{len(unused)} of {total} trainable tensors take no part, such as {unused[0]}"
         weight = MEASURED if subject.processes > 1 else LIKELY - 2
-        sheet.find("unused_parameters", weight, said, place=unused[0])
+        if subject.processes > 1 or flow.num_frozen:
+            sheet.find("unused_parameters", weight, said, place=unused[0])
+        else:
+            sheet.show("one backward pass", said)
+            subject.idle = frozenset(unused)
     elif (largest := _largest(flow))[0] > ROOT_OF_FLOAT32:
         said = f"the largest gradient is {largest[0]:.2g}, and float32 cannot hold its square"
         sheet.find("norm_overflows", MEASURED, said, place=largest[1])

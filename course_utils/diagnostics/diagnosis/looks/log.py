@@ -1,7 +1,7 @@
 """Looks at a run's own log: the rules of `course explain`, on entries instead of lines."""
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
 
 from course_utils.diagnostics.diagnosis.sheet.finding import Found, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOPPED
@@ -31,11 +31,13 @@ def _read(where: str, row: dict) -> Iterable[Entry | Line]:
     return entries_of_row(where, json.dumps(row, default=str), row.items())
 
 
-def look_at_log(history: list[dict], sheet: Sheet, *, known: Collection[str] = ()) -> None:
+def look_at_log(
+    history: list[dict], sheet: Sheet, *, may_name: Callable[[str], bool] = lambda key: True
+) -> None:
     """Write down the causes that the log points to, and signs in it that only look like a fault.
 
     Args:
-        known: causes that another look judges by more than a log can say.
+        may_name: whether this run has the grounds for a cause that the log shows.
     """
     if not history:
         sheet.miss("the log", "it is empty")
@@ -45,7 +47,7 @@ def look_at_log(history: list[dict], sheet: Sheet, *, known: Collection[str] = (
         sheet.became(STOPPED, "an error in the log ended it")
     with sheet.trying("the log"):
         answer = answer_of(history)
-        causes = [one for one in answer.causes if one.key not in known]
+        causes = [one for one in answer.causes if may_name(one.key)]
         for one in causes:
             weight = min(SHARE * one.weight, 7.5)
             said = one.for_it or (one.at.text,)

@@ -3,15 +3,20 @@
 from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
+from course_utils.diagnostics.diagnosis.looks.best import look_at_best
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
+from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
+from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
+from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
 from course_utils.diagnostics.diagnosis.looks.shown_rows import show_first_loss, show_rows
 from course_utils.diagnostics.diagnosis.looks.shown_settings import write_settings
 from course_utils.diagnostics.diagnosis.looks.split import look_at_split
+from course_utils.diagnostics.diagnosis.looks.stream import look_at_stream
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
 from course_utils.diagnostics.diagnosis.looks.trends import look_at_trends
 from course_utils.diagnostics.diagnosis.looks.unread import look_at_unread
@@ -19,6 +24,7 @@ from course_utils.diagnostics.diagnosis.looks.versions import look_at_versions
 from course_utils.diagnostics.diagnosis.looks.weights import look_at_weights
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import OF_TEXT, Loss, may_speak
 
 BEFORE = (
     look_at_versions,
@@ -26,7 +32,11 @@ BEFORE = (
     look_at_adapter,
     look_at_batch,
     look_at_tables,
+    look_at_positions,
+    look_at_messages,
+    look_at_stream,
     look_at_settings,
+    look_at_best,
     look_at_gradients,
     look_at_packing,
     look_at_forward,
@@ -37,13 +47,14 @@ BEFORE = (
     show_rows,
     show_first_loss,
 )
+WRITES = OF_TEXT | {Loss.POLICY}
 OF_A_FORWARD_PASS = {look_at_packing, look_at_forward, look_at_split, show_first_loss}
 
 
 def look_before(subject: Subject, sheet: Sheet) -> None:
     """Look at data, weights, settings and one forward pass: takes seconds, changes nothing."""
-    sheet.kind, sheet.writes = subject.kind, subject.is_causal_lm
-    for look in BEFORE:
+    sheet.kind, sheet.writes = subject.kind, subject.loss in WRITES
+    for look in (look for look in BEFORE if may_speak(look, subject.loss)):
         if sheet.broken_forward and look in OF_A_FORWARD_PASS:
             sheet.miss("looks that need a forward pass", f"it raises {sheet.broken_forward}")
             continue
@@ -53,8 +64,7 @@ def look_before(subject: Subject, sheet: Sheet) -> None:
 
 def look_after(subject: Subject, sheet: Sheet) -> None:
     """Look at the log, and at the model that the run leaves."""
-    known = ("rate_unusual",) if subject.args is not None else ()  # looks_settings has the rate
-    look_at_log(subject.log, sheet, known=known)
+    look_at_log(subject.log, sheet, may_name=lambda key: has_grounds(key, subject))
     look_at_trends(subject, sheet)
     if not sheet.broken_forward:
         look_at_outcome(subject, sheet)

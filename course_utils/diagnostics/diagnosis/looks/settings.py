@@ -1,12 +1,12 @@
 """Looks at the settings: learning rate and schedule, and how replies are sampled."""
 
-from typing import Any
-
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, SCORES, Subject
 from course_utils.diagnostics.libraries.trainer import PLAIN, generation_settings
+from course_utils.diagnostics.loss_kind import Loss, may_speak, speaks_for
 
 HIGH_RATE = 1e-2
+MOST = 0.5  # of the weights
 CONSTANT = "constant"  # the schedule that knows no warm-up
 
 
@@ -42,7 +42,7 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
         fix = f"fewer than {steps} warmup_steps"
         place = "warmup_steps"
         sheet.find("schedule_ends_early", COUNTED, said, place=place, why=why, advice=fix)
-    elif rate >= HIGH_RATE and "sgd" not in _optimizer(args):
+    elif rate >= HIGH_RATE and _moves_the_model(subject):
         sheet.find("rate_unusual", LIKELY - 1, f"learning_rate {rate:g}", place="learning_rate")
     else:
         if warm_up and not is_used:
@@ -51,16 +51,16 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
         sheet.clear("learning rate", f"{rate:g}{known}")
 
 
-def _optimizer(args: Any) -> str:
-    """The name of the optimizer in the settings, in small letters."""
-    name = getattr(args, "optim", "")
-    return str(getattr(name, "value", name)).lower()
+def _moves_the_model(subject: Subject) -> bool:
+    """Whether steps as long as the rate reach most weights: new heads and prompts bear more."""
+    return subject.steps_by_rate and subject.share_trainable > MOST
 
 
+@speaks_for(Loss.NEXT_TOKEN)
 def _smoothing(subject: Subject, sheet: Sheet) -> None:
     """The label smoother moves labels by one only for the classes that transformers lists."""
     factor = getattr(subject.args, "label_smoothing_factor", 0.0)
-    if not factor or not subject.is_causal_lm:
+    if not factor or not may_speak(_smoothing, subject.loss):
         return
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
@@ -80,17 +80,24 @@ def _smoothing(subject: Subject, sheet: Sheet) -> None:
     )
 
 
+@speaks_for(Loss.NEXT_TOKEN, Loss.HIDDEN_TOKENS, Loss.SEQ2SEQ)
 def _evaluation(subject: Subject, sheet: Sheet) -> None:
-    """With compute_metrics a Trainer keeps the logits of the whole evaluation set."""
+    """With compute_metrics a Trainer keeps the logits of the whole evaluation set.
+
+    They are many where each token has one per word of the vocabulary, and no text is generated.
+    """
     trainer, config = subject.trainer, getattr(subject.model, "config", None)
     tested = getattr(trainer, "eval_dataset", None)
     keeps = getattr(trainer, "compute_metrics", None) is not None
-    if not keeps or not hasattr(tested, "__len__") or subject.kind == SCORES:
+    writes = getattr(subject.args, "predict_with_generate", False)
+    if not may_speak(_evaluation, subject.loss):
+        return
+    if not keeps or writes or not hasattr(tested, "__len__"):
         return
     if trainer.preprocess_logits_for_metrics is not None or subject.batch is None:
         sheet.clear("what an evaluation keeps", "logits are reduced before they are kept")
         return
-    vocabulary, width = getattr(config, "vocab_size", 0), subject.rows["input_ids"].shape[-1]
+    vocabulary, width = getattr(config, "vocab_size", 0), subject.rows["labels"].shape[-1]
     numbers = len(tested) * width * vocabulary
     said = (
         f"{len(tested)} rows x {width} tokens x {vocabulary} logits: {4 * numbers / 2**20:.1f} MiB"

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
-from course_utils.diagnostics.diagnosis.measures.forward import evaluated, outputs_of
+from course_utils.diagnostics.diagnosis.measures.forward import evaluated, has_ids, outputs_of
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, PAIRS, POLICY, TRAINING, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
+from course_utils.diagnostics.loss_kind import Loss, head_of, speaks_for
 
 NUM_ROWS, MAX_ROWS = 2, 4
 BEGIN, END = 56, 32  # characters of a text that is shown
@@ -25,17 +26,18 @@ def show_rows(subject: Subject, sheet: Sheet) -> None:
     """Two rows as text with what is learnt of them; without tokens, what the first row holds."""
     if subject.kind == POLICY:
         sheet.rows += _prompts(subject)
-    elif _has_ids(subject.batch) and subject.tokenizer is not None:
+    elif has_ids(subject.batch) and subject.tokenizer is not None:
         sheet.rows += _texts(subject)
     elif isinstance(subject.batch, Mapping):
         held = ", ".join(f"{name} {_said(value)}" for name, value in subject.batch.items())
         sheet.rows += [f"The first row holds {held}"]
 
 
+@speaks_for(Loss.NEXT_TOKEN)
 def show_first_loss(subject: Subject, sheet: Sheet) -> None:
     """The loss of the first rows beside that of guessing, of a model that predicts tokens."""
     batch = subject.batch
-    if subject.kind not in (TRAINING, LOOP) or not subject.is_causal_lm or not _has_ids(batch):
+    if not has_ids(batch) or head_of(subject.model) is None:  # whose logits are not known
         return
     labels = batch.get("labels")
     if not isinstance(labels, Tensor) or labels.shape != batch["input_ids"].shape:
@@ -57,11 +59,6 @@ def show_first_loss(subject: Subject, sheet: Sheet) -> None:
             "and in the first steps of whole chats on a chat model"
         )
     sheet.first_loss = said
-
-
-def _has_ids(batch: Any) -> bool:
-    ids = batch.get("input_ids") if isinstance(batch, Mapping) else None
-    return isinstance(ids, Tensor) and ids.dim() == 2 and ids.numel() > 0
 
 
 def _texts(subject: Subject) -> Iterator[str]:

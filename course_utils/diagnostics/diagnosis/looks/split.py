@@ -58,6 +58,8 @@ def _against_the_model(subject: Subject, sheet: Sheet) -> None:
     )
     if 1 - cosine > SAME / 4 and (found := _micro_batches(by, loop, 1 - cosine, subject)):
         _is_mean_of_means(batch, *found, said, sheet)
+    elif cosine > 1 - SAME and (what := _is_sum(batch, ratio)):
+        sheet.show("loss over tokens", f"{said}, {ratio:.4g} times as long: a sum over its {what}")
     elif cosine > 1 - SAME and ratio > 1.5:
         sheet.find(
             "split_changes_loss",
@@ -69,6 +71,13 @@ def _against_the_model(subject: Subject, sheet: Sheet) -> None:
         )
     else:
         sheet.show("loss over tokens", f"{said}, {ratio:.3g} times as long")
+
+
+def _is_sum(batch: Mapping, ratio: float) -> str:
+    """What a loss adds up: that is a choice, of which clipping and Adam leave nothing."""
+    labels = batch["labels"][:, 1:] if batch["labels"].dim() > 1 else batch["labels"]
+    counts = {"tokens": int((labels != IGNORED).sum()), "rows": num_rows(batch)}
+    return next((of for of, n in counts.items() if n > 1 and abs(ratio / n - 1) < SAME), "")
 
 
 def _is_mean_of_means(batch: Mapping, size: int, near: float, said: str, sheet: Sheet) -> None:

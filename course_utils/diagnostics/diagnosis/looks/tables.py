@@ -7,6 +7,7 @@ from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import SCORES, Subject
+from course_utils.diagnostics.reach.groups import embeddings
 
 AT_THE_MEAN = 0.99  # cosine with the mean row: resizing draws new rows around it
 
@@ -24,12 +25,8 @@ def look_at_tables(subject: Subject, sheet: Sheet) -> None:
 
 def _tables(subject: Subject) -> tuple[Tensor | None, Tensor | None]:
     """The weights of input and output embedding, if the model says which they are."""
-    pair = []
-    for name in ("get_input_embeddings", "get_output_embeddings"):
-        getter = getattr(subject.model, name, None)
-        layer = getter() if getter else None
-        pair.append(getattr(layer, "weight", None))
-    return pair[0], pair[1]
+    table, head = embeddings(subject.model)
+    return getattr(table, "weight", None), getattr(head, "weight", None)
 
 
 def _ids_in(batch) -> Tensor | None:

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from statistics import fmean, variance
 
 from course_utils.causes import CAUSES
+from course_utils.diagnostics.diagnosis.measures.first_rows import SUMMARY, keeps_first_rows
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
 from course_utils.diagnostics.diagnosis.sheet.harm import SHORT, WORSE
-from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, PAIRS, POLICY, SCORES, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, POLICY, Subject
 from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
+from course_utils.diagnostics.loss_kind import Loss
 from course_utils.explain.fields import canonical
 
 GROWS = 1.1  # entropy of the last third by that of the first
@@ -38,8 +40,12 @@ def look_at_trends(subject: Subject, sheet: Sheet) -> None:
 
 
 def _series(log: Iterable[dict], name: str) -> list[float]:
-    """The finite values of a field, whatever its library calls it."""
-    values = (v for row in log for k, v in row.items() if canonical(k) == name)
+    """The finite values of a field, whatever its library calls it.
+
+    The last row of a Trainer sums up the run: its loss is the mean of all steps, and no step's.
+    """
+    rows = (row for row in log if SUMMARY not in row)
+    values = (v for row in rows for k, v in row.items() if canonical(k) == name)
     return [float(v) for v in values if isinstance(v, int | float) and math.isfinite(v)]
 
 
@@ -71,8 +77,7 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
     said = f"{losses[0]:.4g} in the first entry, {losses[-1]:.4g} in the last"
     sheet.show("loss", said, usual=is_usual)
     vocabulary = getattr(getattr(subject.model, "config", None), "vocab_size", 0)
-    is_per_token = subject.kind not in (POLICY, PAIRS, SCORES) and vocabulary
-    is_per_token = is_per_token and subject.is_causal_lm
+    is_per_token = subject.loss is Loss.NEXT_TOKEN and vocabulary
     if is_per_token:
         guess = f"guessing has ln({vocabulary}) = {math.log(vocabulary):.3g}"
         above = ". It is ABOVE guessing" if losses[0] > ABOVE * math.log(vocabulary) else ""
@@ -84,11 +89,16 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
 
 
 def _worse(subject: Subject, sheet: Sheet) -> None:
-    """The field that judges the run, if it got worse: a policy's reward, any other run's loss."""
+    """The field that judges the run, if it got worse: a policy's reward, any other run's loss.
+
+    A loss that rises on other rows, while the first rows keep theirs, is no harm.
+    """
     rewards, losses = (_series(subject.log, name) for name in ("reward", "loss"))
     name, values, bad = ("reward", rewards, -1) if rewards else ("loss", losses, 1)
     change = _change(values)
-    if change is not None and change[2] == bad and (rewards or subject.kind != POLICY):
+    if change is None or change[2] != bad or not (rewards or subject.kind != POLICY):
+        return
+    if rewards or keeps_first_rows(subject) is not True:
         said = f"{name} {change[0]:.3g} in the first third of the log, {change[1]:.3g} in the last"
         sheet.became(WORSE, said)
 

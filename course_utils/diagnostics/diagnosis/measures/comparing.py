@@ -15,9 +15,11 @@ from course_utils.diagnostics.diagnosis.measures.comparison import Comparison, D
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated, outputs_of
 
 WRAPPED = re.compile(
-    r"^(module\.|_orig_mod\.|base_model\.model\.)+|\.(base_layer|_orig_mod)(?=\.|$)"
+    r"^(module\.|_orig_mod\.|base_model\.model\.)+"
+    r"|\.(base_layer|_orig_mod|modules_to_save\.\w+)(?=\.|$)"
 )
-ADAPTER = re.compile(r"\.lora_|\.modules_to_save\.|lora_magnitude")
+# PEFT keeps the module as it was beside the trained one, which stands in modules_to_save.
+ADAPTER = re.compile(r"\.lora_|\.original_module\.|lora_magnitude")
 # What one rounding to a format can change, relative to the largest number of a tensor.
 ROUNDING = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float32: 2.0**-18}
 MAX_ROWS = 8
@@ -83,11 +85,17 @@ def adapted(name: str, module: nn.Module) -> tuple[str, Tensor]:
     return plain_name(f"{name}.{own}"), getattr(module.get_base_layer(), own).detach()
 
 
+def adds_to_weight(module: nn.Module) -> bool:
+    """Whether a layer of PEFT adds a product to its weight; OFT and BOFT turn the weight."""
+    has_product = hasattr(module, "get_delta_weight") and hasattr(module, "base_layer")
+    return has_product and not any("oft_" in name for name, _ in module.named_parameters())
+
+
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """Weights under plain names, an adapter's product added to the weight it adapts."""
     merged: dict[str, Tensor] = {}
     for name, module in model.named_modules():
-        if hasattr(module, "get_delta_weight") and hasattr(module, "base_layer"):
+        if adds_to_weight(module):
             delta = sum(module.get_delta_weight(one) for one in module.active_adapters)
             if not getattr(module, "merged", False):
                 key, weight = adapted(name, module)

@@ -5,6 +5,7 @@ Shape letters: B rows, T tokens, V vocabulary or scores.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -25,9 +26,37 @@ def evaluated(model: nn.Module) -> Iterator[None]:
             module.training = mode
 
 
+def has_ids(batch: Any) -> bool:
+    """Whether a batch holds token ids of shape (B, T)."""
+    ids = batch.get("input_ids") if isinstance(batch, Mapping) else None
+    return isinstance(ids, Tensor) and ids.dim() == 2 and ids.numel() > 0
+
+
 def outputs_of(model: nn.Module, batch: Mapping) -> Tensor:
-    """The logits of a batch, (B, T, V) for tokens or (B, V) for scores, in float32."""
+    """The logits of a batch, (B, T, V) for tokens or (B, V) for scores, in float32.
+
+    Logits of a soft prompt, which stands before the tokens, are left out.
+    """
     device = next(model.parameters()).device
     taken = {k: batch[k].to(device) for k in TAKEN if isinstance(batch.get(k), Tensor)}
     output = model(**taken)
-    return (output.logits if hasattr(output, "logits") else output[0]).float()
+    logits = (output.logits if hasattr(output, "logits") else output[0]).float()
+    return logits[:, -taken["input_ids"].shape[1] :] if logits.dim() == 3 else logits
+
+
+@contextmanager
+def formats_of(model: nn.Module) -> Iterator[set[torch.dtype]]:
+    """Collects the formats in which the linear layers compute, autocast included."""
+    seen: set[torch.dtype] = set()
+
+    def look(_module: nn.Module, _args: tuple, output: Any) -> None:
+        if isinstance(output, Tensor):
+            seen.add(output.dtype)
+
+    layers = (module for module in model.modules() if isinstance(module, nn.Linear))
+    handles = [layer.register_forward_hook(look) for layer in layers]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_utils.diagnostics.diagnosis.measures.comparing import adapted, aligned, weights_of
+from course_utils.diagnostics.diagnosis.measures.comparing import (
+    adapted,
+    adds_to_weight,
+    aligned,
+    weights_of,
+)
 
 BLOCK = 64  # neighbouring weights, that share a scale in formats of 4 bits
 
@@ -35,9 +40,7 @@ class HeldChange:
 def held_change(model: nn.Module, served: nn.Module) -> HeldChange | None:
     """Compare the tensors that the model's adapter changes; None without an adapter."""
     base = dict(
-        adapted(name, module)
-        for name, module in model.named_modules()
-        if hasattr(module, "get_delta_weight") and hasattr(module, "base_layer")
+        adapted(name, module) for name, module in model.named_modules() if adds_to_weight(module)
     )
     trained, theirs = aligned(weights_of(model), weights_of(served))
     base, _ = aligned(base, theirs)

@@ -1,5 +1,6 @@
 """The subject of a diagnosis: a model, with what is known of its run and trainer."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
 from course_utils.diagnostics.libraries.pairs import as_rows
 from course_utils.diagnostics.libraries.trainer import of_columns
+from course_utils.diagnostics.loss_kind import Loss, loss_of_batch
 from course_utils.diagnostics.nonfinite.targets import Target, open_target
 from course_utils.errors import BadRequest
 
@@ -21,6 +23,7 @@ _BY_CLASS = (
     ("DPOTrainer", PAIRS),
     ("RewardTrainer", SCORES),
 )
+_LOSSES = {POLICY: Loss.POLICY, PAIRS: Loss.PAIRS, SCORES: Loss.SCORES}
 
 
 @dataclass
@@ -42,6 +45,7 @@ class Subject:
     settings: dict[str, Any] = field(default_factory=dict)  # of a loop of one's own, by name
     makes_own_schedule: bool = False  # a Trainer that was given no optimizer and no schedule
     probe_rewards: bool = False  # whether reward functions may be called for a look
+    idle: frozenset[str] = frozenset()  # trainable weights that no forward pass was seen to use
 
     @property
     def kind(self) -> str:
@@ -50,8 +54,15 @@ class Subject:
         return LOOP if self.trainer is None else next(found, TRAINING)
 
     @property
+    def loss(self) -> Loss:
+        """What the loss of the run is, which decides the rules that hold for it."""
+        return _LOSSES.get(self.kind) or loss_of_batch(self.batch, self.model)
+
+    @property
     def rows(self) -> Mapping[str, Any] | None:
         """The batch as rows of tokens: TRL until 0.24 keeps the two sides of a pair apart."""
+        if self.kind not in (PAIRS, SCORES):
+            return self.batch
         return as_rows(self.batch, self.trainer, getattr(self.tokenizer, "pad_token_id", None))
 
     @property
@@ -68,15 +79,22 @@ class Subject:
         return open_target(self.trainer or self.model, None if self.trainer else self.loss_of)
 
     @property
-    def is_causal_lm(self) -> bool:
-        """Whether the model predicts the next token of its own row."""
-        of = getattr(self.model, "get_base_model", lambda: self.model)()
-        return any(name in type(of).__name__ for name in ("CausalLM", "LMHead"))
-
-    @property
     def has_ended(self) -> bool:
         """Whether the Trainer has already taken steps."""
         return getattr(getattr(self.trainer, "state", None), "global_step", 0) > 0
+
+    @property
+    def steps_by_rate(self) -> bool:
+        """Whether a step moves each weight by about the learning rate, as Adam and Lion do."""
+        own = getattr(self.optimizer, "optimizer", self.optimizer)  # accelerate wraps it
+        named = getattr(self.args, "optim", "") if own is None else type(own).__name__
+        return bool(re.search("adam|lion", str(getattr(named, "value", named)).lower()))
+
+    @property
+    def share_trainable(self) -> float:
+        """The share of the weights that are trained: small for a head, an adapter or a prompt."""
+        whole = sum(p.numel() for p in self.model.parameters())
+        return sum(p.numel() for p in self.trainable().values()) / max(whole, 1)
 
     def trainable(self) -> dict[str, Tensor]:
         return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
@@ -88,7 +106,7 @@ def of_trainer(trainer: Any) -> Subject:
     subject = Subject(
         model=trainer.model,
         trainer=trainer,
-        tokenizer=getattr(processor, "tokenizer", processor),
+        tokenizer=_tokenizer_in(processor),
         optimizer=getattr(trainer, "optimizer", None),
         reference=getattr(trainer, "ref_model", None),
         log=trainer.state.log_history,
@@ -105,6 +123,12 @@ def of_trainer(trainer: Any) -> Subject:
         said = str(error).partition("\n")[0]
         subject.why_no_batch = f"its first rows gave {type(error).__name__}: {said}"[:160]
     return subject
+
+
+def _tokenizer_in(processor: Any) -> Any:
+    """The tokenizer, or the one inside a processor; None for images or sound alone."""
+    tokenizer = getattr(processor, "tokenizer", processor)
+    return tokenizer if hasattr(tokenizer, "eos_token_id") else None
 
 
 def of_parts(

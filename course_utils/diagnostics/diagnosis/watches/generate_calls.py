@@ -13,6 +13,7 @@ from course_utils.diagnostics.diagnosis.looks.batch import write_report
 from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import ENDING, ENDLESS
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
+from course_utils.diagnostics.loss_kind import Loss
 
 MAX_CALLS = 4  # of which the prompts are read
 KEPT = ("input_ids", "attention_mask", "labels", "position_ids")
@@ -95,6 +96,7 @@ class GenerateCalls:
     def judge(self, sheet: Sheet) -> None:
         """Write down faults of the prompts, and whether generation waits for another end token."""
         from course_utils.diagnostics.batch_view import inspect_batch
+        from course_utils.diagnostics.batch_view.sources import tokens_of
 
         for error in self.failures[:1]:
             sheet.fail("the generate calls", error)
@@ -103,9 +105,9 @@ class GenerateCalls:
             return
         for number, batch in enumerate(self.judged, start=1):
             with sheet.trying("the evaluation's tokens"):
-                report = inspect_batch(batch, tokenizer)
+                report = inspect_batch(tokens_of(batch, self.subject.loss), tokenizer)
                 write_report(report, sheet, of=f"evaluation batch {number}", where=EVALUATION)
-        if not self.prompts:
+        if not self.prompts or self.subject.loss is Loss.SEQ2SEQ:  # which continues no prompt
             return
         for number, prompt in enumerate(self.prompts, start=1):
             with sheet.trying("the prompts of generate"):

@@ -57,6 +57,7 @@ class Steps:
     failures: list[Exception] = field(default_factory=list)
     largest_at: str = ""  # the tensor of the largest update
     held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
+    _sized: set[str] = field(default_factory=set)  # matrices that did not begin at 0
     _before: dict[str, Tensor] = field(default_factory=dict)
     _pending: dict[str, Any] = field(default_factory=dict)
 
@@ -120,6 +121,7 @@ class Steps:
         self._before = {name: _sample(p) for name, p in held.items()}
         if not self.numbers:
             self.held_state = (_with_state(optimizer, held), 0)
+            self._sized = {n for n, p in held.items() if _has_a_size(p)}
         self._pending = {
             "lr": max(float(group["lr"]) for group in optimizer.param_groups),
             "grad_norm": math.hypot(*norms),
@@ -142,7 +144,7 @@ class Steps:
                 self.changed[name] += changed
                 self.compared[name] += now.numel()
             moved, total = moved + changed, total + now.numel()
-            update = _relative(before, now)
+            update = _relative(before, now) if name in self._sized else 0.0
             if update > largest:
                 largest, self.largest_at = update, name
         share = moved / total if total else 0.0
@@ -176,10 +178,13 @@ def _sample(weight: Tensor) -> Tensor:
     return flat[:: max(1, len(flat) // SAMPLE)].clone()
 
 
+def _has_a_size(weight: Tensor) -> bool:
+    """Whether an update can be large for this tensor: biases and others that begin at 0 grow."""
+    return weight.dim() > 1 and weight.numel() >= 16 and bool(weight.any())
+
+
 def _relative(before: Tensor, now: Tensor) -> float:
     """The rms of the update over the rms of the weights; 0 for weights that are all 0."""
-    if before.numel() < 16:
-        return 0.0
     size = float(before.float().square().mean().sqrt())
     change = float((now.float() - before.float()).square().mean().sqrt())
     return change / size if size > 1e-6 and math.isfinite(change) else 0.0

@@ -1,0 +1,48 @@
+"""Looks at which checkpoint a run keeps as its best one."""
+
+import re
+
+from course_utils.diagnostics.diagnosis.sheet.finding import MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+
+FALLS = r"errors?|err|wer|cer|loss|perplexity|ppl|mae|mse|rmse|nll|brier|eer"
+RISES = r"accuracy|acc|f1|bleu|rouge|exact|auc|precision|recall|reward|mcc|map"
+TURNED = r"neg|negative|inverse|free|no|minus"
+
+
+def look_at_best(subject: Subject, sheet: Sheet) -> None:
+    """The name of the metric says whether it should fall; `greater_is_better` must agree.
+
+    Trainer's default takes every name that does not end in "loss" for one that should rise.
+    """
+    name = getattr(subject.args, "metric_for_best_model", None)
+    is_greater = getattr(subject.args, "greater_is_better", None)
+    meant = direction_of(name or "")
+    if not name or is_greater is None or meant is None:
+        return
+    if meant == is_greater:
+        sheet.clear("best checkpoint", f"{name}, greater_is_better={is_greater}")
+        return
+    better, kept = ("higher", "lowest") if meant else ("lower", "highest")
+    sheet.find(
+        "worst_is_kept",
+        MEASURED,
+        f"metric_for_best_model is {name!r}, and greater_is_better is {is_greater}",
+        place="greater_is_better",
+        why=f"of {name!r} a {better} value is better, and the run keeps the checkpoint with the "
+        f"{kept} one as its best",
+        advice=f"greater_is_better={meant}",
+    )
+
+
+def direction_of(metric: str) -> bool | None:
+    """Whether a metric of this name should rise; None where its words do not say.
+
+    >>> direction_of("eval_error_rate"), direction_of("accuracy"), direction_of("neg_mse")
+    (False, True, None)
+    """
+    words = re.split(r"[^a-z0-9]+", metric.lower())
+    turned, falls, rises = (
+        any(re.fullmatch(names, word) for word in words) for names in (TURNED, FALLS, RISES)
+    )
+    return None if turned or falls == rises else rises

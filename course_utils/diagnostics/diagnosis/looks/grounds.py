@@ -1,0 +1,83 @@
+"""What the rules of a log ask of the run itself, beyond what the log says.
+
+A log shows numbers, and not what the loss is, how the rate changes, or whether there is a
+reference. Where the run is at hand, a rule whose grounds it lacks is not taken over.
+"""
+
+from collections.abc import Callable
+
+from course_utils.diagnostics.diagnosis.measures.first_rows import keeps_first_rows
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
+
+FAR = 10  # times the training loss
+
+
+GROUNDS: dict[str, Callable[[Subject], bool]] = {}
+
+
+def needed_by(key: str) -> Callable[[Callable], Callable]:
+    """Write a cause on the function that asks for its grounds."""
+
+    def write(asks: Callable[[Subject], bool]) -> Callable[[Subject], bool]:
+        GROUNDS[key] = asks
+        return asks
+
+    return write
+
+
+@needed_by("rate_unusual")
+def _rate_is_not_judged_elsewhere(subject: Subject) -> bool:
+    """The look at the settings knows the optimizer, and what is trained."""
+    return subject.args is None
+
+
+@needed_by("wrong_reference")
+def _has_reference(subject: Subject) -> bool:
+    """Rewards of CPO, SimPO and ORPO are log-probs, and begin anywhere."""
+    return subject.trainer is None or subject.kind == PAIRS or subject.reference is not None
+
+
+@needed_by("loss_off_by_a_factor")
+def _sums_micro_batches(subject: Subject) -> bool:
+    """Without several micro-batches or processes a loss cannot be their sum."""
+    parts = getattr(subject.args, "gradient_accumulation_steps", 2)
+    return parts > 1 or subject.processes > 1
+
+
+@needed_by("memorised")
+def _is_worse_on_other_rows(subject: Subject) -> bool:
+    """A low loss is memory only where held-out rows have a far higher one."""
+    judged, trained = ([row[k] for row in subject.log if k in row] for k in ("eval_loss", "loss"))
+    return bool(judged and trained) and judged[-1] > FAR * trained[-1]
+
+
+@needed_by("above_uniform")
+def _knows_its_loss(subject: Subject) -> bool:
+    """A loss of the user's own may be a sum, or hold other terms."""
+    own = type(subject.trainer).compute_loss.__module__ if subject.trainer is not None else "trl"
+    is_given = getattr(subject.trainer, "compute_loss_func", None) is not None
+    return own.partition(".")[0] in ("transformers", "trl") and not is_given
+
+
+@needed_by("rate_too_high")
+def _forgets(subject: Subject) -> bool:
+    """Steps that are too long undo what was learnt; harder rows leave the first rows known."""
+    return keeps_first_rows(subject) is not True
+
+
+@needed_by("margin_saturated")
+def _is_no_classifier(subject: Subject) -> bool:
+    """A reward model that is right for sure has learnt its task; nothing is sampled from it."""
+    return subject.kind != SCORES
+
+
+@needed_by("resumed_without_state")
+def _has_no_restarts(subject: Subject) -> bool:
+    """A schedule with restarts warms up again by itself."""
+    schedule = getattr(subject.args, "lr_scheduler_type", "")
+    return "restart" not in str(getattr(schedule, "value", schedule))
+
+
+def has_grounds(key: str, subject: Subject) -> bool:
+    """Whether a log may name this cause for this run; asked only where the log shows it."""
+    return key not in GROUNDS or GROUNDS[key](subject)

@@ -1,0 +1,64 @@
+"""Looks at whether the chat template writes every message of a row."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+
+NUM_ROWS = 8
+COLUMNS = ("messages", "prompt", "completion", "chosen", "rejected", "conversations")
+
+
+def look_at_messages(subject: Subject, sheet: Sheet) -> None:
+    """A template leaves out a message whose text stands nowhere in what it renders."""
+    tokenizer = getattr(subject.trainer, "processing_class", None)
+    if not getattr(tokenizer, "chat_template", None):
+        return
+    with unchanged(subject.trainer.train_dataset):
+        rows = first_rows(subject.trainer.train_dataset, NUM_ROWS)
+    messages = [one for row in rows for one in _messages(tokenizer, row)]
+    if not messages:
+        return
+    lost = [message for message, is_there in messages if not is_there]
+    if not lost:
+        sheet.clear("messages", f"the template writes all {len(messages)} of the first rows")
+        return
+    first = f"the first {len(rows)} rows"
+    role, text = lost[0]["role"], lost[0]["content"].strip()
+    sheet.find(
+        "message_dropped",
+        COUNTED,
+        f"{len(lost)} of {len(messages)} messages of {first} are not in the text",
+        place=f"chat_template, role {role!r}",
+        why=f"the chat template leaves out messages of the role {role!r}",
+        advice=f"give the message a role that the template writes, or add {role!r} to the template",
+        specimen=(f"a message of the role {role!r} that no token stands for: {text[:60]!r}",),
+    )
+
+
+def _messages(tokenizer: Any, row: dict) -> Iterator[tuple[dict, bool]]:
+    """Each message of the row's chats, and whether its text is in the rendered chat.
+
+    Thoughts in an earlier turn are meant to be left out, and tools have forms of their own.
+    """
+    columns = [row[name] for name in COLUMNS if _is_chat(row.get(name))]
+    chats = [columns[0] + columns[1]] if _is_chat(row.get("completion")) else columns
+    for chat in chats:
+        text = tokenizer.apply_chat_template(
+            chat, tokenize=False, tools=row.get("tools"), **row.get("chat_template_kwargs") or {}
+        )
+        plain = (one for one in chat if isinstance(one.get("content"), str))
+        for message in (one for one in plain if one["content"].strip()):
+            said = message["content"].rpartition("</think>")[2].strip()
+            yield message, said in text or message["role"] == "tool"
+
+
+def _is_chat(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and isinstance(value[0], dict)
+        and ("role" in value[0])
+    )
