@@ -6,7 +6,7 @@ reference. Where the run is at hand, a rule whose grounds it lacks is not taken 
 
 from collections.abc import Callable
 
-from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
 from course_utils.diagnostics.loss_kind import Loss
 
 
@@ -37,12 +37,19 @@ def _has_no_restarts(subject: Subject) -> bool:
     return "restart" not in str(getattr(schedule, "value", schedule))
 
 
+def _is_paid(subject: Subject) -> bool:
+    """What a reward model calls rewards are its own scores, and nothing that a policy earns."""
+    return subject.kind != SCORES
+
+
+OF_REWARDS = ("collapse", "no_signal", "reward_pays_junk", "parts_apart", "proxy_rises_alone")
 GROUNDS: dict[str, Callable[[Subject], bool]] = {
     "rate_unusual": _rate_is_not_judged_elsewhere,
     "wrong_reference": _has_reference,
     "loss_off_by_a_factor": _sums_micro_batches,
     "memorised": _learns_text,
     "resumed_without_state": _has_no_restarts,
+    **dict.fromkeys(OF_REWARDS, _is_paid),
 }
 
 
