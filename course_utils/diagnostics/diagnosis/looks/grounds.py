@@ -10,16 +10,14 @@ from course_utils.diagnostics.diagnosis.measures.first_rows import keeps_first_r
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
 
 FAR = 10  # times the training loss
-
-
 GROUNDS: dict[str, Callable[[Subject], bool]] = {}
 
 
-def needed_by(key: str) -> Callable[[Callable], Callable]:
-    """Write a cause on the function that asks for its grounds."""
+def needed_by(*causes: str) -> Callable[[Callable], Callable]:
+    """Write causes on the function that asks for their grounds."""
 
     def write(asks: Callable[[Subject], bool]) -> Callable[[Subject], bool]:
-        GROUNDS[key] = asks
+        GROUNDS.update(dict.fromkeys(causes, asks))
         return asks
 
     return write
@@ -65,9 +63,10 @@ def _forgets(subject: Subject) -> bool:
     return keeps_first_rows(subject) is not True
 
 
-@needed_by("margin_saturated")
-def _is_no_classifier(subject: Subject) -> bool:
-    """A reward model that is right for sure has learnt its task; nothing is sampled from it."""
+@needed_by("margin_saturated", "collapse", "no_signal", "reward_pays_junk")
+@needed_by("parts_apart", "proxy_rises_alone")
+def _is_no_reward_model(subject: Subject) -> bool:
+    """What a reward model calls rewards are its own scores, and no policy is paid with them."""
     return subject.kind != SCORES
 
 
