@@ -1,11 +1,15 @@
 """Looks at a finished model: beside its reference, as it is served, and with its adapter merged."""
 
-import copy
 import math
 
 from torch import nn
 
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_reference
+from course_utils.diagnostics.diagnosis.looks.tied_head import (
+    is_merged_tied,
+    is_tied_and_adapted,
+    merged_copy,
+)
 from course_utils.diagnostics.diagnosis.measures.comparing import compare_models
 from course_utils.diagnostics.diagnosis.measures.comparison import Comparison
 from course_utils.diagnostics.diagnosis.measures.held_change import HeldChange, held_change
@@ -30,13 +34,12 @@ def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
         with sheet.trying("the served model"):
             is_model = isinstance(subject.served, nn.Module)
             served = subject.served if is_model else subject.served()
-            found = compare_models(subject.model, served, subject.rows)
-            _judge(found, sheet, "served", held_change(subject.model, served))
+            _compare(subject, served, "served", sheet)
+        if is_tied_and_adapted(subject.model):
+            return  # how it was merged is seen in what is served
     if hasattr(subject.model, "merge_and_unload") and subject.rows is not None:
         with sheet.trying("merging"):
-            merged = copy.deepcopy(subject.model).merge_and_unload()
-            held = held_change(subject.model, merged)
-            _judge(compare_models(subject.model, merged, subject.rows), sheet, "merged", held)
+            _compare(subject, merged_copy(subject.model), "merged", sheet)
 
 
 def _weights(subject: Subject, sheet: Sheet) -> None:
@@ -47,6 +50,12 @@ def _weights(subject: Subject, sheet: Sheet) -> None:
         sheet.became(NOT_FINITE, f"{bad} of {len(floats)} weight tensors end with nan or inf")
     else:
         sheet.became(FINITE, f"all {len(floats)} weight tensors are finite at the end")
+
+
+def _compare(subject: Subject, other: nn.Module, what: str, sheet: Sheet) -> None:
+    if not is_merged_tied(subject, other, what, sheet):
+        found = compare_models(subject.model, other, subject.rows)
+        _judge(found, sheet, what, held_change(subject.model, other))
 
 
 def _judge(found: Comparison, sheet: Sheet, what: str, held: HeldChange | None) -> None:
