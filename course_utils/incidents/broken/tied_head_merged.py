@@ -34,7 +34,7 @@ def _rows(n: int, seed: int, split: str) -> list[Row]:
 
 
 def _merged(model: nn.Module, *, untie: bool) -> nn.Module:
-    """The adapter in the weights, of a copy; with `untie` the head is a tensor of its own before."""
+    """A copy with its adapter merged; `untie`: after the head has a tensor of its own."""
     copied = copy.deepcopy(model)
     if untie:
         head = copied.get_output_embeddings()
