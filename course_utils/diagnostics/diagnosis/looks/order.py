@@ -8,6 +8,7 @@ from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
+from course_utils.diagnostics.diagnosis.looks.row_mask import look_at_row_mask
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
 from course_utils.diagnostics.diagnosis.looks.shown_settings import write_settings
 from course_utils.diagnostics.diagnosis.looks.split import look_at_split
@@ -24,6 +25,7 @@ BEFORE = (
     look_at_weights,
     look_at_adapter,
     look_at_batch,
+    look_at_row_mask,
     look_at_packing,
     look_at_tables,
     look_at_settings,
