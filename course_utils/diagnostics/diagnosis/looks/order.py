@@ -3,6 +3,7 @@
 from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
+from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
@@ -51,3 +52,5 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
     look_at_log(subject.log, sheet, known=known)
     look_at_trends(subject, sheet)
     look_at_outcome(subject, sheet)
+    with sheet.trying("replies of the first pairs"):
+        look_at_displaced(subject, sheet)
