@@ -1,6 +1,6 @@
 """Adapters, embeddings and checkpoints: what was loaded, saved and merged."""
 
-from course_utils.causes.cause import WARNED, WEAK, Cause, Phrase
+from course_utils.causes.cause import WARNED, WEAK, Cause, Phrase, keys
 from course_utils.causes.harms import ENDED, EVALUATION, LESS, SERVING, SOUND
 
 WEIGHTS = (
@@ -71,6 +71,20 @@ WEIGHTS = (
         kinds=("adapter",),
         harm=LESS,
         would_show="the loss on held-out rows beside a run whose experts have an adapter",
+    ),
+    Cause(
+        "tied_head_merged",
+        "the head has an adapter and is the same tensor as the embedding: a merge changes both",
+        "before the merge give the head a copy of its weight and set tie_word_embeddings=False",
+        "the logits of one batch before and after the merge",
+        instrument="compare_models",
+        thread="peft#2018",
+        kinds=("adapter", "embeddings"),
+        where=SERVING,
+        harm=SOUND,
+        explains=keys("merged_not_equal"),
+        speaks_of=frozenset({"tied embeddings"}),
+        phrases=(Phrase(r"tied_target_modules=\[[^\]]*lm_head", WARNED),),
     ),
     Cause(
         "purely_quantized",

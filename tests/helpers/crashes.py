@@ -53,6 +53,9 @@ CRASHES = {
     "Merge lora module to 4-bit linear may get different generations due to rounding": (
         "merged_not_equal"
     ),
+    "Model with `tie_word_embeddings=True` and the tied_target_modules=['lm_head'] are part of": (
+        "tied_head_merged"
+    ),
     "packing may lead to cross-contamination between samples": "packing_leak",
     "ValueError: Cannot use chat template: tokenizer.chat_template is not set": "no_template",
     "size mismatch for lm_head.weight: copying a param with shape torch.Size([32001, 8])": (

@@ -32,6 +32,7 @@ def family_of(case: tuple[str, int]) -> frozenset[str]:
 
 @pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")  # clues, and shown
 @pytest.mark.filterwarnings(r"ignore:std\(\). degrees of freedom is <= 0")
+@pytest.mark.filterwarnings("ignore:Model with `tie_word_embeddings")  # a clue, and shown
 @pytest.mark.parametrize(("name", "seed"), cases(product(BROKEN, SEEDS), family_of))
 def test_the_broken_run_shows_its_symptom_and_no_other_does(name, seed):
     seen = proof.shown(name, seed)

@@ -1,11 +1,16 @@
 """Looks at a finished model: beside its reference, as it is served, and with its adapter merged."""
 
-import copy
 import math
+from typing import Any
 
 from torch import nn
 
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_reference
+from course_utils.diagnostics.diagnosis.looks.tied_head import (
+    is_merged_tied,
+    is_tied_and_adapted,
+    merged_copy,
+)
 from course_utils.diagnostics.diagnosis.measures.comparing import compare_models
 from course_utils.diagnostics.diagnosis.measures.comparison import Comparison
 from course_utils.diagnostics.diagnosis.measures.held_change import HeldChange, held_change
@@ -28,18 +33,16 @@ def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
         _weights(subject, sheet)
     with sheet.trying("the reference after the run"):
         look_at_reference(subject, sheet)
-    batch = subject.rows if subject.loss in BY_IDS else None
     if subject.served is not None:
         with sheet.trying("the served model"):
             is_model = isinstance(subject.served, nn.Module)
             served = subject.served if is_model else subject.served()
-            found = compare_models(subject.model, served, batch)
-            _judge(found, sheet, "served", held_change(subject.model, served))
-    if hasattr(subject.model, "merge_and_unload") and batch is not None:
+            _compare(subject, served, "served", sheet)
+        if is_tied_and_adapted(subject.model):
+            return  # how it was merged is seen in what is served
+    if hasattr(subject.model, "merge_and_unload") and _batch(subject) is not None:
         with sheet.trying("merging"):
-            merged = copy.deepcopy(subject.model).merge_and_unload()
-            held = held_change(subject.model, merged)
-            _judge(compare_models(subject.model, merged, batch), sheet, "merged", held)
+            _compare(subject, merged_copy(subject.model), "merged", sheet)
 
 
 def _weights(subject: Subject, sheet: Sheet) -> None:
@@ -50,6 +53,18 @@ def _weights(subject: Subject, sheet: Sheet) -> None:
         sheet.became(NOT_FINITE, f"{bad} of {len(floats)} weight tensors end with nan or inf")
     else:
         sheet.became(FINITE, f"all {len(floats)} weight tensors are finite at the end")
+
+
+def _compare(subject: Subject, other: nn.Module, what: str, sheet: Sheet) -> None:
+    if _batch(subject) is not None and is_merged_tied(subject, other, what, sheet):
+        return
+    found = compare_models(subject.model, other, _batch(subject))
+    _judge(found, sheet, what, held_change(subject.model, other))
+
+
+def _batch(subject: Subject) -> Any:
+    """The rows, where the models can be compared on them by their ids."""
+    return subject.rows if subject.loss in BY_IDS else None
 
 
 def _judge(found: Comparison, sheet: Sheet, what: str, held: HeldChange | None) -> None:

@@ -4,6 +4,7 @@ from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.best import look_at_best
+from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
@@ -12,6 +13,7 @@ from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
+from course_utils.diagnostics.diagnosis.looks.row_mask import look_at_row_mask
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
 from course_utils.diagnostics.diagnosis.looks.shown_rows import show_first_loss, show_rows
 from course_utils.diagnostics.diagnosis.looks.shown_settings import write_settings
@@ -31,6 +33,7 @@ BEFORE = (
     look_at_weights,
     look_at_adapter,
     look_at_batch,
+    look_at_row_mask,
     look_at_tables,
     look_at_positions,
     look_at_messages,
@@ -68,3 +71,5 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
     look_at_trends(subject, sheet)
     if not sheet.broken_forward:
         look_at_outcome(subject, sheet)
+        with sheet.trying("replies of the first pairs"):
+            look_at_displaced(subject, sheet)
