@@ -82,7 +82,7 @@ INPUTS = (
         "look at one row before and after preparation",
         "the template and the truncation",
         lesson="07_never_stops",
-        met="no rows left",
+        met="without rows",
         instrument="inspect_batch",
         thread="trl#6668",
         kinds=("labels",),

@@ -81,11 +81,11 @@ loss_of = lambda batch: model(**batch)["loss"]
 """
 # What each instrument does in a loop without a Trainer, and what it must say of it.
 CALLS = {
-    "diagnose": ("model.requires_grad_(False); print(diagnose(model))", "no weight is trainable"),
+    "diagnose": ("model.requires_grad_(False); print(diagnose(model))", "No weight is trainable"),
     "diagnose.watching": (
         "with diagnose.watching(model, batch=batch, optimizer=optimizer) as run: step()\n"
         "print(run.report)",
-        "weights",
+        "Moved by a step",
     ),
     "audit_step": ("print(audit_step(model, batch, optimizer))", "step"),
     "audit_gradients": (

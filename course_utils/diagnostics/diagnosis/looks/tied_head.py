@@ -18,7 +18,10 @@ FAR = 0.05  # of the logits' spread: more than a merge in the base's own format 
 def is_tied_and_adapted(model: nn.Module) -> bool:
     """Whether head and embedding are one tensor, and either of them has an adapter."""
     base = base_of(model)
-    layers = [getattr(base, f"get_{end}_embeddings", lambda: None)() for end in ("input", "output")]
+    getters = [
+        getattr(base, name, None) for name in ("get_input_embeddings", "get_output_embeddings")
+    ]
+    layers = [get() for get in getters if get is not None]
     return is_tied(base) and any(hasattr(layer, "get_delta_weight") for layer in layers)
 
 
@@ -30,8 +33,8 @@ def merged_copy(model: nn.Module, *, untied: bool = False) -> nn.Module:
         head = innermost(base.get_output_embeddings())
         head.weight = nn.Parameter(head.weight.detach().clone())
         base.config.tie_word_embeddings = False
-    with warnings.catch_warnings():  # PEFT's on tied layers: this copy is only measured
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True):  # PEFT's on tied layers: this copy is only measured
+        warnings.simplefilter("default")
         return copied.merge_and_unload()
 
 
