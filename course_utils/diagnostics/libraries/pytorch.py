@@ -187,3 +187,28 @@ def look_at_reduce_scatter(module: nn.Module, wrap: Callable[[Any], Any]) -> Non
         raise unreadable("torch", what, "its parameter groups are in another place")
     for group in groups:
         group._reduce_scatter_comm = wrap(group._reduce_scatter_comm)
+
+
+# --- Which worker of a DataLoader reads.
+
+
+@contextmanager
+def as_worker(number: int, of: int, dataset: Any) -> Iterator[None]:
+    """`torch.utils.data.get_worker_info` answers as in worker `number` of `of`.
+
+    Raises:
+        Unreadable: this torch keeps it elsewhere.
+    """
+    try:
+        from torch.utils.data._utils import worker as workers
+
+        before, info = workers._worker_info, workers.WorkerInfo
+    except (ImportError, AttributeError) as error:
+        raise unreadable(
+            "torch", "rows by worker", "it keeps the worker's number elsewhere"
+        ) from error
+    workers._worker_info = info(id=number, num_workers=of, seed=number, dataset=dataset)
+    try:
+        yield
+    finally:
+        workers._worker_info = before

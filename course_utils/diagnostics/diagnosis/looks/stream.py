@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch.utils.data import IterableDataset
-from torch.utils.data._utils import worker as workers
 
 from course_utils.diagnostics.batch_view.rows import unchanged
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.libraries.pytorch import as_worker
 
 NUM_ROWS = 4
 
@@ -41,11 +41,7 @@ def look_at_stream(subject: Subject, sheet: Sheet) -> None:
 
 def _rows_of_worker(data: Any, at: int, number: int) -> list:
     """The first rows that a worker of a DataLoader would read, seeded as it would be."""
-    before = workers._worker_info
     for seed in (random.seed, np.random.seed, torch.manual_seed):
         seed(at)
-    try:
-        workers._worker_info = workers.WorkerInfo(id=at, num_workers=number, seed=at, dataset=data)
+    with as_worker(at, number, data):
         return list(islice(data, NUM_ROWS))
-    finally:
-        workers._worker_info = before
