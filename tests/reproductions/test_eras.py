@@ -114,13 +114,15 @@ def test_what_a_killed_build_left_is_cleared_and_remove_takes_only_what_was_name
     assert cli("era", "--remove").stdout.strip() == "nothing to remove"
 
 
-def test_the_name_of_an_environment_changes_with_its_lock(cache, tmp_path, monkeypatch):
-    monkeypatch.setattr(environment, "LOCKS", tmp_path)
+def test_the_name_of_an_environment_changes_with_its_lock(cache, tmp_path):
+    def made() -> Environment:
+        return Environment("one", locks=tmp_path)
+
     tmp_path.joinpath("one.txt").write_text("verl==0.9.0\n")
-    before = Environment("one").path
+    before = made().path
     tmp_path.joinpath("one.txt").write_text("verl==0.9.1\n")
-    assert Environment("one").path != before
-    assert Environment("one").path == Environment("one").path
+    assert made().path != before
+    assert made().path == made().path
 
 
 def test_the_list_names_every_era(cache):
