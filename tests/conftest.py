@@ -21,7 +21,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that every fixture still cleans up
 NodeManager.EXIT_TIMEOUT = 20  # seconds to clean up in, before xdist kills a worker
 
-collect_ignore = ["answers", "prove/traced", "helpers/scripts"]  # imported as tests.answers, and by every process
+collect_ignore = [
+    "answers",
+    "prove/traced",
+    "helpers/scripts",
+]  # imported as tests.answers, and by every process
 
 LEFT: dict[str, int] = {}  # how many cases each test leaves to `make prove`
 
