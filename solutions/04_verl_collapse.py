@@ -19,7 +19,7 @@
 # * **tell** a fix that stops the failure from a guard that only limits the damage,
 # * **bound** a loss so that its gradient is bounded too.
 #
-# Sections 1 to 10 are the core. Sections 11 to 14 are deeper looks (75 minutes in all): each stands
+# Sections 1 to 10 are the core. Sections 11 to 14 are deeper looks (80 minutes in all): each stands
 # alone, and you may skip any of them.
 #
 # Everything runs on a CPU. On a GPU (`DEVICE="auto"` finds it) the same cells run there.
@@ -228,17 +228,6 @@ verdicts.judge("C7", "false", own, "section 5", holds=steady)
 # took that step all the same. `old_log_prob` becomes nan only in the **next** rollout, in a forward
 # pass through dead weights. Only one of verl's metrics warned in time: `actor/grad_norm`, in the fatal
 # update itself.
-#
-# What about the start? Claims C8 and C15 of the article suspect the initialisation.
-
-# %%
-first = sick.updates[0]
-start = max(first["largest at tokens"], first["largest at padding"])
-print(f"largest log-ratio to the reference in the first update: {start:.1f}")
-same, own = start == 0, "an update did it; at the start the policy equals its reference"
-verdicts.judge("C8", "partly", own, "section 5", holds=same)
-own = "nothing is wrong at the start"
-verdicts.judge("C15", "false", own, "section 5", holds=same)
 
 # %% [markdown]
 # ### From the gradient to the operation
@@ -519,22 +508,6 @@ for name, outcome in tried.runs.items():
 #
 # In the loss, low_var_kl survives only if its bound stands before `exp` and fits the format, or if no
 # padding is computed.
-#
-# Now one of your own. Which setting do *you* suspect? These are the fields of `Settings`.
-
-# %%
-import textwrap
-
-print(textwrap.fill(", ".join(vars(sick.settings)), 90))
-
-# %%
-### BEGIN SOLUTION
-my_suspect = {"entropy_coeff": 0.0}
-### END SOLUTION
-mine = {f"mine: {my_suspect}": my_suspect}
-mine = mine if isinstance(my_suspect, dict) else {}
-for name, outcome in outcomes_of(mine, num_steps=NUM_STEPS, **run).runs.items():
-    print(f"{name}: weights {outcome.words[2]}")
 
 # %%
 alive = {name: not outcome.is_dead for name, outcome in tried.runs.items()}
@@ -619,18 +592,6 @@ expect_symptom("the broken run ends at 0", holds=end == 0)
 # * **Signature**: a finite loss with a `grad_norm` of nan; one rollout later, token 0 for ever.
 # * **Look first** at the largest log-ratio, padding included, and compare it with the limit of `exp`.
 # * **Look-alikes**: weights killed by the optimizer (lesson 03), activations beyond 65504 (lesson 05).
-#
-# For your own loop: `NonFiniteGuard` stops before the step, and names the number that is not finite.
-
-# %%
-from course_utils.errors import TrainingStopped
-
-guard = diagnostics.NonFiniteGuard()
-with expect_failure(TrainingStopped, saying="is not finite"):
-    for number, update in enumerate(sick.updates, start=1):
-        norm = update["actor/grad_norm"]
-        guard.check(step=number, loss=update["loss"], grad_norm=norm)
-expect_symptom("it stops at the fatal update", holds=number == first_bad + 1)
 
 # %% [markdown]
 # **Exercise 04.9, 2 minutes, two letters, 2 points.** 1) Which number of verl's log is the first to
@@ -682,9 +643,9 @@ noise = torch.empty_like(dead_logits).exponential_()
 print("with noise", take(dead_logits, noise).tolist())
 
 # %% [markdown]
-# Such an engine writes "!" for ever, without an error.
+# Such an engine writes "!" for ever.
 #
-# ## 12. Deeper look: three repairs behind exp (30 minutes)
+# ## 12. Deeper look: three repairs behind exp (35 minutes)
 #
 # A mask, a clip and a guard all act behind `exp`. You write each of them, then see what each does to
 # the run.
@@ -808,6 +769,51 @@ for dtype in (torch.float32, torch.float16):
 # Here the value itself is nan, because inf times an advantage of 0 is nan. So a bounded KL closes only
 # one of several ways in. With other batch sizes we have seen a run die through this one. Not computing
 # the padding closes both ways, and so does a wider format. verl bounds both ratios today.
+
+# %% [markdown]
+# Three things are left. The article's claims C8 and C15 suspect the initialisation. How large was the
+# log-ratio in the first update?
+
+# %%
+first = sick.updates[0]
+start = max(first["largest at tokens"], first["largest at padding"])
+print(f"largest log-ratio to the reference in the first update: {start:.1f}")
+same, own = start == 0, "an update did it; at the start the policy equals its reference"
+verdicts.judge("C8", "partly", own, "section 12", holds=same)
+own = "nothing is wrong at the start"
+verdicts.judge("C15", "false", own, "section 12", holds=same)
+
+# %% [markdown]
+# Which setting do *you* suspect? These are the fields of `Settings`. Try one of them in the run that
+# breaks.
+
+# %%
+import textwrap
+
+print(textwrap.fill(", ".join(vars(sick.settings)), 90))
+
+# %%
+### BEGIN SOLUTION
+my_suspect = {"entropy_coeff": 0.0}
+### END SOLUTION
+mine = {f"mine: {my_suspect}": my_suspect}
+mine = mine if isinstance(my_suspect, dict) else {}
+for name, outcome in outcomes_of(mine, num_steps=NUM_STEPS, **run).runs.items():
+    print(f"{name}: weights {outcome.words[2]}")
+
+# %% [markdown]
+# And for your own loop: `NonFiniteGuard` stops before the step, and names the number that is not
+# finite.
+
+# %%
+from course_utils.errors import TrainingStopped
+
+guard = diagnostics.NonFiniteGuard()
+with expect_failure(TrainingStopped, saying="is not finite"):
+    for number, update in enumerate(sick.updates, start=1):
+        norm = update["actor/grad_norm"]
+        guard.check(step=number, loss=update["loss"], grad_norm=norm)
+expect_symptom("it stops at the fatal update", holds=number == first_bad + 1)
 
 # %% [markdown]
 # ## 13. Deeper look: is it still alive in TRL? (15 minutes)

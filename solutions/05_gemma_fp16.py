@@ -476,18 +476,6 @@ suspects
 # %% [markdown]
 # Only one row trains. (Fused AdamW and `max_grad_norm=1.0` are today's defaults, so "as reported" has
 # them.)
-#
-# Now one of your own. Which setting do *you* suspect? Take any field of `DPOConfig`, or `dtype` or
-# `lora_alpha`.
-
-# %% tags=["nbval-ignore-output"]
-# A dict, for example {"adam_beta2": 0.9}
-### BEGIN SOLUTION
-my_suspect = {"learning_rate": 1e-6}
-### END SOLUTION
-mine = {f"mine: {my_suspect}": my_suspect}
-mine = mine if isinstance(my_suspect, dict) else {}
-outcomes_of({"as reported": {}} | mine, **run)
 
 # %%
 words = {name: outcome.in_a_word for name, outcome in suspects.runs.items()}
@@ -714,6 +702,19 @@ except RuntimeError as error:
 # %% [markdown]
 # Not by itself: with float16 weights, a float32 stream meets float16 matrices.
 #
+# Now one of your own. Which setting do *you* suspect in the run of the report? Take any field of
+# `DPOConfig`, or `dtype` or `lora_alpha`.
+
+# %% tags=["nbval-ignore-output"]
+# A dict, for example {"adam_beta2": 0.9}
+### BEGIN SOLUTION
+my_suspect = {"learning_rate": 1e-6}
+### END SOLUTION
+mine = {f"mine: {my_suspect}": my_suspect}
+mine = mine if isinstance(my_suspect, dict) else {}
+outcomes_of({"as reported": {}} | mine, **run)
+
+# %% [markdown]
 # ## 13. Deeper look: why does the scaler not help? (20 minutes)
 #
 # "Consider gradient scaling", says the article. It was on: `fp16=True` brings a **GradScaler**. It
