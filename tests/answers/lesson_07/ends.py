@@ -57,7 +57,7 @@ def any_label(batch, start, end):
     return (batch["labels"] != -100).any(-1).float().mean().item()
 
 
-@wrong(caught_by=ends.counts_labelled_ends)
+@wrong(caught_by=ends.gives_a_number)
 def a_count(batch, start, end):
     return int((batch["labels"] == end).sum())
 
