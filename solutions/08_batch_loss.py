@@ -444,8 +444,8 @@ for n, weight in found.items():
 # as much as the mean of a micro-batch with many more tokens.
 
 # %% [markdown]
-# **Bound it, then predict its sign.** Let row i have l targets, and let m be the mean over those targets, either of its losses or of its
-# gradients. Then
+# **Bound it, then predict its sign.** Let row i have l targets, and let m be the mean over those targets,
+# either of its losses or of its gradients. Then
 #
 # mean of means - token mean = -cov(l / mean(l), m)
 #
