@@ -753,8 +753,8 @@ ex.QUIZ.check(quiz)
 #
 # *10 minutes, 2 points; you may skip it.* A process can also leave nothing at all, because it does
 # not end. Below, as in many GRPO jobs, a worker process scores the completions. A long completion
-# takes too much memory, and the operating system kills the worker (here, the line with `os.kill`).
-# What does the job do?
+# takes too much memory; the line with `os.kill` does what the operating system does then. What does
+# the job do?
 
 # %%
 from multiprocessing import get_context
