@@ -1,0 +1,58 @@
+"""DPO with LoRA dies in the first step, deep inside the library.
+
+I load the model, put LoRA on it with get_peft_model, and give the trainer this model and, as the
+reference, the model that I had loaded. TypeError: 'NoneType' object is not subscriptable.
+With an older version of the library the same script ran, but rewards/* were 0 at every step and
+the model was destroyed afterwards. The data are fine, the same rows work without LoRA.
+
+Source: huggingface/trl#652 (2023-08-16), huggingface/trl#1193 and trl#4723 (2025-12-19, which model
+is the reference under PEFT), huggingface/alignment-handbook#224 (2025-09-09).
+"""
+
+import random
+
+import torch
+from datasets import Dataset
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+from trl import DPOConfig, DPOTrainer
+
+from benchmarks.diagnostics.blind import kit
+
+
+def pairs_of(seed, n):
+    rng = random.Random(seed)
+    for text, team in kit.tickets(seed, n, length=5):
+        other = rng.choice([t for t in sorted(kit.TEAMS) if t != team])
+        yield {"prompt": f"<|user|> {text} <|assistant|>", "chosen": team, "rejected": other}
+
+
+def make(folder, healthy=False):
+    tok = kit.tokenizer()
+    base = kit.teach(kit.llama(tok), tok, [*kit.half_knows(1, 2000)], steps=150)
+    base.save_pretrained(f"{folder}/base")
+    loaded = AutoModelForCausalLM.from_pretrained(f"{folder}/base")
+    lora = LoraConfig(
+        r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM", lora_dropout=0.0
+    )
+    torch.manual_seed(34)
+    model = get_peft_model(loaded, lora)
+    args = DPOConfig(
+        **kit.quiet(folder, max_steps=100),
+        per_device_train_batch_size=16,
+        learning_rate=5e-4,
+        beta=0.5,
+    )
+    return DPOTrainer(
+        model=model,
+        ref_model=AutoModelForCausalLM.from_pretrained(f"{folder}/base") if healthy else loaded,
+        args=args,
+        train_dataset=Dataset.from_list([*pairs_of(2, 1000)]),
+        processing_class=tok,
+    )
+
+
+def score(trainer, folder):
+    """Held-out share of tickets that go to the right team; a run that died has none."""
+    rows = [(f"<|user|> {t} <|assistant|>", team) for t, team in kit.tickets(3, 200, length=5)]
+    return kit.accuracy(trainer.model, trainer.processing_class, rows)
