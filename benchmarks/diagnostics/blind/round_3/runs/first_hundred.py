@@ -5,8 +5,8 @@ first hundred rows of the validation file, which has 600. The accuracy there is 
 once, so the very first checkpoint is the best one for good. On the test file the model that I get
 sends everything to the same team. Later checkpoints look worse on the hundred rows.
 
-Source: the sorted test split of stanfordnlp/imdb and `select(range(n))`, a standing question of
-the Hugging Face forum (accuracy 1.0 or 0.0 on a slice); rebuilt here.
+Source: `select(range(n))` of a split that is sorted by label, as imdb's is: a standing question
+of forums; rebuilt here.
 """
 
 import random

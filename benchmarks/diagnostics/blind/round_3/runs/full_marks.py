@@ -5,8 +5,8 @@ off, entropy went down, every curve is as in the blog posts. Then we put the mod
 people: a ticket is now sent to a handful of teams at once. I evaluated with the reward function
 on held-out tickets and it is 0.99 there as well, so it is not overfitting.
 
-Source: rewards by `answer in completion` in threads on reward hacking, huggingface/trl#2704 and
-volcengine/verl recipes; rebuilt here.
+Source: rewards by `answer in completion` in recipes for GRPO, a standing case of reward hacking;
+rebuilt here, no thread.
 """
 
 import random

@@ -4,8 +4,7 @@ The model hardly ever says the right thing: a reply counts only if it names the 
 word `thanks`, and the model says this combination about once in forty. In the first steps most
 groups have no reward at all, frac_reward_zero_std is 0.8 or more, the loss is 0.
 
-Source: a question of many threads on sparse rewards (as in huggingface/trl#3120, 2025-03-20);
-rebuilt here.
+Source: a question of many threads on sparse rewards; rebuilt here.
 """
 
 import random
@@ -17,9 +16,7 @@ from benchmarks.diagnostics.blind import kit
 
 
 def in_full(completions, team, **kwargs):
-    return [
-        float(c.split()[:2] == [t, "thanks"]) for c, t in zip(completions, team, strict=True)
-    ]
+    return [float(c.split()[:2] == [t, "thanks"]) for c, t in zip(completions, team, strict=True)]
 
 
 def starts(seed, n):

@@ -5,9 +5,7 @@ warning. The loss is the same number, up to the noise of the batches, for 150 st
 is about 2 at every step, the learning rate in the log is the one that I set. A rate ten times higher
 changes nothing either.
 
-Source: huggingface/trl and peft threads on optimizers=(...) with peft_config, as in
-huggingface/peft#1142 (2023-11-17) and the note in the Trainer's documentation that the optimizer
-has to be built on the model that is trained; rebuilt here.
+Source: a question that comes back about optimizers=(...); rebuilt here, no thread.
 """
 
 import torch

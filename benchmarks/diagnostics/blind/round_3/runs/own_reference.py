@@ -5,8 +5,8 @@ reference, the model that I had loaded. TypeError: 'NoneType' object is not subs
 With an older version of the library the same script ran, but rewards/* were 0 at every step and
 the model was destroyed afterwards. The data are fine, the same rows work without LoRA.
 
-Source: huggingface/trl#652 (2023-08-16), huggingface/trl#1193 and trl#4723 (2025-12-19, which model
-is the reference under PEFT), huggingface/alignment-handbook#224 (2025-09-09).
+Source: huggingface/trl#652 (2023-08-16), huggingface/trl#1365 (2024-02-26), huggingface/trl#4723
+(2025-12-19, which model is the reference under PEFT).
 """
 
 import random

@@ -23,7 +23,8 @@ def make(folder, healthy=True):
     tok = kit.tokenizer()
     known = [(f"<|user|> {t} <|assistant|>", f"{team} <eos>") for t, team in kit.tickets(1, 2000)]
     known += [
-        (f"<|system|> {t} <|assistant|>", f"{OTHER[team]} <eos>") for t, team in kit.tickets(4, 2000)
+        (f"<|system|> <|user|> {t} <|assistant|>", f"{OTHER[team]} <eos>")
+        for t, team in kit.tickets(4, 2000)
     ]
     model = kit.teach(kit.llama(tok, seed=41), tok, known, steps=300)
     torch.manual_seed(41)

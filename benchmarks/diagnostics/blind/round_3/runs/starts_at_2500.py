@@ -3,8 +3,7 @@
 DPOTrainer, only the loss type and beta are not the usual ones, a colleague chose them. The
 loss is 2500.0 in the first line, in the hundreds soon after, and grad_norm has five digits.
 
-Source: huggingface/trl#1209 is of the time when the IPO loss was new; the number is
-(1 / (2 * 0.01)) squared; rebuilt here.
+Source: a standing question on losses of other kinds than the usual; rebuilt here, no thread.
 """
 
 import random

@@ -4,8 +4,8 @@ The export is a CSV with the prompt, the reply and a column `helpful`, about hal
 down. The KTO loss falls, the reward of the chosen replies goes up nicely. In use the model gives
 the replies that people marked as bad as often as before. The same data as pairs through DPO works.
 
-Source: huggingface/trl#2459 and the unpaired format of KTO in forums; the mistake itself is the
-one of every CSV with booleans (python/cpython, argparse `type=bool`), rebuilt here.
+Source: the mistake of every CSV with booleans (as with argparse's `type=bool`), rebuilt here
+on KTO's unpaired format; no thread.
 """
 
 import csv
