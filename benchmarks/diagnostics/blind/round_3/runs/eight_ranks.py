@@ -2,9 +2,9 @@
 
 My own data-parallel loop, here with the eight workers one after the other in one process. Each
 has its model, its optimizer and its share of the tickets; after backward the gradients are
-averaged over the workers and every worker takes the same step. I seed each worker with its rank, so
-that they do not see the same data. The loss still goes down, that is why it took me weeks to see that
-something is wrong. The model of worker 0 is saved.
+averaged over the workers and every worker takes the same step. I seed each worker with its rank,
+so that they do not see the same data. The loss still goes down, that is why it took me weeks to see
+that something is wrong. The model of worker 0 is saved.
 
 Source: pytorch/torchtitan#166 (2024-03-26, "surprisingly the model was still training"),
 Lightning-AI/litgpt#269 (2023-07-17), allenai/OLMo-core#319 (2025-07-07).

@@ -1,9 +1,9 @@
-"""Validation accuracy is 1.00 from the first evaluation on, and the model is useless.
+"""Validation accuracy is 0.97 and more from the first evaluation on, and the model is poor.
 
 trainer.train() keeps the best checkpoint by validation accuracy. To save time I evaluate on the
-first hundred rows of the validation file, which has 600. The accuracy there is perfect at
-once, so the very first checkpoint is the best one for good. On the test file the model that I get
-sends everything to the same team. Later checkpoints look worse on the hundred rows.
+first hundred rows of the validation file, which has 600. The accuracy there is nearly perfect at
+once, so one of the first checkpoints is the best one for good. On the test file the model that I
+get is right in little more than half of the rows.
 
 Source: `select(range(n))` of a split that is sorted by label, as imdb's is: a standing question
 of forums; rebuilt here.

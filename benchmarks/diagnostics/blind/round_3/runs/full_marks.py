@@ -3,7 +3,7 @@
 The reward checks the reply for the right team. It went from 0.5 to nearly 1.0 in 100 steps, KL is
 off, entropy went down, every curve is as in the blog posts. Then we put the model in front of
 people: a ticket is now sent to a handful of teams at once. I evaluated with the reward function
-on held-out tickets and it is 0.99 there as well, so it is not overfitting.
+on held-out tickets and it is as high there, so it is not overfitting.
 
 Source: rewards by `answer in completion` in recipes for GRPO, a standing case of reward hacking;
 rebuilt here, no thread.

@@ -2,8 +2,8 @@
 
 The model was tuned with our chat format, where each turn closes with `<|end|>`. The replies look
 right when I print them. Rewards differ inside the groups (reward_std is 0.4 and more). I took
-the settings from a colleague who had trouble with overlong replies. After 60 steps the model has
-not changed by one bit.
+the settings from a colleague who had trouble with overlong replies. After 60 steps the model is
+what it was.
 
 Source: huggingface/trl#7039 (2026-09-03), huggingface/trl#6369 (2026-07-17), huggingface/trl#3248.
 """
@@ -49,6 +49,6 @@ def make(folder, healthy=False):
 
 
 def score(trainer, folder):
-    """Mean probability of the right team on held-out tickets (0.46 before training)."""
+    """Mean probability of the right team on held-out tickets (0.40 before training)."""
     rows = [(f"<|user|> {t} <|assistant|>", team) for t, team in kit.tickets(3, 200, length=5)]
     return kit.belief(trainer.model, trainer.processing_class, rows)

@@ -1,8 +1,8 @@
-"""GRPO: the reward has been near zero for ages. Should I stop it?
+"""GRPO: the reward is near zero and most groups have none at all. Should I stop it?
 
 The model hardly ever says the right thing: a reply counts only if it names the team and then the
-word `thanks`, and the model says this combination about once in forty. In the first steps most
-groups have no reward at all, frac_reward_zero_std is 0.8 or more, the loss is 0.
+word `thanks`, and the model says this combination about once in thirty. In the first lines of the
+log the reward is 0.03, frac_reward_zero_std is 0.77, the loss is 0.0.
 
 Source: a question of many threads on sparse rewards; rebuilt here.
 """

@@ -2,8 +2,8 @@
 
 I give the trainer my own optimizer, since I want other betas, and a LoRA config. No error, no
 warning. The loss is the same number, up to the noise of the batches, for 150 steps; grad_norm
-is about 2 at every step, the learning rate in the log is the one that I set. A rate ten times higher
-changes nothing either.
+is above 1 at every step, the learning rate in the log is the one that I set and decays. A rate ten
+times higher changes nothing either.
 
 Source: a question that comes back about optimizers=(...); rebuilt here, no thread.
 """

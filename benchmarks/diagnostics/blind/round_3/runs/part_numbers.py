@@ -2,7 +2,7 @@
 
 Each ticket names a part (`p000` to `p299`), and each part belongs to one team. The tickets are
 tokenized once, written to disk as one flat file of ids, and read back in blocks, with the script
-that we have used for years. Training ends at a low loss. On a fresh ticket about one of the
+that we have used for years. The loss falls and lies flat. On a fresh ticket about one of the
 first parts the model is right nearly always, about one of the last parts it guesses.
 
 Source: princeton-nlp/LLM-Shearing#65 (2024-03-20), huggingface/datatrove#118 (2024-03-08),

@@ -1,8 +1,8 @@
 """A learning rate of 0.3, and almost nothing is trained. This must be wrong?
 
 Prompt tuning: twenty virtual tokens in front of a frozen model that already files tickets, so that
-it uses the new names of the teams. 0.3 % of the parameters are trained. The rate is the one of the
-example that I follow, a thousand times that of my other runs.
+it uses the new names of the teams. About 1 % of the parameters is trained. The rate is the one of
+the example that I follow, a thousand times that of my other runs.
 
 Source: the learning rate of 0.3 in the prompt tuning paper (Lester et al., 2021) and in PEFT's
 examples (3e-2 and more); rebuilt here.

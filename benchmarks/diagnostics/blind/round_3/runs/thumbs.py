@@ -1,7 +1,7 @@
 """KTO on our thumbs up / thumbs down export does not make the replies better.
 
 The export is a CSV with the prompt, the reply and a column `helpful`, about half of it thumbs
-down. The KTO loss falls, the reward of the chosen replies goes up nicely. In use the model gives
+down. The KTO loss lies at 0.50, rewards/chosen goes up a little. In use the model gives
 the replies that people marked as bad as often as before. The same data as pairs through DPO works.
 
 Source: the mistake of every CSV with booleans (as with argparse's `type=bool`), rebuilt here

@@ -1,4 +1,4 @@
-"""The loss is zero, the token accuracy is 1.0, and generate() gets the second entry wrong.
+"""The loss is 0.007, the token accuracy is 1.0, and generate() gets the second entry wrong.
 
 Two tickets in one mail, and the reply is a list with one entry for each: `( team : login ) ( team
 : legal )`. SFT from our summarizer checkpoint, which is good at short texts. Teacher-forced
