@@ -8,6 +8,7 @@ import contextlib
 import importlib.util
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -258,6 +259,8 @@ GUARDTOWER = {
     "DDP-001": "sharding",
 }
 
+NO_LOSS = ("must be Tensor, not list", "could not find a 'loss'")  # of a batch, by GRPO or DPO
+
 
 def guardtower(folder: Path) -> dict:
     def ride(run) -> dict:
@@ -286,6 +289,8 @@ def guardtower(folder: Path) -> dict:
         if not reports and not bad:
             return skipped(f"its audit could not run here: {ended[:150] or 'no batch with a loss'}")
         loud = [one for report in reports for one in (*report.errors, *report.warnings)]
+        if unfit := [one.message for one in loud if any(w in one.message for w in NO_LOSS)]:
+            return skipped(f"its audit could not run here: {unfit[0][:150]}")
         return said([(one.catalog_id, one.message) for one in loud] + bad, GUARDTOWER)
 
     return riding(folder, ride)
@@ -397,6 +402,7 @@ def post_training_toolkit(folder: Path) -> dict:
 
 DRIVER = """
 import importlib.util, sys
+sys.path[:0] = {path!r}
 spec = importlib.util.spec_from_file_location("{name}", "{folder}/{name}.py")
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
@@ -407,12 +413,17 @@ run.start()
 
 
 def traincheck(folder: Path) -> dict:
-    """Invariants of the healthy reference, checked on the run: its four steps."""
+    """Invariants of the healthy reference, checked on the run: its four steps.
+
+    It starts the script with the first `python3` on the path, and with a PYTHONPATH of its own.
+    """
     if not (folder / "run.py").exists():
         return skipped("needs a run and a healthy one to learn from; it reads no logs")
     with tempfile.TemporaryDirectory() as where:
         for name in ("reference", "run"):
-            Path(where, f"{name}.py").write_text(DRIVER.format(name=name, folder=folder))
+            Path(where, f"{name}.py").write_text(
+                DRIVER.format(name=name, folder=folder, path=sys.path[1:])
+            )
         collect = ["collect_trace", "--models-to-track", "model", "--output-dir"]
         steps = [
             [*collect, "healthy", "--pyscript", "reference.py"],
@@ -420,11 +431,12 @@ def traincheck(folder: Path) -> dict:
             [*collect, "target", "--pyscript", "run.py", "--invariants", "invariants.json"],
             ["checker", "-f", "target", "-i", "invariants.json", "-o", "checked"],
         ]
+        env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
         for number, (program, *arguments) in enumerate(steps, 1):
             words = [*command_of(f"traincheck.{program}:main"), *arguments]
             try:
                 ran = subprocess.run(
-                    words, cwd=where, capture_output=True, text=True, timeout=LIMIT_S / 4
+                    words, cwd=where, env=env, capture_output=True, text=True, timeout=LIMIT_S / 4
                 )
             except subprocess.TimeoutExpired:
                 return skipped(f"step {number} of 4 ({program}) took over {LIMIT_S / 4:.0f} s")

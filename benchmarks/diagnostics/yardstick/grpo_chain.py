@@ -7,8 +7,6 @@ log-probability has the wrong sign. Here the same is put into TRL's GRPOTrainer 
 sums, where TRL has these three steps: the decoded replies, the advantages, the log-probs.
 """
 
-from unittest.mock import patch
-
 from course_utils.incidents.broken.verifier_wants_a_tag import after_thinking
 from course_utils.incidents.declare import Run
 from course_utils.incidents.rl_runs import grpo
@@ -26,8 +24,6 @@ CHAIN = {  # what is right to say of the first fault that shows
 
 def make(stage: str, seed: int) -> Run:
     """A GRPO run with the faults of a stage of `CHAIN`."""
-    import trl.trainer.grpo_trainer as library
-
     num_faults = 4 - int(stage[0])
     rewards = after_thinking if num_faults == 3 else correct_sum
     scaled = {"scale_rewards": "none"} if num_faults >= 2 else {}
@@ -41,11 +37,11 @@ def make(stage: str, seed: int) -> Run:
 
         run.trainer._generate_and_score_completions = nearly_nothing
     if num_faults >= 1:
-        honest_logps, start = library.selective_log_softmax, run.start
+        honest_logps = run.trainer._get_per_token_logps_and_entropies
 
-        def with_the_wrong_sign() -> None:
-            with patch.object(library, "selective_log_softmax", lambda *a: -honest_logps(*a)):
-                start()
+        def of_the_wrong_sign(*arguments, **named):
+            logps, *rest = honest_logps(*arguments, **named)
+            return -logps, *rest
 
-        run.start = with_the_wrong_sign
+        run.trainer._get_per_token_logps_and_entropies = of_the_wrong_sign
     return run
