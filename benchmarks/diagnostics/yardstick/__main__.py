@@ -76,11 +76,12 @@ def _score(command: str, asked: argparse.Namespace) -> None:
     name = asked.name or Path(command.partition(" ")[0]).name
     version = tool.version if tool else ""
     for case in _wanted(asked):
-        kept = read(asked.keep)
-        of = kept.setdefault(name, {"version": version, "answers": {}})
-        if case.key in of["answers"] and of["version"] == version and not asked.again:
+        before = read(asked.keep).get(name, {"version": version, "answers": {}})
+        if case.key in before["answers"] and before["version"] == version and not asked.again:
             continue
         answer = ask(words, case.write, limit_s=asked.limit)
+        kept = read(asked.keep)  # anew: another tool may have been scored meanwhile
+        of = kept.setdefault(name, {"answers": {}})
         of.update(version=version, date=date.today().isoformat())
         of["answers"][case.key] = answer.as_json()
         write(asked.keep, kept)

@@ -25,7 +25,8 @@ ABOUT = {
         "One [broken run](incidents.md) of each kind of failure with its healthy twin, and every "
         "third of the healthy runs that look broken. Tools that read logs get what the run prints "
         "and logs. **Our rules were written on half of these runs**, so these rows of ours are "
-        "those of the author of the exam: the [blind rounds](blind_rounds.md) are our test.",
+        "those of the author of the exam: the [blind rounds](blind_rounds.md) are our test. What "
+        "`diagnose` says of every run: [here](diagnosis.md).",
     ),
     "threads": (
         "Logs that people pasted",
