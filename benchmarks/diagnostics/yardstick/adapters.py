@@ -132,7 +132,7 @@ RLDOCTOR = {
     "length_pathology": "length_bias length_into_limit replies_cut",
     "clip_saturation": "collapse rate logp_mismatch",
     "kl_drift": "collapse kl_runs kl_place",
-    "gradient_pathology": "nan_gradient rate",
+    "gradient_pathology": "nan_gradient rate no_gradient",
     "reward_composition": "parts_apart reward_hacking",
     "plateau": "no_signal",
 }
