@@ -46,7 +46,8 @@ ABOUT = {
         "Three faults that hide each other, rebuilt on a tiny run from the description in "
         "skillsbench#775, and no line copied: replies decoded to nothing, an advantage divided by "
         "std + 1e4, a log-softmax of the wrong sign. Each stage has one fault less; the last is "
-        "healthy.",
+        "healthy. What counts as right for the second stage was corrected after the first answers "
+        "were read: a tiny standard deviation is the opposite of its fault, and no longer counts.",
     ),
 }
 
