@@ -503,8 +503,8 @@ for name, outcome in tried.runs.items():
 # %% [markdown]
 # Even a coefficient of 0 does not help, because 0 times nan is nan. Every formula without `exp`
 # survives. So does low_var_kl in the reward, where no gradient passes through it. `kl_coef` changes
-# nothing: it is another setting. (A run that survives need not be held near its reference: the
-# gradient of `kl` is 1 at every token, near or far.)
+# nothing: it is another setting. (A run that survives is not always held near its reference: with
+# `kl_loss_type=kl`, the gradient is 1 at every token, however far it is.)
 #
 # In the loss, low_var_kl survives only if its bound stands before `exp` and fits the format, or if no
 # padding is computed.

@@ -696,8 +696,8 @@ print("mixed precision: finite", finite)
 try:
     finite = logits_in(kept.half(), None).isfinite().all().item()
     print("float16 weights: finite", finite)
-except RuntimeError as error:
-    print("float16 weights:", str(error).splitlines()[0])
+except RuntimeError as refused:
+    print("float16 weights:", str(refused).splitlines()[0])
 
 # %% [markdown]
 # Not by itself: with float16 weights, a float32 stream meets float16 matrices.
@@ -760,14 +760,14 @@ ex.SCALER.check(scale_after)
 # %%
 class ReadScale(TrainerCallback):
     def on_step_end(self, args, state, control, **kwargs):
-        curves[name].append(trainer.accelerator.scaler.get_scale())
+        curves[which].append(trainer.accelerator.scaler.get_scale())
 
 
 steps, curves = (6 if FAST else 10), {}
 single = dict(max_steps=steps, gradient_accumulation_steps=1)
 single |= run | dict(callbacks=[ReadScale()])
-for name, size in (("plain", 1), ("sick", None), ("small stream", 1 / 128)):
-    curves[name] = [65536.0]
+for which, size in (("plain", 1), ("sick", None), ("small stream", 1 / 128)):
+    curves[which] = [65536.0]
     trainer = dpo_trainer(**single, stretch=size)
     trainer.train()
 

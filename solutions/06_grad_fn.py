@@ -901,7 +901,7 @@ plotting.draw_grid(
     meanings={"trains": "alive", "error": "dead", "silent": "suspicious"},
 )
 ax.set_title("With a trained head the error becomes silent")
-count = Counter(word for row in by_run.values() for word in row)
+count = Counter(fate for row in by_run.values() for fate in row)
 said = f"{count['trains']} train, {count['error']} raises an error"
 said = f"{said} and {count['silent']} trains its head alone, in silence"
 plotting.show(fig, f"Of {count.total()} runs with a frozen base {said}.")
