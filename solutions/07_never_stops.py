@@ -410,8 +410,8 @@ said = f"{right:.0%} of the held-out sums are right"
 plotting.show(fig, f"Fixed, {said}; the log is {same}run A's.")
 
 # %% [markdown]
-# Padding and end are still the same token. The token was never the fault; comparing ids was. Two fixes of the
-# suspects are left out here: deeper look A tries what changes only the generation.
+# Padding and end are still the same token. The token was never the fault; comparing ids was. (Deeper look A
+# tries the suggested fixes that change only the generation.)
 
 # %% [markdown]
 # ## 8. Next time

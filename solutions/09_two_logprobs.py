@@ -438,7 +438,7 @@ ex.UNSEEN.check(unseen)
 # trainer compute?
 
 # %% [markdown]
-# **Exercise 09.1, 9 minutes, some lines, 4 points.** Write `score(logits, ids, temperature, top_p)`. `logits`
+# **Exercise 09.1, 14 minutes, some lines, 4 points.** Write `score(logits, ids, temperature, top_p)`. `logits`
 # have any shape, with the vocabulary last; `ids` have the same shape without the vocabulary. Return the
 # log-probs of `ids` for a sampler with these settings, in any float format, differentiable in the logits:
 #
@@ -611,9 +611,9 @@ for kind in ("equal", "system prompt"):
 
 # %% [markdown]
 # Here are ten recorded seeds of each kind (`course_utils/reproductions/lesson_09/two_policies_runs.py`). All
-# begin with the same policy, and runs with the same seed are asked the same sums. `int3` has weights of 3
-# bits. The last column counts the seeds that end below the run without a difference (`equal`). Does the order
-# of mean |d| match the order of the results?
+# begin with the same policy, and runs with the same seed are asked the same sums. `int4`, `int3` and `int2`
+# have weights of so many bits. The last column counts the seeds that end below the run without a difference
+# (`equal`). Does the order of mean |d| match the order of the results?
 
 # %%
 equal = [run.held_out for run in recorded("equal")]
@@ -839,7 +839,7 @@ ex.WEIGH.check(weights)
 # And in training? We take the engine of 3-bit weights, the cold engine, and the system prompt in front of the
 # trainer's text, over the same seeds; the last three rows have only the first five. `KL` is a KL penalty in
 # the loss (verl's `low_var_kl`, weight 0.1) towards the policy before training. The last column counts the
-# seeds below `equal`, as before. What brings a run back to `equal`?
+# seeds below `equal`, the run without a difference. What brings a run back to `equal`?
 
 # %%
 KINDS = ("int3 engine", "int3, token weights", "int3, sequence weights")
@@ -1063,7 +1063,7 @@ ex.JOIN.check(join)
 # an engine has the new weights. Compare its log-probs.
 
 # %% [markdown]
-# **Exercise 09.7, 7 minutes, a few lines, 4 points.** Write `sync(engine, policy)`. `engine` is a plain
+# **Exercise 09.7, 10 minutes, a few lines, 4 points.** Write `sync(engine, policy)`. `engine` is a plain
 # model; `policy` is the same model with a PEFT adapter in training.
 #
 # * After each call both give the same log-probs.

@@ -177,6 +177,7 @@ def reward_rises(run):
     return blocks(run.log["reward"])[-1] > blocks(run.log["reward"])[0]
 
 
+# %%
 proxy, truth = blocks(run_a.log["reward"]), [*run_a.held_out.values()]
 twenty = recorded("substring")
 num = sum(run.held_out[24] < 0.3 and reward_rises(run) for run in twenty)
@@ -472,7 +473,7 @@ print("the judge of section 4 accepts:", misjudged(zoo.arithmetic.is_right)[0])
 # %% [markdown]
 # Our own judge can be cheated. Write a better one.
 #
-# **Exercise 10.3, 15 minutes, some lines, 4 points.** Write `verify(reply, gold)`, which returns True or
+# **Exercise 10.3, 25 minutes, some lines, 4 points.** Write `verify(reply, gold)`, which returns True or
 # False. These replies are right:
 #
 # * the number alone, also with spaces around it;
@@ -521,7 +522,7 @@ print(f"{len(differ)} of {len(said)} replies are judged differently")
 
 # %% [markdown]
 # The truth of section 4 stands: this policy hardly ever wrote replies on which the two judges differ. Another
-# policy may, so from here on the lesson uses your judge.
+# policy may: audit it with your judge.
 
 # %% [markdown]
 # ## Deeper look C: loss 0, and other silences (23 minutes, 3 points)
@@ -1042,7 +1043,7 @@ rises = [run.held_out[8] > run.held_out[0] + 0.05 for run in recorded("length")]
 expect_symptom("a wrong reward helps", holds=all(rises))
 
 # %% [markdown]
-# **Exercise 10.7, 12 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
+# **Exercise 10.7, 20 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
 # dict of columns, each a list with one number per step: `loss`, `grad_norm`, `reward`, `reward_std`,
 # `zero_std` (TRL's `frac_reward_zero_std`, the share of
 # groups in which all replies earn the same), `entropy`, `length`, `cut` (share of replies at the

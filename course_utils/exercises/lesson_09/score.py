@@ -116,7 +116,7 @@ SCORE = Exercise(
     id="09.1",
     name="SCORE",
     title="Score what was sampled",
-    minutes=9,
+    minutes=14,
     difficulty="some lines",
     points=4,
     reads="score",
@@ -140,7 +140,7 @@ SCORE = Exercise(
             "Below 1 they are normalised over the tokens that top_p leaves.",
             has_the_support,
             why="the kept mass is at least top_p and differs from position to position",
-            next="rank by the logits after the temperature; set the other logits to -inf",
+            next="which logits rank the tokens? Take those after the temperature",
         ),
         Criterion(
             "The sampled token is kept, even if your own order drops it.",
