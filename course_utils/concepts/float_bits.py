@@ -70,7 +70,7 @@ def read_bits(fmt: FloatFormat, pattern: int) -> Reading:
             why = "all bits but the sign are 0"
     else:
         parts |= {EXPONENT: f"{stored}: all ones", MANTISSA: "not 0" if share else "0"}
-        why, meaning = "no number has an exponent of ones alone", "dead"
+        why, meaning = "an exponent of only ones means inf or nan", "dead"
     return Reading(parts, f"{number:.6g}", why, meaning)
 
 

@@ -75,7 +75,7 @@ def gap_at_2048() -> None:
     ax.plot([start, start], [0.95, 1.9], color=COLOURS["neutral"], linewidth=1, linestyle=":")
     plotting.show(
         ax.figure,
-        f"From {NEAR} on float16's next number is {above:g} away. {NEAR} + 1 lies half-way "
+        f"From {NEAR} on float16's next number is {above:g} away. {NEAR} + 1 lies halfway "
         f"between two numbers and is rounded to {ended:g}: a running total of ones stops there.",
         alt=f"A number line of float16. Up to {NEAR} its numbers are {below:g} apart, from there "
         f"on {above:g}. An arrow from {NEAR} by 1 ends between two numbers, at a cross.",

@@ -42,7 +42,7 @@ def log_lines(*, logging_steps: int = 25, accumulation_steps: int = 32) -> None:
         ax.figure,
         f"A log line is a sum: {logging_steps} losses near ln 2 make "
         f"{logging_steps * healthy:.1f}, and divided by {logging_steps} again {healthy:.2f}. "
-        "Then it begins at 0 anew.",
+        "Then it starts again at 0.",
         alt=f"A time line of two log lines. {accumulation_steps} micro-batches are one optimizer "
         f"step, {logging_steps} steps one log line. The sum of the losses rises evenly to "
         f"{logging_steps * healthy:.1f}, is logged as {healthy:.2f}, falls to 0 and rises again. "
@@ -82,12 +82,12 @@ def compound_interest(curves: dict[str, list[float]]) -> None:
     ax.set_yscale("symlog", linthresh=0.1)
     ax.set(yticks=[0, 1, 1e8, 1e16, 1e24, 1e32], ylim=(-0.1, 1e38))
     ax.set(xlabel="optimizer step", ylabel="sum / steps")
-    ax.set_title("Compound interest on one healthy step, then nothing")
+    ax.set_title("The number grows like compound interest, then it is 0")
     ends = [f"{curve[-1]:.2g} with {name}" for name, curve in curves.items()]
     plotting.show(
         fig,
         f"The log line after {num} steps reads {', '.join(ends)}: one dead model. "
-        "It empties the sum, and what follows adds 0.",
+        "It sets the sum to 0, and everything after it adds 0.",
     )
 
 
@@ -107,7 +107,7 @@ def small_side(gradients: Sequence[float] = (0.1, 0.01, 0.004), *, eps: float = 
     smallest, kept = _smallest(torch.float16), [name for name in v if name not in lost]
     plotting.show(
         ax.figure,
-        f"The smallest number of float16 is {smallest:.0e}. There, and in neither other format, "
+        f"The smallest number of float16 is {smallest:.0e}. In that format alone, "
         f"{', '.join(lost[:-1])} and {lost[-1]} round to 0.",
         alt="A number line in decades with a bar for each format. The bars of float32 and bfloat16 "
         f"go on to the left; that of float16 begins at {smallest:.0e}. Crosses left of it: "

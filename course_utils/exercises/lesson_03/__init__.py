@@ -18,7 +18,7 @@ FIRST_DEATH = Prediction(
     name="FIRST_DEATH",
     question="The log reads 1.19e+34, then 0. What became inf or nan first?",
     choices={
-        "a": "the loss, while 32 micro-batches were added up",
+        "a": "the loss, while 32 micro-batches were summed",
         "b": "an activation in the forward pass, beyond 65504",
         "c": "a gradient in the backward pass",
         "d": "a weight, when the optimizer wrote it",
@@ -28,7 +28,7 @@ FIRST_DEATH = Prediction(
 SMALL_WINDOW = Prediction(
     id="03.b",
     name="SMALL_WINDOW",
-    question="The same run with one micro-batch a step. Will its first log line look broken?",
+    question="The same run with one micro-batch per step. Will its first log line look broken?",
     choices={
         "a": "yes, loss is nan",
         "b": "yes, loss is huge",
@@ -40,9 +40,11 @@ SMALL_WINDOW = Prediction(
 LESSON = Lesson(
     stem="03_reward_nan",
     title="Loss 1.19e+34, grad_norm nan, then loss 0",
-    minutes=90,
+    minutes=60,
     builds_on=("01",),
-    exercises=(DEAD, LOGGED, STEP, RULE, FIX, ALARM, UNSEEN, QUIZ),
+    exercises=(DEAD, FIX, QUIZ, LOGGED, STEP, RULE, ALARM, UNSEEN),
+    deeper=("03.2", "03.3", "03.4", "03.6", "03.8"),
+    deeper_minutes=90,
     predictions=(FIRST_DEATH, SMALL_WINDOW),
     topic="reward",
 )

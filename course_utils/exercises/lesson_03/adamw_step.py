@@ -105,14 +105,14 @@ STEP = Exercise(
     hints=(
         "In which dtype are m, v and eps held when the weight is float16?",
         "Round after every operation: m = 0.1 g, v = 0.001 g g, both in grad's own dtype.",
-        "Two lines make m and v, a third undoes the bias and divides. Nothing is cast, and nothing "
-        "cancels on paper before it is computed.",
+        "Two lines make m and v. A third corrects the bias and divides. Cast nothing, and do not "
+        "simplify the formula before you compute it.",
     ),
     criteria=(
         Criterion(
             "In float32, bfloat16 and float64 it is torch's AdamW.",
             step_in_wide_formats,
-            why="the formula must be right before its format can be blamed",
+            why="only if the formula is right can the format be the cause",
             next="compare m / 0.1 and v / 0.001 with the bias correction of the paper; the step "
             "has grad's shape, dtype and sign, in learning rates",
         ),
@@ -123,15 +123,15 @@ STEP = Exercise(
             next="keep every intermediate result in grad.dtype, eps included",
         ),
         Criterion(
-            "A gradient that is nan or inf makes the step that torch's AdamW makes of it.",
+            "For a gradient that is nan or inf, it gives the step that torch's AdamW gives.",
             step_of_broken_gradients,
             why="a step that hides a broken gradient hides the failure",
             next="let nan and inf go through the formula like any other number",
         ),
         Criterion(
-            "A larger eps changes it as it changes torch's.",
+            "A larger eps changes it as it changes torch's step.",
             step_with_larger_eps,
-            why="eps is what stands between an update and a division by zero",
+            why="eps is there to prevent a division by zero",
             next="the divisor is the square root of v / 0.001, plus the eps that is given",
         ),
     ),

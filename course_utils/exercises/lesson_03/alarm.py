@@ -95,7 +95,9 @@ def _misses(got: object, wanted: list[str], healthy: Iterable[str], *, given: st
         return f"for {given} it says {_short(got)}, which does not name {missing[0]}"
     said = PLACE.sub("", got)
     if accused := [name for name in healthy if _names(said, name)]:
-        return f"for {given} it says {_short(got)}, which names {accused[0]} too, and that is well"
+        return (
+            f"for {given} it says {_short(got)}, which also names {accused[0]}, and that is healthy"
+        )
     return None
 
 
@@ -158,14 +160,14 @@ ALARM = Exercise(
         "In the log of the dead run, which fields told the truth?",
         "Any float in the log may be nan or inf, not only the loss: go through all of them.",
         "Collect two lists of names: the dead parameters, and the fields whose value is a float "
-        "and not finite. When both are empty there is nothing to say.",
+        "and not finite. If both are empty, return None.",
     ),
     criteria=(
         Criterion(
             "A healthy log raises no alarm.",
             quiet_when_healthy,
-            why="a guard that cries wolf is switched off",
-            next="look at values and not at letters; large is not broken, and a loss may be 0",
+            why="people turn off a guard that gives false alarms",
+            next="test values, not letters; large is not broken, and a loss may be 0",
         ),
         Criterion(
             "Dead weights raise an alarm even when the log looks healthy.",
@@ -176,20 +178,20 @@ ALARM = Exercise(
         Criterion(
             "loss 0.0 with grad_norm nan raises an alarm.",
             sees_through_zero_loss,
-            why="0.0 is what logging_nan_inf_filter leaves of a window of nan",
+            why="logging_nan_inf_filter turns a window of nan into 0.0",
             next="the loss cannot be trusted here; another field can, and it alone is to be named",
         ),
         Criterion(
             "Any field that is nan or inf raises an alarm, which names it and no healthy one.",
             names_every_field,
-            why="margin and mean_reward pass the filter by and are often the first to tell",
+            why="the filter does not touch margin and mean_reward; they often show it first",
             next="test all float values, and put the names of the broken ones into the sentence",
         ),
         Criterion(
-            "All that is broken at once is named in one sentence.",
+            "Everything that is broken at once is named in one sentence.",
             names_all_at_once,
-            why="what is broken together was broken by the same step; the whole list tells where",
-            next="go on after the first name, and do not let dead weights hide the log",
+            why="one step broke all of them; the whole list tells you where",
+            next="continue after the first name, and do not let dead weights hide the log",
         ),
     ),
     answer=alarm_by_isfinite,

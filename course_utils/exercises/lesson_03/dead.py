@@ -151,33 +151,33 @@ DEAD = Exercise(
     hints=(
         "Which of torch's functions is true for ordinary numbers, and false for inf and for nan?",
         "Go through model.named_parameters() and skip what no optimizer will touch.",
-        "Two conditions make a name belong into the list: one is an attribute of the parameter, "
-        "the other a question to all of its elements.",
+        "A name belongs in the list on two conditions: one is an attribute of the parameter, the "
+        "other is about all of its elements.",
     ),
     criteria=(
         Criterion(
             "A healthy model has no dead parameter, however large its weights.",
             healthy_is_empty,
-            why="60000 is an ordinary float16 number; a false alarm costs a good run",
+            why="60000 is an ordinary float16 number; a false alarm stops a good run",
             next="ask each weight whether it is finite instead of computing with it",
         ),
         Criterion(
             "A nan is found in every trainable parameter, whatever its name, format and shape.",
             finds_nan,
-            why="the next run's head has another name, and its nan sits at another place",
+            why="the head of the next run has another name, and its nan is at another place",
             next="look at every element of every trainable parameter, and give its full name",
         ),
         Criterion(
             "An inf of either sign is found.",
             finds_inf,
             why="x/0 leaves inf, and inf becomes nan one forward pass later",
-            next="there is one function that sees nan, inf and -inf alike",
+            next="one function detects nan, inf and -inf alike",
         ),
         Criterion(
             "Several dead parameters are all named, each once.",
             finds_all,
             why="whether one tensor is dead or all of them tells you where it began",
-            next="go on after the first one that you find",
+            next="continue after the first one that you find",
         ),
         Criterion(
             "Frozen parameters and buffers are left out.",

@@ -78,27 +78,27 @@ LOGGED = Exercise(
     hints=(
         "By which factor does one nan micro-batch multiply the accumulator in step 2? In step 3?",
         "global_step counts finished optimizer steps: in step s the factor is (s + 1) / s, and it "
-        "is applied once for every micro-batch of that step.",
-        "Write out the product of (s + 1) / s for s = 2, 3, 4: what cancels? Every factor comes G "
-        "times. And the log shows a mean over the window.",
+        "is applied once per micro-batch of that step.",
+        "Write out the product of (s + 1) / s for s = 2, 3, 4: what cancels? Every factor occurs "
+        "G times. And the log shows a mean over the window.",
     ),
     criteria=(
         Criterion(
             "It agrees with the Trainer's accumulator for G = 1.",
             one_micro_batch,
-            why="with one micro-batch a step the product telescopes, which is the heart of it",
+            why="with one micro-batch per step, the product of the factors is the whole formula",
             next="write down the accumulator after steps 1, 2 and 3 by hand",
         ),
         Criterion(
             "It agrees with the accumulator for any N and G.",
             any_window,
-            why="the factor comes once for each micro-batch, the divisor counts optimizer steps",
+            why="the factor is applied once per micro-batch, the divisor counts optimizer steps",
             next="check N = 2, G = 2 by hand: 1 step healthy, then two factors of 3/2",
         ),
         Criterion(
             "Twice the first loss gives twice the logged number.",
             linear,
-            why="only so can the first loss be read back from the log",
+            why="otherwise the first loss cannot be calculated back from the log",
             next="the first loss enters once, as a factor",
         ),
     ),

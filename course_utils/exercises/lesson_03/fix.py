@@ -38,7 +38,7 @@ remembers_gradients = over_seeds(trained.squares_are_kept)
 FIX = Exercise(
     id="03.5",
     name="FIX",
-    title="Mend the configuration",
+    title="Fix the configuration",
     minutes=8,
     difficulty="one setting or two",
     points=4,
@@ -61,7 +61,7 @@ FIX = Exercise(
         Criterion(
             "The score head is still trained.",
             head_is_trained,
-            why="a new head is random numbers; frozen, it gives the adapters a random goal",
+            why="a new head is random numbers; if it is frozen, the adapters learn a random goal",
             next="keep the head in training and change the arithmetic instead",
         ),
         Criterion(
@@ -73,15 +73,15 @@ FIX = Exercise(
         Criterion(
             "No head weight moved further than ten learning rates, or half of the head's size.",
             steps_are_sane,
-            why="AdamW's three steps are about two learning rates; a root that rounds to 0 leaves "
-            "g / eps, and a large learning rate throws the head away at once",
+            why="AdamW's three steps are about two learning rates. If the root is 0, g / eps "
+            "is left, and a large learning rate destroys the head at once",
             next="is it the learning rate, or are there gradients whose v rounds to 0?",
         ),
         Criterion(
-            "The optimizer remembers how large each gradient was.",
+            "The optimizer stores how large each gradient was.",
             remembers_gradients,
-            why="a stored v of 0 makes a later step m / small, thousands of learning rates long; "
-            "without any v, large and small gradients need one learning rate",
+            why="with a stored v of 0, a later step is thousands of learning rates long; without "
+            "any v, large and small gradients share one learning rate",
             next="where is v kept between two steps, and in which format?",
         ),
     ),

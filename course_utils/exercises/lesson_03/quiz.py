@@ -6,12 +6,12 @@ QUIZ = two_letters(
     "03.7",
     "bc",
     hints=(
-        "Question 1: which of the three comes before the others in the chain you followed?",
+        "Question 1: which of the three comes first in the chain that you followed?",
         "Question 2: think of the spacing of bfloat16 at 0.02, and of a step of 1e-5.",
     ),
     whys=(
         "the log line comes last in the chain, the weights first",
-        "range saves you from inf, precision from standing still; bfloat16 has only range",
+        "range prevents inf, precision prevents standing still; bfloat16 has only range",
     ),
     nexts=(
         "read section 5 again: what was dead before anything was logged?",

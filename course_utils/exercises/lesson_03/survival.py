@@ -104,15 +104,16 @@ RULE = Exercise(
     form=is_true_or_false,
     hints=(
         "What is eps = 1e-8 once it is a float16? And 3e-8?",
-        "Death needs all of it: a trained head, this optimizer, and an eps that its format loses.",
-        "Make a tensor of eps in the format itself and look at what is left of it; the other two "
+        "Three conditions together are deadly: a trained head, this optimizer, and an eps that its "
+        "format rounds to 0.",
+        "Make a tensor of eps in the format itself and look at what is left of it. The other two "
         "conditions are comparisons.",
     ),
     criteria=(
         Criterion(
             "float32 and bfloat16 heads survive with every optimizer.",
             rule_wide_formats,
-            why="both reach down to 1e-38, where eps and v are at home",
+            why="both formats go down to 1e-38, so they can hold eps and v",
             next="it is the range of the format that counts, not its precision",
         ),
         Criterion(
@@ -122,7 +123,7 @@ RULE = Exercise(
             next="which optimizer divides, and in which format does it compute?",
         ),
         Criterion(
-            "With AdamW in float16 it is eps that decides.",
+            "With AdamW in float16, eps decides.",
             rule_eps,
             why="a number below half of the smallest subnormal, 6e-8, rounds to 0",
             next="round eps to the format and look at the result",

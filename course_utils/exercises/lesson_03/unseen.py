@@ -86,7 +86,7 @@ def names_the_place(tried: _Tried) -> str | None:
     for name in _weights(variant.ticket.trainer):
         # the frozen original of a broken copy is the same part of the model
         if _fits(place, name) and not any(part in name for part in variant.parts):
-            return f"{place!r} stands in {name} too, and that is well"
+            return f"{place!r} is part of {name} too, and that tensor is healthy"
     return None
 
 
@@ -117,7 +117,7 @@ ASKED = Asked(
         Criterion(
             "The cause is the one that the instruments show.",
             names_the_cause,
-            why="another cause has another remedy",
+            why="each cause has its own fix",
             next="rule out one cause after the other: forward, gradient, update, log",
         ),
     ),
@@ -131,17 +131,17 @@ ASKED = Asked(
         Criterion(
             "With the fix at least half of each broken tensor moves.",
             part_moves,
-            why="finite is not yet trained",
+            why="a finite weight may still not be trained",
             next="compare an update with the distance to the next number of the format",
         ),
         Criterion(
-            "With the fix no weight is thrown further than the schedule or its size allows.",
+            "With the fix no weight moves further than the schedule or its size allows.",
             steps_are_sane,
-            why="a run that lives by leaping has not been mended",
+            why="a run that lives by steps far too long is not fixed",
             next="is the learning rate the cause, or a way around it?",
         ),
         Criterion(
-            "The optimizer remembers how large each gradient was.",
+            "The optimizer stores how large each gradient was.",
             squares_are_kept,
             why="what is stored as 0 makes a later step far too long",
             next="where are the squares kept between two steps, and in which format?",
@@ -154,8 +154,8 @@ ASKED = Asked(
 
 JUMPED = _Variant(
     Patient(
-        f"""DPO with LoRA on a tiny Qwen2 in float16, the output layer trained as well.
-lr 1e-5, Adagrad; 4 micro-batches of one pair to a step, 5 steps to a log line.
+        f"""DPO with LoRA on a tiny Qwen2 in float16; the output layer is trained, too.
+lr 1e-5, Adagrad; 4 micro-batches of one pair per step, 5 steps per log line.
 It logged: loss 11.23, grad_norm nan.
 {HOW_TO}""",
         preference_trainer,
@@ -168,10 +168,10 @@ It logged: loss 11.23, grad_norm nan.
 NORMS = ("input_layernorm", "post_attention_layernorm", "norm")
 STILL = _Variant(
     Patient(
-        f"""SFT on a tiny Qwen2 in bfloat16; PEFT's LN tuning trains the norms and nothing else.
-lr 1e-3, AdamW; 4 sums to a step, 5 steps to a log line.
+        f"""SFT on a tiny Qwen2 in bfloat16; PEFT's LN tuning trains only the norms.
+lr 1e-3, AdamW; 4 sums per step, 5 steps per log line.
 It logged: loss between 9 and 10.5, grad_norm between 1 and 4. Nothing is nan, nothing is
-0, and nothing is learnt.
+0, and nothing is learned.
 {HOW_TO}""",
         format_trainer,
     ),
