@@ -16,6 +16,11 @@ _SCALER = re.compile(
 )
 _ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
 _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
+_RESUMED = re.compile(
+    r"\bresum(?:ed|ing)\b.{0,40}\b(?:from|checkpoint|training)\b|"
+    r"\bload(?:ed|ing)\b.{0,20}\b(?:checkpoint|optimizer state)\b",
+    re.IGNORECASE,
+)
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
@@ -43,6 +48,7 @@ class Log:
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
+    resumed: Line | None = None  # the line, before any entry, that says so
     begun_again: Entry | None = None  # its epoch falls back and its step goes on
     summary: Entry | None = None  # what sums up a whole run
     _states: dict[str, str] = field(default_factory=dict)
@@ -53,6 +59,8 @@ class Log:
         """Take what a line says of a loss scaler, and that it names an error."""
         if self.error is None and isinstance(line, Line) and _ERROR.search(line.text):
             self.error = line
+        if isinstance(line, Line) and not self.entries and _RESUMED.search(line.text):
+            self.resumed = line
         if isinstance(line, Entry) and line.numbers.get("loss_scale", 1.0) != 1:
             self.names_scaler = True
         if not _SCALER.search(line.text):
