@@ -1,7 +1,7 @@
 """Causes that a batch shows before training: tokens, labels, masks, rows."""
 
 from course_utils.causes.cause import WARNED, Cause, Phrase, keys
-from course_utils.causes.harms import LESS, STILL, WRONG
+from course_utils.causes.harms import ENDED, LESS, STILL, WRONG
 from course_utils.causes.shared import (
     LENGTHS,
     NO_END,
@@ -102,6 +102,17 @@ INPUTS = (
             Phrase(r"longer than the specified maximum sequence length.{0,40}", WARNED),
             Phrase(r"(longer|larger) than the maximum model length.{0,40}"),
         ),
+    ),
+    Cause(
+        "labels_not_padded",
+        "the labels of a batch differ in length: the collator pads the ids and not the labels",
+        "a collator that pads labels with -100 (DataCollatorForSeq2Seq, or "
+        "DataCollatorForTokenClassification), or no labels in the rows where the collator makes "
+        "them",
+        "which columns the rows have, and which of them the collator pads",
+        kinds=("labels",),
+        harm=ENDED,
+        phrases=(Phrase(r"features \(`labels` in this case\) have excessive nesting"),),
     ),
     Cause(
         "above_uniform",

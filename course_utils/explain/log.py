@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -49,6 +49,7 @@ class Log:
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
     resumed: Line | None = None  # the line, before any entry, that says so
+    empty_cell: Entry | None = None  # the first row in which nan stands for no number
     begun_again: Entry | None = None  # its epoch falls back and its step goes on
     summary: Entry | None = None  # what sums up a whole run
     _states: dict[str, str] = field(default_factory=dict)
@@ -93,6 +94,21 @@ class Log:
         """All has been read: what sums up a run stands for it if nothing else was logged."""
         if not self.entries and self.summary is not None and self.summary.has_metric:
             self.add(self.summary)
+        self._drop_empty_cells()
+
+    def _drop_empty_cells(self) -> None:
+        """Where training and evaluation have rows of their own, nan stands for a cell without a
+        number: each row has one of the two, and both have numbers again and again."""
+        pair = ("loss", "eval_loss")
+        rows = [entry for entry in self.entries if set(pair) <= entry.numbers.keys()]
+        held = Counter(tuple(math.isfinite(entry.numbers[n]) for n in pair) for entry in rows)
+        if set(held) != {(True, False), (False, True)} or min(held.values()) < 2:
+            return
+        self.empty_cell = rows[0]
+        for entry in rows:
+            for name in pair:
+                if math.isnan(entry.numbers[name]):
+                    del entry.numbers[name]
 
     def _count(self, entry: Entry) -> None:
         self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}

@@ -17,9 +17,13 @@ IN_THE_CHECKPOINT = (
     "the first numbers after a checkpoint was loaded are nan: its weights are nan already, or the "
     "number format cannot hold what they make; these steps did not do it"
 )
+IN_EPOCH_1 = (
+    "nan in the first epoch: the data, the loaded weights or one of the first updates make it, and "
+    "nothing is learnt"
+)
 LOOK_INTO_IT = (
-    "look for nan in the checkpoint's weights; if there is one, go back to a checkpoint from before "
-    "the run that saved it turned to nan"
+    "look for nan in the checkpoint's weights; if there is one, go back to a checkpoint from "
+    "before the run that saved it turned to nan"
 )
 DECODES = "each nan adds the running mean to it: decode_logged_loss gives the loss behind it"
 
@@ -54,6 +58,8 @@ def dead_from_the_start(log: Log) -> Finding | None:
     step = entry.numbers.get("step")
     if step is not None and step <= 1:
         return Finding("nan_from_the_start", 8.0, entry, (proof, said(entry, "step")))
+    if entry.names.get("epoch") == "Epoch" and entry.numbers["epoch"] == 1:
+        return Finding("nan_from_the_start", 7.5, entry, (proof, "Epoch 1"), why=IN_EPOCH_1)
     if log.resumed:
         resumed = f"{log.resumed.where} says: {log.resumed.text[:MAX_QUOTE]}"
         found = (entry, (proof, resumed))
@@ -122,6 +128,15 @@ def _first_lasting(log: Log) -> Entry | None:
             break
         turned = entry
     return turned if turned and any(name in turned.numbers for name in LOSSES) else None
+
+
+def empty_cells(log: Log) -> Finding | None:
+    """A table whose rows have a number of training or one of an evaluation, and nan beside it."""
+    if log.empty_cell is None:
+        return None
+    counted = [len(log.values(name)) for name in ("loss", "eval_loss")]
+    proof = f"{counted[0]} rows have a loss of training, {counted[1]} others one of an evaluation"
+    return Finding("empty_cells", 3.0, log.empty_cell, (proof,))
 
 
 def lone_metric(log: Log) -> Finding | None:
@@ -201,6 +216,7 @@ def critic(log: Log) -> Finding | None:
 
 
 RULES = (
+    empty_cells,
     shown_as_zero,
     dead_from_the_start,
     huge_loss,
