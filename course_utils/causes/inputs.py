@@ -106,13 +106,31 @@ INPUTS = (
     Cause(
         "labels_not_padded",
         "the labels of a batch differ in length: the collator pads the ids and not the labels",
-        "a collator that pads labels with -100 (DataCollatorForSeq2Seq, or "
-        "DataCollatorForTokenClassification), or no labels in the rows where the collator makes "
-        "them",
+        "a collator that pads labels with -100 (DataCollatorForSeq2Seq); or leave out the labels "
+        "of the rows where the collator makes them",
         "which columns the rows have, and which of them the collator pads",
         kinds=("labels",),
         harm=ENDED,
         phrases=(Phrase(r"features \(`labels` in this case\) have excessive nesting"),),
+    ),
+    Cause(
+        "column_dropped",
+        "the loss reads a column that the Trainer has dropped, since the model's forward does not "
+        "name it",
+        "remove_unused_columns=False",
+        "the keys of the batch inside compute_loss",
+        kinds=("labels",),
+        harm=WRONG,
+    ),
+    Cause(
+        "offsets_shifted",
+        "the tokenizer's offsets are not where its tokens stand in the text: labels made from them "
+        "begin or end at the wrong token, and texts cut by them lack letters",
+        "trim_offsets=False, or ByteLevel without a whitespace split before it: the pre-tokenizer "
+        "must keep the blanks that the offsets count",
+        "text[start:end] of each offset beside its token",
+        kinds=("labels",),
+        harm=WRONG,
     ),
     Cause(
         "above_uniform",

@@ -70,6 +70,15 @@ LOSSES = (
         follows=LENGTHS,
     ),
     Cause(
+        "probabilities_as_logs",
+        "a loss function gets probabilities where it takes logits or log-probabilities",
+        "give it what it takes: log_softmax for kl_div and nll_loss, raw logits for cross_entropy "
+        "and binary_cross_entropy_with_logits",
+        "the sum over the classes of what the loss function is given",
+        kinds=("preference", "normalisation"),
+        harm=WRONG,
+    ),
+    Cause(
         "metric_not_there",
         "the metric that chooses the best checkpoint is not among the evaluation's: without "
         "labels under a name of label_names an evaluation gives no loss",

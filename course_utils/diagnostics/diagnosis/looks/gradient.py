@@ -105,9 +105,20 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
         waiting = flow.count(Flow.WAITING)
         more = f", {waiting} wait for their lora_B, which starts at 0" if waiting else ""
         sheet.clear("one backward pass", f"{received} of {total} tensors get a gradient{more}")
+        if has_own_loss(subject) and sheet.withdraw("labels_masked"):
+            sheet.show("labels", "none in these rows; the loss of this run has a gradient without")
     else:
         sheet.miss("one backward pass", flow.headline)
         sheet.doubt(flow.headline.rstrip("."))
+
+
+def has_own_loss(subject: Subject) -> bool:
+    """Whether the loss is the user's own function, which may ask for no labels."""
+    if subject.trainer is None:
+        return subject.loss_of is not None
+    module = type(subject.trainer).compute_loss.__module__.partition(".")[0]
+    is_given = getattr(subject.trainer, "compute_loss_func", None) is not None
+    return is_given or module not in ("transformers", "trl")
 
 
 def _largest(flow: GradientFlow) -> tuple[float, str]:

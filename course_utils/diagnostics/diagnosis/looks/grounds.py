@@ -6,6 +6,7 @@ reference. Where the run is at hand, a rule whose grounds it lacks is not taken 
 
 from collections.abc import Callable
 
+from course_utils.diagnostics.diagnosis.looks.gradient import has_own_loss
 from course_utils.diagnostics.diagnosis.measures.first_rows import keeps_first_rows
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
 
@@ -52,9 +53,7 @@ def _is_worse_on_other_rows(subject: Subject) -> bool:
 @needed_by("above_uniform")
 def _knows_its_loss(subject: Subject) -> bool:
     """A loss of the user's own may be a sum, or hold other terms."""
-    own = type(subject.trainer).compute_loss.__module__ if subject.trainer is not None else "trl"
-    is_given = getattr(subject.trainer, "compute_loss_func", None) is not None
-    return own.partition(".")[0] in ("transformers", "trl") and not is_given
+    return subject.trainer is None or not has_own_loss(subject)
 
 
 @needed_by("rate_too_high")
