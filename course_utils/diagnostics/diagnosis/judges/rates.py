@@ -20,7 +20,8 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
     rates = steps.rates()
     dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), None)
     specimen = (f"learning rate by step: {in_order(rates)}",)
-    if max(rates) == 0 and len(rates) == 1:  # such as the first of a warm-up
+    is_first = subject.trainer is not None and len(rates) == 1  # such as that of a warm-up
+    if max(rates) == 0 and is_first:
         sheet.show("rates used", "0 in the only step that was taken")
     elif max(rates) == 0:
         said = f"the learning rate is 0 in all {len(rates)} steps"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from types import CodeType
 
-from course_utils.diagnostics.diagnosis.looks.gradient import has_own_loss
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.libraries.trainer import of_columns
@@ -14,7 +13,7 @@ def look_at_columns(subject: Subject, sheet: Sheet) -> None:
     trainer = subject.trainer
     names = getattr(getattr(trainer, "train_dataset", None), "column_names", None)
     is_on = getattr(subject.args, "remove_unused_columns", False)
-    if trainer is None or not is_on or not names or not has_own_loss(subject):
+    if trainer is None or not is_on or not names or not subject.has_own_loss:
         return
     [kept] = of_columns(trainer, [dict.fromkeys(names)])
     dropped = set(names) - set(kept)

@@ -6,7 +6,6 @@ reference. Where the run is at hand, a rule whose grounds it lacks is not taken 
 
 from collections.abc import Callable
 
-from course_utils.diagnostics.diagnosis.looks.gradient import has_own_loss
 from course_utils.diagnostics.diagnosis.measures.first_rows import keeps_first_rows
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
 
@@ -53,7 +52,7 @@ def _is_worse_on_other_rows(subject: Subject) -> bool:
 @needed_by("above_uniform")
 def _knows_its_loss(subject: Subject) -> bool:
     """A loss of the user's own may be a sum, or hold other terms."""
-    return subject.trainer is None or not has_own_loss(subject)
+    return subject.trainer is None or not subject.has_own_loss
 
 
 @needed_by("rate_too_high")

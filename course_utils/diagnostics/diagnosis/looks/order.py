@@ -10,7 +10,6 @@ from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
-from course_utils.diagnostics.diagnosis.looks.loss_inputs import look_at_loss_inputs
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
@@ -46,7 +45,6 @@ BEFORE = (
     look_at_settings,
     look_at_best,
     look_at_gradients,
-    look_at_loss_inputs,
     look_at_packing,
     look_at_forward,
     look_at_split,
@@ -58,7 +56,6 @@ BEFORE = (
 )
 WRITES = OF_TEXT | {Loss.POLICY}
 OF_A_FORWARD_PASS = {
-    look_at_loss_inputs,
     look_at_packing,
     look_at_forward,
     look_at_split,
