@@ -12,6 +12,8 @@
 #   make bench  cost and speed, side by side
 #   make bench-diagnosis  who names the cause of each broken run (an hour; PART=10 ends a part after 10
 #               minutes, and the next one goes on); writes docs/diagnosis.md
+#               TOOL=COMMAND scores any other tool instead, on our runs and on outside ones
+#   make yardstick  which tool says what, from kept answers; writes docs/yardstick.md
 #   make bench-explain  what `course explain` names from their logs; writes docs/what_logs_tell.md
 #   make lora-reach  which weights LoRA reaches in each model of Transformers; writes docs/lora_reach.md
 #   make incidents  every broken run, its twin and its fix over three seeds; writes docs/incidents.md
@@ -33,7 +35,7 @@ export MKL_NUM_THREADS := 1
 # Hundreds of processes import the course: compiled modules are kept, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lab build site bench bench-diagnosis bench-explain lora-reach incidents failures oncall eras stacks lock prove proved
+.PHONY: run test lab build site bench bench-diagnosis bench-explain yardstick lora-reach incidents failures oncall eras stacks lock prove proved
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
@@ -65,9 +67,11 @@ site: $(INSTALLED)-site
 bench: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks
 
-# RIVALS=FOLDER/bin adds rldoctor and rlwatch, from an environment of their own.
 bench-diagnosis: $(INSTALLED)-test
-	$(BIN)/python -m benchmarks.diagnostics.diagnosis --write $(if $(PART),--minutes $(PART))
+	$(BIN)/python -m benchmarks.diagnostics.diagnosis $(if $(TOOL),--tool "$(TOOL)",--write $(if $(PART),--minutes $(PART)))
+
+yardstick: $(INSTALLED)-test
+	$(BIN)/python -m benchmarks.diagnostics.yardstick --write
 
 bench-explain: $(INSTALLED)-test
 	$(BIN)/python -m benchmarks.explain.incident_logs --write

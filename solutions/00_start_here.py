@@ -19,8 +19,8 @@
 # * **use** predictions, checks, hints and the progress table,
 # * **find** the lesson for the symptom in your own log.
 #
-# You need nothing but this page. Run a cell with Shift+Enter. A GPU is used when there is one;
-# no lesson needs it.
+# You need nothing but this page. Run a cell with Shift+Enter. If the machine has a GPU, it is used;
+# no lesson needs one.
 
 # %% tags=["parameters"]
 MODEL = "tiny"  # or a hub id such as "Qwen/Qwen2.5-0.5B-Instruct"
@@ -30,9 +30,9 @@ FAST = False  # fewest steps that still show the effect
 STRICT = False  # raise at any check that is not passed
 
 # %% [markdown]
-# Every lesson begins with a cell like the one above, and with the next one. It keeps to one thread
-# so that numbers repeat, shows each warning of a library as one line, and gives you `ex`. Type `ex.`
-# and press Tab: everything you need starts there.
+# Every lesson begins with a cell like the one above, and with the cell below. The cell below limits
+# torch to one thread, so that numbers repeat. It shows each warning of a library as one line. And
+# it gives you `ex`: type `ex.` and press Tab to see what it can do.
 
 # %%
 from course_utils.concepts import lesson_00 as concepts
@@ -45,10 +45,16 @@ ex
 concepts.course_map()
 
 # %% [markdown]
+# On the map, the minutes in front of a plus sign are those of a lesson's **core**: from the report
+# of a failure to a fix that you prove. The minutes after the plus sign are those of its **deeper
+# looks**. You may skip these; no core needs them.
+
+# %% [markdown]
 # ## 1. What this machine can do
 #
-# The failures in this course live in the small formats, so the first question is which of them
-# your machine computes in. Each row below is a computation that was just tried here.
+# The failures in this course happen in the small number formats. So the first question is which of
+# these formats your machine computes in. Each row below is a computation that the cell tries on
+# this machine.
 
 # %% tags=["nbval-ignore-output"]
 from course_utils.commands.doctor import computing_formats
@@ -58,9 +64,11 @@ computing_formats(DEVICE)
 # %% [markdown]
 # ## 2. Predict
 #
-# Before each experiment you commit to an answer. You remember what contradicts you, so guess
-# before you know. Put a letter **in quotes** in place of `TODO`, such as `my_guess = "a"`, and run
-# the cell. A prediction is never graded. Run the cell as it is to read the question first.
+# Before each experiment you write down what you expect. You remember better what contradicts your
+# own guess.
+#
+# Put a letter **in quotes** in place of `TODO`, such as `my_guess = "a"`, and run the cell. Run it
+# unchanged first if you want to read the question. Predictions are never graded.
 
 # %%
 ### BEGIN SOLUTION
@@ -69,7 +77,7 @@ my_guess = "b"
 ex.SUM_IN_HALF.predict(my_guess)
 
 # %% [markdown]
-# Now run it. Was it what you thought?
+# Now run the experiment. Does it do what you expected?
 
 # %%
 import torch
@@ -81,18 +89,19 @@ print("largest float16  ", torch.finfo(torch.float16).max)
 ex.SUM_IN_HALF.recall("c", holds=(a + b).isinf().item())
 
 # %% [markdown]
-# The sum is above the largest number of the format, so it is **inf**: the format's way of saying
-# "too large". Nothing was raised. That is how most lessons here begin: a number leaves its format
-# in silence, and the symptom shows up somewhere else.
+# The sum is above the largest number of the format, so it becomes **inf**, which means "too large".
+# Nothing was raised. Many lessons begin like this: a number leaves its format without a message,
+# and the symptom appears somewhere else.
 
 # %% [markdown]
-# ## 3. Fix, check, be told why
+# ## 3. Fix it, check it, read why
 #
 # **Exercise 00.1, 3 minutes, one line, 2 points.** The mean of these two numbers is 50016, and
-# float16 can hold that. Write `mean_of(a, b)`, the mean of each pair of elements, for two tensors
-# of the same shape and the same float format, whichever it is. The result has that shape and format.
-# It is right for *any* two finite float16 numbers, and for ordinary numbers in float32, float64 and
-# bfloat16.
+# float16 can hold that. Write `mean_of(a, b)`: the mean of each pair of elements, for two tensors
+# of the same shape and the same float format. The result has that shape and that format.
+#
+# It is right for *any* two finite float16 numbers, and for ordinary numbers in float32, bfloat16
+# and float64. (For float64, the digits of float32 are enough.)
 #
 # Replace the line with `TODO`, run the cell, then run the check below it.
 
@@ -109,30 +118,30 @@ def mean_of(a, b):
 ex.MEAN.check(mean_of)
 
 # %% [markdown]
-# A check has four outcomes: **passed**, **wrong** (what was asked, what was seen, why it matters,
-# what to try next), **not attempted**, and **raised** (your own exception, with the inputs that
-# caused it). Try `(a + b) / 2` to see a wrong one.
+# A check has four outcomes: **passed**, **not attempted**, **wrong**, and **raised**. *Wrong* says
+# what was asked, what was seen, why it matters and what to try next. *Raised* shows your own
+# exception, with the inputs that caused it. To see a wrong answer, try `(a + b) / 2`.
 #
-# Stuck? `ex.MEAN.hint()` gives one hint at a time; after the last, or once you pass,
-# `ex.MEAN.solution()` opens.
+# Are you stuck? `ex.MEAN.hint()` gives one hint at a time. After the last hint, or after you pass,
+# `ex.MEAN.solution()` shows a solution.
 
 # %% tags=["solution"]
 ex.MEAN.solution()
 
 # %% [markdown]
-# A later cell never waits for you. `ex.MEAN.answer` is your function once it has passed, and the
-# course's until then, and it says which.
+# Later cells run even if you skip an exercise. `ex.MEAN.answer` is your function once it has
+# passed. Until then it is the course's function, and a line says so.
 
 # %%
 safe_mean = ex.MEAN.answer
 print("mean of 60000 and 40032:", safe_mean(a, b))
 
 # %% [markdown]
-# ## 4. Where you stand
+# ## 4. Your progress
 #
-# Your progress is kept in a small file beside this notebook and survives restarts. Checks inside
-# a notebook are for you, in good faith; `course grade` runs the lesson's own checks around your
-# cells in a fresh kernel, and that is what counts.
+# Your progress is kept in a small file next to this notebook, and it survives restarts. The checks
+# inside a notebook trust you. What counts is `course grade`: it runs the lesson's own checks on
+# your cells in a fresh kernel.
 
 # %%
 ex.progress()
@@ -140,8 +149,8 @@ ex.progress()
 # %% [markdown]
 # ## 5. From your symptom to the lesson
 #
-# If something of yours is broken right now, start at its line. The instrument in the last column
-# works on your own model as it is, without the lesson.
+# Is something of yours broken right now? Find the line that looks like your log. The last column
+# names an instrument that works on your own model, without the lesson.
 
 # %%
 from course_utils.lesson.symptoms import symptom_map
@@ -151,6 +160,7 @@ symptom_map()
 # %% [markdown]
 # ## 6. Recap
 #
-# * Predict, run, compare; then fix and check.
+# * Predict, run, compare. Then fix and check.
 # * A check says what was asked, what it saw, why it matters and what to try next.
-# * A value that leaves its format becomes inf without a word. The lessons are about what follows.
+# * A value that is too large for its format becomes inf without a message. The lessons show what
+#   happens then.

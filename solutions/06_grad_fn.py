@@ -13,14 +13,16 @@
 # %% [markdown]
 # # Element 0 of tensors does not require grad and does not have a grad_fn
 #
-# After 80 minutes you will be able to
+# After 60 minutes you will be able to
 #
 # * **locate** the place where a gradient is lost,
-# * **mend** six different causes of one message,
+# * **fix** a checkpointed LoRA run that raises, and one that fails in silence,
 # * **prove** that a run trains what it should.
 #
-# Everything runs on a CPU in seconds. On a GPU (`DEVICE="auto"` finds it) the same cells run
-# there; nothing else changes.
+# Sections 1 to 13 are the core. Sections 14 to 17 are deeper looks (65 minutes in all): each stands
+# alone, and you may skip any of them.
+#
+# Everything runs on a CPU in seconds. On a GPU (`DEVICE="auto"` finds it) the same cells run there.
 
 # %% tags=["parameters"]
 MODEL = "tiny"
@@ -67,16 +69,16 @@ from course_utils.concepts import lesson_06
 lesson_06.walk_back()
 
 # %% [markdown]
-# What happened on the way to that loss is the question of this lesson.
+# This lesson asks what happened on the way to that loss.
 #
 # ## 2. The suspects
 #
-# An article explained the failure. Some of it is right. You will test it; nothing is marked yet. C14 is
-# not from the article.
+# An article explained the failure. Here are nine of its claims, each with the thread that says the
+# same, where we found one. Some are right; nothing is marked yet. (Its other claims get a verdict too,
+# without a vote. C14 is ours: the article does not mention it.)
 #
-# Commit before the evidence: what do you think of each? One mark a claim, in order: `t` true, `p`
-# partly, `f` false, `!` behind it where you are sure, `-` to leave one out. For example
-# `"t! p f - ..."`. Each verdict will stand beside your vote.
+# Vote before you see the evidence: one mark per claim, in the order shown. `t` is true, `p` partly,
+# `f` false. Add `!` where you are sure; `-` leaves one out.
 
 # %%
 verdicts = ex.verdicts
@@ -84,14 +86,14 @@ verdicts.suspects()
 
 # %%
 ### BEGIN SOLUTION
-my_votes = "t p t! t! t t! t f! t t t t p -"
+my_votes = "t p t f! t t t t p"
 ### END SOLUTION
 verdicts.vote(my_votes)
 
 # %% [markdown]
 # ## 3. Predict
 #
-# Which of these broke the chain? Put a letter in place of `TODO`.
+# Which of these is the reason? Put a letter in place of `TODO`.
 
 # %%
 ### BEGIN SOLUTION
@@ -102,10 +104,10 @@ ex.WHICH_ELEMENT.predict(my_guess)
 # %% [markdown]
 # ## 4. Break it, in ten lines
 #
-# LoRA leaves the embeddings frozen and trains something in the layers above. A **checkpoint** throws
-# a layer's activations away after the forward pass and computes them again in the backward pass, to
-# save memory. Here are one frozen embedding and one trainable block, first without a checkpoint.
-# Which of the two lines fails?
+# LoRA leaves the embeddings frozen and trains something in the layers above. A **checkpoint** saves
+# memory: it drops a layer's activations after the forward pass and computes them again in the backward
+# pass. Here are one frozen embedding and one trainable block, first without a checkpoint, then with
+# one. Which of the two fails?
 
 # %%
 from torch.utils.checkpoint import checkpoint
@@ -122,13 +124,13 @@ with expect_failure(RuntimeError, saying="does not have a grad_fn"):
     output.sum().backward()
 
 # %% [markdown]
-# No LoRA, no bf16, no DeepSpeed, no trainer: the words of the report all the same. The block's
-# weights are trainable in both lines. (Keep torch's warning in mind; we come back to it.)
+# There is no LoRA, no bf16, no DeepSpeed and no trainer here, and the message is that of the report.
+# The block's weights are trainable in both cases. (Note torch's warning; we come back to it.)
 #
 # ## 5. Which tensor lost its graph?
 #
-# A healthy chain has `requires_grad` and `grad_fn` from the block on. Where does the sick one lose
-# them?
+# In a healthy chain, every tensor from the block on has `requires_grad` and a `grad_fn`. Where does
+# the sick chain lose them?
 
 # %%
 hidden = embedding(ids)
@@ -148,8 +150,8 @@ inherits = tensors["block(hidden)"].requires_grad
 verdicts.judge("C3", "true", nuance, "section 5", holds=inherits)
 
 # %% [markdown]
-# The block's weights require grad, and the checkpoint's output does not. What decides? The only other
-# thing that goes in is `hidden`. Change that one tensor.
+# The block's weights require grad, and the checkpoint's output does not. What decides this? The only
+# other tensor that goes in is `hidden`. We change that one tensor.
 
 # %%
 trainable = torch.nn.Embedding(10, 4)
@@ -160,8 +162,8 @@ for name, given in {"frozen": hidden, "trainable": trainable(ids)}.items():
 expect_symptom("the output follows the input", holds=output.requires_grad)
 
 # %% [markdown]
-# The output follows its **input**, whatever the weights are. The reason stands in torch's source: how
-# does a reentrant checkpoint compute its forward pass?
+# The output follows its **input**, whatever the weights are. The reason is in torch's source. How does
+# a reentrant checkpoint compute its forward pass?
 
 # %%
 import inspect
@@ -173,9 +175,9 @@ _, under_no_grad = source.split("with torch.no_grad():")
 print("with torch.no_grad():", under_no_grad.splitlines()[1].strip())
 
 # %% [markdown]
-# Under `no_grad` nothing is recorded. Autograd attaches the output to the graph afterwards, and only
-# if one of the **input tensors** requires grad; weights inside the block are no inputs. Torch warned
-# of it in section 4. Does it warn of healthy passes as well?
+# Under `no_grad` nothing is recorded. Afterwards autograd attaches the output to the graph, but only
+# if one of the **input tensors** requires grad. Weights inside the block are not inputs. Torch warned
+# about this in section 4. Does it warn about healthy passes as well?
 
 # %%
 import warnings
@@ -195,12 +197,14 @@ with torch.no_grad():
     print("rollout:", warns(lambda: checkpoint(block, healthy_input, **kind)))
 
 # %% [markdown]
-# It warns of a healthy rollout or reference pass just as loudly: a clue, and no proof.
+# It gives the same warning for a healthy rollout or reference pass. So the warning is a clue and not a
+# proof.
 #
 # **Exercise 06.1, 4 minutes, one line, 3 points.** Write `checkpointed_loss(embedding, block, ids)`:
 # the sum of the checkpointed block's output, such that the block gets its gradient. The embedding
-# stays frozen and the block checkpointed; it may have dropout. As in all exercises here, the checks bring other
-# shapes, sizes, seeds and float64, and what you are given stays as it was.
+# stays frozen and the block checkpointed; it may have dropout. As in all exercises of this lesson, the
+# check tries other shapes, sizes, seeds and float64, and your function must leave its arguments as
+# they were.
 
 
 # %%
@@ -220,8 +224,9 @@ ex.BARE.check(checkpointed_loss)
 # ## 6. In a real model
 #
 # Now LoRA in a Qwen2. `activation_checkpointing_enable` is today's name of
-# `gradient_checkpointing_enable`. Transformers 5 marks the embeddings' output as well, by a hook; the
-# libraries of the report did not, so the hook can be taken off. What do the two models say?
+# `gradient_checkpointing_enable`. Transformers 5 also marks the embeddings' output as requiring grad,
+# with a hook. The libraries of the report did not, so we take the hook off in one of two models. What
+# does each model do?
 
 # %%
 lora = dict(r=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
@@ -252,7 +257,7 @@ with expect_failure(RuntimeError, saying="does not require grad"):
     sick(**batch).loss.backward()
 
 # %% [markdown]
-# The article's first advice is to check what is trainable. What is, in the sick model?
+# The article's first advice is to check what is trainable. What is trainable in the sick model?
 
 # %%
 weights = dict(sick.named_parameters())
@@ -265,9 +270,9 @@ verdicts.judge("C1", "false", nuance, "section 6", holds=is_lora)
 verdicts.judge("C4", "true", "", "section 6", holds=is_lora)
 
 # %% [markdown]
-# All is set as it should be, and still the path is cut. `audit_gradients` runs one training step on
-# any model and follows every value from the weights to the loss. First the healthy model, then the
-# sick one.
+# Everything is set as it should be, and still the path is cut. `audit_gradients` runs one training
+# step on any model and follows every value from the weights to the loss. First the healthy model, then
+# the sick one.
 
 # %%
 from course_utils.diagnostics import audit_gradients
@@ -279,12 +284,12 @@ nuance = "here every checkpoint cuts it"
 verdicts.judge("C5", "true", nuance, "section 6", holds=at_first)
 
 # %% [markdown]
-# (Half of the healthy LoRA matrices wait: `lora_A` is multiplied by `lora_B`, and that is 0 before the
+# (Half of the healthy LoRA matrices wait: `lora_A` is multiplied by `lora_B`, which is 0 before the
 # first step.)
 #
-# Draw it. Each box is a stage with what its weights get; an arrow means that a gradient can come back
-# to the stage's output. (A cross above a frozen stage does no harm by itself.) What do the remedies
-# change?
+# Here it is as a drawing. Each box is a stage with the gradient of its weights. An arrow means that a
+# gradient can come back to the stage's output. (A cross above a frozen stage does no harm by itself.)
+# What do the remedies change?
 
 # %%
 from course_utils.reproductions.lesson_06.stages import follow_stages, show_stages
@@ -303,14 +308,14 @@ title = "A reentrant checkpoint on an input without grad is cut off"
 show_stages(stages, title, figsize=(8, 6))
 
 # %% [markdown]
-# Look at the lowest arrow. The hook makes the embeddings' **output** part of the graph, so that the
+# Look at the lowest arrow. The hook makes the embeddings' **output** part of the graph, so the
 # checkpoints have an input that requires grad; the embedding's weight stays frozen. A non-reentrant
 # checkpoint records its own graph and needs no such mark.
 #
 # ## 7. As reported, with GRPO
 #
-# The reported settings, two steps, short replies. The reward is the reply's length: replies of one
-# group then seldom tie, and a group that ties gives no gradient.
+# The reported settings, two steps, short replies. The reward is the length of the reply: replies of
+# one group then seldom get the same reward, and a group of equal rewards gives no gradient.
 
 # %%
 settings = dict(
@@ -357,8 +362,8 @@ moved = [name for name, w in weights if "lora_B" in name and w.any()]
 print(f"no error; {len(moved)} lora_B matrices moved")
 
 # %% [markdown]
-# Today it trains: TRL and Transformers both call `enable_input_require_grads()`, which puts a hook on
-# the embeddings. To see the reported state, let the call do nothing.
+# Today it trains. TRL and Transformers both call `enable_input_require_grads()`, which puts the hook
+# on the embeddings. To get the reported state, we make that call do nothing.
 
 # %%
 set_seed(SEED)
@@ -370,9 +375,9 @@ with expect_failure(RuntimeError, saying="does not require grad"):
 print("DeepSpeed in use:", then.is_deepspeed_enabled)
 
 # %% [markdown]
-# That is the report. Three things protect you today: TRL's call, Transformers' call, and a default
-# that is no longer reentrant. `grpo_outcomes` runs this very trainer with some of them in place.
-# Does one alone suffice?
+# That is the report. Three guards protect you today: TRL's call, Transformers' call, and a default
+# that is no longer reentrant. `grpo_outcomes` runs this trainer with some of them in place. Is one
+# guard enough?
 
 # %%
 from course_utils.reproductions.lesson_06.frozen_inputs import GUARDS, grpo_outcomes
@@ -396,7 +401,7 @@ verdicts.judge(
 # %% [markdown]
 # ## 8. Eliminate
 #
-# The guards stay off. Each suspect that is a setting gets its run. Which of these will train?
+# The guards stay off. Each suspect that is a setting gets its own run. Which of these will train?
 
 # %%
 small = {"per_device_train_batch_size": 4, "num_generations": 2}
@@ -416,8 +421,8 @@ suspects = grpo_outcomes(changes, **run)
 suspects
 
 # %% [markdown]
-# The number format changes nothing, nor do batch and generations. It takes LoRA **and** a reentrant
-# checkpoint.
+# The number format changes nothing, nor do batch and generations. The error needs LoRA **and** a
+# reentrant checkpoint.
 #
 # Now one of your own: any field of `GRPOConfig`, or `dtype`, `lora`, `mark_inputs`.
 
@@ -434,76 +439,42 @@ grpo_outcomes({"as reported": {}} | mine, **run)
 word = suspects.words
 without_bf16 = word["float32, no bf16 anywhere"]
 is_format = without_bf16 == word["as reported"] == "error"
-nuance = "not here: float32 fails alike"
+nuance = "not here: float32 fails in the same way"
 verdicts.judge("C6", "false", nuance, "section 8", holds=is_format)
 verdicts.judge("C13", "false", nuance, "section 8", holds=is_format)
 verdicts.judge(
     "C2",
     "partly",
-    "it leaves out use_reentrant=True; DeepSpeed, bf16 do not matter",
+    "it leaves out use_reentrant=True; DeepSpeed and bf16 do not matter",
     "sections 7 and 8",
     holds=is_format and not then.is_deepspeed_enabled,
 )
 
 # %%
 is_small = word["batch of 4, 2 generations"] == "error"
-nuance = "the smallest batch fails alike"
+nuance = "the smallest batch fails in the same way"
 verdicts.judge("C11", "true", nuance, "section 8", holds=is_small)
 before, after = (word[f"inputs marked {w} LoRA"] for w in ("before", "after"))
 weight = healthy.get_input_embeddings().weight
 works = before == after == "trains" and not weight.requires_grad
-nuance = "before or after; it marks activations, no parameter"
+nuance = "before or after; it marks activations, not parameters"
 verdicts.judge("C7", "true", nuance, "section 8", holds=works)
 trains = word["use_reentrant=False"] == "trains"
 nuance = "the fix to prefer: no hook is needed"
 verdicts.judge("C14", "true", nuance, "section 8", holds=trains)
 
 # %% [markdown]
-# DeepSpeed matters in one other way: with LoRA and ZeRO-3, TRL 1.16 itself sets `use_reentrant=True`
-# (in `GRPOTrainer.__init__`). There the hook is your only guard.
+# DeepSpeed matters in another way: with LoRA and ZeRO-3, TRL 1.16 itself sets `use_reentrant=True` (in
+# `GRPOTrainer.__init__`). There the hook is your only guard.
 #
-# ## 9. What each option costs
-#
-# `step_cost` counts, for one training step, the MiB that the graph keeps after the forward pass, the
-# peak, and the operations. Which option saves memory for the fewest operations?
-
-# %%
-from course_utils.zoo.step_cost import step_cost
-
-ids = torch.randint(0, 256, (8, 64), device=device)
-costs, rows = {}, []
-for name in ("without checkpoints", "reentrant with hook", "not reentrant"):
-    model = models[name]
-    cost = step_cost(model, lambda: model(input_ids=ids, labels=ids).loss)
-    costs[name] = cost
-    work = f"{cost.gflop / costs['without checkpoints'].gflop:.2f}"
-    rows.append((name, f"{cost.kept_mib:.1f}", f"{cost.peak_mib:.1f}", work))
-Table(("option", "kept, MiB", "peak, MiB", "operations, relative"), rows)
-
-# %% [markdown]
-# Both kinds keep the same, a small part. The reentrant kind computes every layer again to its end;
-# the other stops as soon as it has what it lost.
-
-# %%
-runs = ("without checkpoints", "not reentrant")
-kept = [costs[run].kept_mib for run in runs]
-off, other = word["gradient_checkpointing=False"], word["use_reentrant=False"]
-verdicts.judge(
-    "C8",
-    "partly",
-    "it works and costs memory; only the reentrant kind is in conflict",
-    "sections 8 and 9",
-    holds=off == other == "trains" and kept[0] > 3 * kept[1],
-)
-
-# %% [markdown]
-# ## 10. Explain
+# ## 9. Explain
 #
 # 1. LoRA freezes the embeddings, so their output does not require grad.
 # 2. A reentrant checkpoint runs its layer under `no_grad`, and joins the graph only through an input
-#    that requires grad. There is none: its output is cut off, and that is the next layer's input.
-# 3. The loss depends on the adapters as before, but its graph does not know it.
-# 4. `backward()` has nowhere to go, and says so.
+#   that requires grad. Here there is none, so its output is cut off. That output is the next layer's
+#   input.
+# 3. The loss still depends on the adapters, but its graph does not contain them.
+# 4. `backward()` finds no grad_fn to start from, and says so.
 
 # %%
 joined = {}
@@ -513,10 +484,10 @@ is_cut = joined["without checkpoints"] and not joined["reentrant"]
 ex.WHICH_ELEMENT.recall("c", holds=is_cut)
 
 # %% [markdown]
-# ## 11. A reward model
+# ## 10. A reward model
 #
 # A reward model has a new `score` head. With `task_type="SEQ_CLS"` PEFT trains it beside the adapters.
-# Everything else stays: frozen embeddings, reentrant checkpoints, no hook. Commit before you run.
+# Everything else stays: frozen embeddings, reentrant checkpoints, no hook. Predict before you run.
 
 # %%
 ### BEGIN SOLUTION
@@ -567,8 +538,8 @@ def without_gradient(model):
 ex.SILENT.check(without_gradient)
 
 # %% [markdown]
-# Look just before each optimizer step, with a callback. `enable_input_require_grads=True` puts the hook
-# back: first that healthy run, then this one. How many of the trainable tensors get nothing?
+# A callback looks just before each optimizer step. `enable_input_require_grads=True` puts the hook
+# back: first that healthy run, then this one. How many of the trainable tensors get no gradient?
 
 # %%
 from transformers import TrainerCallback
@@ -588,7 +559,7 @@ for hook in (True, False):
     reward_run(enable_input_require_grads=hook, **two).train()
 
 # %% [markdown]
-# One tensor learns: the head. All of LoRA stands still, at every step. Where is the cut?
+# One tensor learns: the head. The whole of LoRA gets nothing, at every step. Where is the cut?
 
 # %%
 first = next(iter(silent.get_train_dataloader()))
@@ -609,39 +580,29 @@ is_silent = not headlined.is_healthy and headlined.loss_has_graph
 verdicts.judge(
     "C9",
     "partly",
-    "good, and not enough: all are, and none learns",
-    "section 11",
+    "useful but not enough: all are trainable here, and none learns",
+    "section 10",
     holds=all_trainable and is_silent,
 )
 verdicts.judge(
     "C10",
     "partly",
-    "it finds the error of section 1; this run passes it",
-    "section 11",
+    "it finds the error of section 1; this run passes the test",
+    "section 10",
     holds=loss.requires_grad and is_silent,
 )
 
-# %% [markdown]
-# The loss has its grad_fn from the head alone. So the run should be, number for number, a run
-# that trains a linear head on a frozen body, without checkpoints and adapters. Is it?
-
 # %%
-head_only = reward_run(**longer, gradient_checkpointing=False)
-for name, weight in head_only.model.named_parameters():
-    is_head = weight.requires_grad and "lora_" not in name
-    weight.requires_grad_(is_head)
-head_only.train()
-losses = [training.logged(run, "loss") for run in (silent, head_only)]
-gap = max(abs(a - b) for a, b in zip(*losses, strict=True))
-print(f"largest difference of the logged losses: {gap:.4f}")
-expect_symptom("it is a run without adapters", holds=gap < 1e-4)
-falls = losses[0][-1] < losses[0][0]
-ex.WITH_HEAD.recall("d", holds=is_silent and falls)
+loss_log = training.logged(silent, "loss")
+ex.WITH_HEAD.recall("d", holds=is_silent and loss_log[-1] < loss_log[0])
 
 # %% [markdown]
+# The loss gets its grad_fn from the head only. (Section 15 shows that this run is, number for number,
+# a run that trains a linear head on a frozen body.)
+#
 # ### How would you have noticed?
 #
-# The same run with the hook, next to it. Would you have known from either curve alone?
+# Here is the same run with the hook, next to it. Would you have known from either curve alone?
 
 # %%
 whole = reward_run(**longer, enable_input_require_grads=True)
@@ -653,7 +614,7 @@ curves = {n: training.logged(run, "loss") for n, run in runs.items()}
 import matplotlib.pyplot as plt
 
 every = longer["logging_steps"]
-steps = [every * number for number in range(1, len(losses[0]) + 1)]
+steps = [every * number for number in range(1, len(loss_log) + 1)]
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 meanings = {"adapters cut off": "suspicious", "whole": "alive"}
 plotting.draw_curves(ax, steps, curves, meanings=meanings)
@@ -664,7 +625,8 @@ both = all(curve[-1] < curve[0] for curve in curves.values())
 expect_symptom("the loss of both falls", holds=both)
 
 # %% [markdown]
-# Side by side you see it; alone, each is an ordinary loss curve. Compare what one log can tell.
+# Next to each other you see the difference; alone, each is an ordinary loss curve. What can one log
+# tell you?
 
 # %%
 rows = []
@@ -681,13 +643,176 @@ is_alike = cut_log == whole_log
 ex.LOG_TELLS.recall("c", holds=is_alike and cut_moved != whole_moved)
 
 # %% [markdown]
-# Only the last column decides, and it also works on a file: an adapter on disk whose `lora_B` are all
-# zeros has never been trained.
+# Only the last column separates the two runs. You can also read it from a file: an adapter on disk
+# whose `lora_B` are all zeros has never been trained.
 #
-# ### Still there today
+# ## 11. Fix it
 #
-# Checkpointing only some of the layers hides the cut as well: what lies above them has its graph. How
-# many of the LoRA matrices learn when layer 0 alone is checkpointed?
+# **Exercise 06.10, 3 minutes, one setting, 4 points.** Put into `fix` the one change that the reward
+# run needs, as a dict with one of these keys: `enable_input_require_grads`, `gradient_checkpointing`,
+# `gradient_checkpointing_kwargs`, `task_type`, `dtype`, `bf16`, `learning_rate`, `optim`,
+# `max_grad_norm`, `per_device_train_batch_size`, `gradient_accumulation_steps`. Everything else stays
+# as reported.
+#
+# The check *trains*, on three seeds. There must be no error, the head and every adapter must be
+# trained, and the memory must still be saved.
+
+# %%
+### BEGIN SOLUTION
+fix = dict(gradient_checkpointing_kwargs=dict(use_reentrant=False))
+### END SOLUTION
+
+# %%
+ex.FIX.check(fix)
+
+# %% [markdown]
+# ## 12. Prove it
+#
+# The silent run again, with the fix and nothing else. Now we look at held-out pairs, never trained on:
+# the right sum against a guess. Which loss does each model have on them?
+
+# %%
+fixed = reward_run(**longer | ex.FIX.answer)
+fixed.train()
+held_out = zoo.arithmetic.preferences(200, SEED, split="test", rejected="guess")
+
+
+def scores(model, replies):
+    chats = [p["prompt"] + p[replies] for p in held_out]
+    said = tokenizer.apply_chat_template(chats, tokenize=False)
+    encoded = tokenizer(said, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        logits = model.eval()(**encoded.to(model.device)).logits
+    return logits.squeeze(-1)
+
+
+# %%
+unseen_loss = {}
+for name, trainer in {"silent": silent, "with the fix": fixed}.items():
+    chosen, other = (scores(trainer.model, r) for r in ("chosen", "rejected"))
+    each = -torch.nn.functional.logsigmoid(chosen - other)
+    unseen_loss[name] = each.mean().item()
+pays = unseen_loss["with the fix"] < 0.75 * unseen_loss["silent"]
+if not FAST:
+    expect_symptom("the fix pays", holds=pays)
+
+# %%
+import math
+
+fig, ax = plt.subplots(figsize=(7, 2.5), layout="constrained")
+meanings = {"silent": "suspicious", "with the fix": "alive"}
+plotting.draw_bars(ax, unseen_loss, meanings=meanings)
+plotting.draw_limit(ax, math.log(2), "chance, ln 2", axis="x")
+ax.set_xlabel("loss on held-out pairs, nats")
+ax.set_title("With its adapters the model learns much more")
+before, after = unseen_loss.values()
+said = f"from {before:.2f} to {after:.2f} nats"
+plotting.show(fig, f"The fix takes the held-out loss {said}.")
+
+# %% [markdown]
+# `use_reentrant=False` costs less than the reentrant kind that it replaces; section 14 measures it.
+#
+# A guard for next time: your function of exercise 06.2, in a callback that stops at step 1. Does it
+# let the healthy run go on?
+
+
+# %%
+class StopWhenStarved(TrainerCallback):
+    def on_pre_optimizer_step(self, args, state, control, model, **more):
+        if find_starved(model):
+            control.should_training_stop = True
+
+
+for name, change in {"silent": {}, "with the fix": ex.FIX.answer}.items():
+    guard = {"max_steps": 3, "callbacks": [StopWhenStarved()]}
+    watched = reward_run(**run | change | guard)
+    watched.train()
+    print(f"{name}: {watched.state.global_step} of 3 steps")
+
+# %% [markdown]
+# ## 13. Next time
+#
+# * **Signature**: the message names only the loss. Go back from it to the first tensor that should
+#   require grad and does not.
+# * **Look first** at `use_reentrant`, then at what comes before the first checkpoint.
+# * **Look-alikes**: the five snippets of section 16. And the same cut without a message: look at
+#   `lora_B` after one step, or run `audit_gradients`. People met it in
+#   [open-unlearning#178](https://github.com/locuslab/open-unlearning/issues/178) and
+#   [LoRA#120](https://github.com/microsoft/LoRA/issues/120).
+
+# %% [markdown]
+# **Exercise 06.11, 1 minute, two letters, 2 points.** 1) A LoRA reward model must really train. You
+# look at a) a falling loss, b) a grad_norm above 0, c) `lora_B` after one step. 2)
+# `loss.requires_grad_()` a) ends the error and trains nothing, b) repairs a cut at a checkpoint, c)
+# raises as well.
+
+# %%
+# Two letters, for example {"1": "a", "2": "a"}
+### BEGIN SOLUTION
+quiz = {"1": "c", "2": "a"}
+### END SOLUTION
+
+# %%
+ex.QUIZ.check(quiz)
+
+# %% [markdown]
+# This is the end of the core. Four deeper looks follow. To skip them, go to section 18 for the
+# verdicts and your points.
+#
+# ## 14. Deeper look: what each option costs (5 minutes)
+#
+# `step_cost` counts, for one training step, the MiB that the graph keeps after the forward pass, the
+# peak, and the operations. Which option saves memory for the fewest operations?
+
+# %%
+from course_utils.zoo.step_cost import step_cost
+
+ids = torch.randint(0, 256, (8, 64), device=device)
+costs, rows = {}, []
+for name in ("without checkpoints", "reentrant with hook", "not reentrant"):
+    model = models[name]
+    cost = step_cost(model, lambda: model(input_ids=ids, labels=ids).loss)
+    costs[name] = cost
+    work = f"{cost.gflop / costs['without checkpoints'].gflop:.2f}"
+    rows.append((name, f"{cost.kept_mib:.1f}", f"{cost.peak_mib:.1f}", work))
+Table(("option", "kept, MiB", "peak, MiB", "operations, relative"), rows)
+
+# %% [markdown]
+# Both kinds of checkpoint keep the same small part. The reentrant kind computes every layer again to
+# its end; the other kind stops as soon as it has what it had dropped.
+
+# %%
+runs = ("without checkpoints", "not reentrant")
+kept = [costs[run].kept_mib for run in runs]
+off, other = word["gradient_checkpointing=False"], word["use_reentrant=False"]
+verdicts.judge(
+    "C8",
+    "partly",
+    "it works and costs memory; only the reentrant kind conflicts with LoRA",
+    "sections 8 and 14",
+    holds=off == other == "trains" and kept[0] > 3 * kept[1],
+)
+
+# %% [markdown]
+# ## 15. Deeper look: which facts decide? (15 minutes)
+#
+# In section 10 the loss had its grad_fn from the head only. So that run should be, number for number,
+# a run that trains a linear head on a frozen body, without checkpoints and adapters. Is it?
+
+# %%
+head_only = reward_run(**longer, gradient_checkpointing=False)
+for name, weight in head_only.model.named_parameters():
+    is_head = weight.requires_grad and "lora_" not in name
+    weight.requires_grad_(is_head)
+head_only.train()
+losses = [training.logged(run, "loss") for run in (silent, head_only)]
+gap = max(abs(a - b) for a, b in zip(*losses, strict=True))
+print(f"largest difference of the logged losses: {gap:.4f}")
+expect_symptom("it is a run without adapters", holds=gap < 1e-4)
+
+# %% [markdown]
+# If only some of the layers are checkpointed, the cut is hidden as well, because the layers above it
+# have their graph. How many of the LoRA matrices learn when only layer 0 is checkpointed?
 
 # %%
 from collections import Counter
@@ -700,9 +825,9 @@ for flow, number in Counter(str(p.flow) for p in found.parameters).items():
     print(f"{number:3} {flow}")
 
 # %% [markdown]
-# (As before, those that wait are `lora_A`, healthy before the first step.)
+# (As before, those that wait are `lora_A`, which is healthy before the first step.)
 #
-# And Transformers sets its hook only for models that read `input_ids`: with **every guard of today in
+# Transformers sets its hook only for models that read `input_ids`. With **every guard of today in
 # place**, what does a vision model with LoRA do?
 
 # %%
@@ -719,11 +844,12 @@ in_silence = all(of_kind[False]) and not any(of_kind[True])
 expect_symptom("today's Trainer trains it in silence", holds=in_silence)
 
 # %% [markdown]
-# This is a plain `Trainer` on unchanged libraries (Transformers 5.23): `use_reentrant=True` is enough.
+# This is a plain `Trainer` on unchanged libraries (Transformers 5.23); `use_reentrant=True` is enough
+# to cause it.
 #
-# **Exercise 06.3, 4 minutes, a few lines, 3 points.** Say it as a rule: `outcome(base_frozen,
-# reentrant, inputs_marked, head_trained)`, four booleans, returns `"trains"` when the adapters of
-# a checkpointed LoRA run get their gradient, else `"error"` or `"silent"`.
+# **Exercise 06.3, 4 minutes, a few lines, 3 points.** Write all this as a rule: `outcome(base_frozen,
+# reentrant, inputs_marked, head_trained)`. It takes four booleans and returns `"trains"` when the
+# adapters of a checkpointed LoRA run get their gradient, and otherwise `"error"` or `"silent"`.
 
 
 # %%
@@ -740,8 +866,8 @@ def outcome(base_frozen, reentrant, inputs_marked, head_trained):
 ex.RULE.check(outcome)
 
 # %% [markdown]
-# The rule against the model: each field is a backward pass of the tiny Qwen2 with LoRA; the head is a
-# trained `lm_head`. Do they agree?
+# Now compare your rule with the model: each field of the table is a backward pass of the tiny Qwen2
+# with LoRA; the head is a trained `lm_head`. Do they agree?
 
 # %%
 from itertools import product
@@ -774,17 +900,17 @@ plotting.draw_grid(
     texts=list(by_run.values()),
     meanings={"trains": "alive", "error": "dead", "silent": "suspicious"},
 )
-ax.set_title("One fact more, and the error falls silent")
+ax.set_title("With a trained head the error becomes silent")
 count = Counter(word for row in by_run.values() for word in row)
 said = f"{count['trains']} train, {count['error']} raises an error"
 said = f"{said} and {count['silent']} trains its head alone, in silence"
 plotting.show(fig, f"Of {count.total()} runs with a frozen base {said}.")
 
 # %% [markdown]
-# ## 12. The same words, five other causes
+# ## 16. Deeper look: the same words, five other causes (25 minutes)
 #
-# Not every loss without a grad_fn is a checkpoint's work. Here are five snippets that people wrote.
-# `model` has a `body` and a `head`; read what each is meant to do.
+# A loss without a grad_fn can have causes other than a checkpoint. Here are five snippets that people
+# wrote. `model` has a `body` and a `head`; the comments say what each snippet should do.
 
 # %%
 from torch.nn.functional import cross_entropy
@@ -839,7 +965,7 @@ for loss in made:
         loss.backward()
 
 # %% [markdown]
-# Five times the same words. The cause has to be found by going back from the loss.
+# The message is the same five times. You find the cause only by going back from the loss.
 #
 # **Exercise 06.4, 3 minutes, five letters, 2 points.** Name the cause of each snippet:
 #
@@ -859,12 +985,12 @@ causes = dict(zip("12345", "decab", strict=True))
 ex.NAMES.check(causes)
 
 # %% [markdown]
-# Now mend them, one at a time. The checks look at values and gradients, for other batch sizes, seeds and
-# float64. (`loss.requires_grad_()` ends the error every time. Try it once, and read what the check
+# Now fix them, one at a time. The checks look at values and gradients, for other batch sizes, seeds
+# and float64. (`loss.requires_grad_()` ends the error every time. Try it once, and read what the check
 # says.)
 #
-# **Exercise 06.5, 1 minute, one line, 1 point.** Snippet 1: the head gets its gradient, the body,
-# however deep, gets none. Freezing apart, the model stays as it was.
+# **Exercise 06.5, 1 minute, one line, 1 point.** Snippet 1: the head gets its gradient, and the body
+# gets none, however many layers it has. Apart from the freezing, the model stays as it was.
 
 
 # %%
@@ -882,7 +1008,7 @@ ex.HEAD.check(head_loss)
 
 # %% [markdown]
 # **Exercise 06.6, 2 minutes, two lines, 1 point.** Snippet 2: the policy gets the gradient of
-# KL(policy || reference), the mean over examples; the reference gets none and stays as it is.
+# KL(policy || reference), the mean over examples. The reference gets none and stays as it is.
 
 
 # %%
@@ -900,8 +1026,8 @@ def kl_loss(policy, reference, x):
 ex.REFERENCE.check(kl_loss)
 
 # %% [markdown]
-# **Exercise 06.7, 1 minute, two lines, 1 point.** Snippet 3: the mean cross entropy over the
-# examples, as a tensor of shape () in the model's dtype that remembers the model.
+# **Exercise 06.7, 1 minute, two lines, 1 point.** Snippet 3: the mean cross entropy over the examples,
+# as a tensor of shape () in the model's dtype, with a gradient for every weight of the model.
 
 
 # %%
@@ -919,9 +1045,9 @@ def mean_loss(model, x, y):
 ex.MEAN.check(mean_loss)
 
 # %% [markdown]
-# **Exercise 06.8, 2 minutes, one line, 1 point.** Snippet 4: a loss with a slope. Every weight of the
-# model gets a gradient, every example counts, and a small step down raises the mean probability of the
-# right answers `y`, whichever of the classes they are. Which loss, you choose.
+# **Exercise 06.8, 2 minutes, one line, 1 point.** Snippet 4: a loss that has a gradient. Every weight
+# of the model gets one, every example counts, and a small step down the loss raises the mean
+# probability of the right answers `y`, whichever of the classes they are. You choose the loss.
 
 
 # %%
@@ -937,10 +1063,10 @@ def error_loss(model, x, y):
 ex.SMOOTH.check(error_loss)
 
 # %% [markdown]
-# **Exercise 06.9, 1 minute, one argument, 1 point.** Snippet 5: the saved adapter, whatever its rank
-# and layers, ready to be trained further; the base stays frozen and the folder as it is. The adapter's name is
-# free, and train() or eval() is left to the training loop.
-# (`help(PeftModel.from_pretrained)` knows the argument.)
+# **Exercise 06.9, 1 minute, one argument, 1 point.** Snippet 5: load the saved adapter so that it can
+# be trained further, whatever its rank and layers. The base stays frozen and the folder as it is. You
+# may choose the adapter's name; train() or eval() is left to the training loop.
+# (`help(PeftModel.from_pretrained)` names the argument.)
 
 
 # %%
@@ -956,123 +1082,11 @@ def load_adapter(base, folder):
 ex.ADAPTER.check(load_adapter)
 
 # %% [markdown]
-# ## 13. Fix it
-#
-# **Exercise 06.10, 3 minutes, one setting, 4 points.** Back to the reward run. Put into `fix` the one
-# change it needs, as a dict with one of the keys `enable_input_require_grads`,
-# `gradient_checkpointing`, `gradient_checkpointing_kwargs`, `task_type`, `dtype`, `bf16`,
-# `learning_rate`, `optim`, `max_grad_norm`, `per_device_train_batch_size`,
-# `gradient_accumulation_steps`. The rest stays as reported. The check *trains*, on three seeds: no
-# error, a trained head, every adapter moving, and the memory still saved.
-
-
-# %%
-### BEGIN SOLUTION
-fix = dict(gradient_checkpointing_kwargs=dict(use_reentrant=False))
-### END SOLUTION
-
-# %%
-ex.FIX.check(fix)
-
-# %% [markdown]
-# ## 14. Prove it
-#
-# The silent run again, with the fix and nothing else. The pairs that count now are held out: the
-# right sum against a guess, never trained on. Which loss does each model have on them?
-
-# %%
-mended = reward_run(**longer | ex.FIX.answer)
-mended.train()
-held_out = zoo.arithmetic.preferences(200, SEED, split="test", rejected="guess")
-
-
-def scores(model, replies):
-    chats = [p["prompt"] + p[replies] for p in held_out]
-    said = tokenizer.apply_chat_template(chats, tokenize=False)
-    encoded = tokenizer(said, padding=True, return_tensors="pt")
-    with torch.no_grad():
-        logits = model.eval()(**encoded.to(model.device)).logits
-    return logits.squeeze(-1)
-
-
-# %%
-unseen_loss = {}
-for name, trainer in {"silent": silent, "with the fix": mended}.items():
-    chosen, other = (scores(trainer.model, r) for r in ("chosen", "rejected"))
-    each = -torch.nn.functional.logsigmoid(chosen - other)
-    unseen_loss[name] = each.mean().item()
-pays = unseen_loss["with the fix"] < 0.75 * unseen_loss["silent"]
-if not FAST:
-    expect_symptom("the fix pays", holds=pays)
-
-# %%
-import math
-
-fig, ax = plt.subplots(figsize=(7, 2.5), layout="constrained")
-meanings = {"silent": "suspicious", "with the fix": "alive"}
-plotting.draw_bars(ax, unseen_loss, meanings=meanings)
-plotting.draw_limit(ax, math.log(2), "chance, ln 2", axis="x")
-ax.set_xlabel("loss on held-out pairs, nats")
-ax.set_title("With its adapters the model learns much more")
-before, after = unseen_loss.values()
-said = f"from {before:.2f} to {after:.2f} nats"
-plotting.show(fig, f"The fix takes the held-out loss {said}.")
-
-# %% [markdown]
-# What the fix costs you saw in section 9: `use_reentrant=False` costs less than the reentrant kind that
-# it replaces.
-#
-# A guard for next time: your function of exercise 06.2 in a callback that stops at step 1. Does it stay
-# quiet on the healthy run?
-
-
-# %%
-class StopWhenStarved(TrainerCallback):
-    def on_pre_optimizer_step(self, args, state, control, model, **more):
-        if find_starved(model):
-            control.should_training_stop = True
-
-
-for name, change in {"silent": {}, "with the fix": ex.FIX.answer}.items():
-    guard = {"max_steps": 3, "callbacks": [StopWhenStarved()]}
-    watched = reward_run(**run | change | guard)
-    watched.train()
-    print(f"{name}: {watched.state.global_step} of 3 steps")
-
-# %% [markdown]
-# ## 15. The verdicts
-#
-# Every claim of the article, the one it left out, where you saw it decided, and your votes.
-
-# %%
-verdicts.table()
-
-# %% [markdown]
-# And the failure itself, in the libraries of its day and in yours. `course era 06` runs the reported
-# script in both.
-
-# %%
-from course_utils.reproductions import eras
-
-eras.row("06")
-
-# %% [markdown]
-# ## 16. Next time
-#
-# * **Signature**: the message names only the loss. Go back from it to the first tensor that should
-#   require grad and does not.
-# * **Look first** at `use_reentrant`, then at what comes before the first checkpoint.
-# * **Look-alikes**: section 12. And the twin without a message: look at `lora_B` after one step, or run
-#   `audit_gradients`. It was met in
-#   [open-unlearning#178](https://github.com/locuslab/open-unlearning/issues/178) and
-#   [LoRA#120](https://github.com/microsoft/LoRA/issues/120).
-
-# %% [markdown]
-# ## 17. A run you have not seen
+# ## 17. Deeper look: a run you have not seen (20 minutes)
 #
 # **Exercise 06.12, 12 minutes, a place, a letter and a few lines, 5 points.** Somebody wrote a
-# training loop by hand. Nothing raises, and something does not learn. The seed decides which of
-# three such runs you get. Its ticket lists the places and the causes.
+# training loop by hand. Nothing raises, and something does not learn. The seed decides which of three
+# such runs you get. Its ticket lists the places and the causes.
 
 # %%
 patient = ex.UNSEEN.draw(SEED)
@@ -1080,20 +1094,19 @@ print(patient.source())
 patient
 
 # %% [markdown]
-# `patient.fresh()` makes the run anew; it has `.train()`, which shows its log, and `.model`,
+# `patient.fresh()` makes the run again. It has `.train()`, which shows its log, and `.model`,
 # `.optimizer`, `.batch` and `.loss`. Look into it with your instruments, in cells of your own:
-# `audit_gradients(run.model, run.batch, loss_of=run.loss)`. What does the audit say, and what does it
-# not look at?
+# `audit_gradients(run.model, run.batch, loss_of=run.loss)`. What does the audit report, and which part
+# of the run does it not look at?
 
 # %%
 patient.fresh().train()
 
 # %% [markdown]
-# Put into `unseen` the place (the name of a part), the cause (its letter) and the fix: a function that
-# takes the place of that part, with its arguments. (The first line of the source imports what the
-# parts use.) Try it with
-# `patient.fresh(1, **{"the part's name": my_part}).train()`. The check trains three seeds, and holds
-# everything else to what it was.
+# Put three things into `unseen`: the place (the name of a part), the cause (its letter) and the fix, a
+# function that replaces that part and takes its arguments. (The first line of the source imports what
+# the parts use.) Try it with `patient.fresh(1, **{"the part's name": my_part}).train()`. The check
+# trains three seeds and compares everything else with what it was.
 
 
 # %%
@@ -1115,26 +1128,29 @@ unseen = {"place": "read_replies", "cause": "c", "fix": my_part} if SEED == 0 el
 ex.UNSEEN.check(unseen)
 
 # %% [markdown]
-# **Exercise 06.11, 1 minute, two letters, 2 points.** 1) A LoRA reward model must really train. You
-# look at a) a falling loss, b) a grad_norm above 0, c) `lora_B` after one step. 2)
-# `loss.requires_grad_()` a) ends the error and trains nothing, b) mends a cut at a checkpoint, c) raises
-# as well.
+# ## 18. The verdicts
+#
+# Here is every claim of the article and the one it left out, with your votes.
 
 # %%
-# Two letters, for example {"1": "a", "2": "a"}
-### BEGIN SOLUTION
-quiz = {"1": "c", "2": "a"}
-### END SOLUTION
+verdicts.table()
+
+# %% [markdown]
+# Here is the failure in the libraries of its day and in yours. `course era 06` runs the reported
+# script in both.
 
 # %%
-ex.QUIZ.check(quiz)
+from course_utils.reproductions import eras
+
+eras.row("06")
 
 # %% [markdown]
 # In three lines:
 #
-# * A reentrant checkpoint joins the graph through its inputs; frozen embeddings give it none.
-# * An error is the lucky case: a trained head turns it into silence.
-# * Proof of training is a `lora_B` that is not 0.
+# * A reentrant checkpoint joins the graph through its inputs; frozen embeddings give it none that
+#   requires grad.
+# * With a trained head the same cut gives no error: the loss falls and the adapters do not learn.
+# * The proof of training is a `lora_B` that is not 0.
 #
 # Further reading: [trl#3150](https://github.com/huggingface/trl/issues/3150), torch on
 # [checkpoints](https://docs.pytorch.org/docs/stable/checkpoint.html) (reentrant and not), Hu et al.

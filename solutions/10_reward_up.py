@@ -13,11 +13,15 @@
 # %% [markdown]
 # # The reward goes up and nothing gets better
 #
-# After 150 minutes you will be able to
+# After 60 minutes (sections 1 to 8) you will be able to
 #
 # * **read** the replies that a reward pays, and name the trick in them,
-# * **tell** a dead run from a healthy run whose loss is 0,
-# * **write** a verifier that accepts no cheats, and audit a run with a second judge that trains nothing.
+# * **fix** a run whose reward rises while the truth falls, and prove the fix,
+# * **audit** a run with a second judge that trains nothing.
+#
+# Seven deeper looks follow, about two hours and a half in all: groups of replies, verifiers, a loss of 0,
+# constant rewards, suggested fixes, rewards of several parts, alarms. Each stands on its own, and you may skip
+# them.
 #
 # Everything runs on a CPU, most cells in seconds; two take half a minute on a busy machine.
 
@@ -35,6 +39,7 @@ ex = start("10", strict=STRICT)
 
 import json  # for a script that you will fix
 import re
+from functools import partial
 from itertools import groupby, pairwise
 from statistics import mean
 
@@ -225,6 +230,169 @@ replies = {"1": "", "2": " ".join(str(n) for n in range(298)), "3": "nan"}
 ex.CHEAT.check(replies)
 
 # %% [markdown]
+# The trick is silence. Python finds an empty text `in` every text, so silence always earns 1. An attempt is
+# sometimes wrong, so silence earns more on average. The policy was silent now and then, and GRPO makes replies
+# that earn more than their group more likely.
+#
+# The policy can only learn a trick that it *samples*. It never wrote a list of candidates here, so it never
+# learned that trick.
+
+# %% [markdown]
+# ## 6. Fix it
+#
+# The threads suggest for run A: a KL penalty (`beta`), a smaller learning rate, rewards that are scaled in
+# another way, and **filtering**, which keeps only sums whose groups have different rewards. Here is each of
+# them over five recorded seeds. (Ten minutes make them again: `reward_up_runs.py` in
+# `course_utils/reproductions`.) `exact` is `check_b`.
+#
+# All began at 0.63. Which rows end above it?
+
+# %%
+changes = ("beta 0.04", "beta 1.0", "lr 1e-5", "not scaled")
+changes += ("scaled by the batch", "groups with signal")
+kinds = ("substring", *(f"substring, {change}" for change in changes))
+kinds += ("exact", "exact, groups with signal")
+rows = []
+for kind in kinds:
+    five = recorded(kind)[:5]
+    proxy = [f"{mean(run.log['reward'][-5:]):.2f}" for run in five]
+    soon = f"{mean(run.held_out[8] for run in five):.2f}"
+    truths = [f"{run.held_out[24]:.2f}" for run in five]
+    rows.append((kind, " ".join(proxy), soon, " ".join(truths)))
+columns = ("reward", "proxy, last 5 of 24", "truth at 8, mean", "truth at 24")
+Table(columns=columns, rows=rows, title="five seeds")
+
+# %% [markdown]
+# Only the verifier decides where a run ends. The other settings decide how fast it gets there, and filtering
+# makes the wrong reward work faster.
+
+# %% [markdown]
+# **Exercise 10.6, 5 minutes, a dict, 4 points.** Fix run A. `mend` is a dict of what you change: `"reward"`,
+# a function of a reply and its answer, and GRPOConfig's `beta`, `learning_rate`, `scale_rewards`,
+# `loss_type`, `temperature`. After 12 steps, held-out truth has to be at least 0.7 on three seeds.
+#
+# If you change the reward, it is also tried by hand. A right number, of one digit or of three, must earn more
+# than silence, a wrong number, a part of the right one, `nan`, or a list whose last number is wrong. (These
+# runs write no lists, so reading the last number is enough here.)
+
+
+# %%
+# For example {"beta": 0.04}
+### BEGIN SOLUTION
+def is_the_number(reply, gold):
+    return float(reply.strip() == gold)
+
+
+mend = {"reward": is_the_number}
+### END SOLUTION
+
+# %%
+ex.MEND.check(mend)
+
+# %% [markdown]
+# How do you prove the fix, and find such a fault in a run of your own? With an **audit**: a second judge, on
+# questions that nobody trains on. `TruthAudit` does that for any GRPOTrainer. Its column `wrong earns` is the
+# mean reward of the wrong replies. What does it say about A, and about A with your fix?
+
+# %%
+sums = reward_up.held_out(64)
+audits = {}
+yours = ex.MEND.answer.get("reward", check_a)
+for name, check in {"A": check_a, "A, fixed": yours}.items():
+    rewards = [reward_up.reward_of(check)]
+    length = 4 if FAST else 8
+    trainer = reward_up.grpo_trainer(rewards, max_steps=length, **here)
+    judge = TruthAudit(sums, zoo.arithmetic.is_right, every=4)
+    audits[name] = judge.attach(trainer)
+    trainer.train()
+audits["A"].table
+
+# %%
+audits["A, fixed"].table
+
+# %% [markdown]
+# The headline of each table judges the truth, not the reward. Two measurements with n questions can show a
+# change of 1.4 / sqrt(n) or more (two standard errors): 0.18 with 64 questions, 0.07 with 400. Use enough
+# questions for the change that you want to see.
+#
+# `wrong earns` does not have to wait: *before* the first step, verifier A pays a wrong reply nearly as much
+# as a right one. This is the cheapest test of a reward, and it needs no training. Where no answers are known,
+# you are the second judge, with twenty replies.
+
+# %% [markdown]
+# ## 7. Next time
+#
+# * **Signature**: the reward rises or stays constant, and the replies are not what you wanted.
+# * **Look first** at twenty replies, ranked by reward; then at `grad_norm`, never at the loss.
+# * **Before the run**: what do silence, a wrong reply and a list of answers earn? Rewards that are sums of
+#   powers of two (0, 0.5, 1) leave no rounding.
+# * **During the run**: a judge that is not the reward, on questions that nobody trains on:
+#
+# ```python
+# from course_utils import diagnostics
+#
+# audit = diagnostics.TruthAudit(held_out, is_right, every=50).attach(trainer)
+# trainer.train()
+# print(audit)
+# ```
+
+# %% [markdown]
+# ## 8. A run you have not seen
+#
+# **Exercise 10.8, 8 minutes, a place, a letter and a few lines, 5 points.** A hand-written script with one of
+# three faults, picked by SEED. `script.log` is what its owner sees; `script.run` has `.audit` and `.batches`.
+
+# %%
+patient = ex.UNSEEN.draw(SEED)
+print(f"{patient}\n\n{patient.source()}")
+
+# %%
+script = patient.fresh().train()
+script.log
+
+# %%
+script.run.audit.table
+
+# %% [markdown]
+# Put three things into `unseen`: the place, the letter of the cause, and a function that replaces that part.
+# Try it with `patient.fresh(1, **{"the place": my_part}).train().run.audit`. A new reward is tried by hand,
+# as in 10.6. New settings must keep everything that was not at fault, and leave a right reply room for its
+# end. Then held-out truth has to be at least 0.7 after 12 steps on three seeds.
+
+
+# %%
+# For example {"place": "sums", "cause": "a", "fix": my_part}
+### BEGIN SOLUTION
+def my_part(reply, gold):
+    return 1.0 if reply.strip() == gold else 0.0
+
+
+# Other seeds draw other runs; for those, take the course's answer.
+unseen = {"place": "reward", "cause": "c", "fix": my_part} if SEED == 0 else ex.UNSEEN.answer
+### END SOLUTION
+
+# %%
+ex.UNSEEN.check(unseen)
+
+# %% [markdown]
+# In three lines:
+#
+# * A policy learns what it is paid for. Ask what the laziest reply earns.
+# * The loss says nothing about learning. `grad_norm` and the differences within a group say whether there is
+#   a signal.
+# * Pay for a second judge. It finds a hack after the fact; in this lesson nothing in the log predicted one.
+#
+# Further reading: [Visual-RFT#79](https://github.com/Liuziyu77/Visual-RFT/issues/79),
+# [open-r1#407](https://github.com/huggingface/open-r1/issues/407) (four guesses, and no reply shown), [arXiv
+# 2506.10947](https://arxiv.org/abs/2506.10947) (random rewards that improve one family of models).
+
+# %% [markdown]
+# Here the core ends. The deeper looks below stand on their own: take those that you need, in any order. The
+# last cells show every claim with its verdict; a claim of a look that you skipped is "not judged yet".
+
+# %% [markdown]
+# ## Deeper look A: group the replies (10 minutes, 3 points)
+#
 # **Exercise 10.2, 6 minutes, a few lines, 3 points.** Nobody can read a million replies, so group them. The
 # **shape** of a reply is the reply with every digit replaced by a 9, and nothing else changed. Write
 # `trick(rows)`. Each row is a tuple of a reply, its reward, and whether it is right. Return the shape that is
@@ -265,15 +433,11 @@ for step in (0, NUM_STEPS // 2, NUM_STEPS - 1):
     print(f"step {step + 1:2}: shape {shape!r}, {share:.0%} of the replies")
 
 # %% [markdown]
-# In the very first batch. Python finds an empty text `in` every text, so silence always earns 1. An attempt
-# is sometimes wrong, so silence earns more on average. The policy was silent now and then, and GRPO makes
-# replies that earn more than their group more likely.
-#
-# The policy can only learn a trick that it *samples*. It never wrote a list of candidates here, so it never
-# learned that trick. For long replies, where no shape occurs twice, group by the first words or by length.
+# In the very first batch. For long replies, where no shape occurs twice, group by the first words or by
+# length.
 
 # %% [markdown]
-# ## 6. A verifier that accepts no cheats
+# ## Deeper look B: a verifier that accepts no cheats (30 minutes, 4 points)
 #
 # Below are fifteen wrong replies to 76+26+90=, and fifteen right ones that are written unusually. Which
 # verifier misjudges how many? `last number` is the one that has judged the truth in this lesson so far.
@@ -358,29 +522,23 @@ print(f"{len(differ)} of {len(said)} replies are judged differently")
 # %% [markdown]
 # The truth of section 4 stands: this policy hardly ever wrote replies on which the two judges differ. Another
 # policy may, so from here on the lesson uses your judge.
-#
-# ## 7. Loss 0, and other silences
+
+# %% [markdown]
+# ## Deeper look C: loss 0, and other silences (23 minutes, 3 points)
 #
 # Now the reverse of run A: a healthy log that looks dead. We make one step twice, with two ways of averaging
 # the same loss: over replies (`grpo`, TRL's default until March 2025) and over tokens (`dapo`, today's
 # default). What are the losses and the gradients?
 
-
 # %% tags=["digits-vary"]
-def one_step(check, **settings):
-    settings = here | {"max_steps": 1} | settings
-    trainer = reward_up.grpo_trainer([reward_up.reward_of(check)], **settings)
-    trainer.train()
-    return trainer.state.log_history[0]
-
-
+one_step = partial(reward_up.one_step, **here)
 both = {name: one_step(check_b, loss_type=name) for name in ("grpo", "dapo")}
 for name, log in both.items():
     print(f"{name}: loss {log['loss']:8.4f}, grad_norm {log['grad_norm']:.2f}")
 by_replies, by_tokens = both["grpo"], both["dapo"]
 nuance = "its value is 0 by construction, its gradient is not"
 holds = abs(by_replies["loss"]) < 1e-6 and by_replies["grad_norm"] > 1
-verdicts.judge("C3", "false", nuance, "section 7", holds=holds)
+verdicts.judge("C3", "false", nuance, "deeper look C", holds=holds)
 
 # %% [markdown]
 # On policy, the ratio of new to old probability is 1, so the *value* of a token's loss is minus its
@@ -420,7 +578,7 @@ nuance = "roughly so for the old default; today's compares lengths"
 holds = abs(by_hand - by_tokens["loss"]) < 1e-3 and abs(by_hand) > 0.01
 holds = holds and abs(pairs[0][0]) < 1e-6
 holds = holds and all(b / 2 < a < 4 * b for a, b in pairs[1:])
-verdicts.judge("C4", "partly", nuance, "section 7", holds=holds)
+verdicts.judge("C4", "partly", nuance, "deeper look C", holds=holds)
 
 # %% [markdown]
 # So today's loss compares lengths. It is below 0 where replies with positive advantages were longer than the
@@ -474,28 +632,27 @@ dead, moves, silent = lines["2"], lines["4"], lines["6"]
 share = "frac_reward_zero_std"
 norm = batchwise["grad_norm"]
 print(f"scaled by the batch: {share} {batchwise[share]}, grad_norm {norm}")
-nuance = "today it is the std of the batch, not of groups (section 12)"
+nuance = "today it is the std of the batch, not of groups"
 holds = dead["reward_std"] > 0.1 and dead["grad_norm"] == 0
-verdicts.judge("C5", "false", nuance, "section 7, run 2", holds=holds)
+verdicts.judge("C5", "false", nuance, "deeper look C, run 2", holds=holds)
 nuance = "it is 0 for dead runs (6, batch scaling), 1 for run 4"
 is_dead = norm == silent["grad_norm"] == 0
 says_alive = batchwise[share] == silent[share] == 0
 holds = is_dead and says_alive and moves[share] == 1 and moves["grad_norm"] > 0
-verdicts.judge("C6", "false", nuance, "section 7", holds=holds)
+verdicts.judge("C6", "false", nuance, "deeper look C", holds=holds)
 
 # %% [markdown]
-# ## 8. A constant reward
+# ## Deeper look D: a constant reward (28 minutes, 3 points)
 #
-# Run 4 is odd: all replies earn 0.1, and there is a gradient. Predict what a few steps with a constant reward
-# of 0.35 do to the weights: a) nothing, every advantage is 0, b) they move by some 1e-4 of a usual step, c)
-# they move about as far as with a real reward.
+# All replies earn the same. Is there a gradient? Predict what a few steps with a constant reward of 0.35 do to
+# the weights: a) nothing, every advantage is 0, b) they move by some 1e-4 of a usual step, c) they move about
+# as far as with a real reward.
 
 # %%
 ### BEGIN SOLUTION
 my_guess = "b"
 ### END SOLUTION
 ex.CONSTANT.predict(my_guess)
-
 
 # %%
 FEW = 2 if FAST else 4
@@ -553,7 +710,7 @@ Table(columns=columns, rows=rows, title="held out")
 ends = [list(run.values())[-1] for run in drifts]
 nuance = f"on this CPU five seeds end at {min(ends)} to {max(ends)}; 0.5 is safe"
 holds = min(ends) < 0.3 and max(ends) - min(ends) > 0.3
-verdicts.judge("C7", "false", nuance, "section 8", holds=holds)
+verdicts.judge("C7", "false", nuance, "deeper look D", holds=holds)
 
 # %% [markdown]
 # This is a drift without direction. It is harmless on one seed and ruins the policy on another, while
@@ -600,18 +757,17 @@ ex.GUARD.check(advantages)
 # Here is your function in the trainer, as a reward function that returns scaled values. Do the weights still
 # move?
 
-
 # %%
 guard = ex.GUARD.answer
 
 
 def guarded(check):
-    def reward(completions, answer, **_):
+    def scaled(completions, answer, **_):
         pairs = zip(reward_up.texts(completions), answer, strict=True)
         paid = torch.tensor([float(check(*pair)) for pair in pairs])
         return guard(paid.view(-1, 8)).view(-1).tolist()
 
-    return reward
+    return scaled
 
 
 unscaled, rows = {"scale_rewards": "none"}, []  # they are scaled already
@@ -640,7 +796,7 @@ print(f"the same reply in trl: {of_trl:.3f}; variance of one reply: {alone}")
 bound = 7 / 8**0.5
 nuance = f"with the std of the others; trl: at most (G - 1) / sqrt(G) = {bound:.2f}"
 holds = left_out > 1000 and of_trl <= bound
-verdicts.judge("C12", "partly", nuance, "section 8", holds=holds)
+verdicts.judge("C12", "partly", nuance, "deeper look D", holds=holds)
 
 # %% [markdown]
 # trl's bound holds for any gap. What does it make of a small gap? Seven replies earn 0.5, and one earns a
@@ -657,11 +813,12 @@ Table(columns=("gap", "advantage in trl"), rows=rows)
 # %% [markdown]
 # A gap of 0.001 has three quarters of the advantage of a gap of 1. So a small bonus for length, in groups
 # where nothing else differs, is in effect a reward for length.
+
+# %% [markdown]
+# ## Deeper look E: penalty, learning rate, early stop (9 minutes)
 #
-# ## 9. The suggested fixes
-#
-# The threads suggest for run A: a KL penalty (`beta`), a smaller learning rate, an early stop. We try the
-# first two, one at a time:
+# Section 6 showed 24 steps of each. We try a KL penalty (`beta`) and a smaller learning rate once more on run
+# A, one at a time, and look earlier:
 
 # %%
 advised = {"beta 0.04": {"beta": 0.04}, "lr 1e-5": {"learning_rate": 1e-5}}
@@ -675,32 +832,7 @@ rows += [(n, *map(str, run.held_out.values())) for n, run in tried.items()]
 Table(columns=("run A", *(f"step {step}" for step in looks)), rows=rows)
 
 # %% [markdown]
-# One of them looks like a fix. Look again, over five seeds. Two more fixes are suggested: to scale the
-# rewards in another way, and **filtering**, which keeps only sums whose groups have different rewards.
-# `exact` stands for your verifier: this policy does not write right answers in unusual forms, so both pay the
-# same. The runs were recorded; ten minutes make them again (`reward_up_runs.py` in
-# `course_utils/reproductions`).
-#
-# All began at 0.63. Which rows end above it?
-
-# %%
-changes = ("beta 0.04", "beta 1.0", "lr 1e-5", "not scaled")
-changes += ("scaled by the batch", "groups with signal")
-kinds = ("substring", *(f"substring, {change}" for change in changes))
-kinds += ("exact", "exact, groups with signal")
-rows = []
-for kind in kinds:
-    five = recorded(kind)[:5]
-    proxy = [f"{mean(run.log['reward'][-5:]):.2f}" for run in five]
-    soon = f"{mean(run.held_out[8] for run in five):.2f}"
-    truths = [f"{run.held_out[24]:.2f}" for run in five]
-    rows.append((kind, " ".join(proxy), soon, " ".join(truths)))
-columns = ("reward", "proxy, last 5 of 24", "truth at 8, mean", "truth at 24")
-Table(columns=columns, rows=rows, title="five seeds")
-
-# %% [markdown]
-# Only the verifier decides where a run ends. The other settings decide how fast it gets there, and filtering
-# makes the wrong reward work faster. Do a penalty and a small learning rate hold for longer runs?
+# One of them looks like a fix after eight steps. Do a penalty and a small learning rate hold for longer runs?
 
 # %% tags=["digits-vary"]
 curves = {
@@ -717,7 +849,7 @@ pinned = [run.held_out[24] for run in recorded("substring, beta 1.0")]
 slow = [run.held_out[96] for run in recorded("substring, beta 0.04, long")]
 nuance = "0.04 delays it, 1.0 holds the policy where it was"
 holds = max(slow) < 0.2 and max(pinned) < 0.7
-verdicts.judge("C8", "partly", nuance, "section 9; five seeds", holds=holds)
+verdicts.judge("C8", "partly", nuance, "deeper look E", holds=holds)
 
 # %% [markdown]
 # And an early stop? The proxy cannot tell you when to stop. Suppose you stop when the mean reward of five
@@ -735,28 +867,10 @@ print(f"truth: {at_first:.2f} at first, {mean(at_stop):.2f} at the stop")
 ends = [run.held_out[160] for run in recorded("substring, lr 1e-5, long")]
 nuance = f"{better} of 20 stops beat step 0; lr 1e-5 ends at {max(ends):.2f}"
 holds = mean(at_stop) < at_first - 0.1 and max(ends) < 0.25
-verdicts.judge("C9", "false", nuance, "section 9", holds=holds)
+verdicts.judge("C9", "false", nuance, "deeper look E", holds=holds)
 
 # %% [markdown]
-# **Exercise 10.6, 5 minutes, a dict, 4 points.** Fix run A. `mend` is a dict of what you change: `"reward"`,
-# a function of a reply and its answer, and GRPOConfig's `beta`, `learning_rate`, `scale_rewards`,
-# `loss_type`, `temperature`. After 12 steps, held-out truth has to be at least 0.7 on three seeds.
-#
-# If you change the reward, it is also tried by hand. A right number, of one digit or of three, must earn more
-# than silence, a wrong number, a part of the right one, `nan`, or a list whose last number is wrong. (These
-# runs write no lists, so reading the last number is enough here.)
-
-# %%
-# For example {"beta": 0.04}
-### BEGIN SOLUTION
-mend = {"reward": verify}
-### END SOLUTION
-
-# %%
-ex.MEND.check(mend)
-
-# %% [markdown]
-# ## 10. Parts that pull against each other
+# ## Deeper look F: parts that pull against each other (14 minutes)
 #
 # Two rewards with two parts each. "Be right, and be short" is `right - 0.5 * characters`: the weight of being
 # right is 1, the weight of one character is 0.5. "Be a number of two or three digits" is used alone, and with
@@ -779,7 +893,7 @@ for weight in ("0.5", "0.1", "0.02"):
 nuance = "only where it contradicts being right; else 10 times is safe"
 holds = min(beside) > max(alone) and max(by_weight["0.5"]) < 0.3
 holds = holds and min(by_weight["0.1"] + by_weight["0.02"]) > 0.6
-verdicts.judge("C14", "partly", nuance, "section 10", holds=holds)
+verdicts.judge("C14", "partly", nuance, "deeper look F", holds=holds)
 
 # %% [markdown]
 # Alone, the format reward pays any number, so nothing favours the right one. Together with "be right", soon
@@ -810,13 +924,15 @@ def right_and_ended(reply, gold):
     return reply == gold and len(reply) < 3
 
 
+one_step = partial(reward_up.one_step, **here)
 masks = {"mask_truncated_completions": True}
 cut_short = {
     "left alone": one_step(check_b, max_completion_length=3),
     "masked": one_step(check_b, max_completion_length=3, **masks),
     "scored as wrong": one_step(right_and_ended, max_completion_length=3),
 }
-shown = ("completions/clipped_ratio", "reward", "loss", "grad_norm", share)
+shown = ("completions/clipped_ratio", "reward", "loss", "grad_norm")
+shown += ("frac_reward_zero_std",)
 rows = [(n, *(f"{log[c]:.2f}" for c in shown)) for n, log in cut_short.items()]
 Table(columns=("truncated replies are", "truncated", *shown[1:]), rows=rows)
 
@@ -836,14 +952,15 @@ means = {name: mean(truths) for name, truths in later.items()}
 nuance = "it learns, but less than left alone: some were right"
 holds = begin < min(later["masked"])
 holds = holds and max(later["masked"]) < min(later["left alone"])
-verdicts.judge("C13", "partly", nuance, "section 10", holds=holds)
+verdicts.judge("C13", "partly", nuance, "deeper look F", holds=holds)
 lost = means["left alone"] - means["scored as wrong"]
 nuance = f"no cheat passes, but refusing right replies costs {lost:.2f}"
-holds = not misjudged(check_b)[0] and lost > 0.05
-verdicts.judge("C15", "partly", nuance, "sections 6, 10", holds=holds)
+passed = [cheat for cheat in verifiers.CHEATS if check_b(cheat, "192")]
+holds = not passed and lost > 0.05
+verdicts.judge("C15", "partly", nuance, "deeper looks B and F", holds=holds)
 
 # %% [markdown]
-# ## 11. What would have shown it?
+# ## Deeper look G: what would have shown it? (35 minutes, 6 points)
 #
 # First entropy and length, over 20 hacked runs, 20 healthy ones, and hacks of other kinds. The table compares
 # the last five steps with the first five. Does one of the two columns separate the hacked runs from `exact`?
@@ -868,11 +985,11 @@ Table(columns=("reward", "entropy", "length of a reply"), rows=rows)
 halves = [change(run, "entropy") < 0.6 for run in recorded("exact")]
 nuance = f"it also falls below 0.6 in {sum(halves)} of 20 healthy runs"
 holds = ratios["exact"][0] < 0.7 < ratios["substring"][0]
-verdicts.judge("C10", "false", nuance, "section 11", holds=holds)
+verdicts.judge("C10", "false", nuance, "deeper look G", holds=holds)
 longest, sound = ratios["any_number"][1], ratios["exact"][1]
 nuance = f"three of four get shorter; x {longest:.2f}, and healthy x {sound:.2f}"
 holds = max(ratios[k][1] for k in KINDS[1:4]) < 1 and longest < 1.1 * sound
-verdicts.judge("C11", "false", nuance, "section 11", holds=holds)
+verdicts.judge("C11", "false", nuance, "deeper look G", holds=holds)
 
 # %% [markdown]
 # Could an alarm on the log come early enough? Here are five rules; each compares a mean of five steps with
@@ -911,32 +1028,8 @@ Table(columns=("alarm", "in time", "false", "another"), rows=rows)
 
 # %% [markdown]
 # Two rules look perfect, because they were written after seeing this trick. On another hack they see nothing.
-# No rule is good in all three columns. In this loop the log gives no early warning. What works is an
-# **audit**: a second judge, on questions that nobody trains on. `TruthAudit` does that for any GRPOTrainer;
-# its column `wrong earns` is the mean reward of the wrong replies. What does it say about A and B?
-
-# %%
-sums = reward_up.held_out(64)
-audits = {}
-for name, check in {"A": check_a, "B": check_b}.items():
-    rewards = [reward_up.reward_of(check)]
-    length = 4 if FAST else 8
-    trainer = reward_up.grpo_trainer(rewards, max_steps=length, **here)
-    audits[name] = TruthAudit(sums, judge, every=4).attach(trainer)
-    trainer.train()
-audits["A"].table
-
-# %%
-audits["B"].table
-
-# %% [markdown]
-# The headline of each table judges the truth, not the reward. Two measurements with n questions can show a
-# change of 1.4 / sqrt(n) or more (two standard errors): 0.18 with 64 questions, 0.07 with 400. Use enough
-# questions for the change that you want to see.
-#
-# `wrong earns` does not have to wait: *before* the first step, verifier A pays a wrong reply nearly as much
-# as a right one. This is the cheapest test of a reward, and it needs no training. Where no answers are known,
-# you are the second judge, with twenty replies.
+# No rule is good in all three columns. In this loop the log gives no early warning; the audit of section 6
+# does not need one.
 
 # %% [markdown]
 # A rising truth does not prove that the reward is right. A reward for *length alone* raises the truth for a
@@ -951,7 +1044,8 @@ expect_symptom("a wrong reward helps", holds=all(rises))
 # %% [markdown]
 # **Exercise 10.7, 12 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
 # dict of columns, each a list with one number per step: `loss`, `grad_norm`, `reward`, `reward_std`,
-# `zero_std` (`frac_reward_zero_std` of section 7), `entropy`, `length`, `cut` (share of replies at the
+# `zero_std` (TRL's `frac_reward_zero_std`, the share of
+# groups in which all replies earn the same), `entropy`, `length`, `cut` (share of replies at the
 # limit), `truth` (share of right ones among the step's 32 sampled replies). It also has `held_out`, a list
 # with one number per eight steps: the share of 100 other sums that are right, without sampling. (A `run`
 # holds it as a dict by step.)
@@ -999,74 +1093,6 @@ ex.DASHBOARD.check(diagnose)
 # (Why `zero_std` did not help with constants: it tests with `torch.isclose` whether a group's standard
 # deviation is 0. The rounding of 0.35 leaves more than its tolerance and counts as a difference; that of 0.1
 # leaves less.)
-#
-# ## 12. The verdicts, then and now
-#
-# Below is every claim with its verdict and your vote, and then the log lines that people misread, in the
-# libraries of their day; `course era 10` runs both.
-
-# %%
-verdicts.table()
-
-# %%
-from course_utils.reproductions import eras
-
-eras.row("10")
-
-# %% [markdown]
-# ## 13. Next time
-#
-# * **Signature**: the reward rises or stays constant, and the replies are not what you wanted.
-# * **Look first** at twenty replies, ranked by reward; then at `grad_norm`, never at the loss.
-# * **Before the run**: what do silence, a wrong reply and a list of answers earn? Rewards that are sums of
-#   powers of two (0, 0.5, 1) leave no rounding.
-# * **During the run**: a judge that is not the reward, on questions that nobody trains on:
-#
-# ```python
-# from course_utils import diagnostics
-#
-# audit = diagnostics.TruthAudit(held_out, is_right, every=50).attach(trainer)
-# trainer.train()
-# print(audit)
-# ```
-
-# %% [markdown]
-# ## 14. A run you have not seen
-#
-# **Exercise 10.8, 8 minutes, a place, a letter and a few lines, 5 points.** A hand-written script with one of
-# three faults, picked by SEED. `script.log` is what its owner sees; `script.run` has `.audit` and `.batches`.
-
-# %%
-patient = ex.UNSEEN.draw(SEED)
-print(f"{patient}\n\n{patient.source()}")
-
-# %%
-script = patient.fresh().train()
-script.log
-
-# %%
-script.run.audit.table
-
-# %% [markdown]
-# Put three things into `unseen`: the place, the letter of the cause, and a function that replaces that part.
-# Try it with `patient.fresh(1, **{"the place": my_part}).train().run.audit`. A new reward is tried by hand,
-# as in 10.6. New settings must keep everything that was not at fault, and leave a right reply room for its
-# end. Then held-out truth has to be at least 0.7 after 12 steps on three seeds.
-
-
-# %%
-# For example {"place": "sums", "cause": "a", "fix": my_part}
-### BEGIN SOLUTION
-def my_part(reply, gold):
-    return 1.0 if verify(reply, gold) else 0.0
-
-
-# Other seeds draw other runs; for those, take the course's answer.
-unseen = {"place": "reward", "cause": "c", "fix": my_part} if SEED == 0 else ex.UNSEEN.answer
-### END SOLUTION
-
-# %%
-ex.UNSEEN.check(unseen)
 
 # %% [markdown]
 # **Exercise 10.9, 1 minute, two letters, 2 points.** 1) Which of these can tell a hacked run from a good one?
@@ -1083,16 +1109,18 @@ quiz = {"1": "c", "2": "b"}
 ex.QUIZ.check(quiz)
 
 # %% [markdown]
-# In three lines:
+# ## The verdicts, then and now
 #
-# * A policy learns what it is paid for. Ask what the laziest reply earns.
-# * The loss says nothing about learning. `grad_norm` and the differences within a group say whether there is
-#   a signal.
-# * Pay for a second judge. It finds a hack after the fact; in this lesson nothing in the log predicted one.
-#
-# Further reading: [Visual-RFT#79](https://github.com/Liuziyu77/Visual-RFT/issues/79),
-# [open-r1#407](https://github.com/huggingface/open-r1/issues/407) (four guesses, and no reply shown), [arXiv
-# 2506.10947](https://arxiv.org/abs/2506.10947) (random rewards that improve one family of models).
+# Below is every claim with its verdict and your vote, and then the log lines that people misread, in the
+# libraries of their day; `course era 10` runs both.
+
+# %%
+verdicts.table()
+
+# %%
+from course_utils.reproductions import eras
+
+eras.row("10")
 
 # %%
 ex.progress()

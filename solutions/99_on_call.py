@@ -13,11 +13,14 @@
 # %% [markdown]
 # # On call
 #
-# After 120 minutes you will be able to
+# After 60 minutes you will be able to
 #
 # * **work** a ticket about a run that you have never seen, from its first line to the report,
-# * **prove** that a mend is one, and that what looked like one is none,
+# * **prove** that a fix is one, and that something which looks like a fix is none,
 # * **say** which classes of failure you have solved alone, and which not yet.
+#
+# Sections 1 to 10 are the core: one ticket together, then two alone. Section 11 is a deeper look (40
+# minutes): one run with three faults.
 #
 # Everything runs on a CPU. A run takes some seconds, more on a busy machine.
 
@@ -53,28 +56,27 @@ ex
 # ## 1. How a ticket is worked
 #
 # 1. **Read**: what was seen, and what is only somebody's explanation?
-# 2. **Reproduce small**: in seconds, every time.
-# 3. **Bisect**: one change that half of the suspects would survive, and half not.
-# 4. **Look** at the thing itself where the halves meet.
+# 2. **Reproduce** it small: in seconds, every time.
+# 3. **Bisect**: make one change that removes the failure under half of the suspects and not under the
+#   others.
+# 4. **Look** at the place that is left.
 # 5. **Fix** the cause, and nothing else.
-# 6. **Prove** it on what the run has not seen, and prove that a non-fix fails.
-# 7. **Write it up**: place, class, evidence.
-#
-# First one ticket together, then three alone.
+# 6. **Prove** the fix on data that the run has not seen, and prove that a non-fix fails.
+# 7. **Write** it up: place, class, evidence.
 
 # %% [markdown]
 # ## 2. Read
 #
-# The folder of a **ticket** holds a colleague's run as she left it: files, log, model. This cell writes it
-# beside the notebook, unless it is there already; nothing of yours is ever written over.
+# The folder of a **ticket** holds a colleague's run as she left it: files, log, model. This cell
+# writes it next to the notebook, unless it is there already. Your own files are never overwritten.
 
 # %%
 folder = exam.open_folder("worked")
 print((folder / "ticket.md").read_text().partition("## What")[0].strip())
 
 # %% [markdown]
-# Seen: the model is weak on everything, and each slot's loss falls. Explained, not seen: the rows of later
-# slots are harder. What does the log say?
+# Seen: the model is weak on everything, and the loss of each slot falls. Explained, not seen: the rows
+# of the later slots are harder. What does the log say?
 
 # %% tags=["digits-vary"]
 console = (folder / "run" / "console.log").read_text()
@@ -86,12 +88,12 @@ fig, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 steps = [entry["step"] for entry in log]
 plotting.draw_curves(ax, steps, {"loss": [entry["loss"] for entry in log]})
 ax.set_xlabel("step")
-ax.set_ylabel("loss, nats a token")
-ax.set_title("Every twelve steps the loss begins high again")
+ax.set_ylabel("loss, nats per token")
+ax.set_title("Every twelve steps the loss jumps up again")
 plotting.show(fig, "The loss of the run as it was left.")
 
 # %% [markdown]
-# The run is cut into four **legs**, one a slot of the queue; each leg loads what the one before it
+# The run is cut into four **legs**, one per slot of the queue. Each leg loads what the leg before it
 # saved. Predict: put a letter in place of `TODO`.
 
 # %%
@@ -101,8 +103,8 @@ my_guess = "a"
 ex.WHERE_IT_LIES.predict(my_guess)
 
 # %% [markdown]
-# Is it weak at all? A log is what a run says of itself. Ask the files that it left, and the checkpoint
-# that it began with, the same sums:
+# Is the model weak at all? A log is only what the run reports about itself. So we ask the same sums of
+# two models: the one that the run left, and the checkpoint that it began with.
 
 # %%
 sums = zoo.arithmetic.prompts(64, 7, split="test")
@@ -119,8 +121,9 @@ print(f"sums right: {before:.2f} before the run, {after:.2f} after it")
 # %% [markdown]
 # ## 3. Reproduce small
 #
-# Four legs of twelve steps take too long to ask often. Do two of six show it? `exam.run` runs a copy of the
-# folder with some edits, each a file, an old text and a new one; the folder stays as it is.
+# Four legs of twelve steps take too long to run often. Do two legs of six steps show the failure?
+# `exam.run` runs a copy of the folder with some edits; an edit is a file, an old text and a new text.
+# The folder itself stays as it is.
 
 # %%
 SHORT = ("config.yaml", "max_steps: 48", "max_steps: 12")
@@ -129,14 +132,15 @@ small = exam.log_in(exam.run(folder, [SHORT, TWO_LEGS]))
 print([round(entry["loss"], 2) for entry in small])
 
 # %% [markdown]
-# The loss falls for six steps, jumps, and falls again. That is the ticket in a fifth of the time. Which
-# of the suspects can be cleared by one more run?
+# The loss falls for six steps, jumps, and falls again. So we have the failure in a quarter of the
+# steps. Which of the suspects can one more run exclude?
 
 # %% [markdown]
 # ## 4. Bisect
 #
-# The rows come in an order that the seed decides, the same for one leg and for two. So run the same
-# twelve steps in *one* leg. If the rows of the later steps are hard, it stumbles as well.
+# The seed decides the order of the rows, and the order is the same for one leg and for two. So we run
+# the same twelve steps in *one* leg. If the rows of the later steps are hard, the loss of that run
+# jumps as well.
 
 # %%
 ONE_LEG = ("config.yaml", "legs: 4", "legs: 1")
@@ -161,14 +165,14 @@ expect_symptom("alike up to step 6, apart from step 7", holds=same and jump > 0.
 ex.WHERE_IT_LIES.recall("c", holds=same and jump > 0.2)
 
 # %% [markdown]
-# One run, three suspects cleared. The same rows are easy in one leg, so it is not the rows. Both runs
-# are equally long and hot. And the *log* jumps, before anything is exported. What is left lies between
-# step 6 and step 7: what is saved, and what is loaded.
+# One run has excluded three suspects. The same rows are easy in one leg, so the rows are not the
+# cause. Both runs have the same length and the same learning rate. And the *log* jumps before anything
+# is exported. What remains is the gap between step 6 and step 7: what is saved, and what is loaded.
 
 # %% [markdown]
 # ## 5. Look
 #
-# What exactly crosses the gap? Here is all that does:
+# What exactly crosses the gap? Here is the code for it:
 
 # %%
 source = (folder / "train.py").read_text()
@@ -176,8 +180,9 @@ begin, end = source.index("def save_checkpoint"), source.index("def train_leg")
 print(source[begin:end].strip())
 
 # %% [markdown]
-# Reading code finds what one looks for. Better: let the run say it. `load_state_dict` returns which
-# names it **missed** and which it did **not expect**, and this script throws that away. An edit prints it:
+# When we only read code, we tend to see what we expect. So let the run report it. `load_state_dict`
+# returns the names that are **missing** and the names that it did **not expect**. This script drops
+# both. An edit prints them:
 
 # %%
 LOAD = 'model.load_state_dict(state["model"], strict=False)'
@@ -190,46 +195,50 @@ said = exam.run(folder, [SHORT, TWO_LEGS, ("train.py", LOAD, SAY)]).console
 print("\n".join(line for line in said.splitlines() if "such as" in line))
 
 # %% [markdown]
-# Every name is missing, and every name has `module.` in front: nothing at all is loaded. Each leg trains
-# the base anew, with the optimizer's memory of another model. `strict=False` made an error into silence.
+# Every name is missing, and every saved name begins with `module.`, so nothing at all is loaded. Each
+# leg trains the base model from the start, with the optimizer state of another model. `strict=False`
+# turned an error into silence.
 
 # %% [markdown]
 # ## 6. Fix
 #
-# What would you try first? Somebody proposes `legs: 1`: no gap, no trouble, and the small run above was
-# healthy. Predict what the check says.
+# What would you try first? Somebody proposes `legs: 1`: then there is no gap, and the small run above
+# was healthy. Predict what the check says.
 
 # %%
 ### BEGIN SOLUTION
 my_guess = "c"
 ### END SOLUTION
-ex.IS_IT_MENDED.predict(my_guess)
+ex.IS_IT_FIXED.predict(my_guess)
 
 # %% [markdown]
-# The cause is one line: names with a prefix that the model has not. Save them as they are; and load them
-# strictly, so that the next slip is an error. Does the small run go on where it stopped?
+# The cause is one line: the saved names have a prefix that the model does not have. We save the names
+# as they are. We also load them strictly, so that the next such fault is an error. Does the small run
+# now continue where it stopped?
 
 # %%
 SAVE = '{f"module.{name}": w for name, w in model.state_dict().items()}'
-MEND = [
+FIX = [
     ("train.py", SAVE, "model.state_dict()"),
     ("train.py", LOAD, 'model.load_state_dict(state["model"])'),
 ]
-mended = exam.log_in(exam.run(folder, [SHORT, TWO_LEGS, *MEND]))
-beside(one_leg=whole, two_legs=small, mended=mended)
+fixed = exam.log_in(exam.run(folder, [SHORT, TWO_LEGS, *FIX]))
+beside(one_leg=whole, two_legs=small, fixed=fixed)
 
 # %%
-near = max(abs(a["loss"] - b["loss"]) for a, b in zip(whole, mended, strict=True))
-print(f"one leg and the mended two differ by at most {near:.3f} nats")
-expect_symptom("the mended run goes on where it stopped", holds=near < 0.05)
+near = max(abs(a["loss"] - b["loss"]) for a, b in zip(whole, fixed, strict=True))
+print(f"one leg and the two fixed ones differ by at most {near:.3f} nats")
+expect_symptom("the fixed run continues where it stopped", holds=near < 0.05)
 
 # %% [markdown]
 # ## 7. Prove
 #
-# A run that looks healthy proves little: same seed, same rows, same checkpoint. `course oncall check` trains
-# the mended files on two other seeds, each with another checkpoint, and measures the model itself,
-# beside what two dozen healthy runs reach. First what is no fix. An answer has the edits, and for each fault
-# its file, its place and its class:
+# One run that looks healthy proves little: it has the same seed, the same rows and the same
+# checkpoint. `course oncall check` trains the fixed files on two other seeds, each with another
+# checkpoint. It measures the model itself and compares it with two dozen healthy runs.
+#
+# First an edit that is no fix. An answer has the edits, and for each fault its file, its place and its
+# class:
 
 # %%
 FAULT = ("train.py", "load_checkpoint", "resume")
@@ -241,11 +250,11 @@ def checked(*edits):
 
 one_leg = checked(ONE_LEG)
 print(told(one_leg))
-ex.IS_IT_MENDED.recall("c", holds=not one_leg.is_fixed and not one_leg.measured)
+ex.IS_IT_FIXED.recall("c", holds=not one_leg.is_fixed and not one_leg.measured)
 
 # %% [markdown]
-# It is refused before it is trained: the queue has short slots, and a run without them is another run. And
-# the colleague's own idea, rows in another order?
+# It is refused before anything is trained: the queue has short slots, and a run without legs is
+# another run. What about the colleague's own idea, rows in another order?
 
 # %%
 shuffled = checked(("config.yaml", "shuffle: true", "shuffle: false"))
@@ -253,24 +262,25 @@ print(told(shuffled).splitlines()[0])
 expect_symptom("another order is no fix", holds=not shuffled.is_fixed)
 
 # %% [markdown]
-# Now the mend. What is said at the end is said only when run, place and class are right.
+# Now the fix. The last lines are printed only when run, place and class are right.
 
 # %%
-solved = checked(*MEND)
+solved = checked(*FIX)
 print(told(solved))
-expect_symptom("the mend is one", holds=solved.is_solved)
+expect_symptom("the fix is one", holds=solved.is_solved)
 
 # %% [markdown]
 # ## 8. Write it up
 #
-# The report is for whoever is on call next. In the folder it is `report.yaml`; here it is filled in a copy,
-# beside the mended file. `answer_text` then writes out what changed, as an answer to paste:
+# The report is for the next person on call. In the folder it is `report.yaml`. Here we fill it in a
+# copy, next to the fixed file. `answer_text` then prints what changed, as an answer to paste:
 
 # %%
-copy = Path(tempfile.mkdtemp()) / "worked"
-shutil.copytree(folder, copy)
-(copy / "train.py").write_text(exam.edited(exam.files_of(copy), MEND)["train.py"])
-(copy / "report.yaml").write_text("""\
+with tempfile.TemporaryDirectory() as parent:
+    copy = Path(parent) / "worked"
+    shutil.copytree(folder, copy)
+    (copy / "train.py").write_text(exam.edited(exam.files_of(copy), FIX)["train.py"])
+    (copy / "report.yaml").write_text("""\
 faults:
   - file: train.py
     where: load_checkpoint
@@ -278,23 +288,24 @@ faults:
     cause: the names saved begin with module., and strict=False loads none of them
     evidence: all names missing; the loss jumps at each leg, and not in one leg
 """)
-print(answer_text("answer_0", copy))
+    print(answer_text("answer_0", copy))
 
 # %% [markdown]
-# ## 9. Three tickets alone
+# ## 9. Two tickets alone
 #
-# Each is a folder beside this notebook: change its files with whatever you like, run `python train.py` in
-# it, put the model and the log under any instrument of the course. `diagnose("run/model")` and `course
-# explain run/console.log` are a start, and no oracle.
+# Each ticket is a folder next to this notebook. Change its files with any editor, run `python
+# train.py` in it, and look at the model and the log with any instrument of the course.
+# `diagnose("run/model")` and `course explain run/console.log` are a good start, but they can be wrong.
 #
-# In the folder, `course oncall check` judges as often as you ask, and `course oncall hint` helps; hints
-# are counted. Paste the answer here at the end: it is what others grade. The size of a run stays as it is.
+# In the folder, `course oncall check` judges as often as you ask, and `course oncall hint` helps;
+# hints are counted. At the end, paste your answer here: this answer is graded. The size of a run must
+# stay as it is.
 
 # %% [markdown]
-# **Exercise 99.1, 15 minutes, one fault, 4 points.** `edits` is a list of tuples (file, old text, new text)
-# that mend the files as they were handed out, one after the other; each old text is there exactly once.
-# `faults` has one tuple (file, place, class); a place is a line's number, a function, a name or a key.
-# `report.yaml` lists the classes.
+# **Exercise 99.1, 15 minutes, one fault, 4 points.** `edits` is a list of tuples (file, old text, new
+# text). They fix the files as they were handed out, one edit after the other; each old text must be
+# there exactly once. `faults` has one tuple (file, place, class). A place is a line's number, a
+# function, a name or a key. `report.yaml` lists the classes.
 
 # %%
 first = exam.open_folder("first")
@@ -323,7 +334,8 @@ answer_1 = {
 ex.FIRST.check(answer_1)
 
 # %% [markdown]
-# **Exercise 99.2, 20 minutes, one fault, 6 points.** The symptom is far from its place.
+# **Exercise 99.2, 20 minutes, one fault, 6 points.** Here the symptom is far from the place of the
+# fault.
 
 # %%
 second = exam.open_folder("second")
@@ -353,8 +365,21 @@ answer_2 = {
 ex.SECOND.check(answer_2)
 
 # %% [markdown]
-# **Exercise 99.3, 40 minutes, three faults, 10 points.** Each hides the next: after a mend, read the run
-# anew, as another ticket. `faults` has three tuples, in any order. Two of three mended is not mended.
+# ## 10. Next time
+#
+# * **Read** the ticket for what was seen. Treat every explanation as a suspect, the reporter's too.
+# * **Choose** the run that excludes half of the suspects; it tells you more than ten runs that each
+#   test one.
+# * **Prove** a fix on another seed, and show that a non-fix fails the same proof.
+#
+# This is the end of the core. To skip the deeper look, go to section 12 for your score sheet.
+
+# %% [markdown]
+# ## 11. Deeper look: three faults in one run (40 minutes)
+#
+# **Exercise 99.3, 40 minutes, three faults, 10 points.** Each fault hides the next one. After each
+# fix, read the run again, like another ticket. `faults` has three tuples, in any order. With two of
+# three faults fixed, the run still counts as broken.
 
 # %%
 third = exam.open_folder("third")
@@ -390,48 +415,42 @@ answer_3 = {
 ex.THIRD.check(answer_3)
 
 # %% [markdown]
-# ## 10. Score sheet
+# ## 12. Score sheet
 #
-# Places and classes named, the run, the minutes from opening a folder to the first `course oncall check` in it
-# that found everything solved, and hints of both kinds. Where did you lose time: reading, or proving?
+# It shows the places and classes that you named, the run, and the hints of both kinds. The minutes are
+# those from opening a folder to the first `course oncall check` in it that found everything solved.
+# Where did you lose time: while reading, or while proving?
 
 # %%
 sheet.sheet({"first": answer_1, "second": answer_2, "third": answer_3})
 
 # %% [markdown]
-# ## 11. What you have practised
-#
-# The classes of failure, most frequent first, by the tickets that you have solved: these, and those that
-# you draw below. Not every class has tickets yet.
+# These are the classes of failure, the most frequent first: those whose tickets you have solved, and
+# the others. The tickets of this notebook count, and those that you draw below. Not every class has
+# tickets yet.
 
 # %%
 sheet.practised()
 
 # %% [markdown]
-# ## 12. Practise again
+# ## 13. Practise again
 #
-# Another seed, another ticket: other rows, another checkpoint, mostly another fault. Level 1, 2 or 3. This
-# one stands in `oncall/7-1`:
+# With another seed you get another ticket: other rows, another checkpoint, mostly another fault. The
+# level is 1, 2 or 3. Where is this one?
 
 # %%
 again = first if FAST else exam.practise(seed=SEED + 7, level=1)
+print("a ticket of level 1 in", again.as_posix())
 expect_symptom("a new ticket is there", holds=(again / "ticket.md").exists())
 
 # %% [markdown]
-# The same in a terminal, where `weekly` draws what everybody has this week:
+# You can do the same in a terminal. `weekly` draws the ticket that everybody has this week:
 #
 # ```sh
 # course oncall new --seed 8 --level 2
 # course oncall weekly --level 3
 # course oncall check oncall/8-2
 # ```
-
-# %% [markdown]
-# ## 13. Next time
-#
-# * **Read** for what was seen. Keep the explanations as suspects, the reporter's first.
-# * **One run that half of the suspects would not survive** is worth ten that look at one of them.
-# * **A mend is proved** on another seed, and by a non-fix that fails the same proof.
 
 # %%
 ex.progress()

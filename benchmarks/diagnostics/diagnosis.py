@@ -9,8 +9,11 @@ half runs with another seed, and the table shows both.
 
 Outcomes are kept in build/, each until the code that it is of changes, so that it can be run in
 parts: `--minutes` ends a part, the next one goes on. `--quick` leaves out the tools that need a run
-of their own, which see the twins never. RIVALS names the bin folder of an environment with
-rldoctor 0.2.0 and rlwatch 0.5.1.
+of their own, which see the twins never.
+
+    python -m benchmarks.diagnostics.diagnosis --tool COMMAND ...
+
+scores any other tool, on this corpus and on outside ones: `benchmarks.diagnostics.yardstick`.
 """
 
 import argparse
@@ -31,6 +34,7 @@ from benchmarks.diagnostics import tools  # noqa: E402
 from benchmarks.diagnostics.halves import OTHER, SEEDS, TUNED, half_of  # noqa: E402
 from benchmarks.diagnostics.page import Row, at, page, summary  # noqa: E402
 from benchmarks.diagnostics.tools import Outcome  # noqa: E402
+from benchmarks.diagnostics.yardstick.__main__ import main as yardstick  # noqa: E402
 from benchmarks.kept_outcomes import Kept  # noqa: E402
 from course_utils import incidents  # noqa: E402
 from course_utils.incidents import healthy  # noqa: E402
@@ -78,8 +82,6 @@ def _run(row: Row, make: Callable, kept: Kept, quick: bool) -> Row:
         once(tool, partial(tools.in_child, started, use))
     bare = row.outcomes.setdefault("bare log", tools.only_its_log(row.outcomes["diagnose"]))
     row.outcomes["explain"] = tools.explained(bare)
-    once("rldoctor", partial(tools.by_rldoctor, bare))
-    once("rlwatch", partial(tools.by_rlwatch, bare))
     return row
 
 
@@ -121,4 +123,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(yardstick(sys.argv[1:]) if "--tool" in sys.argv else main())

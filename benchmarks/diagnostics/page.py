@@ -10,7 +10,7 @@ from benchmarks.markdown import table
 from course_utils import incidents
 from course_utils.incidents.declare import Incident
 
-TOOLS = ("diagnose", "explain", "rldoctor", "rlwatch", "detect_anomaly", "underflow", "bare log")
+TOOLS = ("diagnose", "explain", "detect_anomaly", "underflow", "bare log")
 # Of the half not tuned on: what `diagnose` did not name when it first met it.
 MISSED_AT_FIRST = (
     *("adapter_under_another_name", "merged_onto_a_grid", "entropy_paid_for", "length_in_the_mean"),
@@ -63,8 +63,7 @@ def summary(rows: list[Row], half: str) -> list[tuple[str, ...]]:
     lines = []
     for tool in TOOLS:
         if not any(tool in row.outcomes for row in some):
-            why = "absent" if tool.startswith("rl") else "not run"
-            lines.append((tool, why, "", "", "", ""))
+            lines.append((tool, "not run", "", "", "", ""))
             continue
         ran = [row for row in broken if tool in row.outcomes]
         ranks = [row.rank(tool) for row in ran]
@@ -146,8 +145,9 @@ def _intro(rows: list[Row]) -> list[str]:
         *([partly, ""] if broken < whole else []),
         f"Made by `make bench-diagnosis`: {broken} [broken runs](incidents.md), each with its "
         f"healthy twin, and {alikes} healthy runs that look broken. `diagnose` rides along with "
-        "the run; `explain`, rldoctor 0.2.0 and rlwatch 0.5.1 read the log that the run exports; "
-        "detect_anomaly and DebugUnderflowOverflow (underflow) run within it, on some rows only.",
+        "the run; `explain` reads the log that the run exports; detect_anomaly and "
+        "DebugUnderflowOverflow (underflow) run within it, on some rows only. What other tools "
+        "name: [the yardstick](yardstick.md).",
         "",
         "A cause is right if the incident lists it, or if it is of the incident's kind. The "
         "incidents are halved by a hash of their names, and the halves run with different seeds. "

@@ -6,16 +6,12 @@ dies takes nothing with it.
 
 import contextlib
 import io
-import json
 import os
 import pickle
 import signal
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 
@@ -28,7 +24,6 @@ PARTS = (  # of a run, which a user of `diagnose` would hand over
     *("optimizer", "batch", "loss", "tokenizer", "sampler", "reference", "served"),
     *("processes", "settings"),
 )
-RIVALS = Path(os.environ.get("RIVALS", "/nonexistent"))  # the bin folder of a venv that has them
 
 
 @dataclass
@@ -122,7 +117,7 @@ def by_diagnose(run: Run) -> Outcome:
 
 
 def by_nothing(run: Run) -> Outcome:
-    """The bare run: its log names nothing. `explain` and the rivals read what it left."""
+    """The bare run: its log names nothing. `explain` reads what it left."""
     error, cpu_s = _start(run)
     return Outcome(cpu_s=cpu_s, log=_log_of(run), ended=error)
 
@@ -168,84 +163,3 @@ def explained(bare: Outcome) -> Outcome:
         keys = [one.key for one in of_error.causes] + keys
         text = f"{of_error}\n{text}"
     return Outcome(keys=keys, text=text, extra_s=time.process_time() - began)
-
-
-# What rl-doctor 0.2.0 calls its detectors -> the cause here.
-RLDOCTOR = {
-    "advantage_collapse": "no_signal",
-    "entropy_collapse": "entropy_gone",
-    "reward_hacking": "proxy_rises_alone",
-    "length_pathology": "length_into_limit",
-    "clip_saturation": "rate_too_high",
-    "kl_drift": "kl_runs",
-    "gradient_pathology": "nan_gradient",
-    "reward_composition": "parts_apart",
-    "plateau": "no_signal",
-}
-
-
-def by_rldoctor(bare: Outcome) -> Outcome | None:
-    """rl-doctor on the exported log; None where it is not installed."""
-    program = RIVALS / "rldoctor"
-    if not program.exists():
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "log.jsonl"
-        path.write_text("".join(json.dumps(row, default=float) + "\n" for row in bare.log))
-        ran = subprocess.run(
-            [program, "diagnose", path, "-f", "json"], capture_output=True, text=True, timeout=60
-        )
-    try:
-        said = json.loads(ran.stdout)
-    except ValueError:
-        return Outcome(text=ran.stdout + ran.stderr, ended="it could not read the log")
-    found = [one for one in said["findings"] if one["severity"] in ("WARNING", "CRITICAL")]
-    found.sort(key=lambda one: one["severity"] != "CRITICAL")
-    text = "\n".join(f"{one['title']}: {one['summary']}" for one in found)
-    return Outcome(keys=[RLDOCTOR[one["detector"]] for one in found], text=text)
-
-
-RLWATCH = {
-    "entropy_collapse": "entropy_gone",
-    "kl_explosion": "kl_runs",
-    "reward_hacking": "proxy_rises_alone",
-    "advantage_variance": "no_signal",
-    "loss_nan": "nan_gradient",
-    "gradient_norm_spike": "rate_too_high",
-    "reward_mean_drift": "collapse",
-}
-# rlwatch 0.5.1 has no reader of logs: each entry is handed to it as its own TRL callback does.
-FEED = """
-import json, sys
-from rlwatch.config import RLWatchConfig
-from rlwatch.detectors import DetectorSuite
-suite, found = DetectorSuite(RLWatchConfig()), []
-names = {"entropy": ("entropy", "actor/entropy", "actor/entropy_loss"),
-         "kl_divergence": ("kl", "actor/kl_loss", "critic/kl"),
-         "reward_mean": ("reward", "critic/score/mean", "rewards/mean"),
-         "reward_std": ("reward_std", "rewards/std"),
-         "advantage_std": ("advantage_std",), "loss": ("loss", "actor/pg_loss"),
-         "grad_norm": ("grad_norm", "actor/grad_norm")}
-for number, row in enumerate(map(json.loads, open(sys.argv[1])), 1):
-    values = {k: next((row[n] for n in ns if row.get(n) is not None), None)
-              for k, ns in names.items()}
-    alerts = suite.check_step(row.get("step", number), **values)
-    found += [[a.detector, a.severity, a.message] for a in alerts]
-print(json.dumps(found))
-"""
-
-
-def by_rlwatch(bare: Outcome) -> Outcome | None:
-    """rlwatch's detectors on the exported log; None where it is not installed."""
-    program = RIVALS / "python"
-    if not (RIVALS / "rlwatch").exists():
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "log.jsonl"
-        path.write_text("".join(json.dumps(row, default=float) + "\n" for row in bare.log))
-        ran = subprocess.run([program, "-c", FEED, path], capture_output=True, text=True)
-    if ran.returncode:
-        return Outcome(text=ran.stderr, ended="it could not read the log")
-    found = json.loads(ran.stdout)
-    keys = list(dict.fromkeys(RLWATCH[name] for name, _, _ in found))
-    return Outcome(keys=keys, text="\n".join(message for _, _, message in found))

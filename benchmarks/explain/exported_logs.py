@@ -11,7 +11,7 @@ import argparse
 import contextlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from benchmarks.diagnostics import tools
 from benchmarks.diagnostics.halves import SEEDS, half_of
 from course_utils import incidents
 from course_utils.incidents import healthy
+from course_utils.incidents.declare import Run
 from course_utils.shown.quiet import CONTINUED, quiet_libraries
 
 FOLDER = Path(__file__).parents[2] / "build" / "logs"
@@ -51,9 +52,14 @@ class RunRemains:
 
 def left_of(run: Named) -> RunRemains:
     """The remains of a bare run: from its file if there is one, else the run is started."""
-    path = FOLDER / "{}.{}.json".format(*run)
+    return remains_of(".".join(run), partial(_make, *run))
+
+
+def remains_of(name: str, make: Callable[[], Run]) -> RunRemains:
+    """The remains of any bare run, kept under a name that tells it from all others."""
+    path = FOLDER / f"{name}.json"
     if not path.exists():
-        outcome = tools.in_child(lambda: partial(_make, *run), _bare)
+        outcome = tools.in_child(lambda: make, _bare)
         FOLDER.mkdir(parents=True, exist_ok=True)
         kept = RunRemains(outcome.log, outcome.text.splitlines(), outcome.ended)
         path.write_text(json.dumps(vars(kept), default=float))

@@ -13,7 +13,6 @@ from course_utils.errors import BadNotebook
 from course_utils.files.progress import ENV_NAME
 from course_utils.files.repository import Repository, find_repository
 from course_utils.files.saving import save
-from course_utils.notebook.address import with_badges
 from course_utils.notebook.derive import is_same_lesson, is_untouched
 from course_utils.notebook.derive import solved_notebook as derive_solved
 from course_utils.notebook.derive import student_notebook as derive_student
@@ -22,6 +21,7 @@ from course_utils.notebook.files import read_notebook, write_notebook
 from course_utils.notebook.findings import findings, is_in_work, source_findings
 from course_utils.notebook.lesson_source import LessonSource, load_source
 from course_utils.notebook.nbgrader_format import CONFIG, nbgrader_notebook
+from course_utils.notebook.readme import filled
 from course_utils.shown.figures import strict
 
 Solve = Callable[[Repository, LessonSource], NotebookNode]
@@ -95,7 +95,7 @@ def build_for_nbgrader(repository: Repository, lessons: tuple[str, ...], out: Pa
 
 
 def refresh_readme(repository: Repository, *, check: bool) -> list[str]:
-    """Put the project's badges into the README, or say that it lacks the marks.
+    """Write badges and the table of lessons into the README, or say that it is stale.
 
     Raises:
         NotSaved: the README could not be written.
@@ -104,7 +104,7 @@ def refresh_readme(repository: Repository, *, check: bool) -> list[str]:
     if not path.exists():
         return []
     text = path.read_text(encoding="utf-8")
-    wanted = with_badges(text, repository.stems()[0])
+    wanted = filled(text)
     if wanted == text:
         return []
     if not check:

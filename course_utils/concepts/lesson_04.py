@@ -57,8 +57,8 @@ def one_step(settings: Settings) -> None:
     note(ax, (5.2, 0.5), "backward, clip, step", meaning="alive")
     plotting.show(
         ax.figure,
-        f"A rollout fixes {len(MADE_BY)} tensors; log_prob alone is computed anew in every "
-        "update, and it alone carries a gradient.",
+        f"A rollout fixes {len(MADE_BY)} tensors; only log_prob is computed again in every "
+        "update, and only log_prob carries a gradient.",
         alt="Two bands. One rollout, without gradients: prompts become replies, written by the "
         "policy; of the replies the score makes advantages, the policy old_log_prob, the "
         "reference ref_log_prob, and the end of each reply response_mask. Updates: the policy "
@@ -86,7 +86,7 @@ def chain(known: dict[str, str]) -> None:
     plotting.show(
         ax.figure,
         f"Each link makes the one to its right. You walk from right to left; "
-        f"{num_open} of {len(LINKS)} are open.",
+        f"{num_open} of {len(LINKS)} are still open.",
         alt=f"A chain of boxes from cause to symptom, and an arrow back below it. {links}.",
     )
 
@@ -204,15 +204,15 @@ def what_each_fix_does(each: Outcomes) -> None:
 
 def before_and_after(curves: dict[str, list[float]], *, x: str, y: str) -> None:
     """Draw the fixed run and the broken one over the unit that `x` counts."""
-    (mended, rising), (broken, falling) = curves.items()
+    (fixed, rising), (broken, falling) = curves.items()
     fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-    meanings = {mended: "alive", broken: "dead"}
+    meanings = {fixed: "alive", broken: "dead"}
     plotting.draw_curves(ax, range(len(rising)), curves, meanings=meanings)
     ax.set(xlabel=x, ylabel=y, title="One change, and the run goes on learning")
     start, *_, end = rising
     plotting.show(
         fig,
-        f"{y.capitalize()}: {mended} from {start:.0%} to {end:.0%}; {broken}, it ends at "
+        f"{y.capitalize()}: {fixed} from {start:.0%} to {end:.0%}; {broken} ends at "
         f"{falling[-1]:.0%}.",
     )
 

@@ -86,7 +86,7 @@ def _layer_in_words(known: dict[str, Tensor]) -> tuple[str, str]:
     )
     if not known:
         reads = "Attention and MLP read the residual stream and add to it, each between two norms."
-        return f"{reads} Which arrows carry float16 with fp16=True is open.", shape
+        return f"{reads} Which arrows carry float16 with fp16=True is not shown yet.", shape
     bad = [name for name, tensor in known.items() if not tensor.isfinite().all()]
     first = f"{bad[0]}, {_words(known[bad[0]])[1]}" if bad else "none"
     said = "; ".join(f"{name}: {', '.join(_words(tensor))}" for name, tensor in known.items())
@@ -111,7 +111,7 @@ def against_the_limit(largest: dict[str, dict[str, list[float]]]) -> None:
         _marks(ax, row - 0.16, largest["plain"][place], "plain", "o")
         _marks(ax, row + 0.16, largest["sick"][place], "sick", "D")
     ax.set_yticks(range(len(places)), places)
-    ax.set(xlabel="largest |output| in float32, one mark a layer")
+    ax.set(xlabel="largest |output| in float32, one mark per layer")
     beyond = [place for place in places if max(largest["sick"][place]) > LIMIT]
     within = [place for place in places if place not in beyond]
     ax.set_title(f"Too large for float16: {' and '.join(beyond) or 'nothing'}")
@@ -143,7 +143,7 @@ def scales(curves: dict[str, list[float]]) -> None:
     ax.set(yscale="log", xlabel="optimizer step", ylabel="scale of the loss")
     meanings = {"plain": "alive", "sick": "dead", "small stream": "suspicious"}
     plotting.draw_curves(ax, range(steps + 1), curves, meanings=meanings)
-    ax.set_title("The scaler heals an overflow in the backward pass only")
+    ax.set_title("The scaler repairs an overflow in the backward pass only")
     halved = {name: math.log2(curve[0] / curve[-1]) for name, curve in curves.items()}
     counts = ", ".join(f"{name} {times:.0f}" for name, times in halved.items())
     plotting.show(fig, f"Times that the scale was halved in {steps} steps: {counts}.")
@@ -152,10 +152,12 @@ def scales(curves: dict[str, list[float]]) -> None:
 def off_float32(off: dict[str, list[float]]) -> None:
     """Draw the distance of each run's margin from float32's, from step 2 on."""
     fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-    ax.set(yscale="log", xlabel="optimizer step", ylabel="margin: off float32 by")
-    meanings = {"rescaled float16": "alive", "clamped float16": "suspicious"}
+    ax.set(yscale="log", xlabel="optimizer step", ylabel="margin: distance from float32")
+    meanings = {"clamped float16": "suspicious"}
+    meanings |= {name: "alive" for name in off if name not in ("bfloat16", "clamped float16")}
     num_steps = len(off["bfloat16"])
     plotting.draw_curves(ax, range(2, num_steps + 2), off, meanings=meanings)
-    ax.set_title("Rescaled float16 comes closest to float32")
+    closest = min(off, key=lambda name: max(off[name]))
+    ax.set_title(f"Closest to float32: {closest}")
     largest = ", ".join(f"{name} {max(values):.1g}" for name, values in off.items())
     plotting.show(fig, f"The margin's largest distance from float32's: {largest}.")

@@ -57,7 +57,7 @@ def _caption(loss: Tensor) -> str:
         said = str(error).splitlines()[0]
     return (
         "backward() starts at the loss, its element 0, and walks from grad_fn to grad_fn. In the "
-        f"report it cannot start, and says so: {said}."
+        f"report it cannot start, as the message says: {said}."
     )
 
 

@@ -91,8 +91,8 @@ MEAN = Exercise(
     expects=(Callable,),
     hints=(
         "What is the largest number that float16 can hold, and what is 60000 + 40032?",
-        "The sum leaves the format before the division brings it back; halving first loses the "
-        "smallest numbers instead. Which format has room for both?",
+        "The sum leaves the format before the division can bring it back. If you halve first, you "
+        "lose the smallest numbers instead. Which format has room for both?",
         "Take the mean in float32. What is left to do so that the result has the dtype of a?",
     ),
     form=keeps_dtype_and_shape,
@@ -106,8 +106,8 @@ MEAN = Exercise(
         Criterion(
             "Large float16 numbers of one sign get their mean.",
             large_numbers,
-            why="float16 ends at 65504; what is larger on the way becomes inf or is cut off",
-            next="look for a place where the sum has room, and change no result afterwards",
+            why="float16 ends at 65504; a larger number in between becomes inf or is cut off",
+            next="sum in a format that has room for it, and change no result afterwards",
         ),
         Criterion(
             "float16 numbers of opposite sign work as well.",
@@ -119,7 +119,7 @@ MEAN = Exercise(
             "Two equal float16 numbers are their own mean, and the smallest numbers get theirs.",
             equal_and_tiny_numbers,
             why="half of the smallest float16, 6e-8, rounds to 0; the largest is 65504",
-            next="do not halve a number before it has somewhere to go",
+            next="do not halve a number while it is still in float16",
         ),
     ),
     answer=computes_in_float64,

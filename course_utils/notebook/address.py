@@ -3,7 +3,6 @@
 `[project.urls]` holds it; while it is unset, there are none of these. Reads nothing else.
 """
 
-import re
 import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
@@ -12,7 +11,6 @@ from pathlib import Path
 from course_utils import __version__
 
 NAME = "Repository"
-IN_README = re.compile(r"(?<=<!-- launch: written by course build -->\n).*?(?=<!-- end -->)", re.S)
 GITHUB = "https://github.com/"
 TAG = f"v{__version__}"
 
@@ -61,12 +59,6 @@ def badges(stem: str) -> str:
             f"[![Open in Codespaces]({codespaces}/badge.svg)](https://codespaces.new/{project})",
         )
     )
-
-
-def with_badges(readme: str, stem: str) -> str:
-    """The README's text with the badges of a lesson between its two marks, or without badges."""
-    found = badges(stem)
-    return IN_README.sub(lambda _: f"{found}\n" if found else "", readme)
 
 
 def _installed_address() -> str | None:

@@ -15,6 +15,7 @@ from instruments import stage_instruments
 from lessons import stage_lessons
 from npm import MATHJAX, PYODIDE, NotFetched, unpack
 from papers import stage_papers
+from pictures import first_picture
 from symptom_pages import escaped, plain_list, stage_symptoms
 from trim import trim
 
@@ -62,34 +63,41 @@ def stage(target: Path, *, has_packages: bool) -> None:
     stage_symptoms(target / "symptoms")
     stage_instruments(target / "instruments")
     papers = stage_papers(ROOT / "docs", target)
-    sample = json.dumps(examples()[SAMPLE][0].text).replace("<", "\\u003c")
+    box = filled(
+        "explain_box.html",
+        sample=json.dumps(examples()[SAMPLE][0].text).replace("<", "\\u003c"),
+        packages=escape(str(has_packages).lower()),
+    )
+    symptoms = "\n\n".join(plain_list("symptoms/", "###"))
     fill(
         target / "index.md",
-        lessons="\n".join(_lessons()),
+        box=box,
+        symptoms=symptoms,
+        lessons="\n".join(_lessons(target / "pictures")),
         diagnosis="diagnosis" if "diagnosis" in papers else "",
         papers="\n".join(name for name in papers if name != "diagnosis"),
     )
-    fill(
-        target / "explain.md",
-        symptoms="\n\n".join(plain_list("symptoms/", "###")),
-        sample=sample,
-        packages=escape(str(has_packages).lower()),
-    )
+    fill(target / "explain.md", box=box, symptoms=symptoms)
 
 
-def _lessons():
-    yield "| lesson | minutes |"
-    yield "| --- | --- |"
+def _lessons(pictures: Path):
+    yield "| first figure | lesson | minutes |"
+    yield "| --- | --- | --- |"
     for entry in outline():
+        alt = first_picture(entry.stem, pictures / f"{entry.number}.png")
         link = f"[{entry.number} {escaped(entry.title)}](lessons/{entry.stem}.ipynb)"
-        yield f"| {link} | {entry.effort.replace(' minutes', '')} |"
+        deeper = f" + {entry.deeper_minutes}" if entry.deeper_minutes else ""
+        yield f"| ![{alt}](pictures/{entry.number}.png) | {link} | {entry.minutes}{deeper} |"
 
 
 def fill(target: Path, **parts: str) -> None:
     """Copy a page with `{{ name }}` replaced by its part."""
-    text = (HERE / "pages" / target.name).read_text(encoding="utf-8")
-    text = re.sub(r"\{\{ (\w+) \}\}", lambda found: parts[found[1]], text)
-    target.write_text(text, encoding="utf-8")
+    target.write_text(filled(target.name, **parts), encoding="utf-8")
+
+
+def filled(page: str, **parts: str) -> str:
+    text = (HERE / "pages" / page).read_text(encoding="utf-8")
+    return re.sub(r"\{\{ (\w+) \}\}", lambda found: parts[found[1]], text)
 
 
 def pack(target: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_link_of_the_chain_that_is_not_known_is_open(shown):
     lesson_04.chain({"reply": "!!!!"})
     [(words, caption, _)] = shown
     assert words.count("?") == len(lesson_04.LINKS) - 1
-    assert "5 of 6 are open" in caption
+    assert "5 of 6 are still open" in caption
 
 
 @pytest.mark.parametrize(("d", "num_nan"), [(11.0, 0), (12.0, 1)])
@@ -109,13 +109,13 @@ def test_a_row_of_the_fixes_is_cured_only_with_finite_gradients(shown):
 
 
 def test_curves_are_told_by_their_ends(shown):
-    lesson_04.before_and_after({"mended": [0.4, 0.6], "as it came": [0.4, 0.0]}, x="updates", y="x")
+    lesson_04.before_and_after({"fixed": [0.4, 0.6], "as it came": [0.4, 0.0]}, x="updates", y="x")
     update = {"largest at padding": 0.0, "largest at tokens": 0.0}
     lesson_04.drift([update, {"largest at padding": 12.0, "largest at tokens": 2.0}], "float16")
     lesson_05.scales({"plain": [8.0, 8.0], "sick": [8.0, 4.0], "small stream": [8.0, 4.0]})
     lesson_05.off_float32({"bfloat16": [0.1, 0.02], "rescaled float16": [0.001, 0.002]})
     captions = [caption for _, caption, _ in shown]
-    assert "mended from 40% to 60%; as it came, it ends at 0%" in captions[0]
+    assert "fixed from 40% to 60%; as it came ends at 0%" in captions[0]
     assert "padding reaches 12.0 nats; no token ever went past 2.0" in captions[1]
     assert captions[2].endswith("plain 0, sick 1, small stream 1.")
     assert captions[3].endswith("bfloat16 0.1, rescaled float16 0.002.")

@@ -23,6 +23,7 @@ from course_utils import __version__
 from course_utils.notebook import address
 from course_utils.notebook.files import read_notebook
 from course_utils.notebook.frame import opening
+from course_utils.notebook.readme import filled
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -165,6 +166,6 @@ def test_with_an_address_readme_and_lesson_have_badges_that_lead_to_this_version
 def test_without_an_address_there_is_no_badge_and_no_install(monkeypatch):
     monkeypatch.setattr(address, "public_address", lambda: None)
     readme = (ROOT / "README.md").read_text()
-    assert "Open in" not in address.with_badges(readme, "00_start_here")
+    assert "Open in" not in filled(readme)
     [head] = opening("00_start_here")
     assert head.kind == "markdown" and "Open in" not in head.text

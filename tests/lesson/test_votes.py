@@ -13,7 +13,7 @@ from course_utils.notebook.files import read_notebook
 
 lessons_90_and_91, unbuilt, course = FIXTURES
 
-MARKS = "t! f p - f! t t t t t t t"
+MARKS = "t! f p - f! t t t t t"
 UNREADABLE = ("", "t f", f"{MARKS} t", MARKS.replace("p", "x"), f"{MARKS}!!", 7)
 
 
@@ -27,7 +27,7 @@ def test_a_verdict_stands_beside_the_vote(verdicts, capsys):
     verdicts.judge("C1", "false", "it logs something else", "section 1", holds=True)
     verdicts.judge("C2", "false", "", "section 2", holds=True)
     printed = capsys.readouterr().out
-    assert "11 of 12 claims voted on, 2 of them for sure." in printed
+    assert "9 of 10 claims voted on, 2 of them for sure." in printed
     assert "FALSE: it logs something else\n  your vote: true, sure ✗" in printed
     assert "FALSE\n  your vote: false ✓" in printed
 
@@ -36,7 +36,7 @@ def test_the_score_counts_votes_and_names_where_she_was_sure_and_wrong(verdicts)
     verdicts.vote(MARKS)
     for claim, word in (("C1", "false"), ("C2", "false"), ("C3", "true"), ("C4", "true")):
         verdicts.judge(claim, word, "", "", holds=True)
-    verdicts.cite("C6", "open", "nobody knows", "the thread")
+    verdicts.cite("C7", "open", "nobody knows", "the thread")
     assert verdicts.table().notes == (
         "Your score: 1.5 of 3 votes agree with the evidence.",
         "Sure, and wrong: C1. Look at these again.",
@@ -44,7 +44,7 @@ def test_the_score_counts_votes_and_names_where_she_was_sure_and_wrong(verdicts)
 
 
 def test_a_vote_next_to_the_verdict_counts_half(verdicts, capsys):
-    verdicts.vote("t f p f t p t f p t f p")
+    verdicts.vote("t f p f t p t f p t")
     for number, word in enumerate(("true", "true", "true", "partly", "partly"), start=1):
         verdicts.judge(f"C{number}", word, "", "", holds=True)
     assert verdicts.table().notes[0].startswith("Your score: 2.5 of 5 votes")

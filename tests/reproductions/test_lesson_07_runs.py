@@ -3,6 +3,7 @@
 `make test` takes one of them, `make prove` all.
 """
 
+from functools import partial
 from statistics import mean
 
 import pytest
@@ -11,6 +12,7 @@ from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 from whole import IS_WHOLE, cases
 
 from course_utils import zoo
+from course_utils.exercises.lesson_07.pack import with_positions
 from course_utils.reproductions.lesson_07 import never_stops, pooling
 from course_utils.reproductions.lesson_07.never_stops_outcomes import Outcome, outcome
 from course_utils.shown.report import Table
@@ -57,6 +59,30 @@ def test_the_broken_run_never_stops_adds_as_well_and_has_the_lower_loss(seed):
     assert broken.behaviour.stops <= 0.02 and broken.behaviour.right >= 0.85
     assert mean(broken.losses) < mean(healthy.losses)
     assert broken.logp_after < broken.logp_before < healthy.logp_after
+
+
+def joined(rows, *, apart: bool):
+    """All rows in one sequence: positions that begin again, or nothing but ends between them."""
+    batch = with_positions(rows)
+    positions = batch.pop("position_ids")
+    ones = torch.ones_like(positions)
+    return batch | ({"position_ids": positions} if apart else {"attention_mask": ones})
+
+
+@pytest.mark.parametrize("seed", cases(range(10)))
+def test_rows_that_see_each_other_in_training_are_not_learnt(seed):
+    right = {}
+    for apart in (False, True):
+        model = never_stops.base_model(seed=seed)
+        never_stops.sft_trainer(
+            model,
+            zoo.load_tokenizer("tiny"),
+            collate=partial(joined, apart=apart),
+            dataset=never_stops.prepared("tiny", seed=seed),
+            seed=seed,
+        ).train()
+        right[apart] = never_stops.behaviour(model).right
+    assert right[False] <= 0.25 and right[True] >= 0.9
 
 
 def test_the_base_adds_and_does_not_stop_and_the_shipped_model_does_both():

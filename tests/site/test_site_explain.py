@@ -120,7 +120,7 @@ def test_python_that_cannot_be_loaded_gets_a_sentence(loaded, server, other_page
     other_page.context.route("**/pyodide.asm.wasm", lambda route: route.abort())
     other_page.goto(f"{server.address}/explain.html")
     [said] = other_page.evaluate(ASK, ["136"])
-    assert said.startswith("Python could not be loaded (") and "list below works" in said
+    assert said.startswith("Python could not be loaded (") and "list of symptoms works" in said
 
 
 def test_a_broken_paste_gets_a_sentence(explain_page):
@@ -145,6 +145,13 @@ def test_the_keyboard_alone_suffices(explain_page):
         explain_page.keyboard.press("Tab")
     assert reached[0] == "explain-heading" and {"explain-link", "explain-copy"} <= set(reached)
     assert axe_finds(explain_page) == {}
+
+
+def test_the_first_page_of_the_site_answers_as_well(loaded, server, other_page):
+    other_page.goto(f"{server.address}/index.html")
+    [answer] = other_page.evaluate(ASK, [SECRET])
+    assert "logging_nan_inf_filter" in answer
+    assert CAUSES["nan_shown_as_zero"].says in other_page.locator("#explain-links").inner_text()
 
 
 def test_without_javascript_the_page_is_a_list_of_symptoms(server, browser):

@@ -39,34 +39,34 @@ STILL = Prediction(
 CLIPPED = Prediction(
     id="01.c",
     name="CLIPPED",
-    question="One of many gradients is inf. What does clip_grad_norm_ make of the healthy ones?",
+    question="One of many gradients is inf. What does clip_grad_norm_ do to the healthy gradients?",
     choices={
         "a": "nan, all of them",
         "b": "0, all of them",
-        "c": "it clips them to norm 1",
-        "d": "it leaves them alone",
+        "c": "it scales them to a norm of 1",
+        "d": "it leaves them unchanged",
     },
 )
 
 CLAMPED = Prediction(
     id="01.d",
     name="CLAMPED",
-    question="k3 is clamped to at most 10 after its exp. What is its gradient at d = 100?",
+    question="The value of k3 is clamped to at most 10. What is its gradient at d = 100?",
     choices={"a": "0", "b": "10", "c": "inf", "d": "nan"},
 )
 
 TOTAL = Prediction(
     id="01.e",
     name="TOTAL",
-    question="A float16 running total adds 1 ten thousand times. Where does it end?",
+    question="A float16 total starts at 0, and 1 is added ten thousand times. Where does it end?",
     choices={"a": "10000", "b": "2048", "c": "about 9990", "d": "inf"},
 )
 
 SKIPPED = Prediction(
     id="01.f",
     name="SKIPPED",
-    question="GradScaler starts at 65536, and the largest gradient is 30. How many steps are "
-    "skipped before the first that is taken?",
+    question="GradScaler starts at 65536, and the largest gradient is 30. How many steps does it "
+    "skip before the first step that is taken?",
     choices={"a": "none", "b": "1", "c": "5", "d": "16"},
 )
 
@@ -74,6 +74,8 @@ LESSON = Lesson(
     stem="01_floats",
     title="inf or nan, and no idea from where: floats under the microscope",
     minutes=45,
-    exercises=(MASKED, K3, LOGSOFTMAX, SCALER, UNSEEN, QUIZ, LIMITS, CHOICES),
+    exercises=(MASKED, K3, UNSEEN, QUIZ, LOGSOFTMAX, SCALER, LIMITS, CHOICES),
+    deeper=("01.4", "01.5", "01.1", "01.6"),
+    deeper_minutes=35,
     predictions=(HOLDS, STILL, CLIPPED, CLAMPED, TOTAL, SKIPPED),
 )

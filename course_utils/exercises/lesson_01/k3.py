@@ -131,23 +131,23 @@ K3 = Exercise(
     hints=(
         "Which number is inf at d = 89, and which operation multiplies its derivative by 0?",
         "Bound what goes into exp, not what comes out of it, and do it in float32.",
-        "Subtract in float32 and bound that difference once, at 20 or further out; which of exp(d) "
-        "and d must then use it?",
+        "Subtract in float32 and bound that difference once, at 20 or above. Which of exp(d) and d "
+        "must then use it?",
     ),
     form=returns_float32,
     criteria=(
         Criterion(
-            "For |d| below 20 the value is exp(d) - d - 1, as float64 has it.",
+            "For |d| below 20 the value is exp(d) - d - 1, as in float64.",
             value_inside,
             why="a bound inside the working range changes what is optimised",
             next="check the sign, d = ref_logp - logp, and that nothing is bounded before |d| = 20",
         ),
         Criterion(
-            "For |d| below 20 the gradient for logp is 1 - exp(d), as float64 has it.",
+            "For |d| below 20 the gradient for logp is 1 - exp(d), as in float64.",
             gradient_inside,
-            why="training sees the gradient only; a right value proves nothing",
-            next="work out 1 - exp(d) at the d above by hand: which part of your formula sends "
-            "logp something else?",
+            why="training uses only the gradient; a right value proves nothing",
+            next="work out 1 - exp(d) at the d above by hand: which part of your formula "
+            "gives logp another gradient?",
         ),
         Criterion(
             f"Beyond that the value stays finite, up to |d| = {FARTHEST:g}.",
@@ -158,8 +158,8 @@ K3 = Exercise(
         Criterion(
             "Beyond that the gradient is finite and never pushes away from the reference.",
             gradient_at_the_ends,
-            why="0 sent back into an exp that is inf is nan; and where only exp is bounded, the "
-            "gradient of -d is left, which pushes away",
+            why="a gradient of 0 times an exp of inf is nan; and if only exp is bounded, the "
+            "gradient of -d remains, which pushes away",
             next="bound d itself, once, before both of its uses",
         ),
         Criterion(

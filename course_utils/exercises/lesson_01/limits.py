@@ -97,7 +97,7 @@ LIMITS = Exercise(
     reads="limits",
     expects=(Callable,),
     hints=(
-        "What is the largest stored exponent that is not kept for inf and nan?",
+        "What is the largest stored exponent that is not reserved for inf and nan?",
         "The largest number has that exponent, 2^E - 2 minus the bias, and every mantissa bit set: "
         "how much below 2 is that mantissa?",
         "The largest is (2 - 2^-M) times a power of two; the smallest has stored exponent 0 and "
@@ -112,7 +112,7 @@ LIMITS = Exercise(
             next="check by hand: 5 exponent bits and 10 mantissa bits must give 65504",
         ),
         Criterion(
-            "The smallest number counts the subnormal ones.",
+            "The smallest number is a subnormal one.",
             smallest_is_right,
             why="between the smallest normal number and 0 there are 2^M - 1 more",
             next="stored exponent 0 has no leading 1: its smallest mantissa is 2^-M",

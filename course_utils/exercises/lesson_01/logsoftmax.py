@@ -167,8 +167,8 @@ LOGSOFTMAX = Exercise(
     hints=(
         "Which number can you subtract from a whole row without changing its log-softmax?",
         "With the row's maximum subtracted the largest exp is 1, and the sum is at least 1.",
-        "Take the shifted logits s. Log-softmax is s minus the log of one number a row: which, and "
-        "how do you keep its dimension?",
+        "Take the shifted logits s. Log-softmax is s minus the log of one number per row. Which "
+        "number, and how do you keep its dimension?",
     ),
     form=FORM,
     criteria=(
@@ -182,7 +182,7 @@ LOGSOFTMAX = Exercise(
             "Logits around 1e4 and -1e4 do not change that, nor rows of different size, nor a "
             "batch of no rows.",
             large_logits,
-            why="exp leaves float32 above 88.7, and below -104 it is 0, whose log is -inf",
+            why="exp is inf in float32 above 88.7, and 0 below -104, whose log is -inf",
             next="shift each row by a number of its own, and do not shift back",
         ),
         Criterion(
@@ -205,8 +205,8 @@ LOGSOFTMAX = Exercise(
             next="let the gradient flow through the sum, in torch",
         ),
         Criterion(
-            "It does without torch's log_softmax, logsumexp, cross_entropy and relatives, by any "
-            "name, and starts no thread.",
+            "It uses none of torch's log_softmax, logsumexp, cross_entropy and relatives, under "
+            "any name, and starts no thread.",
             own_work,
             why="those are the answer; the point is to see what they do",
             next="use amax, exp, sum and log",

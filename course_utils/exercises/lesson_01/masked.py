@@ -117,8 +117,8 @@ MASKED = Exercise(
         "What is the derivative of log at 0, and what is 0 times that?",
         "The backward pass visits both branches of where: the masked one gets a gradient of 0, "
         "and 0 times inf is nan.",
-        "The input must be harmless before log, by a choice and not by a product. Which number has "
-        "a log of 0? Then divide by the number of tokens, at least 1.",
+        "Make the masked input harmless before the log, by a choice and not by a product. Which "
+        "number has a log of 0? Then divide by the number of tokens, at least 1.",
     ),
     form=one_number,
     criteria=(
@@ -129,13 +129,13 @@ MASKED = Exercise(
             next="work out p = 0.5 and 1e-20 in the mask by hand, and a third token outside",
         ),
         Criterion(
-            "Its value does not depend on what stands outside the mask.",
+            "Its value does not depend on the elements outside the mask.",
             value_survives,
             why="nan times 0 is nan, so a product is no mask",
             next="choose instead of multiplying",
         ),
         Criterion(
-            "What stands inside the mask is not repaired: nan stays nan, and 0 gives -inf.",
+            "Elements inside the mask are not repaired: nan stays nan, and 0 gives -inf.",
             nothing_inside_is_repaired,
             why="a real nan that is turned into 0 is a bug that nobody will find",
             next="leave out only what the mask leaves out",
@@ -143,14 +143,14 @@ MASKED = Exercise(
         Criterion(
             "Its gradient is 1 / (n p) inside the mask and 0 outside, never nan.",
             gradient_survives,
-            why="training sees the gradient alone, and a nan in padding reaches every weight that "
-            "made the padding",
+            why="training uses only the gradient, and a nan in the padding reaches every "
+            "weight that computed the padding",
             next="call (2 * result).backward() with p = 0 outside the mask: is p.grad 2 / (n p)?",
         ),
         Criterion(
             "With an empty mask it is 0, and so is its gradient.",
             empty_mask_gives_zero,
-            why="a reply that was cut away whole gives 0 / 0, and one nan spoils the batch",
+            why="a reply that was cut off completely gives 0 / 0, and one nan spoils the batch",
             next="what should the divisor be when there is nothing to count? And is the 0 computed "
             "from p?",
         ),

@@ -14,7 +14,7 @@ QUIZ = two_letters(
         "bfloat16 has float32's range; what it gave up is the resolution",
     ),
     nexts=(
-        "read section 4 again: what did the gradient do at its end?",
+        "read section 4 again: what was the gradient beyond the overflow?",
         "read section 2 again: which weights had moved?",
     ),
 )

@@ -187,7 +187,7 @@ SCALER = Exercise(
     reads="scaler_step",
     expects=(Callable,),
     hints=(
-        "What must be known before anything is divided?",
+        "What must you know before you divide anything?",
         "One inf or nan in any gradient makes the whole step worthless: return None for it, halve "
         "the scale, and start to count again.",
         "Otherwise divide in float32 and count one more good step. What happens to scale and count "
@@ -198,7 +198,7 @@ SCALER = Exercise(
         Criterion(
             "Finite gradients come back divided by the scale, in float32.",
             unscales_in_float32,
-            why="6e-8 is the smallest float16: divided there it is 0, and the scaling was in vain",
+            why="6e-8 is the smallest float16; divided in float16 it is 0, and scaling was useless",
             next="cast first, then divide, by the scale that was given",
         ),
         Criterion(
@@ -212,12 +212,12 @@ SCALER = Exercise(
             keeps_finite_steps,
             why="float16 holds numbers up to 65504, and a sum of such numbers overflows though "
             "none of them did; zeros and a tensor without elements are finite too",
-            next="ask each element whether it is finite, by neither its size nor a sum",
+            next="ask each element whether it is finite; do not compare sizes or take a sum",
         ),
         Criterion(
             "A broken step halves the scale and starts the count anew, as in torch.",
             halves_and_starts_anew,
-            why="the overflow is taken for a scale that is too large",
+            why="the scaler takes an overflow as a sign that the scale is too large",
             next="what are scale and good_steps after the steps ++-? And which scale follows 1.0?",
         ),
         Criterion(

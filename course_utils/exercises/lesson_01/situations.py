@@ -173,17 +173,17 @@ CHOICES = Exercise(
     expects=(dict,),
     form=six_pairs,
     hints=(
-        "For each: is the number too large or too small, or is a difference too fine?",
+        "For each: is the number too large or too small, or is a difference too small to be kept?",
         "Compare the largest number, the smallest, and the gap at the value in question. When both "
         "16-bit formats fail, ask of each what it lacks.",
-        "Two are about range, three about the gap, and in one each 16-bit format fails for a "
-        "reason of its own. Which number is rounded to 0, and which change is not noticed?",
+        "Two are about range, and three about the gap. In one, each 16-bit format fails for its "
+        "own reason. Which number is rounded to 0, and which change is lost?",
     ),
     criteria=(
         Criterion(
             "Every situation survives its run in the format chosen for it.",
             choice_survives,
-            why="range saves from inf and 0, precision from standing still",
+            why="more range avoids inf and 0, more precision avoids standing still",
             next="put the numbers of that situation through float_format(name).round",
         ),
         Criterion(
@@ -193,10 +193,10 @@ CHOICES = Exercise(
             next="which 16-bit format has what this situation needs?",
         ),
         Criterion(
-            "Each reason is what repairs the 16-bit formats that fail.",
+            "Each reason names what the failing 16-bit formats need.",
             reason_holds,
-            why="the wrong reason picks the wrong format next time",
-            next="range means exponent bits, precision means mantissa bits; a run may miss both",
+            why="with the wrong reason you choose the wrong format next time",
+            next="range means exponent bits, precision means mantissa bits; a run may lack both",
         ),
     ),
     answer=NAMES,

@@ -57,9 +57,9 @@ def _gradient(loss: Callable, outputs: torch.Tensor, rest: tuple):
     leaf = outputs.clone().requires_grad_()
     value = loss(leaf, *rest)
     if not isinstance(value, torch.Tensor) or value.numel() != 1:
-        return None, None, "the mended loss is not a tensor of one number"
+        return None, None, "the fixed loss is not a tensor of one number"
     if not value.requires_grad:
-        return None, None, "the mended loss has no graph, so nothing can learn from it"
+        return None, None, "the fixed loss has no graph, so nothing can learn from it"
     (gradient,) = torch.autograd.grad(value.sum(), leaf, allow_unused=True, materialize_grads=True)
     return value.detach(), gradient, None
 
@@ -79,7 +79,7 @@ def place_is_right(found: _Tried) -> str | None:
         size = gradient[found.row].norm().item()
         return f"the gradient of row {found.row} is finite and of size {size:.2g}, as it should be"
     if found.line != right_line:
-        return f"row {found.row} is right; its trouble is not made in line {found.line}"
+        return f"row {found.row} is right, but the bad number is not made in line {found.line}"
     return None
 
 
@@ -190,15 +190,15 @@ def it_learns(found: _Tried) -> str | None:
 ASKED = Asked(
     id="01.8",
     minutes=9,
-    difficulty="a diagnosis and a mended loss",
+    difficulty="a diagnosis and a fixed loss",
     points=6,
     hints=(
         "Take the gradient of the outputs, patient.outputs(), and print its size row by row. "
-        "Which row is not like the others, and what is its document like?",
+        "Which row differs from the others, and what is special about its document?",
     ),
     diagnosis=(
         Criterion(
-            "Row and line are those in which the trouble is made.",
+            "Row and line are those in which the bad number is made.",
             place_is_right,
             why="one row of a batch is enough to spoil every weight",
             next="print value and gradient of that row after each line of the loss",
@@ -206,22 +206,22 @@ ASKED = Asked(
         Criterion(
             "The cause is what makes the first nan there, or the first gradient far too large.",
             names_the_cause,
-            why="each cause has another remedy",
+            why="each cause has a fix of its own",
             next="put the number 0, or the empty row, into that line by hand",
         ),
     ),
     mended=(
         Criterion(
-            "Without an empty document the mended loss is the old one, in value and gradient.",
+            "Without an empty document the fixed loss is the old one, in value and gradient.",
             healthy_batches_stay,
-            why="a mend must not change what was right",
+            why="a fix must not change what was right",
             next="compare with patient.loss on rows that are not empty",
         ),
         Criterion(
             f"With empty documents every gradient is finite, and none of theirs is more than "
             f"{MAX_RATIO} times the largest other.",
             gradient_is_bounded,
-            why="a finite gradient of 1e7, let alone 1e11, is one step into nowhere",
+            why="one step with a gradient of 1e7 or 1e11 destroys the weights, finite or not",
             next="make the empty row harmless before the operation, or leave it out",
         ),
         Criterion(
@@ -235,7 +235,7 @@ ASKED = Asked(
             f"Trained with it, the old loss of full documents falls to {LEARNED:.0%} or less, "
             "from three seeds.",
             it_learns,
-            why="a loss that cannot break and cannot teach mends nothing",
+            why="a loss that cannot break and cannot teach is no fix",
             next="print patient.train(your_loss)",
         ),
     ),
@@ -280,9 +280,9 @@ SEARCH = _on(
     search_with_a_harmless_row,
     (
         "In line 3 of the loss, what is the derivative of the last operation for a row of zeros, "
-        "and what does the way back multiply it by?",
+        "and what does the backward pass multiply it by?",
         "As in exercise 01.2: put harmless numbers into that row before the operation, and use the "
-        "true row where it cannot hurt; or average over the other rows.",
+        "true row where it does no harm. Or average over the other rows.",
     ),
 )
 READER = _on(
@@ -294,8 +294,8 @@ READER = _on(
     (
         "The loss is finite because line 8 chooses. What are the weights of that row, and in "
         "which line do they stop being numbers?",
-        "Forbid with a large finite number in place of -inf, or allow that row everything and "
-        "leave its error out, as before.",
+        "Use a large finite number in place of -inf to forbid. Or allow that row everything and "
+        "leave its error out, as the loss does now.",
     ),
 )
 COMPASS = _on(

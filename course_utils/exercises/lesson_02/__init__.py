@@ -16,7 +16,7 @@ from course_utils.exercises.lesson_02.unseen import UNSEEN
 WHICH_SETTING = Prediction(
     id="02.a",
     name="WHICH_SETTING",
-    question="Eleven settings differ. Which of them does the death need?",
+    question="Eleven settings differ. Without which of them does the run live?",
     choices={
         "a": "gradient_accumulation_steps",
         "b": "learning_rate, with its warmup and schedule",
@@ -29,7 +29,7 @@ WHICH_SETTING = Prediction(
 WHAT_KILLS = Prediction(
     id="02.b",
     name="WHAT_KILLS",
-    question="Which of these ends a process with SIGFPE, all settings of the processor as usual?",
+    question="Which of these ends a process with SIGFPE, with the processor set up as usual?",
     choices={
         "a": "0.0 / 0.0 in float32",
         "b": "60000 + 60000 in float16",
@@ -42,8 +42,10 @@ WHAT_KILLS = Prediction(
 LESSON = Lesson(
     stem="02_grpo_sigfpe",
     title="Floating point exception (core dumped)",
-    minutes=90,
-    exercises=(ENDING, HANG, SEARCH, REFUTE, DIVISION, MACHINES, UNSEEN, QUIZ),
+    minutes=60,
+    exercises=(ENDING, DIVISION, MACHINES, QUIZ, HANG, SEARCH, REFUTE, UNSEEN),
+    deeper=("02.7", "02.2", "02.3", "02.8"),
+    deeper_minutes=65,
     predictions=(WHICH_SETTING, WHAT_KILLS),
     topic="sigfpe",
 )

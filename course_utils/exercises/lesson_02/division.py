@@ -85,24 +85,24 @@ DIVISION = Exercise(
     reads="kills",
     expects=(Callable,),
     hints=(
-        "What can float32 answer to 1 / 0 that an integer cannot?",
+        "What can float32 return for 1 / 0 that an integer cannot?",
         "Integers have no inf and no nan, and C divides an int by a double as two doubles. Which "
         "types must both numbers have?",
-        "A C int reaches from -2**31 to 2**31 - 1, one further down than up. Zero is one divisor "
-        "to look for; with which other is the quotient one too large?",
+        "A C int goes from -2**31 to 2**31 - 1: there is one more negative number. Zero is one "
+        "divisor to look for. With which other divisor is the quotient one too large?",
     ),
     form=says_yes_or_no,
     criteria=(
         Criterion(
             "An integer divided by zero kills, whatever the integer.",
             knows_zero,
-            why="there is no integer for the answer, so the processor interrupts",
+            why="no integer can be the result, so the processor interrupts",
             next="it does not matter what is divided: 0 / 0 kills as well",
         ),
         Criterion(
             "No division with a float in it kills.",
             knows_floats,
-            why="floats have inf and nan for the answer, and a flag that nobody reads",
+            why="floats return inf or nan, and set a flag that nobody reads",
             next="look at both types first: C divides an int by a double as doubles",
         ),
         Criterion(

@@ -6,16 +6,16 @@ from course_utils.checks.declare import Criterion, Exercise
 
 KEYS = ("line", "waits_for", "mend")
 REASONS = {
-    "a": "a lock that the worker took and holds still",
-    "b": "an answer of the worker, which is dead and sends none",
+    "a": "a lock that the worker took and still holds",
+    "b": "an answer from the worker, which is dead and sends none",
     "c": "the end of the worker, which has not ended yet",
-    "d": "the processor: it computes, and is slow",
+    "d": "nothing: it computes, and is slow",
 }
 MENDS = {
     "a": "call worker.join() before scores.get()",
     "b": "make the time limit of the run longer",
     "c": "make the worker a daemon, daemon=True",
-    "d": "while there is no answer, look whether the worker is alive; if not, raise",
+    "d": "while there is no answer, check that the worker is alive; if it is not, raise",
 }
 # test_lesson_02_unseen.py runs the code of the lesson and finds this line in its stack.
 WAITS_AT = "scores.get()"
@@ -33,7 +33,7 @@ def choices() -> str:
 def has_a_line_and_two_letters(stuck: dict) -> str | None:
     if set(stuck) != set(KEYS):
         given = ", ".join(map(str, stuck)) or "none"
-        return f"its keys are {given}; asked are {', '.join(KEYS)}"
+        return f"its keys are {given}; expected are {', '.join(KEYS)}"
     if not isinstance(stuck["line"], str):
         return f"line is {stuck['line']!r}; the text of a line is asked, not its number"
     for key in KEYS[1:]:
@@ -76,7 +76,7 @@ HANG = Exercise(
         "The stack is innermost first. Which is the first frame that lies in the notebook?",
         "How many processes are there, and which of them did the fault handler write about? What "
         "does the code do to the other one when a reply is long?",
-        "A process that was sent SIGKILL says nothing, to nobody. Which of the four would find out "
+        "A process that was sent SIGKILL leaves no message. Which of the four changes would notice "
         "that it is gone, and when?",
     ),
     form=has_a_line_and_two_letters,
@@ -84,20 +84,20 @@ HANG = Exercise(
         Criterion(
             "It names the line of the notebook at which the process waits.",
             names_the_line,
-            why="library frames above it are where every wait looks alike",
+            why="in the library frames above it, all waits look the same",
             next="take the innermost frame that is called 'notebook cell', and read that line",
         ),
         Criterion(
             "It names what the process waits for.",
             names_what_it_waits_for,
-            why="who waits is rarely at fault; look for the one who was to answer",
+            why="the process that waits is rarely at fault; look for the one that should answer",
             next="what is left of the worker after the line with os.kill?",
         ),
         Criterion(
             "It names the change that turns the silence into an error.",
             turns_silence_into_an_error,
-            why="an error names the dead process after seconds, a silent job costs a night",
-            next="go through the four: would the process still wait at the same line?",
+            why="an error names the dead process after seconds; a silent job costs you a night",
+            next="for each of the four: would the process still wait at the same line?",
         ),
     ),
     answer=BEST,

@@ -79,7 +79,7 @@ def only_what_is_known(needs) -> str | None:
 
 def another_major_is_not_loaded(needs) -> str | None:
     if word_for(needs, "F") == "unknown":
-        return "for F it says 'unknown', and a report is of such a torch on this GPU"
+        return "for F it says 'unknown', and there is a report about such a torch on this GPU"
     return first_other_word(needs, "F")
 
 
@@ -103,23 +103,23 @@ MACHINES = Exercise(
         Criterion(
             "A and B: the wheel that came with torch decides.",
             the_wheel_decides,
-            why="torch 2.5.1 exists with both; the version of torch says nothing by itself",
+            why="torch 2.5.1 exists with both; the version of torch alone says nothing",
             next="compare the column nvidia-cublas with the versions above",
         ),
         Criterion(
-            "C and D: what is on LD_LIBRARY_PATH is not loaded while torch's own folders have one.",
+            "C and D: a library on LD_LIBRARY_PATH is not loaded if torch's own folders have one.",
             torchs_own_folders_go_first,
-            why="an export in a start script is no fix there, and no fault either",
-            next="for each of the two: which of its two libraries is loaded?",
+            why="on these machines an export in a start script neither helps nor harms",
+            next="for C and for D: which of the two libraries is loaded?",
         ),
         Criterion(
-            "E: no more is said than the reports say.",
+            "E: the answer says no more than the reports do.",
             only_what_is_known,
-            why="a missing report is no proof that a GPU is safe, nor that it is not",
+            why="a missing report proves neither that a GPU is safe nor that it is not",
             next="look at the GPUs of the reports",
         ),
         Criterion(
-            "F: of two major versions torch loads its own, and the reports of that one count.",
+            "F: of two major versions, torch loads its own, and only reports about that one count.",
             another_major_is_not_loaded,
             why="torch asks for libcublas.so.11 or .so.12 by name",
             next="which does a torch built for CUDA 11.8 ask for, and what is reported of it?",

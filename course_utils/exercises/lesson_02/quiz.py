@@ -7,7 +7,7 @@ QUIZ = two_letters(
     "cb",
     hints=(
         "Question 1: which of the three still exists after a process was killed by a signal?",
-        "Question 2: who can trap, a float or an integer? And in which language was it divided?",
+        "Question 2: which can trap, a float or an integer? And in which language was it divided?",
     ),
     whys=(
         "a dead process writes no log line; the fault handler writes while it dies",
@@ -15,6 +15,6 @@ QUIZ = two_letters(
     ),
     nexts=(
         "read section 5 again: what was not in the log?",
-        "look at the figure of section 9 again",
+        "look at the figure of section 8 again",
     ),
 )

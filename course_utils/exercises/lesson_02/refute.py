@@ -50,7 +50,7 @@ def has_settings_of_the_causes(settings: dict) -> str | None:
         return "warmup_ratio is called warmup_steps today; a value below 1 is a share"
     strangers = [repr(name) for name in settings if name not in ASKED]
     if strangers:
-        return f"{', '.join(strangers)} stays as in the short run; no cause asked here names it"
+        return f"{', '.join(strangers)} stays as in the short run; no cause names it"
     return None
 
 
@@ -148,7 +148,7 @@ REFUTE = Exercise(
     reads="control",
     expects=(dict,),
     hints=(
-        "Which settings would have to kill the short run, if that cause were the true one?",
+        "If that cause were the true one, which settings would have to kill the short run?",
         "Give all the settings that the article names for that cause, harsher than reported, and "
         "leave all others as in the short run.",
         "Clipping is one setting, accumulation another; the learning rate is accused together with "
@@ -159,19 +159,19 @@ REFUTE = Exercise(
         Criterion(
             "It switches on one cause, with all that the article accuses together.",
             switches_a_cause_on,
-            why="half of a cause shows nothing about the whole, nor a mixture about its parts",
-            next="read C4, C5 and C6 again: what else does the article name beside your setting?",
+            why="half of a cause proves nothing about the whole, a mixture nothing about its parts",
+            next="read C4, C5 and C6 again: what else does the article name besides your setting?",
         ),
         Criterion(
             "Each value is harsher than the one that the table has tried.",
             is_harsher_than_the_table,
             why="a value that was run already, or a milder one, adds no evidence",
-            next="go beyond the reported value, in the direction that the article is afraid of",
+            next="go beyond the reported value, in the direction that the article warns about",
         ),
         Criterion(
             "The run, really made in a child, lives.",
             run_lives,
-            why="a cause that is there while the run lives is not enough to kill it",
+            why="if the run lives with the cause in it, the cause is not enough to kill it",
             next="if a run was made, how did its child end?",
         ),
     ),

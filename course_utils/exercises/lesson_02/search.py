@@ -160,9 +160,9 @@ SEARCH = Exercise(
     reads="find_cause",
     expects=(Callable,),
     hints=(
-        "Half of the settings dies: go on with it. What if neither half dies by itself?",
-        "Then the cause lies in both. Find the shortest prefix settings[:n] that dies, by halving; "
-        "its last setting belongs to the cause.",
+        "If one half of the settings dies, continue with it. What if neither half dies alone?",
+        "Then the cause lies in both halves. Find the shortest prefix settings[:n] that dies, by "
+        "halving. Its last setting belongs to the cause.",
         "Keep that setting switched on in every later probe. Which settings can be dropped from "
         "the list now, and when are you done?",
     ),
@@ -171,26 +171,26 @@ SEARCH = Exercise(
         Criterion(
             "It finds the one setting that kills, wherever it stands.",
             finds_one,
-            why="this is the common case, and the cheap one",
-            next="try it by hand on four settings of which the last one kills",
+            why="this is the most common case, and it needs the fewest runs",
+            next="try it by hand on four settings, of which the last one kills",
         ),
         Criterion(
             "It finds two, three or more settings that kill only together.",
             finds_pairs,
-            why="settings that lie in both halves kill in neither, and still they are the cause",
-            next="when neither half dies, keep something of both, and go on until the set dies",
+            why="if the cause has settings in both halves, neither half dies alone",
+            next="when neither half dies, keep something of both, and continue until the set dies",
         ),
         Criterion(
             "With several causes it finds one of them, and nothing besides.",
             finds_one_of_several,
-            why="with two causes no setting is indispensable, and still each cause is real",
-            next="leave out for good what was not needed, then ask again",
+            why="with two causes, each single setting can be left out, yet each cause is real",
+            next="leave out permanently what was not needed, then ask again",
         ),
         Criterion(
             "It needs few runs when there is one cause among 64 settings.",
             asks_seldom,
             why="a run costs minutes on a real cluster, and each one kills a job",
-            next="halve what is left instead of going through it one by one",
+            next="halve what is left instead of testing it one by one",
         ),
     ),
     answer=search_by_prefix,

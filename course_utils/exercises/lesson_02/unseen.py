@@ -107,8 +107,8 @@ ASKED = Asked(
         "what is its innermost frame that belongs to the job?",
         "Let bisect_config compare the two configurations. What do the settings that it finds "
         "do in the function where the job ended?",
-        "Read that function and what it works on, in patient.source(). Two things happen in "
-        "an order, or in a place, in which they must not; one option changes just that.",
+        "Read that function and the data it uses, in patient.source(). Two things happen in an "
+        "order, or in a place, that is not allowed. One option changes exactly that.",
     ),
     diagnosis=(
         Criterion(
@@ -120,27 +120,27 @@ ASKED = Asked(
         Criterion(
             "It names the function of the job in which that happened.",
             names_the_place,
-            why="library frames are where a fault shows, your own where it was made",
+            why="a fault shows in library frames, but it was made in your own",
             next="the stack is innermost first: take the first frame of unseen_02.py",
         ),
         Criterion(
             "It names the settings that are needed, and no others.",
             names_the_settings,
-            why="each setting too many is one more that somebody will never dare to use",
+            why="each setting that you name without need is one that people will avoid for nothing",
             next="bisect_config(patient.works, patient.fails, patient.run, ...)",
         ),
         Criterion(
             "It names the cause.",
             names_the_cause,
-            why="the same ending has several causes, and each needs another fix",
-            next="strike out what would end in another way, or needs other settings",
+            why="the same ending has several causes, and each needs its own fix",
+            next="rule out causes that would end in another way, or that need other settings",
         ),
     ),
     mended=(
         Criterion(
             "With the fix the new configuration trains to its end, on other data too.",
             mends_it,
-            why="a fix that gives up what was asked for, or helps by chance, is none",
+            why="giving up what the new configuration does, or being lucky, is not a fix",
             next="which option changes what happens in the function that you named?",
         ),
     ),

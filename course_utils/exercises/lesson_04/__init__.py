@@ -42,9 +42,11 @@ CURES = Prediction(
 LESSON = Lesson(
     stem="04_verl_collapse",
     title="The policy that says !!!!!!!!",
-    minutes=90,
+    minutes=60,
     builds_on=("01",),
     exercises=(SAMPLER, BEYOND, KL, MEAN, CLIP, STEP, FIX, BOUND, UNSEEN, QUIZ),
     predictions=(FIRST_NAN, CURES),
     topic="verl",
+    deeper=("04.1", "04.4", "04.5", "04.6", "04.8", "04.10"),
+    deeper_minutes=80,
 )

@@ -20,12 +20,12 @@ def gives_two_counts(beyond) -> str | None:
     if isinstance(got, torch.Tensor) and got.shape == (2,):
         return None
     if not isinstance(got, (tuple, list)) or len(got) != 2:
-        return f"two counts are asked, and it gives {got!r}"
+        return f"two counts are asked for, and it gives {got!r}"
     for count in got:
         if isinstance(count, torch.Tensor) and count.numel() != 1:
-            return f"two counts are asked, and one has shape {tuple(count.shape)}"
+            return f"two counts are asked for, and one has shape {tuple(count.shape)}"
         if not isinstance(count, (Real, torch.Tensor)):
-            return f"two counts are asked, and one is {count!r}"
+            return f"two counts are asked for, and one is {count!r}"
     return None
 
 

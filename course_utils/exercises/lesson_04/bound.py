@@ -47,9 +47,11 @@ def gives_a_tensor_like_ref_logps(bounded_reference) -> str | None:
     ref = torch.full((2, 3), -1.0)
     got = bounded_reference(ref, (ref - 20).requires_grad_(), 10.0)
     if not isinstance(got, Tensor):
-        return f"a tensor is asked, and it gives a {type(got).__name__}"
+        return f"a tensor is asked for, and it gives a {type(got).__name__}"
     if got.shape != ref.shape or got.dtype != ref.dtype:
-        return f"float32 of shape (2, 3) is asked, and it gives {got.dtype} of {tuple(got.shape)}"
+        return (
+            f"float32 of shape (2, 3) is asked for, and it gives {got.dtype} of {tuple(got.shape)}"
+        )
     return None
 
 

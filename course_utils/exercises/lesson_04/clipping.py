@@ -49,15 +49,17 @@ def gives_as_many_gradients(clip) -> str | None:
     grads = [grad.clone() for grad in grads]
     got = clip(grads, 1.0)
     if isinstance(got, Tensor) or not isinstance(got, (list, tuple)):
-        return f"a list of {len(grads)} gradients is asked, and it gives a {type(got).__name__}"
+        return f"a list of {len(grads)} gradients is asked for, and it gives a {type(got).__name__}"
     if len(got) != len(grads):
-        return f"a list of {len(grads)} gradients is asked, and it gives {len(got)}"
+        return f"a list of {len(grads)} gradients is asked for, and it gives {len(got)}"
     for mine, grad in zip(got, grads, strict=True):
         if not isinstance(mine, Tensor) or mine.shape != grad.shape:
             kind = tuple(mine.shape) if isinstance(mine, Tensor) else type(mine).__name__
             return f"for a gradient of shape {tuple(grad.shape)} it gives {kind}"
         if mine.data_ptr() == grad.data_ptr():
-            return "new tensors are asked, and for a small norm it gives the very ones it was given"
+            return (
+                "new tensors are asked for, and for a small norm it returns the ones it was given"
+            )
     return None
 
 
@@ -146,9 +148,9 @@ CLIP = Exercise(
             next="multiply every gradient by the factor, nan or not; Python's min(1.0, nan) is 1.0",
         ),
         Criterion(
-            "An inf does to them what it does in torch, beside a nan too.",
+            "An inf does to them what it does in torch, also next to a nan.",
             turns_an_inf,
-            why="an inf and a nan look alike in the log, and leave different wrecks",
+            why="an inf and a nan look alike in the log, and damage the weights in different ways",
             next="what is max_norm / inf, and what is inf times that?",
         ),
     ),

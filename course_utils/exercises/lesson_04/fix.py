@@ -44,14 +44,14 @@ def has_values_that_the_run_takes(fix: dict) -> str | None:
     fix = plain(fix)
     for key, allowed in (("logits_dtype", DTYPES), ("kl_loss_type", KINDS)):
         if key in fix and fix[key] not in allowed:
-            return f"{key} is one of {', '.join(allowed)}; given is {fix[key]!r}"
+            return f"{key} is one of {', '.join(allowed)}; you gave {fix[key]!r}"
     for key, value in fix.items():
         if key in CALLABLES and not callable(value):
-            return f"{key} is a function; given is {value!r}"
+            return f"{key} is a function; you gave {value!r}"
         if key in ("use_remove_padding", "use_kl_loss") and not isinstance(value, bool):
-            return f"{key} is True or False; given is {value!r}"
+            return f"{key} is True or False; you gave {value!r}"
         if key in ("kl_loss_coef", "grad_clip") and not isinstance(value, (int, float)):
-            return f"{key} is a number; given is {value!r}"
+            return f"{key} is a number; you gave {value!r}"
     return None
 
 
@@ -195,7 +195,7 @@ FORM = both(only(*KEYS), has_values_that_the_run_takes)
 FIX = Exercise(
     id="04.7",
     name="FIX",
-    title="Mend the run",
+    title="Fix the run",
     minutes=8,
     difficulty="one setting",
     points=5,
@@ -204,17 +204,17 @@ FIX = Exercise(
     form=FORM,
     hints=(
         "Which links of the chain does the gradient pass, and which only the value?",
-        "A guard or a masked mean stands after the nan is made. What stands before exp?",
+        "A guard or a masked mean acts after the nan is made. What acts before exp?",
         "One key is enough, and there are three places before exp: what the format can hold, which "
-        "positions are computed, and what goes into exp. You have written the last one in 04.3.",
+        "positions are computed, and what goes into exp. You wrote the last one in 04.3.",
     ),
     criteria=(
         Criterion(
             "The KL is still in the loss: its coefficient, its value and its gradient.",
             kl_is_still_in_the_loss,
             why="without it nothing holds the policy near its reference",
-            next="mend the term instead of taking it out; at ordinary tokens nothing changes, "
-            "whatever stands beside them",
+            next="fix the term instead of taking it out; at ordinary tokens nothing changes, "
+            "whatever values their neighbours have",
         ),
         Criterion(
             "The mean of the tokens still has the gradient of a mean.",
@@ -232,8 +232,8 @@ FIX = Exercise(
         Criterion(
             "The share of right held-out sums rises by 10 points.",
             the_reward_rises,
-            why="a run that does not move does not break either",
-            next="mend what the lines above name; if none does, something holds the policy back",
+            why="a run that does not learn does not break either",
+            next="fix what the lines above name; if none does, something holds the policy back",
         ),
     ),
     answer={"kl_penalty": bounded_kl},

@@ -18,7 +18,7 @@ def says_yes_or_no(may_step) -> str | None:
         return None
     if isinstance(got, (bool, int)) or type(got).__name__ == "bool":  # numpy's, too
         return None
-    return f"True or False is asked, and for a grad_norm of 0.7 it gives {got!r}"
+    return f"True or False is asked for, and for a grad_norm of 0.7 it gives {got!r}"
 
 
 def _first_wrong(may_step, norms: tuple[float, ...], want: bool) -> str | None:
@@ -62,7 +62,7 @@ STEP = Exercise(
     form=says_yes_or_no,
     hints=(
         "Which norms would write inf or nan into the weights?",
-        "A large finite norm is what clipping is for; only nan and inf are past help.",
+        "A large finite norm is what clipping is for; only nan and inf cannot be repaired.",
         "There is a function in torch, and one in math, that is false for both of them.",
     ),
     criteria=(

@@ -63,11 +63,13 @@ def gives_a_tensor_like_its_inputs(bounded_kl) -> str | None:
         logprob = torch.full(shape, -1.0)
         got = bounded_kl(logprob, logprob - 0.5)
         if not isinstance(got, Tensor):
-            return f"a tensor is asked, and it gives a {type(got).__name__}"
+            return f"a tensor is asked for, and it gives a {type(got).__name__}"
         if got.shape != shape:
-            return f"one value a token is asked: shape {shape}, and it gives {tuple(got.shape)}"
+            return (
+                f"one value per token is asked for: shape {shape}, and it gives {tuple(got.shape)}"
+            )
         if not got.is_floating_point():
-            return f"floating numbers are asked, and it gives {got.dtype}"
+            return f"floating-point numbers are asked for, and it gives {got.dtype}"
     return hangs_a_hook(bounded_kl, (logprob, logprob - 0.5))
 
 
@@ -197,19 +199,19 @@ KL = Exercise(
             "The value is finite for every log-ratio, in float32, bfloat16 and float16.",
             value_is_finite,
             why="one inf makes the mean inf",
-            next="print what goes into exp, in that format, and where exp of it ends",
+            next="print what goes into exp, in that format, and what exp makes of it",
         ),
         Criterion(
             "The gradient is finite for every log-ratio, in all three formats.",
             gradient_is_finite,
-            why="one nan or inf among the gradients is all that an optimizer needs",
-            next="in brackets stands the operation; follow the gradient from the value to it",
+            why="one nan or inf among the gradients destroys the weights at the next step",
+            next="the operation is in brackets; follow the gradient from the value to it",
         ),
         Criterion(
             "The gradient never pushes logprob further away from ref_logprob.",
             never_pushes_away,
-            why="a far token that is pushed on never comes back",
-            next="far away the gradient may be 0; its sign may not turn",
+            why="a far token that is pushed further away never comes back",
+            next="far away the gradient may be 0, but its sign may not change",
         ),
     ),
     answer=kl_bounded_before_exp,

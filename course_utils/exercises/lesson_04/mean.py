@@ -40,10 +40,12 @@ def gives_one_number(masked_mean) -> str | None:
     if isinstance(got, Tensor) and got.numel() == 1:
         return None
     if isinstance(got, Tensor):
-        return f"one number is asked, and it gives a tensor of shape {tuple(got.shape)}"
+        return f"one number is asked for, and it gives a tensor of shape {tuple(got.shape)}"
     if isinstance(got, Real) and not isinstance(got, bool):
-        return f"a tensor with one number is asked, and it gives the {type(got).__name__} {got:g}"
-    return f"one number is asked, and it gives {got!r}"
+        return (
+            f"a tensor with one number is asked for, and it gives the {type(got).__name__} {got:g}"
+        )
+    return f"one number is asked for, and it gives {got!r}"
 
 
 def is_the_mean_of_tokens(masked_mean) -> str | None:
@@ -139,10 +141,10 @@ MEAN = Exercise(
             next="stay with tensors, from the values to the result",
         ),
         Criterion(
-            "Whatever stands at padding, even nan or inf, changes nothing.",
+            "Values at padding change nothing, not even nan or inf.",
             padding_does_not_count,
             why="nan * 0 is nan, so a product with the mask lets it through",
-            next="choose with torch.where or by index",
+            next="select with torch.where or by index",
         ),
         Criterion(
             "Without a single token it is 0.",

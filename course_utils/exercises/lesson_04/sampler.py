@@ -21,12 +21,12 @@ def _draw(num_rows: int, num_tokens: int, dtype=torch.float64) -> tuple[torch.Te
 def gives_a_tensor_of_ids(sample) -> str | None:
     got = sample(*_draw(7, 40))
     if not isinstance(got, torch.Tensor):
-        return f"for 7 rows it gives a {type(got).__name__}, where a tensor is asked"
+        return f"for 7 rows it gives a {type(got).__name__}, where a tensor is asked for"
     if got.dtype not in (torch.int64, torch.int32):
-        return f"for 7 rows it gives {got.dtype}, where token ids are asked"
+        return f"for 7 rows it gives {got.dtype}, where token ids are asked for"
     if got.shape == (7,) or got.dim() == 0:
         return None
-    return f"for 7 rows the shape is {tuple(got.shape)}, where (7,) is asked"
+    return f"for 7 rows the shape is {tuple(got.shape)}, where (7,) is asked for"
 
 
 def one_token_a_row(sample) -> str | None:
@@ -128,13 +128,13 @@ SAMPLER = Exercise(
             "A row of nan gives token 0, as in an engine.",
             nan_is_token_zero,
             why="argmax takes a nan for the largest value, and the first nan stands at index 0",
-            next="leave nan alone: the engine does not look for it either",
+            next="do not treat nan specially: the engine does not look for it either",
         ),
         Criterion(
             "A row of nan changes no token of another row.",
             a_nan_stays_in_its_row,
-            why="rows are different replies; what one holds is nothing to the others",
-            next="keep every operation within its row: dim=-1, and no question about all rows",
+            why="rows are different replies; one row must not affect another",
+            next="keep every operation within its row: dim=-1, and no test over all rows",
         ),
     ),
     answer=sample_by_division,

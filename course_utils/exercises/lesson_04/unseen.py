@@ -27,10 +27,10 @@ HEALTHY = {
 CAUSES = {
     "a": "the gradient grows from update to update until its norm leaves the format",
     "b": "a logit leaves the range of its format in the forward pass",
-    "c": "exp overflows at padding; what stands after it hides the value, not the gradient",
+    "c": "exp overflows at padding; the operations after it hide the value, not the gradient",
     "d": "0 times -inf; a mask after the product hides the value, not the gradient",
     "e": "0 divided by 0; a choice after the division hides the value, not the gradient",
-    "f": "all scores of a group are equal, and their spread of 0 divides",
+    "f": "all scores of a group are equal, and the advantage divides by their spread of 0",
 }
 
 
@@ -54,7 +54,7 @@ def trained_it_lives(run: SmallRun) -> str | None:
     reward = run.updates[-1]["reward"]
     if reward >= MIN_REWARD:
         return None
-    return f"after {NUM_UPDATES} updates the reward is {reward:.2f}, {MIN_REWARD} is asked"
+    return f"after {NUM_UPDATES} updates the reward is {reward:.2f}; it has to reach {MIN_REWARD}"
 
 
 @cache
@@ -153,8 +153,8 @@ ASKED = Asked(
         "Which number of the log is the first to be nan, and in which update?",
         "Train a fresh run up to the update before it and trace the next rollout, with "
         "loss_of=run.loss. In which of the three functions does the line stand?",
-        "Backward goes through that line from its end: the last operation sends back a 0. "
-        "What does the one before it multiply that 0 by? Change what goes into it.",
+        "The backward pass starts at the end of that line: the last operation sends back a 0. "
+        "By what does the operation before it multiply that 0? Change what goes into it.",
     ),
     diagnosis=(
         Criterion(
@@ -167,7 +167,7 @@ ASKED = Asked(
             "It names the cause.",
             names_the_cause,
             why="the same nan has several causes, and each asks for another change",
-            next="hold each letter against the operation that the trace names",
+            next="compare each letter with the operation that the trace names",
         ),
     ),
     mended=(
@@ -175,8 +175,8 @@ ASKED = Asked(
             "Trained with the fix, on three seeds, no gradient is nan and the reward rises.",
             trained_it_lives,
             why="as reported, the run dies on each of these seeds",
-            next="a nan: look at the fix's gradient where a reply has ended. No nan and no "
-            "reward: hold its value and gradient against the term's at ordinary tokens",
+            next="with a nan: look at the fix's gradient where a reply has ended. If only the "
+            "reward stays low: compare value and gradient with the term's at ordinary tokens",
         ),
         Criterion(
             "The term keeps the value it had.",

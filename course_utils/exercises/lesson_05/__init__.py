@@ -28,7 +28,7 @@ FIRST_BAD = Prediction(
 SCALE_END = Prediction(
     id="05.b",
     name="SCALE_END",
-    question="Two hundred steps are skipped, then one is healthy. What became of the scale?",
+    question="Two hundred steps are skipped, then one is healthy. What has happened to the scale?",
     choices={
         "a": "it settled where the gradients fit",
         "b": "it stopped at 1, and the healthy step is taken",
@@ -41,15 +41,17 @@ CLOSER = Prediction(
     id="05.c",
     name="CLOSER",
     question="Once float16 no longer overflows: which is closer to float32?",
-    choices={"a": "bfloat16", "b": "float16", "c": "both are as close"},
+    choices={"a": "bfloat16", "b": "float16", "c": "both are equally close"},
 )
 
 LESSON = Lesson(
     stem="05_gemma_fp16",
     title="Loss 0, grad_norm 0, reward nan",
-    minutes=90,
+    minutes=60,
     builds_on=("01", "03"),
     exercises=(PEAKS, SCALER, FIX, KEEP, RESCALE, FACTOR, UNSEEN, QUIZ),
     predictions=(FIRST_BAD, SCALE_END, CLOSER),
     topic="gemma",
+    deeper=("05.2", "05.5", "05.6", "05.8"),
+    deeper_minutes=95,
 )

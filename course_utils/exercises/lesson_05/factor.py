@@ -44,11 +44,11 @@ def _every_step_finite(outcome: Outcome) -> str | None:
 
 def is_a_number_above_0(factor) -> str | None:
     if not isinstance(factor, Real | torch.Tensor):
-        return f"a number is asked, factor is {factor!r}"
+        return f"a number is asked for; factor is {factor!r}"
     if getattr(factor, "numel", lambda: 1)() != 1:
-        return f"one number is asked, this has {factor.numel()}"
+        return f"one number is asked for; this has {factor.numel()}"
     if isinstance(factor, bool) or not 0 < float(factor) < math.inf:
-        return f"a finite number above 0 is asked, factor is {factor!r}"
+        return f"a finite number above 0 is asked for; factor is {factor!r}"
     return None
 
 
@@ -77,9 +77,9 @@ FACTOR = Exercise(
     hints=(
         "What was the largest number of the profile? How far is it from 65504?",
         "Leave a factor of 8 for texts that reach further than yours. Much smaller is no better: "
-        "what the stream loses, its gradients gain.",
+        "the smaller the stream, the larger its gradients.",
         "The limit, an eighth of it, and the largest number that you measured: their quotient "
-        "is the largest factor that will do. A power of two below it costs no rounding.",
+        "is the largest factor that is allowed. A power of two below it costs no rounding.",
     ),
     criteria=(
         Criterion(
@@ -92,7 +92,7 @@ FACTOR = Exercise(
         Criterion(
             "No number of the stream is above one eighth of float16's limit.",
             keeps_a_margin,
-            why="you measured a few texts; another one reaches further, and one inf is enough",
+            why="you measured a few texts; another one may reach further, and one inf is enough",
             next="compare with the largest number of the stream, which is the largest of the three",
         ),
     ),

@@ -65,7 +65,7 @@ has_the_settings_asked = both(only("fp16", "bf16", "dtype"), names_a_format)
 FIX = Exercise(
     id="05.3",
     name="FIX",
-    title="Mend the configuration",
+    title="Fix the configuration",
     minutes=4,
     difficulty="two settings",
     points=3,
@@ -73,8 +73,8 @@ FIX = Exercise(
     expects=(dict,),
     hints=(
         "Which settings change the range of what the forward pass computes?",
-        "float32 holds it at twice the memory and a fraction of the speed. Which 16-bit format "
-        "reaches as far as float32?",
+        "float32 can hold it, at twice the memory and a fraction of the speed. Which 16-bit format "
+        "has the range of float32?",
         "The Trainer has a flag for each of the two 16-bit formats, and takes one at a time. "
         "Which one is on in the report?",
     ),
@@ -82,8 +82,8 @@ FIX = Exercise(
         Criterion(
             "Loss, grad_norm and rewards are finite at every step, for three seeds.",
             every_step_finite,
-            why="the overflow is in the forward pass; what acts after it comes too late",
-            next="ask of each setting: does it change the format of an activation?",
+            why="the overflow is in the forward pass; a setting that acts after it comes too late",
+            next="for each setting, ask whether it changes the format of an activation",
         ),
         Criterion(
             "Matrix products are still computed in 16 bits.",

@@ -146,14 +146,14 @@ KEEP = Exercise(
         Criterion(
             "Logits and gradients are those of float32, to float16's precision.",
             same_function,
-            why="what is cut off at 65504 was information",
-            next="let the large numbers through, in a format that holds them",
+            why="a number that is cut off at 65504 is lost",
+            next="keep the large numbers, in a format that can hold them",
         ),
         Criterion(
             "The norms that overflowed return float32.",
             norms_return_float32,
-            why="that is what is asked here; other ways to a smaller number come later",
-            next="what must go into the norm, for its last line to return float32?",
+            why="this exercise asks for that; a later one makes the numbers smaller instead",
+            next="what must go into the norm so that its last line returns float32?",
         ),
         Criterion(
             "Matrix products are still computed in float16, all of them.",

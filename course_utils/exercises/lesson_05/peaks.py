@@ -51,10 +51,10 @@ def gives_a_dict_by_name(peaks) -> str | None:
     ones = torch.ones(2, 3)
     found = peaks(Net(FACTORS[0]), {"x": ones, "shift": ones}, list(names))
     if not isinstance(found, dict):
-        return f"a dict from name to number is asked, it gives a {type(found).__name__}"
+        return f"a dict from name to number is asked for; it gives a {type(found).__name__}"
     if set(found) == set(names):
         texts = [name for name, value in found.items() if isinstance(value, str)]
-        return f"the value of {texts[0]!r} is a str, where a number is asked" if texts else None
+        return f"the value of {texts[0]!r} is a str, where a number is asked for" if texts else None
     return f"asked for {sorted(names)}, the keys are {sorted(map(str, found))}"
 
 
@@ -75,9 +75,10 @@ def each_module_by_name(peaks) -> str | None:
 
 
 def magnitude_counts(peaks) -> str | None:
-    for seed, sign in ((5, 1.0), (6, -1.0)):
+    # One size is beyond float16's largest number, 65504: what the lesson looks for.
+    for seed, size in ((5, 1.0), (6, -1.0), (7, 1e5)):
         for factors in FACTORS:
-            if seen := _differs(peaks, _inputs((2, 7), seed, sign=sign), factors):
+            if seen := _differs(peaks, _inputs((2, 7), seed, sign=size), factors):
                 return seen
     return None
 
@@ -99,7 +100,7 @@ def leaves_the_model_alone(peaks) -> str | None:
     if place := changed(before[0], fingerprint(net, "the model")):
         return f"the call has changed {place}"
     kept = before[1] == [set(vars(m)) for m in net.modules()]
-    return None if kept else "after the call a module has an attribute that it had not before"
+    return None if kept else "after the call a module has a new attribute"
 
 
 def peaks_with_hooks(model, batch, names):
@@ -127,7 +128,7 @@ PEAKS = Exercise(
     reads="peaks",
     expects=(Callable,),
     hints=(
-        "How do you get at what a module puts out, without changing the model's code?",
+        "How do you get a module's output without changing the model's code?",
         "register_forward_hook(f) calls f(module, inputs, output). The name has to be bound when "
         "the hook is made: a loop variable is read later, when it has its last value. Whatever f "
         "returns takes the output's place, so let it return None.",
@@ -137,7 +138,7 @@ PEAKS = Exercise(
     ),
     criteria=(
         Criterion(
-            "Every asked module is there, under its own name, with what it puts out.",
+            "Every module asked for is there, under its own name, with its largest output.",
             each_module_by_name,
             why="an overflow is found by its place; a wrong name sends you to the wrong layer",
             next="print found: is each name there, with the output and not the input? Does your "
@@ -146,20 +147,20 @@ PEAKS = Exercise(
         Criterion(
             "A large negative number counts as large.",
             magnitude_counts,
-            why="float16 ends at -65504 as it does at 65504",
-            next="take the absolute value before the maximum; and let the hook return None, for "
-            "what it returns takes the output's place",
+            why="float16 ends at -65504 as well as at 65504",
+            next="take the absolute value before the maximum; and let the hook return None, "
+            "because what it returns takes the output's place",
         ),
         Criterion(
             "inf and nan are reported as they are.",
             bad_numbers_show,
-            why="an instrument that drops nan says that all is well where it is worst",
+            why="an instrument that drops nan reports the worst place as healthy",
             next="torch's max lets nan through; do not filter",
         ),
         Criterion(
             "The model is as it was: hooks, each module's mode, weights.",
             leaves_the_model_alone,
-            why="what an instrument leaves behind changes the run that it looks at",
+            why="a hook or a mode that stays changes the run that you look at",
             next="remove each hook by its handle; if you change modes, formats or requires_grad, "
             "set each module back to what it was",
         ),

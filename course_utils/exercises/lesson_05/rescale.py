@@ -129,7 +129,7 @@ def _trained(model: nn.Module) -> dict[str, bool]:
 
 
 def trains_with_adapters(rescale) -> str | None:
-    """As section 11 does: adapters around the rescaled model, float16 mixed precision."""
+    """As section 14 does: adapters around the rescaled model, float16 mixed precision."""
     try:
         outcome = train_and_judge(
             dpo_trainer(prepare=lambda policy: rescale(policy, BACK), max_steps=2)
@@ -166,7 +166,7 @@ RESCALE = Exercise(
         "What is added to the stream, and what reads it? Multiply the first, and see whether the "
         "second notices.",
         "Added are the embedding (times embed_scale) and the output of both post-norms, whose gain "
-        "is 1 + weight. The norms that read the stream divide its size out, all but for eps.",
+        "is 1 + weight. The norms that read the stream divide by its size, except for eps.",
         "embed_scale grows by k, and each post-norm's 1 + weight does: solve for the new weight. "
         "Then the norms that read: by what must eps be multiplied, when the mean of x**2 grows by "
         "k**2? Write weights through .data, or under torch.no_grad().",
@@ -175,7 +175,7 @@ RESCALE = Exercise(
         Criterion(
             "For k = 64 and k = 20000 the float32 logits stay, to 1e-5 of the largest.",
             logits_stay,
-            why="everything added to the stream must grow alike, or the branches change weight",
+            why="all that is added to the stream must grow alike, or a branch counts for more",
             next="the gain is 1 + weight; and the stream begins at embed_scale: the embedding's "
             "weight is tied, it is the output matrix as well",
         ),
@@ -194,8 +194,8 @@ RESCALE = Exercise(
         Criterion(
             "The sick model, made smaller, keeps its logits in float32 and in both float16 modes.",
             survives_float16,
-            why="what has become inf in a cast is not made finite by a later factor",
-            next="what is multiplied after the norm's last line has been float16 already",
+            why="a later factor cannot make an inf finite again",
+            next="what you multiply after the norm's last line has already been float16",
         ),
         Criterion(
             "No hook is left; parameters stay parameters, trained or not, and modes stay.",
@@ -206,7 +206,7 @@ RESCALE = Exercise(
         Criterion(
             "With LoRA around it, the rescaled model trains in float16.",
             trains_with_adapters,
-            why="section 11 trains it",
+            why="section 14 trains it",
             next="keep the weights ordinary parameters",
         ),
     ),

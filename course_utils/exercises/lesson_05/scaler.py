@@ -59,7 +59,7 @@ def gives_a_number(scale_after) -> str | None:
         return None
     if isinstance(got, Real) and not isinstance(got, bool):
         return None
-    return f"the scale at the end is asked, one number; it gives a {type(got).__name__}"
+    return f"one number is asked for, the scale at the end; it gives a {type(got).__name__}"
 
 
 def scale_by_torch(steps, scale, interval):
@@ -100,15 +100,15 @@ SCALER = Exercise(
     hints=(
         "What does the scaler know when it decides? Only whether the gradients were finite.",
         "Two numbers are kept: the scale, and how many good steps came in a row.",
-        "Go through the steps with a counter: a bad step halves and starts the row anew, a good "
-        "one lengthens the row. What happens to both when the row is as long as the interval?",
+        "Go through the steps with a counter: a bad step halves the scale and sets the "
+        "counter to 0, a good one adds 1. What happens to both when the counter reaches interval?",
     ),
     criteria=(
         Criterion(
             "From the scale given, every step that is not finite halves it.",
             halves_on_each_bad_step,
-            why="a scale is the one before it, halved at every overflow",
-            next="start with no step at all: the scale is as given, exactly; then one bad step",
+            why="each overflow halves the scale that was there before",
+            next="first try no step at all: the scale is the given one, exactly; then one bad step",
         ),
         Criterion(
             "It goes on halving below 1.",
@@ -123,7 +123,7 @@ SCALER = Exercise(
             next="count the good steps in a row and compare with the interval",
         ),
         Criterion(
-            "A bad step starts the count of good steps anew.",
+            "A bad step starts the count of good steps again.",
             bad_step_starts_the_count_anew,
             why="one overflow is a sign that the scale is near its limit",
             next="set the count to 0 in the branch of the bad step",

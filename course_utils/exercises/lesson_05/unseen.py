@@ -71,21 +71,21 @@ ASKED = Asked(
         Criterion(
             "The place is where the first number leaves float16.",
             place_is_found,
-            why="what is inf or 0 later was made by it; mending there mends nothing",
+            why="every later inf or 0 comes from it; a fix at a later place fixes nothing",
             next="which number is the first beyond 65504, in a float32 run of the same batch?",
         ),
         Criterion(
             "The cause is the one that the numbers show.",
             names_the_cause,
-            why="each cause has another remedy",
-            next="for each letter, say what you would measure, and measure it",
+            why="each cause needs a different fix",
+            next="for each letter, decide what you would measure, and measure it",
         ),
     ),
     mended=(
         Criterion(
             "Over three seeds the losses are the float32 twin's: to 0.1% at first, then to 1%.",
             follows_float32,
-            why="one inf loses the step, and what is cut off or left out was part of the loss",
+            why="one inf loses the step; a number that is cut off or left out changes the loss",
             next="print the log of patient.trainer(mend=mend), and that of its float32 twin",
         ),
         Criterion(
@@ -97,8 +97,8 @@ ASKED = Asked(
         Criterion(
             "In the first step the gradient of the adapters is the twin's, to 10%.",
             learns_as_float32,
-            why="a loss that is right on the log teaches nothing through a wrong gradient",
-            next="what does your mend detach, and what does it let a gradient through?",
+            why="a right loss with a wrong gradient trains something else",
+            next="what does your fix detach, and where does it let a gradient pass?",
         ),
         Criterion(
             "At least 85% of the matrix products are still computed in float16.",
@@ -143,7 +143,7 @@ CHANNEL = ASKED.on(
         "It is a product of two factors. Which of them is large, in all channels or in a few? "
         "profile_ranges on the float32 twin names the largest number; look at the weights' rows.",
         "What a row of up_proj puts out is multiplied by silu(gate) and by one column of "
-        "down_proj. A factor taken from the one and given to the other leaves the function alone.",
+        "down_proj. Divide one by a factor and multiply the other by it: the function stays.",
     ),
     mend=quiet_the_channel,
 )
@@ -155,8 +155,8 @@ WEIGHTS = ASKED.on(
         "model? What is left, then?",
         "Call token_weights with a few hundred losses between 5 and 20, in float32 and in float16. "
         "Print what it divides by.",
-        "Each weight is finite and only their common divisor is not. trainer.token_weights can be "
-        "given another function; which step of it needs more range than float16 has?",
+        "Each weight is finite; only their common divisor is not. You may replace "
+        "trainer.token_weights; which step of it needs more range than float16 has?",
     ),
     mend=weights_in_float32,
 )

@@ -33,12 +33,12 @@ WHICH_ELEMENT = Prediction(
 WITH_HEAD = Prediction(
     id="06.b",
     name="WITH_HEAD",
-    question="The same settings, but a reward model: a new head trains besides LoRA. What happens?",
+    question="The same settings, but a reward model: a new head trains beside LoRA. What happens?",
     choices={
         "a": "the same error",
         "b": "no error, everything trains",
         "c": "no error, the loss does not move",
-        "d": "no error, the loss falls, the adapters stand still",
+        "d": "no error, the loss falls, the adapters do not learn",
     },
 )
 
@@ -56,7 +56,7 @@ LOG_TELLS = Prediction(
 LESSON = Lesson(
     stem="06_grad_fn",
     title="Element 0 of tensors does not require grad and does not have a grad_fn",
-    minutes=80,
+    minutes=60,
     builds_on=("03",),
     exercises=(
         BARE,
@@ -74,4 +74,6 @@ LESSON = Lesson(
     ),
     predictions=(WHICH_ELEMENT, WITH_HEAD, LOG_TELLS),
     topic="gradfn",
+    deeper=("06.3", "06.4", "06.5", "06.6", "06.7", "06.8", "06.9", "06.12"),
+    deeper_minutes=65,
 )

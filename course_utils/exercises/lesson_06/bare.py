@@ -153,7 +153,7 @@ BARE = Exercise(
     reads="checkpointed_loss",
     expects=(Callable,),
     hints=(
-        "Of the tensors that go into the checkpoint, which requires grad?",
+        "Which of the tensors that go into the checkpoint requires grad?",
         "Either some input has to require grad, or the checkpoint must not depend on its inputs.",
         "The second way is one argument of checkpoint(...). The first marks `hidden`, between the "
         "embedding and the checkpoint: which method of a tensor does that?",
@@ -169,19 +169,19 @@ BARE = Exercise(
         Criterion(
             "The loss is the sum of the block's output.",
             is_the_sum,
-            why="a mended graph must not change what is trained",
+            why="a fixed graph must not change what is trained",
             next="compare with block(embedding(ids)).sum()",
         ),
         Criterion(
             "The block's weights get the gradient that they get without a checkpoint.",
             block_gets_its_gradient,
-            why="an error that is gone is not yet a gradient that arrives",
-            next="mend the graph before the checkpoint, not after it",
+            why="without the error, the gradient may still not arrive",
+            next="fix the graph before the checkpoint, not after it",
         ),
         Criterion(
             "The block is computed again in the backward pass, and nothing inside it is kept.",
             block_is_recomputed,
-            why="that is what saves the memory; without it you have given up checkpointing",
+            why="this is what saves the memory; without it there is no checkpoint",
             next="the loss has to be made from what checkpoint(...) returns",
         ),
     ),

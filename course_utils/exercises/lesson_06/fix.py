@@ -23,6 +23,7 @@ KEYS = (
     "gradient_accumulation_steps",
 )
 OF_THE_CHECKPOINT = "gradient_checkpointing_kwargs"
+OF_CHECKPOINTS = ("use_reentrant", "preserve_rng_state")
 NOTHING = "nothing was trained"
 NOT_RUN = Outcome(raised=True, num_adapters=0, num_moved=0, others_moved=False)
 SWITCHES = ("enable_input_require_grads", "gradient_checkpointing", "bf16")
@@ -40,16 +41,18 @@ def no_argument_of_the_checkpoint(fix: dict) -> str | None:
 def values_have_their_types(fix: dict) -> str | None:
     for name in SWITCHES:
         if name in fix and not isinstance(fix[name], bool):
-            return f"{name} is {fix[name]!r}, where True or False is asked"
+            return f"{name} is {fix[name]!r}, where True or False is needed"
     inner = fix.get(OF_THE_CHECKPOINT)
     if inner is None:
         return None
     if not isinstance(inner, dict):
-        return f"{OF_THE_CHECKPOINT} is {inner!r}, where a dict is asked"
-    if others := [key for key in inner if key != "use_reentrant"]:
-        return f"{OF_THE_CHECKPOINT} holds {others[0]!r}; only use_reentrant is asked here"
-    if not isinstance(inner.get("use_reentrant", True), bool):
-        return f"use_reentrant is {inner['use_reentrant']!r}, where True or False is asked"
+        return f"{OF_THE_CHECKPOINT} is {inner!r}, where a dict is needed"
+    for key, value in inner.items():
+        if key not in OF_CHECKPOINTS:
+            known = " and ".join(OF_CHECKPOINTS)
+            return f"{OF_THE_CHECKPOINT} holds {key!r}; only {known} are allowed here"
+        if not isinstance(value, bool):
+            return f"{key} is {value!r}, where True or False is needed"
     return None
 
 
@@ -116,15 +119,15 @@ def memory_is_still_saved(trained: _Trained) -> str | None:
 FIX = Exercise(
     id="06.10",
     name="FIX",
-    title="Mend the silent run",
+    title="Fix the silent run",
     minutes=3,
     difficulty="one setting",
     points=4,
     reads="fix",
     expects=(dict,),
     hints=(
-        "Of the four facts in your rule, which can you change and keep base, head and memory?",
-        "Two are left: how the checkpoint works, and whether its inputs are marked.",
+        "Which fact cuts the graph that you can change, while base, head and memory stay?",
+        "There are two: how the checkpoint works, and whether its inputs are marked.",
         "Section 8 tried both on the GRPO run, and both trained. Here one is a switch of its own; "
         "the other is an argument of the checkpoint, in a dict inside your dict.",
     ),
@@ -140,18 +143,18 @@ FIX = Exercise(
             "The head is still trained.",
             head_is_trained,
             why="a reward model's new head is random numbers until it is trained",
-            next="keep task_type and a learning rate that a float32 weight can feel",
+            next="keep task_type, and a learning rate large enough to move a float32 weight",
         ),
         Criterion(
             "Every LoRA adapter moves.",
             adapters_move,
             why="lora_B starts at 0: an adapter that has not moved adds nothing to the model",
-            next="ask your rule which fact must change",
+            next="which fact cuts the graph: the kind of checkpoint, or its unmarked inputs?",
         ),
         Criterion(
             "The layers are still checkpointed.",
             memory_is_still_saved,
-            why="switching it off works, and brings back the memory that the table showed",
+            why="switching it off works, and gives up the memory that checkpointing saves",
             next="another kind of checkpointing needs no marked inputs",
         ),
     ),

@@ -94,9 +94,9 @@ HEAD = Exercise(
     reads="head_loss",
     expects=(Callable,),
     hints=(
-        "Which of the two parts is meant to learn?",
+        "Which of the two parts should learn?",
         "requires_grad_(False) on a module reaches every parameter inside it.",
-        "The call is right, and it is made on too much. Which attribute of `model` stays?",
+        "The call is right, but it freezes too much. Which attribute of `model` must stay?",
     ),
     form=returns_a_loss,
     may_change=(0,),
@@ -110,14 +110,14 @@ HEAD = Exercise(
         Criterion(
             "The loss is the cross entropy.",
             is_the_cross_entropy,
-            why="a mended graph must not change what is trained",
+            why="a fixed graph must not change what is trained",
             next="return cross_entropy(model(x), y), the mean over the examples",
         ),
         Criterion(
-            "It freezes, and leaves everything else of the model as it was.",
+            "It freezes, and changes nothing else in the model.",
             only_freezes,
             why="the caller trains the same model, in its mode and with its gradients",
-            next="backward(), eval() and hooks are the caller's affair",
+            next="leave backward(), eval() and hooks to the caller",
         ),
         Criterion(
             "The head gets the gradient of the loss.",
@@ -128,7 +128,7 @@ HEAD = Exercise(
         Criterion(
             "The body gets none.",
             body_gets_none,
-            why="the body was to stay as it is",
+            why="the body must stay as it is",
             next="freeze every layer of the body, however many it has",
         ),
     ),

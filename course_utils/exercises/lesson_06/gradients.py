@@ -80,11 +80,11 @@ def in_every_situation(look: Callable[[object, Situation], str | None]):
 def loss_form(loss: object) -> str | None:
     """What is wrong with the form of a loss: anything but a tensor of one floating number."""
     if not isinstance(loss, Tensor):
-        return f"it returns a {type(loss).__name__}, where the loss is asked, a tensor"
+        return f"it returns a {type(loss).__name__}, where the loss is needed, a tensor"
     if loss.numel() != 1:
-        return f"the loss has shape {tuple(loss.shape)}, where one number is asked"
+        return f"the loss has shape {tuple(loss.shape)}, where one number is needed"
     if not loss.is_floating_point():
-        return f"the loss has dtype {loss.dtype}, where a floating-point number is asked"
+        return f"the loss has dtype {loss.dtype}, where a floating-point number is needed"
     return None
 
 

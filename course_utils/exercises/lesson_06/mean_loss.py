@@ -26,7 +26,7 @@ def returns_a_loss(mean_loss) -> str | None:
         return seen
     if loss.shape == ():
         return None
-    return f"the loss has shape {tuple(loss.shape)}, where a tensor of shape () is asked"
+    return f"the loss has shape {tuple(loss.shape)}, where a tensor of shape () is needed"
 
 
 @in_every_situation
@@ -77,7 +77,7 @@ MEAN = Exercise(
     reads="mean_loss",
     expects=(Callable,),
     hints=(
-        "What type has the thing that is added up?",
+        "Which type do the things have that are added up?",
         ".item() and .tolist() give plain numbers; torch.tensor(...) starts a new graph.",
         "Two things in snippet 3 leave the graph: one in the loop, one in the last line. The sum "
         "of tensors, divided by their number, needs neither.",
@@ -87,7 +87,7 @@ MEAN = Exercise(
         Criterion(
             "loss.backward() runs.",
             runs_backward,
-            why="a float remembers no model",
+            why="a plain number has no graph that leads back to the model",
             next="keep the losses as tensors until backward() is over",
         ),
         Criterion(
@@ -105,8 +105,8 @@ MEAN = Exercise(
         Criterion(
             "The gradient is that of the mean.",
             gradient_is_that_of_the_mean,
-            why="the value can be that of the mean, and the gradient another",
-            next="detach nothing on the way, the running total neither, and keep the dtype",
+            why="the value can be right while the gradient is wrong",
+            next="detach nothing on the way, not even the running total, and keep the dtype",
         ),
     ),
     answer=mean_loss_of_tensors,

@@ -3,7 +3,7 @@
 from course_utils.checks.compare import letter_differs
 from course_utils.checks.declare import Criterion, Exercise
 
-WHY = "the words of the message are the same for all five, and the remedies are not"
+WHY = "all five have the same message, and each needs another fix"
 CAUSES = {"1": "d", "2": "e", "3": "c", "4": "a", "5": "b"}
 LETTERS = "abcde"
 
@@ -49,41 +49,41 @@ NAMES = Exercise(
     expects=(dict,),
     hints=(
         "In each snippet, go back from the loss: which is the first tensor that requires grad?",
-        "Ask of each: are there trainable weights; is a graph recorded; does a tensor leave it; "
-        "is the last operation one that has a derivative?",
+        "For each, ask: are there trainable weights? Is a graph recorded? Does a tensor leave it? "
+        "Has the last operation a derivative?",
         "Snippet 1 is d, and 4 is a. Which of the others makes plain numbers on the way?",
     ),
     form=five_letters,
     criteria=(
         Criterion(
-            "Snippet 1 is named rightly.",
+            "Snippet 1 is named correctly.",
             names_first,
             why=WHY,
-            next="read what it says to the whole model",
+            next="read what it does to the whole model",
         ),
         Criterion(
-            "Snippet 2 is named rightly.",
+            "Snippet 2 is named correctly.",
             names_second,
             why=WHY,
-            next="ask which of its lines a graph is recorded for",
+            next="find the lines for which a graph is recorded",
         ),
         Criterion(
-            "Snippet 3 is named rightly.",
+            "Snippet 3 is named correctly.",
             names_third,
             why=WHY,
             next="look at what is added up: a tensor or a float?",
         ),
         Criterion(
-            "Snippet 4 is named rightly.",
+            "Snippet 4 is named correctly.",
             names_fourth,
             why=WHY,
-            next="ask of each operation for its derivative",
+            next="for each operation, ask what its derivative is",
         ),
         Criterion(
-            "Snippet 5 is named rightly.",
+            "Snippet 5 is named correctly.",
             names_fifth,
             why=WHY,
-            next="look up what from_pretrained assumes about your plans",
+            next="look up what from_pretrained assumes that you want to do",
         ),
     ),
     answer=CAUSES,

@@ -8,14 +8,14 @@ QUIZ = two_letters(
     minutes=1,
     hints=(
         "Question 1: what did the log of the silent run look like, line by line?",
-        "Question 2: what became of every wrong answer that put a mark on the loss?",
+        "Question 2: what did every answer train that called requires_grad_() on the loss?",
     ),
     whys=(
         "loss, grad_norm and requires_grad all look healthy in the silent run",
-        "a mark on the loss makes it the only leaf of its graph",
+        "requires_grad_() makes the loss the only leaf of its graph",
     ),
     nexts=(
-        "read the last table of section 11 again: which column told the runs apart?",
+        "read the last table of section 10 again: which column told the runs apart?",
         "call loss.requires_grad_() in section 4 and look at block.weight.grad",
     ),
 )

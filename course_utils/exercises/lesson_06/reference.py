@@ -86,29 +86,29 @@ REFERENCE = Exercise(
     reads="kl_loss",
     expects=(Callable,),
     hints=(
-        "Which of the two forward passes is to be differentiated?",
+        "Which of the two forward passes needs a gradient?",
         "Inside torch.no_grad() nothing is recorded, however trainable the weights are.",
-        "The block holds two calls, and one of them has to leave it. Which one is to learn?",
+        "The block holds two calls, and one of them has to leave it. Which one should learn?",
     ),
     form=returns_a_loss,
     criteria=(
         Criterion(
             "loss.backward() runs.",
             runs_backward,
-            why="arithmetic on recorded-nowhere tensors has no way back",
+            why="nothing was recorded, so backward() cannot reach a weight",
             next="print logp.requires_grad",
         ),
         Criterion(
             "The loss is KL(policy || reference), the mean over the examples.",
             is_the_divergence,
-            why="a mended graph must not change what is trained",
+            why="a fixed graph must not change what is trained",
             next="the sum of p (log p - log q) over the classes, then the mean over the examples",
         ),
         Criterion(
             "The policy gets the gradient of the divergence.",
             policy_gets_its_gradient,
             why="a gradient can arrive and still be that of another loss",
-            next="is the policy's line recorded, and nothing of it detached or marked by hand?",
+            next="is the policy's line recorded, without a detach or requires_grad_() of yours?",
         ),
         Criterion(
             "The reference gets none.",

@@ -48,7 +48,7 @@ def says_one_of_three_words(outcome) -> str | None:
     got = outcome(True, False, False, False)
     if isinstance(got, str) and got in WORDS:
         return None
-    return f"it returns {got!r}, where one of {', '.join(map(repr, WORDS))} is asked"
+    return f"it returns {got!r}, where one of {', '.join(map(repr, WORDS))} is needed"
 
 
 def _first_difference(outcome, which: str) -> str | None:
@@ -84,14 +84,14 @@ def outcome_by_rule(base_frozen, reentrant, inputs_marked, head_trained):
 RULE = Exercise(
     id="06.3",
     name="RULE",
-    title="Error, silence or training",
+    title="Error, silent or training",
     minutes=4,
     difficulty="a few lines",
     points=3,
     reads="outcome",
     expects=(Callable,),
     hints=(
-        "When is the graph cut at all? Three of the four facts decide that.",
+        "When is the graph cut? Three of the four facts decide that.",
         "Once it is cut: does anything above the cut still give the loss a grad_fn?",
         "Name the one combination of base_frozen, reentrant and inputs_marked that cuts. Only "
         "there does head_trained matter: with it the loss has a grad_fn, without it none.",
@@ -111,10 +111,10 @@ RULE = Exercise(
             next="think of the run in section 6",
         ),
         Criterion(
-            "It knows every combination that trains something else in silence.",
+            "It knows every combination that trains only the head, without an error.",
             knows_the_silence,
             why="a head above the cut gives the loss its grad_fn back, and hides the cut",
-            next="think of the runs in section 11",
+            next="think of the runs in section 10",
         ),
     ),
     answer=outcome_by_rule,

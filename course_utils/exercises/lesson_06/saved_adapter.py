@@ -66,7 +66,7 @@ def returns_a_model(load_adapter) -> str | None:
     model = _load(load_adapter, SITUATIONS[0]).model
     if isinstance(model, nn.Module):
         return None
-    return f"it returns a {type(model).__name__}, where the model is asked"
+    return f"it returns a {type(model).__name__}, where the model is needed"
 
 
 @in_every_situation
@@ -144,7 +144,7 @@ ADAPTER = Exercise(
             next="count the parameters that require grad after loading",
         ),
         Criterion(
-            "The model goes on from the saved adapter.",
+            "The model starts from the saved adapter.",
             goes_on_from_what_was_saved,
             why="a new adapter starts at 0, and the first training is thrown away",
             next="load the folder instead of making a new adapter",
@@ -152,8 +152,8 @@ ADAPTER = Exercise(
         Criterion(
             "The base stays frozen.",
             base_stays_frozen,
-            why="thawing everything turns LoRA into full fine-tuning, and its memory with it",
-            next="thaw the adapter's matrices only",
+            why="unfreezing everything turns LoRA into full fine-tuning, which needs its memory",
+            next="unfreeze the adapter's matrices only",
         ),
         Criterion(
             "Every LoRA matrix gets a gradient, A and B of each layer.",
@@ -165,7 +165,7 @@ ADAPTER = Exercise(
             "The saved folder stays as it was.",
             folder_stays_as_it_was,
             why="the next reader of the folder gets another adapter than the one that was saved",
-            next="loading needs to write nothing",
+            next="loading does not need to write anything",
         ),
     ),
     answer=load_for_training,

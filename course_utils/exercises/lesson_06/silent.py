@@ -31,10 +31,10 @@ def names_in_a_list(without_gradient) -> str | None:
     got = without_gradient(_after_backward(cut="score"))
     if not isinstance(got, (list, tuple, set, frozenset)):
         kind = type(got).__name__
-        return f"it returns a {kind}, where a list, tuple or set of names is asked"
+        return f"it returns a {kind}, where a list, tuple or set of names is needed"
     others = {type(item).__name__ for item in got if not isinstance(item, str)}
     if others:
-        return f"the list holds items of type {', '.join(sorted(others))}, where names are asked"
+        return f"the list holds items of type {', '.join(sorted(others))}, where names are needed"
     return None
 
 
@@ -102,13 +102,13 @@ SILENT = Exercise(
     hints=(
         "After backward(), what is `.grad` of a weight that no gradient reached?",
         "A gradient of zeros was computed; None was not. lora_A's first gradient is all zeros.",
-        "named_parameters() gives pairs of a name and a weight. Two questions to each weight "
-        "decide whether its name is kept; the second is about None, not about 0.",
+        "named_parameters() gives pairs of a name and a weight. Ask two questions about each "
+        "weight to decide whether its name is kept; the second is about None, not about 0.",
     ),
     form=names_in_a_list,
     criteria=(
         Criterion(
-            "Adapters below a cut are named, all of them, and nothing frozen is.",
+            "All adapters below a cut are named, and nothing frozen is.",
             finds_starved_adapters,
             why="the head above the cut trains, so the loss falls all the same",
             next="ask for .grad of every parameter that requires grad",
@@ -116,13 +116,13 @@ SILENT = Exercise(
         Criterion(
             "Where only the lower layers are cut off, only those are named.",
             finds_part_of_them,
-            why="half an adapter trains as quietly as none",
+            why="half an adapter trains without an error, too",
             next="look at each parameter by itself",
         ),
         Criterion(
             "A trainable weight that is no adapter is named as well.",
             finds_unused_head,
-            why="an idle head is a fault as much as an idle adapter",
+            why="a head that gets no gradient is a fault, too",
             next="do not choose by name",
         ),
         Criterion(
@@ -140,7 +140,7 @@ SILENT = Exercise(
         Criterion(
             "A gradient of nan counts as reached.",
             a_gradient_of_nan_is_one,
-            why="a number that is nan came down the whole graph: that is another fault",
+            why="a nan came through the whole graph: that is another fault",
             next="ask whether there is a gradient, not how large it is",
         ),
     ),

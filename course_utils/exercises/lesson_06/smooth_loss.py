@@ -135,13 +135,13 @@ SMOOTH = Exercise(
         Criterion(
             "A small step down the loss raises the mean probability of the right answers.",
             step_makes_right_answers_likelier,
-            why="a smooth loss is of use only if it falls where errors fall",
-            next="is it falling where the probability rises, has it a slope, and does it use `y`?",
+            why="a smooth loss helps only if it falls where errors fall",
+            next="does it fall where the probability rises, has it a gradient, does it use `y`?",
         ),
         Criterion(
             "Every example counts.",
             every_example_counts,
-            why="what is left out of the loss is not learned",
+            why="an example that is left out of the loss is not learned",
             next="use all rows of `x`, each with its own class",
         ),
     ),

@@ -57,7 +57,11 @@ def nothing_else_changes(tried: _Tried) -> str | None:
 def gap_widens(run: Run) -> str | None:
     rise = run.log[-1]["gap"] - run.log[0]["gap"]
     steps = run.log[-1]["step"]
-    return None if rise > 0.2 else f"the gap rises by {rise:.2f} nats in {steps} steps, 0.2 is due"
+    return (
+        None
+        if rise > 0.2
+        else f"the gap rises by {rise:.2f} nats in {steps} steps; it should rise by 0.2"
+    )
 
 
 def error_falls(run: Run) -> str | None:
@@ -130,14 +134,14 @@ ASKED = Asked(
     minutes=12,
     hints=(
         "What gets a gradient of None, what gets one of exactly 0, and what gets one and does "
-        "not move? Each of the three speaks for other causes.",
+        "not move? Each of the three points to other causes.",
         "audit_gradients answers the first two. For the third compare the trained weights "
-        "before and after run.train(1), and ask who is meant to move them.",
-        "Of the parts, take the one whose code does what your letter says, word by word. "
-        "Change that line and nothing that its comment promises.",
+        "before and after run.train(1), and ask what should have moved them.",
+        "Take the part whose code does exactly what your letter says. "
+        "Change that line, and keep everything that its comment promises.",
     ),
     place_next="run audit_gradients on a fresh run, and read the row that is not 'received'",
-    cause_next="tell a gradient of None from one of 0, and both from a weight not stepped",
+    cause_next="tell three cases apart: a gradient of None, one of 0, a weight that no step moves",
     tried=_Tried,
     time_limit_s=120.0,
 )
@@ -151,7 +155,7 @@ MENDED = (
     Criterion(
         "Everything else of the run stays as it was.",
         nothing_else_changes,
-        why="a run that learns something else is not mended",
+        why="a run that learns something else is not fixed",
         next="keep what the part returns, and what its comment promises",
     ),
 )

@@ -23,6 +23,12 @@ def shared(batch: dict, start: int, end: int) -> float:
     return good / len(batch["input_ids"])
 
 
+def _labelled_otherwise(seed: int) -> dict:
+    """Where an end is in the row, the label is a line end."""
+    batch = _made(batches.replies_learnt, seed)
+    return batch | {"labels": batch["labels"].masked_fill(batch["input_ids"] == END, LINE)}
+
+
 def _made(make: Callable, seed: int) -> dict:
     return make(seed)[0]
 
@@ -34,9 +40,9 @@ def _half(seed: int) -> dict:
     return batch
 
 
-def _with_a_line_end(batch: dict) -> dict:
+def _with_one_more(batch: dict, token: int = LINE) -> dict:
     """The same rows with one more token at their end, as a template's line end; it is learnt."""
-    more = {"input_ids": LINE, "attention_mask": 1, "labels": LINE}
+    more = {"input_ids": token, "attention_mask": 1, "labels": token}
     wider = {k: torch.nn.functional.pad(v, (0, 1)) for k, v in batch.items()}
     lengths = batch["attention_mask"].sum(-1)
     for key, value in more.items():
@@ -67,7 +73,7 @@ def gives_a_number(share) -> str | None:
     size = getattr(got, "numel", lambda: 1)()
     if isinstance(got, (bool, str, list, tuple, dict)) or got is None or size != 1:
         return f"it returns {got!r}; one number from 0 to 1 is needed"
-    return None
+    return f"it returns {float(got):g} for a batch; a share is from 0 to 1" if got > 1 else None
 
 
 def counts_labelled_ends(share) -> str | None:
@@ -75,6 +81,7 @@ def counts_labelled_ends(share) -> str | None:
         _agrees("a batch that learns every end", _made(batches.replies_learnt, 1)),
         _agrees("a batch whose labels were made by id", _made(batches.labels_by_id, 1)),
         _agrees("a batch in which every other end is learnt", _half(2)),
+        _agrees("a batch whose ends have another token as their label", _labelled_otherwise(1)),
         _agrees("one row alone", {k: v[1:2] for k, v in _half(2).items()}),
     )(share)
 
@@ -82,9 +89,11 @@ def counts_labelled_ends(share) -> str | None:
 def leaves_out_the_users_ends(share) -> str | None:
     whole = _made(batches.whole_chats, 3)
     mixed = whole | {"labels": _unlearnt_last_ends(whole, rows=3)}
+    no_start = mixed["labels"].masked_fill(mixed["input_ids"] == START, -100)
     return _first_of(
         _agrees("whole chats in the loss, with the users' ends", whole),
         _agrees("whole chats in which one reply of four keeps its end", mixed),
+        _agrees("the same chats without a label at any start", mixed | {"labels": no_start}),
     )(share)
 
 
@@ -110,9 +119,12 @@ def works_elsewhere(share) -> str | None:
     padded = {k: v.masked_fill(hidden, END) for k, v in pads_end.items() if k != "attention_mask"}
     padded |= {"attention_mask": pads_end["attention_mask"]}
     padded["labels"] = torch.where(hidden, END, learnt["labels"])
+    second = _with_one_more(learnt, END)
     return _first_of(
         _agrees("a batch padded on the left", batches.on_the_left(half)),
-        _agrees("a batch with a line end behind each end", _with_a_line_end(half)),
+        _agrees("a batch with a line end behind each end", _with_one_more(half)),
+        _agrees("rows with two ends, both learnt", _with_one_more(pads_end, END)),
+        _agrees("rows with two ends, of which only the second is learnt", second),
         _agrees("a batch whose start is id 7 and whose end is id 9", _renamed(half), 7, 9),
         _agrees("a batch whose padding is the end, and has labels", padded),
     )(share)

@@ -10,6 +10,10 @@ from course_utils.checks.declare import Criterion, Exercise
 from course_utils.reproductions.lesson_07.batches import prompt_and_reply, sums
 
 SEEDS = (0, 3)
+# Besides the usual keys, what the padding-free collators of TRL and transformers add.
+KEYS = {"input_ids", "labels", "position_ids", "attention_mask", "seq_idx"} | {
+    f"{what}_{side}" for what in ("cu_seq_lens", "max_length") for side in "qk"
+}
 
 
 @cache
@@ -71,7 +75,7 @@ def is_one_sequence(batch, case: str) -> str | None:
         shape = tuple(getattr(batch[key], "shape", ()))
         if shape != (1, len(ids)):
             return f"{key} has shape {shape}; one row of all {len(ids)} tokens is needed"
-    unknown = set(batch) - {"input_ids", "labels", "position_ids", "attention_mask"}
+    unknown = set(batch) - KEYS
     return f"this exercise does not use {sorted(unknown)[0]!r}; leave it out" if unknown else None
 
 

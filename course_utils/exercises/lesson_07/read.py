@@ -36,8 +36,8 @@ READ = letters_exercise(
     hints=(
         "For each batch ask three things: what is learnt, what is masked, what comes before it?",
         "Compare each with the healthy batch above. One of the eight is healthy, too.",
-        "In batch 1 and in batch 5 the end is not in the loss. In one of them it is in the ids. "
-        "Batch 6 has no labels because the model is going to answer it.",
+        "In two batches the ends of the replies are not in the loss; in one of these two they are "
+        "in the ids. A batch without labels is one that the model is going to answer.",
     ),
 )
 

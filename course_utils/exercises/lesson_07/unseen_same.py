@@ -7,7 +7,13 @@ from course_utils.reproductions.lesson_07 import unseen_07, unseen_parts
 from course_utils.reproductions.lesson_07.unseen_07 import Run
 
 SEED = 0
-QUESTIONS = (("1+2=", "3"), ("17+25=", "42"), ("99+98=", "197"), ("50+60+70=", "180"))
+QUESTIONS = (
+    ("1+2=", "3"),
+    ("17+25=", "42"),
+    ("99+98=", "197"),
+    ("50+60+70=", "180"),
+    ("9000+1000=", "10000"),
+)
 
 
 @cache

@@ -36,9 +36,11 @@ RATE = Prediction(
 LESSON = Lesson(
     stem="08_batch_loss",
     title="The loss that depends on the batch",
-    minutes=140,
+    minutes=60,
     exercises=(PARTS, WEIGH, SIGN, LOOPS, MEND, LOG, DRIFT, UNSEEN, QUIZ),
     predictions=(ALIKE, RATE),
     topic="batch",
     builds_on=("07",),
+    deeper=("08.2", "08.3", "08.4", "08.6", "08.7"),
+    deeper_minutes=90,
 )

@@ -31,9 +31,11 @@ WORST = Prediction(
 LESSON = Lesson(
     stem="09_two_logprobs",
     title="Two log-probs for one token",
-    minutes=120,
+    minutes=60,
     exercises=(SCORE, WHICH, WEIGH, LOSS, KL, JOIN, SYNC, MEND, UNSEEN, QUIZ),
     predictions=(WORST,),
     topic="logp",
     builds_on=("04",),
+    deeper=("09.1", "09.10", "09.3", "09.4", "09.5", "09.6", "09.7"),
+    deeper_minutes=125,
 )

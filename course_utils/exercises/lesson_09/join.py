@@ -20,6 +20,7 @@ CASES = {
     "padding inside a reply": (PROMPT, [([317, 24, 317], [-0.7, -0.1, -0.2])]),
     "no turn yet": (PROMPT, []),
     "tokens of which the engine was certain": (PROMPT, [([24, END], [0.0, 0.0])]),
+    "log-probs of many digits": (PROMPT, [([24, END], [-0.123456789, -0.00012345678])]),
     "two end tokens in a row": (PROMPT, [([24, END, END], [-0.1, -0.2, -0.3])]),
     "a tool result that begins like the reply ends": (
         PROMPT,

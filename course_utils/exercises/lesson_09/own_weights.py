@@ -14,13 +14,19 @@ def logps(model: nn.Module) -> Tensor:
         return model(input_ids=engine_and_policy.ids()).logits.float().log_softmax(-1)
 
 
-def layers_differ(before: dict[str, nn.Module], engine: nn.Module) -> str | None:
-    """Whether a layer was added, removed or exchanged."""
-    now = dict(engine.named_modules())
-    for name in [*now, *before]:
-        if before.get(name) is not now.get(name):
-            happened = "new" if name not in before else "gone" if name not in now else "exchanged"
-            return f"the engine's layer {name} is {happened}"
+def layers_differ(
+    before: dict[str, nn.Module], engine: nn.Module, weights: dict[str, nn.Parameter]
+) -> str | None:
+    """Whether a layer or a parameter was added, removed or exchanged."""
+    pairs = (
+        ("layer", before, dict(engine.named_modules())),
+        ("parameter", weights, dict(engine.named_parameters())),
+    )
+    for what, old, now in pairs:
+        for name in [*now, *old]:
+            if old.get(name) is not now.get(name):
+                happened = "new" if name not in old else "gone" if name not in now else "exchanged"
+                return f"the engine's {what} {name} is {happened}"
     return None
 
 

@@ -16,6 +16,6 @@ QUIZ = two_letters(
     ),
     nexts=(
         "look at the table of ten seeds once more",
-        "look at what section 9 printed about all recorded runs, including the ruined ones",
+        "look at what deeper look C printed about all recorded runs, including the ruined ones",
     ),
 )

@@ -29,14 +29,16 @@ class _Tried:
         for step in range(3):
             engine_and_policy.train(policy, seed=step)
             layers, due = dict(engine.named_modules()), _merged(policy)
+            policy.train(step == 1)  # as a run is when it syncs; without dropout here
             before, state = fingerprint(policy, "the policy"), _copied(policy)
+            weights = dict(engine.named_parameters())
             sync(engine, policy)
             place = changed(before, fingerprint(policy, "the policy"))
             self.policy_change = self.policy_change or _named(place, state, policy)
             self.is_broken = bool(place) and _change(state, policy) > ROUNDING
             if self.is_broken:  # what follows would be about another policy
                 return
-            self.layers = self.layers or layers_differ(layers, engine)
+            self.layers = self.layers or layers_differ(layers, engine, weights)
             self.shared = self.shared or follows(engine, policy)
             self.weights = self.weights or weights_differ(engine, due)
             self.gaps.append((logps(engine) - logps(policy)).abs().max().item())

@@ -40,9 +40,11 @@ CONSTANT = Prediction(
 LESSON = Lesson(
     stem="10_reward_up",
     title="The reward goes up and nothing gets better",
-    minutes=150,
+    minutes=60,
     exercises=(CHEAT, TRICK, HARDEN, ALIVE, GUARD, MEND, DASHBOARD, UNSEEN, QUIZ),
     predictions=(WHICH_RUN, CONSTANT),
     topic="rise",
     builds_on=("04",),
+    deeper=("10.2", "10.3", "10.4", "10.5", "10.7", "10.9"),
+    deeper_minutes=150,
 )

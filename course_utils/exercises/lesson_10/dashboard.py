@@ -57,11 +57,25 @@ def _learns_and_stays() -> Log:
 
 
 def _learns_from_little() -> Log:
-    """A run whose policy could hardly add before it: 0.05 of the held-out sums, 0.9 after it."""
+    """A run whose policy could hardly add before it: 0.05 of the held-out sums, 0.3 after it."""
     log = logs("exact")[1]
     steps = len(log["truth"])
-    rising = [0.05 + 0.85 * n / (steps - 1) for n in range(steps)]
-    return log | {"reward": rising, "truth": rising, "held_out": [0.05, 0.4, 0.7, 0.9]}
+    rising = [0.05 + 0.25 * n / (steps - 1) for n in range(steps)]
+    return log | {"reward": rising, "truth": rising, "held_out": [0.05, 0.12, 0.22, 0.3]}
+
+
+def _learns_at_loss_0() -> Log:
+    """A run that learns and logs what the mean over replies always logs on policy."""
+    log = logs("exact")[3]
+    return log | {"loss": [0.0] * len(log["loss"])}
+
+
+def _hacked_from_much() -> Log:
+    """A hacked run whose policy was good before it: 0.92 of the held-out sums, 0.7 after it."""
+    log = logs("substring")[0]
+    steps = len(log["truth"])
+    falling = [0.92 - 0.22 * n / (steps - 1) for n in range(steps)]
+    return log | {"truth": falling, "held_out": [0.92, 0.86, 0.78, 0.7]}
 
 
 def _learns_with_some_cut() -> Log:
@@ -99,6 +113,7 @@ def names_those_that_learn(diagnose) -> str | None:
     made = (
         ("a run of 40 steps", _learns_and_stays()),
         ("a run that begins with a weaker policy", _learns_from_little()),
+        ("a run whose loss is always 0", _learns_at_loss_0()),
         ("a run with one truncated reply of 32 now and then", _learns_with_some_cut()),
     )
     return _all_named(diagnose, iter((*_named("exact"), *made)), "learns")
@@ -106,8 +121,9 @@ def names_those_that_learn(diagnose) -> str | None:
 
 def names_the_hacked(diagnose) -> str | None:
     kinds = [kind for kind, word in KINDS.items() if word == "hacked"]
-    runs = (named for kind in kinds for named in _named(kind))
-    return _all_named(diagnose, runs, "hacked")
+    runs = [named for kind in kinds for named in _named(kind)]
+    made = ("a run that begins with a better policy", _hacked_from_much())
+    return _all_named(diagnose, iter((*runs, made)), "hacked")
 
 
 def names_the_dead(diagnose) -> str | None:
@@ -151,22 +167,21 @@ DASHBOARD = Exercise(
         "Which of the five kinds can you recognise without the truth, and by which column?",
         "cut is almost 0 in all kinds but one. grad_norm is 0 in every step of another, and never "
         "above 0.01 in a third. Only the other two kinds need the truth.",
-        "In this order: the mean of cut, then max(grad_norm) == 0, then max(grad_norm) < 0.01 "
-        "(real "
-        "rewards give 1 and more here). Then compare the last held_out with the best or the first.",
+        "Ask one question after the other: are replies cut, is there a gradient at all, and is it "
+        "as large as that of real rewards? Only then compare held_out with its earlier values.",
     ),
     form=says_a_word,
     criteria=(
         Criterion(
-            "Runs with a sound verifier learn: twenty, and three others (longer, weaker, "
-            "truncated).",
+            "Runs with a sound verifier learn: twenty, and four others (longer, weaker, "
+            "truncated, with loss 0).",
             names_those_that_learn,
             why="people switch off a dashboard that raises alarms about healthy runs",
             next="compare held_out with its earlier values; the sampled truth of a batch swings "
             "by 0.2",
         ),
         Criterion(
-            "Thirty-three hacked runs, with four different tricks, are found.",
+            "Thirty-four hacked runs, with four different tricks, are found.",
             names_the_hacked,
             why="the next trick looks different, but the truth falls in every hack",
             next="compare the truth with its earlier values; other columns differ from trick to "

@@ -143,10 +143,12 @@ MEND = Exercise(
     reads="mend",
     expects=(dict,),
     hints=(
-        "In section 9 all runs began at 0.63. Which ended above it, and what did those change?",
+        "In the table of section 6 all runs began at 0.63. Which ended above it, and what did "
+        "those change?",
         "A penalty, a smaller learning rate and an early stop only change how fast the truth "
         "falls.",
-        "Change 'reward', a function of (reply, answer) that pays only right replies: see 10.3.",
+        "Change 'reward', a function of (reply, answer) that pays only right replies, such as the "
+        "verifier of run B.",
     ),
     form=changes_a_run,
     criteria=(

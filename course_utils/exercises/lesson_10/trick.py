@@ -43,6 +43,7 @@ PAID_SELDOM = [("ok", 4.0 * (n % 4 == 0), False) for n in range(12)] + batch(
 OWED_AND_OVERPAID = [("99", float(n % 2), n % 2 == 0) for n in range(20)] + batch(
     {"999": (30, 0.5, 0.25), "": (8, 0.0, 0.0)}, 7
 )
+FINED = [("9", float((-1) ** n), False) for n in range(12)] + batch({"999": (30, 0.25, 0.0)}, 10)
 BLANK_BEHIND = batch({"999 ": (10, 0.75, 0.0), "999": (60, 0.75, 0.75), "99": (9, 0.25, 0.0)}, 8)
 CAPITAL = batch({"Ok": (9, 0.75, 0.0), "ok": (60, 0.125, 0.125), "999": (8, 0.75, 0.25)}, 9)
 JUST_ENOUGH = batch({"9+9=99": (5, 1.0, 0.0), "999": (50, 0.75, 0.7)}, 5)
@@ -77,6 +78,7 @@ def compares_with_the_truth(trick) -> str | None:
     return _all_of(
         _names(WELL_PAID_AND_RIGHT, "99 or 99", "where 99 earns most and is always right"),
         _names(NEGATIVE, "", "where every reward is at most about 0"),
+        _names(FINED, "999", "where 9 earns 1 or -1, half each, and 999 earns 0.25"),
         _names(OWED_AND_OVERPAID, "999", "where 99 earns 1 when wrong and 0 when right, half each"),
     )(trick)
 

@@ -14,28 +14,30 @@ WHERE_IT_LIES = Prediction(
     question="Four slots, each with a falling loss, and a weak model. What will help?",
     choices={
         "a": "other rows: those of the later slots are harder",
-        "b": "a longer or a hotter run: it has not learned enough",
-        "c": "what stands between two slots",
-        "d": "the export: a good model is saved badly",
+        "b": "a longer run or a higher learning rate: it has not learned enough",
+        "c": "what happens between two slots",
+        "d": "the export: a good model is saved wrongly",
     },
 )
 
-IS_IT_MENDED = Prediction(
+IS_IT_FIXED = Prediction(
     id="99.b",
-    name="IS_IT_MENDED",
-    question="One leg in place of four trains to the end in one go. Will the check take it?",
+    name="IS_IT_FIXED",
+    question="With one leg instead of four the run trains to its end. Will the check accept it?",
     choices={
         "a": "yes: the model is healthy",
         "b": "no: the model is still weak",
-        "c": "no: the run is another one",
+        "c": "no: it is not the same run any more",
     },
 )
 
 LESSON = Lesson(
     stem="99_on_call",
     title="On call",
-    minutes=120,
+    minutes=60,
     exercises=(FIRST, SECOND, THIRD),
-    predictions=(WHERE_IT_LIES, IS_IT_MENDED),
+    predictions=(WHERE_IT_LIES, IS_IT_FIXED),
     builds_on=("04",),
+    deeper=("99.3",),
+    deeper_minutes=40,
 )

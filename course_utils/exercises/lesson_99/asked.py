@@ -9,7 +9,7 @@ from course_utils.oncall.answer_form import form_of
 from course_utils.oncall.exam import TASKS
 from course_utils.oncall.hand_in import Tried, tried
 
-NOTHING_TRAINED = "nothing was trained, because of what is said above"
+NOTHING_TRAINED = "nothing was trained, for the reason given above"
 
 
 def fits(tried: Tried) -> str | None:
@@ -48,32 +48,32 @@ CRITERIA = (
     Criterion(
         "Every edit fits the files as they were handed out, and something changes.",
         fits,
-        why="whoever grades this has the ticket and your edits, and not your folder",
-        next="let answer_text(...) write the answer out of your folder, and paste it",
+        why="whoever grades this has the ticket and your edits, but not your folder",
+        next="let answer_text(...) print the answer from your folder, and paste it",
     ),
     Criterion(
         "The run is as large as it was: steps, batches, model, rows.",
         keeps_its_size,
         why="a larger run hides a fault, and a smaller one hides whether anything was learned",
-        next="put that back as it was, and mend what made you change it",
+        next="put that back as it was, and fix what made you change it",
     ),
     Criterion(
         "The report names the place.",
         names_the_places,
-        why="the next one on call reads the report, and looks there first",
+        why="the next person on call reads the report, and looks there first",
         next="give a line's number of the files as handed out, or a function, a name or a key",
     ),
     Criterion(
         "The report names the class.",
         names_the_classes,
-        why="counts of classes tell a team what to guard against",
-        next="ask what is measurably wrong first, not what looks odd last",
+        why="a team that counts its classes knows what to guard against",
+        next="ask which number is wrong first, not what looks odd at the end",
     ),
     Criterion(
-        "The mended run is healthy on seeds, data and checkpoints that it has not seen.",
+        "The fixed run is healthy on seeds, data and checkpoints that it has not seen.",
         is_healthy,
-        why="a fix for one seed is luck",
-        next="read the run after your mend as a new ticket: what is still not as it should be?",
+        why="a fix that works on one seed may be luck",
+        next="read the run after your fix as a new ticket: what is still not as it should be?",
     ),
 )
 

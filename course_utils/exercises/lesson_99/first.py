@@ -22,7 +22,7 @@ FIRST = exercise(
     hints=(
         "Which number of the log never moves, and which function makes it?",
         "Call that function by hand, on a right reply as this model writes it, step by step.",
-        "What is left of a right reply when the comparison sees it?",
+        "What is left of a right reply when it is compared?",
     ),
     answer=GOOD,
 )

@@ -23,9 +23,9 @@ SECOND = exercise(
     points=6,
     reads="answer_2",
     hints=(
-        "Two people disagree about one file. What is it that each of them puts into it?",
+        "Two people disagree about one file. What does each of them give to the model?",
         "Write down, token by token, what the model reads while it is trained and while it serves.",
-        "The server does what servers do. Which line makes the training see something else?",
+        "The server is right. Which line makes the training read something else?",
     ),
     answer=GOOD,
 )

@@ -35,9 +35,9 @@ THIRD = exercise(
     points=10,
     reads="answer_3",
     hints=(
-        "Mend what stops it, and nothing else. Then the run is a new ticket: read its log.",
-        "Hold what the log says is learned against what the replies say, on the same questions.",
-        "When the log is good and the files are not, ask which object was written into them.",
+        "Fix what stops it, and nothing else. Then the run is a new ticket: read its log.",
+        "Compare what the log says is learned with the replies, on the same questions.",
+        "When the log is good and the saved files are not, ask which object was saved.",
     ),
     answer=GOOD,
 )

@@ -17,7 +17,7 @@ WORDS, WIDTH, KEYS, ROWS = 6, 4, 5, 8
 LR, STEPS = 0.5, 80
 
 CAUSES = {
-    "a": "exp of a large number overflows, and a clamp afterwards hides it",
+    "a": "exp of a large number overflows, and a clamp after it hides that",
     "b": "the log of a probability that is 0, behind a mask",
     "c": "the square root of 0: its derivative is inf, and 0 times inf is nan",
     "d": "a row in which everything is forbidden: softmax divides 0 by 0",

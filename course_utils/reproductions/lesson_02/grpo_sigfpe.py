@@ -71,12 +71,12 @@ SHORT = dict(
     max_grad_norm=1.0,
 )
 TRANSLATION = (
-    ("warmup_ratio=0.1", "warmup_steps=0.1", "a value below 1 is a share now"),
+    ("warmup_ratio=0.1", "warmup_steps=0.1", "a value below 1 is now a share"),
     ("max_prompt_length=256", "(gone)", "prompts are no longer cut; ours are short"),
-    ("per_device_train_batch_size=1", "16", "counted prompts, counts replies: 1 x 16 generations"),
-    ("(short run) 8 x 8 replies", "16", "fewer, to save time; both runs have the same"),
+    ("per_device_train_batch_size=1", "16", "it counted prompts, now completions: 1 x 16"),
+    ("(short run) 8 x 8 completions", "16", "fewer, to save time; the same in both runs"),
     ("num_train_epochs=1, save_steps=100", "max_steps", "a short run, nothing saved"),
-    ("bf16=False by default", "bf16=False", "the default is True now"),
+    ("bf16=False by default", "bf16=False", "the default is now True"),
     ("beta, loss_type by default", "today's", "the same in both runs"),
 )
 
@@ -112,7 +112,7 @@ class StandInGemm(TorchDispatchMode):
 
 
 def choose_algorithm(*, rows: int, num_tiles: int) -> int:
-    """Rows for each tile. With no tile it dies as native code does: of an integer division."""
+    """Rows per tile. Without tiles it dies like native code: by an integer division."""
     if num_tiles == 0:
         divide_integers_by_zero()
     return rows // num_tiles

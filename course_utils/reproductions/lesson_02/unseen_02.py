@@ -176,7 +176,7 @@ TOKENS = Job(
     report=(
         "We fine-tune on a file of tokens. New replies are written to it while the job runs. With\n"
         "the new configuration the job is gone within seconds: no traceback, no nan, plenty of\n"
-        "free memory. All that the new configuration does is needed."
+        "free memory. Everything that the new configuration does is needed."
     ),
     train=train_on_tokens,
     parts=(train_on_tokens, write_tokens, open_tokens, read_batch),
@@ -210,7 +210,7 @@ TEACHER = Job(
     report=(
         "We distil a teacher that runs in a process of its own. With the new configuration the\n"
         "log stops before the first round and nothing follows, for hours: no traceback, no nan,\n"
-        "no load on the processor. All that the new configuration does is needed."
+        "no load on the processor. Everything that the new configuration does is needed."
     ),
     train=train_on_teacher,
     parts=(train_on_teacher, ask_teacher, answer),

@@ -209,7 +209,7 @@ class Ticket(Report):
 
     @property
     def headline(self) -> str:
-        return "The reward climbed, and from one update to the next it is that of a dead policy."
+        return "The reward rose, and from one update to the next it is the reward of a dead policy."
 
     def table(self) -> Table:
         """The last lines of the log: it was stopped two updates after the reward fell."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 BATCH_SIZE, NUM_STEPS = 8, 3
 CAUSES = {
-    "a": "the learning rate is too high for float16: a weight runs away",
+    "a": "the learning rate is too high for float16: a weight grows without limit",
     "b": "the residual stream is too large, from the embedding on",
     "c": "gradients are too small for float16 and become 0",
     "d": "one product inside a single block leaves float16's range",

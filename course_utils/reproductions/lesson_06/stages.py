@@ -61,7 +61,7 @@ def show_stages(runs: dict[str, list[Stage]], title: str, *, figsize: tuple[floa
     ax.set_title(title)
     starved = {run: sum(s.weights == "no gradient" for s in seen) for run, seen in runs.items()}
     said = ", ".join(f"{number} {run}" for run, number in starved.items())
-    plotting.show(fig, f"The number of layers whose LoRA gets no gradient is {said}.")
+    plotting.show(fig, f"Number of layers whose LoRA gets no gradient: {said}.")
 
 
 def _stages(base: nn.Module) -> dict[str, nn.Module]:

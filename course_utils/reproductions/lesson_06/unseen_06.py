@@ -22,12 +22,12 @@ from course_utils.shown.report import Table
 
 LORA = dict(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"])
 CAUSES = {
-    "a": "the weights that are to learn are frozen",
+    "a": "the weights that should learn are frozen",
     "b": "a checkpoint gets no input that requires grad",
     "c": "a forward pass is computed without a graph",
-    "d": "the loss is made anew from plain numbers",
+    "d": "the loss is rebuilt from plain numbers",
     "e": "an operation on the way has the derivative 0",
-    "f": "the optimizer does not hold the weights that are to learn",
+    "f": "the optimizer does not hold the weights that should learn",
 }
 
 Batch = dict[str, Tensor]
@@ -162,8 +162,8 @@ def _policy_that_shows_its_states() -> nn.Module:
 def critic_learns_alone() -> Ticket:
     """A reinforcement loop in which the loss falls and the policy stays as it is."""
     return Ticket(
-        "A hand-written actor-critic loop on a Qwen2 with LoRA. The loss falls; right replies get\n"
-        "no likelier against wrong ones (gap, in nats a token).",
+        "A hand-written actor-critic loop on a Qwen2 with LoRA. The loss falls, but\n"
+        "right replies do not become likelier than wrong ones (gap, in nats per token).",
         {
             "prepare": prepare_actor_critic,
             "read_replies": read_replies,
@@ -217,8 +217,8 @@ def _signals(seed: int) -> Batch:
 def encoder_stands_still() -> Ticket:
     """A codec that learns to decode what an untrained encoder happens to send."""
     return Ticket(
-        "A hand-written loop for a codec: encoder, whole numbers, decoder. The loss falls, and\n"
-        "stays several times as high as with quantise left out.",
+        "A hand-written loop for a codec: encoder, whole numbers, decoder. The loss falls,\n"
+        "but it stays several times higher than without quantise.",
         {"prepare": prepare_codec, "encode": encode, "quantise": quantise, "decode": decode},
         "squared error",
         _codec,

@@ -183,3 +183,23 @@ def packed(seed: int = 0, *, with_positions: bool = True, with_mask: bool = Fals
     if with_mask:
         made["attention_mask"] = torch.ones_like(made["input_ids"])
     return made, tokenizer
+
+
+def unread() -> dict[str, Made]:
+    """Eight batches by number: a function's name says what is wrong with its batch."""
+    made = (
+        labels_by_id(3),
+        whole_chats(4),
+        begins_twice(5),
+        replies_learnt(6),
+        never_appended(7),
+        prompts(8, side="right"),
+        packed(9, with_positions=False),
+        another_template(10),
+    )
+    return {str(number): one for number, one in enumerate(made, start=1)}
+
+
+def without_labels(seed: int = 0) -> dict[str, Made]:
+    """Two batches by number, in which nothing is learnt."""
+    return {"1": marker_not_found(seed), "2": prompt_fills_it(seed)}

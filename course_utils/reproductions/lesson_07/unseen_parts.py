@@ -20,11 +20,11 @@ def encode(question, answer, tokenizer):
 
 def encode_within_the_room(question, answer, tokenizer):
     """One row: the chat's ids, and labels for the reply alone."""
-    room_for_the_reply = 3  # no sum of the data has more digits
+    max_reply = 3
     chat = [{"role": "user", "content": question}]
     prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
     prompt = tokenizer(prompt)["input_ids"]
-    reply = tokenizer(answer + tokenizer.eos_token)["input_ids"][:room_for_the_reply]
+    reply = tokenizer(answer + tokenizer.eos_token)["input_ids"][:max_reply]
     return {"input_ids": prompt + reply, "labels": [-100] * len(prompt) + reply}
 
 
@@ -33,7 +33,7 @@ def encode_as_it_came(question, answer, tokenizer):
     chat = [{"role": "user", "content": question}]
     prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
     prompt = tokenizer(prompt)["input_ids"]
-    reply = tokenizer(answer)["input_ids"]  # a reply that a model wrote ends with its eos_token
+    reply = tokenizer(answer)["input_ids"]
     return {"input_ids": prompt + reply, "labels": [-100] * len(prompt) + reply}
 
 
@@ -68,8 +68,8 @@ def answer_as_the_base_does(model, tokenizer, questions, limit):
     chats = [[{"role": "user", "content": question}] for question in questions]
     asked = tokenizer.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
     batch = tokenizer(asked, padding=True, padding_side="left", return_tensors="pt")
-    of_the_base = tokenizer.convert_tokens_to_ids("<|endoftext|>")  # its generation_config.json
-    ends = {"eos_token_id": of_the_base, "pad_token_id": of_the_base}
+    stop = tokenizer.convert_tokens_to_ids("<|endoftext|>")
+    ends = {"eos_token_id": stop, "pad_token_id": stop}
     whole = model.generate(**batch, max_new_tokens=limit, do_sample=False, **ends)
     return whole[:, batch["input_ids"].shape[1] :].tolist()
 

@@ -37,7 +37,7 @@ def reward_of(check: Check) -> Callable:
     def reward(completions, answer, **_columns) -> list[float | None]:
         return [_number(score) for score in map(check, texts(completions), answer)]
 
-    reward.__name__ = check.__name__
+    reward.__name__ = getattr(check, "__name__", type(check).__name__)  # an object has none
     return reward
 
 
@@ -67,6 +67,13 @@ def grpo_trainer(
     return tiny_grpo.grpo_trainer(
         rewards, make_model=lambda: model, tokenizer=name, **known | settings
     )
+
+
+def one_step(check: Check, **settings: object) -> dict[str, float | None]:
+    """What GRPOTrainer logs of a single step on `check`; `settings` are those of `grpo_trainer`."""
+    trainer = grpo_trainer([reward_of(check)], **{"max_steps": 1} | settings)
+    trainer.train()
+    return trainer.state.log_history[0]
 
 
 COLUMNS = {

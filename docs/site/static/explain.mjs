@@ -38,7 +38,7 @@ function fail({ failed, why }) {
   worker?.terminate(); // the next question gets a new one
   worker = null;
   if (failed === "loading") {
-    say(`Python could not be loaded (${why}). The list below works without it, and so does `
+    say(`Python could not be loaded (${why}). The list of symptoms works without it, and so does `
       + "course explain on your machine.");
   } else {
     say(`The program stopped (${why.trim().split("\n").at(-1)}). That is a fault of this page, `
@@ -71,7 +71,7 @@ function showKept() {
     reveal();
   } else {
     find("result").hidden = true;
-    say("This link names no answer that this page knows. Look in the list below.");
+    say("This link names no answer that this page knows. Look in the list of symptoms.");
   }
 }
 

@@ -199,3 +199,23 @@ def peaks_with_modes_restored(model, batch, names):
 @wrong(caught_by=peaks.gives_a_dict_by_name)
 def peaks_as_text(model, batch, names):
     return {name: f"{value:g}" for name, value in peaks_with_hooks(model, batch, names).items()}
+
+
+@wrong(caught_by=peaks.magnitude_counts)
+def peaks_in_float16(model, batch, names):
+    found = {}
+    hooks = [
+        model.get_submodule(name).register_forward_hook(
+            lambda module, inputs, output, name=name: found.update(
+                {
+                    name: output.abs().max().half().float().item()
+                    if output.max() > 6e4
+                    else output.abs().max().item()
+                }
+            )
+        )
+        for name in names
+    ]
+    model(**batch)
+    [hook.remove() for hook in hooks]
+    return found

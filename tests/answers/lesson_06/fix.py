@@ -10,10 +10,15 @@ right, wrong = answers_of(fix.FIX)
 
 right({"enable_input_require_grads": True})
 right({"gradient_checkpointing_kwargs": None})
+right({"gradient_checkpointing_kwargs": {"use_reentrant": False, "preserve_rng_state": True}})
 wrong({"use_reentrant": False}, caught_by=fix.one_setting_of_the_run)
 wrong({"callbacks": [print]}, caught_by=fix.one_setting_of_the_run)
 wrong({"seed": 7}, caught_by=fix.one_setting_of_the_run)
 wrong({"gradient_checkpointing_kwargs": False}, caught_by=fix.one_setting_of_the_run)
+wrong(
+    {"gradient_checkpointing_kwargs": {"use_reentrant": False, "save_strategy": True}},
+    caught_by=fix.one_setting_of_the_run,
+)
 wrong(
     {"gradient_checkpointing_kwargs": {"use_reentrant": "False"}},
     caught_by=fix.one_setting_of_the_run,

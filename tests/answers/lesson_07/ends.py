@@ -57,7 +57,7 @@ def any_label(batch, start, end):
     return (batch["labels"] != -100).any(-1).float().mean().item()
 
 
-@wrong(caught_by=ends.counts_labelled_ends)
+@wrong(caught_by=ends.gives_a_number)
 def a_count(batch, start, end):
     return int((batch["labels"] == end).sum())
 
@@ -93,6 +93,49 @@ def of_the_rows_that_have_one(batch, start, end):
         whole += bool(has_one)
         good += bool(((labels == end) & (mask == 1))[begins:].any())
     return good / max(whole, 1)
+
+
+@wrong(caught_by=ends.gives_a_number)
+def a_percentage(batch, start, end):
+    return 100 * by_rows(batch, start, end)
+
+
+def _after_the_start(batch, start):
+    """Ids, mask and labels of each row from its last start on."""
+    for row in zip(batch["input_ids"], batch["attention_mask"], batch["labels"], strict=True):
+        begins = ((row[0] == start) & (row[1] == 1)).nonzero()[-1].item()
+        yield tuple(part[begins:] for part in row)
+
+
+@wrong(caught_by=ends.counts_labelled_ends)
+def any_label_at_the_end(batch, start, end):
+    rows = [(i == end) & (m == 1) & (la != -100) for i, m, la in _after_the_start(batch, start)]
+    return sum(bool(row.any()) for row in rows) / len(rows)
+
+
+@wrong(caught_by=ends.leaves_out_the_users_ends)
+def start_among_the_labels(batch, start, end):
+    good = 0
+    for mask, labels in zip(batch["attention_mask"], batch["labels"], strict=True):
+        starts = (labels == start).nonzero()
+        begins = starts[-1].item() if len(starts) else 0
+        good += bool(((labels == end) & (mask == 1))[begins:].any())
+    return good / len(batch["labels"])
+
+
+@wrong(caught_by=ends.works_elsewhere)
+def counts_both_ends(batch, start, end):
+    rows = [(i == end) & (la == end) & (m == 1) for i, m, la in _after_the_start(batch, start)]
+    return sum(int(row.sum()) for row in rows) / len(rows)
+
+
+@wrong(caught_by=ends.works_elsewhere)
+def first_end_only(batch, start, end):
+    good = 0
+    for ids, mask, labels in _after_the_start(batch, start):
+        ends_at = ((ids == end) & (mask == 1)).nonzero()
+        good += bool(len(ends_at) and labels[ends_at[0].item()] == end)
+    return good / len(batch["labels"])
 
 
 @wrong(caught_by=ends.works_elsewhere)

@@ -2,6 +2,7 @@
 
 import torch
 from transformers import BatchEncoding
+from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
 from course_utils.exercises.lesson_07 import pack
 from course_utils.exercises.lesson_07.pack import with_positions
@@ -31,6 +32,11 @@ def with_a_block_mask(rows):
 def with_an_encoding(rows):
     """What tokenizers return: a mapping that is no dict."""
     return BatchEncoding(with_tensors(rows))
+
+
+@right
+def with_trls_collator(rows):
+    return DataCollatorForLanguageModeling(0, padding_free=True)(rows)
 
 
 @wrong(caught_by=pack.is_one_sequence)

@@ -138,3 +138,9 @@ def logps_first(prompt, turns):
 def zeros(prompt, turns):
     ids, mask, _ = by_lists(prompt, turns)
     return ids, mask, [0.0] * len(ids)
+
+
+@wrong(caught_by=join.keeps_the_logps_in_place)
+def rounded(prompt, turns):
+    ids, marks, logps = by_lists(prompt, turns)
+    return ids, marks, [round(logp, 4) for logp in logps]

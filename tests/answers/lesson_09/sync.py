@@ -81,6 +81,17 @@ def borrows_the_forward(engine, policy):
 
 
 @wrong(caught_by=sync.engine_stays_an_engine)
+def exchanges_the_parameters(engine, policy):
+    merged = copy.deepcopy(policy).merge_and_unload()
+    engine.load_state_dict(merged.state_dict(), assign=True)
+
+
+@wrong(caught_by=sync.policy_stays)
+def leaves_dropout_off(engine, policy):
+    by_merged_copy(engine, policy.eval())
+
+
+@wrong(caught_by=sync.engine_stays_an_engine)
 def becomes_a_copy(engine, policy):
     engine.__dict__.update(copy.deepcopy(policy).merge_and_unload().__dict__)
 

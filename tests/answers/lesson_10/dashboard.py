@@ -18,7 +18,7 @@ def by_range_of_rewards(log):
         return "no signal"
     if max(log["reward_std"]) < 1e-6:
         return "rounding"
-    return "learns" if log["held_out"][-1] >= 0.7 else "hacked"
+    return "learns" if log["held_out"][-1] >= 0.9 * max(log["held_out"]) else "hacked"
 
 
 @right
@@ -171,3 +171,28 @@ def looks_the_run_up(log):
             if run.log["entropy"] == log["entropy"]:
                 return words.get(kind, "hacked")
     return "hacked"
+
+
+def _below(bound):
+    def diagnose(log):
+        word = by_gradients(log)
+        if word not in ("learns", "hacked"):
+            return word
+        return "hacked" if log["held_out"][-1] < bound else "learns"
+
+    return diagnose
+
+
+@wrong(caught_by=dashboard.names_those_that_learn)
+def below_a_fixed_truth(log):
+    return _below(0.6)(log)
+
+
+@wrong(caught_by=dashboard.names_the_hacked)
+def below_a_low_truth(log):
+    return _below(0.25)(log)
+
+
+@wrong(caught_by=dashboard.names_those_that_learn)
+def no_signal_by_the_loss(log):
+    return "no signal" if not any(log["loss"]) else by_gradients(log)

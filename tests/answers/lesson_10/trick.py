@@ -123,3 +123,8 @@ def stripped(rows):
 @wrong(caught_by=trick.tells_shapes_apart)
 def in_small_letters(rows):
     return by_groups([(reply.lower(), *rest) for reply, *rest in rows])
+
+
+@wrong(caught_by=trick.compares_with_the_truth)
+def nothing_below_zero(rows):
+    return by_groups([(reply, max(reward, 0.0), right) for reply, reward, right in rows])

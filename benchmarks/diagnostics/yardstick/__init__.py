@@ -1,0 +1,1 @@
+"""Scores any tool that diagnoses training runs, ours among them: `make yardstick`."""
