@@ -1,7 +1,7 @@
 """Causes that a batch shows before training: tokens, labels, masks, rows."""
 
 from course_utils.causes.cause import WARNED, Cause, Phrase, keys
-from course_utils.causes.harms import LESS, STILL, WRONG
+from course_utils.causes.harms import ENDED, LESS, STILL, WRONG
 from course_utils.causes.shared import (
     LENGTHS,
     NO_END,
@@ -102,6 +102,35 @@ INPUTS = (
             Phrase(r"longer than the specified maximum sequence length.{0,40}", WARNED),
             Phrase(r"(longer|larger) than the maximum model length.{0,40}"),
         ),
+    ),
+    Cause(
+        "labels_not_padded",
+        "the labels of a batch differ in length: the collator pads the ids and not the labels",
+        "a collator that pads labels with -100 (DataCollatorForSeq2Seq); or leave out the labels "
+        "of the rows where the collator makes them",
+        "which columns the rows have, and which of them the collator pads",
+        kinds=("labels",),
+        harm=ENDED,
+        phrases=(Phrase(r"features \(`labels` in this case\) have excessive nesting"),),
+    ),
+    Cause(
+        "column_dropped",
+        "the loss reads a column that the Trainer has dropped, since the model's forward does not "
+        "name it",
+        "remove_unused_columns=False",
+        "the keys of the batch inside compute_loss",
+        kinds=("labels",),
+        harm=WRONG,
+    ),
+    Cause(
+        "offsets_shifted",
+        "the tokenizer's offsets are not where its tokens stand in the text: labels made from them "
+        "begin or end at the wrong token, and texts cut by them lack letters",
+        "trim_offsets=False, or ByteLevel without a whitespace split before it: the pre-tokenizer "
+        "must keep the blanks that the offsets count",
+        "text[start:end] of each offset beside its token",
+        kinds=("labels",),
+        harm=WRONG,
     ),
     Cause(
         "above_uniform",

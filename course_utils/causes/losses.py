@@ -1,7 +1,7 @@
 """Causes that the loss itself shows: how it is summed, how it falls, rows known by heart."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
-from course_utils.causes.harms import ENDED, EVALUATION, LESS, WRONG
+from course_utils.causes.harms import BROKEN, ENDED, EVALUATION, LESS, WRONG
 from course_utils.causes.shared import LENGTHS
 
 LOSSES = (
@@ -49,6 +49,7 @@ LOSSES = (
         harm=ENDED,
         phrases=(
             Phrase(r"OverflowError: (out of range integral type|can't convert negative int)"),
+            Phrase(r"OverflowError: number too small to fit in target type"),
             Phrase(r"IndexError: piece id is out of range"),
         ),
     ),
@@ -67,6 +68,40 @@ LOSSES = (
         damages="length",
         inferred=True,
         follows=LENGTHS,
+    ),
+    Cause(
+        "probabilities_as_logs",
+        "a loss function gets probabilities where it takes logits or log-probabilities",
+        "give it what it takes: log_softmax for kl_div and nll_loss, raw logits for cross_entropy "
+        "and binary_cross_entropy_with_logits",
+        "the sum over the classes of what the loss function is given",
+        kinds=("preference", "normalisation"),
+        harm=WRONG,
+    ),
+    Cause(
+        "metric_not_there",
+        "the metric that chooses the best checkpoint is not among the evaluation's: without "
+        "labels under a name of label_names an evaluation gives no loss",
+        "label_names=[...] with the names of the rows' labels, which a wrapper such as PEFT's "
+        "hides, or another metric_for_best_model",
+        "the keys that trainer.evaluate() returns",
+        kinds=("labels",),
+        where=EVALUATION,
+        harm=ENDED,
+        phrases=(
+            Phrase(r"metric_for_best_model.{0,40} is set to .{0,60}not found in the evaluation"),
+            Phrase(r"KeyError: '?\"?eval_loss"),
+        ),
+    ),
+    Cause(
+        "one_class",
+        "every row of the evaluation gets the same answer: its accuracy does not move at all, and "
+        "the loss hardly does",
+        "a tenth of the learning rate, with warm-up; then look whether the labels fit their rows",
+        "how often each class is predicted",
+        kinds=("rate", "collapse"),
+        harm=BROKEN,
+        inferred=True,
     ),
     Cause(
         "overfits",

@@ -66,6 +66,15 @@ NUMBERS = (
         speaks_of=OF_NUMBERS,
     ),
     Cause(
+        "empty_cells",
+        "nan stands where a row has no number of this kind: training and evaluation are logged at "
+        "different steps",
+        "none needed",
+        "the rows that have the number",
+        healthy=True,
+        neutral=True,
+    ),
+    Cause(
         "nan_gradient",
         "the gradient is nan or inf while the forward pass is finite: the weights are "
         "not nan yet, and one update with it makes them so",

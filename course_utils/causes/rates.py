@@ -70,6 +70,7 @@ RATES = (
         instrument="watch",
         kinds=("rate",),
         harm=BROKEN,
+        explains=keys("nan_weights"),
         speaks_of=OF_RATES,
         settings_fix="a tenth of the rate",
     ),

@@ -185,7 +185,33 @@ WEIGHTS = (
         names=("id out of range", "label out of range"),
         phrases=(
             Phrase(r"index out of range in self|indexSelect.*Assertion|srcIndex <"),
-            Phrase(r"device-side assert triggered|Target -?\d+ is out of bounds"),
+            Phrase(r"device-side assert triggered"),
+        ),
+    ),
+    Cause(
+        "label_outside",
+        "a label is no class of the model: it is below 0, or not below the number of classes",
+        "number the labels from 0, and give the model num_labels above the largest; rows that "
+        "must not count have -100",
+        "the smallest and the largest label, beside config.num_labels",
+        instrument="watch",
+        kinds=("labels",),
+        harm=ENDED,
+        explains=keys("index_outside"),
+        phrases=(Phrase(r"Target -?\d+ is out of bounds|Assertion `\w+ >= 0 && \w+ < n_cl"),),
+    ),
+    Cause(
+        "optimizer_of_other_weights",
+        "the optimizer of the checkpoint was made for other weights than this run trains",
+        "make the same weights trainable as in the run that saved it (with PEFT: "
+        "PeftModel.from_pretrained(..., is_trainable=True), and the same modules_to_save), or "
+        "resume without the optimizer's state",
+        "the number of trainable tensors, in the run that saved it and in this one",
+        kinds=("resume",),
+        harm=ENDED,
+        phrases=(
+            Phrase(r"loaded state dict contains a parameter group that doesn't match the size"),
+            Phrase(r"loaded state dict has a different number of parameter groups"),
         ),
     ),
     Cause(

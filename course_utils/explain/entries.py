@@ -26,6 +26,18 @@ class Entry:
     def has_metric(self) -> bool:
         return bool(self.numbers.keys() - NO_METRIC)
 
+    def beneath(self, other: "Entry") -> "Entry":
+        """Another entry with the numbers of this one where it has no count of its own."""
+        if other.numbers.keys() & {"step", "epoch"}:
+            return other
+        return Entry(
+            other.where,
+            other.text,
+            other.numbers | self.numbers,
+            other.names | self.names,
+            other.sums_up,
+        )
+
     def with_more(self, other: "Entry") -> "Entry":
         """Both as one, at the place of the first."""
         return Entry(

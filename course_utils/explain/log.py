@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -16,6 +16,11 @@ _SCALER = re.compile(
 )
 _ERROR = re.compile(r"^Traceback \(most recent|^\w*(Error|Exception)\b")
 _SCALE = re.compile(r"Attempted loss scale: ([\d.e+]+), reducing to ([\d.e+]+)")
+_RESUMED = re.compile(
+    r"\bresum(?:ed|ing)\b.{0,40}\b(?:from|checkpoint|training)\b|"
+    r"\bload(?:ed|ing)\b.{0,20}\b(?:checkpoint|optimizer state)\b",
+    re.IGNORECASE,
+)
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
@@ -43,6 +48,8 @@ class Log:
     skips: list[Skip] = field(default_factory=list)
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
+    resumed: Line | None = None  # the line, before any entry, that says so
+    empty_cell: Entry | None = None  # the first row in which nan stands for no number
     begun_again: Entry | None = None  # its epoch falls back and its step goes on
     summary: Entry | None = None  # what sums up a whole run
     _states: dict[str, str] = field(default_factory=dict)
@@ -53,6 +60,8 @@ class Log:
         """Take what a line says of a loss scaler, and that it names an error."""
         if self.error is None and isinstance(line, Line) and _ERROR.search(line.text):
             self.error = line
+        if isinstance(line, Line) and not self.entries and _RESUMED.search(line.text):
+            self.resumed = line
         if isinstance(line, Entry) and line.numbers.get("loss_scale", 1.0) != 1:
             self.names_scaler = True
         if not _SCALER.search(line.text):
@@ -85,6 +94,21 @@ class Log:
         """All has been read: what sums up a run stands for it if nothing else was logged."""
         if not self.entries and self.summary is not None and self.summary.has_metric:
             self.add(self.summary)
+        self._drop_empty_cells()
+
+    def _drop_empty_cells(self) -> None:
+        """Where training and evaluation have rows of their own, nan stands for a cell without a
+        number: each row has one of the two, and both have numbers again and again."""
+        pair = ("loss", "eval_loss")
+        rows = [entry for entry in self.entries if set(pair) <= entry.numbers.keys()]
+        held = Counter(tuple(math.isfinite(entry.numbers[n]) for n in pair) for entry in rows)
+        if set(held) != {(True, False), (False, True)} or min(held.values()) < 2:
+            return
+        self.empty_cell = rows[0]
+        for entry in rows:
+            for name in pair:
+                if math.isnan(entry.numbers[name]):
+                    del entry.numbers[name]
 
     def _count(self, entry: Entry) -> None:
         self._counts |= {n: v for n in ("step", "epoch") if (v := entry.numbers.get(n)) is not None}

@@ -58,6 +58,7 @@ BRACES = re.compile(r"\{[^{}]*\}")
 DECIMAL_COMMA = re.compile(
     r"([:=]\s*[-+]?\d+),(\d+(?:[eE][-+]?\d+)?)(?=\s*$|\s*[|;]|\s+\S*[A-Za-z-])"
 )
+HEADER = re.compile(r"\s*Epoch:? +(\d+)(?: ?/ ?\d+)?\s*(?:\||$)")  # its numbers follow below
 MAX_OF_A_BLOCK, ENOUGH = 12, 4
 
 
@@ -67,7 +68,7 @@ def read(lines: Iterable[str]) -> Iterator[Entry | Line]:
 
 
 def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
-    table, ranks = Table(canonical), Ranks()
+    table, ranks, of_epoch = Table(canonical), Ranks(), None
     for joined in parts(lines):
         where, text = f"line {joined[0][0]}", "".join(text for _, text in joined)
         row = table.feed(text)
@@ -75,6 +76,10 @@ def _read(lines: Iterable[str]) -> Iterator[Entry | Line]:
             continue
         found = list(entries_of_row(where, text, row or ())) or list(_entries(where, text))
         who = speaker(text)
+        if epoch := HEADER.match(text):
+            of_epoch = Entry(where, text, {"epoch": float(epoch[1])}, {"epoch": "Epoch"})
+        elif of_epoch:
+            found = [of_epoch.beneath(one) for one in found]
         yield from (one for one in found if ranks.hears(one, who))
         if not found:
             said = joined

@@ -10,6 +10,7 @@ NUMBER = (
 )
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,000)+|[1-9]\d{0,2}(?:,\d{3}){2,}")
+_LOGGER = re.compile(r"^\d{4}-\d\d-\d\d[ T][\d:,.]+ .*? : (?=\S)")  # the time, who speaks
 GAP = re.compile(r"\.\.\.|[-=+|:\s]*")  # rows left out, rules
 
 
@@ -48,6 +49,7 @@ def cells(text: str) -> list[str] | None:
     """
     if "{" in text:
         return None
+    text = _LOGGER.sub("", text).strip("*#=")
     columns = re.split(r"\s{2,}", text.strip())
     if "|" in text and "%|" not in text:
         found = text.strip().strip("|").split("|")

@@ -171,3 +171,62 @@ def test_a_loss_that_climbs_while_the_first_rows_keep_theirs_accuses_no_rate():
     assert not has_grounds("rate_too_high", subject)
     subject.log = logged(*[0.03] * 4, *[0.02] * 4, *[0.9] * 4)
     assert has_grounds("rate_too_high", subject)
+
+
+# --- after the second round ---------------------------------------------------------------------
+
+
+class Distiller(Trainer):
+    """Its loss takes no labels; `own` says what kl_div gets, and whether it reads a column."""
+
+    own = "log_softmax"
+
+    def compute_loss(self, model, inputs, return_outputs=False, **_):
+        inputs.pop("weight", None)
+        inputs.pop("labels", None)
+        given = getattr(torch.nn.functional, self.own)(model(**inputs).logits, -1)
+        return torch.nn.functional.kl_div(given, torch.full_like(given, 0.5), reduction="batchmean")
+
+
+@pytest.mark.parametrize(("own", "is_wrong"), [("softmax", True), ("log_softmax", False)])
+def test_a_divergence_of_probabilities_is_named_and_needs_no_labels(tmp_path, own, is_wrong):
+    trainer = classifier(tmp_path, rows(8))
+    trainer.__class__ = type("Own", (Distiller,), {"own": own})
+    assert keys(trainer) == ["probabilities_as_logs"] * is_wrong
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_column_that_the_loss_reads_is_not_dropped(tmp_path, keeps):
+    data = Dataset.from_list([row | {"weight": 1.0} for row in rows(8)])
+    trainer = classifier(tmp_path, data, remove_unused_columns=not keeps)
+    trainer.__class__ = Distiller
+    assert keys(trainer) == ["column_dropped"] * (not keeps)
+
+
+@pytest.mark.parametrize("trained", [["lm_head"], ["lm_head", "embed_tokens"]])
+def test_a_tied_head_is_not_trained_as_a_copy_of_its_own(trained):
+    model = zoo.load_policy("tiny", device="cpu")
+    settings = dict(modules_to_save=trained, ensure_weight_tying=len(trained) == 2)
+    adapted = get_peft_model(model, LoraConfig(target_modules=["q_proj"], **settings))
+    assert ("tie_broken" in keys(adapted)) == (len(trained) == 1)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-3])
+def test_a_rate_that_a_state_brought_back_is_told_from_a_schedule(rate):
+    model, log = torch.nn.Linear(4, 4), []
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss = model(torch.ones(2, 4)).square().mean()
+        loss.backward()
+        optimizer.step()
+        log.append({"loss": loss.item()})
+
+    step()
+    optimizer.param_groups[0]["lr"] = rate
+    with diagnose.watching(model, optimizer=optimizer, log=log) as run:
+        [step() for _ in range(6)]
+    found = [one for one in run.report.causes if one.key == "rate_zero"]
+    assert bool(found) == (rate == 0)
+    assert not found or "load_state_dict" in found[0].says

@@ -233,3 +233,51 @@ def test_a_zero_that_hides_a_nan_is_not_also_a_masked_label():
     found = [one.key for one in answer.causes]
     assert "nan_shown_as_zero" in found and "labels_masked" not in found
     assert not any("does not climb" in said for one in answer.causes for said in one.against)
+
+
+def test_a_nan_alone_says_nothing_of_labels_and_a_shown_one_is_not_hidden():
+    dead = rows(6, loss=float("nan"), eval_loss=float("nan"))
+    assert keys(dead) == ["nan_from_the_start"]
+    later = [row | {"step": row["step"] + 500} for row in dead]
+    assert keys(later) == ["nan_already"]
+    resumed = explain("\n".join(["Resuming training from runs/a", *map(json.dumps, later), ""]))
+    assert "after a checkpoint was loaded" in resumed.causes[0].says
+
+
+def test_a_loss_that_climbs_before_it_is_nan_has_diverged():
+    climbs = (1.6, 1.4, 3.4, 6.5, 7.0, float("nan"), float("nan"))
+    assert keys(rows(7, loss=lambda n: climbs[n])) == ["diverged"]
+    falls = (2.6, 2.4, 2.2, 2.1, 2.0, float("nan"), float("nan"))
+    assert keys(rows(7, loss=lambda n: falls[n])) == ["nan_weights"]
+
+
+def test_nan_in_rows_of_their_own_is_no_number():
+    table = "\n".join(
+        ["Step\tTrain loss\tValid loss"]
+        + [
+            f"{n}00\tnan\t{2 - n / 9:.4f}" if n % 2 else f"{n}00\t{2 - n / 9:.4f}\tnan"
+            for n in range(1, 9)
+        ]
+    )
+    answer = explain(table)
+    assert not answer.causes and answer.no_faults[0].key == "empty_cells"
+
+
+def test_an_accuracy_that_never_moves_is_one_answer_to_every_row():
+    stuck = {"loss": lambda n: 5 - n / 99, "eval_loss": lambda n: 5 - n / 77}
+    assert keys(rows(7, **stuck, eval_accuracy=0.0346)) == ["one_class"]
+    assert not keys(rows(7, **stuck, eval_accuracy=lambda n: 0.03 + n / 999))
+    assert not keys(rows(7, **stuck, eval_accuracy=1.0))
+
+
+def test_a_fall_at_an_epoch_needs_level_losses_around_it():
+    stairs = rows(12, loss=lambda n: 1.05 - n // 4 * 0.15, epoch=lambda n: 0.15 + n / 4)
+    slope = rows(12, loss=lambda n: 3 * 0.7**n, epoch=lambda n: 0.15 + n / 4)
+    named = [explain("\n".join([*map(json.dumps, log), ""])) for log in (stairs, slope)]
+    assert ["falls_by_epochs" in [f.key for f in one.no_faults] for one in named] == [True, False]
+
+
+def test_a_whole_multiple_holds_at_each_evaluation():
+    tripled = rows(9, loss=lambda n: 6 - n / 9, eval_loss=lambda n: 2 - n / 27, grad_norm=1.0)
+    assert keys(tripled) == ["loss_off_by_a_factor"]
+    assert not keys([{"step": 0, "eval_loss": 2.0}, *rows(9, loss=lambda n: 6.2 - n / 900)])

@@ -33,6 +33,14 @@ CRASHES = {
         "ranks_disagree"
     ),
     "IndexError: index out of range in self": "index_outside",
+    "IndexError: Target 7 is out of bounds.": "label_outside",
+    "Loss.cu:257: nll_loss: Assertion `t >= 0 && t < n_classes` failed.": "label_outside",
+    "OverflowError: number too small to fit in target type": "ignored_is_decoded",
+    "[rank0]: KeyError: 'eval_loss'": "metric_not_there",
+    "ValueError: loaded state dict contains a parameter group that doesn't match the size of "
+    "optimizer's group": "optimizer_of_other_weights",
+    "ValueError: Unable to create tensor. Perhaps your features (`labels` in this case) have "
+    "excessive nesting (inputs type `list` where type `int` is expected).": "labels_not_padded",
     "AssertionError: No inf checks were recorded for this optimizer.": "weight_without_gradient",
     "ValueError: optimizer got an empty parameter list": "nothing_trainable",
     "trainable params: 0 || all params: 6,738,415,616 || trainable%: 0.0": "nothing_trainable",

@@ -94,7 +94,11 @@ class DiagnoseCallback(RunCallback):
             try:
                 return train(*args, **kwargs)
             except BaseException as error:
-                if self._is_in:
+                if not self._is_in and isinstance(error, Exception):  # before the first step
+                    if self._ride is None:
+                        self._take(trainer)
+                    self._ride.__enter__()
+                if self._is_in or isinstance(error, Exception):
                     self._leave(error)
                     if not self._quiet:
                         print(f"\n{self.report}")  # below the progress bar

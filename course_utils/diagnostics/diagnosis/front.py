@@ -73,12 +73,18 @@ def diagnose(
     sheet = Sheet()
     look_before(subject, sheet)
     look_after(subject, sheet)
-    sheet.miss("the run", "no step was taken; steps=20 takes some and puts everything back")
+    sheet.miss("the run", NO_RUN[subject.trainer is None])
     if not subject.has_ended and not subject.log:
         sheet.became(NOT_BEGUN, "no step was taken")
         if not sheet.rows:
             sheet.doubt("only weights and settings were looked at: no row, no step, no log")
     return Diagnosis.of(subject.name, sheet)
+
+
+NO_RUN = {
+    False: "no step was taken; steps=20 takes some and puts everything back",
+    True: "no step was watched; diagnose.watching(model, ...) around the loop does",
+}
 
 
 def subject_of(source: Any = None, *, probe_rewards: bool = False, **parts: Any) -> Subject:

@@ -151,6 +151,33 @@ def _half(case: Case) -> Cause | None:
     )
 
 
+def _log_of_nothing_left(case: Case) -> Cause | None:
+    """The backward pass of log1p at -1: the probability in log(1 - p) was rounded to 1."""
+    event = case.origin
+    if event.phase != "backward" or event.node != "log1p":
+        return None
+    return Cause(
+        "log of 1 - 1",
+        f"log1p got -1{case.place}: in log(1 - p) the probability p was rounded to 1, whose "
+        f"log is -inf and has no finite gradient: {event.sentence}",
+        "compute log-probs and 1 - p in float32, log(1 - p) as torch.log(-torch.expm1(logp)), and "
+        "keep logp below 0, logp.clamp(max=-1e-6)",
+    )
+
+
+def _no_alignment(case: Case) -> Cause | None:
+    """A CTC loss is inf, in any format, for a row with fewer frames than labels."""
+    if case.origin.operation != "ctc_loss" or not case.origin.is_overflow:
+        return None
+    return Cause(
+        "no alignment",
+        f"a row has more labels (with one between two that are alike) than frames{case.place}: no "
+        "alignment of them exists, and its CTC loss is inf",
+        "drop rows with fewer frames than labels, or set ctc_zero_infinity=True (zero_infinity of "
+        "torch's ctc_loss)",
+    )
+
+
 def _anything(case: Case) -> Cause:
     event = case.origin
     what = event.sentence or f"{event.operation or event.phase} gave it"
@@ -178,6 +205,8 @@ RULES = (
     causes_data.no_values,
     causes_data.forbidden_label,
     _written,
+    _no_alignment,
+    _log_of_nothing_left,
     causes_training.divergence,
     _log,
     _half,

@@ -2,7 +2,7 @@
 
 import math
 
-from course_utils.explain.entries import Entry
+from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import said
@@ -10,7 +10,21 @@ from course_utils.explain.rules.start import UNIFORM
 
 LOSSES = ("loss", "policy_loss")
 FORWARD = (*LOSSES, "kl_loss", "kl", "old_kl", "entropy", "chosen_logp", "rejected_logp")
+FAR_ABOVE = 1.5  # times the first loss
+CLIMBED = "the run has diverged: the loss climbs far above its start before it is nan"
 HUGE = 1e6  # no loss of a model is; half of float32's range is further
+IN_THE_CHECKPOINT = (
+    "the first numbers after a checkpoint was loaded are nan: its weights are nan already, or the "
+    "number format cannot hold what they make; these steps did not do it"
+)
+IN_EPOCH_1 = (
+    "nan in the first epoch: the data, the loaded weights or one of the first updates make it, and "
+    "nothing is learnt"
+)
+LOOK_INTO_IT = (
+    "look for nan in the checkpoint's weights; if there is one, go back to a checkpoint from "
+    "before the run that saved it turned to nan"
+)
 DECODES = "each nan adds the running mean to it: decode_logged_loss gives the loss behind it"
 
 
@@ -44,8 +58,13 @@ def dead_from_the_start(log: Log) -> Finding | None:
     step = entry.numbers.get("step")
     if step is not None and step <= 1:
         return Finding("nan_from_the_start", 8.0, entry, (proof, said(entry, "step")))
-    unknown = "what came before it is not in the log" if step else "the log does not say its step"
-    return Finding("nan_already", 6.0, entry, (proof,), (unknown,))
+    if entry.names.get("epoch") == "Epoch" and entry.numbers["epoch"] == 1:
+        return Finding("nan_from_the_start", 7.5, entry, (proof, "Epoch 1"), why=IN_EPOCH_1)
+    if log.resumed:
+        resumed = f"{log.resumed.where} says: {log.resumed.text[:MAX_QUOTE]}"
+        found = (entry, (proof, resumed))
+        return Finding("nan_already", 7.0, *found, why=IN_THE_CHECKPOINT, advice=LOOK_INTO_IT)
+    return Finding("nan_already", 6.0, entry, (proof,))
 
 
 def huge_loss(log: Log) -> Finding | None:
@@ -78,7 +97,23 @@ def dead_weights(log: Log) -> Finding | None:
         proof.append(f"replies grew from {length[0]:.0f} to {length[-1]:.0f} tokens")
     if names[0] in earlier.numbers:
         proof.append(f"before it, {earlier.where}: {said(earlier, names[0])}")
+    if climb := _climb(log):
+        return Finding("diverged", 8.0, climb[0], (*climb[1], proof[0]), why=CLIMBED)
     return Finding("nan_weights", 8.0, turned, tuple(proof))
+
+
+def _climb(log: Log) -> tuple[Entry, tuple[str]] | None:
+    """Where a supervised loss leaves its start, if its last numbers are far above it."""
+    series = [(e, v) for e, v in log.series("loss") if math.isfinite(v)]
+    if log.kind() == "policy" or len(series) < 4 or series[0][1] <= 0:
+        return None
+    limit, low = FAR_ABOVE * series[0][1], series[0][0]
+    high = [entry for entry, loss in reversed(series) if loss > limit]
+    if high[:2] != [entry for entry, _ in series[:-3:-1]]:
+        return None
+    first, last = series[-len(high)][0], series[-1][0]
+    said_ = f"{said(low, 'loss')} at {low.where}, {said(first, 'loss')} at {first.where}"
+    return first, (f"{said_}, {said(last, 'loss')} at {last.where}",)
 
 
 def _first_lasting(log: Log) -> Entry | None:
@@ -93,6 +128,15 @@ def _first_lasting(log: Log) -> Entry | None:
             break
         turned = entry
     return turned if turned and any(name in turned.numbers for name in LOSSES) else None
+
+
+def empty_cells(log: Log) -> Finding | None:
+    """A table whose rows have a number of training or one of an evaluation, and nan beside it."""
+    if log.empty_cell is None:
+        return None
+    counted = [len(log.values(name)) for name in ("loss", "eval_loss")]
+    proof = f"{counted[0]} rows have a loss of training, {counted[1]} others one of an evaluation"
+    return Finding("empty_cells", 3.0, log.empty_cell, (proof,))
 
 
 def lone_metric(log: Log) -> Finding | None:
@@ -112,10 +156,10 @@ def lone_metric(log: Log) -> Finding | None:
 
 
 def evaluation_alone(log: Log) -> Finding | None:
-    """The evaluation is nan, and no loss of training is logged that is not 0 or nan."""
+    """The evaluation is nan, and no loss of training is logged that is not 0."""
     entry = log.first("eval_loss", math.isnan)
     losses = log.values("loss")
-    if entry is None or any(math.isfinite(loss) and loss != 0 for loss in losses):
+    if entry is None or any(loss != 0 for loss in losses):
         return None
     proof = [f"{entry.where}: {said(entry, 'eval_loss')}"]
     if log.summary is not None and abs(log.summary.numbers.get("loss", 1.0)) < 0.05:
@@ -172,6 +216,7 @@ def critic(log: Log) -> Finding | None:
 
 
 RULES = (
+    empty_cells,
     shown_as_zero,
     dead_from_the_start,
     huge_loss,

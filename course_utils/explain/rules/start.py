@@ -17,6 +17,7 @@ VOCABULARIES = {
     256000: "Gemma",
     262144: "Gemma 3",
 }
+BLIND = 1e-3  # of the tokens are right: no pretrained model is that bad
 SMALL_RATE = 1e-6
 DENORMAL = 1e-30
 
@@ -32,13 +33,18 @@ def above_uniform(log: Log) -> Finding | None:
     norms = finite(log.values("grad_norm"))[:5]
     step, rate = entry.numbers.get("step"), entry.numbers.get("learning_rate", 1.0)
     is_first = rate == 0 or (step is not None and step <= 1)
+    hits = log.values("token_accuracy")[:5]
+    is_blind = len(series) >= 3 and len(hits) >= 3 and max(hits) < BLIND
     is_steep = len(series) > 1 and norms and median(norms) >= 1000 and loss < 100
-    if not (is_steep or (is_first and loss > 100)):
+    if not (is_steep or is_blind or (is_first and loss > 100)):
         return None
-    shown = [n for n in ("loss", "grad_norm", "learning_rate") if n in entry.numbers]
+    shown = ("loss", "token_accuracy", "grad_norm", "learning_rate")
+    shown = [name for name in shown if name in entry.numbers]
     proof = [f"{entry.where}: {said(entry, *shown)}"]
     if is_first:
         proof.append("no update stands before it: training did not make it")
+    if is_blind:
+        return Finding("guesses", 6.5, entry, (*proof, f"no token is right: up to {max(hits):.2g}"))
     return Finding("above_uniform", 8.5 if loss > 100 else 6.5, entry, tuple(proof))
 
 

@@ -7,7 +7,7 @@ from statistics import median
 from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said, share, spread, trend
+from course_utils.explain.numbers import listed, said, share, spread, thirds, trend
 
 SMALL_RATE = 1e-5  # below it a step is lost in most weights of bfloat16
 AGAIN = 5  # losses of four digits that come again: not by chance
@@ -78,6 +78,24 @@ def _evaluations_again(log: Log) -> Finding | None:
     return Finding("weights_do_not_move", 7.0, entry, (proof, *_but_gradients(log)))
 
 
+def one_answer(log: Log) -> Finding | None:
+    """The accuracy of every evaluation is the same, to the digit, and the losses differ."""
+    both = [e for e in log.entries if {"eval_accuracy", "eval_loss"} <= e.numbers.keys()]
+    right = {entry.numbers["eval_accuracy"] for entry in both}
+    judged = [entry.numbers["eval_loss"] for entry in both]
+    levels = thirds(log.values("loss"))
+    if len(both) < 4 or len(right) > 1 or len(set(judged)) < 4 or levels is None:
+        return None
+    if levels[2] < 0.9 * levels[0] or min(right) in (1.0, 100.0):
+        return None
+    proof = (
+        f"{said(both[0], 'eval_accuracy')} in all {len(both)} evaluations, while their losses "
+        f"differ: {min(judged):.4g} to {max(judged):.4g}",
+        f"the training loss by thirds of the log: {listed(levels)}",
+    )
+    return Finding("one_class", 6.0, both[0], proof)
+
+
 def _but_gradients(log: Log) -> tuple[str, ...]:
     norms = finite(log.values("grad_norm"))
     return (f"gradients arrive: grad_norm up to {max(norms):.3g}",) if any(norms) else ()
@@ -142,4 +160,4 @@ def _improves(log: Log, name: str, sign: int) -> bool:
     )
 
 
-RULES = (flat, no_gradient_at_all, repeats, norm_repeats, rounded_away)
+RULES = (flat, no_gradient_at_all, repeats, one_answer, norm_repeats, rounded_away)

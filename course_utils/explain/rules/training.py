@@ -4,7 +4,7 @@ import math
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import listed, said, share, thirds, trend
+from course_utils.explain.numbers import listed, said, share, spread, thirds, trend
 
 WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it
 _OR_BROKEN = "weights that broke in one step give a loss of 0 as well: look whether they are finite"
@@ -17,8 +17,8 @@ def labels_masked(log: Log) -> Finding | None:
         return None
     dead = [entry for entry, loss in series if loss == 0 or math.isnan(loss)]
     norm = dead[0].numbers.get("grad_norm", 0.0) if dead else 0.0
-    if len(dead) == 1 and math.isnan(dead[0].numbers["loss"]):
-        return None  # of one nan the log does not show the reason
+    if dead and math.isnan(dead[0].numbers["loss"]) and "grad_norm" not in dead[0].numbers:
+        return None  # of a nan without a gradient of 0 the log does not show the reason
     if not dead or dead[0] is not series[0][0] or share(dead, series) < 0.9 or norm != 0:
         return None
     if any(math.isnan(value) for value in log.values("grad_norm")) and not all(
@@ -27,9 +27,8 @@ def labels_masked(log: Log) -> Finding | None:
         return None  # a zero that hides a nan
     shown = [name for name in ("loss", "grad_norm") if name in dead[0].numbers]
     proof = f"{len(dead)} of {len(series)} entries, from the first on: {said(dead[0], *shown)}"
-    is_nan = math.isnan(dead[0].numbers["loss"])
-    against = ("nan weights at the start would look the same",) if is_nan else ()
-    return Finding("labels_masked", 4.0 if is_nan else 6.5, dead[0], (proof,), against)
+    weight = 4.0 if math.isnan(dead[0].numbers["loss"]) else 6.5
+    return Finding("labels_masked", weight, dead[0], (proof,))
 
 
 def zero_or_hidden_nan(log: Log) -> Finding | None:
@@ -101,16 +100,19 @@ def climbing(log: Log) -> Finding | None:
 
 
 def off_by_a_factor(log: Log) -> Finding | None:
-    """The training loss is k times the evaluation loss, k a whole number of at least 2."""
-    trained, judged = thirds(log.values("loss")), finite(log.values("eval_loss"))
-    losses = finite(log.values("loss"))
-    if not losses or not judged or judged[-1] <= 0.01:
+    """The training loss is k times the loss of each evaluation, k a whole number of at least 2."""
+    ratios, last = [], math.nan
+    for one in log.entries:
+        last = one.numbers.get("loss", last)
+        if (judged := one.numbers.get("eval_loss", math.nan)) > 0.01:
+            ratios.append((last / judged, one))
+    wholes = {round(ratio) if math.isfinite(ratio) else 0 for ratio, _ in ratios}
+    if len(wholes) != 1 or min(wholes) < 2:
         return None
-    ratio = (trained[2] if trained else losses[-1]) / judged[-1]
-    if ratio < 1.8 or abs(ratio - round(ratio)) > WHOLE * round(ratio):
+    ratio, entry = ratios[-1]
+    if abs(ratio - round(ratio)) > WHOLE * round(ratio):
         return None
-    entry = log.series("eval_loss")[-1][0]
-    proof = f"the last training losses are {ratio:.2f} times {said(entry, 'eval_loss')}"
+    proof = f"the training loss is {ratio:.2f} times {said(entry, 'eval_loss')}"
     return Finding("loss_off_by_a_factor", 5.0, entry, (proof,))
 
 
@@ -144,14 +146,16 @@ def memorised(log: Log) -> Finding | None:
 
 
 def falls_by_epochs(log: Log) -> Finding | None:
-    """The loss drops by a quarter where the epoch passes a whole number, and stays there."""
+    """The loss is level, drops where the epoch passes a whole number, and is level there."""
     series = [(e, v) for e, v in log.series("loss") if math.isfinite(v) and "epoch" in e.numbers]
     if log.kind() != "supervised" or len(series) < 8:
         return None
     for at in range(3, len(series) - 2):
         epochs = [math.floor(entry.numbers["epoch"] - 0.02) for entry, _ in series[at - 1 : at + 1]]
-        before, after = [v for _, v in series[:at][-4:]], [v for _, v in series[at:][:4]]
-        if epochs[1] == epochs[0] + 1 and max(after) < 0.75 * min(before) and epochs[1] >= 1:
+        before, after = [v for _, v in series[:at][-3:]], [v for _, v in series[at:][:3]]
+        drop = min(before) - max(after)
+        is_step = drop > max(0.05 * abs(before[-1]), 2 * spread(before), 2 * spread(after))
+        if epochs[1] == epochs[0] + 1 and is_step and epochs[1] >= 1:
             (last, _), (entry, _) = series[at - 1], series[at]
             proof = (
                 f"{last.where}: {said(last, 'loss', 'epoch')}; {entry.where}: "

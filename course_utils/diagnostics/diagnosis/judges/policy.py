@@ -4,6 +4,7 @@ import math
 from statistics import fmean, median
 
 from course_utils.diagnostics.diagnosis.judges.signal import judge_signal, judge_silence
+from course_utils.diagnostics.diagnosis.judges.unended import judge_unended
 from course_utils.diagnostics.diagnosis.measures.last_replies import LastReplies
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import FAR_TOKEN, PolicyNumbers
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
@@ -41,6 +42,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
         replies=replies.texts(),
         shape=replies.shape,
     )
+    judge_unended(subject.trainer, replies, sheet)
     if (loss_type := loss_type_of(subject.trainer)) in WEIGHED_BY_ROW:
         _length(replies.numbers, loss_type, sheet)
     for what, why in not_kept(subject.trainer).items():
@@ -71,7 +73,7 @@ def judge_numbers(
 
 def _shown(numbers: list[PolicyNumbers], sheet: Sheet, *, limit: str) -> None:
     """Numbers without a threshold: entropy and truncated replies, first and last batch."""
-    entropies = [one.entropy for one in numbers if one.entropy is not None]
+    entropies = [e for one in numbers if (e := one.entropy) is not None and math.isfinite(e)]
     if entropies:
         stands = all(one.moved == 0 for one in numbers if one.moved is not None)
         still = "; no update moved the policy, so the prompts of the batches differ"
@@ -146,7 +148,7 @@ def _spread(numbers: list[PolicyNumbers], sheet: Sheet, scale: str, group: int |
 
 def _movement(numbers: list[PolicyNumbers], sheet: Sheet) -> None:
     """How far the updates between two batches move the policy on the sampled tokens."""
-    moves = [one.moved for one in numbers if one.moved is not None]
+    moves = [m for one in numbers if (m := one.moved) is not None and math.isfinite(m)]
     if not moves:
         return
     said = f"an update moves its own replies by {median(moves):.2g} nats a token"

@@ -20,8 +20,12 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
     rates = steps.rates()
     dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), None)
     specimen = (f"learning rate by step: {in_order(rates)}",)
-    if max(rates) == 0:
-        sheet.find("rate_zero", COUNTED, f"the learning rate is 0 in all {len(rates)} steps")
+    is_first = subject.trainer is not None and len(rates) == 1  # such as that of a warm-up
+    if max(rates) == 0 and is_first:
+        sheet.show("rates used", "0 in the only step that was taken")
+    elif max(rates) == 0:
+        said = f"the learning rate is 0 in all {len(rates)} steps"
+        sheet.find("rate_zero", COUNTED, said, **_brought_back(subject, steps))
     elif dead is not None and len(rates) > 4 and dead < EARLY * len(rates):
         _ends_early(dead, rates, pace, specimen, sheet)
     elif off := _not_as_asked(subject, steps, pace):
@@ -31,6 +35,22 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
         write = sheet.clear if is_known else sheet.show
         asked = ", as the settings ask" if is_known else ""
         write("rates used", f"{min(rates):.2g} to {max(rates):.2g}{asked}")
+
+
+def _brought_back(subject: Subject, steps: Steps) -> dict[str, str]:
+    """How a rate of 0 came with the loaded state of an optimizer that was made with another."""
+    own = getattr(subject.optimizer, "optimizer", subject.optimizer)
+    made = getattr(own, "defaults", {}).get("lr") or 0
+    if not steps.held_state[0] or not made:
+        return {}
+    return {
+        "place": "optimizer.load_state_dict",
+        "why": f"the learning rate is 0 in every step: the optimizer was made with {float(made):g} "
+        "and has the state of an earlier run, whose schedule had ended at 0; load_state_dict "
+        "brought that rate back",
+        "advice": "set the lr of optimizer.param_groups after load_state_dict, or load only the "
+        "weights",
+    }
 
 
 def _ends_early(

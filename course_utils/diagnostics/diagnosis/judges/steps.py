@@ -37,7 +37,7 @@ def judge_steps(
         sheet.fail("a step", error)
     sheet.moved = steps.moved_by_group()
     if not steps.numbers:
-        _no_step(subject, steps, sheet, num_counted)
+        _no_step(subject, steps, sheet, num_counted if pace is None or pace.passes else 0)
         return
     _skipped(steps, sheet, num_counted)
     _gradients(subject, steps, sheet)

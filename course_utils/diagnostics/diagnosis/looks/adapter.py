@@ -1,5 +1,8 @@
 """Looks at what the adapter is on: experts without one, a new head that it does not save."""
 
+from typing import Any
+
+from course_utils.causes.harms import SERVING
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.reach import adapter_reach
@@ -9,7 +12,7 @@ HEADS = ("score", "classifier", "qa_outputs", "v_head")
 
 
 def look_at_adapter(subject: Subject, sheet: Sheet) -> None:
-    for look in (_experts, _head):
+    for look in (_experts, _head, _untied):
         with sheet.trying("the adapter"):
             look(subject, sheet)
 
@@ -39,6 +42,40 @@ def _head(subject: Subject, sheet: Sheet) -> None:
         "another one",
         advice=f"modules_to_save=['{part}'] in LoraConfig, which task_type='SEQ_CLS' sets as well",
     )
+
+
+def _untied(subject: Subject, sheet: Sheet) -> None:
+    """A head or embedding that trains as a copy, where the configuration ties the two."""
+    base = getattr(subject.model, "get_base_model", lambda: None)()
+    config = getattr(base, "config", None)
+    config = getattr(config, "get_text_config", lambda: config)()
+    if not getattr(config, "tie_word_embeddings", False):
+        return
+    layers = {"embedding": base.get_input_embeddings(), "head": base.get_output_embeddings()}
+    copies = {what: _trained_copy(layer) for what, layer in layers.items() if layer is not None}
+    trained = {what: copy for what, copy in copies.items() if copy is not None}
+    if not trained or (len(trained) == 2 and trained["embedding"] is trained["head"]):
+        return
+    what = " and ".join(sorted(trained))
+    sheet.find(
+        "tie_broken",
+        COUNTED,
+        f"tie_word_embeddings is True, and modules_to_save trains a copy of the {what}",
+        place="modules_to_save, tie_word_embeddings",
+        why=f"the {what} trains as a copy, while the configuration says that head and embedding "
+        "are one tensor: merged, saved and loaded by it, the trained copy of the head is lost",
+        advice="ensure_weight_tying=True with both modules in modules_to_save; or save the merged "
+        "model with tie_word_embeddings=False",
+        where=SERVING,
+    )
+
+
+def _trained_copy(layer: Any) -> Any:
+    """The weight of the copy that modules_to_save trains of this layer; None if there is none."""
+    copies = getattr(layer, "modules_to_save", None)
+    own = list(copies.values())[:1] if copies else []
+    weight = getattr(own[0], "weight", None) if own else None
+    return weight if weight is not None and weight.requires_grad else None
 
 
 def _experts(subject: Subject, sheet: Sheet) -> None:

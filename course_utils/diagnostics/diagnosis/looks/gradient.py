@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from inspect import signature
 
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
+from course_utils.diagnostics.diagnosis.measures.loss_inputs import LossInputs
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.faults import (
     FINITE_BEFORE,
@@ -38,11 +39,14 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         target, loss_of = subject.trainer or subject.model, subject.loss_of
         try:
             flow = audit_gradients(target, keep(subject.batch), loss_of=loss_of)
-            loss = loss_in(open_model(target, loss_of).loss_of(keep(subject.batch)))
+            with LossInputs() as inputs:
+                loss = loss_in(open_model(target, loss_of).loss_of(keep(subject.batch)))
         except Exception as error:
             if not name_error(error, subject, sheet):
                 raise
             return
+        if subject.has_own_loss:
+            inputs.judge(sheet)
         if flow.not_finite or (loss is not None and not all_finite(loss)):
             _name_operation(subject, flow, sheet)
         else:
@@ -105,6 +109,8 @@ def _judge(subject: Subject, flow: GradientFlow, sheet: Sheet) -> None:
         waiting = flow.count(Flow.WAITING)
         more = f", {waiting} wait for their lora_B, which starts at 0" if waiting else ""
         sheet.clear("one backward pass", f"{received} of {total} tensors get a gradient{more}")
+        if subject.has_own_loss and sheet.withdraw("labels_masked"):
+            sheet.show("labels", "none in these rows; the loss of this run has a gradient without")
     else:
         sheet.miss("one backward pass", flow.headline)
         sheet.doubt(flow.headline.rstrip("."))

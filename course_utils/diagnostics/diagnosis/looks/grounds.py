@@ -52,9 +52,7 @@ def _is_worse_on_other_rows(subject: Subject) -> bool:
 @needed_by("above_uniform")
 def _knows_its_loss(subject: Subject) -> bool:
     """A loss of the user's own may be a sum, or hold other terms."""
-    own = type(subject.trainer).compute_loss.__module__ if subject.trainer is not None else "trl"
-    is_given = getattr(subject.trainer, "compute_loss_func", None) is not None
-    return own.partition(".")[0] in ("transformers", "trl") and not is_given
+    return subject.trainer is None or not subject.has_own_loss
 
 
 @needed_by("rate_too_high")

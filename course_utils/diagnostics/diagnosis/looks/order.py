@@ -4,12 +4,14 @@ from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.best import look_at_best
+from course_utils.diagnostics.diagnosis.looks.columns import look_at_columns
 from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
+from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
@@ -35,6 +37,8 @@ BEFORE = (
     look_at_batch,
     look_at_row_mask,
     look_at_tables,
+    look_at_columns,
+    look_at_offsets,
     look_at_positions,
     look_at_messages,
     look_at_stream,
@@ -51,7 +55,12 @@ BEFORE = (
     show_first_loss,
 )
 WRITES = OF_TEXT | {Loss.POLICY}
-OF_A_FORWARD_PASS = {look_at_packing, look_at_forward, look_at_split, show_first_loss}
+OF_A_FORWARD_PASS = {
+    look_at_packing,
+    look_at_forward,
+    look_at_split,
+    show_first_loss,
+}
 
 
 def look_before(subject: Subject, sheet: Sheet) -> None:

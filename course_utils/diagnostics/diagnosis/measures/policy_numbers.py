@@ -73,6 +73,7 @@ def policy_numbers(
         found |= _signal(advantages, keep, group)
     if ended is not None:
         found["share_truncated"] = 1 - float(ended.double().mean())
+    if ended is not None and bool(keep.any()):  # else a mask hides what the replies hold
         found["share_empty"] = float(
             (keep.sum(1) - ended.int().to(keep.device) <= 0).double().mean()
         )

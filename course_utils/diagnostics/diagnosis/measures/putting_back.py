@@ -111,10 +111,13 @@ class _Quiet:
         from transformers import TrainerCallback  # takes seconds; whoever has a Trainer has it
 
         class StopAfter(TrainerCallback):
+            taken = 0  # its own count: a resumed run's begins at the checkpoint's
+
             def on_step_end(self, args, state, control, **kwargs):
+                self.taken += 1
                 control.should_log = True
                 control.should_save = control.should_evaluate = False
-                control.should_training_stop |= state.global_step >= num_steps
+                control.should_training_stop |= self.taken >= num_steps
 
             def on_epoch_end(self, args, state, control, **kwargs):
                 control.should_save = control.should_evaluate = False
@@ -129,7 +132,7 @@ def train_some(trainer: Any, num_steps: int, also: tuple = ()) -> list[dict]:
     trainer.callback_handler.callbacks = [
         DefaultFlowCallback(),
         *also,
-        _Quiet.make(trainer.state.global_step + num_steps),
+        _Quiet.make(num_steps),
     ]
     trainer.args.load_best_model_at_end = trainer.args.push_to_hub = False
     if hasattr(trainer, "log_completions"):

@@ -107,6 +107,12 @@ class Sheet:
     def find(self, key: str, weight: float, *said: str, **more) -> None:
         self.found.append(Found(key, weight, said, **more))
 
+    def withdraw(self, key: str) -> bool:
+        """Take back what was found, which a later look has refuted; whether there was any."""
+        before = len(self.found)
+        self.found = [one for one in self.found if one.key != key]
+        return len(self.found) < before
+
     def clear(self, what: str, number: str) -> None:
         self.cleared[what] = number
 

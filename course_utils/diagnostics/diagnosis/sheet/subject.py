@@ -91,6 +91,15 @@ class Subject:
         return bool(re.search("adam|lion", str(getattr(named, "value", named)).lower()))
 
     @property
+    def has_own_loss(self) -> bool:
+        """Whether the loss is the user's own function, which may ask for no labels."""
+        if self.trainer is None:
+            return self.loss_of is not None
+        module = type(self.trainer).compute_loss.__module__.partition(".")[0]
+        is_given = getattr(self.trainer, "compute_loss_func", None) is not None
+        return is_given or module not in ("transformers", "trl")
+
+    @property
     def share_trainable(self) -> float:
         """The share of the weights that are trained: small for a head, an adapter or a prompt."""
         whole = sum(p.numel() for p in self.model.parameters())

@@ -101,13 +101,13 @@ class GenerateCalls:
         for error in self.failures[:1]:
             sheet.fail("the generate calls", error)
         tokenizer = self.subject.tokenizer
-        if tokenizer is None:
+        if tokenizer is None or self.subject.loss is Loss.SEQ2SEQ:  # which continues no prompt
             return
         for number, batch in enumerate(self.judged, start=1):
             with sheet.trying("the evaluation's tokens"):
                 report = inspect_batch(tokens_of(batch, self.subject.loss), tokenizer)
                 write_report(report, sheet, of=f"evaluation batch {number}", where=EVALUATION)
-        if not self.prompts or self.subject.loss is Loss.SEQ2SEQ:  # which continues no prompt
+        if not self.prompts:
             return
         for number, prompt in enumerate(self.prompts, start=1):
             with sheet.trying("the prompts of generate"):
