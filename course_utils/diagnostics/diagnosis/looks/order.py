@@ -10,6 +10,7 @@ from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
+from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed_state
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
@@ -42,6 +43,7 @@ BEFORE = (
     look_at_best,
     look_at_gradients,
     look_at_packing,
+    look_at_packed_state,
     look_at_forward,
     look_at_split,
     look_at_rewards,
@@ -51,7 +53,10 @@ BEFORE = (
     show_first_loss,
 )
 WRITES = OF_TEXT | {Loss.POLICY}
-OF_A_FORWARD_PASS = {look_at_packing, look_at_forward, look_at_split, show_first_loss}
+OF_A_FORWARD_PASS = {
+    *(look_at_packing, look_at_packed_state, look_at_forward, look_at_split),
+    show_first_loss,
+}
 
 
 def look_before(subject: Subject, sheet: Sheet) -> None:
