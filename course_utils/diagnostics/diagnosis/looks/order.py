@@ -14,6 +14,7 @@ from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
 from course_utils.diagnostics.diagnosis.looks.reference_pull import look_at_reference_pull
+from course_utils.diagnostics.diagnosis.looks.returns import look_at_returns
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
 from course_utils.diagnostics.diagnosis.looks.row_mask import look_at_row_mask
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
@@ -48,6 +49,7 @@ BEFORE = (
     look_at_forward,
     look_at_split,
     look_at_reference_pull,
+    look_at_returns,
     look_at_rewards,
     look_at_unread,
     write_settings,
