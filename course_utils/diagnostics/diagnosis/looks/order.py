@@ -10,6 +10,7 @@ from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
+from course_utils.diagnostics.diagnosis.looks.metrics import look_at_metrics
 from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed_state
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
@@ -78,6 +79,8 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
     """Look at the log, and at the model that the run leaves."""
     look_at_log(subject.log, sheet, may_name=lambda key: has_grounds(key, subject))
     look_at_trends(subject, sheet)
+    with sheet.trying("metrics over ranks"):
+        look_at_metrics(subject, sheet)
     if not sheet.broken_forward:
         look_at_outcome(subject, sheet)
         with sheet.trying("replies of the first pairs"):
