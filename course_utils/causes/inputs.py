@@ -286,6 +286,25 @@ INPUTS = (
         complaints=(("worse packed", 1),),
     ),
     Cause(
+        "packed_state_leak",
+        "packed rows are kept apart in the attention alone: the state and the convolution of "
+        "linear attention or Mamba layers run on from row to row",
+        "one row per sequence, padded; or pass cu_seq_lens_q and seq_idx, with the kernels of "
+        "flash-linear-attention and causal-conv1d installed",
+        "the logits of a row packed and alone",
+        lesson="07_never_stops",
+        met="packed",
+        instrument="inspect_batch",
+        thread="ms-swift#9618",
+        kinds=("packing",),
+        harm=WRONG,
+        would_show="the loss of held-out rows, each alone, beside a run on padded rows",
+        explains=keys("packing_leak row_depends_on_batch"),
+        speaks_of=OF_ROWS | frozenset({"packed rows"}),
+        one_fix="packing=False: one row per sequence, padded",
+        phrases=(Phrase(r"`\w+` can't keep packed sequences apart without `[\w-]+`"),),
+    ),
+    Cause(
         "rows_pooled_wrong",
         "the score of a row is read at the wrong token: its end is taken for padding, "
         "or padding for its end",

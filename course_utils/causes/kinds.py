@@ -21,6 +21,8 @@ CLASSES = {
     "retokenised": "other tokens are scored than were sampled",
     "length_bias": "the loss pays for length",
     "kl_place": "the KL stands where it does nothing, or something else",
+    "metric": "a number in the log is not what its name says",
+    "returns": "the reward does not reach the tokens that earned it",
     "embeddings": "tied or resized embeddings, an id past the table",
     "resume": "a resumed run does not go on where it stopped",
     "pooling": "the reward is read at the wrong token",

@@ -1,7 +1,7 @@
 """Causes that change a policy for the worse: KL, entropy, collapse, two engines."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
-from course_utils.causes.harms import BROKEN, SAMPLING, WRONG
+from course_utils.causes.harms import BROKEN, LESS, SAMPLING, WRONG
 from course_utils.causes.shared import APART, LENGTHS, OF_SAMPLING
 
 POLICY = (
@@ -59,6 +59,18 @@ POLICY = (
         explains=keys("collapse kl_runs"),
         inferred=True,
         follows=frozenset({"KL of policy and reference"}),
+    ),
+    Cause(
+        "return_cut",
+        "the reward does not reach the tokens before a tool's reply: the return begins anew where "
+        "the mask is 0",
+        "carry the running return through tokens of mask 0, and only leave them out of the loss",
+        "the advantage of the first and of the last turn, in rows that end well and badly",
+        thread="verl#7278",
+        kinds=("returns",),
+        harm=LESS,
+        would_show="the reward beside that of a run with the fix",
+        follows=frozenset({"advantages"}),
     ),
     Cause(
         "entropy_gone",

@@ -1,7 +1,7 @@
 """Causes that end a process, make it hang, or exhaust its memory."""
 
 from course_utils.causes.cause import LATER, WEAK, Cause, Phrase, keys
-from course_utils.causes.harms import ENDED, EVALUATION
+from course_utils.causes.harms import ENDED, EVALUATION, MEASURED
 
 PROCESSES = (
     Cause(
@@ -185,6 +185,16 @@ PROCESSES = (
             Phrase(r"wait ?timeout after \d+ ?ms", LATER),
             Phrase(r"connection (closed|reset) by (remote )?peer", LATER),
         ),
+    ),
+    Cause(
+        "metric_by_rank",
+        "a metric is the mean of the ranks' own means, though they hold different numbers of rows",
+        "add up sums and counts over the ranks, divide once, and choose the checkpoint again",
+        "the metric of each rank, with its number of rows",
+        thread="trl#6380",
+        kinds=("metric",),
+        where=EVALUATION,
+        harm=MEASURED,
     ),
     Cause(
         "nccl_failed",

@@ -63,6 +63,8 @@ def loss_of_batch(batch: Any, model: Any = None) -> Loss:
     columns = batch if isinstance(batch, Mapping) else {}
     ids, labels = (as_tensor(columns.get(name)) for name in ("input_ids", "labels"))
     model = getattr(model, "get_base_model", lambda: model)()
+    if "advantages" in columns and labels is None:
+        return Loss.POLICY
     if columns and ids is None:
         return Loss.OTHER
     if "start_positions" in columns:

@@ -64,6 +64,9 @@ CRASHES = {
     "Model with `tie_word_embeddings=True` and the tied_target_modules=['lm_head'] are part of": (
         "tied_head_merged"
     ),
+    "ValueError: `causal_conv1d_fn` can't keep packed sequences apart without `causal-conv1d`.": (
+        "packed_state_leak"
+    ),
     "packing may lead to cross-contamination between samples": "packing_leak",
     "ValueError: Cannot use chat template: tokenizer.chat_template is not set": "no_template",
     "size mismatch for lm_head.weight: copying a param with shape torch.Size([32001, 8])": (

@@ -11,9 +11,13 @@ from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
+from course_utils.diagnostics.diagnosis.looks.metrics import look_at_metrics
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
+from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed_state
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
+from course_utils.diagnostics.diagnosis.looks.reference_pull import look_at_reference_pull
+from course_utils.diagnostics.diagnosis.looks.returns import look_at_returns
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
 from course_utils.diagnostics.diagnosis.looks.row_mask import look_at_row_mask
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
@@ -46,8 +50,11 @@ BEFORE = (
     look_at_best,
     look_at_gradients,
     look_at_packing,
+    look_at_packed_state,
     look_at_forward,
     look_at_split,
+    look_at_reference_pull,
+    look_at_returns,
     look_at_rewards,
     look_at_unread,
     write_settings,
@@ -56,9 +63,7 @@ BEFORE = (
 )
 WRITES = OF_TEXT | {Loss.POLICY}
 OF_A_FORWARD_PASS = {
-    look_at_packing,
-    look_at_forward,
-    look_at_split,
+    *(look_at_packing, look_at_packed_state, look_at_forward, look_at_split),
     show_first_loss,
 }
 
@@ -78,6 +83,8 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
     """Look at the log, and at the model that the run leaves."""
     look_at_log(subject.log, sheet, may_name=lambda key: has_grounds(key, subject))
     look_at_trends(subject, sheet)
+    with sheet.trying("metrics over ranks"):
+        look_at_metrics(subject, sheet)
     if not sheet.broken_forward:
         look_at_outcome(subject, sheet)
         with sheet.trying("replies of the first pairs"):
