@@ -147,6 +147,23 @@ POLICY = (
         complaints=(("stale sampler", 1),),
     ),
     Cause(
+        "prefix_cache_kept",
+        "the engine has new weights and the keys of old ones: log-probs agree on prompts that are "
+        "new to it, and differ on those that it has seen before an update",
+        "reset the engine's prefix cache after each weight sync (vLLM: reset_prefix_cache, SGLang: "
+        "flush_cache), or turn prefix caching off",
+        "log-probs of one prompt in the engine and in a new engine with the same weights",
+        lesson="09_two_logprobs",
+        met="old weights",
+        instrument="audit_policy",
+        thread="prime-rl#1650",
+        kinds=("stale_weights",),
+        where=SAMPLING,
+        harm=WRONG,
+        explains=APART | keys("logp_disagree stale_sampler"),
+        speaks_of=OF_SAMPLING,
+    ),
+    Cause(
         "retokenised",
         "the tokens that are scored are not those that were sampled: text was tokenized again",
         "keep the sampled ids; never decode and encode between sampling and scoring",

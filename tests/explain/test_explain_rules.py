@@ -103,6 +103,17 @@ def test_a_mean_ratio_on_one_side_of_1_throughout():
     assert not keys(rows(6, **on, **{RATIO: lambda n: 1.002 + n / 9000}))
 
 
+def test_engines_that_drift_apart_within_the_first_epoch_keep_no_prefixes():
+    apart = "sampling/sampling_logp_difference/mean"
+    on = GRPO | {"loss": 0.2, "epoch": lambda n: n / 4}
+    assert keys(rows(12, **on, **{apart: lambda n: 1e-6 if n < 5 else 0.04})) == [
+        "prefix_cache_kept"
+    ]
+    assert not keys(rows(12, **on, **{apart: lambda n: 0.004 * n}))  # old weights, or a format
+    assert not keys(rows(12, **on, **{apart: lambda n: 1e-6 if n < 5 else 0.01}))
+    assert not keys(rows(12, **on | {"epoch": 0.1}, **{apart: lambda n: 1e-6 if n < 5 else 0.04}))
+
+
 def test_length_that_is_not_paid_for():
     grows = {"completions/mean_length": lambda n: 200 + 30 * n}
     assert keys(rows(15, **GRPO, **grows)) == ["length_is_paid"]

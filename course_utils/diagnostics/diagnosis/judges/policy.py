@@ -110,7 +110,10 @@ def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Shee
     )
     drift = in_order(one.logp_difference for one in known)
     seen = {"specimen": (f"nats a token by batch: {drift}",)}
-    if first.logp_difference < APART and last.logp_difference > GROWS * first.logp_difference:
+    if by_prompt := _by_prompt(known):
+        place = "the engine's prefix cache"
+        sheet.find("prefix_cache_kept", COUNTED, by_prompt, *more, place=place, **seen)
+    elif first.logp_difference < APART and last.logp_difference > GROWS * first.logp_difference:
         sheet.find("stale_sampler", COUNTED, said, *more, place="the sampler's weights", **seen)
     elif 0 < fmean(one.rows_apart for one in known) < 0.9 and _turns_inside(known):
         until = fmean(one.agrees_until for one in known if one.agrees_until is not None)
@@ -119,6 +122,22 @@ def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Shee
     else:
         seen |= {"why": shape[0], "advice": shape[1], "rivals": "" if shape[0] else ANY_OF}
         sheet.find("logp_disagree", MEASURED + 1, said, *more, place="sampler and trainer", **seen)
+
+
+def _by_prompt(known: list[PolicyNumbers]) -> str:
+    """Whether prompts that come again disagree, and new ones agree although updates were taken."""
+    new = [one.gap_new for one in known if one.gap_new is not None and one.moved]
+    again = [one.gap_again for one in known if one.gap_again is not None]
+    if len(new) < 2 or len(again) < 2 or fmean(again) < APART:
+        return ""
+    soon = fmean(again[: len(new)])  # old weights would have drifted as far by then, on new prompts
+    if max(new) >= APART or soon < 5 * max(new):
+        return ""
+    return (
+        f"prompts that an earlier batch had differ by {fmean(again):.2g} nats a token in "
+        f"{len(again)} batches; new prompts by at most {max(new):.2g} in {len(new)} batches, "
+        "although updates came before them (fine: below 0.02)"
+    )
 
 
 def _turns_inside(known: list[PolicyNumbers]) -> bool:

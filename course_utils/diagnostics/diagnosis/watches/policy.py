@@ -38,6 +38,7 @@ class Replies:
     failures: list[Exception] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
     shape: tuple[str, str] = ("", "")  # how the sampler's log-probs differ, and the fix
+    _asked: set[int] = field(default_factory=set)  # prompts of the batches so far, as hashes
 
     @contextmanager
     def reading(self) -> Iterator["Replies"]:
@@ -86,6 +87,7 @@ class Replies:
             advantages=output["advantages"],
             group=trainer.num_generations,
             ended=ended,
+            is_new=self._are_new(output),
         )
         rewards = rewards_of(trainer, len(ids))
         mean = sum(rewards) / len(rewards) if rewards else None
@@ -93,6 +95,14 @@ class Replies:
         del self.numbers[:-MAX_BATCHES]
         self._compare(output, logps, found)
         self.last = {name: output[name] for name in KEPT} | {"logps": logps}
+
+    def _are_new(self, output: dict[str, Tensor]) -> Tensor:
+        """Of each row, whether no batch before had its prompt, (N,)."""
+        ids, mask = output["prompt_ids"], output["prompt_mask"].bool()
+        prompts = [hash(tuple(row[kept].tolist())) for row, kept in zip(ids, mask, strict=True)]
+        is_new = torch.tensor([prompt not in self._asked for prompt in prompts], device=ids.device)
+        self._asked.update(prompts)
+        return is_new
 
     def texts(self) -> LastReplies | None:
         """The replies of the last batch with their rewards, None before the first."""
