@@ -1,8 +1,8 @@
 """Causes that change a policy for the worse: KL, entropy, collapse, two engines."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
-from course_utils.causes.harms import BROKEN, SAMPLING, WRONG
-from course_utils.causes.shared import APART, LENGTHS, OF_SAMPLING
+from course_utils.causes.harms import BROKEN, SAMPLING, STILL, WRONG
+from course_utils.causes.shared import APART, GROUPS, LENGTHS, NO_END, OF_SAMPLING
 
 POLICY = (
     Cause(
@@ -127,6 +127,21 @@ POLICY = (
         explains=APART,
         speaks_of=OF_SAMPLING,
         one_fix="score with the sampler's own temperature, weights and template",
+    ),
+    Cause(
+        "sampler_not_finite",
+        "the sampler computes nan where the trainer computes numbers, so its replies are one token "
+        "again and again",
+        "count nan in the sampler's weights after a sync; in a quantiser clamp the largest value "
+        "of a block by 1e-12 before it is divided by",
+        "the sampler's weights after a sync, and which of the trainer's are 0 there",
+        thread="slime#2256",
+        kinds=("bad_numbers",),
+        where=SAMPLING,
+        harm=STILL,
+        explains=APART | NO_END | keys("logp_disagree no_signal tiny_std stale_sampler"),
+        follows=LENGTHS | GROUPS,
+        speaks_of=OF_SAMPLING,
     ),
     Cause(
         "stale_sampler",

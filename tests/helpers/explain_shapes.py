@@ -68,6 +68,12 @@ SHAPES = {
     "engines_disagree": rows(
         4, loss=0.02, reward=0.4, **{"sampling/importance_sampling_ratio/mean": 0.6}
     ),
+    "sampler_not_finite": rows(
+        4,
+        loss=0.0,
+        reward=0.0,
+        **{"completions/clipped_ratio": 1.0, "sampling/sampling_logp_difference/mean": 0.0},
+    ),
     "prefix_cache_kept": rows(
         12,
         **GRPO | {"loss": 0.2},

@@ -70,6 +70,22 @@ def grows_into_the_limit(log: Log) -> Finding | None:
     return Finding("length_into_limit", 6.0, entry, proof)
 
 
+def agrees_too_well(log: Log) -> Finding | None:
+    """Replies are all cut and earn 0, and two engines agree to the last bit: they gave only nan."""
+    series = log.series("logp_difference")
+    if len(series) < 2 or any(value != 0 for _, value in series):
+        return None
+    if set(log.values("truncated_share")) != {1.0} or set(log.values("reward")) != {0.0}:
+        return None
+    entry = series[0][0]
+    names = ("logp_difference", "truncated_share", "reward")
+    proof = (
+        f"{said(entry, *names)} in all {len(series)} entries",
+        "two engines never agree to the last bit; TRL writes 0 where all log-probs are nan",
+    )
+    return Finding("sampler_not_finite", 8.5, entry, proof)
+
+
 def prompts_come_again(log: Log) -> Finding | None:
     """Engine and trainer agree while each prompt comes for the first time, and then no longer.
 
@@ -128,6 +144,7 @@ RULES = (
     entropy_gone,
     replies_cut,
     grows_into_the_limit,
+    agrees_too_well,
     prompts_come_again,
     engines_disagree,
     ratio_leans,

@@ -6,6 +6,7 @@ from statistics import fmean, median
 from course_utils.diagnostics.diagnosis.judges.signal import judge_signal, judge_silence
 from course_utils.diagnostics.diagnosis.measures.last_replies import LastReplies
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import FAR_TOKEN, PolicyNumbers
+from course_utils.diagnostics.diagnosis.measures.sampler_weights import broken_weights
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import AWAY, ENDLESS, STOOD
@@ -23,6 +24,11 @@ ANY_OF = (
     "compare_policies(sampler, scorer, prompts) tells which"
 )
 HALF = 0.5  # of the replies
+ZEROS = (
+    "a block of weights that are all 0 was quantised: its scale is 0, and 0 / 0 is nan in the "
+    "sampler's weights, so its replies are one token again and again"
+)
+CLAMP = "in the quantiser clamp the largest value of a block by 1e-12 before it is made a scale"
 USUAL = 0.1  # of the first entropy, by which the last may differ
 LONGER = 1.3  # mean length of the last third by that of the first
 WEIGHED_BY_ROW = ("grpo", "sapo")  # a token counts by one over the length of its reply
@@ -41,6 +47,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
         replies=replies.texts(),
         shape=replies.shape,
     )
+    judge_finite(subject, replies.numbers, sheet)
     if (loss_type := loss_type_of(subject.trainer)) in WEIGHED_BY_ROW:
         _length(replies.numbers, loss_type, sheet)
     for what, why in not_kept(subject.trainer).items():
@@ -94,6 +101,8 @@ def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Shee
     if not known:
         sheet.miss("the sampler's log-probs", "it does not give them")
         return
+    if any(one.sampler_nan for one in known):
+        return  # nan is compared with nothing
     first, last = known[0], known[-1]
     if max(one.logp_difference for one in known) < APART:
         said = f"sampler and trainer differ by {last.logp_difference:.1g} nats a token"
@@ -122,6 +131,24 @@ def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Shee
     else:
         seen |= {"why": shape[0], "advice": shape[1], "rivals": "" if shape[0] else ANY_OF}
         sheet.find("logp_disagree", MEASURED + 1, said, *more, place="sampler and trainer", **seen)
+
+
+def judge_finite(subject: Subject, numbers: list[PolicyNumbers], sheet: Sheet) -> None:
+    """Judge a sampler by its weights, if it is handed over, and by its log-probs."""
+    broken = broken_weights(subject)
+    shares = [one.sampler_nan for one in numbers if one.sampler_nan is not None]
+    said = []
+    if any(shares):
+        said += [
+            f"up to {max(shares):.0%} of the sampler's log-probs are nan or inf, in "
+            f"{sum(map(bool, shares))} of {len(shares)} batches; the trainer's are finite"
+        ]
+    if broken:
+        said += [broken.said]
+    if said:
+        of_zeros = {"why": ZEROS, "advice": CLAMP} if broken and broken.is_of_zeros else {}
+        place = f"sampler: {broken.names[0]}" if broken else "the sampler's log-probs"
+        sheet.find("sampler_not_finite", COUNTED, *said, place=place, **of_zeros)
 
 
 def _by_prompt(known: list[PolicyNumbers]) -> str:

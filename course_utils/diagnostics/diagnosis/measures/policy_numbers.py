@@ -18,6 +18,7 @@ class PolicyNumbers:
 
     num_replies: int
     logp_difference: float | None = None  # mean |trainer - sampler| over the tokens
+    sampler_nan: float | None = None  # share of the sampler's log-probs that are nan or inf
     ratio: float | None = None  # mean of exp(trainer - sampler)
     rows_apart: float | None = None  # share of the replies with a token that disagrees
     agrees_until: float | None = None  # in those, the share of tokens before the first such one
@@ -96,6 +97,7 @@ def _agreement(
     rows = bad.any(1)
     found = {
         "logp_difference": _mean(gap[known].abs()),
+        "sampler_nan": _mean((~sampler.isfinite() & logps.isfinite())[keep].double()),
         "ratio": _mean(gap[known].exp()),
         "rows_apart": float(rows.double().mean()),
     }
