@@ -197,7 +197,7 @@ POLICY = (
     Cause(
         "routing_flips",
         "a mixture of experts sends the same token to other experts in sampler and trainer",
-        "replay the sampler's routes, or compute the router in float32",
+        "record the sampler's routes and replay them in the trainer (rollout routing replay)",
         "the experts of one token in both",
         instrument="audit_policy",
         thread="verl#3762",

@@ -22,13 +22,13 @@ OF_TINY = (
 )
 
 
-def mixture(seed: int) -> nn.Module:
-    """The tiny model with each MLP as four equal experts: it answers as before."""
+def mixture(seed: int, *, num_experts: int = NUM_EXPERTS, num_chosen: int = 2) -> nn.Module:
+    """The tiny model with each MLP as some equal experts: it answers as before."""
     tiny = zoo.load_policy("tiny", device="cpu")
     config = Qwen2MoeConfig(
         **{name: getattr(tiny.config, name) for name in OF_TINY},
-        num_experts=NUM_EXPERTS,
-        num_experts_per_tok=2,
+        num_experts=num_experts,
+        num_experts_per_tok=num_chosen,
         norm_topk_prob=True,
         moe_intermediate_size=tiny.config.intermediate_size,
         shared_expert_intermediate_size=8,
@@ -39,8 +39,8 @@ def mixture(seed: int) -> nn.Module:
     with torch.no_grad():
         for new, old in zip(model.model.layers, tiny.model.layers, strict=True):
             halves = torch.cat([old.mlp.gate_proj.weight, old.mlp.up_proj.weight])
-            new.mlp.experts.gate_up_proj.copy_(halves.expand(NUM_EXPERTS, -1, -1))
-            new.mlp.experts.down_proj.copy_(old.mlp.down_proj.weight.expand(NUM_EXPERTS, -1, -1))
+            new.mlp.experts.gate_up_proj.copy_(halves.expand(num_experts, -1, -1))
+            new.mlp.experts.down_proj.copy_(old.mlp.down_proj.weight.expand(num_experts, -1, -1))
             new.mlp.shared_expert.down_proj.weight.zero_()
     return model
 

@@ -23,6 +23,7 @@ ANY_OF = (
     "another number format, template or penalty in the sampler, or weights that were never alike; "
     "compare_policies(sampler, scorer, prompts) tells which"
 )
+FEW = 5  # tokens below which nothing is said of routes
 HALF = 0.5  # of the replies
 ZEROS = (
     "a block of weights that are all 0 was quantised: its scale is 0, and 0 / 0 is nan in the "
@@ -104,6 +105,9 @@ def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Shee
     if any(one.sampler_nan for one in known):
         return  # nan is compared with nothing
     first, last = known[0], known[-1]
+    if routed := _by_route(known):
+        sheet.find("routing_flips", MEASURED + 2, *routed, place="the routers (gate)")
+        return
     if max(one.logp_difference for one in known) < APART:
         said = f"sampler and trainer differ by {last.logp_difference:.1g} nats a token"
         sheet.clear("log-probs", f"{said} (fine: below {APART:g})")
@@ -131,6 +135,22 @@ def _agreement(numbers: list[PolicyNumbers], shape: tuple[str, str], sheet: Shee
     else:
         seen |= {"why": shape[0], "advice": shape[1], "rivals": "" if shape[0] else ANY_OF}
         sheet.find("logp_disagree", MEASURED + 1, said, *more, place="sampler and trainer", **seen)
+
+
+def _by_route(known: list[PolicyNumbers]) -> tuple[str, ...]:
+    """Whether the tokens that disagree are those that the routers send to other experts."""
+    count = sum(one.flipped for one in known)
+    sums = [one.flipped * one.gap_flipped for one in known if one.gap_flipped is not None]
+    others = [one.gap_routed for one in known if one.gap_routed is not None]
+    if count < FEW or not others:
+        return ()
+    apart, rest = sum(sums) / count, fmean(others)
+    if apart < FAR_TOKEN or apart < 5 * rest:
+        return ()
+    return (
+        f"{count} tokens in {len(others)} batches go to other experts in the sampler than in the "
+        f"trainer, and differ by {apart:.2g} nats on average; the others differ by {rest:.2g}",
+    )
 
 
 def judge_finite(subject: Subject, numbers: list[PolicyNumbers], sheet: Sheet) -> None:

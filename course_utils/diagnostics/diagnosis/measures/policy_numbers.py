@@ -24,6 +24,9 @@ class PolicyNumbers:
     agrees_until: float | None = None  # in those, the share of tokens before the first such one
     gap_new: float | None = None  # logp_difference of prompts that no batch had before
     gap_again: float | None = None  # of the others
+    gap_flipped: float | None = None  # of tokens that sampler and trainer route differently
+    gap_routed: float | None = None  # of the others
+    flipped: int = 0  # number of such tokens
     kl_k1: float | None = None  # mean of policy - reference
     kl_k3: float | None = None  # mean of exp(r - p) - (r - p) - 1
     entropy: float | None = None  # of the trainer's distribution, mean over the tokens, in nats
@@ -52,6 +55,7 @@ def policy_numbers(
     group: int | None = None,
     ended: Tensor | None = None,
     is_new: Tensor | None = None,
+    flips: Tensor | None = None,
 ) -> PolicyNumbers:
     """The numbers of one batch.
 
@@ -64,11 +68,14 @@ def policy_numbers(
         group: G, the number of replies to one prompt, which stand next to each other.
         ended: (N,), whether a reply ended by itself.
         is_new: (N,), whether no batch before had its prompt.
+        flips: (N, T), whether a router sends the token before to other experts in the sampler.
     """
     keep = mask.bool()
     found: dict[str, float] = {"length": float(keep.sum(1).float().mean())}
     if logps is not None and sampler_logps is not None:
+        gap = (logps.double() - sampler_logps.double()).abs()
         found |= _agreement(logps.double(), sampler_logps.double(), keep, is_new)
+        found |= {} if flips is None else _routed(gap, keep & gap.isfinite(), flips)
     if logps is not None and reference_logps is not None:
         away = (reference_logps.double() - logps.double())[keep]
         found |= {"kl_k1": _mean(-away), "kl_k3": _mean(away.exp() - away - 1)}
@@ -107,6 +114,14 @@ def _agreement(
     if bool(rows.any()):
         first = bad[rows].double().argmax(1)
         found["agrees_until"] = float((first / keep[rows].sum(1).clamp_min(1)).mean())
+    return found
+
+
+def _routed(gap: Tensor, keep: Tensor, flips: Tensor) -> dict[str, float]:
+    found = {"flipped": int((keep & flips).sum())}
+    for name, chosen in (("gap_flipped", keep & flips), ("gap_routed", keep & ~flips)):
+        if bool(chosen.any()):
+            found[name] = _mean(gap[chosen])
     return found
 
 
