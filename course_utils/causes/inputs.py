@@ -51,6 +51,33 @@ INPUTS = (
         names=("labels shifted",),
     ),
     Cause(
+        "images_missing",
+        "the text has image tokens, and no image is in the batch: the model reads them as ordinary "
+        "tokens and learns from the text alone",
+        "let the collator put pixel_values into the batch, for training and evaluation",
+        "the names and shapes of one batch",
+        thread="mlx-vlm#979",
+        kinds=("images",),
+        harm=LESS,
+        would_show="the answers to one question about two images",
+        explains=keys("unused_parameters weight_without_gradient"),
+        speaks_of=frozenset({"images"}),
+    ),
+    Cause(
+        "image_tokens_cut",
+        "the row has another number of image tokens than its images give",
+        "max_length=None, so that no row is cut inside an image; let the processor write the image "
+        "tokens, and do it once",
+        "the image tokens of one row, counted, before and after the cut",
+        thread="trl#5927",
+        kinds=("images",),
+        phrases=(
+            Phrase(r"[Ii]mage features and image tokens do not match"),
+            Phrase(r"Mismatch in `image` token count between text and `input_ids`"),
+            Phrase(r"max_length .{0,20}is too short and causes image placeholder tokens"),
+        ),
+    ),
+    Cause(
         "padding_learnt",
         "tokens that are only padding are in the loss",
         "set labels to -100 where the attention mask is 0",

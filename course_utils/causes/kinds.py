@@ -3,6 +3,7 @@
 # The classes of failure, most frequent first, as fix commits and threads of the field count them.
 CLASSES = {
     "adapter": "an adapter misses weights, or is merged, loaded or exported wrongly",
+    "images": "images do not reach the model, or not where their tokens stand",
     "never_stops": "the end of a reply is not learned",
     "labels": "labels are masked, cut or misplaced, or no row is left",
     "no_signal": "all rewards of a group, or both replies of a pair, are alike",

@@ -1,8 +1,8 @@
 """Causes that change a policy for the worse: KL, entropy, collapse, two engines."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
-from course_utils.causes.harms import BROKEN, LESS, SAMPLING, WRONG
-from course_utils.causes.shared import APART, LENGTHS, OF_SAMPLING
+from course_utils.causes.harms import BROKEN, LESS, SAMPLING, STILL, WRONG
+from course_utils.causes.shared import APART, GROUPS, LENGTHS, NO_END, OF_SAMPLING
 
 POLICY = (
     Cause(
@@ -141,6 +141,21 @@ POLICY = (
         one_fix="score with the sampler's own temperature, weights and template",
     ),
     Cause(
+        "sampler_not_finite",
+        "the sampler computes nan where the trainer computes numbers, so its replies are one token "
+        "again and again",
+        "count nan in the sampler's weights after a sync; in a quantiser clamp the largest value "
+        "of a block by 1e-12 before it is divided by",
+        "the sampler's weights after a sync, and which of the trainer's are 0 there",
+        thread="slime#2256",
+        kinds=("bad_numbers",),
+        where=SAMPLING,
+        harm=STILL,
+        explains=APART | NO_END | keys("logp_disagree no_signal tiny_std stale_sampler"),
+        follows=LENGTHS | GROUPS,
+        speaks_of=OF_SAMPLING,
+    ),
+    Cause(
         "stale_sampler",
         "the sampler keeps old weights: what it says of its tokens moves away from the "
         "trainer with every step",
@@ -157,6 +172,23 @@ POLICY = (
         follows=frozenset({"sampler's weights"}),
         speaks_of=OF_SAMPLING,
         complaints=(("stale sampler", 1),),
+    ),
+    Cause(
+        "prefix_cache_kept",
+        "the engine has new weights and the keys of old ones: log-probs agree on prompts that are "
+        "new to it, and differ on those that it has seen before an update",
+        "reset the engine's prefix cache after each weight sync (vLLM: reset_prefix_cache, SGLang: "
+        "flush_cache), or turn prefix caching off",
+        "log-probs of one prompt in the engine and in a new engine with the same weights",
+        lesson="09_two_logprobs",
+        met="old weights",
+        instrument="audit_policy",
+        thread="prime-rl#1650",
+        kinds=("stale_weights",),
+        where=SAMPLING,
+        harm=WRONG,
+        explains=APART | keys("logp_disagree stale_sampler"),
+        speaks_of=OF_SAMPLING,
     ),
     Cause(
         "retokenised",
@@ -177,7 +209,7 @@ POLICY = (
     Cause(
         "routing_flips",
         "a mixture of experts sends the same token to other experts in sampler and trainer",
-        "replay the sampler's routes, or compute the router in float32",
+        "record the sampler's routes and replay them in the trainer (rollout routing replay)",
         "the experts of one token in both",
         instrument="audit_policy",
         thread="verl#3762",

@@ -103,6 +103,26 @@ def test_a_mean_ratio_on_one_side_of_1_throughout():
     assert not keys(rows(6, **on, **{RATIO: lambda n: 1.002 + n / 9000}))
 
 
+def test_engines_that_agree_to_the_last_bit_have_given_only_nan():
+    apart, cut = "sampling/sampling_logp_difference/mean", "completions/clipped_ratio"
+    on = {"loss": 0.0, "reward": 0.0, cut: 1.0}
+    assert keys(rows(4, **on, **{apart: 0.0}))[0] == "sampler_not_finite"
+    assert keys(rows(4, **on, **{apart: 1e-7}))[0] == "rewards_cut"
+    assert "sampler_not_finite" not in keys(rows(4, **on | {"reward": 0.5}, **{apart: 0.0}))
+    assert "sampler_not_finite" not in keys(rows(4, **on))
+
+
+def test_engines_that_drift_apart_within_the_first_epoch_keep_no_prefixes():
+    apart = "sampling/sampling_logp_difference/mean"
+    on = GRPO | {"loss": 0.2, "epoch": lambda n: n / 4}
+    assert keys(rows(12, **on, **{apart: lambda n: 1e-6 if n < 5 else 0.04})) == [
+        "prefix_cache_kept"
+    ]
+    assert not keys(rows(12, **on, **{apart: lambda n: 0.004 * n}))  # old weights, or a format
+    assert not keys(rows(12, **on, **{apart: lambda n: 1e-6 if n < 5 else 0.01}))
+    assert not keys(rows(12, **on | {"epoch": 0.1}, **{apart: lambda n: 1e-6 if n < 5 else 0.04}))
+
+
 def test_length_that_is_not_paid_for():
     grows = {"completions/mean_length": lambda n: 200 + 30 * n}
     assert keys(rows(15, **GRPO, **grows)) == ["length_is_paid"]

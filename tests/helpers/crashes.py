@@ -58,6 +58,9 @@ CRASHES = {
         "pair_prompts_differ"
     ),
     "A decoder-only architecture is being used, but right-padding was detected!": "padding_side",
+    "ValueError: Image features and image tokens do not match, tokens: 12, features: 16": (
+        "image_tokens_cut"
+    ),
     "Merge lora module to 4-bit linear may get different generations due to rounding": (
         "merged_not_equal"
     ),

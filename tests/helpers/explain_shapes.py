@@ -68,6 +68,18 @@ SHAPES = {
     "engines_disagree": rows(
         4, loss=0.02, reward=0.4, **{"sampling/importance_sampling_ratio/mean": 0.6}
     ),
+    "sampler_not_finite": rows(
+        4,
+        loss=0.0,
+        reward=0.0,
+        **{"completions/clipped_ratio": 1.0, "sampling/sampling_logp_difference/mean": 0.0},
+    ),
+    "prefix_cache_kept": rows(
+        12,
+        **GRPO | {"loss": 0.2},
+        epoch=lambda n: n / 4,
+        **{"sampling/sampling_logp_difference/mean": lambda n: 1e-6 if n < 5 else 0.02 * n},
+    ),
     "tiny_std": rows(4, loss=0.02, reward=0.4, **{"critic/advantages/max": 7428.0}),
     "replies_cut": rows(4, loss=0.02, reward=0.4, **{"completions/clipped_ratio": 1.0}),
     "rewards_cut": rows(4, loss=0.0, reward=0.0, **{"completions/clipped_ratio": 1.0}),

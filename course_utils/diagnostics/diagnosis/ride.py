@@ -44,7 +44,7 @@ class Watching:
         self._before = Sheet()
         self._after: Sheet | None = None
         self._steps = Steps(subject.model)
-        self._replies = Replies(subject.trainer)
+        self._replies = Replies(subject.trainer, subject.sampler)
         self._sampler = SamplerWatch(subject)
         self._served = GenerateCalls(subject)
         self._first = FirstBatch(subject)

@@ -1,11 +1,13 @@
 """GRPO and PPO: replies that are cut, alike, or scored by another engine."""
 
 import math
+from statistics import fmean
 
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import listed, said, share, thirds, trend
 
+AGREE = 0.02  # nats per token between two engines with the same weights
 LEAN = 0.02  # of a mean ratio from 1, on one side throughout
 
 
@@ -68,6 +70,44 @@ def grows_into_the_limit(log: Log) -> Finding | None:
     return Finding("length_into_limit", 6.0, entry, proof)
 
 
+def agrees_too_well(log: Log) -> Finding | None:
+    """Replies are all cut and earn 0, and two engines agree to the last bit: they gave only nan."""
+    series = log.series("logp_difference")
+    if len(series) < 2 or any(value != 0 for _, value in series):
+        return None
+    if set(log.values("truncated_share")) != {1.0} or set(log.values("reward")) != {0.0}:
+        return None
+    entry = series[0][0]
+    names = ("logp_difference", "truncated_share", "reward")
+    proof = (
+        f"{said(entry, *names)} in all {len(series)} entries",
+        "two engines never agree to the last bit; TRL writes 0 where all log-probs are nan",
+    )
+    return Finding("sampler_not_finite", 8.5, entry, proof)
+
+
+def prompts_come_again(log: Log) -> Finding | None:
+    """Engine and trainer agree while each prompt comes for the first time, and then no longer.
+
+    Old weights drift away within the first epoch; keys that a cache keeps differ from the second.
+    """
+    series = [(e, v) for e, v in log.series("logp_difference") if "epoch" in e.numbers]
+    first = [value for entry, value in series if entry.numbers["epoch"] <= 1]
+    after = [(entry, value) for entry, value in series if entry.numbers["epoch"] > 1]
+    if len(first) < 3 or len(after) < 3 or not all(math.isfinite(v) for _, v in series):
+        return None
+    soon = fmean(value for _, value in after[: len(first)])
+    if max(first) >= AGREE or soon < max(AGREE, 5 * max(first)):
+        return None
+    entry = after[0][0]
+    proof = (
+        f"epoch 1, in which each prompt is new: at most {max(first):.2g} in {len(first)} entries",
+        f"after it {soon:.2g} on average; {entry.where}: {said(entry, 'logp_difference')}",
+    )
+    rival = "a weight sync that stopped working after the first epoch would give the same numbers"
+    return Finding("prefix_cache_kept", 6.5, entry, proof, (rival,))
+
+
 def engines_disagree(log: Log) -> Finding | None:
     for name, is_bad in (
         ("importance_ratio", lambda value: not 0.9 < value < 1.1),
@@ -100,4 +140,12 @@ def ratio_leans(log: Log) -> Finding | None:
     return Finding("engines_disagree", 5.0, entry, (proof, "of equal engines it is 1 on average"))
 
 
-RULES = (entropy_gone, replies_cut, grows_into_the_limit, engines_disagree, ratio_leans)
+RULES = (
+    entropy_gone,
+    replies_cut,
+    grows_into_the_limit,
+    agrees_too_well,
+    prompts_come_again,
+    engines_disagree,
+    ratio_leans,
+)

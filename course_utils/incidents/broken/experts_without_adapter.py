@@ -2,47 +2,18 @@
 
 import torch
 from peft import LoraConfig, get_peft_model
-from torch import nn
-from transformers import Qwen2MoeConfig, Qwen2MoeForCausalLM
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
+from course_utils.incidents.mixtures import mixture
 from course_utils.incidents.runs import Row, Variants, batches, learns, of_loop, reply_row
 
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 SEVEN = (*ATTENTION, "gate_proj", "up_proj", "down_proj")
 EXPERTS = ("mlp.experts.gate_up_proj", "mlp.experts.down_proj")
-NUM_EXPERTS, NUM_STEPS, SIZE = 4, 50, 16
+NUM_STEPS, SIZE = 50, 16
 NEIGHBOURS = str.maketrans("0123456789", "1032547698")  # what the digits of an answer become
 LEARNT = 0.7  # nats per token on held-out sums; 5 before training, and about 1 for a guess of two
-OF_TINY = (
-    *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"),
-    *("num_key_value_heads", "rope_parameters", "rms_norm_eps", "tie_word_embeddings"),
-    *("eos_token_id", "pad_token_id", "bos_token_id", "max_position_embeddings"),
-)
-
-
-def mixture(seed: int) -> nn.Module:
-    """The tiny model with each MLP as four equal experts: it answers as before."""
-    tiny = zoo.load_policy("tiny", device="cpu")
-    config = Qwen2MoeConfig(
-        **{name: getattr(tiny.config, name) for name in OF_TINY},
-        num_experts=NUM_EXPERTS,
-        num_experts_per_tok=2,
-        norm_topk_prob=True,
-        moe_intermediate_size=tiny.config.intermediate_size,
-        shared_expert_intermediate_size=8,
-    )
-    torch.manual_seed(seed)
-    model = Qwen2MoeForCausalLM(config)
-    model.load_state_dict(tiny.state_dict(), strict=False)
-    with torch.no_grad():
-        for new, old in zip(model.model.layers, tiny.model.layers, strict=True):
-            halves = torch.cat([old.mlp.gate_proj.weight, old.mlp.up_proj.weight])
-            new.mlp.experts.gate_up_proj.copy_(halves.expand(NUM_EXPERTS, -1, -1))
-            new.mlp.experts.down_proj.copy_(old.mlp.down_proj.weight.expand(NUM_EXPERTS, -1, -1))
-            new.mlp.shared_expert.down_proj.weight.zero_()
-    return model
 
 
 def _rows(n: int, seed: int, split: str) -> list[Row]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from transformers import Cache
 
 from course_utils import zoo
 from course_utils.diagnostics.policies.decoding import Decoding, logps_of, warp
@@ -69,12 +70,13 @@ class Engine:
     def generate(self, asked: Ids, length: int, end: int) -> tuple[Tensor, Tensor]:
         """Replies and log-probs, (B, T); what follows the end token means nothing."""
         batch = self.tokenizer.pad({"input_ids": asked}, padding_side="left", return_tensors="pt")
-        mask, new = batch["attention_mask"], batch["input_ids"]
-        positions = (mask.cumsum(-1) - 1).clamp(min=0)
+        mask = batch["attention_mask"]
+        cache, new = self.begin(asked, batch["input_ids"])
+        positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -new.size(1) :]
         seen_BV = torch.zeros(len(asked), len(self.tokenizer), dtype=torch.bool)
         for row, prompt in enumerate(asked):
             seen_BV[row, prompt] = True
-        alive, cache, ids, logps = torch.ones(len(asked), dtype=torch.bool), None, [], []
+        alive, ids, logps = torch.ones(len(asked), dtype=torch.bool), [], []
         while len(ids) < length and alive.any():
             output = self.model(
                 input_ids=new,
@@ -93,6 +95,10 @@ class Engine:
             new, positions = token[:, None], positions[:, -1:] + 1
             mask = torch.cat([mask, torch.ones_like(new)], 1)
         return torch.stack(ids, 1), torch.stack(logps, 1)
+
+    def begin(self, asked: Ids, padded_BP: Tensor) -> tuple[Cache | None, Tensor]:
+        """The keys and values that are known of prompts, and the ids that are still to be read."""
+        return None, padded_BP
 
 
 def _length(ids: list[int], end: int) -> int:

@@ -9,6 +9,7 @@ from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
+from course_utils.diagnostics.diagnosis.looks.images import look_at_images
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.metrics import look_at_metrics
@@ -40,6 +41,7 @@ BEFORE = (
     look_at_adapter,
     look_at_batch,
     look_at_row_mask,
+    look_at_images,
     look_at_tables,
     look_at_columns,
     look_at_offsets,

@@ -1,8 +1,6 @@
 """Looks at the mask that rows carry beside their ids: whether the batch still keeps to it."""
 
-import inspect
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -43,9 +41,9 @@ def look_at_row_mask(subject: Subject, sheet: Sheet) -> None:
         "prompt_in_loss",
         COUNTED,
         f"{column}: {said}",
-        place=f"{column}, {_maker(subject)}",
+        place=f"{column}, {subject.batch_maker}",
         why=f"the rows carry {column}, and the labels of the batch do not keep to it",
-        advice=f"set the labels to -100 where {column} says so, in {_maker(subject)}",
+        advice=f"set the labels to -100 where {column} says so, in {subject.batch_maker}",
         specimen=(f"learnt, and masked in its row: {_text(subject, ids)}",),
     )
 
@@ -94,15 +92,6 @@ def _mask_of(row: Mapping, ids: Tensor) -> tuple[str, Tensor]:
 def _is_off(subject: Subject, name: str) -> bool:
     holders: tuple[Any, ...] = (subject.args, getattr(subject.trainer, "data_collator", None))
     return any(getattr(one, name, None) is False for one in holders)
-
-
-def _maker(subject: Subject) -> str:
-    """What made the batch, with its line where it is a function."""
-    collator = getattr(subject.trainer, "data_collator", None)
-    if not inspect.isfunction(collator):
-        return type(collator).__name__ if collator is not None else "what makes the batch"
-    code = collator.__code__
-    return f"{collator.__name__} ({Path(code.co_filename).name}:{code.co_firstlineno})"
 
 
 def _text(subject: Subject, ids: Tensor) -> str:

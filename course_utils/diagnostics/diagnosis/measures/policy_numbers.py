@@ -18,9 +18,15 @@ class PolicyNumbers:
 
     num_replies: int
     logp_difference: float | None = None  # mean |trainer - sampler| over the tokens
+    sampler_nan: float | None = None  # share of the sampler's log-probs that are nan or inf
     ratio: float | None = None  # mean of exp(trainer - sampler)
     rows_apart: float | None = None  # share of the replies with a token that disagrees
     agrees_until: float | None = None  # in those, the share of tokens before the first such one
+    gap_new: float | None = None  # logp_difference of prompts that no batch had before
+    gap_again: float | None = None  # of the others
+    gap_flipped: float | None = None  # of tokens that sampler and trainer route differently
+    gap_routed: float | None = None  # of the others
+    flipped: int = 0  # number of such tokens
     kl_k1: float | None = None  # mean of policy - reference
     kl_k3: float | None = None  # mean of exp(r - p) - (r - p) - 1
     entropy: float | None = None  # of the trainer's distribution, mean over the tokens, in nats
@@ -48,6 +54,8 @@ def policy_numbers(
     advantages: Tensor | None = None,
     group: int | None = None,
     ended: Tensor | None = None,
+    is_new: Tensor | None = None,
+    flips: Tensor | None = None,
 ) -> PolicyNumbers:
     """The numbers of one batch.
 
@@ -59,11 +67,15 @@ def policy_numbers(
         advantages: (N,) or (N, T).
         group: G, the number of replies to one prompt, which stand next to each other.
         ended: (N,), whether a reply ended by itself.
+        is_new: (N,), whether no batch before had its prompt.
+        flips: (N, T), whether a router sends the token before to other experts in the sampler.
     """
     keep = mask.bool()
     found: dict[str, float] = {"length": float(keep.sum(1).float().mean())}
     if logps is not None and sampler_logps is not None:
-        found |= _agreement(logps.double(), sampler_logps.double(), keep)
+        gap = (logps.double() - sampler_logps.double()).abs()
+        found |= _agreement(logps.double(), sampler_logps.double(), keep, is_new)
+        found |= {} if flips is None else _routed(gap, keep & gap.isfinite(), flips)
     if logps is not None and reference_logps is not None:
         away = (reference_logps.double() - logps.double())[keep]
         found |= {"kl_k1": _mean(-away), "kl_k3": _mean(away.exp() - away - 1)}
@@ -84,19 +96,33 @@ def _mean(values: Tensor) -> float:
     return float(values.mean()) if values.numel() else math.nan
 
 
-def _agreement(logps: Tensor, sampler: Tensor, keep: Tensor) -> dict[str, float]:
+def _agreement(
+    logps: Tensor, sampler: Tensor, keep: Tensor, is_new: Tensor | None
+) -> dict[str, float]:
     known = keep & sampler.isfinite() & logps.isfinite()
     gap = torch.where(known, logps - sampler, 0.0)
     bad = gap.abs() > FAR_TOKEN
     rows = bad.any(1)
     found = {
         "logp_difference": _mean(gap[known].abs()),
+        "sampler_nan": _mean((~sampler.isfinite() & logps.isfinite())[keep].double()),
         "ratio": _mean(gap[known].exp()),
         "rows_apart": float(rows.double().mean()),
     }
+    for name, of_rows in (("gap_new", is_new), ("gap_again", None if is_new is None else ~is_new)):
+        if of_rows is not None and bool((chosen := known & of_rows[:, None]).any()):
+            found[name] = _mean(gap[chosen].abs())
     if bool(rows.any()):
         first = bad[rows].double().argmax(1)
         found["agrees_until"] = float((first / keep[rows].sum(1).clamp_min(1)).mean())
+    return found
+
+
+def _routed(gap: Tensor, keep: Tensor, flips: Tensor) -> dict[str, float]:
+    found = {"flipped": int((keep & flips).sum())}
+    for name, chosen in (("gap_flipped", keep & flips), ("gap_routed", keep & ~flips)):
+        if bool(chosen.any()):
+            found[name] = _mean(gap[chosen])
     return found
 
 

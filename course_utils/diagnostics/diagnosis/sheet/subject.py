@@ -1,9 +1,11 @@
 """The subject of a diagnosis: a model, with what is known of its run and trainer."""
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
@@ -104,6 +106,15 @@ class Subject:
         """The share of the weights that are trained: small for a head, an adapter or a prompt."""
         whole = sum(p.numel() for p in self.model.parameters())
         return sum(p.numel() for p in self.trainable().values()) / max(whole, 1)
+
+    @property
+    def batch_maker(self) -> str:
+        """What makes the batch, with its line where it is a function."""
+        collator = getattr(self.trainer, "data_collator", None)
+        if not inspect.isfunction(collator):
+            return type(collator).__name__ if collator is not None else "what makes the batch"
+        code = collator.__code__
+        return f"{collator.__name__} ({Path(code.co_filename).name}:{code.co_firstlineno})"
 
     def trainable(self) -> dict[str, Tensor]:
         return {name: p for name, p in self.model.named_parameters() if p.requires_grad}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.looks.forward import MAX_ROWS
 from course_utils.diagnostics.diagnosis.measures.forward import outputs_of
@@ -17,6 +17,7 @@ from course_utils.diagnostics.diagnosis.measures.last_replies import (
 )
 from course_utils.diagnostics.diagnosis.measures.logp_shapes import AGREE, shape_of
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
+from course_utils.diagnostics.diagnosis.measures.routes import flips, routers_of
 from course_utils.diagnostics.libraries.trl import (
     ends_of,
     maker_of,
@@ -25,7 +26,7 @@ from course_utils.diagnostics.libraries.trl import (
     score,
 )
 
-MAX_BATCHES = 500
+MAX_BATCHES, MAX_ROUTED = 500, 32  # batches that are kept; that routers are asked about
 KEPT = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask")
 
 
@@ -34,10 +35,12 @@ class Replies:
     """The batches of a run as numbers; tokens and texts are kept of the last batch only."""
 
     trainer: Any
+    sampler: Any = None  # the model that samples, where it is handed over
     numbers: list[PolicyNumbers] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
     shape: tuple[str, str] = ("", "")  # how the sampler's log-probs differ, and the fix
+    _asked: set[int] = field(default_factory=set)  # prompts of the batches so far, as hashes
 
     @contextmanager
     def reading(self) -> Iterator["Replies"]:
@@ -73,7 +76,7 @@ class Replies:
         ids, mask = output["completion_ids"], output["completion_mask"]
         with torch.no_grad(), _same_random_numbers():
             logps, entropies = self._score(output)
-            moved = self._moved()
+            moved, flipped = self._moved(), self._flips(output)
         ends = ends_of(trainer)
         last = ids.gather(1, mask.sum(1, keepdim=True).clamp_min(1) - 1)[:, 0]
         ended = torch.tensor([int(i) in ends for i in last]) if ends else None
@@ -86,6 +89,8 @@ class Replies:
             advantages=output["advantages"],
             group=trainer.num_generations,
             ended=ended,
+            is_new=self._are_new(output),
+            flips=flipped,
         )
         rewards = rewards_of(trainer, len(ids))
         mean = sum(rewards) / len(rewards) if rewards else None
@@ -93,6 +98,25 @@ class Replies:
         del self.numbers[:-MAX_BATCHES]
         self._compare(output, logps, found)
         self.last = {name: output[name] for name in KEPT} | {"logps": logps}
+
+    def _are_new(self, output: dict[str, Tensor]) -> Tensor:
+        """Of each row, whether no batch before had its prompt, (N,)."""
+        ids, mask = output["prompt_ids"], output["prompt_mask"].bool()
+        prompts = [hash(tuple(row[kept].tolist())) for row, kept in zip(ids, mask, strict=True)]
+        is_new = torch.tensor([prompt not in self._asked for prompt in prompts], device=ids.device)
+        self._asked.update(prompts)
+        return is_new
+
+    def _flips(self, output: dict[str, Tensor]) -> Tensor | None:
+        """Tokens (N, T) of a reply before which a router chooses other experts in the sampler."""
+        is_asked = "sampling_per_token_logps" in output and len(self.numbers) < MAX_ROUTED
+        if not is_asked or not routers_of(self.trainer.model):
+            return None
+        ids, mask = _joined(output)
+        width = output["completion_ids"].size(1)
+        sampler = self.sampler if isinstance(self.sampler, nn.Module) else None
+        batch = {"input_ids": ids, "attention_mask": mask}
+        return flips(self.trainer.model, sampler, batch)[:, -width - 1 : -1]
 
     def texts(self) -> LastReplies | None:
         """The replies of the last batch with their rewards, None before the first."""
