@@ -196,7 +196,7 @@ POLICY = (
         "keep the sampled ids; never decode and encode between sampling and scoring",
         "the sampled ids against the scored ones",
         lesson="09_two_logprobs",
-        met="token in, token out",
+        met="one text has many tokenizations",
         instrument="audit_policy",
         thread="trl#5224",
         kinds=("retokenised",),
