@@ -16,7 +16,7 @@ PACKAGE = ROOT / "course_utils"
 MOST_LINES, A_TABLE = 24, 3
 # Modules outside the catalogue that may hold a table of causes, and why.
 TABLES = {
-    "benchmarks/diagnostics/yardstick/adapters.py": "what other people's programs call their findings",
+    "benchmarks/diagnostics/yardstick/adapters.py": "what other programs call their findings",
     "benchmarks/diagnostics/yardstick/cases.py": "what is right for cases of other people",
 }
 HARMS = {"", *(text for name, text in vars(harms).items() if name.isupper())}
