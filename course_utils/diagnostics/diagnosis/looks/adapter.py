@@ -3,7 +3,7 @@
 from typing import Any
 
 from course_utils.causes.harms import SERVING
-from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.reach import adapter_reach
 from course_utils.diagnostics.reach.groups import EXPERTS
@@ -59,7 +59,7 @@ def _untied(subject: Subject, sheet: Sheet) -> None:
     what = " and ".join(sorted(trained))
     sheet.find(
         "tie_broken",
-        COUNTED,
+        LIKELY - 0.5,  # what it will cost is later: a cause that the run itself shows comes first
         f"tie_word_embeddings is True, and modules_to_save trains a copy of the {what}",
         place="modules_to_save, tie_word_embeddings",
         why=f"the {what} trains as a copy, while the configuration says that head and embedding "
