@@ -4,6 +4,7 @@ from itertools import chain
 
 from course_utils.causes.cause import Cause
 from course_utils.causes.ends import ENDS
+from course_utils.causes.first_nan import FIRST_NAN
 from course_utils.causes.gradients import GRADIENTS
 from course_utils.causes.half_precision import HALF_PRECISION
 from course_utils.causes.inputs import INPUTS
@@ -15,10 +16,11 @@ from course_utils.causes.preference import PREFERENCE
 from course_utils.causes.processes import PROCESSES
 from course_utils.causes.rates import RATES
 from course_utils.causes.rewards import REWARDS
+from course_utils.causes.rows import ROWS
 from course_utils.causes.weights import WEIGHTS
 
 _ALL = (
-    *(PROCESSES, NUMBERS, HALF_PRECISION, GRADIENTS, WEIGHTS, INPUTS, ENDS),
+    *(PROCESSES, NUMBERS, FIRST_NAN, HALF_PRECISION, GRADIENTS, WEIGHTS, INPUTS, ROWS, ENDS),
     *(LOSSES, RATES, REWARDS, POLICY, PREFERENCE, LIBRARIES),
 )
 CAUSES: dict[str, Cause] = {one.key: one for one in chain.from_iterable(_ALL)}

@@ -2,7 +2,7 @@
 
 from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import BROKEN
-from course_utils.causes.shared import NOT_FINITE, NOTHING_MOVES, OF_NUMBERS
+from course_utils.causes.shared import OF_NUMBERS
 
 NUMBERS = (
     Cause(
@@ -191,104 +191,5 @@ NUMBERS = (
         damages="numbers",
         explains=keys("labels_masked"),
         speaks_of=OF_NUMBERS,
-    ),
-    Cause(
-        "critic_nan",
-        "the critic's own numbers are nan: its value head was not initialised or "
-        "loaded, or its weights broke",
-        "look at the value head's weights before the first step",
-        "the critic's weights",
-        lesson="01_floats",
-        met="inf or nan",
-        instrument="watch",
-        thread="verl#498",
-        kinds=("bad_numbers",),
-    ),
-    Cause(
-        "critic_update_nan",
-        "the update of the critic is nan while the values that it gives are still finite",
-        "look at what its loss is made of: returns, values, mask",
-        "the returns and the mask of this batch",
-        lesson="01_floats",
-        met="inf or nan",
-        instrument="watch",
-        kinds=("bad_numbers",),
-    ),
-    Cause(
-        "reward_nan",
-        "the reward itself is nan: what scores the replies returns it, and every "
-        "advantage made of it is nan",
-        "score one reply by hand; a reward model in float16 overflows",
-        "the reward model's inputs and weights",
-        lesson="05_gemma_fp16",
-        met="every reward is nan",
-        instrument="watch",
-        thread="ColossalAI#3732",
-        kinds=("bad_numbers",),
-        harm=BROKEN,
-        damages="numbers",
-        explains=NOT_FINITE | keys("on_policy_zero_loss"),
-        speaks_of=OF_NUMBERS,
-    ),
-    Cause(
-        "operation_not_finite",
-        "an operation of the step gave nan or inf",
-        "see the operation that watch names",
-        "the operation and its input",
-        lesson="01_floats",
-        met="inf or nan",
-        instrument="watch",
-        kinds=("bad_numbers",),
-        harm=BROKEN,
-        damages="numbers",
-        explains=NOT_FINITE,
-        speaks_of=OF_NUMBERS,
-    ),
-    Cause(
-        "loaded_broken_weight",
-        "a weight was nan or inf before the first step",
-        "load the checkpoint afresh and look at this tensor in its file",
-        "the tensor in the file",
-        instrument="watch",
-        kinds=("bad_numbers",),
-        harm=BROKEN,
-        explains=NOTHING_MOVES | NOT_FINITE,
-        raises_first_loss=True,
-        names=("broken weight", "weight not finite"),
-    ),
-    Cause(
-        "step_breaks_weights",
-        "one step breaks what was there at a learning rate far too small to do it: not "
-        "the step's size, but the update itself is wrong, or the next batch is other "
-        "data",
-        "look at the optimizer's state and format (float16, shards, a loaded optimizer.pt)",
-        "the weights before and after the first step",
-        lesson="03_reward_nan",
-        met="first update",
-        instrument="watch",
-        thread="gpt-neox#947",
-        kinds=("bad_numbers",),
-    ),
-    Cause(
-        "sampling_from_nan",
-        "the probabilities to sample from are nan: the weights or the logits are",
-        "find the first step whose gradient is not finite",
-        "the weights after the last update",
-        lesson="04_verl_collapse",
-        met="multinomial",
-        instrument="watch",
-        thread="verl#747",
-        kinds=("collapse",),
-        phrases=(Phrase(r"probability tensor contains either .?inf"),),
-    ),
-    Cause(
-        "anomaly",
-        "a backward operation made nan; the trace above it names the forward line",
-        "bound what goes into that operation",
-        "the values that went in",
-        lesson="01_floats",
-        met="anomaly",
-        instrument="watch",
-        phrases=(Phrase(r"Function '\w+' returned nan values in its"),),
     ),
 )

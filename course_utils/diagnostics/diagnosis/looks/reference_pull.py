@@ -14,9 +14,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.nonfinite.batches import keep
 
 COLUMN = re.compile(r"ref(erence)?_.*log_?p(rob)?s?")
-SHIFT = (
-    0.5  # nats by which the reference is moved, up at every second number and down at the others
-)
+SHIFT = 0.5  # nats by which the reference is moved, up and down by turns
 SAME = 1e-6  # of the gradient: what rounding leaves
 
 
