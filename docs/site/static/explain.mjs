@@ -14,11 +14,17 @@ function start() {
   worker.onerror = (event) => show({ failed: "loading", why: event.message ?? "no answer" });
 }
 
+// From here on, an earlier question's answer is neither left standing nor shown late.
+function begin() {
+  asked += 1;
+  find("result").hidden = true;
+  find("text").hidden = false;
+  if (location.hash.startsWith("#found=")) history.replaceState(null, "", location.pathname);
+}
+
 function ask(bytes) {
   if (!worker) start();
-  asked += 1;
   say("Loading Python: 13 MB, once.");
-  find("result").hidden = true;
   worker.postMessage({ id: asked, bytes });
 }
 
@@ -77,18 +83,14 @@ function showKept() {
 
 function askFile(chosen) {
   if (!chosen) return;
+  begin();
   if (chosen.size > MAX_BYTES) {
     say(`${chosen.name} has ${Math.round(chosen.size / 1048576)} MB, and this page reads up to `
       + `${MAX_BYTES / 1048576}: run course explain on your machine, or paste the last lines.`);
     return;
   }
-  chosen.arrayBuffer().then((buffer) => { begin(); ask(new Uint8Array(buffer)); },
+  chosen.arrayBuffer().then((buffer) => ask(new Uint8Array(buffer)),
     () => say(`${chosen.name} cannot be read: choose one file, not a folder.`));
-}
-
-function begin() {
-  find("text").hidden = false;
-  if (location.hash.startsWith("#found=")) history.replaceState(null, "", location.pathname);
 }
 
 form.addEventListener("submit", (event) => {
