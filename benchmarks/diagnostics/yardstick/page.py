@@ -76,7 +76,7 @@ def page(kept: dict) -> str:
     lines += ["", "## Score a tool", "", *PROTOCOL.splitlines(), ""]
     lines += [
         "To stand in the tables here: an adapter of a few lines in "
-        "`benchmarks/diagnostics/yardstick/adapters.py`, its pins in `locks/`, a line in "
+        "`benchmarks/diagnostics/yardstick/adapters/`, its pins in `locks/`, a line in "
         "`tools.py`, and the answers that `--tool NAME` keeps in `outcomes.json`."
     ]
     return "\n".join(lines) + "\n"
