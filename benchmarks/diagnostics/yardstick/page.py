@@ -47,7 +47,8 @@ ABOUT = {
         "skillsbench#775, and no line copied: replies decoded to nothing, an advantage divided by "
         "std + 1e4, a log-softmax of the wrong sign. Each stage has one fault less; the last is "
         "healthy. What counts as right for the second stage was corrected after the first answers "
-        "were read: a tiny standard deviation is the opposite of its fault, and no longer counts.",
+        "were read: a tiny standard deviation is the opposite of its fault, and no longer counts. "
+        "`diagnose` had said it, and named 2 of 3; its rule was corrected after this case was read.",
     ),
 }
 
