@@ -48,7 +48,7 @@ ABOUT = {
         "std + 1e4, a log-softmax of the wrong sign. Each stage has one fault less; the last is "
         "healthy. What counts as right for the second stage was corrected after the first answers "
         "were read: a tiny standard deviation is the opposite of its fault, and no longer counts. "
-        "`diagnose` had said it, and named 2 of 3; its rule was corrected after this case was read.",
+        "`diagnose` had said it and named 2 of 3; its rule was corrected after this was read.",
     ),
 }
 
