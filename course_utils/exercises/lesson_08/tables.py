@@ -91,7 +91,8 @@ DRIFT = letters_exercise(
         "2": "a wrong reply is punished less per token if it is long",
         "3": "the mean follows the majority, and four of five replies are wrong",
         "4": "the mean follows the majority, and nine of ten replies are right",
-        "5": "if every token has the same weight, the expected gradient of the length is 0",
+        "5": "a constant divisor gives every token the same weight, however long its reply is, so "
+        "nothing favours short or long replies",
         "6": "a random reward favours neither long nor short replies",
     },
     nexts={
