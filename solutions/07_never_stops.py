@@ -128,6 +128,9 @@ same_rows = never_stops.prepared(MODEL, seed=SEED)
 SAME = {"max_steps": NUM_STEPS, "dataset": same_rows, "seed": SEED}
 
 
+# %%
+
+
 def fine_tune(model, pad, **settings):
     tokenizer = zoo.load_tokenizer(MODEL)
     tokenizer.pad_token = pad
@@ -223,9 +226,8 @@ nuance = "without a label the end ends up lower than at the start"
 verdicts.judge("C8", "false", nuance, "section 5", holds=last < first - 0.5)
 
 # %% [markdown]
-# **Exercise 07.1, 6 minutes, eight letters, 4 points.** Here are eight batches, none of them from the runs
-# above, with two rows of each. What is wrong with each? A letter may occur twice, or not at all.
-# (`unread["1"].tokens` in a cell of its own shows colours.)
+# **Exercise 07.1, 6 minutes, eight letters, 4 points.** What is wrong with each of these eight batches? A
+# letter may occur twice, or not at all. (`unread["1"].tokens` in a cell of its own shows colours.)
 #
 # * a) nothing is wrong
 # * b) the end is there and is not learnt

@@ -263,25 +263,6 @@ compare_splits(batch_loss.trainer(Ours, eight), eight)
 # An evaluation calls `compute_loss` too. There the count may be given, of the batches that all ranks evaluate
 # at that moment, or be None. The Trainer keeps the labels for its metrics and reads the logits from what you
 # return.
-#
-# Is the setting enough? Here is the sum of the losses over this count, on one rank and on two.
-
-
-# %%
-class Forgetful(Trainer):
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        labels = inputs.pop("labels")
-        out = model(**inputs)
-        loss = token_losses(out.logits, labels).sum() / num_items_in_batch
-        return (loss, out) if return_outputs else loss
-
-
-seen = compare_splits(batch_loss.trainer(Forgetful, eight), eight, sizes=(1,))
-seen
-
-# %%
-nuance = "a custom loss has to multiply by the ranks itself"
-verdicts.judge("C12", "false", nuance, "section 7", holds=not seen.is_healthy)
 
 # %% [markdown]
 # **Exercise 08.5, 10 minutes, a few lines, 5 points.** Write the function `compute_loss` for a Trainer with
@@ -322,16 +303,34 @@ mended = batch_loss.trainer(Mended, eight)
 print(compare_splits(mended, eight, num_ranks=(1, 2, 4)))
 
 # %% [markdown]
+# Does the setting alone fix a custom loss? Here is the sum over the count, without any other factor.
+
+
+# %%
+class Forgetful(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        labels = inputs.pop("labels")
+        out = model(**inputs)
+        loss = token_losses(out.logits, labels).sum() / num_items_in_batch
+        return (loss, out) if return_outputs else loss
+
+
+alone = compare_splits(batch_loss.trainer(Forgetful, eight), eight, sizes=(1,))
+print(alone.table())
+
+# %%
+nuance = "a custom loss has to multiply by the ranks itself"
+verdicts.judge("C12", "false", nuance, "section 7", holds=not alone.is_healthy)
+
+# %% [markdown]
 # ## 8. Next time
 #
 # * **Signature**: the batch size or the number of GPUs changes the result, with the same rows per step.
-# * **Look first**: run `print(compare_splits(trainer))` before the run. A normal-looking loss proves nothing.
+# * **Look first**: `print(compare_splits(trainer))` before the run. It costs about ten steps of eight rows, in
+#   one process, without dropout. For FSDP or ZeRO, give the Trainer a small model of the same kind.
 # * **Guard**: divide the sum of each term by that term's own count in the whole step.
 # * **Two terms**: the Trainer passes one count. Count the other one in `get_batch_samples`, which sees all
 #   micro-batches of the step, and add it up over the ranks.
-#
-# On your own run, `compare_splits` costs about ten steps of eight rows, in one process, without dropout. For
-# FSDP or ZeRO, give the Trainer a small model of the same kind: the question is about the loss.
 
 # %% [markdown]
 # ## 9. A run you have not seen
@@ -617,10 +616,10 @@ verdicts.judge("C9", "partly", nuance, "deeper look A", holds=holds)
 # occur twice, or not at all.
 #
 # * a) it is right
-# * b) its weights depend on the split, and it has no factor
-# * c) its weights are right, and a factor depends on the split
+# * b) only its weights depend on the split
+# * c) only a factor depends on the split
 # * d) both the weights and a factor depend on the split
-# * e) neither depends on the split, and it is still not right
+# * e) neither depends on the split, and it is wrong
 # * f) its gradient is not a sum over the micro-batches
 
 # %% tags=["digits-vary"]
@@ -914,18 +913,18 @@ Table(columns=columns, rows=lines)
 # replies that began wrong. At first a reply has about 10 tokens. A reply of 64 tokens is cut off.
 
 # %% [markdown]
-# **Exercise 08.7, 5 minutes, six letters, 3 points.** Predict for each row: do these replies get a) shorter,
-# b) longer, or c) does the direction change from seed to seed?
+# **Exercise 08.7, 5 minutes, six letters, 3 points.** Predict for each row: do its replies (last column) get
+# a) shorter, b) longer, or c) does the direction change from seed to seed?
 
 # %% [markdown]
-# | row | loss_type | right replies | reward | which replies |
+# | row | loss_type | right replies | reward | of |
 # | --- | --- | --- | --- | --- |
-# | 1 | grpo | half | 1 if right | right replies |
-# | 2 | grpo | half | 1 if right | wrong replies |
-# | 3 | grpo | 1 in 5 | 1 if right | all replies |
-# | 4 | grpo | 9 in 10 | 1 if right | all replies |
-# | 5 | dr_grpo | half | 1 if right | right replies |
-# | 6 | grpo | half | drawn at random | all replies |
+# | 1 | grpo | half | 1 if right | right |
+# | 2 | grpo | half | 1 if right | wrong |
+# | 3 | grpo | 1 in 5 | 1 if right | all |
+# | 4 | grpo | 9 in 10 | 1 if right | all |
+# | 5 | dr_grpo | half | 1 if right | right |
+# | 6 | grpo | half | drawn at random | all |
 
 # %%
 # A dict of six letters, for example {"1": "a", "2": "a", ...}
@@ -1007,7 +1006,8 @@ verdicts.judge("C14", "false", nuance, "deeper look F", holds=holds)
 # Right replies alone grow in about half of the seeds, as chance would have it. The mean of all replies grows
 # more often, with or without 1/length, because it averages two walks: one that doubles its length adds more
 # tokens than one that halves its length takes away.
-#
+
+# %% [markdown]
 # What does dividing by the standard deviation (1/std) do? The table above has a row without it, and the gap
 # is the same. It is a weight, too, but the weight of a *question*: `grpo` divides the advantages of a
 # question's replies by their standard deviation, Dr. GRPO does not. How much does a question weigh (the mean
