@@ -3,7 +3,7 @@
 from course_utils.checks.letters import letters_exercise
 
 READ = letters_exercise(
-    {"1": "b", "2": "e", "3": "f", "4": "a", "5": "c", "6": "g", "7": "h", "8": "d"},
+    {"1": "b", "2": "e", "3": "a", "4": "a", "5": "c", "6": "g", "7": "h", "8": "d"},
     letters="abcdefgh",
     noun="Batch",
     id="07.1",
