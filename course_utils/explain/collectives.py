@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass, field
 
+AT_WORK = re.compile(r"Rank (\d+)\].*?detected by watchdog at work(?: sequence id)?: (\d+)")
 WATCHED = re.compile(r"Rank (\d+)\].*?SeqNum=(\d+), OpType=(\w+)(?:, NumelIn=(\d+))?")
-MAX_RANKS = 1024
+MAX_RANKS, MAX_MISSING = 1024, 7
 
 
 @dataclass
@@ -12,16 +13,19 @@ class Collectives:
     """The first wait that each rank reports: its number, its operation, its size."""
 
     waits: dict[int, tuple[int, str, str]] = field(default_factory=dict)
+    at_work: dict[int, int] = field(default_factory=dict)  # the number that a rank is at
 
     def hear(self, text: str) -> None:
         found = WATCHED.search(text)
         if found and len(self.waits) < MAX_RANKS:
             rank, number, operation, size = found.groups()
             self.waits.setdefault(int(rank), (int(number), operation, size or ""))
+        elif (found := AT_WORK.search(text)) and len(self.at_work) < MAX_RANKS:
+            self.at_work.setdefault(int(found[1]), int(found[2]))
 
     def evidence(self) -> tuple[str, ...]:
         """In which operation the ranks wait, and whether it is the same one."""
-        if len(self.waits) < 2:
+        if not self.waits:
             return ()
         (one, mine), *others = sorted(self.waits.items())
         for rank, wait in others:
@@ -30,12 +34,30 @@ class Collectives:
                     f"rank {one} waits in {_said(mine)}, rank {rank} in {_said(wait)}: they took "
                     "different ways through the code",
                 )
-        return (
-            f"ranks {', '.join(map(str, sorted(self.waits)))} wait in the same {_said(mine)}: a "
-            "rank that is not among them did not get there",
+        ranks = sorted({*self.waits, *(r for r, n in self.at_work.items() if n == mine[0])})
+        wait = (
+            f"ranks {_listed(ranks)} wait in the same" if len(ranks) > 1 else f"rank {one} waits in"
         )
+        return (f"{wait} {_said(mine)}", *_not_heard(ranks))
+
+
+def _not_heard(ranks: list[int]) -> tuple[str, ...]:
+    """The ranks of which the log says nothing, as far as its numbers show that they exist."""
+    missing = sorted(set(range(ranks[-1])) - set(ranks))
+    if ranks == [0]:
+        return ("the log shows no wait of any other rank: look at their output first",)
+    if not missing or len(missing) > MAX_MISSING:
+        return ()
+    which = f"rank{'s' if len(missing) > 1 else ''} {_listed(missing)}"
+    return (f"the log shows no wait of {which}: look at that output first",)
+
+
+def _listed(ranks: list[int]) -> str:
+    return ", ".join(map(str, ranks))
 
 
 def _said(wait: tuple[int, str, str]) -> str:
     number, operation, size = wait
+    if size == "1":
+        return f"{operation} number {number} of one number, which is a barrier or a flag"
     return f"{operation} number {number}" + (f" of {size} numbers" if size else "")

@@ -44,6 +44,8 @@ class Heard:
     def findings(self, log: Log) -> Iterator[Finding]:
         """What was said outright."""
         for key, one in self._spoken.items():
+            if key == "aborted" and self._is_end_of_a_wait():
+                continue
             if key == "ranks_disagree":
                 yield replace(one, for_it=(*one.for_it, *self._collectives.evidence()))
             elif key == "cuda_memory" and log.num_entries - self._out_of_memory_at >= 2:
@@ -52,6 +54,12 @@ class Heard:
                 yield replace(one, key="memory_survived", weight=3.0, for_it=proof)
             else:
                 yield one
+
+    def _is_end_of_a_wait(self) -> bool:
+        """Whether a watchdog spoke before the abort: it aborts the process that it watches."""
+        order = list(self._spoken)
+        waited = "ranks_disagree" in order and bool(self._collectives.waits)
+        return waited and order.index("ranks_disagree") < order.index("aborted")
 
     def _hear_exception(self, line: Line, num_entries: int) -> None:
         if frame := _FRAME.search(line.text):

@@ -1,0 +1,45 @@
+"""Hangs, aborts and full memory: which processes waited, for what, and what the log cannot tell."""
+
+from course_utils.explain import explain
+
+WAITS = (
+    "[rank{rank}]:[E1206 18:44:12.7 ProcessGroupNCCL.cpp:607] [Rank {rank}] Watchdog caught "
+    "collective operation timeout: WorkNCCL(SeqNum={number}, OpType={kind}, NumelIn={size}, "
+    "NumelOut={size}, Timeout(ms)=600000) ran for 600058 milliseconds before timing out."
+)
+DETECTED = (
+    "[rank{rank}]:[E1206 18:44:12.7 ProcessGroupNCCL.cpp:1664] [PG 1 Rank {rank}] Exception "
+    "(either an error or timeout) detected by watchdog at work: {number}, last enqueued NCCL "
+    "work: {last}, last completed NCCL work: {done}."
+)
+
+
+def waits(rank: int, number: int = 90, kind: str = "ALLREDUCE", size: int = 4096) -> str:
+    return WAITS.format(rank=rank, number=number, kind=kind, size=size)
+
+
+def answer(*lines: str) -> tuple[list[str], str]:
+    """The causes, and the text on one line."""
+    found = explain("\n".join([*lines, ""]))
+    return [one.key for one in found.causes], " ".join(str(found).split())
+
+
+def test_a_rank_that_reports_its_last_work_waits_as_well():
+    _, said = answer(waits(0), waits(3), DETECTED.format(rank=4, number=90, last=92, done=89))
+    assert "ranks 0, 3, 4 wait in the same ALLREDUCE number 90" in said
+    assert "that is not among them did not get there" not in said
+    assert "no wait of ranks 1, 2" in said
+
+
+def test_where_every_rank_waits_none_is_said_to_be_missing():
+    _, said = answer(waits(0), waits(1), waits(2))
+    assert "ranks 0, 1, 2 wait in the same" in said
+    assert "no wait of" not in said
+
+
+def test_an_abort_after_the_watchdog_is_its_own():
+    aborted = "srun: error: node014: task 0: Aborted (core dumped)"
+    assert answer(waits(0), aborted)[0] == ["ranks_disagree"]
+    assert answer(aborted)[0] == ["aborted"]
+    first, _ = answer("terminate called: Aborted (core dumped)", waits(1))
+    assert first[0] == "aborted"  # the other ranks waited for the one that aborted
