@@ -98,8 +98,8 @@ HALF_PRECISION = (
     ),
     Cause(
         "optimizer_waits",
-        "DeepSpeed's optimizer has not stepped yet when the rate is logged: float16 "
-        "skips steps while it looks for its scale, or accumulation is not through",
+        "the optimizer has not stepped yet when the rate is logged: float16 skips steps while it "
+        "looks for its scale, or accumulation is not through",
         "none needed if the rate rises later",
         "whether learning_rate leaves 0",
         thread="BELLE#134",

@@ -21,6 +21,7 @@ _RESUMED = re.compile(
     r"\bload(?:ed|ing)\b.{0,20}\b(?:checkpoint|optimizer state)\b",
     re.IGNORECASE,
 )
+_RESUMES = re.compile(r"\bresum(?:e|ed|ing)\b(?!\W{0,2}[=:])", re.IGNORECASE)
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
@@ -49,6 +50,7 @@ class Log:
     names_scaler: bool = False
     error: Line | None = None  # the first line that names an error
     resumed: Line | None = None  # the line, before any entry, that says so
+    resumed_after: tuple[Entry, Line] | None = None  # the last line between entries that says so
     empty_cell: Entry | None = None  # the first row in which nan stands for no number
     begun_again: Entry | None = None  # its epoch falls back and its step goes on
     summary: Entry | None = None  # what sums up a whole run
@@ -62,6 +64,8 @@ class Log:
             self.error = line
         if isinstance(line, Line) and not self.entries and _RESUMED.search(line.text):
             self.resumed = line
+        if isinstance(line, Line) and self.entries and _RESUMES.search(line.text):
+            self.resumed_after = self.entries[-1], line
         if isinstance(line, Entry) and line.numbers.get("loss_scale", 1.0) != 1:
             self.names_scaler = True
         if not _SCALER.search(line.text):

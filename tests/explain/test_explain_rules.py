@@ -301,3 +301,29 @@ def test_a_whole_multiple_holds_at_each_evaluation():
     tripled = rows(9, loss=lambda n: 6 - n / 9, eval_loss=lambda n: 2 - n / 27, grad_norm=1.0)
     assert keys(tripled) == ["loss_off_by_a_factor"]
     assert not keys([{"step": 0, "eval_loss": 2.0}, *rows(9, loss=lambda n: 6.2 - n / 900)])
+
+
+def test_a_rate_of_0_at_first_is_not_laid_to_a_library_that_the_log_does_not_name():
+    late = rows(8, **FALLS, learning_rate=lambda n: 0.0 if n < 4 else 1e-5)
+    answer = explain("\n".join(map(json.dumps, late)))
+    assert "optimizer_waits" in [one.key for one in answer.no_faults]
+    assert "DeepSpeed" not in str(answer)
+
+
+RESUMED = """\
+Epoch:[1/6](41200/66310) loss:1.512 lr:0.000471
+Epoch:[1/6](41300/66310) loss:1.498 lr:0.000470
+{said}
+Epoch:[1/6](41300/66310) loss:1.506 lr:0.000470
+Epoch:[1/6](41400/66310) loss:3.688 lr:0.000470
+Epoch:[1/6](41500/66310) loss:3.741 lr:0.000469
+Epoch:[1/6](41600/66310) loss:3.702 lr:0.000469
+"""
+
+
+def test_a_loss_that_climbs_where_a_run_was_resumed_is_not_laid_to_its_rate():
+    answer = explain(RESUMED.format(said="-- killed, resume --"))
+    assert [one.key for one in answer.causes] == ["resumed_without_state"]
+    assert "cannot tell" in str(answer)
+    for other in ("saving checkpoint-41300", "resume=False"):
+        assert [one.key for one in explain(RESUMED.format(said=other)).causes] == ["rate_too_high"]

@@ -2,11 +2,17 @@
 
 import math
 
+from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, spread, thirds, trend
 
 WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it
+SOON = 3  # entries after a resume, in which what it left behind shows
+NOT_RESTORED = (
+    "the loss climbs where the run was resumed, at the rate of before: something was not restored, "
+    "and the log cannot tell what (the optimizer's moments, the scaler, the place in the data)"
+)
 _OR_BROKEN = "weights that broke in one step give a loss of 0 as well: look whether they are finite"
 
 
@@ -96,7 +102,22 @@ def climbing(log: Log) -> Finding | None:
     rates = finite(log.values("learning_rate"))
     if rates:
         proof.append(f"learning_rate up to {max(rates):.2g}")
+    if at_resume := _resumed_before(log, [entry for entry, _ in series], jump):
+        proof = [at_resume, *proof]
+        return Finding("resumed_without_state", 6.0, jump, tuple(proof), why=NOT_RESTORED)
     return Finding("rate_too_high", 6.0, jump, tuple(proof))
+
+
+def _resumed_before(log: Log, entries: list[Entry], jump: Entry) -> str:
+    """The line that says that the run was resumed just before a jump, at the same rate; else ""."""
+    after, line = log.resumed_after or (None, None)
+    if after is None or after not in entries:
+        return ""
+    now = entries.index(jump)
+    rates = [one.numbers.get("learning_rate", 0.0) for one in (after, jump)]
+    if not 0 < now - entries.index(after) <= SOON or rates[1] > 1.1 * rates[0]:
+        return ""
+    return f"{line.where} says: {line.text[:MAX_QUOTE]}"
 
 
 def off_by_a_factor(log: Log) -> Finding | None:
