@@ -10,6 +10,7 @@ from course_utils.causes.half_precision import HALF_PRECISION
 from course_utils.causes.inputs import INPUTS
 from course_utils.causes.libraries import LIBRARIES
 from course_utils.causes.losses import LOSSES
+from course_utils.causes.memory import MEMORY
 from course_utils.causes.numbers import NUMBERS
 from course_utils.causes.policy import POLICY
 from course_utils.causes.preference import PREFERENCE
@@ -20,7 +21,18 @@ from course_utils.causes.rows import ROWS
 from course_utils.causes.weights import WEIGHTS
 
 _ALL = (
-    *(PROCESSES, NUMBERS, FIRST_NAN, HALF_PRECISION, GRADIENTS, WEIGHTS, INPUTS, ROWS, ENDS),
+    *(
+        PROCESSES,
+        MEMORY,
+        NUMBERS,
+        FIRST_NAN,
+        HALF_PRECISION,
+        GRADIENTS,
+        WEIGHTS,
+        INPUTS,
+        ROWS,
+        ENDS,
+    ),
     *(LOSSES, RATES, REWARDS, POLICY, PREFERENCE, LIBRARIES),
 )
 CAUSES: dict[str, Cause] = {one.key: one for one in chain.from_iterable(_ALL)}

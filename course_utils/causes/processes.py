@@ -1,4 +1,4 @@
-"""Causes that end a process, make it hang, or exhaust its memory."""
+"""Causes that end a process or make it hang, and weights that lie spread over processes."""
 
 from course_utils.causes.cause import LATER, WEAK, Cause, Phrase, keys
 from course_utils.causes.harms import ENDED, EVALUATION, MEASURED
@@ -208,50 +208,30 @@ PROCESSES = (
         ),
     ),
     Cause(
-        "cuda_memory",
-        "the GPU's memory is full",
-        "a smaller micro-batch with more accumulation, shorter replies, gradient checkpointing",
-        "the size it asked for: batch x length x vocabulary x 4 bytes is the usual one",
-        kinds=("memory",),
-        harm=ENDED,
-        phrases=(Phrase(r"CUDA out of memory|OutOfMemoryError|HIP out of memory"),),
-    ),
-    Cause(
-        "memory_odd",
-        "an allocation failed although more was free than it asked for: not the size of the batch",
-        "look for a limit outside PyTorch: the host, WSL, a container, another process",
-        "nvidia-smi while it runs",
-        thread="ChatGLM-Finetuning#28",
-        kinds=("memory",),
-    ),
-    Cause(
-        "memory_survived",
-        "the memory ran out once and the run went on",
-        "none needed; a smaller batch makes it rarer",
-        "how often it happens",
-        healthy=True,
-        neutral=True,
-        explains=keys("cuda_memory"),
-    ),
-    Cause(
-        "cache_memory",
-        "vLLM finds no room for its cache beside the model",
-        "raise gpu_memory_utilization, lower max_model_len, or give the trainer less",
-        "what else holds memory on this GPU when the engine starts",
+        "saved_partitioned",
+        "the checkpoint holds empty tensors: it was saved while ZeRO-3 (or FSDP) had the weights "
+        "spread over the processes, and they were not gathered",
+        "run zero_to_fp32.py on the checkpoint's shards, and save again; next time save through "
+        "the Trainer or under GatheredParameters",
+        "the shapes in the file, and whether the shards of the processes lie beside it",
+        instrument="compare_models",
+        thread="peft#1710",
+        kinds=("adapter",),
+        explains=keys("shapes_differ"),
         phrases=(
-            Phrase(r"No available memory for the cache blocks"),
-            Phrase(r"larger than the maximum number of tokens that can be stored in KV"),
+            Phrase(r"copying a param with shape torch\.Size\(\[0\]\) from checkpoint.{0,80}"),
         ),
     ),
     Cause(
-        "memory_by_logits",
-        "the largest tensor of a step is batch x length x vocabulary, and it outgrows the rest",
-        "a smaller micro-batch with more accumulation, shorter rows, a fused loss",
-        "the peak of one step by its largest tensors",
-        thread="trl#3678",
-        kinds=("memory",),
-        where=EVALUATION,
-        harm=ENDED,
-        would_show="the peak memory of one evaluation",
+        "loaded_partitioned",
+        "the model's weights have no elements here: ZeRO-3 has spread them over the processes, and "
+        "a plain load_state_dict sees only what one process holds",
+        "load through from_pretrained, or under deepspeed.zero.GatheredParameters",
+        "the shapes in the message: those of the model are 0",
+        instrument="compare_models",
+        thread="open-instruct#583",
+        kinds=("adapter",),
+        explains=keys("shapes_differ"),
+        phrases=(Phrase(r"from checkpoint, the shape in current model is torch\.Size\(\[0\]\)"),),
     ),
 )

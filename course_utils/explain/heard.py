@@ -6,13 +6,24 @@ from dataclasses import dataclass, field, replace
 
 from course_utils.explain.collectives import Collectives
 from course_utils.explain.complaints import Complaints
-from course_utils.explain.entries import Entry, Line
+from course_utils.explain.entries import MAX_QUOTE, Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.words import findings_in
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)(?::\s.*)?$")
+_KEEPS = re.compile(r"nested_concat|pad_and_concatenate|\b(?:preds|preds_host|all_preds) = ")
+_OVER = re.compile(
+    r"`?Trainer\.fit`? stopped: |training (?:is )?(?:complete|done|finished)|\*+ train metrics \*+",
+    re.IGNORECASE,
+)
+AFTER_TRAINING = (
+    "training was over: the processes wait for each other behind it, at a barrier that one of them "
+    "does not reach",
+    "no need to train again if the last checkpoint was written: load it; call what saves, "
+    "evaluates or logs on every rank, not under `if rank == 0`",
+)
 UNKNOWN = 2.0  # the weight of an exception without a cause of its own
 
 
@@ -26,17 +37,31 @@ class Heard:
     _frame: str = ""  # of a traceback, the innermost so far
     _raised: Finding | None = None  # the last exception
     _raised_at: int = 0  # entries that stood before it
+    _keeps: Line | None = None  # the frame of this traceback that gathers predictions
+    _over: Entry | Line | None = None  # the end of training, before any wait
     _out_of_memory_at: int = 0  # entries that stood before the last such message
 
     def begin_anew(self) -> None:
         self._spoken.clear()
+
+    def hear_end(self, part: Entry | Line) -> None:
+        """Take what says that training was over."""
+        if "ranks_disagree" not in self._spoken:
+            self._over = part
 
     def hear(self, part: Entry | Line, num_entries: int) -> None:
         self._collectives.hear(part.text)
         self._complaints.hear(part)
         if isinstance(part, Line):
             self._hear_exception(part, num_entries)
+            if _OVER.search(part.text):
+                self.hear_end(part)
         for one in findings_in(part):
+            if one.key == "cuda_memory" and self._keeps:
+                said = f"{self._keeps.where} says: {self._keeps.text.strip()[:MAX_QUOTE]}"
+                kept = replace(one, key="predictions_kept", for_it=(one.for_it[0], said))
+                self._spoken.setdefault(kept.key, kept)
+                continue
             self._spoken.setdefault(one.key, one)
             if one.key == "cuda_memory":
                 self._out_of_memory_at = num_entries
@@ -47,13 +72,22 @@ class Heard:
             if key == "aborted" and self._is_end_of_a_wait():
                 continue
             if key == "ranks_disagree":
-                yield replace(one, for_it=(*one.for_it, *self._collectives.evidence()))
+                yield self._wait(one)
             elif key == "cuda_memory" and log.num_entries - self._out_of_memory_at >= 2:
                 after = f"the log goes on to {log.entries[-1].where}"
                 proof = (*one.for_it, after)
                 yield replace(one, key="memory_survived", weight=3.0, for_it=proof)
             else:
                 yield one
+
+    def _wait(self, one: Finding) -> Finding:
+        """Who waited for what, and whether training was over by then."""
+        proof = (*one.for_it, *self._collectives.evidence())
+        if self._over is None:
+            return replace(one, for_it=proof)
+        why, advice = AFTER_TRAINING
+        ended = f"{self._over.where} says: {self._over.text[:MAX_QUOTE]}"
+        return replace(one, for_it=(ended, *proof), why=why, advice=advice)
 
     def _is_end_of_a_wait(self) -> bool:
         """Whether a watchdog spoke before the abort: it aborts the process that it watches."""
@@ -62,6 +96,10 @@ class Heard:
         return waited and order.index("ranks_disagree") < order.index("aborted")
 
     def _hear_exception(self, line: Line, num_entries: int) -> None:
+        if _KEEPS.search(line.text):
+            self._keeps = line
+        elif line.text.lstrip().startswith("Traceback"):
+            self._keeps = None
         if frame := _FRAME.search(line.text):
             self._frame = f"{frame[1].rpartition('/')[2]}, line {frame[2]}, in {frame[3]}"
         elif _RAISED.match(line.text):

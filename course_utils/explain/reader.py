@@ -65,6 +65,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     for part in parts:
         if isinstance(part, Entry) and part.sums_up:
             log.summary = log.summary or part
+            heard.hear_end(part)
             continue
         if isinstance(part, Entry) and log.add(part):
             heard.begin_anew()
@@ -122,7 +123,8 @@ def _from_its_beginning(log: Log, one: Finding) -> Finding:
 
 def _zeros(log: Log) -> Iterator[str]:
     for name in ("loss", "policy_loss", "grad_norm", "reward"):
-        if entry := log.first(name, lambda value: value == 0):
+        zeros = (e for e, v in log.series(name) if v == 0 and e.numbers.get("reward_std") != 0)
+        if entry := next(zeros, None):
             yield f"{said(entry, name)} at {entry.where}"
 
 

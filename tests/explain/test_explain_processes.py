@@ -43,3 +43,41 @@ def test_an_abort_after_the_watchdog_is_its_own():
     assert answer(aborted)[0] == ["aborted"]
     first, _ = answer("terminate called: Aborted (core dumped)", waits(1))
     assert first[0] == "aborted"  # the other ranks waited for the one that aborted
+
+
+OUT_OF_MEMORY = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 5.12 GiB."
+KEEPS = '  File ".../transformers/trainer.py", line 3229, in evaluation_loop\n' + (
+    "    preds_host = logits if preds_host is None else nested_concat(preds_host, logits)"
+)
+
+
+def test_memory_that_fills_where_predictions_are_gathered_is_not_laid_to_training():
+    begin = "Traceback (most recent call last):"
+    found, said = answer(begin, KEEPS, OUT_OF_MEMORY)
+    assert found == ["predictions_kept"]
+    assert "preprocess_logits_for_metrics" in said
+    forward = '  File ".../modeling_llama.py", line 9, in forward'
+    assert answer(begin, forward, OUT_OF_MEMORY)[0] == ["cuda_memory"]
+    earlier = (begin, KEEPS, "ValueError: shapes", begin, forward, OUT_OF_MEMORY)
+    assert "predictions_kept" not in answer(*earlier)[0]  # frames of another error
+
+
+def test_a_wait_behind_the_end_of_training_leaves_what_was_saved():
+    over = "`Trainer.fit` stopped: `max_epochs=60` reached."
+    found, said = answer("loss: 0.04  epoch: 59", over, waits(0, size=1))
+    assert found == ["ranks_disagree"]
+    assert "raining was over" in said and "no need to train again" in said
+    assert "raining was over" not in answer("loss: 0.04  epoch: 59", waits(0), over)[1]
+
+
+SIZES = (
+    "size mismatch for h.0.q_proj.lora_A.weight: copying a param with shape torch.Size({saved}) "
+)
+SIZES += "from checkpoint, the shape in current model is torch.Size({here})."
+
+
+def test_weights_without_elements_were_partitioned():
+    error = "RuntimeError: Error(s) in loading state_dict for PeftModelForCausalLM:"
+    assert answer(error, SIZES.format(saved=[0], here=[16, 4096]))[0] == ["saved_partitioned"]
+    assert answer(error, SIZES.format(saved=[16, 4096], here=[0]))[0] == ["loaded_partitioned"]
+    assert answer(error, SIZES.format(saved=[8, 4096], here=[16, 4096]))[0] == ["shapes_differ"]

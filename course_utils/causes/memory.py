@@ -1,0 +1,67 @@
+"""Causes that fill the memory of a GPU."""
+
+from course_utils.causes.cause import Cause, Phrase, keys
+from course_utils.causes.harms import ENDED, EVALUATION
+
+MEMORY = (
+    Cause(
+        "cuda_memory",
+        "the GPU's memory is full",
+        "a smaller micro-batch with more accumulation, shorter replies, gradient checkpointing",
+        "the size it asked for: batch x length x vocabulary x 4 bytes is the usual one",
+        kinds=("memory",),
+        harm=ENDED,
+        phrases=(Phrase(r"CUDA out of memory|OutOfMemoryError|HIP out of memory"),),
+    ),
+    Cause(
+        "memory_odd",
+        "an allocation failed although more was free than it asked for: not the size of the batch",
+        "look for a limit outside PyTorch: the host, WSL, a container, another process",
+        "nvidia-smi while it runs",
+        thread="ChatGLM-Finetuning#28",
+        kinds=("memory",),
+    ),
+    Cause(
+        "memory_survived",
+        "the memory ran out once and the run went on",
+        "none needed; a smaller batch makes it rarer",
+        "how often it happens",
+        healthy=True,
+        neutral=True,
+        explains=keys("cuda_memory"),
+    ),
+    Cause(
+        "cache_memory",
+        "vLLM finds no room for its cache beside the model",
+        "raise gpu_memory_utilization, lower max_model_len, or give the trainer less",
+        "what else holds memory on this GPU when the engine starts",
+        phrases=(
+            Phrase(r"No available memory for the cache blocks"),
+            Phrase(r"larger than the maximum number of tokens that can be stored in KV"),
+        ),
+    ),
+    Cause(
+        "memory_by_logits",
+        "the largest tensor of a step is batch x length x vocabulary, and it outgrows the rest",
+        "a smaller micro-batch with more accumulation, shorter rows, a fused loss",
+        "the peak of one step by its largest tensors",
+        thread="trl#3678",
+        kinds=("memory",),
+        where=EVALUATION,
+        harm=ENDED,
+        would_show="the peak memory of one evaluation",
+    ),
+    Cause(
+        "predictions_kept",
+        "the GPU's memory fills in evaluation: the predictions of every batch are kept there and "
+        "joined, so it grows with the evaluation set",
+        "preprocess_logits_for_metrics that keeps only what the metric needs, or "
+        "eval_accumulation_steps, or prediction_loss_only=True; not a smaller training batch",
+        "rows x length x vocabulary of the evaluation set; whether it runs with "
+        "compute_metrics=None",
+        thread="transformers#17089",
+        kinds=("memory",),
+        where=EVALUATION,
+        harm=ENDED,
+    ),
+)
