@@ -169,6 +169,7 @@ INPUTS = (
         instrument="inspect_batch",
         kinds=("rate",),
         harm=WRONG,
+        explains=keys("diverged"),
         inferred=True,
         raises_first_loss=True,
         follows=frozenset({"loss"}),

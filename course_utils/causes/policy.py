@@ -219,4 +219,23 @@ POLICY = (
         explains=APART | keys("logp_disagree"),
         speaks_of=OF_SAMPLING,
     ),
+    Cause(
+        "clips_nothing",
+        "a clip ratio of 0 is what one update per batch of replies gives: the policy is still the "
+        "one that sampled, so the ratio is 1",
+        "none needed",
+        "whether the reward rises",
+        thread="UI-R1#20",
+        healthy=True,
+        neutral=True,
+    ),
+    Cause(
+        "no_kl_term",
+        "with beta 0 there is no reference and no KL term: 0 is not measured",
+        "none needed; set beta above 0 to measure it",
+        "whether the reward rises",
+        thread="UI-R1#20",
+        healthy=True,
+        neutral=True,
+    ),
 )

@@ -146,4 +146,14 @@ PREFERENCE = (
         kinds=("preference",),
         settings_fix="a tenth of the rate",
     ),
+    Cause(
+        "only_the_margin",
+        "negative rewards are no fault: the loss of DPO sees only their difference, and the chosen "
+        "reply has to lose less than the rejected one",
+        "none needed; a lower rate or a higher beta if the chosen one falls far",
+        "whether rewards/chosen keeps falling",
+        thread="tiny-llm-zh#15",
+        healthy=True,
+        neutral=True,
+    ),
 )

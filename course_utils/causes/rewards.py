@@ -198,4 +198,14 @@ REWARDS = (
         would_show=BY_ANOTHER_JUDGE,
         explains=keys("replies_cut"),
     ),
+    Cause(
+        "groups_tied_at_times",
+        "all replies of these steps earned the same, so their advantages, loss and gradient are 0; "
+        "the other steps have a signal",
+        "none needed where such steps are few",
+        "the share of steps whose reward_std is 0",
+        thread="MemGen#33",
+        healthy=True,
+        neutral=True,
+    ),
 )

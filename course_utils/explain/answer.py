@@ -158,6 +158,8 @@ def _cannot_tell(answer: Answer) -> str:
 def _nothing_known(answer: Answer) -> str:
     """Why a log without a known cause is not called healthy."""
     fine = next((one for one in answer.no_faults if one.key == IMPROVES), None)
+    if answer.no_faults and fine is None and not answer.is_odd:
+        return "Nothing else in it is odd, which alone does not show a healthy run."
     if answer.is_odd or fine is None:
         return "This command knows no cause for these numbers, and does not call them healthy."
     return (

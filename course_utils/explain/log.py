@@ -22,6 +22,10 @@ _RESUMED = re.compile(
     re.IGNORECASE,
 )
 _RESUMES = re.compile(r"\bresum(?:e|ed|ing)\b(?!\W{0,2}[=:])", re.IGNORECASE)
+_NO_KL = re.compile(r"\b(?:beta|kl_coef)\b\W*(?:is|=|:)?\W*0(?:\.0+)?(?![\d.])", re.IGNORECASE)
+_CHOOSES = re.compile(
+    r"metric_for_best_model\W+(?:eval_)?loss|load_best_model_at_end\W+True", re.IGNORECASE
+)
 _NO_SCALE_LEFT = re.compile(r"loss scale already at minimum", re.IGNORECASE)
 POLICY = {"reward", "reward_std", "kl_loss", "kl", "policy_loss", "length", "advantage_max"}
 TRAINED = ("loss", "policy_loss", "grad_norm")  # training rests on them
@@ -51,6 +55,8 @@ class Log:
     error: Line | None = None  # the first line that names an error
     resumed: Line | None = None  # the line, before any entry, that says so
     resumed_after: tuple[Entry, Line] | None = None  # the last line between entries that says so
+    no_kl: Line | None = None  # says that the KL term has the weight 0
+    chooses: Line | None = None  # says that the best checkpoint is chosen by the evaluation
     empty_cell: Entry | None = None  # the first row in which nan stands for no number
     begun_again: Entry | None = None  # its epoch falls back and its step goes on
     summary: Entry | None = None  # what sums up a whole run
@@ -62,10 +68,8 @@ class Log:
         """Take what a line says of a loss scaler, and that it names an error."""
         if self.error is None and isinstance(line, Line) and _ERROR.search(line.text):
             self.error = line
-        if isinstance(line, Line) and not self.entries and _RESUMED.search(line.text):
-            self.resumed = line
-        if isinstance(line, Line) and self.entries and _RESUMES.search(line.text):
-            self.resumed_after = self.entries[-1], line
+        if isinstance(line, Line):
+            self._hear_words(line)
         if isinstance(line, Entry) and line.numbers.get("loss_scale", 1.0) != 1:
             self.names_scaler = True
         if not _SCALER.search(line.text):
@@ -76,6 +80,16 @@ class Log:
         elif isinstance(line, Line) and _NO_SCALE_LEFT.search(line.text):
             self.skips.append(Skip(0.0, line))
         del self.skips[:-MAX_KEPT]
+
+    def _hear_words(self, line: Line) -> None:
+        if not self.entries and _RESUMED.search(line.text):
+            self.resumed = line
+        if self.entries and _RESUMES.search(line.text):
+            self.resumed_after = self.entries[-1], line
+        if _NO_KL.search(line.text):
+            self.no_kl = line
+        if _CHOOSES.search(line.text):
+            self.chooses = line
 
     def add(self, entry: Entry) -> bool:
         """Keep an entry; True if it begins another run, which replaces the one before."""

@@ -165,6 +165,7 @@ def test_every_phrase_holds_its_literal():
 
 def test_what_is_not_finite_is_quoted_from_its_first_entry():
     log = rows(3, loss=lambda n: 2.4 if n == 0 else 0.0, grad_norm=float("nan"))
+    log = [row | {"step": 200 + row["step"]} for row in log]  # not the first of the run
     found = explain("\n".join(map(str, log))).causes[0]
     assert found.key == "nan_shown_as_zero" and found.at.where == "line 1", found
     log = rows(3, loss=lambda n: 2.4 if n == 0 else 0.0, grad_norm=lambda n: n and float("nan"))
@@ -327,3 +328,89 @@ def test_a_loss_that_climbs_where_a_run_was_resumed_is_not_laid_to_its_rate():
     assert "cannot tell" in str(answer)
     for other in ("saving checkpoint-41300", "resume=False"):
         assert [one.key for one in explain(RESUMED.format(said=other)).causes] == ["rate_too_high"]
+
+
+def of(log: list[dict], *more: str):
+    return explain("\n".join([*map(json.dumps, log), *more, ""]))
+
+
+def test_a_first_gradient_of_nan_at_rate_0_was_made_by_no_update():
+    dead = rows(5, loss=lambda n: 1.13 if n == 0 else 0.0, grad_norm=float("nan"))
+    cold = [row | {"learning_rate": 1e-7 * n} for n, row in enumerate(dead)]
+    for log in (cold, [{k: v for k, v in row.items() if k != "step"} for row in cold]):
+        assert keys(log)[:2] == ["nan_from_the_start", "nan_shown_as_zero"]
+        assert "learning_rate 0" in str(of(log))
+    late = [row | {"step": 300 + n, "learning_rate": 1e-5} for n, row in enumerate(dead)]
+    assert "nan_from_the_start" not in keys(late)  # what stands before the paste is not known
+
+
+def test_an_evaluation_that_is_nan_beside_a_fine_training_is_said_so():
+    judged = [row for n in range(6) for row in ({"loss": 2 - n / 9, "grad_norm": 0.7, "step": n},)]
+    judged += [{"eval_loss": float("nan"), "step": n} for n in (3, 5)]
+    answer = of(judged)
+    assert [one.key for one in answer.causes] == ["nan_metric"]
+    assert "cannot tell" in str(answer) and "best checkpoint" not in str(answer)
+    chosen = 'metric_for_best_model="eval_loss",'
+    assert "best checkpoint" in str(explain(f"{chosen}\n{answer_text(judged)}"))
+    alone = of([{"eval_loss": float("nan"), "eval_accuracy": 0.0, "epoch": 0.08}])
+    assert [one.key for one in alone.causes] == ["nan_metric"]
+    assert "the log shows 0" not in str(alone)
+
+
+def answer_text(log: list[dict]) -> str:
+    return "\n".join(map(json.dumps, log)) + "\n"
+
+
+def test_a_zero_before_an_evaluation_of_nan_is_a_hidden_nan():
+    log = rows(6, loss=lambda n: 3.0 - n / 9 if n < 3 else 0.0, learning_rate=1e-5)
+    assert keys([*log, {"eval_loss": float("nan"), "step": 5}])[0] == "nan_shown_as_zero"
+
+
+ON_POLICY = {"loss": 0.03, "grad_norm": 6.0, "reward_std": 0.8, "reward": 1.7, "clip_ratio": 0.0}
+
+
+def test_what_only_looks_wrong_in_a_policy_is_explained_and_not_called_healthy():
+    answer = of(rows(3, **ON_POLICY, kl=0.0), "beta is 0 in my config")
+    assert [one.key for one in answer.no_faults] == ["clips_nothing", "no_kl_term"]
+    assert not answer.causes and not answer.to_dict()["healthy"]
+    unsaid = of(rows(3, **ON_POLICY, kl=0.0))
+    assert "no_kl_term" not in [one.key for one in unsaid.no_faults]
+    still = of(rows(3, **ON_POLICY | {"grad_norm": 0.0}))
+    assert not still.no_faults
+
+
+def test_one_group_without_spread_among_others_is_no_fault():
+    tied = {"loss": 0.0, "grad_norm": 0.0, "reward": 0.0, "reward_std": 0.0}
+    alive = {"loss": 0.1, "grad_norm": 5.0, "reward": 0.4, "reward_std": 0.5}
+    answer = of([{"step": n} | (tied if n == 1 else alive) for n in range(3)])
+    assert [one.key for one in answer.no_faults] == ["groups_tied_at_times"]
+    assert "Worth a look" not in str(answer) and not answer.is_healthy
+    assert "groups_tied_at_times" not in keys_of(of([{"step": n} | tied for n in range(3)]))
+
+
+def keys_of(answer) -> list[str]:
+    return [one.key for one in answer.findings]
+
+
+PAIRS = {"loss": 0.3, "rewards/accuracies": 0.85, "rewards/rejected": -5.0, "grad_norm": 7.0}
+
+
+def test_negative_rewards_of_a_growing_margin_are_no_fault():
+    down = rows(2, **PAIRS, **{"rewards/chosen": lambda n: -0.1 - n / 5, "rewards/margins": 4.7})
+    assert keys_of(of(down)) == ["only_the_margin"]
+    far = rows(6, **PAIRS, **{"rewards/chosen": lambda n: -1.0 - n, "rewards/margins": 1.0})
+    assert "only_the_margin" not in keys_of(of(far))
+
+
+def test_a_loss_that_begins_at_ln_2_may_be_of_pairs():
+    begun = of([{"loss": x, "epoch": 0.02 * n} for n, x in enumerate((0.692, 0.69, 0.688, 0.68))])
+    assert keys_of(begun) == ["dpo_start"] and not begun.is_healthy
+    later = of([{"loss": 0.692, "epoch": 2.1}, {"loss": 0.688, "epoch": 2.2}])
+    assert not keys_of(later)
+
+
+def test_a_part_of_replies_that_is_cut_where_nothing_is_earned():
+    cut = {"step": 34, "response_length/clip_ratio": 0.27, "critic/score/mean": -0.02}
+    assert keys([cut]) == ["replies_cut"]
+    assert not keys([cut | {"critic/score/mean": 0.6}])
+    assert not keys([cut | {"response_length/clip_ratio": 0.06}])

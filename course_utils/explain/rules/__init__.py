@@ -2,8 +2,10 @@
 
 from course_utils.explain.rules import (
     drift,
+    evaluations,
     gradients,
     groups,
+    looks_wrong,
     nonfinite,
     policy,
     preference,
@@ -15,7 +17,7 @@ from course_utils.explain.rules import (
 )
 
 MODULES = (
-    *(nonfinite, gradients, groups, policy, replies, drift, preference),
-    *(rates, start, still, training),
+    *(nonfinite, evaluations, gradients, groups, policy, replies, drift, preference),
+    *(rates, start, still, training, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)

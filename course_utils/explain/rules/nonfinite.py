@@ -21,6 +21,13 @@ IN_EPOCH_1 = (
     "nan in the first epoch: the data, the loaded weights or one of the first updates make it, and "
     "nothing is learnt"
 )
+IN_THE_BACKWARD = (
+    "the first gradient is nan beside an ordinary loss, and no update stands before it: the "
+    "backward pass makes it (its number format, an operation, the exchange between GPUs), not the "
+    "learning rate; the update that follows breaks the weights",
+    "one backward pass of the first batch in float32, without a scaler and on one GPU; then find "
+    "the weights whose gradient is nan",
+)
 LOOK_INTO_IT = (
     "look for nan in the checkpoint's weights; if there is one, go back to a checkpoint from "
     "before the run that saved it turned to nan"
@@ -65,6 +72,22 @@ def dead_from_the_start(log: Log) -> Finding | None:
         found = (entry, (proof, resumed))
         return Finding("nan_already", 7.0, *found, why=IN_THE_CHECKPOINT, advice=LOOK_INTO_IT)
     return Finding("nan_already", 6.0, entry, (proof,))
+
+
+def first_gradient(log: Log) -> Finding | None:
+    """The first gradient is nan beside a finite loss, before any update, and the run is dead."""
+    (entry, *others), alive = log.entries, math.isfinite
+    step, rate = entry.numbers.get("step", math.inf), entry.numbers.get("learning_rate", 1.0)
+    loss, norm = (entry.numbers.get(name, 0.0) for name in ("loss", "grad_norm"))
+    if alive(norm) or not alive(loss) or not loss or (rate > 0 and step > 1):
+        return None
+    later = [one.numbers for one in others if "loss" in one.numbers]
+    if not later or any(alive(n["loss"]) and n["loss"] for n in later):
+        return None  # a scaler skips its first steps, and the run goes on
+    shown = [n for n in ("loss", "grad_norm", "learning_rate", "step") if n in entry.numbers]
+    proof = (f"{entry.where}: {said(entry, *shown)}", "after it the loss is 0 or nan to the end")
+    why, advice = IN_THE_BACKWARD
+    return Finding("nan_from_the_start", 9.5, entry, proof, why=why, advice=advice)
 
 
 def huge_loss(log: Log) -> Finding | None:
@@ -155,19 +178,6 @@ def lone_metric(log: Log) -> Finding | None:
     return None
 
 
-def evaluation_alone(log: Log) -> Finding | None:
-    """The evaluation is nan, and no loss of training is logged that is not 0."""
-    entry = log.first("eval_loss", math.isnan)
-    losses = log.values("loss")
-    if entry is None or any(loss != 0 for loss in losses):
-        return None
-    proof = [f"{entry.where}: {said(entry, 'eval_loss')}"]
-    if log.summary is not None and abs(log.summary.numbers.get("loss", 1.0)) < 0.05:
-        shown = said(log.summary, "loss")
-        proof.append(f"{shown} sums up the run: a nan counts as 0 in it ({log.summary.where})")
-    return Finding("nan_shown_as_zero", 5.5, entry, tuple(proof))
-
-
 def std_of_one(log: Log) -> Finding | None:
     """reward_std is nan beside a finite reward."""
     entry = log.first("reward_std", math.isnan)
@@ -219,10 +229,10 @@ RULES = (
     empty_cells,
     shown_as_zero,
     dead_from_the_start,
+    first_gradient,
     huge_loss,
     dead_weights,
     lone_metric,
-    evaluation_alone,
     std_of_one,
     reward_nan,
     now_and_then,

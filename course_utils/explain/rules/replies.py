@@ -3,11 +3,20 @@
 import math
 from statistics import fmean
 
+from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
 from course_utils.explain.numbers import listed, said, share, thirds, trend
 
 AGREE = 0.02  # nats per token between two engines with the same weights
+FEW, CUT, POOR = 6, 0.2, 0.05  # entries; share of cut replies; mean reward
+CUT_WHY = (
+    "a good part of the replies is cut at the length limit: they hold no answer, and what they are "
+    "scored hides what the others earn"
+)
+CUT_ADVICE = (
+    "allow longer replies, or let length cost something, or leave cut replies out of the loss"
+)
 LEAN = 0.02  # of a mean ratio from 1, on one side throughout
 
 
@@ -32,7 +41,7 @@ def replies_cut(log: Log) -> Finding | None:
     series = [(e, v) for e, v in log.series("truncated_share") if math.isfinite(v)]
     high = [(entry, value) for entry, value in series if value >= 0.4]
     if not high or share(high, series) < 0.3:
-        return None
+        return _cut_and_poor(*series[-1]) if 0 < len(series) < FEW else None
     entry = high[0][0]
     if _pays(log, [value for _, value in series]):
         return None
@@ -44,6 +53,14 @@ def replies_cut(log: Log) -> Finding | None:
     first = f"first {entry.where}: {said(entry, 'truncated_share')}"
     proof = [f"{len(high)} of {len(series)} entries, {first}"]
     return Finding("replies_cut", 4.5, entry, tuple(proof))
+
+
+def _cut_and_poor(entry: Entry, cut: float) -> Finding | None:
+    """A good part of the replies is cut in the last of few entries, and nothing is earned there."""
+    if cut < CUT or entry.numbers.get("reward", 1.0) > POOR:
+        return None
+    proof = f"{entry.where}: {said(entry, 'truncated_share', 'reward')}"
+    return Finding("replies_cut", 3.0, entry, (proof,), why=CUT_WHY, advice=CUT_ADVICE)
 
 
 def _pays(log: Log, cut: list[float]) -> bool:

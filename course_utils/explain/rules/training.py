@@ -72,10 +72,19 @@ def turned_to_zero(log: Log) -> Finding | None:
     ]
     if norm == 0:
         return Finding("labels_masked", 6.0, turned, tuple(proof), (_OR_BROKEN,))
+    if not log.values("grad_norm") and (judged := _judged_nan(log, turned)):
+        return Finding("nan_shown_as_zero", 6.5, turned, (*proof, judged))
     norms = log.values("grad_norm")
     if len(norms) > 1 and len(set(norms)) == 1 and norm:
         proof.append(f"{said(turned, 'grad_norm')} in all {len(norms)} entries, to the last digit")
     return Finding("numbers_broken", 6.5, turned, tuple(proof))
+
+
+def _judged_nan(log: Log, turned: Entry) -> str:
+    """An evaluation after an entry that is nan, which no filter turns to 0; else ""."""
+    later = log.entries[log.entries.index(turned) :]
+    found = (e for e in later if math.isnan(e.numbers.get("eval_loss", 0.0)))
+    return next((f"{said(e, 'eval_loss')} at {e.where} is not filtered" for e in found), "")
 
 
 def climbing(log: Log) -> Finding | None:

@@ -1,0 +1,106 @@
+"""What only looks wrong: zeros and signs that the formula of a sound run gives as well."""
+
+import math
+
+from course_utils.explain.entries import MAX_QUOTE
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log, finite
+from course_utils.explain.numbers import said, share
+from course_utils.explain.rules.preference import LN_2
+
+FAR = -1.0  # of a chosen reward: below it the chosen replies themselves are lost
+EARLY = 0.1  # of an epoch
+TELLS_APART = 0.6  # of the pairs: an accuracy beyond a coin's
+
+
+def clips_nothing(log: Log) -> Finding | None:
+    """The clip ratio is 0 throughout, beside gradients and groups with a spread."""
+    series = log.series("clip_ratio")
+    if len(series) < 2 or any(value != 0 for _, value in series) or not _learns(log):
+        return None
+    proof = f"{said(series[0][0], 'clip_ratio')} in all {len(series)} entries"
+    return Finding("clips_nothing", 3.0, series[0][0], (proof, *_signal(log)))
+
+
+def no_kl_term(log: Log) -> Finding | None:
+    """The kl is 0 throughout, and the log says that its weight is."""
+    series = log.series("kl")
+    if log.no_kl is None or not series or any(value != 0 for _, value in series):
+        return None
+    proof = f"{said(series[0][0], 'kl')} in all {len(series)} entries"
+    stated = f"{log.no_kl.where} says: {log.no_kl.text.strip()[:MAX_QUOTE]}"
+    return Finding("no_kl_term", 2.9, series[0][0], (proof, stated))
+
+
+def _learns(log: Log) -> bool:
+    """Whether every entry has a gradient, and a spread of rewards."""
+    norms, spreads = log.values("grad_norm"), log.values("reward_std")
+    return all(v > 0 and math.isfinite(v) for v in norms + spreads) and bool(norms and spreads)
+
+
+def _signal(log: Log) -> tuple[str, ...]:
+    norms, spreads = log.values("grad_norm"), log.values("reward_std")
+    return (
+        f"gradients and rewards are alive: grad_norm from {min(norms):.3g}, reward_std from "
+        f"{min(spreads):.3g}",
+    )
+
+
+def groups_tied_at_times(log: Log) -> Finding | None:
+    """A few steps without any spread have no gradient; all others have both."""
+    series = [(e, v) for e, v in log.series("reward_std") if "grad_norm" in e.numbers]
+    tied = [entry for entry, spread in series if spread == 0]
+    alive = [entry.numbers["grad_norm"] for entry, spread in series if spread]
+    if not tied or share(tied, series) >= 0.5 or any(e.numbers["grad_norm"] for e in tied):
+        return None
+    if not all(norm > 0 and math.isfinite(norm) for norm in alive):
+        return None
+    shown = [n for n in ("reward", "reward_std", "loss", "grad_norm") if n in tied[0].numbers]
+    proof = (
+        f"{len(tied)} of {len(series)} entries, first {tied[0].where}: {said(tied[0], *shown)}",
+        f"grad_norm of the others: {min(alive):.3g} to {max(alive):.3g}",
+    )
+    return Finding("groups_tied_at_times", 3.0, tied[0], proof)
+
+
+def only_the_margin(log: Log) -> Finding | None:
+    """Both rewards are below 0, the chosen one a little, and the pairs are told apart."""
+    both = [e for e in log.entries if {"chosen_reward", "rejected_reward"} <= e.numbers.keys()]
+    chosen = [entry.numbers["chosen_reward"] for entry in both]
+    rejected = [entry.numbers["rejected_reward"] for entry in both]
+    hits = finite(log.values("accuracy"))
+    if not both or not hits or hits[-1] < TELLS_APART or not FAR < chosen[-1] < 0:
+        return None
+    if both[-1].numbers.get("loss", 0.0) >= LN_2:  # worse than where it began
+        return None
+    if not all(low < min(high, 0.0) for low, high in zip(rejected, chosen, strict=True)):
+        return None
+    entry = both[-1]
+    names = [n for n in ("chosen_reward", "rejected_reward", "accuracy") if n in entry.numbers]
+    margin = f"the margin there is {chosen[-1] - rejected[-1]:.3g}"
+    proof = (f"{entry.where}: {said(entry, *names)}", margin)
+    return Finding("only_the_margin", 3.0, entry, proof)
+
+
+def begins_at_ln_2(log: Log) -> Finding | None:
+    """The first losses of a run are ln 2 and sink slowly, and no field says of what they are."""
+    series = [(e, v) for e, v in log.series("loss") if math.isfinite(v)][:6]
+    if log.kind() != "supervised" or len(series) < 3 or len(series) != len(log.values("loss")[:6]):
+        return None
+    losses, first = [loss for _, loss in series], series[0][0]
+    if first.numbers.get("epoch", 1.0) > EARLY or "token_accuracy" in log.fields:
+        return None
+    if abs(losses[0] - LN_2) > 0.01 or not all(LN_2 - 0.1 < x < LN_2 + 0.02 for x in losses):
+        return None
+    proof = (
+        f"{first.where}: {said(first, 'loss', 'epoch')}; the last of these {losses[-1]:.4g}",
+        "early in the first epoch, which is too soon to judge",
+    )
+    why = (
+        f"ln 2 = {LN_2:.4f} is where a reward model, DPO or a classifier of two classes starts: "
+        "pairs are not told apart yet (the loss of a language model stands there by chance only)"
+    )
+    return Finding("dpo_start", 3.0, first, proof, why=why)
+
+
+RULES = (clips_nothing, no_kl_term, groups_tied_at_times, only_the_margin, begins_at_ln_2)
