@@ -34,7 +34,6 @@ class Answer:
     not_finite: tuple[str, ...] = ()  # fields that are nan or inf somewhere
     zeros: tuple[str, ...] = ()  # fields that training rests on and that are 0 somewhere
     worries: tuple[str, ...] = ()  # numbers that go astray, of which no rule knows the cause
-    signs: tuple[str, ...] = ()  # of health: the log's names of numbers that improve
     trend: str = ""  # that the loss has none
     kind: str = "supervised"  # or preference, or policy: by its fields
     restart: str = ""  # how the last run was told from the one before it
@@ -60,9 +59,12 @@ class Answer:
 
     @property
     def is_healthy(self) -> bool:
-        """Two numbers improve, or something only looks wrong; nothing is wrong or not finite."""
+        """What looked wrong is explained by a sound formula, and nothing is wrong or not finite.
+
+        Numbers that improve are no ground for it: those of many broken runs do.
+        """
         known = any(not one.cause.neutral for one in self.findings if one.key != IMPROVES)
-        return bool(self.num_entries) and (known or len(self.signs) > 1) and not self.is_odd
+        return bool(self.num_entries) and known and not self.is_odd
 
     @property
     def is_odd(self) -> bool:

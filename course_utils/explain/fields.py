@@ -57,6 +57,8 @@ _PATTERNS = tuple(
             "logp_difference",
             r"(train/)?(sampling/sampling_logp_difference/mean|train_rollout_logprob_abs_diff)",
         ),
+        ("logp_difference_max", r"(train/)?sampling/sampling_logp_difference/max"),
+        ("router_loss", r"(train/)?(router_)?(aux|load_balancing)_loss"),
         ("probability_difference", r"(training/)?rollout_probs_diff_mean"),
         ("probability_correlation", r"(training/)?rollout_actor_probs_pearson_corr"),
         ("num_eos", r"val/num_eos_tokens"),

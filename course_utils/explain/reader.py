@@ -19,7 +19,7 @@ from course_utils.explain.reading import read
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
 from course_utils.explain.words import finding_of_code
-from course_utils.explain.worries import signs, worries
+from course_utils.explain.worries import worries
 
 MAX_DOCUMENT_LINES = 2_000_000
 
@@ -87,7 +87,6 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         not_finite=tuple(log.not_finite()),
         zeros=tuple(_zeros(log)),
         worries=tuple(worries(log)),
-        signs=tuple(signs(log)),
         trend=_no_trend(log),
         kind=log.kind(),
         restart=log.restart,

@@ -1,4 +1,4 @@
-"""Signs of health in a log, and reasons not to call it healthy: numbers that go astray."""
+"""Reasons not to call a log healthy: numbers that go astray."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -43,20 +43,6 @@ ASTRAY = (  # field, whether its trend is odd, in words
     ("truncated_share", lambda levels: levels[2] > 0.3 and _rises(levels), "rises"),
     ("zero_std_share", lambda levels: levels[2] > 0.7 and _rises(levels), "rises"),
 )
-
-
-IMPROVES = (  # field, and which way is better
-    *((name, _falls) for name in ("loss", "eval_loss")),
-    *((n, _rises) for n in ("reward", "accuracy", "token_accuracy", "eval_accuracy", "margin")),
-)
-
-
-def signs(log: Log) -> Iterator[str]:
-    """Each number that moves the way it should; one alone shows little."""
-    for name, is_better in IMPROVES:
-        levels = trend(log.values(name))
-        if levels and is_better(levels) and not (name == "loss" and log.kind() == "policy"):
-            yield _name(log, name)
 
 
 def worries(log: Log) -> Iterator[str]:

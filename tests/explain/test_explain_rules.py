@@ -184,12 +184,13 @@ def test_a_loss_that_turns_to_0_without_a_gradient_may_have_no_labels():
     assert keys(rows(4, **turned, grad_norm=1.7320507764816284)) == ["numbers_broken"]
 
 
-def test_one_falling_number_alone_is_not_called_healthy():
+def test_numbers_that_improve_are_no_ground_to_call_a_run_healthy():
     log = rows(12, **FALLS)
     alone = explain("\n".join(map(str, log)))
     assert not alone.is_odd and not alone.is_healthy and "does not show a healthy run" in str(alone)
     both = [row | {"eval_loss": row["loss"] + 0.1} for row in log]
-    assert explain("\n".join(map(str, both))).is_healthy
+    two = explain("\n".join(map(str, both)))
+    assert not two.is_odd and not two.is_healthy
 
 
 def test_a_first_loss_above_a_guess_is_worth_a_look():
@@ -414,3 +415,36 @@ def test_a_part_of_replies_that_is_cut_where_nothing_is_earned():
     assert keys([cut]) == ["replies_cut"]
     assert not keys([cut | {"critic/score/mean": 0.6}])
     assert not keys([cut | {"response_length/clip_ratio": 0.06}])
+
+
+def test_a_kl_in_the_loss_that_keeps_growing_is_not_held_by_it():
+    verl = {"actor/grad_norm": 2.0, "actor/pg_loss": 0.1, "critic/score/mean": 0.4}
+    grows = rows(12, **verl, **{"actor/kl_loss": lambda n: 0.05 * n})
+    answer = of(grows)
+    assert keys_of(answer) == ["kl_runs"] and "cannot tell" in " ".join(str(answer).split())
+    rests = rows(12, **verl, **{"actor/kl_loss": lambda n: 0.05 * min(n, 4)})
+    assert not keys(rests)
+    little = rows(12, **verl, **{"actor/kl_loss": lambda n: 0.005 * n})
+    assert not keys(little)
+
+
+MOE = {"loss": 0.01, "grad_norm": 5.0, "reward": 0.8, "reward_std": 0.3, "aux_loss": 1.05}
+
+
+def test_few_tokens_that_two_engines_score_far_apart_are_of_experts_where_there_are_some():
+    mean, most = (f"sampling/sampling_logp_difference/{name}" for name in ("mean", "max"))
+    flips = rows(16, **MOE, **{mean: 0.006, most: lambda n: 1.2 if n % 5 == 0 else 0.1})
+    assert keys(flips) == ["routing_flips"]
+    dense = [{k: v for k, v in row.items() if k != "aux_loss"} for row in flips]
+    assert not keys(dense)
+    assert not keys(rows(16, **MOE, **{mean: 0.004, most: 0.15}))
+
+
+def test_pairs_seen_many_times_push_both_replies_down():
+    fields = {"loss": lambda n: 0.69 - n / 60, "rewards/chosen": lambda n: -0.1 if n else 0.0}
+    fields |= {"rewards/rejected": lambda n: -0.1 - n / 20, "rewards/margins": lambda n: n / 20}
+    often = rows(12, **fields, epoch=lambda n: n + 1.0)
+    assert keys(often) == ["margin_by_pushing_down"]
+    assert not keys(rows(12, **fields, epoch=lambda n: n / 12))
+    gains = fields | {"rewards/chosen": lambda n: 0.01 * n}
+    assert not keys(rows(12, **gains, epoch=lambda n: n + 1.0))

@@ -9,6 +9,12 @@ from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import deviation, listed, said, share, thirds, trend
 
 JUMPED = 0.3  # nats: a kl that was nearly 0 before
+NOT_HELD = 0.25  # nats per token: a KL term of this size pulls, if it has a gradient
+NO_SPRING = (
+    "the KL term of the loss keeps growing, so it does not hold the policy: its coefficient is too "
+    "small, or it has no gradient (no_grad, detach); the log cannot tell which",
+    "look at the gradient of the KL term alone; if there is one, a larger coefficient",
+)
 CERTAIN = 0.01  # nats per token
 FALLEN = 0.8  # of the best third of the rewards
 RESTS = 1.5  # times the middle third: below that the last one no longer climbs
@@ -172,6 +178,19 @@ def kl_runs(log: Log) -> Finding | None:
     return Finding("kl_runs", 5.0, entry, tuple(proof))
 
 
+def kl_loss_runs(log: Log) -> Finding | None:
+    """A KL term of the loss grows throughout, where one that acts comes to rest."""
+    levels = thirds(log.values("kl_loss"))
+    if levels is None or not levels[0] < levels[1] < levels[2]:
+        return None
+    if levels[2] < NOT_HELD or levels[2] < 5 * levels[0] or levels[2] < 1.25 * levels[1]:
+        return None
+    entry = log.series("kl_loss")[-1][0]
+    proof = f"{said(entry, 'kl_loss')} at {entry.where}; by thirds of the log {listed(levels)}"
+    why, advice = NO_SPRING
+    return Finding("kl_runs", 6.5, entry, (proof,), why=why, advice=advice)
+
+
 def kl_negative(log: Log) -> Finding | None:
     """The kl is below -1 in half of the entries; around 0 an estimate may be negative."""
     series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
@@ -208,6 +227,7 @@ RULES = (
     part_alone,
     constant_part,
     kl_runs,
+    kl_loss_runs,
     kl_negative,
     plain_kl_in_the_loss,
     reward_rises,

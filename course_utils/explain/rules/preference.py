@@ -9,6 +9,7 @@ from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, thirds, trend
 
 LN_2 = math.log(2)
+OFTEN, LOST = 4.0, -0.05  # epochs over the same pairs; a chosen reward that has fallen
 NOISE = 0.1  # what bfloat16 and dropout make of two equal log-probs, times beta
 
 
@@ -126,6 +127,22 @@ def pushed_down(log: Log) -> Finding | None:
     return Finding("margin_by_pushing_down", 4.0, entry, proof)
 
 
+def pushed_down_again_and_again(log: Log) -> Finding | None:
+    """The same pairs come for many epochs, the margin grows, and the chosen reply has lost."""
+    series = [(e, v) for e, v in log.series("chosen_reward") if "epoch" in e.numbers]
+    chosen, margins = thirds([v for _, v in series]), thirds(log.values("margin"))
+    if chosen is None or margins is None or series[-1][0].numbers["epoch"] < OFTEN:
+        return None
+    if max(chosen[1:]) > LOST or margins[2] <= margins[0]:
+        return None
+    entry = series[-1][0]
+    proof = (
+        f"{entry.where}: {said(entry, 'epoch')}: so often each pair has come",
+        f"by thirds of the log: chosen {listed(chosen)}, margin {listed(margins)}",
+    )
+    return Finding("margin_by_pushing_down", 4.0, entry, proof)
+
+
 def _levels(values: list[float]) -> tuple[float, ...] | None:
     """By thirds; of three to five numbers that fall throughout, the numbers themselves."""
     falls = len(values) >= 3 and all(now < before for before, now in pairwise(values))
@@ -194,6 +211,7 @@ RULES = (
     wrong_reference,
     accuracies_of_few_rows,
     pushed_down,
+    pushed_down_again_and_again,
     worse_than_untrained,
     saturated,
     inverted,

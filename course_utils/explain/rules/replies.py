@@ -17,6 +17,7 @@ CUT_WHY = (
 CUT_ADVICE = (
     "allow longer replies, or let length cost something, or leave cut replies out of the loss"
 )
+FLIPPED = 0.5  # nats in one token, which rounding alone seldom makes
 LEAN = 0.02  # of a mean ratio from 1, on one side throughout
 
 
@@ -139,6 +140,25 @@ def engines_disagree(log: Log) -> Finding | None:
     return None
 
 
+def routes_flip(log: Log) -> Finding | None:
+    """In a mixture of experts two engines agree on nearly all tokens, and are far apart in few."""
+    series = [(e, v) for e, v in log.series("logp_difference_max") if math.isfinite(v)]
+    means = [value for _, value in log.series("logp_difference")]
+    far = [entry for entry, value in series if value > FLIPPED]
+    if "router_loss" not in log.fields or len(series) < 6 or not means or max(means) > 0.1:
+        return None
+    if share(far, series) < 0.1 or fmean(means) > AGREE:
+        return None
+    entry = max(series, key=lambda one: one[1])[0]
+    proof = (
+        f"{entry.where}: {said(entry, 'logp_difference_max')} in one token, and "
+        f"{fmean(means):.2g} on average; {len(far)} of {len(series)} entries have one above {FLIPPED:g}",
+        f"{said(entry, 'router_loss')}: the model has experts",
+    )
+    rival = "rounding of rare tokens gives the same numbers: only the routes of both engines tell"
+    return Finding("routing_flips", 4.0, entry, proof, (rival,))
+
+
 def ratio_leans(log: Log) -> Finding | None:
     """The mean ratio is on one side of 1 in every entry: the mean of p/q under q is 1."""
     series = [(e, v) for e, v in log.series("importance_ratio") if math.isfinite(v)]
@@ -164,5 +184,6 @@ RULES = (
     agrees_too_well,
     prompts_come_again,
     engines_disagree,
+    routes_flip,
     ratio_leans,
 )
