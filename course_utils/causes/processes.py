@@ -29,6 +29,18 @@ PROCESSES = (
         signal=8,
     ),
     Cause(
+        "shared_memory_full",
+        "the DataLoader's workers hand their batches over in shared memory (/dev/shm), and it is "
+        "full",
+        "more of it (docker run --shm-size or --ipc=host), or fewer workers, or num_workers=0",
+        "df -h /dev/shm while it runs",
+        thread="mmf#441",
+        kinds=("memory",),
+        harm=ENDED,
+        explains=keys("mapped_file_shrank"),
+        phrases=(Phrase(r"insufficient shared memory|workers are out of shared memory"),),
+    ),
+    Cause(
         "mapped_file_shrank",
         "a file that is mapped into memory became shorter, or its disk is full",
         "write a new file instead of truncating the one that is mapped",
@@ -220,6 +232,7 @@ PROCESSES = (
         explains=keys("shapes_differ"),
         phrases=(
             Phrase(r"copying a param with shape torch\.Size\(\[0\]\) from checkpoint.{0,80}"),
+            Phrase(r"torch\.Size\(\[1\]\) from checkpoint, .{0,40}is torch\.Size\(\[\d{2,}.{0,20}"),
         ),
     ),
     Cause(

@@ -80,4 +80,11 @@ def test_weights_without_elements_were_partitioned():
     error = "RuntimeError: Error(s) in loading state_dict for PeftModelForCausalLM:"
     assert answer(error, SIZES.format(saved=[0], here=[16, 4096]))[0] == ["saved_partitioned"]
     assert answer(error, SIZES.format(saved=[16, 4096], here=[0]))[0] == ["loaded_partitioned"]
+    assert answer(error, SIZES.format(saved=[1], here=[768, 768]))[0] == ["saved_partitioned"]
     assert answer(error, SIZES.format(saved=[8, 4096], here=[16, 4096]))[0] == ["shapes_differ"]
+
+
+def test_a_bus_error_of_a_worker_is_of_shared_memory():
+    worker = "ERROR: Unexpected bus error encountered in worker. This might be caused by "
+    assert answer(worker + "insufficient shared memory (shm).", "x")[0] == ["shared_memory_full"]
+    assert answer("Bus error (core dumped)", "x")[0] == ["mapped_file_shrank"]

@@ -152,7 +152,8 @@ def routes_flip(log: Log) -> Finding | None:
     entry = max(series, key=lambda one: one[1])[0]
     proof = (
         f"{entry.where}: {said(entry, 'logp_difference_max')} in one token, and "
-        f"{fmean(means):.2g} on average; {len(far)} of {len(series)} entries have one above {FLIPPED:g}",
+        f"{fmean(means):.2g} on average",
+        f"{len(far)} of {len(series)} entries have a token above {FLIPPED:g}",
         f"{said(entry, 'router_loss')}: the model has experts",
     )
     rival = "rounding of rare tokens gives the same numbers: only the routes of both engines tell"
