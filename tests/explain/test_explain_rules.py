@@ -422,6 +422,11 @@ def test_a_kl_in_the_loss_that_keeps_growing_is_not_held_by_it():
     grows = rows(12, **verl, **{"actor/kl_loss": lambda n: 0.05 * n})
     answer = of(grows)
     assert keys_of(answer) == ["kl_runs"] and "cannot tell" in " ".join(str(answer).split())
+    shrinks = {
+        "response_length/mean": lambda n: max(1, 3 - n / 4),
+        "critic/score/mean": lambda n: n,
+    }
+    assert keys([a | b for a, b in zip(grows, rows(12, **shrinks), strict=True)])[0] == "kl_runs"
     rests = rows(12, **verl, **{"actor/kl_loss": lambda n: 0.05 * min(n, 4)})
     assert not keys(rests)
     little = rows(12, **verl, **{"actor/kl_loss": lambda n: 0.005 * n})

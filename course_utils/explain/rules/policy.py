@@ -181,14 +181,14 @@ def kl_runs(log: Log) -> Finding | None:
 def kl_loss_runs(log: Log) -> Finding | None:
     """A KL term of the loss grows throughout, where one that acts comes to rest."""
     levels = thirds(log.values("kl_loss"))
-    if levels is None or not levels[0] < levels[1] < levels[2]:
+    if levels is None or not levels[0] < levels[1] < levels[2] or plain_kl_in_the_loss(log):
         return None
     if levels[2] < NOT_HELD or levels[2] < 5 * levels[0] or levels[2] < 1.25 * levels[1]:
         return None
     entry = log.series("kl_loss")[-1][0]
     proof = f"{said(entry, 'kl_loss')} at {entry.where}; by thirds of the log {listed(levels)}"
     why, advice = NO_SPRING
-    return Finding("kl_runs", 6.5, entry, (proof,), why=why, advice=advice)
+    return Finding("kl_runs", 6.2, entry, (proof,), why=why, advice=advice)
 
 
 def kl_negative(log: Log) -> Finding | None:
