@@ -66,19 +66,32 @@ def check(
     *,
     say: Callable[[str], object] = bool,
 ) -> Outcome:
-    """Judge a folder as a fixed ticket.
+    """Judge a folder as a fixed ticket; for the arguments see `judged`."""
+    fixed = folders.text_files(folder, list(folders.handed_out(ticket)[1]))
+    text = folders.text_files(folder, [report.NAME]).get(report.NAME)
+    return judged(ticket, fixed, text, judge, say=say)
+
+
+def judged(
+    ticket: folders.Ticket,
+    fixed: Files,
+    text: str | None,
+    judge: Callable[[], "Judge"],
+    *,
+    say: Callable[[str], object] = bool,
+) -> Outcome:
+    """Judge fixed files and a report.
 
     Args:
+        text: of report.yaml, where there is one.
         judge: makes what trains, once something is to be trained.
         say: is told how far it is.
     """
-    case, (_, handed) = folders.case_of(ticket), folders.handed_out(ticket)
-    mended = folders.text_files(folder, list(handed))
-    text = folders.text_files(folder, [report.NAME]).get(report.NAME)
-    verdicts = verdicts_on(ticket, mended, judge, say)
+    verdicts = verdicts_on(ticket, fixed, judge, say)
     last = verdicts[-1]
-    reported = reported_on(ticket, mended, text, lambda: last.is_healthy)
-    return Outcome(case, last.problems, tuple(one.measured for one in verdicts), reported)
+    reported = reported_on(ticket, fixed, text, lambda: last.is_healthy)
+    measured = tuple(one.measured for one in verdicts)
+    return Outcome(folders.case_of(ticket), last.problems, measured, reported)
 
 
 def reported_on(

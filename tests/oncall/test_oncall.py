@@ -31,6 +31,7 @@ from course_utils.oncall import (
     attacks,
     bench,
     cases,
+    certificate,
     exam,
     folder,
     planting,
@@ -512,6 +513,59 @@ def test_hints_go_from_a_thread_to_lines(tmp_path):
     assert [diary.take_hint(), diary.take_hint()] == [1, 2]
     (tmp_path / "diary.json").write_text("[")
     assert diary.take_hint() == 1
+
+
+@pytest.fixture
+def solved_folder(quick_ticket, tmp_path, monkeypatch):
+    """A solved ticket; the runs are healthy, and none is trained."""
+    ticket, healthy, _ = quick_ticket
+    entry = yaml.safe_dump({"faults": [entry_of(cases.load(QUICK), healthy)]})
+    kept = {folder.KEPT: json.dumps(dataclasses.asdict(ticket)), report.NAME: entry}
+    for name, text in (healthy | kept).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    draws = Draws(ticket, {}, fixed=[0.8] * checks.MOST_SEEDS, healthy=[0.9] * checks.MOST_SEEDS)
+    monkeypatch.setattr(actions, "_judging", lambda: nullcontext(lambda: draws))
+    return tmp_path
+
+
+def oncall_command(*arguments):
+    return CliRunner().invoke(course, ["oncall", *map(str, arguments)])
+
+
+def test_a_certificate_is_judged_again_by_anybody(solved_folder, quick_ticket):
+    made = solved_folder / "certificate.json"
+    assert oncall_command("certificate", solved_folder, "--out", made).exit_code == 0
+    again = oncall_command("verify", made)
+    assert again.exit_code == 0 and "seed 11, level 2: solved" in again.output
+    data = json.loads(made.read_text())
+    assert data["digest"] in again.output
+    changed = [name for name, text in quick_ticket[1].items() if quick_ticket[2][name] != text]
+    assert list(data["tickets"][0]["files"]) == changed
+    assert oncall_command("certificate", solved_folder, "--out", made).exit_code == 2
+    assert json.loads(made.read_text()) == data
+
+
+@pytest.mark.parametrize("key, value", [("measured", []), ("files", {}), ("report", "")])
+def test_a_certificate_that_was_changed_is_refused(solved_folder, key, value):
+    made = solved_folder / "certificate.json"
+    oncall_command("certificate", solved_folder, "--out", made)
+    data = json.loads(made.read_text())
+    data["tickets"][0][key] = value
+    made.write_text(json.dumps(data))
+    refused = oncall_command("verify", made)
+    assert refused.exit_code == 2 and "was changed" in refused.output
+    data["digest"] = certificate._digest(data)  # a forger can write it, and is judged
+    made.write_text(json.dumps(data))
+    forged = oncall_command("verify", made)
+    assert forged.exit_code == (0 if key == "measured" else 1)
+
+
+def test_no_certificate_is_written_of_what_is_not_solved(solved_folder):
+    (solved_folder / report.NAME).write_text("faults: []")
+    refused = oncall_command("certificate", solved_folder, "--out", solved_folder / "c.json")
+    assert refused.exit_code == 2 and "is not solved" in refused.output
+    assert not (solved_folder / "c.json").exists()
 
 
 # --- the bench ----------------------------------------------------------------------------------
