@@ -92,8 +92,9 @@ class Result:
                 than the question.
         """
         chats = [[{"role": "user", "content": text}] for text in (QUESTION, *questions)]
+        tokenizer = self.tokenizer
         try:
-            frame, *texts = self.tokenizer.apply_chat_template(
+            frame, *texts = tokenizer.apply_chat_template(
                 chats, add_generation_prompt=True, tokenize=False
             )
         except Exception as error:  # a template that the run wrote
