@@ -287,10 +287,10 @@ Table(columns=columns, rows=rows, title="five seeds; truth before training: 0.63
 
 # %% [markdown]
 # Only another verifier ends clearly above 0.63. With `beta` 0.04 and with other scalings the truth falls as far
-# as before. With `beta` 1.0 the penalty is larger than what a reply can earn: the policy stays near its start
-# and learns neither the trick nor the sums. A tenth of the learning rate makes every step smaller, so 24 steps
-# reach less far; deeper look E shows more of them. Filtering makes the fall faster, because more groups
-# teach the wrong reward.
+# as before. With `beta` 1.0 the penalty is so strong that the policy stays near its start, and learns
+# neither the trick nor the sums. A tenth of the learning rate makes every step smaller, so 24 steps
+# reach less far; deeper look E shows more of them. Filtering makes the fall faster: now almost every group
+# has a signal, and it is that of the wrong reward.
 
 # %%
 begin = recorded("substring")[0].held_out[0]
