@@ -294,15 +294,15 @@ faults:
 # %% [markdown]
 # ## 9. Two tickets alone
 #
-# Each ticket is a folder next to this notebook, such as `oncall/first`. Work in a terminal in that folder:
+# Each ticket is a folder next to this notebook, such as `oncall/first`. In that folder:
 #
-# 1. Look at the log and the model with any instrument. `course explain run/console.log` and, in Python,
-#    `diagnose("run/model")` are a good start, but they can be wrong.
+# 1. Look at log and model with any instrument. `course explain run/console.log` and, in Python,
+#    `diagnose("run/model")` are a good start. They can be wrong.
 # 2. Change the files with any editor, and run `python train.py`. The size of the run must stay as it is.
-# 3. Fill in `report.yaml`; it lists the classes. `course oncall check` judges as often as you ask, and
-#    `course oncall hint` helps. Hints are counted.
-# 4. Here, run the cell with `answer_text` again: it prints your answer. Paste it into the next cell. This
-#    answer is graded.
+# 3. Fill in `report.yaml`; it lists the classes. `course oncall check` judges as often as you ask. `course
+#    oncall hint` helps; hints are counted.
+# 4. Run the cell with `answer_text` here again. It prints your answer; paste it into the next cell, to be
+#    graded.
 
 # %% [markdown]
 # **Exercise 99.1, 15 minutes, one fault, 4 points.** `edits` is a list of tuples (file, old text, new text).

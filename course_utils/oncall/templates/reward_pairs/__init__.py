@@ -22,7 +22,7 @@ def measure(result) -> dict[str, float]:
 
 TEMPLATE = Template(
     name="reward_pairs",
-    about="A reward model on pairs: the right sum against a random number.",
+    about="A reward model on sums against numbers out of thin air.",
     base=partial(noisy, noise=0.1),
     rows=rows,
     measure=measure,
