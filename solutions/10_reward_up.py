@@ -19,11 +19,9 @@
 # * **fix** a run whose reward rises while the truth falls, and prove the fix,
 # * **audit** a run with a second judge that trains nothing.
 #
-# Seven deeper looks follow, about two hours and a half in all: groups of replies, verifiers, a loss of 0,
-# constant rewards, suggested fixes, rewards of several parts, alarms. Each stands on its own, and you may skip
-# them.
-#
-# Everything runs on a CPU, most cells in seconds; two take half a minute on a busy machine.
+# Seven deeper looks follow, about two hours and a half in all. Each stands on its own, and you may skip them:
+# groups of replies, verifiers, a loss of 0, constant rewards, suggested fixes, rewards of several parts, alarms.
+# Everything runs on a CPU, most cells in seconds.
 
 # %% tags=["parameters"]
 MODEL = "tiny"
@@ -36,15 +34,19 @@ STRICT = False
 from course_utils.lesson import TODO, start
 
 ex = start("10", strict=STRICT)
+ex
 
+# %%
 import json  # for a script that you will fix
 import re
+from collections import Counter
 from functools import partial
 from itertools import groupby, pairwise
 from statistics import mean
 
 import torch
 
+# %%
 from course_utils import zoo
 from course_utils.concepts import lesson_10 as concepts
 from course_utils.diagnostics import TruthAudit
@@ -53,8 +55,6 @@ from course_utils.reproductions.lesson_10 import reward_up, six_steps, verifiers
 from course_utils.reproductions.lesson_10.reward_up_runs import recorded
 from course_utils.shown.report import Table
 from course_utils.zoo import training
-
-ex
 
 # %% [markdown]
 # ## 1. The report
@@ -97,7 +97,7 @@ verdicts.suspects()
 
 # %%
 ### BEGIN SOLUTION
-my_votes = "p t! f t t! t t p"
+my_votes = "p t! f t p t f p"
 ### END SOLUTION
 verdicts.vote(my_votes)
 
@@ -195,8 +195,8 @@ verdicts.judge("C2", "false", nuance, "section 4; 20 seeds each", holds=holds)
 # %% [markdown]
 # ## 5. Read the replies
 #
-# The log does not say why; the replies do. Here are some replies of the first step and of the last, ranked by
-# what they earn. Which kind of reply always earns 1?
+# The log does not say why the reward rose. The replies do. Below are some replies of the first step and of the
+# last one, sorted by what they earn. Which kind of reply always earns 1?
 
 # %%
 for step in (0, NUM_STEPS - 1):
@@ -209,11 +209,11 @@ for step in (0, NUM_STEPS - 1):
         print(f"  {pay:d}:", ", ".join(said))
 
 # %% [markdown]
-# Which replies of the first step have become common, and what did they earn there?
+# Which replies became common, and what did they earn in the first step?
 #
-# **Exercise 10.1, 4 minutes, three texts, 3 points.** Play the policy: you want to be paid, and nothing else.
-# For each verifier write one reply of at most 2000 characters that it pays for *every* sum. The answers are 0
-# to 297, written without leading zeros.
+# **Exercise 10.1, 4 minutes, three texts, 3 points.** Now take the place of the policy: you want reward, and
+# nothing else. Below are three verifiers. For each of them write one reply of at most 2000 characters that
+# earns 1 for *every* sum. The answers lie between 0 and 297 and have no leading zeros.
 
 # %%
 import inspect
@@ -231,22 +231,44 @@ replies = {"1": "", "2": " ".join(str(n) for n in range(298)), "3": "nan"}
 ex.CHEAT.check(replies)
 
 # %% [markdown]
-# The trick is silence. Python finds an empty text `in` every text, so silence always earns 1. An attempt is
-# sometimes wrong, so silence earns more on average. The policy was silent now and then, and GRPO makes replies
-# that earn more than their group more likely.
+# The trick of run A is silence: an empty reply. In Python the empty text is `in` every text, so verifier A pays
+# an empty reply for every sum. A reply with a number is sometimes wrong and then earns 0. So an empty reply
+# earns more on average. Before the training the policy gave an empty reply now and then. GRPO makes more likely
+# what earns more than its group.
 #
-# The policy can only learn a trick that it *samples*. It never wrote a list of candidates here, so it never
-# learned that trick.
+# A list of all numbers would be paid as well. Did the policy ever try one? We count the replies by their
+# **shape**: the reply with every digit replaced by a 9.
+
+
+# %%
+def shape_of(reply):
+    return re.sub("[0-9]", "9", reply)
+
+
+def shapes(batches):
+    return Counter(shape_of(reply) for batch in batches for reply, _ in batch)
+
+
+# %%
+early, late = shapes(run_a.batches[:2]), shapes(run_a.batches[-2:])
+print("first two steps:", dict(early), "\nlast two steps: ", dict(late))
+common = {shape for shape, n in late.items() if n > 0.1 * late.total()}
+lists = sum(" " in shape for shape in shapes(run_a.batches))
+nuance = f"in this run: silence {early['']} to {late['']} of {late.total()}; no list is "
+nuance += "ever sampled, and none is learned"
+holds = common <= set(early) and late[""] > early[""] > 0 and lists == 0
+verdicts.judge("C16", "true", nuance, "section 5", holds=holds)
 
 # %% [markdown]
 # ## 6. Fix it
 #
-# The threads suggest for run A: a KL penalty (`beta`), a smaller learning rate, rewards that are scaled in
-# another way, and **filtering**, which keeps only sums whose groups have different rewards. Here is each of
-# them over five recorded seeds. (Ten minutes make them again: `reward_up_runs.py` in
-# `course_utils/reproductions`.) `exact` is `check_b`.
+# The threads suggest several fixes for run A: a KL penalty (`beta`), a smaller learning rate, another scaling of
+# the rewards, and **filtering**, which keeps only the sums whose replies earn different rewards. A KL penalty
+# adds a cost to the loss that grows as the policy moves away from where it began; `beta` is its weight.
 #
-# All began at 0.63. Which rows end above it?
+# Here is each suggestion on five recorded seeds. (Ten minutes make them again: `reward_up_runs.py` in
+# `course_utils/reproductions`.) `exact` is `check_b`. All runs began with 0.63 of the held-out sums right.
+# Which rows end clearly above it?
 
 # %%
 changes = ("beta 0.04", "beta 1.0", "lr 1e-5", "not scaled")
@@ -260,21 +282,48 @@ for kind in kinds:
     soon = f"{mean(run.held_out[8] for run in five):.2f}"
     truths = [f"{run.held_out[24]:.2f}" for run in five]
     rows.append((kind, " ".join(proxy), soon, " ".join(truths)))
-columns = ("reward", "proxy, last 5 of 24", "truth at 8, mean", "truth at 24")
-Table(columns=columns, rows=rows, title="five seeds")
+columns = ("run", "reward at the end", "truth at step 8, mean", "truth at step 24")
+Table(columns=columns, rows=rows, title="five seeds; truth before training: 0.63")
 
 # %% [markdown]
-# Only the verifier decides where a run ends. The other settings decide how fast it gets there, and filtering
-# makes the wrong reward work faster.
+# Only another verifier ends clearly above 0.63. With `beta` 0.04 and with other scalings the truth falls as far
+# as before. With `beta` 1.0 the penalty is so strong that the policy stays near its start, and learns
+# neither the trick nor the sums. A tenth of the learning rate makes every step smaller, so 24 steps
+# reach less far; deeper look E shows more of them. Filtering makes the fall faster: now almost every group
+# has a signal, and it is that of the wrong reward.
+
+# %%
+begin = recorded("substring")[0].held_out[0]
+five = {kind: [run.held_out[24] for run in recorded(kind)] for kind in kinds}
+long = [run.held_out[96] for run in recorded("substring, beta 0.04, long")]
+nuance = f"0.04 only delays it (two runs of 96 steps end at {max(long)} or less); "
+nuance += "1.0 holds the policy where it was"
+holds = max(long) < 0.2 and max(five["substring, beta 1.0"]) < 0.7
+verdicts.judge("C8", "partly", nuance, "section 6", holds=holds)
+
+# %%
+slow, stopped = five["substring, lr 1e-5"], recorded("substring")
+at_8 = max(run.held_out[8] for run in stopped)
+nuance = f"a tenth of it ends below the start ({max(slow):.2f}), a stop at step 8, too"
+holds = max(slow) < begin and at_8 < begin
+verdicts.judge("C9", "false", nuance, "section 6", holds=holds, seeds="5 of 5 and 20 of 20")
+
+# %%
+ways = ("substring", "substring, beta 0.04", "substring, beta 1.0")
+ends = [mean(mean(r.log["reward"][-5:]) for r in recorded(w)[:5]) for w in ways]
+nuance = "reward without, with 0.04, with 1.0: " + ", ".join(f"{end:.2f}" for end in ends)
+nuance += "; but here it is the wrong reward"
+holds = ends[0] > ends[1] > ends[2]
+verdicts.judge("C17", "true", nuance, "section 6", holds=holds)
 
 # %% [markdown]
-# **Exercise 10.6, 5 minutes, a dict, 4 points.** Fix run A. `mend` is a dict of what you change: `"reward"`,
+# **Exercise 10.6, 5 minutes, a dict, 4 points.** Fix run A. `mend` holds what you change: `"reward"`,
 # a function of a reply and its answer, and GRPOConfig's `beta`, `learning_rate`, `scale_rewards`,
-# `loss_type`, `temperature`. After 12 steps, held-out truth has to be at least 0.7 on three seeds.
+# `loss_type`, `temperature`. After 12 steps, at least 0.7 of the held-out sums must be right on three seeds.
 #
-# If you change the reward, it is also tried by hand. A right number, of one digit or of three, must earn more
-# than silence, a wrong number, a part of the right one, `nan`, or a list whose last number is wrong. (These
-# runs write no lists, so reading the last number is enough here.)
+# A new reward is also tried by hand. Every reply must earn a number, neither `nan` nor None. A
+# right number, of one digit or of three, must earn more than each of these: silence, a wrong number, a part of
+# the right one, its digits in another order or apart (`1 9 2`), `nan`, a list whose last number is wrong.
 
 
 # %%
@@ -291,19 +340,19 @@ mend = {"reward": is_the_number}
 ex.MEND.check(mend)
 
 # %% [markdown]
-# How do you prove the fix, and find such a fault in a run of your own? With an **audit**: a second judge, on
-# questions that nobody trains on. `TruthAudit` does that for any GRPOTrainer. Its column `wrong earns` is the
-# mean reward of the wrong replies. What does it say about A, and about A with your fix?
+# How do you prove the fix, and how do you find such a fault in a run of your own? With an **audit**: a second
+# judge on questions that no step trains on. `TruthAudit` does that for any GRPOTrainer. Its columns
+# `right earns` and `wrong earns` are the mean rewards of right and of wrong replies. Here are 400 questions
+# for run A, and for run A with your fix:
 
 # %%
-sums = reward_up.held_out(64)
+sums = reward_up.held_out(400)
 audits = {}
 yours = ex.MEND.answer.get("reward", check_a)
 for name, check in {"A": check_a, "A, fixed": yours}.items():
     rewards = [reward_up.reward_of(check)]
-    length = 4 if FAST else 8
-    trainer = reward_up.grpo_trainer(rewards, max_steps=length, **here)
-    judge = TruthAudit(sums, zoo.arithmetic.is_right, every=4)
+    trainer = reward_up.grpo_trainer(rewards, max_steps=NUM_STEPS, **here)
+    judge = TruthAudit(sums, zoo.arithmetic.is_right, every=8)
     audits[name] = judge.attach(trainer)
     trainer.train()
 audits["A"].table
@@ -312,22 +361,26 @@ audits["A"].table
 audits["A, fixed"].table
 
 # %% [markdown]
-# The headline of each table judges the truth, not the reward. Two measurements with n questions can show a
-# change of 1.4 / sqrt(n) or more (two standard errors): 0.18 with 64 questions, 0.07 with 400. Use enough
-# questions for the change that you want to see.
+# The first sentence of each table is about the truth, not about the reward. Two measurements with n questions can
+# show a change of 1.4 / sqrt(n) or more (two standard errors): 0.07 with these 400 questions, 0.18 with 64.
+# Take enough questions for the change that you want to see.
 #
-# `wrong earns` does not have to wait: *before* the first step, verifier A pays a wrong reply nearly as much
-# as a right one. This is the cheapest test of a reward, and it needs no training. Where no answers are known,
-# you are the second judge, with twenty replies.
+# Look at `wrong earns` in the row of step 0. Before any training, verifier A pays a wrong reply two thirds of
+# what it pays a right one. This is the cheapest test of a reward, and it needs no training. Where no answers
+# are known, read twenty replies and judge them yourself.
 
 # %% [markdown]
 # ## 7. Next time
 #
-# * **Signature**: the reward rises or stays constant, and the replies are not what you wanted.
-# * **Look first** at twenty replies, ranked by reward; then at `grad_norm`, never at the loss.
-# * **Before the run**: what do silence, a wrong reply and a list of answers earn? Rewards that are sums of
-#   powers of two (0, 0.5, 1) leave no rounding.
-# * **During the run**: a judge that is not the reward, on questions that nobody trains on:
+# * **Signature**: the reward rises or stays constant, but the replies are not what you wanted.
+# * **Look first** at twenty replies, sorted by reward. Then look at `grad_norm`, not at the loss.
+# * **Before the run**, call the reward on an empty reply, on a wrong one and on a list of answers. None of them
+#   may earn as much as a right reply. Rewards such as 0, 0.5 and 1, sums of powers of two, are added without
+#   rounding (deeper look D).
+# * **During the run**, ask a judge that is not the reward, on questions that no step trains on.
+
+# %% [markdown]
+# In your own run:
 #
 # ```python
 # from course_utils import diagnostics
@@ -340,8 +393,9 @@ audits["A, fixed"].table
 # %% [markdown]
 # ## 8. A run you have not seen
 #
-# **Exercise 10.8, 8 minutes, a place, a letter and a few lines, 5 points.** A hand-written script with one of
-# three faults, picked by SEED. `script.log` is what its owner sees; `script.run` has `.audit` and `.batches`.
+# **Exercise 10.8, 8 minutes, a place, a letter and a few lines, 5 points.** This script was written by hand and
+# has one of three faults; SEED decides which. `script.log` is what its owner sees. `script.run.audit` is what a
+# second judge sees, and `script.run.batches` holds the replies of each step.
 
 # %%
 patient = ex.UNSEEN.draw(SEED)
@@ -355,10 +409,13 @@ script.log
 script.run.audit.table
 
 # %% [markdown]
-# Put three things into `unseen`: the place, the letter of the cause, and a function that replaces that part.
-# Try it with `patient.fresh(1, **{"the place": my_part}).train().run.audit`. A new reward is tried by hand,
-# as in 10.6. New settings must keep everything that was not at fault, and leave a right reply room for its
-# end. Then held-out truth has to be at least 0.7 after 12 steps on three seeds.
+# Put three things into `unseen`: the place (`reward`, `settings` or `sums`), the letter of the cause, and a
+# function that replaces this part. Try it first, for example
+# `patient.fresh(1, reward=my_part).train().run.audit`.
+#
+# A new reward is tried by hand, as in 10.6. New settings must keep everything that was not at fault, and a right
+# reply must have room for its end. Then at least 0.7 of the held-out sums must be right after 12 steps on three
+# seeds.
 
 
 # %%
@@ -378,10 +435,10 @@ ex.UNSEEN.check(unseen)
 # %% [markdown]
 # In three lines:
 #
-# * A policy learns what it is paid for. Ask what the laziest reply earns.
-# * The loss says nothing about learning. `grad_norm` and the differences within a group say whether there is
-#   a signal.
-# * Pay for a second judge. It finds a hack after the fact; in this lesson nothing in the log predicted one.
+# * A policy learns what it is paid for. Ask what an empty reply earns.
+# * The loss says nothing about learning. `grad_norm`, and the differences of reward within a group, say whether
+#   there is a signal.
+# * Use a second judge. It shows a hack only after some steps, but no rule on the log showed it earlier here.
 #
 # Further reading: [Visual-RFT#79](https://github.com/Liuziyu77/Visual-RFT/issues/79),
 # [open-r1#407](https://github.com/huggingface/open-r1/issues/407) (four guesses, and no reply shown), [arXiv
@@ -394,17 +451,13 @@ ex.UNSEEN.check(unseen)
 # %% [markdown]
 # ## Deeper look A: group the replies (10 minutes, 3 points)
 #
-# **Exercise 10.2, 6 minutes, a few lines, 3 points.** Nobody can read a million replies, so group them. The
-# **shape** of a reply is the reply with every digit replaced by a 9, and nothing else changed. Write
+# **Exercise 10.2, 6 minutes, a few lines, 3 points.** Nobody can read a million replies, so group them by their
+# **shape**, as in section 5: the reply with every digit replaced by a 9, and nothing else changed. Write
 # `trick(rows)`. Each row is a tuple of a reply, its reward, and whether it is right. Return the shape that is
 # most **overpaid**: mean reward minus share of right replies. Ignore shapes with fewer than five rows.
 
 
 # %%
-def shape_of(reply):
-    return re.sub("[0-9]", "9", reply)
-
-
 def trick(rows):
     """The shape with the largest mean reward minus share of right replies."""
     ### BEGIN SOLUTION
@@ -434,14 +487,15 @@ for step in (0, NUM_STEPS // 2, NUM_STEPS - 1):
     print(f"step {step + 1:2}: shape {shape!r}, {share:.0%} of the replies")
 
 # %% [markdown]
-# In the very first batch. For long replies, where no shape occurs twice, group by the first words or by
-# length.
+# You could have seen it in the very first batch. Long replies never have the same shape twice. Group those by
+# their first words or by their length.
 
 # %% [markdown]
 # ## Deeper look B: a verifier that accepts no cheats (30 minutes, 4 points)
 #
-# Below are fifteen wrong replies to 76+26+90=, and fifteen right ones that are written unusually. Which
-# verifier misjudges how many? `last number` is the one that has judged the truth in this lesson so far.
+# Below are fifteen wrong replies to the question 76+26+90=, and fifteen right ones that are written in an unusual
+# way. How many of them does each verifier judge wrongly? `last number` is the judge that measured the truth in
+# this lesson so far: it reads the last number of a reply.
 
 
 # %%
@@ -471,7 +525,7 @@ Table(columns=("verifier", "cheats accepted", "right ones refused"), rows=rows)
 print("the judge of section 4 accepts:", misjudged(zoo.arithmetic.is_right)[0])
 
 # %% [markdown]
-# Our own judge can be cheated. Write a better one.
+# So our own judge accepts wrong replies, too. Write a better one.
 #
 # **Exercise 10.3, 25 minutes, some lines, 4 points.** Write `verify(reply, gold)`, which returns True or
 # False. These replies are right:
@@ -481,16 +535,18 @@ print("the judge of section 4 accepts:", misjudged(zoo.arithmetic.is_right)[0])
 # * between `**`, in one `\boxed{}` or in one `<answer></answer>`;
 # * after `The sum is`, after `Answer:`, or after the sum itself, as in `76+26+90=192`.
 #
-# (You may refuse the chain of sums and the full-width digits.)
+# (You may refuse two of the list above: the chain of sums, and the full-width digits in the last line.)
 
 # %% [markdown]
-# These replies are wrong: a reply without a claimed number (such as the question alone), a reply with another
-# number (also `1 9 2`, `1,9,2` and `1_9_2`), a reply with several numbers, in one line or two, and a reply
-# that retracts its number, however it starts: `The sum is not 192`. The check also tries cheats that are not
-# in the list.
+# These replies are wrong:
 #
-# `verify` does not see the question. No reply may make it raise, not even one of 5000 digits, which `int`
-# refuses to read.
+# * no number is claimed: the empty reply, or the question alone;
+# * another number is claimed, also `1 9 2`, `1,9,2` and `1_9_2`;
+# * there are several numbers, in one line or in two;
+# * the number is taken back, as in `The sum is not 192`.
+#
+# The check also tries cheats that are not in the list. `verify` does not see the question. It must never raise an
+# error, not even for a number of 5000 digits, which `int` refuses to read.
 
 
 # %%
@@ -521,15 +577,15 @@ differ = [p for p in said if bool(judge(*p)) != zoo.arithmetic.is_right(*p)]
 print(f"{len(differ)} of {len(said)} replies are judged differently")
 
 # %% [markdown]
-# The truth of section 4 stands: this policy hardly ever wrote replies on which the two judges differ. Another
-# policy may: audit it with your judge.
+# The truth of section 4 holds: this policy hardly ever wrote replies on which the two judges differ. Another
+# policy may write them. Then use your judge for the audit.
 
 # %% [markdown]
 # ## Deeper look C: loss 0, and other silences (23 minutes, 3 points)
 #
-# Now the reverse of run A: a healthy log that looks dead. We make one step twice, with two ways of averaging
-# the same loss: over replies (`grpo`, TRL's default until March 2025) and over tokens (`dapo`, today's
-# default). What are the losses and the gradients?
+# Run A had a healthy log and learned the wrong thing. Here is the opposite: a log that looks dead, and learns.
+# We make one step twice, with two ways of averaging the same loss: over replies (`grpo`, TRL's default until
+# March 2025) and over tokens (`dapo`, today's default). What are the losses and the gradients?
 
 # %% tags=["digits-vary"]
 one_step = partial(reward_up.one_step, **here)
@@ -587,22 +643,22 @@ verdicts.judge("C4", "partly", nuance, "deeper look C", holds=holds)
 
 # %% [markdown]
 # **Exercise 10.4, 6 minutes, six letters, 3 points.** The table shows one step each of six runs.
-# `frac_reward_zero_std` is meant to be the share of groups in which all rewards are equal. What is going on
-# in each run?
+# `frac_reward_zero_std` is meant to be the share of groups in which all rewards are equal. A `-` is a value that
+# the log does not have. How was each run made?
 #
-# * a) healthy
-# * b) every reply is right already
-# * c) for this reward, no reply is right
-# * d) the prompt alone decides the reward
-# * e) the reward function returns None
-# * f) all replies earn the same, and still there is a gradient
+# * a) nothing is wrong with it
+# * b) its sums are too easy
+# * c) its reward compares with a text that no reply can be
+# * d) its reward looks at the prompt, and not at the reply
+# * e) its reward judges no reply
+# * f) its reward looks neither at the prompt nor at the reply
 
 # %% tags=["digits-vary"]
 lines = six_steps.logs(one_step)
 
 
 def cell(value):
-    return "None" if value is None else f"{value:.2g}"
+    return "-" if value is None or value != value else f"{value:.2g}"
 
 
 SHOWN = ("loss", "grad_norm", "reward", "reward_std", "frac_reward_zero_std")
@@ -676,10 +732,10 @@ rows = [(name, *both) for name, both in moved.items()]
 Table(columns=("reward", *MOVED), rows=rows, title=f"{FEW} steps each")
 
 # %% [markdown]
-# The last column says how far the weight that moved most has moved, divided by the learning rate. AdamW moves
-# a weight by about one learning rate per step. With 0.35 the gradient is thousands of times smaller than with
-# a real reward, and the weights still move about as far. Where does this gradient come from? Look at the mean
-# of eight float32 numbers:
+# The last column shows how far the weight that moved most has moved, in units of the learning rate. AdamW moves a
+# weight by about one learning rate per step. With 0.35 the gradient is thousands of times smaller than with a
+# real reward, but the weights move about as far. Where does this gradient come from? Look at the mean of eight
+# float32 numbers:
 
 # %%
 group = torch.full((8,), 0.35)
@@ -691,13 +747,17 @@ holds = far["0.35"] > 0.3 * far["exact"] and far["0.5"] == 0
 ex.CONSTANT.recall("c", holds=holds)
 
 # %% [markdown]
-# A mean adds first. In float32 the partial sums of 0.35 are rounded; those of 0.5 are exact. What remains, an
-# advantage of about 3e-4, is the same for every reply: *all* of them become more likely, whatever they say.
-# **AdamW** divides a gradient by its own size, so a tiny gradient makes a full step.
+# A mean is a sum that is divided. In float32 the sums of several 0.35 are rounded, and the sums of several 0.5
+# are exact. So the mean of eight 0.35 is not exactly 0.35. What remains is an advantage of about 3e-4, the same
+# for every reply: *all* of them become more likely, whatever they say. **AdamW** divides each gradient by its
+# own usual size, so a tiny gradient makes a full step.
 #
-# (The remainder depends on the order of the additions. We saw it in torch on a CPU; added pairwise, as a GPU
-# may do, eight times 0.35 leaves nothing. TRL adds 1e-4 to the standard deviation. verl adds 1e-6, which
-# makes the same remainder a hundred times larger.)
+# What remains depends on the order of the additions. We saw it with torch on a CPU. Added in pairs, as a GPU may
+# do it, eight times 0.35 leave nothing.
+
+# %% [markdown]
+# TRL adds 1e-4 to the standard deviation before it divides. verl adds 1e-6, so there the same remainder becomes
+# an advantage that is a hundred times larger.
 #
 # Does it do harm? Here are five recorded runs:
 
@@ -714,8 +774,9 @@ holds = min(ends) < 0.3 and max(ends) - min(ends) > 0.3
 verdicts.judge("C7", "false", nuance, "deeper look D", holds=holds)
 
 # %% [markdown]
-# This is a drift without direction. It is harmless on one seed and ruins the policy on another, while
-# `reward` is 0.35 all the time. What stops it? Here is the same 0.35 with one setting changed per row:
+# The weights drift without any aim. On one seed this does no harm, on another it ruins the policy, and `reward`
+# stays at 0.35 all the time. What stops the drift? Here is the same reward of 0.35, with one setting changed per
+# row:
 
 # %%
 one_change = (
@@ -729,15 +790,15 @@ rows = [(f"{change}", *moved_by(odd, **change)) for change in one_change]
 Table(columns=("0.35 with", *MOVED), rows=rows)
 
 # %% [markdown]
-# SGD does not divide by the gradient's size, so it hardly moves. A larger epsilon, or rewards that are not
-# scaled up, only make the drift slower. Another way of averaging (`loss_type`) changes nothing. So fix it
-# where it comes from, in the advantages.
+# SGD does not divide by the size of the gradient, so the weights hardly move. A larger epsilon, or rewards that
+# are not scaled, only make the drift slower. Another average (`loss_type`) changes nothing. So fix the cause, the
+# advantages.
 
 # %% [markdown]
-# **Exercise 10.5, 6 minutes, a few lines, 3 points.** Write `advantages(rewards)` for float32 rewards of
-# shape (groups, replies). For each group return (reward - mean) / (std + 1e-4). Return exactly 0 in a group
-# whose rewards are all equal, such as all 0.1 or all 100.1, and in a group of one reply. True gaps of 0.001
-# must stay, near 0 and near 100.
+# **Exercise 10.5, 6 minutes, a few lines, 3 points.** Write `advantages(rewards)`. `rewards` are a float32 tensor
+# of shape (groups, replies); return a float32 tensor of the same shape. For each group return (reward - mean) /
+# (std + 1e-4). If all rewards of a group are equal, such as 0.1 or 100.1, return exactly 0, and also for a group
+# of one reply. True differences of 0.001 must stay, near 0 and near 100.
 
 
 # %%
@@ -771,19 +832,20 @@ def guarded(check):
     return scaled
 
 
+# %%
 unscaled, rows = {"scale_rewards": "none"}, []  # they are scaled already
 for name in ("exact", "0.35"):
     rows.append((name, *moved_by(guarded(checks[name]), **unscaled)))
 Table(columns=("guarded", *MOVED), rows=rows)
 
 # %% [markdown]
-# The same rounding appears elsewhere. NeMo-RL logged an advantage of 7428
-# ([NeMo-RL#4161](https://github.com/NVIDIA-NeMo/RL/pull/4161)). It divides by the spread of the *other*
-# replies of the group and adds only 1e-6. We chose rewards that give this number again: one reply earns 1.0,
-# seven earn 0.3.
+# The same rounding appears in other places. NeMo-RL logged an advantage of 7428
+# ([NeMo-RL#4161](https://github.com/NVIDIA-NeMo/RL/pull/4161)). It divides by the standard deviation of the
+# *other* replies of the group, and it adds only 1e-6. We chose rewards that give this number again: one reply
+# earns 1.0, seven earn 0.3. What does trl make of the same rewards?
 #
-# A group of one reply has no spread at all ([VLM-R1#71](https://github.com/om-ai-lab/VLM-R1/issues/71):
-# grad_norm nan). What happens with the same rewards in trl?
+# The last line shows a group of one reply. It has no standard deviation at all
+# ([VLM-R1#71](https://github.com/om-ai-lab/VLM-R1/issues/71): grad_norm nan).
 
 # %% tags=["digits-vary"]
 r, others, k = torch.tensor([1.0] + [0.3] * 7), 1 - torch.eye(8), 7
@@ -800,8 +862,8 @@ holds = left_out > 1000 and of_trl <= bound
 verdicts.judge("C12", "partly", nuance, "deeper look D", holds=holds)
 
 # %% [markdown]
-# trl's bound holds for any gap. What does it make of a small gap? Seven replies earn 0.5, and one earns a
-# little more:
+# trl's limit holds for any rewards. What does trl make of a small difference? Seven replies earn 0.5, and one
+# earns a little more:
 
 # %%
 rows = []
@@ -812,14 +874,14 @@ for gap in (1, 0.01, 0.001, 1e-4, 1e-6):
 Table(columns=("gap", "advantage in trl"), rows=rows)
 
 # %% [markdown]
-# A gap of 0.001 has three quarters of the advantage of a gap of 1. So a small bonus for length, in groups
-# where nothing else differs, is in effect a reward for length.
+# A difference of 0.001 gives three quarters of the advantage that a difference of 1 gives. So a small bonus for
+# length becomes a full reward for length in every group where nothing else differs.
 
 # %% [markdown]
 # ## Deeper look E: penalty, learning rate, early stop (9 minutes)
 #
-# Section 6 showed 24 steps of each. We try a KL penalty (`beta`) and a smaller learning rate once more on run
-# A, one at a time, and look earlier:
+# Section 6 showed where a KL penalty (`beta`) and a smaller learning rate end after 24 steps. Here we train run A
+# with each of them and look earlier:
 
 # %%
 advised = {"beta 0.04": {"beta": 0.04}, "lr 1e-5": {"learning_rate": 1e-5}}
@@ -845,16 +907,9 @@ curves = {
 meanings = dict.fromkeys(curves, "dead") | {"exact": "alive"}
 concepts.held_out_curves(curves, meanings)
 
-# %%
-pinned = [run.held_out[24] for run in recorded("substring, beta 1.0")]
-slow = [run.held_out[96] for run in recorded("substring, beta 0.04, long")]
-nuance = "0.04 delays it, 1.0 holds the policy where it was"
-holds = max(slow) < 0.2 and max(pinned) < 0.7
-verdicts.judge("C8", "partly", nuance, "deeper look E", holds=holds)
-
 # %% [markdown]
-# And an early stop? The proxy cannot tell you when to stop. Suppose you stop when the mean reward of five
-# steps in a row is above 0.9. Here is the truth of those five steps, for twenty seeds:
+# Both only delay the fall. And an early stop? The reward cannot tell you when to stop. Suppose you stop when the
+# mean reward of five steps in a row is above 0.9. Here is the truth of those five steps, for twenty seeds:
 
 # %%
 at_stop = []
@@ -865,26 +920,32 @@ for run in recorded("substring"):
 at_first = mean(mean(run.log["truth"][:2]) for run in recorded("substring"))
 better = sum(truth > at_first for truth in at_stop)
 print(f"truth: {at_first:.2f} at first, {mean(at_stop):.2f} at the stop")
+print(f"{better} of 20 stops are better than the first two steps")
 ends = [run.held_out[160] for run in recorded("substring, lr 1e-5, long")]
-nuance = f"{better} of 20 stops beat step 0; lr 1e-5 ends at {max(ends):.2f}"
-holds = mean(at_stop) < at_first - 0.1 and max(ends) < 0.25
-verdicts.judge("C9", "false", nuance, "deeper look E", holds=holds)
+too_late = mean(at_stop) < at_first - 0.1 and max(ends) < 0.25
+expect_symptom("the stop comes too late, the small rate falls too", holds=too_late)
 
 # %% [markdown]
 # ## Deeper look F: parts that pull against each other (14 minutes)
 #
-# Two rewards with two parts each. "Be right, and be short" is `right - 0.5 * characters`: the weight of being
-# right is 1, the weight of one character is 0.5. "Be a number of two or three digits" is used alone, and with
-# ten times the weight of "be right". Which of them are dangerous? These are recorded runs, 40 steps each, 24
-# of the short ones. The last three rows change only the weight of a character, ten seeds each.
+# A reward can be a sum of parts. Here are three:
+#
+# * `right - 0.5 * characters`: being right earns 1, and every character costs 0.5.
+# * "be a number": any number of two or three digits earns 1, right or not.
+# * ten times "be a number", plus 1 for being right.
+#
+# Which of them are dangerous? The runs were recorded, 40 steps each, and 24 steps where characters cost. The last
+# three rows change only the cost of a character, on ten seeds each.
 
 # %%
 beside = [run.held_out[40] for run in recorded("right_or_any_number")]
 alone = [run.held_out[40] for run in recorded("any_number")]
 short = [run.held_out[24] for run in recorded("right_but_short")]
-print("be a number, alone:               ", alone)
-print("ten times that, beside being right:", beside)
-print("be right, and short:              ", short)
+print("be a number, alone:           ", alone)
+print("ten times that, and be right: ", beside)
+print("be right, 0.5 per character:  ", short)
+
+# %%
 by_weight = {}
 for weight in ("0.5", "0.1", "0.02"):
     runs = recorded(f"right and short, {weight}")
@@ -897,16 +958,18 @@ holds = holds and min(by_weight["0.1"] + by_weight["0.02"]) > 0.6
 verdicts.judge("C14", "partly", nuance, "deeper look F", holds=holds)
 
 # %% [markdown]
-# Alone, the format reward pays any number, so nothing favours the right one. Together with "be right", soon
-# every reply of a group has the format. Then its ten points make no difference within the group, and the
-# advantages come from being right alone. What matters is not the weight of a part but whether it contradicts
-# being right.
+# Alone, "be a number" pays any number, so nothing favours the right one. Together with "be right" it is harmless:
+# soon every reply of a group is a number, so all of them earn these ten points. Advantages compare replies
+# within a group, so only being right still makes a difference. What counts is not the weight of a part, but
+# whether it pays for something that makes a reply worse.
 
 # %% [markdown]
-# With a weight w per character, a right reply of three digits earns 1 - 3w. With success rate p, an attempt
-# earns p - 3w on average, and silence earns 0. So if w is above p / 3, silence earns more than an attempt.
-# That is the limit between the rows above. One setting scales each part by itself before they are added
-# (`multi_objective_aggregation` is `normalize_then_sum`), so that the weights can be compared. Does it help?
+# When does the cost of a character do so? Let w be this cost, and p the share of attempts that are right. A right
+# reply of three digits earns 1 - 3w. An attempt earns p - 3w on average, and silence earns 0. So silence earns
+# more as soon as w is larger than p / 3. The rows above lie on both sides of this limit.
+#
+# TRL can scale each part by itself before it adds them (`multi_objective_aggregation="normalize_then_sum"`). Does
+# that help?
 
 # %%
 scaled = [r.held_out[24] for r in recorded("right and short, each scaled")]
@@ -915,9 +978,9 @@ print("the same, each part scaled:          ", scaled)
 expect_symptom("scaling the parts fixes it", holds=min(scaled) > 0.7)
 
 # %% [markdown]
-# Next: replies that reach `max_completion_length`. With a limit of 3 tokens, a right reply of three digits
-# has no room for its end. Truncated replies are often masked out of the loss, or scored as wrong. One step of
-# each:
+# Now to replies that reach `max_completion_length`, so that they are **truncated**. With a limit of 3 tokens, a
+# right reply of three digits has no room for its end. People mask truncated replies out of the loss, or score
+# them as wrong. Here is one step of each:
 
 
 # %%
@@ -938,9 +1001,9 @@ rows = [(n, *(f"{log[c]:.2f}" for c in shown)) for n, log in cut_short.items()]
 Table(columns=("truncated replies are", "truncated", *shown[1:]), rows=rows)
 
 # %% [markdown]
-# `scored as wrong` is the stricter verifier: it also refuses right replies. Only right replies of one or two
-# digits earn anything, so a step that has none of them (reward 0 and gradient 0) learns nothing. After 24
-# steps:
+# `scored as wrong` is the strictest verifier: it also refuses right replies of three digits. Only right replies
+# of one or two digits earn anything. A step without any of them has reward 0 and gradient 0, and teaches
+# nothing. Here are the same three after 24 steps:
 
 # %%
 ends, later = ("", ", masked", ", cut is wrong"), {}
@@ -954,6 +1017,8 @@ nuance = "it learns, but less than left alone: some were right"
 holds = begin < min(later["masked"])
 holds = holds and max(later["masked"]) < min(later["left alone"])
 verdicts.judge("C13", "partly", nuance, "deeper look F", holds=holds)
+
+# %%
 lost = means["left alone"] - means["scored as wrong"]
 nuance = f"no cheat passes, but refusing right replies costs {lost:.2f}"
 passed = [cheat for cheat in verifiers.CHEATS if check_b(cheat, "192")]
@@ -963,8 +1028,9 @@ verdicts.judge("C15", "partly", nuance, "deeper looks B and F", holds=holds)
 # %% [markdown]
 # ## Deeper look G: what would have shown it? (35 minutes, 6 points)
 #
-# First entropy and length, over 20 hacked runs, 20 healthy ones, and hacks of other kinds. The table compares
-# the last five steps with the first five. Does one of the two columns separate the hacked runs from `exact`?
+# First we look at entropy and length, in 20 hacked runs (`substring`), 20 healthy ones (`exact`) and hacks of
+# three other kinds. The table divides the mean of the last five steps by that of the first five. Does one of
+# the two columns separate all hacked kinds from `exact`?
 
 
 # %%
@@ -993,10 +1059,12 @@ holds = max(ratios[k][1] for k in KINDS[1:4]) < 1 and longest < 1.1 * sound
 verdicts.judge("C11", "false", nuance, "deeper look G", holds=holds)
 
 # %% [markdown]
-# Could an alarm on the log come early enough? Here are five rules; each compares a mean of five steps with
-# the first five. `in time` counts the hacked runs in which the rule fires before the truth has halved.
-# `false` counts the healthy runs in which it fires. `another` is a hack by format, which does not fall
-# silent.
+# Could an alarm on the log come early enough? Here are five rules. Each compares the mean of five steps with that
+# of the first five. The table counts runs:
+#
+# * `in time`: hacked runs in which the rule fires before the truth has fallen to half;
+# * `false`: healthy runs in which it fires;
+# * `another`: runs with another hack, `any_number`, in which it fires. Their replies do not become short.
 
 # %%
 RULES = {
@@ -1028,13 +1096,13 @@ for name, rule in RULES.items():
 Table(columns=("alarm", "in time", "false", "another"), rows=rows)
 
 # %% [markdown]
-# Two rules look perfect, because they were written after seeing this trick. On another hack they see nothing.
-# No rule is good in all three columns. In this loop the log gives no early warning; the audit of section 6
-# does not need one.
+# One rule looks very good, the one on the loss. It was written after this trick was known: today's loss compares
+# lengths (deeper look C), and these replies become short. On another hack it never fires. No rule is good in all
+# three columns. So in this loop the log gives no early warning. The audit of section 6 needs none.
 
 # %% [markdown]
-# A rising truth does not prove that the reward is right. A reward for *length alone* raises the truth for a
-# while, because silence was this policy's most common mistake:
+# A rising truth does not prove that the reward is right either. A reward for *length alone* raises the truth for
+# some steps, because the most common mistake of this policy was silence:
 
 # %%
 for seed, run in enumerate(recorded("length")):
@@ -1044,18 +1112,25 @@ expect_symptom("a wrong reward helps", holds=all(rises))
 
 # %% [markdown]
 # **Exercise 10.7, 20 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
-# dict of columns, each a list with one number per step: `loss`, `grad_norm`, `reward`, `reward_std`,
-# `zero_std` (TRL's `frac_reward_zero_std`, the share of
-# groups in which all replies earn the same), `entropy`, `length`, `cut` (share of replies at the
-# limit), `truth` (share of right ones among the step's 32 sampled replies). It also has `held_out`, a list
-# with one number per eight steps: the share of 100 other sums that are right, without sampling. (A `run`
-# holds it as a dict by step.)
+# dict of columns. Each column is a list with one number per step:
+#
+# * `loss`, `grad_norm`, `reward`, `reward_std`, `entropy`, `length`;
+# * `zero_std`: TRL's `frac_reward_zero_std`, the share of groups in which all replies earn the same;
+# * `cut`: the share of replies that reach the limit;
+# * `truth`: the share of right replies among the 32 sampled ones.
+#
+# `held_out` has one number per eight steps: the share of 100 other sums that are right, without sampling. (A
+# `run` holds it as a dict by step.)
 
 # %% [markdown]
-# It returns one of five words: `"learns"`, `"hacked"`, `"no signal"` (no gradient in any step), `"rounding"`
-# (*any* constant reward that leaves a gradient) or `"cut off"` (a third of the replies or more reach the
-# limit). Other runs may have another length, other constants, and may begin at another truth. Here are six of
-# them:
+# It returns one of five words:
+#
+# * `"learns"`, or `"hacked"` if the held-out truth falls;
+# * `"no signal"`: there is no gradient in any step;
+# * `"rounding"`: *any* constant reward that leaves a gradient, whatever the truth does;
+# * `"cut off"`: a third of the replies or more reach the limit.
+#
+# Other runs may have another length or another constant, and may begin at another truth. Here are six runs:
 
 # %%
 six = ("exact", "any_number", "never_right", "constant", "constant, 0.1")
@@ -1088,12 +1163,12 @@ def diagnose(log):
 ex.DASHBOARD.check(diagnose)
 
 # %% [markdown]
-# If yours passed, it is wrong about none of the recorded runs that learn or are hacked. The second judge does
-# what no alarm on the log did, but only after the harm is done.
+# If yours passed, it names every recorded run correctly. The second judge finds what no alarm on the log found,
+# but only after the harm is done.
 #
-# (Why `zero_std` did not help with constants: it tests with `torch.isclose` whether a group's standard
-# deviation is 0. The rounding of 0.35 leaves more than its tolerance and counts as a difference; that of 0.1
-# leaves less.)
+# Why did `zero_std` not help with constant rewards? It asks `torch.isclose` whether the standard deviation of a
+# group is 0. What the rounding of 0.35 leaves is above its tolerance and counts as a difference. What the
+# rounding of 0.1 leaves is below it.
 
 # %% [markdown]
 # **Exercise 10.9, 1 minute, two letters, 2 points.** 1) Which of these can tell a hacked run from a good one?

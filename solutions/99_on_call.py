@@ -22,7 +22,7 @@
 # Sections 1 to 10 are the core: one ticket together, then two alone. Section 11 is a deeper look (40
 # minutes): one run with three faults.
 #
-# Everything runs on a CPU. A run takes some seconds, more on a busy machine.
+# Everything runs on a CPU. A run takes some seconds, a check half a minute, more on a busy machine.
 
 # %% tags=["parameters"]
 MODEL = "tiny"
@@ -35,7 +35,9 @@ STRICT = False
 from course_utils.lesson import TODO, start
 
 ex = start("99", strict=STRICT)
+ex
 
+# %%
 import shutil
 import tempfile
 from pathlib import Path
@@ -49,8 +51,6 @@ from course_utils.oncall.check import told
 from course_utils.oncall.hand_in import answer_text, tried
 from course_utils.shown import plotting
 from course_utils.shown.report import Table
-
-ex
 
 # %% [markdown]
 # ## 1. How a ticket is worked
@@ -75,8 +75,8 @@ folder = exam.open_folder("worked")
 print((folder / "ticket.md").read_text().partition("## What")[0].strip())
 
 # %% [markdown]
-# Seen: the model is weak on everything, and the loss of each slot falls. Explained, not seen: the rows
-# of the later slots are harder. What does the log say?
+# She has seen two things: the model is weak on everything, and the loss falls in each slot. The third is only her
+# explanation: that the rows of the later slots are harder. What does the log say?
 
 # %% tags=["digits-vary"]
 console = (folder / "run" / "console.log").read_text()
@@ -93,8 +93,8 @@ ax.set_title("Every twelve steps the loss jumps up again")
 plotting.show(fig, "The loss of the run as it was left.")
 
 # %% [markdown]
-# The run is cut into four **legs**, one per slot of the queue. Each leg loads what the leg before it
-# saved. Predict: put a letter in place of `TODO`.
+# The run is cut into four **legs**, one per slot of the queue. Each leg loads what the leg before it saved.
+# Where is the fault? Predict: put a letter in place of `TODO`.
 
 # %%
 ### BEGIN SOLUTION
@@ -103,8 +103,8 @@ my_guess = "a"
 ex.WHERE_IT_LIES.predict(my_guess)
 
 # %% [markdown]
-# Is the model weak at all? A log is only what the run reports about itself. So we ask the same sums of
-# two models: the one that the run left, and the checkpoint that it began with.
+# Is the model weak at all? A log is only what the run reports about itself. So we ask two models the same sums:
+# the one that the run left, and the checkpoint that it began with.
 
 # %%
 sums = zoo.arithmetic.prompts(64, 7, split="test")
@@ -121,6 +121,7 @@ print(f"sums right: {before:.2f} before the run, {after:.2f} after it")
 # %% [markdown]
 # ## 3. Reproduce small
 #
+# The run did learn something, but it still gets half of the sums wrong. (Section 7 says what a healthy run gets.)
 # Four legs of twelve steps take too long to run often. Do two legs of six steps show the failure?
 # `exam.run` runs a copy of the folder with some edits; an edit is a file, an old text and a new text.
 # The folder itself stays as it is.
@@ -165,9 +166,9 @@ expect_symptom("alike up to step 6, apart from step 7", holds=same and jump > 0.
 ex.WHERE_IT_LIES.recall("c", holds=same and jump > 0.2)
 
 # %% [markdown]
-# One run has excluded three suspects. The same rows are easy in one leg, so the rows are not the
-# cause. Both runs have the same length and the same learning rate. And the *log* jumps before anything
-# is exported. What remains is the gap between step 6 and step 7: what is saved, and what is loaded.
+# One run has excluded three suspects. a) The same rows are easy in one leg, so the rows are not the cause. b)
+# Both runs have the same length and the same learning rate. d) The *log* jumps before anything is exported.
+# What is left is the gap between step 6 and step 7: what is saved there, and what is loaded.
 
 # %% [markdown]
 # ## 5. Look
@@ -202,8 +203,8 @@ print("\n".join(line for line in said.splitlines() if "such as" in line))
 # %% [markdown]
 # ## 6. Fix
 #
-# What would you try first? Somebody proposes `legs: 1`: then there is no gap, and the small run above
-# was healthy. Predict what the check says.
+# What would you try first? Somebody proposes `legs: 1`. Then there is no gap, and the small run with one leg was
+# healthy. The **check** of section 7 trains the files of an answer and judges them. Predict what it says to this.
 
 # %%
 ### BEGIN SOLUTION
@@ -253,8 +254,8 @@ print(told(one_leg))
 ex.IS_IT_FIXED.recall("c", holds=not one_leg.is_fixed and not one_leg.measured)
 
 # %% [markdown]
-# It is refused before anything is trained: the queue has short slots, and a run without legs is
-# another run. What about the colleague's own idea, rows in another order?
+# It is refused before anything is trained. The slots of the queue are short, so this run cannot be made in one
+# leg. What about the colleague's own idea: does another order of the rows help?
 
 # %%
 shuffled = checked(("config.yaml", "shuffle: true", "shuffle: false"))
@@ -293,19 +294,21 @@ faults:
 # %% [markdown]
 # ## 9. Two tickets alone
 #
-# Each ticket is a folder next to this notebook. Change its files with any editor, run `python
-# train.py` in it, and look at the model and the log with any instrument of the course.
-# `diagnose("run/model")` and `course explain run/console.log` are a good start, but they can be wrong.
+# Each ticket is a folder next to this notebook, such as `oncall/first`. In that folder:
 #
-# In the folder, `course oncall check` judges as often as you ask, and `course oncall hint` helps;
-# hints are counted. At the end, paste your answer here: this answer is graded. The size of a run must
-# stay as it is.
+# 1. Look at log and model with any instrument. `course explain run/console.log` and, in Python,
+#    `diagnose("run/model")` are a good start. They can be wrong.
+# 2. Change the files with any editor, and run `python train.py`. The size of the run must stay as it is.
+# 3. Fill in `report.yaml`; it lists the classes. `course oncall check` judges as often as you ask. `course
+#    oncall hint` helps; hints are counted.
+# 4. Run the cell with `answer_text` here again. It prints your answer; paste it into the next cell, to be
+#    graded.
 
 # %% [markdown]
-# **Exercise 99.1, 15 minutes, one fault, 4 points.** `edits` is a list of tuples (file, old text, new
-# text). They fix the files as they were handed out, one edit after the other; each old text must be
-# there exactly once. `faults` has one tuple (file, place, class). A place is a line's number, a
-# function, a name or a key. `report.yaml` lists the classes.
+# **Exercise 99.1, 15 minutes, one fault, 4 points.** `edits` is a list of tuples (file, old text, new text).
+# They are made one after the other in the files as they were handed out, and each old text must be there
+# exactly once. `faults` has one tuple (file, place, class). A place is the number of a line, a function, a name
+# or a key.
 
 # %%
 first = exam.open_folder("first")
@@ -377,9 +380,9 @@ ex.SECOND.check(answer_2)
 # %% [markdown]
 # ## 11. Deeper look: three faults in one run (40 minutes)
 #
-# **Exercise 99.3, 40 minutes, three faults, 10 points.** Each fault hides the next one. After each
-# fix, read the run again, like another ticket. `faults` has three tuples, in any order. With two of
-# three faults fixed, the run still counts as broken.
+# **Exercise 99.3, 40 minutes, three faults, 10 points.** Each fault hides the next one. So after each fix run
+# it again, and read the log like a new ticket. `faults` has three tuples, in any order. The run counts as
+# broken until all three are fixed.
 
 # %%
 third = exam.open_folder("third")
@@ -394,13 +397,8 @@ print(answer_text("answer_3", third))
 answer_3 = {
     "edits": [
         ("train.py", "copy.copy(model)", "copy.deepcopy(model)"),
-        (
-            "data.py",
-            '        "rejected": assistant(row["chosen"]),\n'
-            '        "chosen": assistant(row["rejected"]),\n',
-            '        "chosen": assistant(row["chosen"]),\n'
-            '        "rejected": assistant(row["rejected"]),\n',
-        ),
+        ("data.py", '"rejected": assistant(row["c', '"chosen": assistant(row["c'),
+        ("data.py", '"chosen": assistant(row["r', '"rejected": assistant(row["r'),
         ("train.py", "trainer.ref_model, trainer.", "trainer.model, trainer."),
     ],
     "faults": [
@@ -417,17 +415,17 @@ ex.THIRD.check(answer_3)
 # %% [markdown]
 # ## 12. Score sheet
 #
-# It shows the places and classes that you named, the run, and the hints of both kinds. The minutes are
-# those from opening a folder to the first `course oncall check` in it that found everything solved.
-# Where did you lose time: while reading, or while proving?
+# For each ticket it shows how many of the places and classes that you named are right, whether the run is
+# healthy, and the hints that you took, here and in the folder. The minutes go from opening a folder to the
+# first `course oncall check` that found it solved. Where did you lose time: while reading, or while proving?
 
 # %%
 sheet.sheet({"first": answer_1, "second": answer_2, "third": answer_3})
 
 # %% [markdown]
-# These are the classes of failure, the most frequent first: those whose tickets you have solved, and
-# the others. The tickets of this notebook count, and those that you draw below. Not every class has
-# tickets yet.
+# These are the classes of failure, the most frequent first: those whose tickets you have solved, and the
+# others. The tickets of this notebook count, and those that you draw in section 13. Not every class has tickets
+# yet.
 
 # %%
 sheet.practised()

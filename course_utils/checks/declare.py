@@ -58,6 +58,8 @@ class Exercise:
             takes too long for that.
         also: further variants, with the same id, name and form of answer, on other cases.
         time_limit_s: seconds after which the check stops the answer.
+        asks_apart: the criteria ask different things, so each that is not met gets its advice.
+            Else only the first does: those below it may fail for the same reason.
     """
 
     id: str
@@ -78,6 +80,7 @@ class Exercise:
     warm: object = None
     also: tuple["Exercise", ...] = ()
     time_limit_s: float = 10.0
+    asks_apart: bool = False
 
     @property
     def variants(self) -> tuple["Exercise", ...]:

@@ -36,6 +36,7 @@ def letters_exercise(
     return Exercise(
         form=has_the_letters,
         expects=(dict,),
+        asks_apart=True,
         criteria=tuple(
             Criterion(f"{noun} {n} is named rightly.", look, why=whys[n], next=nexts[n])
             for n, look in looks.items()

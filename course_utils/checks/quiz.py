@@ -49,6 +49,7 @@ def two_letters(
         points=2,
         reads="quiz",
         expects=(dict,),
+        asks_apart=True,
         hints=hints,
         form=has_two_letters,
         criteria=tuple(

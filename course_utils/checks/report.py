@@ -54,17 +54,18 @@ class CheckReport(Report):
         return f"{self.exercise.id} {self.exercise.title}: {self.outcome}{counted}, {points}"
 
     @property
-    def _first_unmet(self) -> Observation | None:
-        """The first criterion to fix: those below it may fail for the same reason."""
-        return next((one for one in self.observed if one.saw is not None), None)
+    def _advised(self) -> tuple[Observation, ...]:
+        """The unmet criteria whose advice is shown."""
+        unmet = tuple(one for one in self.observed if one.saw is not None)
+        return unmet if self.exercise.asks_apart else unmet[:1]
 
     def table(self) -> Table:
-        rows, first_unmet = [], self._first_unmet
+        rows, advised = [], self._advised
         for one in self.observed:
             rows.append(("met" if one.saw is None else "NOT MET", one.criterion.says))
             if one.saw is not None:
                 rows.append(("", f"saw: {one.saw}"))
-            if one is first_unmet:
+            if one in advised:
                 advice = {"why it matters": one.criterion.why, "try next": one.criterion.next}
                 rows += [("", f"{label}: {text}") for label, text in advice.items() if text]
         return Table(columns=("result", "what a right answer does"), rows=rows)
@@ -73,8 +74,8 @@ class CheckReport(Report):
         return "\n".join([super().text(), *(wrapped(f"  {line}") for line in self.details)])
 
     def html(self) -> str:
-        first = self._first_unmet
-        body = "".join(_line(one, with_advice=one is first) for one in self.observed)
+        advised = self._advised
+        body = "".join(_line(one, with_advice=one in advised) for one in self.observed)
         details = page.preformatted(self.details) if self.details else ""
         return page.box(STATES[self.outcome], self.headline, body + details)
 

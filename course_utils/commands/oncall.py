@@ -17,6 +17,7 @@ from course_utils.shown.wrap import wrapped
 LEVEL = click.IntRange(min(folders.LEVELS), max(folders.LEVELS))
 SEED = click.IntRange(0, 2**31 - 1)
 FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
 OUT = click.option("--out", type=FOLDER, help="The folder to write.  [default: oncall/SEED-LEVEL]")
 
 
@@ -64,7 +65,7 @@ def check(ctx: click.Context, folder: Path, as_json: bool) -> None:
     Ends with 0 when the run is healthy and the report right, else with 1.
     """
     quiet_libraries()
-    outcome = actions.check_ticket(folder, say=lambda text: click.echo(text, err=True))
+    outcome = actions.check_ticket(folder, say=_aside)
     said = json.dumps(outcome.to_dict(), indent=1) if as_json else checks.told(outcome)
     click.echo(said)
     ctx.exit(int(not outcome.is_solved))
@@ -78,6 +79,41 @@ def hint(folder: Path) -> None:
     click.echo(wrapped(actions.next_hint(folder)))
 
 
+@oncall.command()
+@click.argument("folders_given", nargs=-1, type=FOLDER, required=True, metavar="FOLDER...")
+@click.option("--out", type=FILE, default="certificate.json", show_default=True)
+def certificate(folders_given: tuple[Path, ...], out: Path) -> None:
+    """Write a certificate of solved tickets: seeds, numbers, your files, and a digest.
+
+    Anybody can check it again with `course oncall verify`. It proves that these files solve these
+    tickets, and not who wrote them.
+    """
+    quiet_libraries()
+    digest = actions.certify(list(folders_given), out, say=_aside)
+    click.echo(f"{out}: {len(folders_given)} solved, digest {digest}")
+
+
+@oncall.command()
+@click.argument("path", type=FILE, metavar="CERTIFICATE")
+@click.pass_context
+def verify(ctx: click.Context, path: Path) -> None:
+    """Train the files of a certificate here, and judge them again.
+
+    Ends with 0 when all of its tickets are solved, else with 1.
+    """
+    quiet_libraries()
+    digest, judged = actions.verify(path, say=_aside)
+    for entry, outcome in judged:
+        said = "solved" if outcome.is_solved else "; ".join(outcome.problems) or "report not right"
+        click.echo(f"{entry.name}: {said}")
+    click.echo(f"digest {digest}")
+    ctx.exit(int(not all(outcome.is_solved for _, outcome in judged)))
+
+
+def _aside(text: str) -> None:
+    click.echo(text, err=True)
+
+
 @oncall.command(context_settings={"ignore_unknown_options": True})
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
 @click.option("--level", "levels", type=LEVEL, multiple=True, help="May be given again.  [all]")
@@ -86,7 +122,7 @@ def hint(folder: Path) -> None:
 @click.option("--out", type=FOLDER, required=True, help="Results; named again, it goes on there.")
 @click.option(
     "--seed-file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Holds the secret seed; made where there is none.  [default: beside --out]",
 )
 @click.option("--no-network", is_flag=True, help="COMMAND gets no network.")

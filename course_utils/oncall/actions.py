@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from course_utils.errors import BadRequest
 from course_utils.files.progress import ENV_NAME, Progress
 from course_utils.files.repository import find_repository
+from course_utils.oncall import certificate, diary, report
 from course_utils.oncall import check as checks
-from course_utils.oncall import diary, report
 from course_utils.oncall import folder as folders
 from course_utils.oncall.training import Trainers
 
@@ -74,6 +74,39 @@ def check_ticket(folder: Path, *, say: Callable[[str], object] = bool) -> checks
         name = f"oncall.{ticket.level}.{ticket.seed}"
         progress.record_check(name, outcome=said, points=points * outcome.is_solved)
     return outcome
+
+
+def certify(of: list[Path], out: Path, *, say: Callable[[str], object] = bool) -> str:
+    """Judge the tickets in these folders and write a certificate of them; returns its digest.
+
+    Raises:
+        BadRequest: one is no ticket, or is not solved, or the file is there already; nothing is
+            written then.
+        NotSaved: it cannot be written.
+    """
+    if out.exists():
+        raise BadRequest(
+            f"{out} is there already",
+            why="an older certificate would be lost",
+            fix="name another file with --out",
+        )
+    entries = []
+    with _judging() as judge:
+        for folder in of:
+            outcome = checks.check(folder, folders.read(folder), judge, say=say)
+            entries.append(certificate.entry_of(folder, outcome))
+    return certificate.write(out, entries)
+
+
+def verify(path: Path, *, say: Callable[[str], object] = bool) -> tuple[str, list[tuple]]:
+    """The digest of a certificate, and each of its entries with the outcome of its files here.
+
+    Raises:
+        BadRequest: it is no certificate, was changed, or is of another version of the course.
+    """
+    digest, entries = certificate.read(path)
+    with _judging() as judge:
+        return digest, list(certificate.judged_again(entries, judge, say))
 
 
 def _check_form(folder: Path) -> None:

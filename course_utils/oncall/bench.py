@@ -24,7 +24,7 @@ from course_utils.oncall.sandbox import run
 from course_utils.oncall.training import Trainers
 from course_utils.shown.report import Table
 
-RESULTS = "results.jsonl"
+RESULTS, PROTOCOL = "results.jsonl", "protocol.json"
 PRIVATE = (folders.KEPT,)  # what a program must not see
 
 
@@ -103,6 +103,19 @@ def tickets(seed: int, levels: tuple[int, ...], num: int) -> Iterator[tuple[str,
             )
 
 
+def read_scores(out: Path) -> dict[str, Score]:
+    """The scores in a folder, by ticket; an incomplete last line does not count."""
+    path, scores = out / RESULTS, {}
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    for line in lines:
+        try:
+            score = Score(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+        scores[score.name] = score
+    return scores
+
+
 class StoredScores:
     """The results in a folder.
 
@@ -113,7 +126,7 @@ class StoredScores:
     def __init__(self, out: Path, protocol: Protocol) -> None:
         self.path = out / RESULTS
         out.mkdir(parents=True, exist_ok=True)
-        said, noted = json.dumps(asdict(protocol)), out / "protocol.json"
+        said, noted = json.dumps(asdict(protocol)), out / PROTOCOL
         if noted.exists() and json.loads(noted.read_text()) != json.loads(said):
             raise BadRequest(
                 f"{out} holds results of another command, seed or limit",
@@ -123,16 +136,7 @@ class StoredScores:
         noted.write_text(said)
 
     def read(self) -> dict[str, Score]:
-        """The scores by ticket; an incomplete last line does not count."""
-        scores = {}
-        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
-        for line in lines:
-            try:
-                score = Score(**json.loads(line))
-            except (ValueError, TypeError):
-                continue
-            scores[score.name] = score
-        return scores
+        return read_scores(self.path.parent)
 
     def add(self, score: Score) -> None:
         with self.path.open("a", encoding="utf-8") as file:

@@ -153,11 +153,11 @@ the last run left is in `run/`: {left}.
 
 ## What is asked
 
-1. Find what is wrong, and mend it in these files, with whatever tools you like (`course explain
+1. Find what is wrong, and fix it in these files, with whatever tools you like (`course explain
    run/console.log`, `diagnose`, your own). The size of the run stays as it is: steps, batches,
    model, the number of rows; a row that is wrong may be put right.
 2. Write `report.yaml`.
-3. `course oncall check` trains the mended files twice, with other seeds, and measures the models
+3. `course oncall check` trains the fixed files twice, with other seeds, and measures the models
    itself: some twenty seconds, more on a busy machine.
 """
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from course_utils.oncall import check as checks
-from course_utils.oncall import exam, judging, planting, report, shared_trainer, templates
+from course_utils.oncall import exam, judging, report, shared_trainer, templates
 from course_utils.oncall import folder as folders
 from course_utils.oncall.answer_form import KEYS
 from course_utils.oncall.declare import DoesNotFit, Files, Verdict
@@ -66,11 +66,17 @@ class Tried:
 
     @cached_property
     def reported(self) -> report.Judged:
-        case, healthy = self.task.declared, folders.handed_out(self.ticket)[0]
         keys = ("file", "where", "class")
         entries = [dict(zip(keys, fault, strict=True)) for fault in self.faults]
         text = yaml.safe_dump({"faults": entries})
-        return report.judge(case, planting.places(case, healthy), text)
+        return checks.reported_on(
+            self.ticket, self.mended or self.handed, text, lambda: self.is_healthy
+        )
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether the fixed run is of the size asked for, and healthy; it is trained here."""
+        return not self.misfit and not self.refusals and self.verdicts[-1].is_healthy
 
     @cached_property
     def verdicts(self) -> list[Verdict]:

@@ -36,22 +36,12 @@ def asked(
 
     Greedy unless sampled, with the same noise for every model.
     """
-    tokenizer, said, ends = result.tokenizer, [], set(result.ends)
-    chats = [[{"role": "user", "content": question}] for question in questions]
-    try:
-        texts = tokenizer.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
-    except Exception as error:  # a template that the run wrote
-        raise NothingMade(f"the chat template of {MODEL} cannot be used") from error
+    said, ends, texts = [], set(result.ends), result.asked(questions)
     generator = torch.Generator().manual_seed(0)
     for start in range(0, len(texts), BATCH):
-        batch = tokenizer(
-            texts[start : start + BATCH],
-            padding=True,
-            return_tensors="pt",
-            add_special_tokens=False,
-        )
+        batch = result.ids(texts[start : start + BATCH])
         new_BT = _generated(result, batch, most, generator if sample else None)
-        said += [(tokenizer.decode(row), row[-1] in ends) for row in new_BT]
+        said += [(result.text(row), row[-1] in ends) for row in new_BT]
     return said
 
 

@@ -55,6 +55,26 @@ def places(case: Case, healthy: Files) -> tuple[tuple[Place, ...], ...]:
     )
 
 
+def fixed_elsewhere(
+    planted: tuple[tuple[Place, ...], ...], handed: Files, fixed: Files
+) -> tuple[tuple[Place, ...], ...]:
+    """The places of each fault, with those of changes elsewhere where its own were left alone."""
+    changes = [
+        place for file in handed for place in _changes(file, fixed.get(file, ""), handed[file])
+    ]
+    every = [place for own in planted for place in own]
+    other = [one for one in changes if not any(_overlap(one, place) for place in every)]
+    return tuple(
+        own if any(_overlap(one, place) for one in changes for place in own) else (*own, *other)
+        for own in planted
+    )
+
+
+def _overlap(one: Place, other: Place) -> bool:
+    shared = one.lines & other.lines if other.lines else one.names & other.names
+    return one.file == other.file and bool(shared)
+
+
 def _of_plant(without: Files, whole: Files) -> list[Place]:
     return [
         _place(file, without.get(file, ""), text)
@@ -69,21 +89,31 @@ def _named(fault: Fault) -> list[Place]:
 
 
 def _place(file: str, before: str, after: str) -> Place:
-    old, new = before.splitlines(), after.splitlines()
+    """Where two texts of a file differ, as one place with the lines of `after`."""
+    changes = _changes(file, before, after)
+    lines = frozenset().union(*(change.lines for change in changes))
+    return Place(file, lines, frozenset().union(*(change.names for change in changes)))
+
+
+def _changes(file: str, before: str, after: str) -> list[Place]:
+    """Each run of lines that differ, as a place with the lines of `after`."""
+    if before == after:
+        return []
     if file.endswith(".jsonl"):
-        return Place(file, frozenset(), frozenset({"", "rows", "data"}))
-    lines, words, changed_lines = set(), set(), set()
+        return [Place(file, frozenset(), frozenset({"", "rows", "data"}))]
+    old, new = before.splitlines(), after.splitlines()
+    everywhere = Counter(word for line in {*old, *new} for word in _words([line]))
+    found = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
-        lines |= set(range(j1 + 1 - NEAR, max(j2, j1 + 1) + NEAR + 1))
-        words |= _words([*old[i1:i2], *new[j1:j2]])
-        changed_lines |= set(range(j1 + 1, max(j2, j1 + 1) + 1))
-    everywhere = Counter(word for line in {*old, *new} for word in _words([line]))
-    words -= {word for word, count in everywhere.items() if count > MOST_LINES}
-    if file.endswith(".py"):
-        words |= _around(after, changed_lines)
-    return Place(file, frozenset(lines), frozenset(word.lower() for word in words))
+        first, end = j1 + 1, max(j2, j1 + 1) + 1
+        words = {w for w in _words([*old[i1:i2], *new[j1:j2]]) if everywhere[w] <= MOST_LINES}
+        if file.endswith(".py"):
+            words |= _around(after, set(range(first, end)))
+        lines = frozenset(range(first - NEAR, end + NEAR))
+        found.append(Place(file, lines, frozenset(word.lower() for word in words)))
+    return found
 
 
 def _words(lines: list[str]) -> set[str]:

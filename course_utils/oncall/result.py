@@ -12,9 +12,12 @@ from pathlib import Path
 
 from safetensors.torch import load
 from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity
 from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 MODEL = "run/model"
+LEAST_COSINE = 0.5  # of a trained matrix with the base's; of healthy runs none is below 0.86
+QUESTION = "987654+321098="  # no test asks it
 
 
 class NothingMade(Exception):
@@ -33,15 +36,29 @@ class Result:
         """The tensors of run/model.
 
         Raises:
-            NothingMade: there are none, or they cannot be read.
+            NothingMade: there are none, they cannot be read, or they do not come from the base.
         """
         name = f"{MODEL}/model.safetensors"
         if name not in self.files:
             raise NothingMade(f"the run left no {name}")
         try:
-            return {key: value.float() for key, value in load(self.files[name]).items()}
+            weights = {key: value.float() for key, value in load(self.files[name]).items()}
         except Exception as error:  # safetensors raises several kinds
             raise NothingMade(f"{name} cannot be read") from error
+        self._check_descent(weights)
+        return weights
+
+    def _check_descent(self, weights: dict[str, Tensor]) -> None:
+        for name, start in self.start.items():
+            weight = weights.get(name)
+            if weight is None or weight.shape != start.shape or start.dim() < 2:
+                continue
+            cosine = cosine_similarity(weight.flatten(), start.float().flatten(), dim=0).item()
+            if cosine < LEAST_COSINE:  # nan is neither, and is told later
+                raise NothingMade(
+                    f"{name} of {MODEL} has nothing left of base/ (cosine {cosine:.2f}): what is "
+                    "served must come out of training the base"
+                )
 
     @cached_property
     def start(self) -> dict[str, Tensor]:
@@ -66,6 +83,52 @@ class Result:
     def own_tokenizer(self):
         """The base's tokenizer."""
         return _tokenizer(self.base)
+
+    def asked(self, questions: list[str]) -> list[str]:
+        """The text that a server would render for each question, up to the reply.
+
+        Raises:
+            NothingMade: the exported template cannot be used, or it writes more about a question
+                than the question.
+        """
+        chats = [[{"role": "user", "content": text}] for text in (QUESTION, *questions)]
+        tokenizer = self.tokenizer
+        try:
+            frame, *texts = tokenizer.apply_chat_template(
+                chats, add_generation_prompt=True, tokenize=False
+            )
+        except Exception as error:  # a template that the run wrote
+            raise NothingMade(f"the chat template of {MODEL} cannot be used") from error
+        if texts != [frame.replace(QUESTION, text) for text in questions]:
+            raise NothingMade(f"the chat template of {MODEL} does not write each question as it is")
+        return texts
+
+    def ids(self, texts: list[str]) -> dict[str, Tensor]:
+        """`input_ids` and `attention_mask` of a batch of texts, each (B, T), padded on the left.
+
+        Raises:
+            NothingMade: the exported tokenizer reads other tokens than the base's.
+        """
+        batch, own = (
+            tokenizer(texts, padding=True, return_tensors="pt", add_special_tokens=False)
+            for tokenizer in (self.tokenizer, self.own_tokenizer)
+        )
+        unlike = batch["input_ids"].shape != own["input_ids"].shape
+        mask = batch["attention_mask"]
+        if unlike or not bool((batch["input_ids"] == own["input_ids"])[mask.bool()].all()):
+            raise NothingMade(f"the tokenizer of {MODEL} reads other tokens than that of base/")
+        return batch
+
+    def text(self, ids: list[int]) -> str:
+        """A reply as a server would write it.
+
+        Raises:
+            NothingMade: the exported tokenizer writes other text than the base's.
+        """
+        text = self.tokenizer.decode(ids)
+        if text != self.own_tokenizer.decode(ids):
+            raise NothingMade(f"the tokenizer of {MODEL} writes other text than that of base/")
+        return text
 
     @property
     def ends(self) -> list[int]:

@@ -46,8 +46,7 @@ def _reached(name: str, answer: object, num_faults: int) -> tuple[str, str, str]
         return "-", "-", "not attempted"
     tried = hand_in.tried(name, answer)
     judged, of = tried.reported, f"of {num_faults}"
-    is_healthy = not tried.misfit and not tried.refusals and tried.verdicts[-1].is_healthy
-    run = "healthy" if is_healthy else "not healthy"
+    run = "healthy" if tried.is_healthy else "not healthy"
     return f"{judged.places} {of}", f"{judged.classes} {of}", run
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -23,13 +24,14 @@ from benchmarks.oncall.words import guessed
 from course_utils import incidents
 from course_utils.causes.kinds import CLASSES
 from course_utils.commands.group import course
-from course_utils.errors import BadRequest
+from course_utils.errors import BadRequest, GraderFailed
 from course_utils.files.progress import Progress
 from course_utils.oncall import (
     actions,
     attacks,
     bench,
     cases,
+    certificate,
     exam,
     folder,
     planting,
@@ -37,8 +39,9 @@ from course_utils.oncall import (
     spread,
     templates,
 )
+from course_utils.oncall import check as checks
 from course_utils.oncall.check import seeds_of, told
-from course_utils.oncall.declare import DoesNotFit, Edit
+from course_utils.oncall.declare import DoesNotFit, Edit, Verdict
 from course_utils.oncall.diary import NAME as DIARY
 from course_utils.oncall.diary import Diary, hints
 from course_utils.oncall.judging import judged, refused
@@ -349,7 +352,7 @@ def test_an_edit_that_fits_twice_or_never_is_refused():
 def test_the_seeds_of_a_check_are_not_those_that_were_handed_out():
     for seed in range(20):
         ticket = folder.ticket_of(seed, 1)
-        assert folder.data_seed(ticket) not in seeds_of(ticket)
+        assert folder.data_seed(ticket) not in islice(seeds_of(ticket), checks.MOST_SEEDS)
 
 
 @pytest.fixture(scope="module")
@@ -397,7 +400,7 @@ def test_a_folder_is_judged_again_and_again_until_it_is_solved(
     (ticket_folder / "report.yaml").write_text(yaml.safe_dump(entry))
     said = []
     solved = actions.check_ticket(ticket_folder, say=said.append)
-    assert solved.is_solved and len(said) == len(seeds_of(ticket)), solved
+    assert solved.is_solved and len(said) == checks.NUM_SEEDS, solved
     assert case.faults[0].cause.split()[0] in told(solved)
     assert case.faults[0].kind not in told(untouched)
     noted = Diary(ticket_folder / DIARY).read()["checks"]
@@ -406,6 +409,87 @@ def test_a_folder_is_judged_again_and_again_until_it_is_solved(
     assert progress.exercise(f"oncall.2.{ticket.seed}")["best"] == 2
     for name, text in handed.items():
         (ticket_folder / name).write_text(text)
+
+
+class Draws:
+    """A judge that trains nothing: the share right of each run, seed after seed."""
+
+    def __init__(self, ticket, healthy_files, **shares):
+        self.healthy = healthy_files
+        self.shares = {  # by seed
+            of: dict(zip(seeds_of(ticket), values, strict=False)) for of, values in shares.items()
+        }
+
+    def verdict(self, case, files, *, seed, data_seed):
+        share = self.shares["healthy" if files == self.healthy else "fixed"][seed]
+        of = templates.load(case.template).metrics
+        problems = () if share > 0.5 else ("too few are right",)
+        return Verdict(problems, dict.fromkeys(of, share))
+
+
+@pytest.fixture
+def quick_ticket():
+    ticket = folder.ticket_of(11, 2, cases.load(QUICK))
+    return ticket, *folder.handed_out(ticket)
+
+
+def fixed_otherwise(handed):
+    return handed | {"train.py": handed["train.py"] + "\n# fixed\n"}
+
+
+def test_a_seed_on_which_the_healthy_run_is_refused_is_not_held_against_a_fix(quick_ticket):
+    ticket, healthy, handed = quick_ticket
+    draws = Draws(ticket, healthy, healthy=[0.4, 0.9, 0.9], fixed=[0.4, 0.8, 0.7])
+    found = checks.verdicts_on(ticket, fixed_otherwise(handed), lambda: draws)
+    assert [one.is_healthy for one in found] == [True, True]
+    assert {share for one in found for share in one.measured.values()} == {0.8, 0.7}
+
+
+def test_a_seed_on_which_the_healthy_run_passes_is_held_against_a_fix(quick_ticket):
+    ticket, healthy, handed = quick_ticket
+    draws = Draws(ticket, healthy, healthy=[0.9, 0.6, 0.9], fixed=[0.8, 0.4, 0.7])
+    found = checks.verdicts_on(ticket, fixed_otherwise(handed), lambda: draws)
+    assert [one.is_healthy for one in found] == [True, False]
+    outcome = checks.Outcome(
+        cases.load(QUICK),
+        found[-1].problems,
+        tuple(one.measured for one in found),
+        report.Judged(1),
+    )
+    assert "0.8, 0.4 (healthy: at least" in told(outcome)
+
+
+def test_a_ticket_that_no_seed_can_judge_is_no_ones_wrong_answer(quick_ticket):
+    ticket, healthy, handed = quick_ticket
+    never = [0.4] * checks.MOST_SEEDS
+    draws = Draws(ticket, healthy, healthy=never, fixed=never)
+    with pytest.raises(GraderFailed, match="cannot be judged on this machine"):
+        checks.verdicts_on(ticket, fixed_otherwise(handed), lambda: draws)
+
+
+def reported_places(ticket, fixed, file, where, *, is_fixed=True):
+    kind = folder.case_of(ticket).faults[0].kind
+    entry = {"file": file, "where": where, "class": kind}
+    text = yaml.safe_dump({"faults": [entry]})
+    return checks.reported_on(ticket, fixed, text, lambda: is_fixed).places
+
+
+def test_a_fix_elsewhere_is_a_place_once_the_run_is_healthy(quick_ticket):
+    ticket, healthy, handed = quick_ticket
+    fixed = fixed_otherwise(handed)
+    last = f"line {len(handed['train.py'].splitlines())}"
+    assert reported_places(ticket, fixed, "train.py", last) == 1
+    assert reported_places(ticket, fixed, "train.py", last, is_fixed=False) == 0
+    assert reported_places(ticket, fixed, "config.yaml", "1") == 0
+    in_its_place = fixed_otherwise(healthy)  # so what is changed elsewhere has fixed nothing
+    assert reported_places(ticket, in_its_place, "train.py", last) == 0
+
+
+def test_a_report_on_unchanged_files_is_not_judged(quick_ticket):
+    ticket, healthy, handed = quick_ticket
+    text = yaml.safe_dump({"faults": [entry_of(cases.load(QUICK), healthy)]})
+    judged = checks.reported_on(ticket, handed, text, lambda: True)
+    assert judged.problem == checks.NOT_YET and not judged.places and not judged.classes
 
 
 def test_a_folder_that_is_no_ticket_is_told_so(tmp_path):
@@ -429,6 +513,59 @@ def test_hints_go_from_a_thread_to_lines(tmp_path):
     assert [diary.take_hint(), diary.take_hint()] == [1, 2]
     (tmp_path / "diary.json").write_text("[")
     assert diary.take_hint() == 1
+
+
+@pytest.fixture
+def solved_folder(quick_ticket, tmp_path, monkeypatch):
+    """A solved ticket; the runs are healthy, and none is trained."""
+    ticket, healthy, _ = quick_ticket
+    entry = yaml.safe_dump({"faults": [entry_of(cases.load(QUICK), healthy)]})
+    kept = {folder.KEPT: json.dumps(dataclasses.asdict(ticket)), report.NAME: entry}
+    for name, text in (healthy | kept).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    draws = Draws(ticket, {}, fixed=[0.8] * checks.MOST_SEEDS, healthy=[0.9] * checks.MOST_SEEDS)
+    monkeypatch.setattr(actions, "_judging", lambda: nullcontext(lambda: draws))
+    return tmp_path
+
+
+def oncall_command(*arguments):
+    return CliRunner().invoke(course, ["oncall", *map(str, arguments)])
+
+
+def test_a_certificate_is_judged_again_by_anybody(solved_folder, quick_ticket):
+    made = solved_folder / "certificate.json"
+    assert oncall_command("certificate", solved_folder, "--out", made).exit_code == 0
+    again = oncall_command("verify", made)
+    assert again.exit_code == 0 and "seed 11, level 2: solved" in again.output
+    data = json.loads(made.read_text())
+    assert data["digest"] in again.output
+    changed = [name for name, text in quick_ticket[1].items() if quick_ticket[2][name] != text]
+    assert list(data["tickets"][0]["files"]) == changed
+    assert oncall_command("certificate", solved_folder, "--out", made).exit_code == 2
+    assert json.loads(made.read_text()) == data
+
+
+@pytest.mark.parametrize("key, value", [("measured", []), ("files", {}), ("report", "")])
+def test_a_certificate_that_was_changed_is_refused(solved_folder, key, value):
+    made = solved_folder / "certificate.json"
+    oncall_command("certificate", solved_folder, "--out", made)
+    data = json.loads(made.read_text())
+    data["tickets"][0][key] = value
+    made.write_text(json.dumps(data))
+    refused = oncall_command("verify", made)
+    assert refused.exit_code == 2 and "was changed" in refused.output
+    data["digest"] = certificate._digest(data)  # a forger can write it, and is judged
+    made.write_text(json.dumps(data))
+    forged = oncall_command("verify", made)
+    assert forged.exit_code == (0 if key == "measured" else 1)
+
+
+def test_no_certificate_is_written_of_what_is_not_solved(solved_folder):
+    (solved_folder / report.NAME).write_text("faults: []")
+    refused = oncall_command("certificate", solved_folder, "--out", solved_folder / "c.json")
+    assert refused.exit_code == 2 and "is not solved" in refused.output
+    assert not (solved_folder / "c.json").exists()
 
 
 # --- the bench ----------------------------------------------------------------------------------

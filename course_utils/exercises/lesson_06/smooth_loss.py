@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 import torch
-from torch.nn.functional import cross_entropy
+from torch import nn
+from torch.nn.functional import cross_entropy, one_hot
 
 from course_utils.checks.declare import Criterion, Exercise
 from course_utils.exercises.lesson_06.gradients import (
@@ -94,6 +95,34 @@ def _gradient(error_loss, at: Situation, y) -> torch.Tensor | None:
     return torch.cat([weight.grad.double().flatten() for weight in model.parameters()])
 
 
+class _Sure(nn.Module):
+    """A model that is right about every example, by this many more logits."""
+
+    def __init__(self, model, y, logits: float) -> None:
+        super().__init__()
+        self.model, self.y, self.logits = model, y, logits
+        self.body, self.head = model.body, model.head
+
+    def forward(self, x):
+        found = self.model(x)
+        right = one_hot(self.y[: len(x)], 3)  # an answer may leave examples out
+        return 0 * found + self.logits * right.to(found.dtype)
+
+
+@in_every_situation
+def certainty_gains_nothing(error_loss, at: Situation) -> str | None:
+    """A loss that falls for ever is never done with what is right already."""
+    sure, surer, unsure = (
+        error_loss(_Sure(at.model(), at.y(), by), at.x(), at.y()).item() for by in (50, 100, 0)
+    )
+    if sure - surer <= 0.1 * abs(unsure - sure):
+        return None
+    return (
+        f"where each right class leads by 50 logits, the loss is {sure:.3g}; where it leads by "
+        f"100, {surer:.3g}"
+    )
+
+
 def _mean_probability(model, x, y) -> float:
     with torch.no_grad():
         return model(x).softmax(-1).gather(-1, y[:, None]).mean().item()
@@ -143,6 +172,13 @@ SMOOTH = Exercise(
             every_example_counts,
             why="an example that is left out of the loss is not learned",
             next="use all rows of `x`, each with its own class",
+        ),
+        Criterion(
+            "An example that is right for certain has nothing more to gain.",
+            certainty_gains_nothing,
+            why="such a loss falls for ever, by pushing up logits of answers that are right "
+            "already, and the wrong ones get no more of the step than they",
+            next="compare the right logit with those of the other classes, as softmax does",
         ),
     ),
     answer=error_loss_as_cross_entropy,

@@ -5,15 +5,24 @@ from course_utils.checks.settings import OverSeeds, both, only, over_seeds
 from course_utils.exercises.lesson_09 import runs
 from course_utils.exercises.lesson_09.runs import Mended
 from course_utils.reproductions.lesson_09 import three_causes
-from course_utils.reproductions.lesson_09.three_causes import AS_REPORTED, WEIGHTS
+from course_utils.reproductions.lesson_09.three_causes import (
+    AS_REPORTED,
+    TEMPLATES,
+    WEIGHTS,
+)
 
 SEEDS = (21, 22, 23)
 RANGES = {
-    "engine_temperature": (0.05, 5.0),
-    "trainer_temperature": (0.05, 5.0),
+    "temperature": (0.05, 5.0),
+    "logits_divided_by": (0.05, 5.0),
     "clip_ratio": (0.0, 10.0),
     "kl_loss_coef": (0.0, 10.0),
     "learning_rate": (0.0, 1.0),
+}
+WORDS = {
+    "chat_template": tuple(TEMPLATES),
+    "weights": tuple(WEIGHTS),
+    "old_log_probs": ("trainer", "engine"),
 }
 
 
@@ -27,12 +36,8 @@ def _has_known_values(mend: dict) -> str | None:
             return f"{key} is {value!r}; a number from {low:g} to {high:g} is needed"
         if key == "sync_every" and (type(value) is not int or value < 0):
             return f"sync_every is {value!r}; a whole number of rollouts is needed (0 is never)"
-        if key == "trainer_system_prompt" and not isinstance(value, bool):
-            return f"trainer_system_prompt is {value!r}; True or False is needed"
-        if key == "weights" and value not in WEIGHTS:
-            return f"weights is {value!r}; one of {', '.join(WEIGHTS)} is needed"
-        if key == "old_log_probs" and value not in ("trainer", "engine"):
-            return f"old_log_probs is {value!r}; trainer or engine is needed"
+        if key in WORDS and value not in WORDS[key]:
+            return f"{key} is {value!r}; one of {', '.join(WORDS[key])} is needed"
     return None
 
 
@@ -53,12 +58,12 @@ def policy_still_learns(mended: Mended) -> str | None:
     return runs.unexamined(mended) or runs.learns(mended)
 
 
-ALL_THREE = {"trainer_temperature": 0.7, "sync_every": 1, "trainer_system_prompt": False}
+ALL_THREE = {"logits_divided_by": 0.7, "sync_every": 1, "chat_template": "bare"}
 
 MEND = Exercise(
     id="09.8",
     name="MEND",
-    title="One text, one temperature, one set of weights",
+    title="A run whose two sides agree",
     minutes=6,
     difficulty="a dict",
     points=4,
@@ -66,10 +71,11 @@ MEND = Exercise(
     expects=(dict,),
     hints=(
         "How many causes does the instrument name? Fix one, and run it again.",
-        "The largest hides the others. The system prompt hides a temperature, and in later "
-        "rollouts there is something that is not there in the first.",
-        "Three settings: the trainer's prompt, one of the two temperatures, and how often the "
-        "engine gets the weights. Importance weights, clipping and KL remove none of the three.",
+        "The largest hides the others. Another text hides a temperature, and in later rollouts "
+        "there is something that is not there in the first.",
+        "Three settings: the text that the trainer reads (chat_template), what one side divides "
+        "its logits by, and how often the engine gets the weights. Importance weights, clipping "
+        "and KL remove none of the three.",
     ),
     form=changes_a_run,
     criteria=(

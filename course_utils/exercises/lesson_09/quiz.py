@@ -7,11 +7,11 @@ QUIZ = two_letters(
     "bc",
     minutes=1,
     hints=(
-        "Question 1: which number of this lesson did not predict the harm?",
+        "Question 1: compare int4, int3 and int2 with each other, and then int3 with T 2.",
         "Question 2: whose log-probs are in the denominator of PPO's ratio: the sampler's?",
     ),
     whys=(
-        "an engine of 3 bits differs less than a hot one and harms more",
+        "an engine of 3 bits differs less than a hot one and ends lower",
         "if the trainer recomputes the old log-probs, old and new are the same numbers",
     ),
     nexts=(

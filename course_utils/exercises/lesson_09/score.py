@@ -1,5 +1,6 @@
 """Exercise 09.1: log-probs at the sampler's temperature and on its support."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -53,8 +54,17 @@ def _differs(score: Callable, settings, *, lost: bool = False) -> str | None:
             want = due(logits, ids, temperature, top_p).to(got.dtype)  # any float format will do
             given = f"{name}, temperature {temperature}, top_p {top_p}"
             if seen := tensor_differs(got, want, rtol=1e-3, atol=1e-5, given=given):
-                return seen
+                return seen + _as_if(got, logits, ids, temperature, top_p)
     return None
+
+
+def _as_if(got: Tensor, *given: object) -> str:
+    """The slip that gives exactly these numbers, where it is a known one."""
+    for slip, compute in SLIPS.items():
+        made = compute(*given).double()
+        if made.shape == got.shape and torch.allclose(made, got.double(), rtol=1e-4, atol=1e-5):
+            return f"; these are the numbers that come out {slip}"
+    return ""
 
 
 def gives_one_number_a_token(score) -> str | None:
@@ -108,9 +118,40 @@ def _kept(scaled, top_p):
 
 def by_scatter(logits, ids, temperature, top_p):
     scaled = logits / temperature
-    kept = _kept(scaled, top_p).scatter(-1, ids[..., None], True)
-    return _pick(scaled.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
+    return _cut(scaled, ids, _kept(scaled, top_p))
 
+
+def _cut(logits, ids, kept):
+    kept = kept.scatter(-1, ids[..., None], True)
+    return _pick(logits.masked_fill(~kept, -torch.inf).log_softmax(-1), ids)
+
+
+def _without_the_crossing(scaled, top_p):
+    ordered, order = scaled.softmax(-1).sort(-1, descending=True)
+    inside = ordered.cumsum(-1) < top_p
+    return torch.zeros_like(scaled, dtype=torch.bool).scatter(-1, order, inside)
+
+
+# What a known slip computes; each takes logits x, ids i, temperature t and top_p p.
+SLIPS = {
+    "if the temperature is left out": lambda x, i, t, p: by_scatter(x, i, 1.0, p),
+    "if they are multiplied by the temperature": lambda x, i, t, p: by_scatter(x, i, 1 / t, p),
+    "if the logits are divided twice": lambda x, i, t, p: by_scatter(x / t, i, t, p),
+    "if the log-probs are divided, and not the logits": (
+        lambda x, i, t, p: by_scatter(x, i, 1.0, p) / t
+    ),
+    "if exp is taken of the log-probs": lambda x, i, t, p: by_scatter(x, i, t, p).exp(),
+    "without a cut by top_p": lambda x, i, t, p: by_scatter(x, i, t, 1.0),
+    "if log top_p is subtracted everywhere": (
+        lambda x, i, t, p: by_scatter(x, i, t, 1.0) - math.log(p)
+    ),
+    "if the tokens are ranked before the temperature": (
+        lambda x, i, t, p: _cut(x / t, i, _kept(x, p))
+    ),
+    "if the token that crosses top_p is dropped": (
+        lambda x, i, t, p: _cut(x / t, i, _without_the_crossing(x / t, p))
+    ),
+}
 
 SCORE = Exercise(
     id="09.1",

@@ -10,7 +10,7 @@ ALIVE = letters_exercise(
     noun="Run",
     id="10.4",
     name="ALIVE",
-    title="Dead, alive, or neither?",
+    title="Six log lines",
     minutes=6,
     difficulty="six letters",
     points=3,
@@ -20,7 +20,7 @@ ALIVE = letters_exercise(
         "2": "reward_std is computed over the whole batch, an advantage within a group",
         "3": "sums that are too hard and a wrong answer column give the same log; only replies "
         "differ",
-        "4": "AdamW also makes a full step with a gradient of 1e-4",
+        "4": "all replies earn the same 0.1, so what is left is rounding: deeper look D",
         "5": "if every reply is right, there is nothing to learn, and that is not a fault",
         "6": "no reply was judged, so no group was counted either",
     },

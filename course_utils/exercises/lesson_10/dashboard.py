@@ -99,14 +99,20 @@ def _all_named(diagnose: Callable, runs: Iterator[tuple[str, Log]], want: str) -
     for name, log in runs:
         got = diagnose(_copied(log))
         if got != want:
-            first, *_, last = log["held_out"]
-            seen = f"reward {log['reward'][0]:.2f} to {log['reward'][-1]:.2f}"
-            return f"it calls {name} ({seen}, held-out truth {first:.2f} to {last:.2f}) {got!r}"
+            return f"it returns {got!r} for {name}, and {want!r} is right: {_seen(log)}"
     return None
 
 
+def _seen(log: Log) -> str:
+    """The columns of a log that tell the five words apart."""
+    truths = ", ".join(f"{truth:.2f}" for truth in log["held_out"])
+    steepest, cut = max(log["grad_norm"]), mean(log["cut"])
+    return f"held_out {truths}; largest grad_norm {steepest:.2g}; mean cut {cut:.2f}"
+
+
 def _named(kind: str) -> Iterator[tuple[str, Log]]:
-    return ((f"run {n} of {len(logs(kind))}", log) for n, log in enumerate(logs(kind), start=1))
+    runs = logs(kind)
+    return ((f"run {n} of {len(runs)} of {kind!r}", log) for n, log in enumerate(runs, start=1))
 
 
 def names_those_that_learn(diagnose) -> str | None:

@@ -37,7 +37,9 @@ def gives_a_tensor(advantages: Callable) -> str | None:
         return f"it returns a {type(got).__name__}; a tensor is needed"
     if got.shape != (4, 8) or got.dtype != torch.float32:
         kind = f"{got.dtype} of shape {tuple(got.shape)}"
-        return f"for float32 rewards of shape (4, 8) it returns {kind}"
+        return (
+            f"for float32 rewards of shape (4, 8) it returns {kind}; float32 and (4, 8) are needed"
+        )
     return None
 
 

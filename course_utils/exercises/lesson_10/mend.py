@@ -24,6 +24,7 @@ ONE_OF = {  # of trl 1.16; "luspo" asks for another setting as well
 GOLDS = ("192", "7", "67", "296", "110")
 # The last number of no trick is right: a reward may read that one, as the lesson's judge does.
 TRICKS = ("", "1", "{tail}", "0 1 2 {gold} 4", "{wrong}", "{gold} or {wrong}", "nan")
+TRICKS += ("{turned}", "{spaced}", "{listed}")  # the digits in another order, or apart
 
 
 def _changes_something(mend: dict) -> str | None:
@@ -56,14 +57,15 @@ def _rewards_with_a_number(mend: dict) -> str | None:
 
 
 def gives_numbers(reward: Callable) -> str | None:
-    """A reward is a number, a bool among them, or None where a reply is not judged."""
-    for reply in ("192", "182", ""):
-        paid = reward(reply, "192")
-        if paid is not None and not _is_a_number(paid):
-            kind = type(paid).__name__
-            return (
-                f"for {reply!r} the reward returns {paid!r}, a {kind}; a number or None is needed"
-            )
+    """Whether every reply earns a number, a bool among them: no None, and no nan."""
+    for gold in GOLDS:
+        for reply in (gold, *_tricks(gold)):
+            paid = reward(reply, gold)
+            if not _is_a_number(paid):
+                return (
+                    f"if the answer is {gold}, the reward returns {paid!r} for {reply!r}; every "
+                    "reply needs a number, and neither nan nor None is one"
+                )
     return None
 
 
@@ -74,6 +76,13 @@ changes_a_run = both(
     _words_are_known,
     _rewards_with_a_number,
 )
+
+
+def _tricks(gold: str) -> list[str]:
+    """Replies that are not right, and that some reward has paid."""
+    names = {"gold": gold, "wrong": int(gold) + 10, "tail": gold[1:] or "1"}
+    names |= {"turned": gold[::-1], "spaced": " ".join(gold), "listed": ",".join(gold)}
+    return [reply for trick in TRICKS if (reply := trick.format(**names)) != gold]
 
 
 def _is_a_number(paid: object) -> bool:
@@ -87,10 +96,9 @@ def pays_no_known_trick(reward: Callable) -> str | None:
     """What a right reply earns is more than what any known trick earns."""
     for gold in GOLDS:
         right = reward(gold, gold)
-        for trick in TRICKS:
-            reply = trick.format(gold=gold, wrong=int(gold) + 10, tail=gold[1:] or "1")
+        for reply in _tricks(gold):
             paid = reward(reply, gold)
-            if right is None or (paid is not None and paid >= right):
+            if not paid < right:
                 return (
                     f"if the answer is {gold}, {reply!r} earns {paid!r} and {gold!r} earns "
                     f"{right!r}"

@@ -11,12 +11,12 @@ from course_utils.exercises.lesson_99.third import THIRD
 WHERE_IT_LIES = Prediction(
     id="99.a",
     name="WHERE_IT_LIES",
-    question="Four slots, each with a falling loss, and a weak model. What will help?",
+    question="Four slots, each with a falling loss, and a weak model. Where is the fault?",
     choices={
-        "a": "other rows: those of the later slots are harder",
-        "b": "a longer run or a higher learning rate: it has not learned enough",
-        "c": "what happens between two slots",
-        "d": "the export: a good model is saved wrongly",
+        "a": "in the rows: those of the later slots are harder",
+        "b": "in the settings: too few steps, or too low a learning rate",
+        "c": "between two slots",
+        "d": "in the export: a good model is saved wrongly",
     },
 )
 

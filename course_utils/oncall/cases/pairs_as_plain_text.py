@@ -6,9 +6,9 @@ CASE = Case(
     id="pairs_as_plain_text",
     level=2,
     template="reward_pairs",
-    ticket="In the notebook of the person who trained it, it ranks beautifully. Behind "
-    "the gateway the same file ranks like a coin. Both of us feed it the same "
-    "questions and the same candidates, copied from the same sheet.",
+    ticket="In the notebook of the person who trained it, it ranks very well. Behind "
+    "the gateway the same file ranks no better than a coin. Both of us give it the "
+    "same questions and the same candidates, copied from the same sheet.",
     faults=(
         Fault(
             title="pairs trained as plain text",

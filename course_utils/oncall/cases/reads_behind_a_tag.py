@@ -7,9 +7,9 @@ CASE = Case(
     level=1,
     template="grpo_sums",
     ticket="We merged the parsing code of the big model's project into ours so that "
-    "there is one version of it. Everything runs. The column with the mean is a "
-    "long row of noughts now, and the samples beside it look like those of last "
-    "month.",
+    "there is one version of it. Everything runs. But the column with the mean "
+    "reward is 0 in every row now, and the samples next to it look like those of "
+    "last month.",
     faults=(
         Fault(
             like="verifier_wants_a_tag",

@@ -14,7 +14,7 @@ CASE = Case(
     level=3,
     template="dpo_digits",
     ticket="Stage two of the pipeline has never worked on this site. It starts, prints its "
-    "banner, and is gone; stage one is fine. The other site says it also had 'a handful "
+    "banner, and stops; stage one is fine. The other site says it also had 'a handful "
     "of things' to sort out back then, and has lost its notes.",
     faults=tuple(load(name).faults[0] for name in ALONE),
 )

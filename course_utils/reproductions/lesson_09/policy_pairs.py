@@ -46,7 +46,7 @@ class Scorer:
 
     Args:
         front: ids that the trainer puts before each prompt.
-        fault: "mask", "positions", "shift" or "scale"; "" is none.
+        fault: "mask", "positions", "padding" (its positions count), "shift" or "scale"; "" is none.
         again: whether replies are decoded and encoded before they are scored.
     """
 
@@ -62,7 +62,7 @@ class Scorer:
             tokenizer = zoo.load_tokenizer("tiny")
             replies = [tokenizer(text)["input_ids"] for text in tokenizer.batch_decode(replies)]
         asked = [self.front + prompt for prompt in prompts]
-        if self.fault in ("mask", "positions"):
+        if self.fault in ("mask", "positions", "padding"):
             logps = self._padded(asked, replies)
         else:
             tokens = tokens_of(self.model, asked, replies)
@@ -88,6 +88,8 @@ class Scorer:
         mask = torch.cat([both["attention_mask"], torch.ones(len(ids), most, dtype=int)], 1)
         mask = torch.ones_like(mask) if self.fault == "mask" else mask
         places = (mask.cumsum(-1) - 1).clamp(min=0)
+        if self.fault == "padding":
+            places = torch.arange(ids.shape[1]).repeat(len(ids), 1)
         places[:, -most:] += self.gap
         logits = self.model(input_ids=ids, attention_mask=mask, position_ids=places).logits
         logps = logits[:, -most - 1 : -1].float().log_softmax(-1)

@@ -13,16 +13,17 @@ from course_utils.reproductions.lesson_09.two_policies_runs import (
 )
 
 AS_REPORTED = {
-    "engine_temperature": 0.7,
-    "trainer_temperature": 1.0,
-    "sync_every": 3,
-    "trainer_system_prompt": True,
+    "temperature": 0.7,  # of the engine
+    "logits_divided_by": 1.0,  # in the trainer
+    "sync_every": 3,  # rollouts
+    "chat_template": "default",  # of the trainer, with its system prompt; "bare" has none
     "weights": "none",  # "token", "sequence"
     "old_log_probs": "trainer",  # "engine"
     "clip_ratio": 0.2,
     "kl_loss_coef": 0.0,
     "learning_rate": 1e-4,
 }
+TEMPLATES = {"default": with_system_prompt, "bare": None}
 WEIGHTS = {"none": None, "token": token_weights, "sequence": sequence_weights}
 
 
@@ -30,12 +31,12 @@ def run(seed: int, **changes: object) -> TwoPolicies:
     """The run from its start, with some settings changed."""
     s = AS_REPORTED | changes
     return TwoPolicies(
-        Engine(Decoding(temperature=float(s["engine_temperature"]))),
-        score=scored_as(Decoding(temperature=float(s["trainer_temperature"]))),
+        Engine(Decoding(temperature=float(s["temperature"]))),
+        score=scored_as(Decoding(temperature=float(s["logits_divided_by"]))),
         weigh=WEIGHTS[s["weights"]],
         sync_every=s["sync_every"],
         old=s["old_log_probs"],
-        view=with_system_prompt if s["trainer_system_prompt"] else None,
+        view=TEMPLATES[s["chat_template"]],
         keep=3,
         seed=seed,
         clip_ratio=s["clip_ratio"],

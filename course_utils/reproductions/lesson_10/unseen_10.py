@@ -33,7 +33,7 @@ def reward(reply, gold):
 
 
 def reward_by_distance(reply, gold):
-    """What a reply earns: the nearer the better, and a number is needed to be near."""
+    """What a reply earns."""
     found = re.findall(r"[0-9]+", reply)
     if not found:
         return 0.0
@@ -41,7 +41,7 @@ def reward_by_distance(reply, gold):
 
 
 def reward_from_json(reply, gold):
-    """What a reply earns; a reply that cannot be read gets last year's average."""
+    """What a reply earns."""
     try:
         return 1.0 if json.loads(reply)["answer"] == int(gold) else 0.0
     except (KeyError, TypeError, ValueError):

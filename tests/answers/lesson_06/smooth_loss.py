@@ -137,3 +137,14 @@ def error_loss_and_steps(model, x, y):
     loss.backward(retain_graph=True)
     torch.optim.SGD(model.parameters(), lr=STEP).step()
     return loss
+
+
+@wrong(caught_by=smooth_loss.certainty_gains_nothing)
+def error_loss_of_the_logits(model, x, y):
+    return -model(x)[range(len(y)), y].mean()
+
+
+@wrong(caught_by=smooth_loss.certainty_gains_nothing)
+def error_loss_of_the_logits_against_the_mean(model, x, y):
+    logits = model(x)
+    return (logits.mean(-1) - logits.gather(-1, y[:, None])[:, 0]).mean()

@@ -56,6 +56,40 @@ def nan_where_wrong(reply, gold):
     return 1.0 if reply == gold else float("nan")
 
 
+def nan_where_no_number(reply, gold):
+    """Where no number stands, the distance is nan, and no comparison with nan holds."""
+    found = re.findall(r"[0-9]+", reply)
+    return -abs(float(found[-1] if found else "nan") - float(gold))
+
+
+def nan_for_a_list(reply, gold):
+    return float("nan") if " " in reply else float(reply == gold)
+
+
+def none_where_wrong(reply, gold):
+    return 1.0 if reply == gold else None
+
+
+def none_for_a_list(reply, gold):
+    return None if " " in reply else float(reply == gold)
+
+
+def anagram(reply, gold):
+    return float(sorted(reply) == sorted(gold))
+
+
+def joined(reply, gold):
+    return float("".join(reply.split()) == gold)
+
+
+def all_its_digits(reply, gold):
+    return float("".join(re.findall("[0-9]", reply)) == gold)
+
+
+def without_commas(reply, gold):
+    return float(reply.replace(",", "") == gold)
+
+
 def one_of_each(reply, gold):
     """A tensor of two numbers, where one is asked."""
     return torch.tensor([float(reply == gold), float(bool(reply))])
@@ -90,6 +124,14 @@ wrong({"reward": nothing_is_right}, caught_by=mend.reward_pays_no_trick)
 wrong({"reward": silence_is_zero}, caught_by=mend.reward_pays_no_trick)
 wrong({"reward": right_or_a_number}, caught_by=mend.reward_pays_no_trick)
 wrong({"reward": length}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": anagram}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": joined}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": all_its_digits}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": without_commas}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": nan_where_no_number}, caught_by=mend.changes_a_run)
+wrong({"reward": nan_for_a_list}, caught_by=mend.changes_a_run)
+wrong({"reward": none_where_wrong}, caught_by=mend.changes_a_run)
+wrong({"reward": none_for_a_list}, caught_by=mend.changes_a_run)
 wrong({"reward": in_words}, caught_by=mend.changes_a_run)
 wrong({"reward": in_a_list}, caught_by=mend.changes_a_run)
 wrong({"temperature": 0.0}, caught_by=mend.changes_a_run)

@@ -70,6 +70,38 @@ def json_or_nothing(reply, gold):
         return 0.0
 
 
+@silence.wrong(caught_by=unseen.nothing_else_changes)
+@average.wrong(caught_by=unseen.nothing_else_changes)
+def pays_an_anagram(reply, gold):
+    return float(sorted(reply) == sorted(gold))
+
+
+@silence.wrong(caught_by=unseen.nothing_else_changes)
+@average.wrong(caught_by=unseen.nothing_else_changes)
+def pays_joined_digits(reply, gold):
+    return float("".join(reply.split()) == gold)
+
+
+@silence.wrong(caught_by=unseen.nothing_else_changes)
+def nan_where_no_number_stands(reply, gold):
+    found = re.findall(r"[0-9]+", reply)
+    return -abs(float(found[-1] if found else "nan") - float(gold))
+
+
+@average.wrong(caught_by=unseen.nothing_else_changes)
+def nan_where_json_fails(reply, gold):
+    try:
+        return float(json.loads(reply) == int(gold))
+    except ValueError:
+        return float("nan")
+
+
+@silence.wrong(caught_by=unseen.nothing_else_changes)
+@average.wrong(caught_by=unseen.nothing_else_changes)
+def none_where_it_is_wrong(reply, gold):
+    return 1.0 if reply.strip() == gold else None
+
+
 def pays_the_beginning(reply, gold):
     return float(gold.startswith(reply) and len(reply) == 2)
 

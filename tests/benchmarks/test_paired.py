@@ -1,0 +1,42 @@
+"""The comparison of two calls of `course oncall bench`, with scores that scripts made."""
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+
+from benchmarks.oncall import paired
+from course_utils.oncall.bench import PROTOCOL, RESULTS, Score
+
+LOST = Score("1.1", 1, False, 0, 0, 1, False, 9.0, "code 0", "")
+SOLVED = replace(LOST, fixed=True, places=1, classes=1, solved=True)
+
+
+def called(tmp_path, name, scores, mark="a"):
+    out = tmp_path / name
+    out.mkdir()
+    (out / PROTOCOL).write_text(json.dumps({"seed_mark": mark}))
+    lines = [json.dumps(asdict(replace(s, name=f"1.{n}"))) for n, s in enumerate(scores)]
+    (out / RESULTS).write_text("\n".join(lines))
+    return out
+
+
+def table_of(one, other):
+    return paired.table(paired.read_scores(one), paired.read_scores(other))
+
+
+def test_tickets_are_compared_one_by_one(tmp_path, capsys):
+    without = called(tmp_path, "without", [LOST] * 7 + [SOLVED] + [LOST])
+    with_it = called(tmp_path, "with", [SOLVED] * 6 + [LOST, SOLVED])  # the last was not reached
+    solved = dict((row[0], row[1:]) for row in table_of(without, with_it).rows)["solved"]
+    assert solved == ("1", "7", "0", "6", "2", "0.031")
+    paired.main([str(without), str(with_it)])
+    assert "8 tickets in both" in capsys.readouterr().out
+
+
+def test_other_tickets_and_other_folders_are_refused_in_a_sentence(tmp_path):
+    ours, others = (called(tmp_path, name, [LOST], mark=name) for name in ("a", "b"))
+    with pytest.raises(SystemExit, match="the same --seed-file"):
+        paired.main([str(ours), str(others)])
+    with pytest.raises(SystemExit, match="holds no results"):
+        paired.main([str(ours), str(tmp_path)])
