@@ -143,7 +143,7 @@ def _sampling(subject: Subject, sheet: Sheet) -> None:
         text = f"replies are drawn with {said}, and scored without"
         sheet.find("logp_disagree", LIKELY, text, place=", ".join(odd), against=against)
     else:
-        sheet.clear("sampling", f"temperature {scored_at:g}, nothing cut off")
+        sheet.clear("sampling", f"temperature {scored_at:g}, every token can be drawn")
 
 
 def _ends(subject: Subject, sheet: Sheet) -> None:

@@ -14,6 +14,7 @@ from course_utils.diagnostics.diagnosis.measures.last_replies import (
     LastReplies,
     last_replies,
     rewards_of,
+    said_in,
 )
 from course_utils.diagnostics.diagnosis.measures.logp_shapes import AGREE, shape_of
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
@@ -82,6 +83,7 @@ class Replies:
         ended = torch.tensor([int(i) in ends for i in last]) if ends else None
         found = policy_numbers(
             mask=mask * output.get("tool_mask", 1),
+            said=said_in(trainer, ids, mask) * output.get("tool_mask", 1),
             logps=logps,
             sampler_logps=output.get("sampling_per_token_logps"),
             reference_logps=output.get("ref_per_token_logps"),
