@@ -1,20 +1,23 @@
 """What a report says of a run is true: sentences that a blind round found to be false."""
 
-import copy
 import math
 
 import pytest
 import torch
 from datasets import Dataset
 from diagnosed_runs import ON_CPU, dpo, grpo, sft
-from peft import LoraConfig
+from peft import LoraConfig, get_peft_model
 from torch import nn
 from trl import KTOConfig, KTOTrainer
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
-from course_utils.diagnostics.diagnosis.measures.policy_numbers import policy_numbers
+from course_utils.diagnostics.diagnosis.judges.signal import judge_signal
+from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
+from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.zoo import training
+
+UNHEARD_OF = 1  # an id that the policy never writes
 
 
 def kto(label=lambda n: n % 2 == 0, **settings) -> KTOTrainer:
@@ -58,11 +61,11 @@ def scaled_loop(unscales: bool):
     with diagnose.watching(model, optimizer=optimizer, log=log) as run:
         for _ in range(6):
             optimizer.zero_grad()
-            loss = (model(torch.randn(4, 8)) - 9).square().mean()
+            loss = (model(torch.randn(4, 8)) - 1).square().mean()
             scaler.scale(loss).backward()
             if unscales:
                 scaler.unscale_(optimizer)
-            norm = nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+            norm = nn.utils.clip_grad_norm_(model.parameters(), 0.01)
             scaler.step(optimizer)
             scaler.update()
             log.append({"loss": loss.item(), "grad_norm": norm.item()})
@@ -78,7 +81,10 @@ def test_clipping_before_the_scale_is_taken_out_is_a_fault(unscales):
 
 
 def test_an_adapter_that_is_still_zero_is_no_proof_of_a_merge():
-    trainer = sft(peft_config=LoraConfig(target_modules=["q_proj"]))
+    model = get_peft_model(
+        zoo.load_policy("tiny", device="cpu"), LoraConfig(target_modules=["q_proj"])
+    )
+    trainer = sft(model)
     assert "still zero" in diagnose(trainer).unseen["merged model"]
     assert "merged model" in diagnose(trainer, steps=2).checked
 
@@ -86,7 +92,8 @@ def test_an_adapter_that_is_still_zero_is_no_proof_of_a_merge():
 def test_an_optimizer_of_frozen_tensors_holds_the_models_own():
     model = zoo.load_policy("tiny", device="cpu")
     held = torch.optim.AdamW(model.parameters())
-    trainer = sft(model, peft_config=LoraConfig(target_modules=["q_proj"]), optimizers=(held, None))
+    trainer = sft(get_peft_model(model, LoraConfig(target_modules=["q_proj"])))
+    trainer.optimizer = held
     found = diagnose(trainer, steps=2).causes[0]
     assert found.key == "optimizer_holds_others"
     assert "2 steps of AdamW were on the model's frozen tensors" in found.said
@@ -107,11 +114,10 @@ def test_an_exception_in_a_look_has_ended_no_run():
 # --- replies ------------------------------------------------------------------------------------
 
 
-def never_ending(**settings):
+def never_ending():
     """A policy whose replies are all cut, so that the loss leaves all of them out."""
-    tokenizer = copy.deepcopy(zoo.load_tokenizer("tiny"))
-    trainer = grpo(max_completion_length=4, mask_truncated_completions=True, **settings)
-    tokenizer.eos_token = "<unk>" if tokenizer.unk_token else tokenizer.convert_ids_to_tokens(3)
+    trainer = grpo(max_completion_length=4, mask_truncated_completions=True)
+    trainer.eos_token_id = trainer.generation_config.eos_token_id = UNHEARD_OF
     return trainer
 
 
@@ -123,8 +129,16 @@ def test_replies_that_the_loss_leaves_out_are_read_and_not_called_empty():
 
 def test_groups_whose_replies_are_all_masked_have_no_signal_to_boast_of():
     report = diagnose(never_ending(), steps=3)
-    assert "replies_masked" in [one.key for one in report.causes]
-    assert "groups with a signal" not in report.checked and "advantages" not in report.checked
+    assert [one.key for one in report.causes] == ["ends_unseen"]
+    assert not {"groups with a signal", "advantages"} & report.checked.keys()
+
+
+@pytest.mark.parametrize("masked", [0.5, 1.0])
+def test_replies_of_which_none_is_in_the_loss_are_a_cause_of_their_own(masked):
+    sheet = Sheet()
+    judge_signal([PolicyNumbers(8, share_masked=masked, share_no_signal=0.0)] * 3, None, sheet)
+    assert ["replies_masked"] * (masked == 1) == [one.key for one in sheet.found]
+    assert ("groups with a signal" in sheet.cleared) == (masked < 1)
 
 
 def test_a_masked_reply_has_the_length_of_what_it_says():

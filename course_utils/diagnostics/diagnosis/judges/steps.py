@@ -102,10 +102,8 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     norms = median(one.grad_norm for one in steps.numbers)
     if judge_clipping(steps, sheet) or not math.isfinite(norms):
         return
-    sheet.clear(
-        "gradients",
-        f"all {last.num_trainable} tensors have one, norm {_before_and_after(subject, steps, norms)}",
-    )
+    norm = _before_and_after(subject, steps, norms)
+    sheet.clear("gradients", f"all {last.num_trainable} tensors have one, norm {norm}")
 
 
 def _without_rewards(subject: Subject) -> dict[str, str]:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.measures.specimens import quoted
-from course_utils.diagnostics.libraries.trl import noted_rewards
+from course_utils.diagnostics.libraries.trl import ends_of, noted_rewards
 
 ALIKE = 1e-9  # rewards that differ by less are one
 SHOWN, ASKED = 4, 40  # replies, and characters of a prompt
@@ -68,9 +68,11 @@ def last_replies(trainer: Any, batch: Mapping[str, Tensor]) -> LastReplies:
     """Read the last batch: ids (N, T) and what TRL noted of its rewards."""
     ids = batch["completion_ids"]
     mask = said_in(trainer, ids, batch["completion_mask"]).bool()
-    decode = trainer.processing_class.decode
+    decode, ends = trainer.processing_class.decode, list(ends_of(trainer))
     texts = [
-        decode(row[keep], skip_special_tokens=True) for row, keep in zip(ids, mask, strict=True)
+        decode(row[keep], skip_special_tokens=True)
+        or decode(row[keep & ~torch.isin(row, row.new_tensor(ends))])  # of special tokens alone
+        for row, keep in zip(ids, mask, strict=True)
     ]
     prompt = batch["prompt_ids"][0][batch["prompt_mask"][0].bool()]
     return LastReplies(
