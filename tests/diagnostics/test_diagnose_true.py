@@ -117,7 +117,8 @@ def test_an_exception_in_a_look_has_ended_no_run():
 def never_ending():
     """A policy whose replies are all cut, so that the loss leaves all of them out."""
     trainer = grpo(max_completion_length=4, mask_truncated_completions=True)
-    trainer.eos_token_id = trainer.generation_config.eos_token_id = UNHEARD_OF
+    trainer.eos_token_ids = [UNHEARD_OF]
+    trainer.generation_config.eos_token_id = UNHEARD_OF
     return trainer
 
 
