@@ -21,7 +21,7 @@ def look_at_best(subject: Subject, sheet: Sheet) -> None:
     if not name or is_greater is None or meant is None:
         return
     if meant == is_greater:
-        sheet.clear("best checkpoint", f"{name}, greater_is_better={is_greater}")
+        sheet.clear("the direction of the best metric", f"{name}, greater_is_better={is_greater}")
         return
     better, kept = ("higher", "lowest") if meant else ("lower", "highest")
     sheet.find(
