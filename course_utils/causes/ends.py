@@ -78,6 +78,14 @@ ENDS = (
         complaints=(("never stops", 3),),
     ),
     Cause(
+        "generation_forbids",
+        "the model's own generation settings forbid what its replies must hold",
+        "set them to their defaults in generation_config, and save it with the model",
+        "one reply of the data beside what generate() gives",
+        where=SERVING,
+        harm=SOUND,
+    ),
+    Cause(
         "no_pad_token",
         "the tokenizer has no pad token; the usual remedy, pad = eos, unlearns the end",
         "add a pad token of its own",

@@ -7,6 +7,7 @@ from course_utils.diagnostics.diagnosis.looks.best import look_at_best
 from course_utils.diagnostics.diagnosis.looks.classes import look_at_classes
 from course_utils.diagnostics.diagnosis.looks.columns import look_at_columns
 from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
+from course_utils.diagnostics.diagnosis.looks.forbidden import look_at_forbidden
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
@@ -54,6 +55,7 @@ BEFORE = (
     look_at_stream,
     look_at_settings,
     look_at_best,
+    look_at_forbidden,
     look_at_gradients,
     look_at_packing,
     look_at_packed_state,

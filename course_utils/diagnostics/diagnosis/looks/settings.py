@@ -136,7 +136,7 @@ def _sampling(subject: Subject, sheet: Sheet) -> None:
     if odd.get("temperature") == scored_at:
         odd.pop("temperature")  # TRL divides the logits by it, too
     if odd:
-        said = ", ".join(f"{name} {value:g}" for name, value in odd.items())
+        said = ", ".join(f"{name} {value}" for name, value in odd.items())
         against = ()
         if odd.keys() <= {"top_p", "top_k", "min_p"}:
             against = ("a mild cut-off is common, and hurts little for a while",)
