@@ -1,7 +1,7 @@
 """Causes that a batch shows before training: tokens, labels, masks, rows."""
 
 from course_utils.causes.cause import WARNED, Cause, Phrase, keys
-from course_utils.causes.harms import ENDED, EVALUATION, LESS, SOUND, STILL, WRONG
+from course_utils.causes.harms import ENDED, LESS, STILL, WRONG
 from course_utils.causes.shared import (
     LENGTHS,
     NO_END,
@@ -147,39 +147,6 @@ INPUTS = (
         "the keys of the batch inside compute_loss",
         kinds=("labels",),
         harm=WRONG,
-    ),
-    Cause(
-        "ids_wrapped",
-        "token ids are kept in an integer type that ends below the vocabulary: larger ones wrap "
-        "round to other tokens",
-        "a type that holds the largest id, such as uint32, and the file written anew",
-        "the largest id of the file beside the size of the tokenizer",
-        thread="LLM-Shearing#65",
-        kinds=("embeddings",),
-        harm=WRONG,
-        speaks_of=frozenset({"ids", "tokens"}),
-    ),
-    Cause(
-        "labels_constant",
-        "every row that is learnt from has one and the same label",
-        "look at the column where it was made: a comparison that is always true, a filter, or a "
-        "cut of a sorted file",
-        "how often each label stands in the data set",
-        kinds=("labels",),
-        harm=WRONG,
-        speaks_of=OF_LABELS,
-    ),
-    Cause(
-        "evaluation_lacks_classes",
-        "the rows that are evaluated lack classes that are frequent in training",
-        "shuffle(seed=0) before select, or evaluate all rows",
-        "how often each label stands in eval_dataset",
-        kinds=("metric",),
-        where=EVALUATION,
-        harm=SOUND,
-        would_show="the same metric over rows of all classes",
-        explains=keys("one_class"),
-        speaks_of=frozenset({"the direction of the best metric"}),
     ),
     Cause(
         "offsets_shifted",

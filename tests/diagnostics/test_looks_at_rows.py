@@ -145,3 +145,30 @@ def test_offsets_that_cut_out_other_text_are_named():
     sheet = looked_at_offsets(Moved())
     assert [one.key for one in sheet.found] == ["offsets_shifted"]
     assert "for" in sheet.found[0].said[0]
+
+
+# --- workers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seeds", [(0, 0, 0), (0, 1, 2)])
+@pytest.mark.parametrize("averages", [True, False])
+def test_workers_with_one_gradient_and_different_weights_are_named(seeds, averages):
+    models = []
+    for seed in seeds:
+        torch.manual_seed(seed)
+        models.append(torch.nn.Linear(8, 8))
+    optimizers = [torch.optim.AdamW(model.parameters()) for model in models]
+    with diagnose.watching(models[0], optimizer=optimizers[0]) as run:
+        for _ in range(3):
+            for model in models:
+                model(torch.randn(4, 8)).square().mean().backward()
+            for same in zip(*(model.parameters() for model in models), strict=True):
+                mean = torch.stack([p.grad for p in same]).mean(0)
+                for p in same if averages else ():
+                    p.grad.copy_(mean)
+            for optimizer in optimizers:
+                optimizer.step()
+                optimizer.zero_grad()
+    found = [one.key for one in run.report.causes]
+    assert found == ["workers_begin_apart"] * (averages and len(set(seeds)) > 1)
+    assert ("weights of the workers" in run.report.checked) == (averages and len(set(seeds)) == 1)

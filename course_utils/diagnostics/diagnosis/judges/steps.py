@@ -42,6 +42,7 @@ def judge_steps(
     _skipped(steps, sheet, num_counted)
     _gradients(subject, steps, sheet)
     _movement(subject, steps, sheet)
+    steps.copies.judge(sheet)
     judge_rates(subject, steps, pace, sheet)
     if pace is not None:
         judge_resumed(subject, steps, pace, sheet)

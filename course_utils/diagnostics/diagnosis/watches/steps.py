@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import optimizer as optimizers
 
+from course_utils.diagnostics.diagnosis.watches.copies import Copies
 from course_utils.diagnostics.libraries.pytorch import hearing_clips
 
 SAMPLE = 2048  # numbers of one tensor that are compared
@@ -59,6 +60,7 @@ class Steps:
     compared: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers
     strangers: Counter[str] = field(default_factory=Counter)  # optimizers that hold none of it
     frozen: Counter[str] = field(default_factory=Counter)  # of those, that hold its frozen ones
+    copies: Copies = field(default_factory=Copies)
     failures: list[Exception] = field(default_factory=list)
     largest_at: str = ""  # the tensor of the largest update
     held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
@@ -114,12 +116,14 @@ class Steps:
         return {name: p for name, p in named if p.requires_grad and id(p) in own}
 
     def _look_before(self, optimizer: Any) -> None:
-        held = self._held(optimizer)
+        held, own = self._held(optimizer), _in(optimizer)
         if not held:
             name = type(optimizer).__name__
+            self.copies.other(own, is_first=self.num_steps == 1)
             self.strangers[name] += 1
             self.frozen[name] += bool(_ids_in(optimizer) & {id(p) for p in self.model.parameters()})
             return
+        self.copies.watched(own)
         trainable = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
         without = [name for name, p in trainable.items() if p.grad is None]
         self.without_grad.update(without)
@@ -182,8 +186,12 @@ def group_of(name: str) -> str:
     return next((group for group, words in GROUPS.items() if words.search(name)), "other")
 
 
+def _in(optimizer: Any) -> list[Tensor]:
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
 def _ids_in(optimizer: Any) -> set[int]:
-    return {id(p) for group in optimizer.param_groups for p in group["params"]}
+    return {id(p) for p in _in(optimizer)}
 
 
 def _with_state(optimizer: Any, held: dict[str, Tensor]) -> int:
