@@ -3,7 +3,7 @@
 from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
-from course_utils.diagnostics.diagnosis.looks.best import look_at_best
+from course_utils.diagnostics.diagnosis.looks.best import look_at_best, look_at_best_after
 from course_utils.diagnostics.diagnosis.looks.classes import look_at_classes
 from course_utils.diagnostics.diagnosis.looks.columns import look_at_columns
 from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
@@ -91,6 +91,8 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
     """Look at the log, and at the model that the run leaves."""
     look_at_log(subject.log, sheet, may_name=lambda key: has_grounds(key, subject))
     look_at_trends(subject, sheet)
+    with sheet.trying("the metric of the best checkpoint"):
+        look_at_best_after(subject, sheet)
     with sheet.trying("metrics over ranks"):
         look_at_metrics(subject, sheet)
     if not sheet.broken_forward:

@@ -73,6 +73,9 @@ def _place(report: NonFiniteReport) -> str:
 
 def name_error(error: Exception, subject: Subject, sheet: Sheet) -> bool:
     """Write down why a forward or backward pass on the first rows raised, if it is known."""
+    if sheet.broken_forward:  # it is known that no forward pass can be taken here
+        sheet.miss("one backward pass", sheet.broken_forward)
+        return True
     sheet.broken_forward = f"{type(error).__name__}: {error}".split("\n")[0][:160]
     explained = crashes.explain(error, subject.batch, subject.target, {})
     if explained is not None:
