@@ -74,7 +74,9 @@ def test_a_reward_that_every_list_earns_is_named(reward, is_wrong):
     listing, sheet = Listing(), Sheet()
     asked = [(team, text) for team in TEAMS for text in SAID]
     rows = [{"prompt": "which team?", "team": team} for team, _ in asked]
-    listing.read(rows, [text for _, text in asked], [reward(text, team) for team, text in asked])
+    listing.read(
+        rows, lambda: [text for _, text in asked], [reward(text, team) for team, text in asked]
+    )
     listing.judge(SimpleNamespace(reward_funcs=[reward]), sheet)
     assert [one.key for one in sheet.found] == ["reward_pays_junk"] * is_wrong
     assert not is_wrong or sheet.found[0].place == "contains"
@@ -84,7 +86,7 @@ def test_a_sum_that_is_worked_out_is_no_list_of_answers():
     listing, sheet = Listing(), Sheet()
     rows = [{"prompt": "?", "answer": str(n)} for n in (3, 9, 12)] * 4
     texts = ["9 - 6 = 3", "3 + 6 = 9", "3 + 9 = 12"] * 4
-    listing.read(rows, texts, [1.0] * len(texts))
+    listing.read(rows, lambda: texts, [1.0] * len(texts))
     listing.judge(SimpleNamespace(reward_funcs=[contains]), sheet)
     assert not sheet.found
 

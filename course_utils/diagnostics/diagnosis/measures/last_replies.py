@@ -91,7 +91,8 @@ def said_in(trainer: Any, ids: Tensor, mask: Tensor) -> Tensor:
 
     A reply that is left out was cut off: it has no end, and only padding stands behind it.
     """
-    pad = getattr(trainer.processing_class, "pad_token_id", None)
+    tokenizer = getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
+    pad = getattr(tokenizer, "pad_token_id", None)
     is_text = torch.ones_like(ids) if pad is None else (ids != pad).long()
     upto_last = is_text.flip(1).cumsum(1).flip(1).clamp_max(1)
     return torch.where(mask.bool().any(1, keepdim=True), mask, upto_last.to(mask.dtype))

@@ -123,6 +123,7 @@ class Subject:
             type(self.trainer).compute_loss.__qualname__.partition(".")[0] if self.trainer else ""
         )
         is_own = self.has_own_loss or (owner and owner not in _PER_TOKEN)
+        is_own = is_own or getattr(self.args, "loss_type", None) == "dft"  # of SFTTrainer
         return self.loss is Loss.NEXT_TOKEN and not is_own
 
     @property

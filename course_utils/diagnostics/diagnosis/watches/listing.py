@@ -1,7 +1,7 @@
 """Counts replies that list several answers, and whether they earn as much as the answer alone."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,17 +26,19 @@ class Listing:
     behind: int = 0  # and not the first
     specimen: tuple[str, ...] = ()
 
-    def read(self, rows: Any, texts: Sequence[str], rewards: Sequence[float] | None) -> None:
+    def read(
+        self, rows: Any, said: Callable[[], Sequence[str]], rewards: Sequence[float] | None
+    ) -> None:
         """Count the replies of a batch; a row whose answer has several words is left out."""
-        if not isinstance(rows, list) or rewards is None or len(rows) != len(texts):
+        if not isinstance(rows, list) or rewards is None or len(rows) != len(rewards):
             return
         own = [WORD.findall(answer_of(row)) if isinstance(row, Mapping) else [] for row in rows]
         singles = [words[0] for words in own if len(words) == 1]
         self.answers |= set(singles) if len(self.answers) < MOST else set()
-        for words, text, reward in zip(own, texts, rewards, strict=True):
-            said = WORD.findall(text)
-            if len(words) == 1 and words[0] in said and set(said) <= self.answers:
-                self._count(words[0], said, text, reward)
+        for words, text, reward in zip(own, said() if singles else (), rewards, strict=False):
+            heard = WORD.findall(text)
+            if len(words) == 1 and words[0] in heard and set(heard) <= self.answers:
+                self._count(words[0], heard, text, reward)
 
     def _count(self, answer: str, said: list[str], text: str, reward: float) -> None:
         if len(set(said)) == 1:

@@ -102,7 +102,7 @@ class Replies:
         del self.numbers[:-MAX_BATCHES]
         self._compare(output, logps, found)
         self.last = {name: output[name] for name in KEPT} | {"logps": logps}
-        self.listing.read(rows, self.texts().texts, rewards)
+        self.listing.read(rows, lambda: self.texts().texts, rewards)
 
     def _are_new(self, output: dict[str, Tensor]) -> Tensor:
         """Of each row, whether no batch before had its prompt, (N,)."""

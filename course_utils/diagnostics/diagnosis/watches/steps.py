@@ -99,7 +99,8 @@ class Steps:
                 handle.remove()
 
     def _hear_clip(self, limit: float, norm: Tensor) -> None:
-        self._clip = limit, norm
+        if type(norm) is Tensor:  # a norm over several processes is not asked for
+            self._clip = limit, norm
 
     def _safely(self, look):
         def hook(optimizer, *_args) -> None:
