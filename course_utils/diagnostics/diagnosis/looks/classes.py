@@ -7,6 +7,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import REPLIES, Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
 
+DATA = ("train_dataset", "eval_dataset")
 COLUMNS = ("label", "labels")
 MOST, FEWEST = 4096, 16  # rows that are read, at even distances; and below which nothing is said
 CHANCE = 1e-3  # with which rows drawn at random would lack the class
@@ -17,7 +18,7 @@ SHOWN = 6
 def look_at_classes(subject: Subject, sheet: Sheet) -> None:
     """Count the labels of the data sets, where they are whole numbers or yes and no."""
     trainer = subject.trainer
-    learnt, tested = (_labels(getattr(trainer, f"{of}_dataset", None)) for of in ("train", "eval"))
+    learnt, tested = (_labels(getattr(trainer, name, None)) for name in DATA)
     if learnt.total() < FEWEST:
         return
     if len(learnt) > 1:
