@@ -52,6 +52,21 @@ HALF_PRECISION = (
         harm=LESS,
     ),
     Cause(
+        "clipped_while_scaled",
+        "gradients are clipped while the loss scale is still in them: taken out afterwards, it "
+        "leaves next to nothing of them",
+        "scaler.unscale_(optimizer) before clip_grad_norm_; bfloat16 needs no scaler",
+        "the gradient's norm before and after clipping, and as the optimizer gets it",
+        lesson="05_gemma_fp16",
+        met="scaler",
+        instrument="audit_step",
+        thread="pytorch-lightning#9599",
+        kinds=("half_precision",),
+        harm=LESS,
+        explains=keys("nothing_moves weights_do_not_move"),
+        speaks_of=frozenset({"gradients"}),
+    ),
+    Cause(
         "half_weights",
         "the trainable weights are float16, where AdamW's eps and small second moments are 0",
         "load the weights in float32; fp16=True computes in float16 by itself",

@@ -1,9 +1,10 @@
-"""Causes in which the rows of a batch meet: padding, packing, pooling."""
+"""Causes in which rows meet: padding, packing, pooling, the ids and labels of a data set."""
 
 from course_utils.causes.cause import WARNED, Cause, Phrase, keys
-from course_utils.causes.harms import WRONG
+from course_utils.causes.harms import EVALUATION, SOUND, WRONG
 from course_utils.causes.shared import (
     NOTHING_MOVES,
+    OF_LABELS,
     OF_ROWS,
     OUTCOME,
 )
@@ -120,5 +121,38 @@ ROWS = (
             {"gradients", "pad of the scores", "rows alone", "scores of pairs", "tokens"}
         ),
         one_fix="model.config.pad_token_id = tokenizer.pad_token_id, a token of its own",
+    ),
+    Cause(
+        "ids_wrapped",
+        "token ids are kept in an integer type that ends below the vocabulary: larger ones wrap "
+        "round to other tokens",
+        "a type that holds the largest id, such as uint32, and the file written anew",
+        "the largest id of the file beside the size of the tokenizer",
+        thread="LLM-Shearing#65",
+        kinds=("embeddings",),
+        harm=WRONG,
+        speaks_of=frozenset({"ids", "tokens"}),
+    ),
+    Cause(
+        "labels_constant",
+        "every row that is learnt from has one and the same label",
+        "look at the column where it was made: a comparison that is always true, a filter, or a "
+        "cut of a sorted file",
+        "how often each label stands in the data set",
+        kinds=("labels",),
+        harm=WRONG,
+        speaks_of=OF_LABELS,
+    ),
+    Cause(
+        "evaluation_lacks_classes",
+        "the rows that are evaluated lack classes that are frequent in training",
+        "shuffle(seed=0) before select, or evaluate all rows",
+        "how often each label stands in eval_dataset",
+        kinds=("metric",),
+        where=EVALUATION,
+        harm=SOUND,
+        would_show="the same metric over rows of all classes",
+        explains=keys("one_class"),
+        speaks_of=frozenset({"the direction of the best metric"}),
     ),
 )

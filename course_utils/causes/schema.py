@@ -5,8 +5,9 @@ nothing for a reader that ignores the names it does not know. No value is nan or
 
 `diagnose(...).to_dict()`:
 
-* `what`: what was diagnosed; `headline`: one sentence; `healthy`: nothing was found, something was
-  looked at, and no look failed; `ended`: the error that ended the run, or "".
+* `what`: what was diagnosed; `headline`: one sentence; `nothing_found`: no cause was found,
+  something was looked at, and no look failed, which proves no health (version 1 called it
+  `healthy`); `ended`: the error that ended the run, or "".
 * `causes`, the likeliest first. Each has `key` (of `course_utils.causes.CAUSES`), `cause` and `fix`
   (sentences), `where` (the stage: training, sampling, the reward, evaluation, serving), `place` (a
   module, a column, a setting, a line), `said` (the evidence), `specimen` (lines of the thing
@@ -29,4 +30,4 @@ nothing for a reader that ignores the names it does not know. No value is nan or
   `against` (the evidence).
 """
 
-SCHEMA = 1
+SCHEMA = 2

@@ -1,7 +1,7 @@
 """Adapters, embeddings and checkpoints: what was loaded, saved and merged."""
 
 from course_utils.causes.cause import WARNED, WEAK, Cause, Phrase, keys
-from course_utils.causes.harms import ENDED, EVALUATION, LESS, SERVING, SOUND
+from course_utils.causes.harms import ENDED, EVALUATION, LESS, SERVING, SOUND, WRONG
 
 WEIGHTS = (
     Cause(
@@ -220,5 +220,16 @@ WEIGHTS = (
         "deepspeed.zero.GatheredParameters around its use, or ZeRO-2",
         "the shape of the weight on this rank: 0 rows",
         phrases=(Phrase(r"'weight' must be 2-D"),),
+    ),
+    Cause(
+        "workers_begin_apart",
+        "the workers begin with different weights, and step along a mean of gradients that belong "
+        "to other weights",
+        "one seed for the weights of all workers, or broadcast those of worker 0 before the first "
+        "step; a seed of its own for the data of each",
+        "one weight on two workers before the first step",
+        thread="torchtitan#166",
+        kinds=("sharding",),
+        harm=WRONG,
     ),
 )

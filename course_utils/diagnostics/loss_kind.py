@@ -25,13 +25,14 @@ class Loss(Enum):
     SPANS = "the first and last token of an answer"
     SEQ2SEQ = "the tokens of another sequence"
     PAIRS = "which of two replies is better"
+    REPLIES = "which single replies are good"
     SCORES = "scores of replies"
     POLICY = "replies with high rewards"
     OTHER = "not known"
 
 
 OF_TOKENS = {Loss.NEXT_TOKEN, Loss.HIDDEN_TOKENS, Loss.TAGS}  # a label per id
-OF_TEXT = {Loss.NEXT_TOKEN, Loss.PAIRS}  # learns to write the text of its rows
+OF_TEXT = {Loss.NEXT_TOKEN, Loss.PAIRS, Loss.REPLIES}  # learns to write the text of its rows
 BY_IDS = OF_TOKENS | OF_TEXT | {Loss.ROWS, Loss.SCORES, Loss.POLICY}  # input_ids are enough input
 OF_ROWS = {"input_ids", "attention_mask", "position_ids", "token_type_ids", "completion_mask"}
 _BY_HEAD = (  # names in a class, the more special before the more general

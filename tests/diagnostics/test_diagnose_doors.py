@@ -133,7 +133,7 @@ def test_a_reward_function_is_called_only_when_asked(tmp_path):
     report = diagnose(trainer)
     assert not written.read_text() and "probe_rewards=True" in str(report)
     diagnose(trainer, probe_rewards=True)
-    assert written.read_text() == "4 " * 12  # as the docstring says
+    assert written.read_text() == "4 " * 13  # as the docstring says
 
 
 CALLS = []  # what a closure or an object holds would be put back

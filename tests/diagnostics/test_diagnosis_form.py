@@ -209,7 +209,7 @@ def test_a_constant_schedule_has_no_warm_up(schedule, is_used):
 
 def test_a_clipped_gradient_is_shown_as_it_was_before():
     model = nn.Linear(2, 2)
-    one = StepNumbers(1, 1e-3, 1.0, 0, 0, 2, 1.0, 0.01)
+    one = StepNumbers(1, 1e-3, 1.0, 0, 0, 2, 1.0, 0.01, norm=37.0, clipped_to=1.0)
     steps = Steps(model, numbers=[one])
     sheet = Sheet()
     judge_steps(Subject(model=model, log=[{"grad_norm": 37.0}]), steps, sheet, num_counted=1)

@@ -83,7 +83,8 @@ def audit_step(
             require_loss(subject.target.loss_of(keep(batch))).backward()
             optimizer.step()
     judge_steps(subject, steps, sheet, num_counted=1)
-    numbers = asdict(steps.numbers[-1]) if steps.numbers else {}
+    taken = asdict(steps.numbers[-1]) if steps.numbers else {}
+    numbers = {name: value for name, value in taken.items() if value is not None}
     return _audit(f"one step of {subject.name}", sheet, numbers)
 
 

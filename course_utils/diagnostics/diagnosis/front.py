@@ -42,7 +42,7 @@ def diagnose(
             put back: weights, optimizer, schedule, random numbers, counters, log, bit for bit.
             0 takes none: it looks at data, weights, settings, one forward pass, and the log.
             A run that raises has its report as well, with the error in `.ended`.
-        probe_rewards: call each reward function of a GRPO or RLOO trainer 12 times, with 4 replies
+        probe_rewards: call each reward function of a GRPO or RLOO trainer 13 times, with 4 replies
             each, to see what it pays for: right answers, empty replies, the prompt again.
         parts: for a model: `batch`, `loss` (a function of model and batch), `optimizer`,
             `tokenizer`, `sampler`, `reference`, `log`, `settings` (a mapping or a namespace),

@@ -17,6 +17,12 @@ PLAIN = {
     "repetition_penalty": (1.0, None),
     "temperature": (1.0, None),
     "typical_p": (1.0, None),
+    "no_repeat_ngram_size": (0, None),
+    "suppress_tokens": (None,),
+    "bad_words_ids": (None,),
+    "min_new_tokens": (0, None),
+    "epsilon_cutoff": (0.0, None),
+    "eta_cutoff": (0.0, None),
 }
 
 

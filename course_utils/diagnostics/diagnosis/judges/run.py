@@ -1,9 +1,13 @@
 """Judges what the watch saw of a run's numbers, and the error that ended the run."""
 
 import math
+import traceback
 from typing import Any
 
+import torch
+
 from course_utils.causes import BY_NAME
+from course_utils.causes.harms import EVALUATION
 from course_utils.diagnostics.diagnosis.sheet.faults import named_by_words, write_fault
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOPPED
@@ -13,6 +17,18 @@ from course_utils.diagnostics.nonfinite.coverage import ZEROED
 from course_utils.diagnostics.nonfinite.report import NonFiniteReport
 from course_utils.diagnostics.ranks.report import RanksReport
 
+OF_PREDICTIONS = {
+    "why": "the memory ended in an evaluation, which keeps the predictions of all batches on the "
+    "device until its end",
+    "advice": "preprocess_logits_for_metrics that keeps what the metric needs, "
+    "eval_accumulation_steps=1, or no compute_metrics",
+    "where": EVALUATION,
+}
+KEEPS_ALL = ("evaluation_loop", "prediction_loop")  # of transformers' Trainer
+GATHERS = {
+    *("nested_concat", "torch_pad_and_concatenate", "nested_numpify"),
+    *("gather", "gather_for_metrics", "pad_across_processes"),  # of accelerate
+}
 RARE = 0.8  # of the steps had a gradient: the others are rare
 
 
@@ -93,6 +109,21 @@ def _judge_ranks(report: RanksReport, sheet: Sheet) -> None:
 
 
 def _ended(error: BaseException, sheet: Sheet) -> None:
+    if _is_of_memory(error) and (frame := _frame_of_evaluation(error)):
+        said = str(error).partition("\n")[0]
+        sheet.find("cuda_memory", COUNTED, f"{frame}: {said[:200]}", place=frame, **OF_PREDICTIONS)
+        return
     if not named_by_words(error, sheet, "the run ended with"):
         said = f"{type(error).__name__}: {error}".strip().split("\n")[0]
         sheet.find("python_error", MEASURED, f"the run ended with {said[:200]}")
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "out of memory" in str(error)
+
+
+def _frame_of_evaluation(error: BaseException) -> str:
+    """The function that collects predictions, if the error came while it did; else ""."""
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    loop = next((name for name in names if name in KEEPS_ALL), "")
+    return loop if loop and GATHERS & set(names[names.index(loop) :]) else ""

@@ -18,6 +18,8 @@ def judge_signal(numbers: list[PolicyNumbers], replies: LastReplies | None, shee
     shares = [one.share_no_signal for one in numbers if one.share_no_signal is not None]
     if not shares:
         return
+    if _are_masked(numbers, sheet):
+        return
     share = fmean(shares)
     hint = sheet.hints.get("no_signal")
     if not hint and share > SOLVED and (full := _is_full(numbers, replies)):
@@ -43,6 +45,20 @@ def judge_signal(numbers: list[PolicyNumbers], replies: LastReplies | None, shee
         advice=fix,
         specimen=(*specimen, *(replies.specimen() if replies else ())),
     )
+
+
+def _are_masked(numbers: list[PolicyNumbers], sheet: Sheet) -> bool:
+    """Name replies of which hardly one is in the loss: what they earn then teaches nothing."""
+    masked = [one.share_masked for one in numbers if one.share_masked is not None]
+    if not masked or fmean(masked) <= DEAD:
+        return False
+    sheet.find(
+        "replies_masked",
+        COUNTED,
+        f"{fmean(masked):.0%} of the replies have no token in the loss",
+        place="completion_mask, mask_truncated_completions",
+    )
+    return True
 
 
 def _is_full(numbers: list[PolicyNumbers], replies: LastReplies | None) -> str:

@@ -3,6 +3,7 @@
 import math
 from statistics import median
 
+from course_utils.diagnostics.diagnosis.judges.clipping import judge_clipping
 from course_utils.diagnostics.diagnosis.judges.rates import judge_rates
 from course_utils.diagnostics.diagnosis.judges.resumed import judge_resumed
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
@@ -41,6 +42,7 @@ def judge_steps(
     _skipped(steps, sheet, num_counted)
     _gradients(subject, steps, sheet)
     _movement(subject, steps, sheet)
+    steps.copies.judge(sheet)
     judge_rates(subject, steps, pace, sheet)
     if pace is not None:
         judge_resumed(subject, steps, pace, sheet)
@@ -49,7 +51,12 @@ def judge_steps(
 def _no_step(subject: Subject, steps: Steps, sheet: Sheet, num_counted: int) -> None:
     if steps.strangers:
         name, count = steps.strangers.most_common(1)[0]
-        said = f"{count} steps of {name} were on tensors that are not the model's"
+        whose = (
+            "the model's frozen tensors"
+            if steps.frozen[name]
+            else "tensors that are not the model's"
+        )
+        said = f"{count} steps of {name} were on {whose}"
         sheet.became(STOOD, f"none of {count} steps reached a weight")
         sheet.find("optimizer_holds_others", COUNTED, said, place=name)
     elif num_counted and not steps.failures:
@@ -94,12 +101,10 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
         sheet.find("no_gradient", MEASURED - 2, said, **_without_rewards(subject))
         return
     norms = median(one.grad_norm for one in steps.numbers)
-    if not math.isfinite(norms):
+    if judge_clipping(steps, sheet) or not math.isfinite(norms):
         return
-    sheet.clear(
-        "gradients",
-        f"all {last.num_trainable} tensors have one, norm {_before_and_after(subject, norms)}",
-    )
+    norm = _before_and_after(subject, steps, norms)
+    sheet.clear("gradients", f"all {last.num_trainable} tensors have one, norm {norm}")
 
 
 def _without_rewards(subject: Subject) -> dict[str, str]:
@@ -119,24 +124,23 @@ def _without_rewards(subject: Subject) -> dict[str, str]:
     }
 
 
-def _before_and_after(subject: Subject, clipped: float) -> str:
+def _before_and_after(subject: Subject, steps: Steps, clipped: float) -> str:
     """The gradient's norm in the log and as the optimizer gets it, where the two differ.
 
     The log's is the one before clipping, and so the one that says how the run is doing.
     """
     raw = [float(v) for v in subject.logged("grad_norm") if math.isfinite(v)]
-    if raw and _is_clipped(subject, median(raw), clipped):
+    if raw and _is_clipped(subject, steps, median(raw), clipped):
         return f"{median(raw):.2g} -> {clipped:.2g} by clipping, in the median"
     if raw and median(raw) > CLIPPED * clipped:
         return f"{median(raw):.2g} in the log, {clipped:.2g} as the optimizer gets it"
     return f"{clipped:.2g} as the optimizer gets it"
 
 
-def _is_clipped(subject: Subject, raw: float, clipped: float) -> bool:
-    """Whether clipping to the norm of the settings explains the difference."""
-    limit = getattr(subject.args, "max_grad_norm", None)
-    if limit is None:  # a loop, whose limit is not known
-        return raw > CLIPPED * clipped
+def _is_clipped(subject: Subject, steps: Steps, raw: float, clipped: float) -> bool:
+    """Whether clipping to the norm that was asked for explains the difference."""
+    heard = [one.clipped_to for one in steps.numbers if one.clipped_to is not None]
+    limit = median(heard) if heard else getattr(subject.args, "max_grad_norm", None)
     return bool(limit) and raw > CLIPPED * clipped and limit / CLIPPED < clipped < CLIPPED * limit
 
 

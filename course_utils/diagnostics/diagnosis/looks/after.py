@@ -11,7 +11,7 @@ from course_utils.diagnostics.diagnosis.looks.tied_head import (
     is_tied_and_adapted,
     merged_copy,
 )
-from course_utils.diagnostics.diagnosis.measures.comparing import compare_models
+from course_utils.diagnostics.diagnosis.measures.comparing import adds_to_weight, compare_models
 from course_utils.diagnostics.diagnosis.measures.comparison import Comparison
 from course_utils.diagnostics.diagnosis.measures.held_change import HeldChange, held_change
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
@@ -41,8 +41,18 @@ def look_at_outcome(subject: Subject, sheet: Sheet) -> None:
         if is_tied_and_adapted(subject.model):
             return  # how it was merged is seen in what is served
     if hasattr(subject.model, "merge_and_unload") and _batch(subject) is not None:
+        if _is_untrained(subject.model):
+            sheet.miss("merged model", "the adapter is still zero, so that every merge is equal")
+            return
         with sheet.trying("merging"):
             _compare(subject, merged_copy(subject.model), "merged", sheet)
+
+
+def _is_untrained(model: nn.Module) -> bool:
+    """Whether every product that an adapter adds to a weight is still exactly 0."""
+    layers = [one for one in model.modules() if adds_to_weight(one)]
+    deltas = (one.get_delta_weight(name) for one in layers for name in one.active_adapters)
+    return bool(layers) and not any(bool(delta.any()) for delta in deltas)
 
 
 def _weights(subject: Subject, sheet: Sheet) -> None:

@@ -1,8 +1,10 @@
 """Looks at which checkpoint a run keeps as its best one."""
 
+import math
 import re
 
-from course_utils.diagnostics.diagnosis.sheet.finding import MEASURED, Sheet
+from course_utils.causes.harms import EVALUATION
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 FALLS = r"errors?|err|wer|cer|loss|perplexity|ppl|mae|mse|rmse|nll|brier|eer"
@@ -21,7 +23,7 @@ def look_at_best(subject: Subject, sheet: Sheet) -> None:
     if not name or is_greater is None or meant is None:
         return
     if meant == is_greater:
-        sheet.clear("best checkpoint", f"{name}, greater_is_better={is_greater}")
+        sheet.clear("the direction of the best metric", f"{name}, greater_is_better={is_greater}")
         return
     better, kept = ("higher", "lowest") if meant else ("lower", "highest")
     sheet.find(
@@ -33,6 +35,36 @@ def look_at_best(subject: Subject, sheet: Sheet) -> None:
         f"{kept} one as its best",
         advice=f"greater_is_better={meant}",
     )
+
+
+def look_at_best_after(subject: Subject, sheet: Sheet) -> None:
+    """A metric that is nan chooses no checkpoint: no comparison with it is ever true."""
+    name = getattr(subject.args, "metric_for_best_model", None)
+    if not name:
+        return
+    field = name if name.startswith("eval_") else f"eval_{name}"
+    values = _numbers(subject.log, field)
+    bad = [value for value in values if not math.isfinite(value)]
+    losses = [value for row in subject.log for value in _numbers([row], "loss")]
+    if not bad or not losses or not all(map(math.isfinite, losses)):
+        return
+    chosen = "the first of them is kept" if not math.isfinite(values[0]) else "none after it is"
+    sheet.find(
+        "nan_metric",
+        COUNTED,
+        f"{field} is not finite in {len(bad)} of {len(values)} evaluations, and the training loss "
+        f"is finite in all {len(losses)} entries",
+        place=f"metric_for_best_model={name!r}, eval_dataset",
+        why=f"{field} is nan, and the best checkpoint is chosen by it: no comparison with nan is "
+        f"true, so {chosen}",
+        advice="look for evaluation rows without a label (-100 everywhere, a cut reply), whose "
+        "mean is 0 / 0, and for float16 in the evaluation",
+        where=EVALUATION,
+    )
+
+
+def _numbers(log: list[dict], field: str) -> list[float]:
+    return [float(row[field]) for row in log if isinstance(row.get(field), int | float)]
 
 
 def direction_of(metric: str) -> bool | None:

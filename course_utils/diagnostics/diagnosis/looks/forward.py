@@ -163,8 +163,8 @@ def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
         said = f"before the first step their logits are {apart:.2g} of their spread apart"
         sheet.find("wrong_reference", MEASURED, said, place="ref_model")
     else:
-        said = f"{apart:.1g} of their spread apart (fine: up to {HALF_SLACK:g})"
-        sheet.clear("reference's logits", said)
+        said = f"{apart:.1g} of their spread apart before the first step"
+        sheet.clear("reference's logits", f"{said} (fine: up to {HALF_SLACK:g})")
 
 
 def look_at_reference(subject: Subject, sheet: Sheet) -> None:
@@ -180,7 +180,9 @@ def look_at_reference(subject: Subject, sheet: Sheet) -> None:
             sheet.miss("KL of policy and reference", "the logits are not finite")
             sheet.doubt("the logits of policy or reference are not finite")
             return
-        said = f"{kl:.2g} nats a token on the first batch"
+        taken = getattr(getattr(subject.trainer, "state", None), "global_step", 0)
+        when = f" after {taken} steps" if taken else ""
+        said = f"{kl:.2g} nats a token on the first batch{when}"
         sheet.show("KL of policy and reference", said)
         if kl < STOOD_STILL and subject.log:
             sheet.became(STOOD, f"KL of policy and reference: {said}")

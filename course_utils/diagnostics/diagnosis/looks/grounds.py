@@ -51,8 +51,8 @@ def _is_worse_on_other_rows(subject: Subject) -> bool:
 
 @needed_by("above_uniform")
 def _knows_its_loss(subject: Subject) -> bool:
-    """A loss of the user's own may be a sum, or hold other terms."""
-    return subject.trainer is None or not subject.has_own_loss
+    """A loss of the user's own may be a sum; that of pairs or a distillation is none per token."""
+    return subject.trainer is None or subject.logs_nats_per_token
 
 
 @needed_by("rate_too_high")

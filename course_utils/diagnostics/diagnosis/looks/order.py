@@ -3,12 +3,15 @@
 from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
-from course_utils.diagnostics.diagnosis.looks.best import look_at_best
+from course_utils.diagnostics.diagnosis.looks.best import look_at_best, look_at_best_after
+from course_utils.diagnostics.diagnosis.looks.classes import look_at_classes
 from course_utils.diagnostics.diagnosis.looks.columns import look_at_columns
 from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
+from course_utils.diagnostics.diagnosis.looks.forbidden import look_at_forbidden
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.gradient import look_at_gradients
 from course_utils.diagnostics.diagnosis.looks.grounds import has_grounds
+from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.images import look_at_images
 from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
@@ -43,13 +46,16 @@ BEFORE = (
     look_at_row_mask,
     look_at_images,
     look_at_tables,
+    look_at_id_type,
     look_at_columns,
+    look_at_classes,
     look_at_offsets,
     look_at_positions,
     look_at_messages,
     look_at_stream,
     look_at_settings,
     look_at_best,
+    look_at_forbidden,
     look_at_gradients,
     look_at_packing,
     look_at_packed_state,
@@ -85,6 +91,8 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
     """Look at the log, and at the model that the run leaves."""
     look_at_log(subject.log, sheet, may_name=lambda key: has_grounds(key, subject))
     look_at_trends(subject, sheet)
+    with sheet.trying("the metric of the best checkpoint"):
+        look_at_best_after(subject, sheet)
     with sheet.trying("metrics over ranks"):
         look_at_metrics(subject, sheet)
     if not sheet.broken_forward:

@@ -4,6 +4,7 @@ from course_utils.diagnostics.diagnosis.measures.pricing import (
     EMPTY,
     FORMS,
     JUNK,
+    LISTED,
     LONGER,
     OF_ANOTHER,
     PLAIN,
@@ -43,7 +44,8 @@ def _judge(one: Prices, sheet: Sheet) -> None:
         _one_price(one, sheet)
         return
     price = one.of(PLAIN)
-    paid = {text: mean for text in JUNK if (mean := one.of(text)) is not None}
+    junk = (*JUNK, LISTED) if len(set(one.answers)) > 1 else JUNK
+    paid = {text: mean for text in junk if (mean := one.of(text)) is not None}
     if price is None or not paid:
         sheet.show(f"reward {one.name}", f"it gives no score for {PLAIN}")
         return

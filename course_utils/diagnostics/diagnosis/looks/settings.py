@@ -136,14 +136,14 @@ def _sampling(subject: Subject, sheet: Sheet) -> None:
     if odd.get("temperature") == scored_at:
         odd.pop("temperature")  # TRL divides the logits by it, too
     if odd:
-        said = ", ".join(f"{name} {value:g}" for name, value in odd.items())
+        said = ", ".join(f"{name} {value}" for name, value in odd.items())
         against = ()
         if odd.keys() <= {"top_p", "top_k", "min_p"}:
             against = ("a mild cut-off is common, and hurts little for a while",)
         text = f"replies are drawn with {said}, and scored without"
         sheet.find("logp_disagree", LIKELY, text, place=", ".join(odd), against=against)
     else:
-        sheet.clear("sampling", f"temperature {scored_at:g}, nothing cut off")
+        sheet.clear("sampling", f"temperature {scored_at:g}, every token can be drawn")
 
 
 def _ends(subject: Subject, sheet: Sheet) -> None:

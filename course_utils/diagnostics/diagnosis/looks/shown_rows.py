@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated, has_ids, outputs_of
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, REPLIES, Subject
 from course_utils.diagnostics.loss_kind import Loss, head_of, speaks_for
 
 NUM_ROWS, MAX_ROWS = 2, 4
@@ -74,10 +74,18 @@ def _texts(subject: Subject) -> Iterator[str]:
         if (learnt := _learnt(batch, b)) is not None:
             is_all = len(learnt) and torch.equal(learnt.cpu(), ids[b][keep].cpu())
             said = "all of it" if is_all else short(decode(learnt)) if len(learnt) else "NOTHING"
-            yield f"  and learns {said}"
+            yield f"  and {_direction(subject, b)} {said}"
         elif isinstance(label := batch.get("labels"), Tensor) and label.dim():
             few = label[b].tolist() if label[b].numel() < 9 else _said(label)
             yield f"  and its label is {few}"
+
+
+def _direction(subject: Subject, b: int) -> str:
+    """What the loss does with the reply of a row: a rejected one is pushed down."""
+    label = subject.batch.get("label")
+    is_thumb_down = subject.kind == REPLIES and label is not None and not bool(label[b])
+    is_rejected = subject.kind == PAIRS and b >= len(subject.batch["input_ids"]) // 2
+    return "is pushed away from" if is_thumb_down or is_rejected else "learns"
 
 
 def _learnt(batch: Mapping, b: int) -> Tensor | None:

@@ -24,9 +24,10 @@ def look_at_tables(subject: Subject, sheet: Sheet) -> None:
 
 
 def _tables(subject: Subject) -> tuple[Tensor | None, Tensor | None]:
-    """The weights of input and output embedding, if the model says which they are."""
-    table, head = embeddings(subject.model)
-    return getattr(table, "weight", None), getattr(head, "weight", None)
+    """The weights of input and output embedding, if the model has them, and has them here."""
+    weights = (getattr(layer, "weight", None) for layer in embeddings(subject.model))
+    table, head = (one if one is not None and one.numel() else None for one in weights)
+    return table, head
 
 
 def _ids_in(batch) -> Tensor | None:

@@ -11,9 +11,8 @@ from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
 from course_utils.diagnostics.diagnosis.sheet.harm import SHORT, WORSE
-from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, POLICY, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, PAIRS, POLICY, REPLIES, Subject
 from course_utils.diagnostics.diagnosis.sheet.unexplained import Odd
-from course_utils.diagnostics.loss_kind import Loss
 from course_utils.explain.fields import canonical
 
 GROWS = 1.1  # entropy of the last third by that of the first
@@ -77,15 +76,29 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
     said = f"{losses[0]:.4g} in the first entry, {losses[-1]:.4g} in the last"
     sheet.show("loss", said, usual=is_usual)
     vocabulary = getattr(getattr(subject.model, "config", None), "vocab_size", 0)
-    is_per_token = subject.loss is Loss.NEXT_TOKEN and vocabulary
+    is_per_token = vocabulary and subject.logs_nats_per_token
     if is_per_token:
         guess = f"guessing has ln({vocabulary}) = {math.log(vocabulary):.3g}"
         above = ". It is ABOVE guessing" if losses[0] > ABOVE * math.log(vocabulary) else ""
         sheet.first_loss = f"{losses[0]:.3g} in the first entry of the log; {guess}{above}"
+    elif (neutral := _neutral(subject)) is not None:
+        sheet.first_loss = (
+            f"{losses[0]:.3g} in the first entry of the log; {neutral:.3g} is that of a policy "
+            "which is its reference"
+        )
     if is_per_token and losses[0] > ABOVE * math.log(vocabulary):
         said = f"the first loss, {losses[0]:.3g}, is above that of guessing, "
         said += f"ln({vocabulary}) = {math.log(vocabulary):.3g}"
         sheet.odd.append(Odd(said, HIGH_AT_FIRST))
+
+
+def _neutral(subject: Subject) -> float | None:
+    """The loss of pairs or single replies where policy and reference agree, if it is known."""
+    asked = getattr(subject.args, "loss_type", None)
+    asked = asked[0] if isinstance(asked, list) and len(asked) == 1 else asked
+    weights = [getattr(subject.args, f"{sign}desirable_weight", 1.0) for sign in ("", "un")]
+    known = {(PAIRS, "sigmoid"): math.log(2), (REPLIES, "kto"): 0.5}
+    return known.get((subject.kind, asked)) if weights == [1.0, 1.0] else None
 
 
 def _worse(subject: Subject, sheet: Sheet) -> None:

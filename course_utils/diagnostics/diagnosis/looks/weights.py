@@ -31,6 +31,12 @@ def look_at_weights(subject: Subject, sheet: Sheet) -> None:
 
 def _are_finite(subject: Subject, sheet: Sheet) -> None:
     named = dict(subject.model.named_parameters())
+    if shards := [name for name, p in named.items() if hasattr(p, "ds_shape") and not p.numel()]:
+        why = f"ZeRO-3 keeps only shards, {len(shards)} of {len(named)} tensors are empty here"
+        sheet.miss("weights", f"{why}; deepspeed.zero.GatheredParameters around diagnose")
+        sheet.doubt(why)
+        sheet.broken_forward = f"an error on empty weights: {why}"
+        return
     bad = [name for name, p in named.items() if p.is_floating_point() and not all_finite(p)]
     if not bad:
         sheet.clear("weights", f"{len(named)} tensors, all finite")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.measures.specimens import quoted
-from course_utils.diagnostics.libraries.trl import noted_rewards
+from course_utils.diagnostics.libraries.trl import ends_of, noted_rewards
 
 ALIKE = 1e-9  # rewards that differ by less are one
 SHOWN, ASKED = 4, 40  # replies, and characters of a prompt
@@ -66,10 +66,13 @@ class LastReplies:
 
 def last_replies(trainer: Any, batch: Mapping[str, Tensor]) -> LastReplies:
     """Read the last batch: ids (N, T) and what TRL noted of its rewards."""
-    ids, mask = batch["completion_ids"], batch["completion_mask"].bool()
-    decode = trainer.processing_class.decode
+    ids = batch["completion_ids"]
+    mask = said_in(trainer, ids, batch["completion_mask"]).bool()
+    decode, ends = trainer.processing_class.decode, list(ends_of(trainer))
     texts = [
-        decode(row[keep], skip_special_tokens=True) for row, keep in zip(ids, mask, strict=True)
+        decode(row[keep], skip_special_tokens=True)
+        or decode(row[keep & ~torch.isin(row, row.new_tensor(ends))])  # of special tokens alone
+        for row, keep in zip(ids, mask, strict=True)
     ]
     prompt = batch["prompt_ids"][0][batch["prompt_mask"][0].bool()]
     return LastReplies(
@@ -81,6 +84,18 @@ def last_replies(trainer: Any, batch: Mapping[str, Tensor]) -> LastReplies:
         limit=getattr(trainer, "max_completion_length", None),
         is_unscored=_has_no_score(trainer, len(texts)),
     )
+
+
+def said_in(trainer: Any, ids: Tensor, mask: Tensor) -> Tensor:
+    """Of each reply the tokens that it holds (N, T), also where the loss leaves all of it out.
+
+    A reply that is left out was cut off: it has no end, and only padding stands behind it.
+    """
+    tokenizer = getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
+    pad = getattr(tokenizer, "pad_token_id", None)
+    is_text = torch.ones_like(ids) if pad is None else (ids != pad).long()
+    upto_last = is_text.flip(1).cumsum(1).flip(1).clamp_max(1)
+    return torch.where(mask.bool().any(1, keepdim=True), mask, upto_last.to(mask.dtype))
 
 
 def rewards_of(trainer: Any, count: int) -> list[float] | None:

@@ -35,6 +35,7 @@ class PolicyNumbers:
     share_no_signal: float | None = None  # of the groups, those whose advantages are all 0
     length: float | None = None
     share_truncated: float | None = None
+    share_masked: float | None = None  # of the replies, those of which no token is in the loss
     share_empty: float | None = None  # of the replies, those that hold nothing but their end
     reward: float | None = None  # mean, weighted
     moved: float | None = None  # mean |change| of the last batch's log-probs since it was sampled
@@ -47,6 +48,7 @@ class PolicyNumbers:
 def policy_numbers(
     *,
     mask: Tensor,
+    said: Tensor | None = None,
     logps: Tensor | None = None,
     sampler_logps: Tensor | None = None,
     reference_logps: Tensor | None = None,
@@ -60,7 +62,8 @@ def policy_numbers(
     """The numbers of one batch.
 
     Args:
-        mask: (N, T), 1 where a token belongs to the reply.
+        mask: (N, T), 1 where a token of the reply is in the loss.
+        said: (N, T), 1 where a token belongs to the reply; the mask, if it is not given.
         logps, sampler_logps, reference_logps: (N, T) log-probs of the same tokens, by trainer,
             sampler and reference, in nats.
         entropies: (N, T) of the trainer's distributions, in nats.
@@ -71,7 +74,9 @@ def policy_numbers(
         flips: (N, T), whether a router sends the token before to other experts in the sampler.
     """
     keep = mask.bool()
-    found: dict[str, float] = {"length": float(keep.sum(1).float().mean())}
+    held = (keep if said is None else said.bool()).sum(1)
+    found: dict[str, float] = {"length": float(held.float().mean())}
+    found["share_masked"] = float((~keep.any(1)).double().mean())
     if logps is not None and sampler_logps is not None:
         gap = (logps.double() - sampler_logps.double()).abs()
         found |= _agreement(logps.double(), sampler_logps.double(), keep, is_new)
@@ -85,10 +90,8 @@ def policy_numbers(
         found |= _signal(advantages, keep, group)
     if ended is not None:
         found["share_truncated"] = 1 - float(ended.double().mean())
-    if ended is not None and bool(keep.any()):  # else a mask hides what the replies hold
-        found["share_empty"] = float(
-            (keep.sum(1) - ended.int().to(keep.device) <= 0).double().mean()
-        )
+    if ended is not None and (said is not None or bool(keep.any())):  # else a mask hides them
+        found["share_empty"] = float((held - ended.int().to(held.device) <= 0).double().mean())
     return PolicyNumbers(num_replies=len(mask), **found)
 
 

@@ -11,6 +11,7 @@ from course_utils.diagnostics.libraries.trl import accepted, reward_names
 
 NUM_ROWS = 4
 Make = Callable[[str, str], str]  # of prompt and the row's own answer, a reply
+LISTED = "the answers of all rows, one behind the other"
 EMPTY, PLAIN, OF_ANOTHER = "an empty reply", "the row's own answer", "another row's answer"
 JUNK: dict[str, Make] = {
     EMPTY: lambda prompt, answer: "",
@@ -57,12 +58,15 @@ def prices(trainer: Any) -> list[Prices]:
     """The scores of each reward function of a GRPOTrainer that is not a model."""
     data = trainer.train_dataset
     rows = [dict(data[i]) for i in range(min(NUM_ROWS, len(data)))]
-    answers = [_answer_of(row) for row in rows]
+    answers = [answer_of(row) for row in rows]
     asked = [_text_of(row["prompt"]) for row in rows]
     said = {
         name: [make(prompt, answer) for prompt, answer in zip(asked, answers, strict=True)]
         for name, make in TEXTS.items()
-    } | {OF_ANOTHER: [*answers[1:], answers[0]]}
+    } | {
+        OF_ANOTHER: [*answers[1:], answers[0]],
+        LISTED: [" ".join(dict.fromkeys(answers))] * len(rows),
+    }
     weights = getattr(trainer, "reward_weights", None)
     names, found = reward_names(trainer), []
     for i, function in enumerate(trainer.reward_funcs):
@@ -74,7 +78,7 @@ def prices(trainer: Any) -> list[Prices]:
     return found
 
 
-def _answer_of(row: dict) -> str:
+def answer_of(row: dict) -> str:
     """The row's own answer: its first short text besides the prompt; "" if there is none."""
     texts = [v for k, v in row.items() if k != "prompt" and isinstance(v, str | int | float)]
     return str(texts[0]) if texts else ""

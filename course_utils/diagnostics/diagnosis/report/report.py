@@ -212,7 +212,7 @@ class Diagnosis(Report):
         return {
             "schema": SCHEMA,
             "what": self.what,
-            "healthy": self.is_healthy,
+            "nothing_found": self.is_healthy,
             "headline": self.headline,
             "ended": self.ended,
             "causes": [as_dict(one) for one in self.causes],

@@ -73,20 +73,31 @@ def _place(report: NonFiniteReport) -> str:
 
 def name_error(error: Exception, subject: Subject, sheet: Sheet) -> bool:
     """Write down why a forward or backward pass on the first rows raised, if it is known."""
+    if sheet.broken_forward:  # it is known that no forward pass can be taken here
+        sheet.miss("one backward pass", sheet.broken_forward)
+        return True
     sheet.broken_forward = f"{type(error).__name__}: {error}".split("\n")[0][:160]
     explained = crashes.explain(error, subject.batch, subject.target, {})
     if explained is not None:
         write_fault(explained, sheet, subject)
         return True
-    return named_by_words(error, sheet, "one step on the first rows ends with")
+    return named_by_words(error, sheet, "one step on the first rows ends with", is_a_look=True)
 
 
-def named_by_words(error: BaseException, sheet: Sheet, what: str) -> bool:
-    """Name the cause by the first or the last line of an error, as `course explain` reads it."""
+def named_by_words(
+    error: BaseException, sheet: Sheet, what: str, *, is_a_look: bool = False
+) -> bool:
+    """Name the cause by the first or the last line of an error, as `course explain` reads it.
+
+    Args:
+        is_a_look: the error came in a look, and no run has ended by it.
+    """
     said = f"{type(error).__name__}: {error}".strip().split("\n")
     for line in (said[0], said[-1]):
         causes = [one for one in explain([line, ""]).causes if one.key != "python_error"]
         if causes:
-            sheet.find(causes[0].key, COUNTED, f"{what} {line[:200]}")
+            is_unknown = is_a_look and causes[0].key == "exception"
+            why = f"one step on the first rows raises {line[:120]}" if is_unknown else ""
+            sheet.find(causes[0].key, COUNTED, f"{what} {line[:200]}", why=why)
             return True
     return False

@@ -19,14 +19,23 @@ from course_utils.errors import BadRequest
 from course_utils.explain.fields import canonical
 
 NUM_ROWS = 8
-POLICY, PAIRS, SCORES, TRAINING, LOOP = "policy", "pairs", "scores", "training", "loop"
+POLICY, PAIRS, REPLIES, SCORES = "policy", "pairs", "replies", "scores"
+TRAINING, LOOP = "training", "loop"
 _BY_CLASS = (
     ("GRPOTrainer", POLICY),
     ("RLOOTrainer", POLICY),
     ("DPOTrainer", PAIRS),
+    ("KTOTrainer", REPLIES),
+    ("BCOTrainer", REPLIES),
     ("RewardTrainer", SCORES),
 )
-_LOSSES = {POLICY: Loss.POLICY, PAIRS: Loss.PAIRS, SCORES: Loss.SCORES}
+_LOSSES = {
+    POLICY: Loss.POLICY,
+    PAIRS: Loss.PAIRS,
+    REPLIES: Loss.REPLIES,
+    SCORES: Loss.SCORES,
+}
+_PER_TOKEN = ("Trainer", "Seq2SeqTrainer", "SFTTrainer")  # whose loss is that of their model
 
 
 @dataclass
@@ -106,6 +115,16 @@ class Subject:
         module = type(self.trainer).compute_loss.__module__.partition(".")[0]
         is_given = getattr(self.trainer, "compute_loss_func", None) is not None
         return is_given or module not in ("transformers", "trl")
+
+    @property
+    def logs_nats_per_token(self) -> bool:
+        """Whether the log's loss is the model's own, a mean over tokens that are predicted."""
+        owner = (
+            type(self.trainer).compute_loss.__qualname__.partition(".")[0] if self.trainer else ""
+        )
+        is_own = self.has_own_loss or (owner and owner not in _PER_TOKEN)
+        is_own = is_own or getattr(self.args, "loss_type", None) == "dft"  # of SFTTrainer
+        return self.loss is Loss.NEXT_TOKEN and not is_own
 
     @property
     def share_trainable(self) -> float:

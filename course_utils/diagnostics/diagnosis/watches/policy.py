@@ -14,10 +14,12 @@ from course_utils.diagnostics.diagnosis.measures.last_replies import (
     LastReplies,
     last_replies,
     rewards_of,
+    said_in,
 )
 from course_utils.diagnostics.diagnosis.measures.logp_shapes import AGREE, shape_of
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
 from course_utils.diagnostics.diagnosis.measures.routes import flips, routers_of
+from course_utils.diagnostics.diagnosis.watches.listing import Listing
 from course_utils.diagnostics.libraries.trl import (
     ends_of,
     maker_of,
@@ -40,6 +42,7 @@ class Replies:
     failures: list[Exception] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
     shape: tuple[str, str] = ("", "")  # how the sampler's log-probs differ, and the fix
+    listing: Listing = field(default_factory=Listing)
     _asked: set[int] = field(default_factory=set)  # prompts of the batches so far, as hashes
 
     @contextmanager
@@ -54,7 +57,7 @@ class Replies:
         def seen(inputs: Any) -> Any:
             output = make(inputs)
             try:
-                self._read(output)
+                self._read(output, inputs)
             except Exception as error:
                 self.failures.append(error)
             return output
@@ -68,7 +71,7 @@ class Replies:
             else:
                 setattr(self.trainer, name, own)
 
-    def _read(self, output: dict[str, Tensor]) -> None:
+    def _read(self, output: dict[str, Tensor], rows: Any) -> None:
         trainer = self.trainer
         if not trainer.model.training:
             return
@@ -82,6 +85,7 @@ class Replies:
         ended = torch.tensor([int(i) in ends for i in last]) if ends else None
         found = policy_numbers(
             mask=mask * output.get("tool_mask", 1),
+            said=said_in(trainer, ids, mask) * output.get("tool_mask", 1),
             logps=logps,
             sampler_logps=output.get("sampling_per_token_logps"),
             reference_logps=output.get("ref_per_token_logps"),
@@ -98,6 +102,7 @@ class Replies:
         del self.numbers[:-MAX_BATCHES]
         self._compare(output, logps, found)
         self.last = {name: output[name] for name in KEPT} | {"logps": logps}
+        self.listing.read(rows, lambda: self.texts().texts, rewards)
 
     def _are_new(self, output: dict[str, Tensor]) -> Tensor:
         """Of each row, whether no batch before had its prompt, (N,)."""

@@ -16,6 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import optimizer as optimizers
 
+from course_utils.diagnostics.diagnosis.watches.copies import Copies
+from course_utils.diagnostics.libraries.pytorch import hearing_clips
+
 SAMPLE = 2048  # numbers of one tensor that are compared
 MAX_STEPS = 5000  # of which numbers are kept; later ones replace the earliest
 GROUPS = {
@@ -41,6 +44,8 @@ class StepNumbers:
     num_trainable: int
     share_moved: float  # of the sampled weights, those with another value than before
     largest_update: float  # of a tensor: rms of its update by rms of its weights
+    norm: float | None = None  # that clipping found, where somebody clipped
+    clipped_to: float | None = None  # its limit
 
 
 @dataclass
@@ -54,12 +59,15 @@ class Steps:
     changed: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers that changed
     compared: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers
     strangers: Counter[str] = field(default_factory=Counter)  # optimizers that hold none of it
+    frozen: Counter[str] = field(default_factory=Counter)  # of those, that hold its frozen ones
+    copies: Copies = field(default_factory=Copies)
     failures: list[Exception] = field(default_factory=list)
     largest_at: str = ""  # the tensor of the largest update
     held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
     _sized: set[str] = field(default_factory=set)  # matrices that did not begin at 0
     _before: dict[str, Tensor] = field(default_factory=dict)
     _pending: dict[str, Any] = field(default_factory=dict)
+    _clip: tuple[float, Tensor] | None = None  # the last since the step before
 
     @property
     def num_steps(self) -> int:
@@ -84,10 +92,15 @@ class Steps:
             optimizers.register_optimizer_step_post_hook(self._safely(self._look_after)),
         )
         try:
-            yield self
+            with hearing_clips(self._hear_clip):
+                yield self
         finally:
             for handle in handles:
                 handle.remove()
+
+    def _hear_clip(self, limit: float, norm: Tensor) -> None:
+        if type(norm) is Tensor:  # a norm over several processes is not asked for
+            self._clip = limit, norm
 
     def _safely(self, look):
         def hook(optimizer, *_args) -> None:
@@ -100,15 +113,18 @@ class Steps:
         return hook
 
     def _held(self, optimizer: Any) -> dict[str, Tensor]:
-        own = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        named = self.model.named_parameters()
+        own, named = _ids_in(optimizer), self.model.named_parameters()
         return {name: p for name, p in named if p.requires_grad and id(p) in own}
 
     def _look_before(self, optimizer: Any) -> None:
-        held = self._held(optimizer)
+        held, own = self._held(optimizer), _in(optimizer)
         if not held:
-            self.strangers[type(optimizer).__name__] += 1
+            name = type(optimizer).__name__
+            self.copies.other(own, is_first=self.num_steps == 1)
+            self.strangers[name] += 1
+            self.frozen[name] += bool(_ids_in(optimizer) & {id(p) for p in self.model.parameters()})
             return
+        self.copies.watched(own)
         trainable = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
         without = [name for name, p in trainable.items() if p.grad is None]
         self.without_grad.update(without)
@@ -129,6 +145,10 @@ class Steps:
             "num_zero_grad": sum(norm == 0 for norm in norms),
             "num_trainable": len(trainable),
         }
+        if self._clip is not None:
+            limit, norm = self._clip
+            self._pending |= {"clipped_to": float(limit), "norm": float(norm)}
+            self._clip = None
 
     def _look_after(self, optimizer: Any) -> None:
         if not self._pending:
@@ -165,6 +185,14 @@ def group_of(name: str) -> str:
     ('attention', 'head')
     """
     return next((group for group, words in GROUPS.items() if words.search(name)), "other")
+
+
+def _in(optimizer: Any) -> list[Tensor]:
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def _ids_in(optimizer: Any) -> set[int]:
+    return {id(p) for p in _in(optimizer)}
 
 
 def _with_state(optimizer: Any, held: dict[str, Tensor]) -> int:

@@ -1,0 +1,89 @@
+"""Looks at the labels of all rows: one label everywhere, an evaluation that lacks classes."""
+
+from collections import Counter
+from typing import Any
+
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import REPLIES, Subject
+from course_utils.diagnostics.loss_kind import Loss, speaks_for
+
+DATA = ("train_dataset", "eval_dataset")
+COLUMNS = ("label", "labels")
+MOST, FEWEST = 4096, 16  # rows that are read, at even distances; and below which nothing is said
+CHANCE = 1e-3  # with which rows drawn at random would lack the class
+SHOWN = 6
+
+
+@speaks_for(Loss.ROWS, Loss.REPLIES)
+def look_at_classes(subject: Subject, sheet: Sheet) -> None:
+    """Count the labels of the data sets, where they are whole numbers or yes and no."""
+    trainer = subject.trainer
+    learnt, tested = (_labels(getattr(trainer, name, None)) for name in DATA)
+    if learnt.total() < FEWEST:
+        return
+    if len(learnt) > 1:
+        sheet.clear("labels of all rows", _said(learnt))
+    elif subject.kind == REPLIES:
+        _one_thumb(learnt, sheet)
+    else:
+        said = f"{_said(learnt)}, and no other"
+        sheet.find("labels_constant", COUNTED, said, place="train_dataset, the column of labels")
+    if len(learnt) > 1 and tested.total() >= FEWEST:
+        _evaluated(learnt, tested, sheet)
+
+
+def _one_thumb(learnt: Counter, sheet: Sheet) -> None:
+    """Single replies of which all are good, or all bad."""
+    [[label, count]] = learnt.items()
+    never = "pushed down" if label else "raised"
+    sheet.find(
+        "labels_constant",
+        COUNTED,
+        f"label is {bool(label)} in all {count} rows that were read",
+        place="train_dataset, column 'label'",
+        why=f"every reply is marked as {'desirable' if label else 'undesirable'}, so that none is "
+        f"ever {never}",
+        advice="read the marks by their words, label == 'True' (bool('False') is True); or add "
+        f"replies that are to be {never}",
+    )
+
+
+def _evaluated(learnt: Counter, tested: Counter, sheet: Sheet) -> None:
+    """Rows drawn at random would hold every class that is not rare in training."""
+    whole, size = learnt.total(), tested.total()
+    absent = [
+        label
+        for label, count in learnt.items()
+        if label not in tested and (1 - count / whole) ** size < CHANCE
+    ]
+    if not absent:
+        sheet.clear("labels of the evaluation", _said(tested))
+        return
+    is_one = len(tested) == 1
+    sheet.find(
+        "evaluation_lacks_classes",
+        COUNTED,
+        f"the rows that are evaluated have {_said(tested)}; those of training {_said(learnt)}",
+        place="eval_dataset",
+        why="every row that is evaluated has one and the same label: a model that always says it "
+        "scores best"
+        if is_one
+        else f"the rows that are evaluated lack {len(absent)} of {len(learnt)} classes",
+    )
+
+
+def _labels(data: Any) -> Counter:
+    """How often each label stands in a data set of columns; empty where it is no whole number."""
+    names = getattr(data, "column_names", None)
+    name = next((one for one in COLUMNS if isinstance(names, list) and one in names), None)
+    if name is None or not hasattr(data, "with_format") or not hasattr(data, "__len__"):
+        return Counter()
+    plain = data.with_format(None).select_columns([name])  # without what a transform would compute
+    values = plain[:: max(1, len(data) // MOST)][name]
+    return Counter(values) if all(isinstance(value, int) for value in values) else Counter()
+
+
+def _said(labels: Counter) -> str:
+    """The labels with their numbers of rows, the most frequent first."""
+    few = ", ".join(f"{label!r} {count} times" for label, count in labels.most_common(SHOWN))
+    return f"{len(labels)} label{'s' * (len(labels) > 1)}: {few}{' ...' * (len(labels) > SHOWN)}"

@@ -1,0 +1,71 @@
+"""Counts replies that list several answers, and whether they earn as much as the answer alone."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from course_utils.diagnostics.diagnosis.measures.pricing import answer_of
+from course_utils.diagnostics.diagnosis.measures.specimens import quoted
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
+from course_utils.diagnostics.libraries.trl import reward_names
+
+PAID = 0.95  # of what the answer alone earns
+MOST, FEWEST = 256, 3  # answers that are kept; replies with the answer before others, and behind
+WORD = re.compile(r"\w+")
+
+
+@dataclass
+class Listing:
+    """Of replies that are nothing but answers of the data set, those that list several."""
+
+    answers: set[str] = field(default_factory=set)
+    alone: list[float] = field(default_factory=list)  # earned by the row's own answer alone
+    listed: list[float] = field(default_factory=list)  # by lists in which it stands
+    before: int = 0  # of the lists, those in which it is not the last
+    behind: int = 0  # and not the first
+    specimen: tuple[str, ...] = ()
+
+    def read(
+        self, rows: Any, said: Callable[[], Sequence[str]], rewards: Sequence[float] | None
+    ) -> None:
+        """Count the replies of a batch; a row whose answer has several words is left out."""
+        if not isinstance(rows, list) or rewards is None or len(rows) != len(rewards):
+            return
+        own = [WORD.findall(answer_of(row)) if isinstance(row, Mapping) else [] for row in rows]
+        singles = [words[0] for words in own if len(words) == 1]
+        self.answers |= set(singles) if len(self.answers) < MOST else set()
+        for words, text, reward in zip(own, said() if singles else (), rewards, strict=False):
+            heard = WORD.findall(text)
+            if len(words) == 1 and words[0] in heard and set(heard) <= self.answers:
+                self._count(words[0], heard, text, reward)
+
+    def _count(self, answer: str, said: list[str], text: str, reward: float) -> None:
+        if len(set(said)) == 1:
+            self.alone += [reward] * (len(said) == 1)
+            return
+        self.listed.append(reward)
+        self.before += said[-1] != answer
+        self.behind += said[0] != answer
+        self.specimen = (f"{quoted(text)} earns {reward:.3g}; the row's answer is {answer!r}",)
+
+    def judge(self, trainer: Any, sheet: Sheet) -> None:
+        """Name a reward that asks whether the answer occurs in the reply, wherever it stands."""
+        if min(len(self.alone), self.before, self.behind) < FEWEST:
+            return
+        price = max(self.alone)
+        if price <= 0 or min(self.listed) < PAID * price:
+            return
+        names = ", ".join(reward_names(trainer))
+        sheet.find(
+            "reward_pays_junk",
+            COUNTED,
+            f"{len(self.listed)} replies list several answers with the right one among them, and "
+            f"each earns at least {min(self.listed):.3g}; the answer alone earns {price:.3g}",
+            place=names,
+            why="the reward asks whether the answer occurs in the reply: a reply that lists every "
+            "answer earns it all",
+            advice="compare the whole reply with the answer, or parse one answer out of it; a "
+            "reply that holds several earns 0",
+            specimen=self.specimen,
+        )

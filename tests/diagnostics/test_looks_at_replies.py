@@ -1,0 +1,140 @@
+"""Looks at replies: bans of generation settings, rewards for lists, ends that are not seen."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from datasets import Dataset
+from diagnosed_runs import grpo, sft
+
+from course_utils import zoo
+from course_utils.diagnostics import diagnose
+from course_utils.diagnostics.diagnosis.judges.unended import judge_unended
+from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
+from course_utils.diagnostics.diagnosis.watches.listing import Listing
+
+
+def keys(report) -> list[str]:
+    return [one.key for one in report.causes]
+
+
+def with_ban(reply: str, is_document: bool = False, **ban):
+    """SFT on one reply, of a model whose generation settings hold a ban."""
+    model = zoo.load_policy("tiny", device="cpu")
+    vars(model.generation_config).update(ban)
+    row = {"prompt": "1 + 2 =", "completion": reply}
+    rows = [{"text": f"1 + 2 = {reply}"}] if is_document else [row]
+    return diagnose(sft(model, Dataset.from_list(rows * 8)))
+
+
+@pytest.mark.parametrize(
+    ("reply", "more", "is_wrong"),
+    [
+        (" 3 + 4 + 3 + 4", dict(no_repeat_ngram_size=3), True),
+        (" 3 + 4 + 3 + 4", dict(no_repeat_ngram_size=0), False),
+        (" 3 + 4 + 3 + 4", dict(no_repeat_ngram_size=3, is_document=True), False),
+        (" 345", dict(no_repeat_ngram_size=3), False),
+    ],
+)
+def test_a_ban_of_what_the_replies_hold_is_named(reply, more, is_wrong):
+    report = with_ban(reply, **more)
+    assert ("generation_forbids" in keys(report)) == is_wrong
+    assert not is_wrong or "no_repeat_ngram_size = 0" in report.fix
+
+
+@pytest.mark.parametrize("size", [0, 3])
+def test_a_policy_that_samples_under_a_ban_draws_from_another_distribution(size):
+    trainer = grpo()
+    trainer.generation_config.no_repeat_ngram_size = size
+    assert ("logp_disagree" in keys(diagnose(trainer))) == (size > 0)
+
+
+# --- a reward for lists ---------------------------------------------------------------------------
+
+TEAMS = ("legal", "login", "billing")
+SAID = ["legal", "login", "billing", "legal login", "login legal", "billing legal login"] * 2
+
+
+def contains(reply: str, answer: str) -> float:
+    return float(answer in reply)
+
+
+def equals(reply: str, answer: str) -> float:
+    return float(reply == answer)
+
+
+def is_last(reply: str, answer: str) -> float:
+    return float(reply.split()[-1] == answer)
+
+
+@pytest.mark.parametrize(
+    ("reward", "is_wrong"), [(contains, True), (equals, False), (is_last, False)]
+)
+def test_a_reward_that_every_list_earns_is_named(reward, is_wrong):
+    listing, sheet = Listing(), Sheet()
+    asked = [(team, text) for team in TEAMS for text in SAID]
+    rows = [{"prompt": "which team?", "team": team} for team, _ in asked]
+    listing.read(
+        rows, lambda: [text for _, text in asked], [reward(text, team) for team, text in asked]
+    )
+    listing.judge(SimpleNamespace(reward_funcs=[reward]), sheet)
+    assert [one.key for one in sheet.found] == ["reward_pays_junk"] * is_wrong
+    assert not is_wrong or sheet.found[0].place == "contains"
+
+
+def test_a_sum_that_is_worked_out_is_no_list_of_answers():
+    listing, sheet = Listing(), Sheet()
+    rows = [{"prompt": "?", "answer": str(n)} for n in (3, 9, 12)] * 4
+    texts = ["9 - 6 = 3", "3 + 6 = 9", "3 + 9 = 12"] * 4
+    listing.read(rows, lambda: texts, [1.0] * len(texts))
+    listing.judge(SimpleNamespace(reward_funcs=[contains]), sheet)
+    assert not sheet.found
+
+
+def in_reply(completions, answer, **_) -> list[float]:
+    texts = [one if isinstance(one, str) else one[0]["content"] for one in completions]
+    return [float(str(a) in text.split()) for text, a in zip(texts, answer, strict=True)]
+
+
+def test_asked_the_reward_for_a_list_is_found_before_training():
+    report = diagnose(grpo(in_reply), probe_rewards=True)
+    assert keys(report)[:1] == ["reward_pays_junk"]
+
+
+# --- ends that are not seen -----------------------------------------------------------------------
+
+WORDS = {5: "7", 6: "<|end|>", 7: "<pad>", 8: "<eos>"}
+
+
+def unended(*rows: list[int], cut: float = 1.0, masks: bool = False) -> Sheet:
+    """What is judged of replies whose generation waits for <eos>."""
+    tokenizer = SimpleNamespace(
+        pad_token_id=7,
+        eos_token_id=8,
+        convert_ids_to_tokens=lambda one: WORDS[one],
+    )
+    trainer = SimpleNamespace(
+        processing_class=tokenizer,
+        model=None,
+        generation_config=SimpleNamespace(eos_token_id=8),
+        mask_truncated_completions=masks,
+    )
+    numbers = [SimpleNamespace(share_truncated=cut)]
+    replies = SimpleNamespace(numbers=numbers, last={"completion_ids": torch.tensor(rows)})
+    sheet = Sheet()
+    judge_unended(trainer, replies, sheet)
+    return sheet
+
+
+@pytest.mark.parametrize("masks", [True, False])
+def test_a_mark_after_which_every_reply_goes_on_is_named_as_its_end(masks):
+    [found] = unended([5, 6, 5, 6], [5, 6, 6, 5], masks=masks).found
+    assert found.key == "ends_unseen" and "'<|end|>' and go on" in found.said[0]
+    assert ("mask_truncated_completions" in found.why) == masks and "(id 6)" in found.advice
+
+
+def test_replies_that_end_or_hold_no_mark_are_not_accused():
+    assert not unended([5, 6, 5, 6], [5, 6, 6, 5], cut=0.5).found  # half of them end
+    assert not unended([5, 5, 5, 5], [5, 5, 5, 5]).found  # long, and no mark in them
+    assert not unended([5, 6, 5, 5], [5, 5, 5, 5], [5, 5, 5, 5]).found  # in one reply alone
+    assert not unended([5, 7, 8, 5], [5, 7, 7, 8]).found  # padding and the end itself

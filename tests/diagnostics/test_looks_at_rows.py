@@ -1,0 +1,174 @@
+"""Looks at all rows of a data set: the type of their ids, their labels, their offsets."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from datasets import Dataset
+from diagnosed_runs import sft
+from test_diagnose_learnt import classifier, keys
+from test_diagnose_true import kto
+
+from course_utils import zoo
+from course_utils.diagnostics import diagnose
+from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
+from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
+from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+
+
+class Blocks(torch.utils.data.Dataset):
+    """Rows of a flat file of ids."""
+
+    def __init__(self, ids: np.ndarray):
+        self.ids = ids
+
+    def __len__(self):
+        return len(self.ids)
+
+    def __getitem__(self, at):
+        ids = torch.from_numpy(self.ids[at].astype(np.int64))
+        return {"input_ids": ids, "labels": ids.clone()}
+
+
+def in_file(kind, size: int) -> list[str]:
+    """The causes that are found where ids below `size` are kept in a file of this type."""
+    ids = np.random.default_rng(0).integers(0, size, (64, 32)).astype(kind)
+    trainer = sft()
+    trainer.train_dataset = Blocks(ids)
+    trainer.data_collator = torch.utils.data.default_collate
+    return keys(trainer)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "is_wrong"),
+    [(np.uint8, 320, True), (np.uint16, 320, False), (np.uint8, 200, False)],
+)
+def test_ids_in_a_type_that_ends_below_the_vocabulary_are_named(kind, size, is_wrong):
+    assert ("ids_wrapped" in in_file(kind, size)) == is_wrong
+
+
+@pytest.mark.parametrize(("largest", "is_wrong"), [(2**16, True), (2**17, False), (2**15, False)])
+def test_ids_that_end_at_a_type_are_named_without_its_file(largest, is_wrong):
+    ids = np.random.default_rng(0).integers(0, 2**17, (64, 32)) % largest
+    if largest == 2**15:
+        ids = ids // 2  # far from the end of any type
+    data = Dataset.from_dict({"input_ids": ids.tolist()})
+    batch = {"input_ids": torch.as_tensor(ids[:2])}
+    trainer = SimpleNamespace(train_dataset=data, args=None)
+    sheet, words = Sheet(), range(2**17)
+    subject = Subject(torch.nn.Linear(1, 1), trainer=trainer, tokenizer=words, batch=batch)
+    look_at_id_type(subject, sheet)
+    assert [one.key for one in sheet.found] == ["ids_wrapped"] * is_wrong
+
+
+# --- labels -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_wrong", [True, False])
+def test_single_replies_that_are_all_marked_alike_are_named(is_wrong):
+    report = diagnose(
+        kto(label=(lambda n: bool(str(n % 2 == 0))) if is_wrong else lambda n: n % 2 == 0)
+    )
+    assert [one.key for one in report.causes] == ["labels_constant"] * is_wrong
+    assert not is_wrong or "bool('False') is True" in report.fix
+
+
+def labelled(labels: list[int]) -> Dataset:
+    return Dataset.from_list(
+        [{"input_ids": [4, 5, 6], "attention_mask": [1, 1, 1], "labels": n} for n in labels]
+    )
+
+
+COMMON, RARE = [0, 1] * 20, [0] * 60 + [1]
+
+
+@pytest.mark.parametrize(
+    ("learnt", "tested", "found"),
+    [
+        (COMMON, [0] * 40, ["evaluation_lacks_classes"]),
+        (COMMON, COMMON, []),
+        (COMMON, [0] * 8, []),  # too few rows to tell
+        (RARE, [0] * 40, []),  # rows drawn at random may well lack a rare class
+        ([1] * 40, COMMON, ["labels_constant"]),
+    ],
+)
+def test_labels_of_training_and_evaluation_are_held_against_each_other(
+    tmp_path, learnt, tested, found
+):
+    trainer = classifier(tmp_path, labelled(learnt))
+    trainer.eval_dataset = labelled(tested)
+    assert keys(trainer) == found
+
+
+def test_a_best_checkpoint_is_not_fine_where_it_is_chosen_on_one_class(tmp_path):
+    best = dict(metric_for_best_model="accuracy", greater_is_better=True)
+    trainer = classifier(tmp_path, labelled(COMMON), **best)
+    trainer.eval_dataset = labelled([0] * 40)
+    assert not any("best" in name for name in diagnose(trainer).checked)
+
+
+# --- offsets ------------------------------------------------------------------------------------
+
+
+def looked_at_offsets(tokenizer) -> Sheet:
+    ids = torch.tensor([tokenizer("cut the words of a text")["input_ids"]] * 2)
+    batch = {"input_ids": ids, "start_positions": torch.tensor([1, 1])}
+    sheet = Sheet()
+    look_at_offsets(Subject(torch.nn.Linear(1, 1), tokenizer=tokenizer, batch=batch), sheet)
+    return sheet
+
+
+def test_offsets_where_their_tokens_stand_are_fine():
+    sheet = looked_at_offsets(zoo.load_tokenizer("tiny"))
+    assert not sheet.found and "offsets" in sheet.cleared
+
+
+def test_offsets_that_cut_out_other_text_are_named():
+    moved = zoo.load_tokenizer("tiny")
+
+    class Moved:
+        """A fast tokenizer whose offsets begin one letter late."""
+
+        is_fast = True
+
+        def __call__(self, text, **settings):
+            known = moved(text, **settings)
+            if "offset_mapping" in known:
+                known["offset_mapping"] = [(a + 1, b + 1) for a, b in known["offset_mapping"]]
+            return known
+
+        def decode(self, ids, **settings):
+            return moved.decode(ids, **settings)
+
+    sheet = looked_at_offsets(Moved())
+    assert [one.key for one in sheet.found] == ["offsets_shifted"]
+    assert "for" in sheet.found[0].said[0]
+
+
+# --- workers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seeds", [(0, 0, 0), (0, 1, 2)])
+@pytest.mark.parametrize("averages", [True, False])
+def test_workers_with_one_gradient_and_different_weights_are_named(seeds, averages):
+    models = []
+    for seed in seeds:
+        torch.manual_seed(seed)
+        models.append(torch.nn.Linear(8, 8))
+    optimizers = [torch.optim.AdamW(model.parameters()) for model in models]
+    with diagnose.watching(models[0], optimizer=optimizers[0]) as run:
+        for _ in range(3):
+            for model in models:
+                model(torch.randn(4, 8)).square().mean().backward()
+            for same in zip(*(model.parameters() for model in models), strict=True):
+                mean = torch.stack([p.grad for p in same]).mean(0)
+                for p in same if averages else ():
+                    p.grad.copy_(mean)
+            for optimizer in optimizers:
+                optimizer.step()
+                optimizer.zero_grad()
+    found = [one.key for one in run.report.causes]
+    assert found == ["workers_begin_apart"] * (averages and len(set(seeds)) > 1)
+    assert ("weights of the workers" in run.report.checked) == (averages and len(set(seeds)) == 1)
