@@ -534,10 +534,7 @@ expect_symptom("the broken run ends at 0", holds=end == 0)
 #
 # ## 10. Next time
 #
-# * **Signature**: a finite loss with a `grad_norm` of nan; one rollout later, token 0 for ever.
-# * **Look first** at the largest log-ratio, padding included, and compare it with the limit of `exp`.
-# * **Look-alikes**: weights killed by the optimizer (lesson 03); a loss of 0 with a reward of nan from
-#   the first step on (lesson 05).
+# Two questions come before the summary.
 
 # %% [markdown]
 # **Exercise 04.9, 2 minutes, two letters, 2 points.** 1) Which number of verl's log is the first to
@@ -555,6 +552,13 @@ quiz = {"1": "c", "2": "b"}
 ex.QUIZ.check(quiz)
 
 # %% [markdown]
+# The next time you meet this failure:
+#
+# * **Signature**: a finite loss with a `grad_norm` of nan; one rollout later, token 0 for ever.
+# * **Look first** at the largest log-ratio, padding included, and compare it with the limit of `exp`.
+# * **Look-alikes**: weights killed by the optimizer (lesson 03); a loss of 0 with a reward of nan from
+#   the first step on (lesson 05).
+#
 # This is the end of the core. Five deeper looks follow. To skip them, go to section 16 for the
 # verdicts and your points.
 
@@ -908,7 +912,7 @@ other, own = others["kl_coef=0"].is_dead, "they are two different settings"
 verdicts.judge("C12", "false", own, "section 14", holds=other)
 
 # %% [markdown]
-# A formula without `exp` survives, and it is another loss: with `kl_loss_type=kl`, for example, the
+# A formula without `exp` survives, but it is another loss: with `kl_loss_type=kl`, for example, the
 # gradient is 1 at every token, however far it is. low_var_kl survives in the reward, where no gradient
 # passes through it. `kl_coef` changes nothing: it is another setting.
 #
@@ -949,7 +953,7 @@ for place, term in patient.terms.items():
 
 # %% [markdown]
 # `watch` needs the run. `trace_step` needs a model, one batch and the function that computes the loss.
-# Does it name for the run of section 5 what `watch` named?
+# Does it name the operation and the line that `watch` named in section 5?
 
 # %%
 traced = diagnostics.trace_step(before_it.actor, mini, loss_of=before_it.loss)

@@ -483,7 +483,7 @@ fix = {"bf16": True, "fp16": False}
 ex.FIX.check(fix)
 
 # %% [markdown]
-# What is left of the article's recipe, if your fix is run beside the rows of section 7?
+# Now your fix runs beside the rows of section 7. Which part of the article's recipe matters?
 
 # %% tags=["nbval-ignore-output"]
 suspects.runs.update(outcomes_of({"fix (05.3)": ex.FIX.answer}, **run).runs)
@@ -532,7 +532,13 @@ verdicts.cite("C5", "partly", nuance, "unsloth#4875")
 #
 # We run the training of section 4 again, longer, in three ways: in float32, in bfloat16, and in
 # float16 with your function, which any float16 device can run. Step 1 is before any update. From step
-# 2 on, how far is each run from float32?
+# 2 on, how far is each run from float32? Predict first.
+
+# %%
+### BEGIN SOLUTION
+my_guess = "b"
+### END SOLUTION
+ex.CLOSER.predict(my_guess)
 
 # %%
 longer = dict(max_steps=6 if FAST else 12, per_device_train_batch_size=4)
@@ -560,34 +566,29 @@ for name in list(ways)[1:]:
     pairs_of = zip(margins[name], full, strict=True)
     apart[name] = [abs(a - b) for a, b in pairs_of][1:]
 concepts.off_float32(apart)
+
+# %%
 finite = not any(map(all_nan, margins.values()))
 expect_symptom("all of them are finite", holds=finite)
 closer = 2 * max(apart["float32 norms"]) < max(apart["bfloat16"])
 expect_symptom("float16 with wide norms is twice as close", holds=closer)
+ex.CLOSER.recall("b", holds=closer)
 
 # %% [markdown]
 # Both fixes train what float32 trains. (On ten seeds of ten, float16 with the norms in float32 was at
 # least three times closer than bfloat16.)
-#
-# Two other remedies are known for a device without bfloat16. One **clamps** what the norm returns at
-# 65504 ([transformers#36832](https://github.com/huggingface/transformers/pull/36832)). Its author
-# measured the 12B model on gsm8k: 0.874 in bfloat16, 0.647 in float16 with clamping. The other one
-# **rescales** the stream without changing the function. Section 14 builds and measures both.
 
 # %% [markdown]
 # ## 11. Next time
 #
-# * **Signature**: loss 0, rewards and log-probabilities nan from step 1, a scale that halves at every
-#   step.
-# * **Look first** at one forward pass in float32: which output is beyond 65504?
-# * **Look-alikes**: nan from the *second* step on (the optimizer: lesson 03); a scale that drops once
-#   and recovers (healthy); fp16 on a CPU that never breaks (it is not fp16).
+# Two questions come before the summary.
 
 # %% [markdown]
 # **Exercise 05.7, 2 minutes, two letters, 2 points.** 1) Rewards are nan at step 1 and the scale
 # halves at every step. Look first at a) the activations, b) the learning rate, c) a larger initial
-# scale. 2) Your device has no bfloat16. Which remedy keeps the model what it is? a) clamping the
-# activations, b) a smaller `max_grad_norm`, c) rescaling the stream.
+# scale. 2) Your device has no bfloat16. Which remedy keeps the function that the model computes?
+# a) clamping the activations at 65504, b) a smaller `max_grad_norm`, c) a stream as small as that of
+# `plain`.
 
 # %%
 # Two letters, for example {"1": "a", "2": "a"}
@@ -599,6 +600,20 @@ quiz = {"1": "a", "2": "c"}
 ex.QUIZ.check(quiz)
 
 # %% [markdown]
+# Two other remedies are known for a device without bfloat16. One **clamps** what the norm returns at
+# 65504 ([transformers#36832](https://github.com/huggingface/transformers/pull/36832)). Its author
+# measured the 12B model on gsm8k: 0.874 in bfloat16, 0.647 in float16 with clamping. The other one
+# **rescales** the stream without changing the function. Section 14 builds and measures both.
+
+# %% [markdown]
+# The next time you meet this failure:
+#
+# * **Signature**: loss 0, rewards and log-probabilities nan from step 1, a scale that halves at every
+#   step.
+# * **Look first** at one forward pass in float32: which output is beyond 65504?
+# * **Look-alikes**: nan from the *second* step on (the optimizer: lesson 03); a scale that drops once
+#   and recovers (healthy); fp16 on a CPU that never breaks (it is not fp16).
+#
 # This is the end of the core. Five deeper looks follow. To skip them, go to section 17 for the
 # verdicts and your points.
 
@@ -780,16 +795,7 @@ ex.SCALE_END.recall("d", holds=died)
 # ## 14. Deeper look: rescale the stream (45 minutes)
 #
 # This remedy works in both modes, needs no hook, and costs nothing: make the stream smaller **without
-# changing the function**. Predict first what that is worth.
-
-# %%
-### BEGIN SOLUTION
-my_guess = "b"
-### END SOLUTION
-ex.CLOSER.predict(my_guess)
-
-# %% [markdown]
-# A norm divides its input by the size of that input:
+# changing the function**. A norm divides its input by the size of that input:
 #
 # $$\mathrm{norm}(x) = \frac{x}{\sqrt{\mathrm{mean}(x^2) + \mathrm{eps}}}\,(1 + w)$$
 #
@@ -900,7 +906,8 @@ Table(columns=("remedy", "error of a logit, nats", "sums right"), rows=rows)
 # %%
 through = ("rescaled", "float32 for the norms", "louder, rescaled")
 exact = max(error[name] for name in through)
-ex.CLOSER.recall("b", holds=exact < error["bfloat16"])
+closer = exact < error["bfloat16"]
+expect_symptom("these remedies are closer than bfloat16", holds=closer)
 far, forgets = error["clamped"] > 10 * exact, right["louder, clamped"] < 0.8
 expect_symptom("clamping is over ten times further off", holds=far)
 expect_symptom("louder and clamped, it forgets sums", holds=forgets)
