@@ -979,7 +979,8 @@ if num_healthy is not TODO:
     display(diagnostics.trace_step(*given, loss_of=fresh.loss))
 
 # %% [markdown]
-# The trace names a line. It does not say which replies do the damage, and it needs the backward pass.
+# The trace names a line, and the rows of this one batch, after a backward pass. A run needs an alarm
+# before it: which replies of the next batch would get a nan gradient?
 
 # %% [markdown]
 # **Exercise 04.10, 17 minutes, a diagnosis, an alarm and a few lines, 6 points.** Put four things into
