@@ -15,11 +15,11 @@
 #
 # After 60 minutes you will be able to
 #
-# * **locate** the first number of a forward pass that its format cannot hold,
+# * **locate** the first number that its format cannot hold,
 # * **choose** a format, or the few modules that need another one, and say why,
 # * **prove** that a run in 16 bits trains what float32 trains.
 #
-# Sections 1 to 11 are the core. Sections 12 to 15 are deeper looks (95 minutes in all): each stands
+# Sections 1 to 11 are the core. Sections 12 to 16 are deeper looks (107 minutes in all): each stands
 # alone, and you may skip any of them.
 #
 # Everything runs on a CPU in seconds. With a GPU (`DEVICE="auto"` finds it) the Trainer's own mixed
@@ -38,8 +38,7 @@ from course_utils.lesson import TODO, start
 ex = start("05", strict=STRICT)
 
 import torch
-from peft import LoraConfig
-from transformers import TrainerCallback, set_seed
+from transformers import set_seed
 from trl import DPOConfig, DPOTrainer
 
 from course_utils import zoo
@@ -143,16 +142,20 @@ reported = dict(
 )
 
 # %% [markdown]
-# First float32, then `fp16=True`, written as you would write it in your script. What does the second
-# log say?
+# First float32, then float16. On a CPU, accelerate ignores `fp16=True` without a word (section 15 shows
+# it). So a mixin of the course switches autocast and the gradient scaler on here; on CUDA it does
+# nothing. What does the second log say?
 
 
 # %%
-def train(trainer_class, fp16=False, bf16=False):
+from peft import LoraConfig
+
+
+def train(trainer_class, fp16=False):
     set_seed(SEED)
     trainer = trainer_class(
         model=load_gemma(MODEL, device=DEVICE),
-        args=DPOConfig(fp16=fp16, bf16=bf16, **reported),
+        args=DPOConfig(fp16=fp16, bf16=False, **reported),
         train_dataset=train_pairs,
         processing_class=tokenizer,
         peft_config=LoraConfig(r=16, lora_alpha=32, task_type="CAUSAL_LM"),
@@ -166,31 +169,7 @@ FIELDS = ("step", "loss", "grad_norm", "rewards/chosen", "rewards/margins")
 healthy = train(DPOTrainer)
 training.log_table(healthy, FIELDS)
 
-# %% tags=["digits-vary"]
-flagged = train(DPOTrainer, fp16=True)
-training.log_table(flagged, FIELDS)
-
-# %% [markdown]
-# On a CPU nothing breaks, and you might close the report as "cannot reproduce". Look closer: is this
-# run *similar* to the float32 run, or is it the float32 run?
-
 # %%
-logs = [run.state.log_history for run in (healthy, flagged)]
-losses = [[entry.get("loss") for entry in log] for log in logs]
-same, scaler = losses[0] == losses[1], flagged.accelerator.scaler
-print(f"every digit equal: {same}; gradient scaler: {scaler is not None}")
-if sick.device.type == "cpu":
-    expect_symptom("fp16=True is ignored on a CPU, without a word", holds=same)
-
-# %% [markdown]
-# This is a trap: accelerate sets up autocast and a gradient scaler on every device except a CPU, and
-# gives no warning there. A mixin of the course switches both on here. On CUDA it does nothing.
-#
-# Now fp16 really is fp16. What does it log?
-
-# %%
-import inspect
-
 from course_utils.zoo.mixed_precision import Float16OnCpu
 
 
@@ -198,15 +177,8 @@ class HalfTrainer(Float16OnCpu, DPOTrainer):
     """DPOTrainer, with fp16=True obeyed on a CPU too."""
 
 
-print(inspect.getsource(Float16OnCpu.create_accelerator_and_postprocess))
-
-# %%
 broken = train(HalfTrainer, fp16=True)
 training.log_table(broken, FIELDS)
-
-# %% tags=["nbval-ignore-output"]
-in_bfloat16 = train(HalfTrainer, bf16=True)
-training.log_table(in_bfloat16, FIELDS)
 
 
 # %%
@@ -224,48 +196,23 @@ zero = set(logged(broken, "loss")) == {0.0}
 expect_symptom("the loss is 0 at every step", holds=zero)
 dead = all_nan(logged(broken, "rewards/chosen"))
 expect_symptom("every reward is nan", holds=dead)
-norms = logged(healthy, "grad_norm") + logged(in_bfloat16, "grad_norm")
-finite = all(x == x for x in norms)
-expect_symptom("float32 and bfloat16 have a grad_norm each step", holds=finite)
+finite = all(x == x for x in logged(healthy, "grad_norm"))
+expect_symptom("float32 has a grad_norm at each step", holds=finite)
 shown = all_nan(logged(broken, "grad_norm")) and finite
 nuance = "grad_norm is nan here; the report's 0 is open"
 verdicts.judge("C1", "true", nuance, "section 4", holds=shown)
 
 # %% [markdown]
-# This is the log of the report. The model is the same function in all three runs and its weights are
-# float32 in all three. Only the format of the arithmetic differs.
-#
-# ## 5. What the log says
-#
-# The loss cannot be 0: DPO starts at ln 2. Lesson 03 names the cause, `logging_nan_inf_filter`. What
-# is logged when this filter is off, and what do the log-probabilities say?
-
-# %% tags=["digits-vary"]
-from course_utils.reproductions.lesson_05.gemma_dpo import dpo_trainer
-
-run = dict(model=MODEL, device=DEVICE, seed=SEED)
-unfiltered = dpo_trainer(**run, logging_nan_inf_filter=False, max_steps=2)
-unfiltered.train()
-training.log_table(unfiltered, (*FIELDS[:4], "logps/chosen"))
+# This is the log of the report. The model is the same function in both runs and its weights are
+# float32 in both. Only the format of the arithmetic differs.
 
 # %% [markdown]
-# (`dpo_trainer` is section 4 as a function, with three steps; its arguments are the settings to
-# change.)
+# ## 5. What the log says
 #
-# The loss is nan. The filter logs a window that holds only nan as 0 + 0. TRL's own metrics do not pass
-# through the filter, so the rewards show the nan. `grad_norm` is nan here, and also in
-# [trl#1371](https://github.com/huggingface/trl/issues/1371) (the first Gemma, float16 weights). Why
-# the report says 0, we do not know. A step that DeepSpeed's own fp16 skips might log 0, but nobody has
-# shown it.
-
-# %%
-modules = [name for name, _ in broken.model.named_modules()]
-no_head = not any("score" in name for name in modules)
-first = logged(broken, "logps/chosen")[0]
-print(f"a reward model: {not no_head}; log-probabilities at first: {first}")
-dead = no_head and all_nan(logged(broken, "logps/chosen"))
-nuance = "DPO has no reward model; its rewards are log-probabilities"
-verdicts.judge("C13", "false", nuance, "section 5", holds=dead)
+# The loss cannot be 0: DPO starts at ln 2. Lesson 03 names the cause: `logging_nan_inf_filter` logs a
+# window that holds only nan as 0. TRL's own metrics do not pass through the filter, so the rewards
+# show the nan. `grad_norm` is nan here. Why the report says 0, we do not know. Section 15 trains without
+# the filter.
 
 # %% [markdown]
 # ## 6. Where?
@@ -306,12 +253,15 @@ verdicts.judge("C10", "false", nuance, "sections 4 and 6", holds=holds)
 
 # %% [markdown]
 # So training is not needed to see the failure. Which operation is it? `trace_step` runs one step of a
-# Trainer and follows the first value that is not finite back to its origin. The healthy run comes
+# Trainer and follows the first value that is not finite back to its origin. (`dpo_trainer` is section 4
+# as a function, with three steps; its arguments are the settings to change.) The healthy run comes
 # first.
 
 # %%
 from course_utils.diagnostics import trace_step
+from course_utils.reproductions.lesson_05.gemma_dpo import dpo_trainer
 
+run = dict(model=MODEL, device=DEVICE, seed=SEED)
 fresh = dpo_trainer(**run, stretch=1, max_steps=1)
 print(trace_step(fresh, next(iter(fresh.get_train_dataloader()))))
 
@@ -467,22 +417,19 @@ suspects = outcomes_of(
         "AdamW, not fused": {"optim": "adamw_torch"},
         "gradient checkpointing": {"gradient_checkpointing": True},
         "float16 weights": {"fp16": False, "dtype": "float16"},
-        "bf16": {"fp16": False, "bf16": True},
     },
     **run,
 )
 suspects
 
 # %% [markdown]
-# Only one row trains. (Fused AdamW and `max_grad_norm=1.0` are today's defaults, so "as reported" has
+# None of them trains. (Fused AdamW and `max_grad_norm=1.0` are today's defaults, so "as reported" has
 # them.)
 
 # %%
 words = {name: outcome.in_a_word for name, outcome in suspects.runs.items()}
-print({name: word for name, word in words.items() if word != "dead"})
-only_bf16 = {name for name in words if words[name] == "trains"} == {"bf16"}
-nuance = "only bf16=True matters"
-verdicts.judge("C6", "partly", nuance, "section 7", holds=only_bf16)
+all_dead = set(words.values()) == {"dead"}
+expect_symptom("every one of these runs is dead", holds=all_dead)
 first_b = next(w for n, w in fresh.model.named_parameters() if "lora_B" in n)
 dead = words["lora_alpha 64"] == "dead" and not first_b.any().item()
 nuance = "B is 0 at the start, and the overflow is in the frozen base"
@@ -516,9 +463,6 @@ exponents = brain.exponent_bits, ieee.exponent_bits
 digits = brain.mantissa_bits, ieee.mantissa_bits
 holds = exponents == (8, 5) and f"{brain.max:.2e}" == "3.39e+38"
 verdicts.judge("C3", "true", "", "section 8", holds=holds)
-holds = digits == (7, 10) and only_bf16
-nuance = "bfloat16 has fewer digits and trains; float16 has more and dies"
-verdicts.judge("C4", "true", nuance, "sections 7 and 8", holds=holds)
 
 # %% [markdown]
 # bfloat16 pays for its range with digits: its numbers lie eight times further apart than float16's.
@@ -539,15 +483,30 @@ fix = {"bf16": True, "fp16": False}
 ex.FIX.check(fix)
 
 # %% [markdown]
+# Now your fix runs beside the rows of section 7. Which part of the article's recipe matters?
+
+# %% tags=["nbval-ignore-output"]
+suspects.runs.update(outcomes_of({"fix (05.3)": ex.FIX.answer}, **run).runs)
+suspects
+
+# %%
+only_bf16 = all_dead and suspects["fix (05.3)"].in_a_word == "trains"
+nuance = "only bf16=True matters"
+verdicts.judge("C6", "partly", nuance, "sections 7 and 9", holds=only_bf16)
+holds = digits == (7, 10) and only_bf16
+nuance = "bfloat16 has fewer digits and trains; float16 has more and dies"
+verdicts.judge("C4", "true", nuance, "sections 8 and 9", holds=holds)
+
+# %% [markdown]
 # That solves it for everyone whose device has bfloat16. T4, V100 and RTX 20 have none
 # ([unsloth#4875](https://github.com/unslothai/unsloth/pull/4875)), and their users are the ones who
 # turn on fp16.
 #
 # **Exercise 05.4, 7 minutes, three lines, 4 points.** Write `keep_in_float32(model)`. It makes the few
-# modules that overflow return float32 under autocast, and leaves all matrix products in float16.
-# Change this model only, in place. The check compares logits and gradients with those of float32, also
-# the gradients of the norms' weights, and also on a Gemma with another depth, other weights and
-# another eps.
+# modules that overflow return float32 under autocast. It leaves all matrix products in float16, and
+# the other norms as they are. Change this model only, in place. The check compares logits and
+# gradients with those of float32, also the gradients of the norms' weights, and also on a Gemma with
+# another depth, other weights and another eps.
 
 
 # %%
@@ -573,16 +532,17 @@ verdicts.cite("C5", "partly", nuance, "unsloth#4875")
 #
 # We run the training of section 4 again, longer, in three ways: in float32, in bfloat16, and in
 # float16 with your function, which any float16 device can run. Step 1 is before any update. From step
-# 2 on, how far is each run from float32?
+# 2 on, how far is each run from float32? Predict first.
+
+# %%
+### BEGIN SOLUTION
+my_guess = "b"
+### END SOLUTION
+ex.CLOSER.predict(my_guess)
 
 # %%
 longer = dict(max_steps=6 if FAST else 12, per_device_train_batch_size=4)
 longer["gradient_accumulation_steps"] = 1
-ways = {
-    "float32": {"fp16": False},
-    "bfloat16": {"fp16": False, "bf16": True},
-    "float32 norms": {"prepare": ex.KEEP.answer},
-}
 
 
 def margins_of(ways):
@@ -595,40 +555,40 @@ def margins_of(ways):
 
 
 # %% tags=["digits-vary"]
+ways = {
+    "float32": {"fp16": False},
+    "bfloat16": {"fp16": False, "bf16": True},
+    "float32 norms": {"prepare": ex.KEEP.answer},
+}
 margins = margins_of(ways)
 full, apart = margins["float32"], {}
 for name in list(ways)[1:]:
     pairs_of = zip(margins[name], full, strict=True)
     apart[name] = [abs(a - b) for a, b in pairs_of][1:]
 concepts.off_float32(apart)
+
+# %%
 finite = not any(map(all_nan, margins.values()))
 expect_symptom("all of them are finite", holds=finite)
 closer = 2 * max(apart["float32 norms"]) < max(apart["bfloat16"])
 expect_symptom("float16 with wide norms is twice as close", holds=closer)
+ex.CLOSER.recall("b", holds=closer)
 
 # %% [markdown]
 # Both fixes train what float32 trains. (On ten seeds of ten, float16 with the norms in float32 was at
 # least three times closer than bfloat16.)
-#
-# Two other remedies are known for a device without bfloat16. One **clamps** what the norm returns at
-# 65504 ([transformers#36832](https://github.com/huggingface/transformers/pull/36832)). Its author
-# measured the 12B model on gsm8k: 0.874 in bfloat16, 0.647 in float16 with clamping. The other one
-# **rescales** the stream without changing the function. Section 14 builds and measures both.
 
 # %% [markdown]
 # ## 11. Next time
 #
-# * **Signature**: loss 0, rewards and log-probabilities nan from step 1, a scale that halves at every
-#   step.
-# * **Look first** at one forward pass in float32: which output is beyond 65504?
-# * **Look-alikes**: nan from the *second* step on (the optimizer: lesson 03); a scale that drops once
-#   and recovers (healthy); fp16 on a CPU that never breaks (it is not fp16).
+# Two questions come before the summary.
 
 # %% [markdown]
 # **Exercise 05.7, 2 minutes, two letters, 2 points.** 1) Rewards are nan at step 1 and the scale
 # halves at every step. Look first at a) the activations, b) the learning rate, c) a larger initial
-# scale. 2) Your device has no bfloat16. Which remedy keeps the model what it is? a) clamping the
-# activations, b) a smaller `max_grad_norm`, c) rescaling the stream.
+# scale. 2) Your device has no bfloat16. Which remedy keeps the function that the model computes?
+# a) clamping the activations at 65504, b) a smaller `max_grad_norm`, c) a stream as small as that of
+# `plain`.
 
 # %%
 # Two letters, for example {"1": "a", "2": "a"}
@@ -640,9 +600,24 @@ quiz = {"1": "a", "2": "c"}
 ex.QUIZ.check(quiz)
 
 # %% [markdown]
-# This is the end of the core. Four deeper looks follow. To skip them, go to section 16 for the
-# verdicts and your points.
+# Two other remedies are known for a device without bfloat16. One **clamps** what the norm returns at
+# 65504 ([transformers#36832](https://github.com/huggingface/transformers/pull/36832)). Its author
+# measured the 12B model on gsm8k: 0.874 in bfloat16, 0.647 in float16 with clamping. The other one
+# **rescales** the stream without changing the function. Section 14 builds and measures both.
+
+# %% [markdown]
+# The next time you meet this failure:
 #
+# * **Signature**: loss 0, rewards and log-probabilities nan from step 1, a scale that halves at every
+#   step.
+# * **Look first** at one forward pass in float32: which output is beyond 65504?
+# * **Look-alikes**: nan from the *second* step on (the optimizer: lesson 03); a scale that drops once
+#   and recovers (healthy); fp16 on a CPU that never breaks (it is not fp16).
+#
+# This is the end of the core. Five deeper looks follow. To skip them, go to section 17 for the
+# verdicts and your points.
+
+# %% [markdown]
 # ## 12. Deeper look: autocast, and float16 weights (10 minutes)
 #
 # **Autocast** has lists of operations. Here is what it does with some of them: run on a CPU, and read
@@ -758,6 +733,9 @@ ex.SCALER.check(scale_after)
 
 
 # %%
+from transformers import TrainerCallback
+
+
 class ReadScale(TrainerCallback):
     def on_step_end(self, args, state, control, **kwargs):
         curves[which].append(trainer.accelerator.scaler.get_scale())
@@ -817,16 +795,7 @@ ex.SCALE_END.recall("d", holds=died)
 # ## 14. Deeper look: rescale the stream (45 minutes)
 #
 # This remedy works in both modes, needs no hook, and costs nothing: make the stream smaller **without
-# changing the function**. Predict first what that is worth.
-
-# %%
-### BEGIN SOLUTION
-my_guess = "b"
-### END SOLUTION
-ex.CLOSER.predict(my_guess)
-
-# %% [markdown]
-# A norm divides its input by the size of that input:
+# changing the function**. A norm divides its input by the size of that input:
 #
 # $$\mathrm{norm}(x) = \frac{x}{\sqrt{\mathrm{mean}(x^2) + \mathrm{eps}}}\,(1 + w)$$
 #
@@ -868,10 +837,10 @@ ex.RESCALE.check(rescale)
 # Now you know what was put into the stand-in: a k of 32768. `rescale` can take it out again.
 #
 # **Exercise 05.6, 5 minutes, one number, 3 points.** Choose `factor`, by which the sick model's stream
-# is multiplied, about as large as the format allows. Two things must hold. In float16 the run is
-# finite at every step, on three seeds (with a stream that is far too small, steps are lost because the
-# gradients overflow). And the largest number of the stream stays within one eighth of the limit,
-# because other texts reach further. You have `largest["sick"]["stream"]`.
+# is multiplied, about as large as the format allows. In float16 the run is finite at every step, on
+# three seeds. The largest number of the stream is at most one eighth of the limit, because other texts
+# reach further. It is at least 1/64 of the limit, because the smaller the stream, the larger its
+# gradients. You have `largest["sick"]["stream"]`.
 
 # %%
 ### BEGIN SOLUTION
@@ -937,7 +906,8 @@ Table(columns=("remedy", "error of a logit, nats", "sums right"), rows=rows)
 # %%
 through = ("rescaled", "float32 for the norms", "louder, rescaled")
 exact = max(error[name] for name in through)
-ex.CLOSER.recall("b", holds=exact < error["bfloat16"])
+closer = exact < error["bfloat16"]
+expect_symptom("these remedies are closer than bfloat16", holds=closer)
 far, forgets = error["clamped"] > 10 * exact, right["louder, clamped"] < 0.8
 expect_symptom("clamping is over ten times further off", holds=far)
 expect_symptom("louder and clamped, it forgets sums", holds=forgets)
@@ -1007,7 +977,61 @@ print("load_for_float16 gives", ready.dtype)
 # cause, and `check_range` says for such a model that rescaling does not help.
 
 # %% [markdown]
-# ## 15. Deeper look: a run that you have not seen (20 minutes)
+# ## 15. Deeper look: what the log does not say (12 minutes)
+#
+# First `fp16=True` as you would write it in your script, on this device. Is this run *similar* to the
+# float32 run of section 4, or is it the float32 run?
+
+# %% tags=["digits-vary"]
+flagged = train(DPOTrainer, fp16=True)
+training.log_table(flagged, FIELDS)
+
+# %%
+logs = [one.state.log_history for one in (healthy, flagged)]
+losses = [[entry.get("loss") for entry in log] for log in logs]
+same, scaler = losses[0] == losses[1], flagged.accelerator.scaler
+print(f"every digit equal: {same}; gradient scaler: {scaler is not None}")
+if sick.device.type == "cpu":
+    expect_symptom("fp16=True is ignored on a CPU, without a word", holds=same)
+
+# %% [markdown]
+# On a CPU nothing breaks, and you might close the report as "cannot reproduce". This is a trap:
+# accelerate sets up autocast and a gradient scaler on every device except a CPU, and gives no warning
+# there. This is what the mixin does about it:
+
+# %%
+import inspect
+
+print(inspect.getsource(Float16OnCpu.create_accelerator_and_postprocess))
+
+# %% [markdown]
+# Now the loss of 0. What is logged when the filter of section 5 is off, and what do the
+# log-probabilities say?
+
+# %% tags=["digits-vary"]
+unfiltered = dpo_trainer(**run, logging_nan_inf_filter=False, max_steps=2)
+unfiltered.train()
+training.log_table(unfiltered, (*FIELDS[:4], "logps/chosen"))
+
+# %% [markdown]
+# The loss is nan. The filter logs a window that holds only nan as 0 + 0. `grad_norm` is nan here, and
+# also in [trl#1371](https://github.com/huggingface/trl/issues/1371) (the first Gemma, float16
+# weights). Why the report says 0, we do not know. A step that DeepSpeed's own fp16 skips might log 0,
+# but nobody has shown it.
+#
+# The article suspects a reward model. Is there one?
+
+# %%
+modules = [name for name, _ in broken.model.named_modules()]
+no_head = not any("score" in name for name in modules)
+first = logged(broken, "logps/chosen")[0]
+print(f"a reward model: {not no_head}; log-probabilities at first: {first}")
+dead = no_head and all_nan(logged(broken, "logps/chosen"))
+nuance = "DPO has no reward model; its rewards are log-probabilities"
+verdicts.judge("C13", "false", nuance, "section 15", holds=dead)
+
+# %% [markdown]
+# ## 16. Deeper look: a run that you have not seen (20 minutes)
 #
 # **Exercise 05.8, 12 minutes, a diagnosis and a small function, 6 points.** `draw` hands you somebody
 # else's run, which runs on the CPU. `patient.trainer()` builds its Trainer again,
@@ -1079,7 +1103,7 @@ diagnosis = {"place": place, "cause": "d", "mend": mend} if SEED == 0 else ex.UN
 ex.UNSEEN.check(diagnosis)
 
 # %% [markdown]
-# ## 16. The verdicts
+# ## 17. The verdicts
 
 # %%
 verdicts.table()

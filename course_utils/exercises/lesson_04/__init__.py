@@ -48,5 +48,5 @@ LESSON = Lesson(
     predictions=(FIRST_NAN, CURES),
     topic="verl",
     deeper=("04.1", "04.4", "04.5", "04.6", "04.8", "04.10"),
-    deeper_minutes=80,
+    deeper_minutes=97,
 )

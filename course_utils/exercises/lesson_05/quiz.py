@@ -7,7 +7,7 @@ QUIZ = two_letters(
     "ac",
     hints=(
         "Question 1: rewards are computed in the forward pass, before any gradient exists.",
-        "Question 2: section 10 says what the author of one remedy measured on gsm8k.",
+        "Question 2: section 4 compares the logits of two models. How do their streams differ?",
     ),
     whys=(
         "rewards that are nan at step 1 were made by the forward pass of the given weights",
@@ -15,6 +15,6 @@ QUIZ = two_letters(
     ),
     nexts=(
         "read section 6 again: what was nan without any training?",
-        "read the end of section 10 again: which remedy leaves the model what it was?",
+        "read section 4 again: what did another size of the stream change in the logits?",
     ),
 )

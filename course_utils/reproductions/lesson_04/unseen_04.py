@@ -218,7 +218,8 @@ class Ticket(Report):
         entries = run.updates[max(first_dead - 7, 0) : first_dead + 1]
         rows = [(str(e["step"]), *(f"{e[name]:.3f}" for name in LOGGED[1:])) for e in entries]
         causes = (f"{letter}) {text}" for letter, text in self.causes.items())
-        return Table(columns=LOGGED, rows=rows, notes=("It may be:", *causes))
+        columns = ("update", *LOGGED[1:])
+        return Table(columns=columns, rows=rows, notes=("It may be:", *causes))
 
     def to_dict(self) -> dict:
         return {"seed": self.seed, "terms": list(self.terms), "causes": self.causes}

@@ -199,8 +199,9 @@ class VerlGrpo:
 
     def table(self) -> Table:
         """One row for each rollout: score, whether its log-probs are nan, its first reply."""
-        columns = ("step", "critic/score/mean", "old_log_prob_nan", "reply")
-        return Table(columns=columns, rows=[_row(step, columns) for step in self.steps])
+        fields = ("step", "critic/score/mean", "old_log_prob_nan", "reply")  # verl's names
+        rows = [_row(step, fields) for step in self.steps]
+        return Table(columns=("rollout", *fields[1:]), rows=rows)
 
     def update_table(self, *, last: int) -> Table:
         """The last updates, with the metrics that verl logs for them, without their `actor/`."""
@@ -210,7 +211,7 @@ class VerlGrpo:
             (str(number), *_row(update, fields))
             for number, update in enumerate(self.updates[-last:], start=first)
         ]
-        return Table(columns=("update", "step", "loss", *LOGGED), rows=rows)
+        return Table(columns=("update", "rollout", "loss", *LOGGED), rows=rows)
 
 
 def _row(entry: dict, columns: tuple[str, ...]) -> tuple[str, ...]:
