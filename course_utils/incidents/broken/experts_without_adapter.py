@@ -5,7 +5,7 @@ from peft import LoraConfig, get_peft_model
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.mixtures import mixture
+from course_utils.zoo.mixtures import mixture
 from course_utils.incidents.runs import Row, Variants, batches, learns, of_loop, reply_row
 
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
