@@ -210,7 +210,8 @@ print("0 / (0 + 1e-8):", (zero / (zero + eps)).item())
 # ## 3. How one nan spreads
 #
 # Few operations make a nan from numbers that are not nan. The first line below shows the three
-# usual ones. The other lines try to get rid of a nan. Which of them succeed?
+# usual ones. The other lines put a nan through a mask, a bound, a comparison and a reduction. Which
+# of them gives back something useful?
 
 # %%
 inf, nan = torch.tensor(math.inf), torch.tensor(math.nan)
@@ -285,7 +286,7 @@ with (
 # 0, which is inf. And 0 times inf is nan.
 #
 # Anomaly mode has two limits. It is slow, and it looks at the backward pass only. If a nan was made
-# in the *forward* pass and hidden later, anomaly mode blames the last operation that touched it.
+# in the *forward* pass and hidden later, it may blame a later operation, unless that one is linear.
 
 # %% [markdown]
 # **Exercise 01.2, 5 minutes, one or two lines, 4 points.** Write `masked_mean_log(p, mask)` for
@@ -349,8 +350,8 @@ concepts.where_exp_overflows()
 # **Exercise 01.3, 5 minutes, two lines, 4 points.** Write `k3(logp, ref_logp)`: one penalty per
 # token, for two tensors of the same shape.
 #
-# * The result is always float32, whatever the format of the inputs, and has the values that float32
-#   arithmetic gives.
+# * The result is always float32, whatever the format of the inputs: convert the inputs to float32
+#   before you subtract them.
 # * For |d| below 20, it has the value exp(d) - d - 1 and the gradient of that for logp.
 # * From there up to |d| = 1e6, the value and the gradient for logp (for float32 inputs) are finite.
 #   The gradient may be 0, but it must not push away: a step against it never makes |d| larger.
@@ -435,8 +436,9 @@ if sizes.isnan().any():
 # **Exercise 01.8, 9 minutes, a diagnosis and a fixed loss, 6 points.** Write a dict with four keys:
 #
 # * `row`: the row of the batch, counted from 0,
-# * `line`: the line whose operation makes the first nan, in the forward or the backward pass, or
-#   the first gradient that is far too large,
+# * `line`: the number of the line whose operation makes the first nan, in the forward or the
+#   backward pass; only in a run without a nan, the one that makes the first gradient that is far
+#   too large,
 # * `cause`: a letter,
 # * `mend`: your fixed loss, a function with the arguments of `patient.loss`.
 #
@@ -446,8 +448,8 @@ if sizes.isnan().any():
 # %% [markdown]
 # What the fixed loss must do:
 #
-# * On batches without empty documents it equals the old loss, also for rows of size 0.06 and for
-#   scores of 20.
+# * On batches without empty documents it equals the old loss, also for rows of size 0.06, and for
+#   scores of 20 where the run has scores.
 # * With empty documents, all gradients are finite, and the gradient of an empty row is at most 20
 #   times the largest other.
 # * The gradients of the other rows are then the old ones, up to one common factor. This factor is
@@ -646,8 +648,7 @@ ex.SCALER.check(scaler_step)
 
 # %% [markdown]
 # Now the real `torch.amp.GradScaler` next to yours, with an interval of 10 so that you see it grow.
-# The gradient is 30, so a scale of 2048 fits (61440) and 4096 does not. Do the two agree at every
-# step?
+# The gradient is 30. Which scales fit into float16, and do the two agree at every step?
 
 # %%
 step, every, num_steps = ex.SCALER.answer, 10, 20 if FAST else 50

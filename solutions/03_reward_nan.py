@@ -16,7 +16,7 @@
 # After 60 minutes you will be able to
 #
 # * **find** the tensor that died first, and the step,
-# * **explain** why an optimizer writes a nan although every gradient is finite,
+# * **explain** from the formats of the numbers why it died there,
 # * **choose** settings with which the head really trains, and prove it.
 
 # %% [markdown]
@@ -72,7 +72,8 @@ ex
 #
 # Vote before you see the evidence, in the cell after the claims: one mark per claim, in the order
 # shown. `t` is true, `p` partly, `f` false. Add `!` where you are sure; `-` leaves one out. Each
-# verdict will appear next to your vote.
+# verdict will appear next to your vote. You vote on ten; the other claims appear with their
+# verdicts.
 
 # %%
 verdicts = ex.verdicts
@@ -778,8 +779,8 @@ for other in (24, 26):
 
 # %% [markdown]
 # With N = 25, the report decodes to a first loss inside the range of new heads. With N = 24 or 26
-# it is far outside. (32 micro-batches average more pairs than the two of these seeds, so the range
-# of the seeds is the wider one.)
+# it is far outside. (A mean of 32 pairs varies less than a mean of 2, so the true range is
+# narrower than that of the seeds.)
 #
 # If you understand the number, you can predict others. What will a run with one micro-batch per
 # step log?
@@ -891,9 +892,9 @@ plotting.show(
 # to 0.1? `dtype` is torch's float32, bfloat16 or float16. `optim` is `"adamw_torch"`,
 # `"adamw_torch_fused"` or `"sgd"`. eps is between 1e-12 and 1e-3.
 #
-# Your `first_adamw_step` may decide. In some cases its step leaves float16 before lr scales it, and
-# torch's does not. Either verdict passes there, if it is the same for every eps that rounds to the
-# same float16 number.
+# Your `first_adamw_step` may decide. For a few very small eps your step overflows and torch's does
+# not; there both answers pass. Two eps that round to the same float16 number must get the same
+# answer.
 
 
 # %%
@@ -977,7 +978,7 @@ for rate in RATES:
 
 # %%
 best = {f: min(RATES, key=lambda r: ended[f, r]) for f in (False, True)}
-print(f"best rate: {best[False]:g} with LoRA, {best[True]:g} for all weights")
+print(f"best of these rates: {best[False]:g} with LoRA, {best[True]:g} for all weights")
 verdicts.judge(
     "C10",
     "false",
@@ -987,7 +988,8 @@ verdicts.judge(
 )
 
 # %% [markdown]
-# This is one tiny model and one task. How much larger LoRA's rate should be is open. That it should
+# This is one tiny model and one task, and LoRA's best rate here is the largest of three, so a still
+# larger one may be better. How much larger LoRA's rate should be is open. That it should
 # be larger is what others report too: TRL's own examples use 1e-4 with LoRA and 1e-5 without.
 
 # %% [markdown]
@@ -998,7 +1000,7 @@ verdicts.judge(
 # that is healthy (it may say where: "step 4"), or `None`. `log` is an entry of any Trainer's log: a
 # dict, perhaps empty, of floats, ints, texts and None. `dead` is the list from `dead_parameters`.
 #
-# Broken means nan or inf. A text is never broken, and a large number is not either. A loss of 0.0
+# Broken means nan or inf. A text is never broken, nor is a large number. A loss of 0.0
 # proves nothing.
 
 

@@ -74,8 +74,8 @@ lesson_06.walk_back()
 # ## 2. The suspects
 #
 # An article explained the failure. Here are nine of its claims, each with the thread that says the
-# same, where we found one. Some are right; nothing is marked yet. (Its other claims get a verdict too,
-# without a vote. C14 is ours: the article does not mention it.)
+# same, where we found one. Some are right; nothing is marked yet. (Its other claims get a verdict
+# too, without a vote.)
 #
 # Vote before you see the evidence: one mark per claim, in the order shown. `t` is true, `p` partly,
 # `f` false. Add `!` where you are sure; `-` leaves one out.
@@ -496,8 +496,9 @@ my_guess = "d"
 ex.WITH_HEAD.predict(my_guess)
 
 # %% [markdown]
-# `reward_run` is lesson 03's RewardTrainer in float32, with larger batches, reentrant checkpoints and
-# without the hook. What does its log look like?
+# `reward_run` is TRL's RewardTrainer on pairs of a right and a wrong sum (lesson 03's run), in
+# float32, with larger batches, reentrant checkpoints and without the hook. What does its log look
+# like?
 
 # %%
 from course_utils.reproductions.lesson_06.frozen_inputs import reward_run

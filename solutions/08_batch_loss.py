@@ -19,7 +19,7 @@
 # * **measure** whether a run's gradient depends on micro-batches and ranks, and name the factor,
 # * **fix** a Trainer and a loop, and prove the fix.
 #
-# Six deeper looks follow, about 85 minutes in all: who is over-weighted, loops, ranks, Adam, logs, GRPO. Each
+# Six deeper looks follow, 91 minutes in all: who is over-weighted, loops, ranks, Adam, logs, GRPO. Each
 # stands on its own, and you may skip them. Everything runs on a CPU in seconds.
 
 # %% tags=["parameters"]
@@ -33,27 +33,21 @@ STRICT = False
 from course_utils.lesson import TODO, start
 
 ex = start("08", strict=STRICT)
+ex
 
+# %%
 import matplotlib.pyplot as plt
 import torch
 from transformers import Trainer
 
+from course_utils import zoo
 from course_utils.concepts import lesson_08 as concepts
 from course_utils.diagnostics import compare_splits
 from course_utils.lesson.expected_failures import expect_symptom
-from course_utils.reproductions.lesson_08 import (
-    batch_loops,
-    batch_loss,
-    batch_training,
-    batch_trl,
-    length_bias,
-    two_ranks,
-)
+from course_utils.reproductions.lesson_08 import batch_loss, batch_training
 from course_utils.reproductions.lesson_08.batch_loss import num_targets, token_losses
 from course_utils.shown import plotting
 from course_utils.shown.report import Table
-
-ex
 
 # %% [markdown]
 # ## 1. The report
@@ -61,12 +55,12 @@ ex
 # October 2024 ([trl#2175](https://github.com/huggingface/trl/issues/2175)): one row per micro-batch with 32
 # accumulation steps trains worse than 32 rows at once. The first repairs brought new reports: a loss "5x to
 # 10x higher" ([transformers#34263](https://github.com/huggingface/transformers/issues/34263)), and a loss
-# that is G times too large, where G is the number of accumulation steps
+# that is too large by the number of accumulation steps
 # ([transformers#37766](https://github.com/huggingface/transformers/issues/37766)).
 #
 # Our sixteen rows are of two kinds: "which of two numbers is larger" has a short answer, "count on from a
-# number" has a long one. The loss of a step can be the mean over all tokens (**token mean**), or the mean
-# over the rows of each row's own mean (**mean of means**). How much does each row count in the two?
+# number" a long one. A step's loss can be the mean over all tokens (**token mean**), or the mean of each
+# row's own mean (**mean of means**). How much does each row count in the two?
 
 # %%
 rows = batch_loss.mixed_rows(SEED)
@@ -88,6 +82,9 @@ verdicts.suspects()
 # %% [markdown]
 # Vote before you see the evidence, one mark per claim, in the order shown: `t` true, `p` partly, `f` false.
 # Add `!` where you are sure; `-` leaves one out. "Partly" is explained below the claims.
+#
+# The core judges C1, C4, C7 and C12. Deeper look A judges C3, deeper look D judges C10, and deeper look F
+# judges C13 and C14.
 
 # %%
 ### BEGIN SOLUTION
@@ -150,6 +147,7 @@ steps = {
 from course_utils.reproductions.lesson_08.batch_loss import cosine, distance, ratio
 
 
+# cosine and length of a gradient beside another, their difference, and the logged loss
 def against_all_at_once(step, whole):
     one, other = step.gradient, whole.gradient
     off = distance(one, other)
@@ -158,6 +156,7 @@ def against_all_at_once(step, whole):
     return *close, off, f"{step.loss:.2f}"
 
 
+# %%
 lines = [
     (name, f"{n} x {16 // n}", *against_all_at_once(step, cut[16]))
     for name, cut in steps.items()
@@ -190,8 +189,6 @@ verdicts.judge("C7", "false", nuance, "section 4", holds=holds)
 # precision. Does it?
 
 # %%
-from course_utils import zoo
-
 double = []
 for n in (1, 16):
     fine = zoo.load_policy(MODEL, device="cpu").double()
@@ -201,6 +198,8 @@ float_error = distance(stock[1].gradient, stock[16].gradient)
 still = distance(*(step.gradient for step in double))
 print(f"in float64 the difference is {still:.2f}")
 print(f"float32 alone makes less than 1e-5: {float_error < 1e-5}")
+
+# %%
 nuance = "float64 changes nothing"
 verdicts.judge("C4", "false", nuance, "section 4", holds=still > 0.5)
 
@@ -247,9 +246,9 @@ compare_splits(batch_loss.trainer(Ours, eight), eight)
 # Read the table like this:
 #
 # * `weights` is "wrong" where tokens of a small micro-batch weigh more than others.
-# * `factor`: the norm of this gradient divided by the norm of the mean of the micro-batches' own gradients.
-#   That mean has the same weights, so what is left is a pure factor.
-# * `?` in both columns means that no such mean and no factor explains the gradient.
+# * `factor`: a number by which the whole gradient is too long or too short, such as G or 1/G. It is measured
+#   apart from the weights: the gradient is compared with a mean that has the same weights.
+# * `?` in both columns means that neither wrong weights nor a factor explains the gradient.
 #
 # `sizes=(2, 1)` are the numbers of rows per micro-batch to try, and `num_ranks=(1, 2)` the numbers of ranks.
 
@@ -257,13 +256,13 @@ compare_splits(batch_loss.trainer(Ours, eight), eight)
 # ## 7. Fix it
 #
 # This is what the Trainer does for its `compute_loss`. It passes `num_items_in_batch`, the number of targets
-# of the whole step on **all** ranks. (In evaluation it is the number in the batches that are evaluated
-# together.) When it passes this count, it does not divide by G. Afterwards the gradients and the losses of
-# the ranks are averaged. `self.accelerator.num_processes` is the number of ranks.
+# of the whole step on **all** ranks (the setting `average_tokens_across_devices=True`, the default). When it
+# passes this count, it does not divide by G. Afterwards the gradients and the losses of the ranks are
+# averaged. `self.accelerator.num_processes` is the number of ranks.
 #
-# The count covers all ranks because of the setting `average_tokens_across_devices=True`, which is the
-# default. The exercise keeps it. In evaluation the Trainer takes the labels out before the call, and the
-# logits from what you return.
+# An evaluation calls `compute_loss` too. There the count may be given, of the batches that all ranks evaluate
+# at that moment, or be None. The Trainer keeps the labels for its metrics and reads the logits from what you
+# return.
 
 # %% [markdown]
 # **Exercise 08.5, 10 minutes, a few lines, 5 points.** Write the function `compute_loss` for a Trainer with
@@ -304,33 +303,34 @@ mended = batch_loss.trainer(Mended, eight)
 print(compare_splits(mended, eight, num_ranks=(1, 2, 4)))
 
 # %% [markdown]
-# What happens with the other setting, where each rank gets only its own count?
+# Does the setting alone fix a custom loss? Here is the sum over the count, without any other factor.
 
-# %% tags=["digits-vary"]
-setting = {"average_tokens_across_devices": False}
-each_alone = batch_loss.trainer(Mended, eight, **setting)
-print(compare_splits(each_alone, eight, sizes=(1,), num_ranks=(2,)))
 
-# %% [markdown]
-# That is a mean of means over the ranks, and no factor can repair it: keep the default. If `compute_loss`
-# multiplies by the number of ranks here all the same, the gradient is too large by that number as well. The
-# stock `compute_loss` multiplies only if `self.args.average_tokens_across_devices` is true.
+# %%
+class Forgetful(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        labels = inputs.pop("labels")
+        out = model(**inputs)
+        loss = token_losses(out.logits, labels).sum() / num_items_in_batch
+        return (loss, out) if return_outputs else loss
+
+
+alone = compare_splits(batch_loss.trainer(Forgetful, eight), eight, sizes=(1,))
+print(alone.table())
+
+# %%
+nuance = "a custom loss has to multiply by the ranks itself"
+verdicts.judge("C12", "false", nuance, "section 7", holds=not alone.is_healthy)
 
 # %% [markdown]
 # ## 8. Next time
 #
 # * **Signature**: the batch size or the number of GPUs changes the result, with the same rows per step.
-# * **Look first**: run `print(compare_splits(trainer))` before the run. A normal-looking loss proves nothing.
+# * **Look first**: `print(compare_splits(trainer))` before the run. It costs about ten steps of eight rows, in
+#   one process, without dropout. For FSDP or ZeRO, give the Trainer a small model of the same kind.
 # * **Guard**: divide the sum of each term by that term's own count in the whole step.
 # * **Two terms**: the Trainer passes one count. Count the other one in `get_batch_samples`, which sees all
 #   micro-batches of the step, and add it up over the ranks.
-# * **`bnpo`**: use `dapo`, which takes the count of the whole step.
-
-# %% [markdown]
-# On your own run: `from course_utils import diagnostics`, then `print(diagnostics.compare_splits(trainer))`.
-# It costs about as much as ten steps of eight rows, and some copies of the gradient on the CPU (with LoRA
-# only of the adapter's gradient). Dropout is off meanwhile. It runs in one process. For FSDP or ZeRO, give
-# the Trainer a small model of the same kind: the question is about the loss, not about the model.
 
 # %% [markdown]
 # ## 9. A run you have not seen
@@ -343,28 +343,34 @@ print(compare_splits(each_alone, eight, sizes=(1,), num_ranks=(2,)))
 
 # %%
 patient = ex.UNSEEN.draw(SEED)
-print(f"{patient}\n\n{patient.source()}")
+print(patient)
 
 # %%
 run = patient.fresh()
 print(compare_splits(run.step, run.rows[:8], model=run.model))
 
 # %% [markdown]
+# Which causes fit this table? Then read the script: which of its parts makes what you saw?
+
+# %%
+print(patient.source())
+
+# %% [markdown]
 # Put three things into `unseen`: the place, the letter of the cause, and a function that replaces that part
-# and takes its arguments: `count(rows)`, `divide(sums, own, step, num_micro)` or `log(losses)`. `sums` and
-# `own` are the losses and the counts of one micro-batch, added up per term. `step` is `own` added up over all
-# micro-batches of the step.
+# and takes its arguments: `count(rows)`, `divide(sums, own, whole, num_micro)` or `log(losses)`. `sums` and
+# `own` are the losses and the counts of one micro-batch, added up per term. `whole` is `own` added up over
+# all micro-batches of the step.
 #
-# Try it with `patient.fresh(1, **{"the part's name": my_part})`. The check trains with other seeds and
+# Try it with `patient.fresh(1, **{"the part's name": my_part})`, where 1 is a seed. The check trains with other seeds and
 # several splits. Some micro-batches have no label, and one whole step has none.
 
 
 # %%
 # For example {"place": "log", "cause": "f", "fix": my_part}
 ### BEGIN SOLUTION
-def my_part(sums, own, step, num_micro):
-    label = sums["label"] / max(step["label"], 1)
-    return label + 0.5 * sums["teacher"] / step["teacher"]
+def my_part(sums, own, whole, num_micro):
+    label = sums["label"] / max(whole["label"], 1)
+    return label + 0.5 * sums["teacher"] / whole["teacher"]
 
 
 # Other seeds draw other runs; for those, take the course's answer.
@@ -444,21 +450,22 @@ for n, weight in found.items():
 # as much as the mean of a micro-batch with many more tokens.
 
 # %% [markdown]
-# **Bound it, then predict its sign.** Let row i have l targets, and let m be the mean over those targets,
-# either of its losses or of its gradients. Then
+# **Bound it, then predict its sign.** Row i has l_i targets, and m_i is the mean over them, of its losses or
+# of its gradients. Then
 #
-# mean of means - token mean = -cov(l / mean(l), m)
+# mean of means - token mean = -cov(l_i / mean(l), m_i)
 #
-# This is exact with one row per micro-batch. With more rows it holds when l and m are taken per micro-batch.
-# A covariance is at most the product of the two standard deviations, so |error| <= CV(l) * sd(m), where CV(l)
-# is the standard deviation of l divided by its mean. The sign of the error is opposite to the sign of the
-# correlation between l and m.
+# where mean, covariance and standard deviation (sd) are taken over the rows. This is exact with one row per
+# micro-batch; with more rows, take l and m per micro-batch. A covariance is at most the product of the two
+# standard deviations, so |error| <= CV(l) * sd(m), where CV(l) = sd(l) / mean(l). The sign of the error is
+# opposite to that of the correlation between l and m.
 
 # %% [markdown]
 # Here is a check on the losses of our rows, and of the same rows where every short answer is "no", which this
 # model never says. Which way does the error go in each?
 
 # %%
+
 model = zoo.load_policy(MODEL, device="cpu")
 
 
@@ -520,16 +527,16 @@ ex.SIGN.check(signs)
 # Trainer's own backward passes of one step on them, without an update. Its result has `gradient_N`, the
 # gradients of all N weights in one flat tensor. Does the error grow with the CV alone?
 
+
 # %%
-import random
-
-from course_utils.diagnostics.splits.stepping import TrainerStep, cut
-
-
 def one_kind(spread, draw):
     lengths = [round(10 * draw.lognormvariate(0, spread)) for _ in rows]
     digits = ["".join(draw.choices("0123456789", k=max(1, n))) for n in lengths]
     return [batch_loss.row("say digits", text) for text in digits]
+
+
+# %%
+from course_utils.diagnostics.splits.stepping import TrainerStep, cut
 
 
 def error_of(given, width=0):
@@ -538,7 +545,8 @@ def error_of(given, width=0):
     step = TrainerStep(trainer)
     one, all_ = (step(cut(given, n)).gradient_N for n in (1, len(given)))
     lengths = torch.tensor([float(num_targets(row)) for row in given])
-    return float(lengths.std() / lengths.mean()), distance(one, all_)
+    cv = lengths.std(correction=0) / lengths.mean()
+    return float(cv), distance(one, all_)
 
 
 # %%
@@ -546,6 +554,9 @@ def cut_short(row):
     keep = len(row["labels"]) - max(0, num_targets(row) - 12)
     return {name: value[:keep] for name, value in row.items()}
 
+
+# %%
+import random
 
 draw = random.Random(SEED)
 spreads = {f"one kind, spread {s}": s for s in (0.0, 0.1, 0.5, 1.2)}
@@ -585,6 +596,8 @@ targets = [sum(label != -100 for label in window) for window in windows]
 print("targets of the packed windows:", targets)
 all_targets = {len(window) for window in windows}
 print("if every token were a target:", *all_targets, "each")
+
+# %%
 mean = sum(targets) / len(targets)
 packed = f"{mean / max(targets):.2f} to {mean / min(targets):.2f}"
 nuance = f"exact if every token is a target; masked prompts: {packed}"
@@ -598,18 +611,20 @@ verdicts.judge("C9", "partly", nuance, "deeper look A", holds=holds)
 # `step(micro_batches)` runs the backward passes of one optimizer step.
 
 # %% [markdown]
-# **Exercise 08.4, 8 minutes, six letters, 4 points.** Here are six loops. Find out by measuring, without
-# reading their code, what each one does. `batch_loops.token_mean(model, rows)` is the correct loss of all
-# rows, with its graph.
+# **Exercise 08.4, 8 minutes, six letters, 4 points.** Here are six loops. Find out by measuring what each one
+# does. `batch_loops.token_mean(model, rows)` is the correct loss of all rows, with its graph. A letter may
+# occur twice, or not at all.
 #
 # * a) it is right
-# * b) its weights depend on the split, and it has no factor
-# * c) its weights are right, and a factor depends on the split
+# * b) only its weights depend on the split
+# * c) only a factor depends on the split
 # * d) both the weights and a factor depend on the split
-# * e) neither depends on the split, and it is still not right
+# * e) neither depends on the split, and it is wrong
 # * f) its gradient is not a sum over the micro-batches
 
 # %% tags=["digits-vary"]
+from course_utils.reproductions.lesson_08 import batch_loops
+
 model = zoo.load_policy(MODEL, device="cpu")
 loops = batch_loops.loops(model)
 sizes = (1,) if FAST else (2, 1)
@@ -642,14 +657,14 @@ for name, loop in loops.items():
 # %%
 # A dict of six letters, for example {"1": "a", "2": "a", ...}
 ### BEGIN SOLUTION
-loops_are = dict(zip("123456", "bfceda", strict=True))
+loops_are = dict(zip("123456", "cfceda", strict=True))
 ### END SOLUTION
 
 # %%
 ex.LOOPS.check(loops_are)
 
 # %% [markdown]
-# ## Deeper look C: two processes (9 minutes)
+# ## Deeper look C: two processes (11 minutes)
 #
 # So far the ranks were simulated in one process, which proves nothing until real ones agree. Here are two
 # real processes with gloo, as `torchrun` starts them, short rows first. (`accelerate launch --cpu
@@ -673,6 +688,8 @@ ex.RATE.predict(my_guess)
 # gradient of one process?
 
 # %%
+from course_utils.reproductions.lesson_08 import two_ranks
+
 HOME = "course_utils.reproductions.lesson_08.batch_trainers"
 runs = {
     "stock": "transformers:Trainer,8",
@@ -704,9 +721,16 @@ forgot = real[runs["sum / count of all"]]["gradient"]
 nuance = "right with equal counts; else a mean of means over ranks"
 holds = distance(apart, stock[16].gradient) > 0.1
 verdicts.judge("C11", "partly", nuance, "deeper look C", holds=holds)
-nuance = "only the stock compute_loss multiplies by the ranks"
-holds = abs(ratio(forgot, told[16].gradient) - 0.5) < 1e-3
-verdicts.judge("C12", "false", nuance, "deeper look C", holds=holds)
+half = abs(ratio(forgot, told[16].gradient) - 0.5) < 1e-3
+expect_symptom("a sum over the count of all is half as long on two ranks", holds=half)
+
+# %% [markdown]
+# Where each rank counts alone, the result is a mean of means over the ranks, and no factor can repair it:
+# keep the default. A `compute_loss` that multiplies by the number of ranks all the same makes the gradient
+# too large by that number as well. The stock one multiplies only if
+# `self.args.average_tokens_across_devices` is true.
+#
+# And the learning rate?
 
 # %%
 rates = real["lr"]
@@ -714,11 +738,13 @@ lines = [
     (name, ", ".join(f"{rate:.2f}" for rate in rates[prepared]))
     for name, prepared in (("prepared", True), ("not prepared", False))
 ]
+Table(columns=("scheduler", "lr of twelve steps"), rows=lines)
+
+# %%
 ex.RATE.recall("b", holds=rates[True][5] == 0)
 nuance = "it does, by design: you count the schedule before prepare"
 holds = rates[True][5] == 0 and abs(rates[False][5] - 0.5) < 1e-6
 verdicts.judge("C16", "partly", nuance, "deeper look C", holds=holds)
-Table(columns=("scheduler", "lr of twelve steps"), rows=lines)
 
 # %% [markdown]
 # DDP takes the mean of the ranks' gradients. A rank that divides its sum by the count of all N ranks has its
@@ -745,6 +771,7 @@ def update(optimizer, gradient):
     return weight.detach()
 
 
+# %%
 lines, cosines = [], {}
 for optimizer in (torch.optim.AdamW, torch.optim.SGD):
     name, due = optimizer.__name__, update(optimizer, told[16].gradient)
@@ -767,6 +794,9 @@ nuance = "true of a constant factor; not of weights, not with SGD"
 kept = cosines["AdamW", "Ours"][0] < 0.9
 holds = same and kept and cosines["SGD", "Ours"][1] > 5
 verdicts.judge("C10", "partly", nuance, "deeper look D", holds=holds)
+
+# %%
+
 NUM_STEPS = 5 if FAST else 15
 learn, both = batch_training.learn, batch_training.WEIGHTINGS
 learnt = {name: learn(name, SEED, NUM_STEPS) for name in both}
@@ -794,8 +824,7 @@ plotting.show(fig, f"Long rows end at {long}, short rows at {short}.")
 # %% [markdown]
 # ## Deeper look E: read the log (12 minutes, 3 points)
 #
-# Most posts mix two faults: wrong weights (up to transformers 4.45), and in addition a factor G wherever the
-# new count was not used (from 4.46 on). Can you separate them in a log?
+# Most posts mix two faults: wrong weights, and a factor. Can you separate them in a log?
 
 # %% [markdown]
 # **Exercise 08.6, 5 minutes, four numbers, 3 points.** In each log below, a number from the run's settings,
@@ -862,6 +891,8 @@ Table(columns=columns, rows=lines)
 # numbers are multiplied by 1000.
 
 # %%
+from course_utils.reproductions.lesson_08 import batch_trl, length_bias
+
 lengths = [2, 2, 8, 8, 30, 30, 60, 60]
 lines = []
 for kind in length_bias.LOSS_TYPES:
@@ -872,10 +903,8 @@ Table(columns=columns, rows=lines)
 
 # %% [markdown]
 # `grpo` divides each reply by its own length. `bnpo` and `dapo` (the default) divide by a count of tokens.
-# `dr_grpo` divides by a constant, the number of replies times the longest length that is allowed.
-#
-# So with `grpo`, a right reply (advantage above 0) gains more per token if it is short. A wrong reply
-# (advantage below 0) loses less per token if it is long. What does that do to lengths over many steps?
+# `dr_grpo` divides by a constant, the number of replies times the longest length that is allowed. A right
+# reply has an advantage above 0, a wrong one below 0. What does the divisor do to lengths over many steps?
 
 # %% [markdown]
 # Here is a toy that can learn only when to stop. Each reply begins with a token that is right or wrong. That
@@ -884,17 +913,18 @@ Table(columns=columns, rows=lines)
 # replies that began wrong. At first a reply has about 10 tokens. A reply of 64 tokens is cut off.
 
 # %% [markdown]
-# **Exercise 08.7, 5 minutes, six letters, 3 points.** Predict for each row: do these replies get a) shorter,
-# b) longer, or c) does the direction change from seed to seed?
-#
-# | row | loss_type | right replies | reward | which replies |
+# **Exercise 08.7, 5 minutes, six letters, 3 points.** Predict for each row: do its replies (last column) get
+# a) shorter, b) longer, or c) does the direction change from seed to seed?
+
+# %% [markdown]
+# | row | loss_type | right replies | reward | of |
 # | --- | --- | --- | --- | --- |
-# | 1 | grpo | half | 1 if right | right replies |
-# | 2 | grpo | half | 1 if right | wrong replies |
-# | 3 | grpo | 1 in 5 | 1 if right | all replies |
-# | 4 | grpo | 9 in 10 | 1 if right | all replies |
-# | 5 | dr_grpo | half | 1 if right | right replies |
-# | 6 | grpo | half | drawn at random | all replies |
+# | 1 | grpo | half | 1 if right | right |
+# | 2 | grpo | half | 1 if right | wrong |
+# | 3 | grpo | 1 in 5 | 1 if right | all |
+# | 4 | grpo | 9 in 10 | 1 if right | all |
+# | 5 | dr_grpo | half | 1 if right | right |
+# | 6 | grpo | half | drawn at random | all |
 
 # %%
 # A dict of six letters, for example {"1": "a", "2": "a", ...}
@@ -904,6 +934,10 @@ drifts = dict(zip("123456", "abbacc", strict=True))
 
 # %%
 ex.DRIFT.check(drifts)
+
+# %% [markdown]
+# With `grpo`, a right reply gains more per token if it is short, and a wrong reply loses less per token if it
+# is long. Here is what the toy does.
 
 # %%
 KINDS = length_bias.LOSS_TYPES
@@ -939,9 +973,7 @@ concepts.a_gap_for_each_seed(gaps)
 
 # %% [markdown]
 # With 1/length, right and wrong replies move apart in every seed. `bnpo` has no such factor, and `dapo` has
-# none either, yet both lean to one side. The reason comes below. And a random reward? If 1/length made
-# replies grow there, `dr_grpo`, which has no 1/length, would not show it. Here are all replies, over many
-# seeds:
+# none either, yet both lean to one side. The reason comes below.
 
 # %%
 both = drifted["grpo, 1 in 5 right"].all, drifted["grpo, 9 in 10 right"].all
@@ -949,15 +981,31 @@ nuance = "wrong ones longer, right ones shorter; the majority decides"
 apart = gaps["grpo"].max() < -50
 holds = bool(both[0].min() > 20 and both[1].max() < 10 and apart)
 verdicts.judge("C13", "partly", nuance, "deeper look F", holds=holds)
+
+# %% [markdown]
+# And a random reward? If 1/length made replies grow there, `dr_grpo`, which has no 1/length, would not show
+# it. In how many seeds did the mean length of all replies grow, and that of the right ones alone?
+
+# %%
 first, num = 1 / length_bias.STOP, 200 if FAST else 1000
-grown = {}
+grown, alone = {}, {}
 for kind in ("grpo", "dr_grpo"):
-    walk = length_bias.drift(kind, neutral=True, num_seeds=num).all
-    grown[kind] = float((walk > first).double().mean())
-    print(f"{kind}: {spread(walk)} tokens; {grown[kind]:.0%} of {num} seeds grew")
+    walk = length_bias.drift(kind, neutral=True, num_seeds=num)
+    grown[kind], alone[kind] = (
+        float((lengths > first).double().mean()) for lengths in (walk.all, walk.right)
+    )
+    print(f"{kind}: {spread(walk.all)} tokens; of {num} seeds {grown[kind]:.0%} grew,", end=" ")
+    print(f"right replies alone {alone[kind]:.0%}")
+
+# %%
 nuance = "both ways, and as often without 1/length (dr_grpo)"
 holds = abs(grown["grpo"] - grown["dr_grpo"]) < 0.1 and max(grown.values()) < 0.8
 verdicts.judge("C14", "false", nuance, "deeper look F", holds=holds)
+
+# %% [markdown]
+# Right replies alone grow in about half of the seeds, as chance would have it. The mean of all replies grows
+# more often, with or without 1/length, because it averages two walks: one that doubles its length adds more
+# tokens than one that halves its length takes away.
 
 # %% [markdown]
 # What does dividing by the standard deviation (1/std) do? The table above has a row without it, and the gap
@@ -981,22 +1029,25 @@ Table(columns=columns, rows=lines, notes=("Relative to a question half right.",)
 # A question that is almost decided (1 or 7 of 8 right) weighs less than one that is half right. Dividing by
 # the standard deviation gives part of that weight back. Which of the two you want is a choice, like the
 # weight of a long row. It does not depend on how the batch is split.
-#
+
+# %% [markdown]
 # Why do `bnpo` and `dapo` lean to one side? They divide by a count that contains the reply itself: a long
 # reply makes its own divisor larger. `bnpo` counts over a micro-batch (16 replies here), `dapo` over the
 # step. With more replies the count is nearly constant. Here is `dapo` with 64 replies per step, and with
-# 1024:
+# 1024, beside `dr_grpo`, whose divisor is a constant:
 
 # %%
-drift, groups = length_bias.drift, {}
-for n in (8, 128):
-    groups[n] = drift("dapo", num_groups=n, num_seeds=60).gap
-for n, gap in groups.items():
-    error = gap.std() / len(gap) ** 0.5
-    print(f"{8 * n:4} replies: gap {gap.mean():.1f} tokens, +- {error:.1f}")
+drift, means = length_bias.drift, {}
+for kind in ("dapo", "dr_grpo"):
+    for n in (8, 128):
+        gap = drift(kind, num_groups=n, num_seeds=60).gap
+        error, means[kind, n] = gap.std() / len(gap) ** 0.5, gap.mean().item()
+        print(f"{kind:7} {8 * n:4} replies: gap {gap.mean():.1f} tokens, +- {error:.1f}")
+
+# %%
 nuance = "a bias of its own, which shrinks slowly with the batch"
-few, many = (gap.mean().item() for gap in groups.values())
-holds = few < -5 and many > few / 2
+few, many, *constant = means.values()
+holds = few < -5 and many > few / 2 and abs(constant[0]) < -few / 2
 verdicts.judge("C15", "partly", nuance, "deeper look F", holds=holds)
 
 # %% [markdown]
@@ -1028,8 +1079,8 @@ Table(columns=("TRL 1.16", "the same for every cut?"), rows=lines)
 
 # %% [markdown]
 # The gradient of `grpo` does not depend on the split, but it is biased by length. `bnpo` depends on the split
-# and is biased. These are two properties, and you have to test them one by one. DPO's `sft` term is the mean
-# over the tokens of its micro-batch, like `Ours`.
+# and is biased: use `dapo`, which takes the count of the whole step. These are two properties, and you have
+# to test them one by one. DPO's `sft` term is the mean over the tokens of its micro-batch, like `Ours`.
 
 # %% [markdown]
 # ## The verdicts

@@ -103,6 +103,20 @@ REWARDS = (
         settings_fix="no division",
     ),
     Cause(
+        "advantages_vanish",
+        "the rewards of a group differ, and their advantages are nearly 0: they are divided "
+        "by far too much",
+        "divide by std + 1e-4; an epsilon of 1e4 hides the std",
+        "the line that divides by the std",
+        lesson="10_reward_up",
+        met=".std(",
+        thread="skillsbench#775",
+        kinds=("no_signal",),
+        harm=STILL,
+        follows=GROUPS,
+        speaks_of=frozenset({"advantages", "gradients"}),
+    ),
+    Cause(
         "std_of_one",
         "reward_std is nan while the reward is finite: the standard deviation of one "
         "sample is nan, and so are the advantages",

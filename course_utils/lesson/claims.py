@@ -126,7 +126,7 @@ _CLAIMS: dict[str, tuple[str | Claim, ...]] = {
         ),
         Claim("instruct models are immune", voted=False),
         "a falling loss shows that it learns",
-        "a batch whose labels are all -100 has the loss 0.0 (or nan)",
+        Claim("a batch whose labels are all -100 has the loss 0.0 (or nan)", voted=False),
         Claim("TRL logs loss 0.0 on a batch that is wholly masked", "trl#6668"),
         Claim("between packed rows the eos token is signal enough", "trl#805", voted=False),
         Claim("packing without leaks needs FlashAttention", "trl#1235", voted=False),

@@ -58,7 +58,8 @@ def _way(stem: str) -> str:
         parts.append(f"{_link(lessons[at + 1])} →")
     left = sum(entry.minutes for entry in lessons[at + 1 :])
     after = f"; {left} minutes of the course lie after it" if left else "; it is the last"
-    parts.append(f"lesson {at + 1} of {len(lessons)}, about {lessons[at].effort}{after}")
+    place = f"lesson {lessons[at].number} (place {at + 1} of {len(lessons)})"
+    parts.append(f"{place}, about {lessons[at].effort}{after}")
     return " · ".join(parts)
 
 

@@ -11,6 +11,7 @@ FOLDED = "hide-input"  # the tag that site builders fold by as well
 
 DRAWN_ON = {"ax", "axes", "fig"}
 JUDGES = {"verdicts", "expect_symptom", "plotting", "plt", "concepts"} | DRAWN_ON
+RECALL = "recall"  # names the answer of a prediction
 EXERCISE = re.compile(r"^\*\*Exercise \d\d\.\d+", re.MULTILINE)
 
 # Inline, because JupyterLab strips style sheets and classes from notebooks that are not trusted.
@@ -26,6 +27,8 @@ def is_scaffolding(source: str) -> bool:
     True
     >>> is_scaffolding("trainer.train()\\nplotting.show(fig, 'x')")
     False
+    >>> is_scaffolding('ex.WHERE.recall("b", holds=True)')
+    True
     """
     try:
         body = list(_unrolled(ast.parse(source).body))
@@ -55,7 +58,8 @@ def _judges_or_draws(call: ast.expr) -> bool:
     if not isinstance(call, ast.Call):
         return False
     given = {arg.id for arg in call.args if isinstance(arg, ast.Name)}
-    return _root(call.func) in JUDGES or bool(given & DRAWN_ON)
+    recalls = isinstance(call.func, ast.Attribute) and call.func.attr == RECALL
+    return recalls or _root(call.func) in JUDGES or bool(given & DRAWN_ON)
 
 
 def _root(node: ast.expr) -> str:

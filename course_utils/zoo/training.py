@@ -68,7 +68,22 @@ class WeightChange:
     keeps_squares: bool  # whether the optimizer stores squares of this tensor's gradients
 
 
-def train_and_compare(trainer) -> list[WeightChange]:
+class WeightChanges(list[WeightChange]):
+    """Changes that a notebook shows as a table, the dead tensors first."""
+
+    def table(self) -> Table:
+        rows = [
+            (c.name, c.dtype, str(c.num_dead), f"{c.share_moved:.0%}", f"{c.largest_move:.3g}")
+            for c in sorted(self, key=lambda change: not change.num_dead)
+        ]
+        columns = ("tensor", "dtype", "dead", "moved", "largest move / lr")
+        return Table(columns=columns, rows=rows)
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+
+def train_and_compare(trainer) -> WeightChanges:
     """Train, and compare every trainable weight with its value before.
 
     Args:
@@ -82,10 +97,10 @@ def train_and_compare(trainer) -> list[WeightChange]:
     squares = _watch_squares(trainer, trainable)
     trainer.train()
     rate = trainer.args.learning_rate
-    return [
+    return WeightChanges(
         _change(name, weight, before[name], rate, squares.get(name))
         for name, weight in trainable.items()
-    ]
+    )
 
 
 def _change(

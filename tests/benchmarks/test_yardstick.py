@@ -7,7 +7,9 @@ import sys
 import pytest
 
 from benchmarks.diagnostics.yardstick import __main__ as yardstick
-from benchmarks.diagnostics.yardstick import adapters, cases, page
+from benchmarks.diagnostics.yardstick import cases, page
+from benchmarks.diagnostics.yardstick.adapters import __main__ as adapters
+from benchmarks.diagnostics.yardstick.adapters import log_readers, riders
 from benchmarks.diagnostics.yardstick.tools import TOOLS
 from benchmarks.explain.exported_logs import RunRemains
 from course_utils.causes import CAUSES
@@ -94,7 +96,8 @@ def test_the_files_of_a_run_do_not_tell_its_name(tmp_path, monkeypatch):
 
 def test_every_name_in_the_tables_of_the_adapters_can_be_right():
     known = CAUSES.keys() | CLASSES.keys() | cases.SAME.keys()
-    tables = [value for name, value in vars(adapters).items() if name.isupper()]
+    modules = (log_readers, riders)
+    tables = [v for m in modules for name, v in vars(m).items() if name.isupper()]
     named = {
         name
         for table in tables

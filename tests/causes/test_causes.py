@@ -15,9 +15,12 @@ from course_utils.explain.phrases import PHRASES
 PACKAGE = ROOT / "course_utils"
 MOST_LINES, A_TABLE = 24, 3
 # Modules outside the catalogue that may hold a table of causes, and why.
+THEIR_WORDS = "what other programs call their findings"
+YARDSTICK = "benchmarks/diagnostics/yardstick"
 TABLES = {
-    "benchmarks/diagnostics/yardstick/adapters.py": "what other programs call their findings",
-    "benchmarks/diagnostics/yardstick/cases.py": "what is right for cases of other people",
+    f"{YARDSTICK}/adapters/log_readers.py": THEIR_WORDS,
+    f"{YARDSTICK}/adapters/riders.py": THEIR_WORDS,
+    f"{YARDSTICK}/cases.py": "what is right for cases of other people",
 }
 HARMS = {"", *(text for name, text in vars(harms).items() if name.isupper())}
 

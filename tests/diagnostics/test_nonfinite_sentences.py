@@ -1,5 +1,7 @@
 """The sentence of a report names the numbers of the element that broke. About 3 s."""
 
+import re
+
 import pytest
 import torch
 
@@ -40,3 +42,15 @@ def test_the_headline_says_what_happened_to_the_element(compute, sentence):
     report = trace_step(lambda x: compute(x).float().sum(), x)
     assert report.found
     assert sentence in report.headline
+
+
+@pytest.mark.parametrize("operation", ["exp", "exp2", "expm1"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_the_advice_for_exp_is_finite_both_ways_in_the_format_it_names(operation, dtype):
+    x = torch.tensor([2000.0], dtype=dtype, requires_grad=True)
+    report = trace_step(lambda x: getattr(x, operation)().clamp(max=10).nan_to_num(), x)
+    name = str(dtype).removeprefix("torch.")
+    advice = re.search(rf"in {name} (x\.clamp\(.*\)\.{operation}\(\));", str(report)).group(1)
+    value = eval(advice, {"x": x})
+    value.backward()
+    assert value.isfinite() and x.grad.isfinite(), advice

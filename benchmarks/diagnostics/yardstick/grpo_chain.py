@@ -18,7 +18,7 @@ STEPS = 12
 # sign is at work as well; a tiny standard deviation would be the opposite of what is wrong.
 CHAIN = {
     "1_all_three": {"no_signal"},
-    "2_without_the_first": {"no_grad", "collapse", "logp_mismatch"},
+    "2_without_the_first": {"advantages_vanish", "no_grad", "collapse", "logp_mismatch"},
     "3_the_last_alone": {"collapse", "logp_mismatch"},
     "4_healthy": set(),
 }

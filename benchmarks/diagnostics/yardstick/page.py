@@ -47,7 +47,8 @@ ABOUT = {
         "skillsbench#775, and no line copied: replies decoded to nothing, an advantage divided by "
         "std + 1e4, a log-softmax of the wrong sign. Each stage has one fault less; the last is "
         "healthy. What counts as right for the second stage was corrected after the first answers "
-        "were read: a tiny standard deviation is the opposite of its fault, and no longer counts.",
+        "were read: a tiny standard deviation is the opposite of its fault, and no longer counts. "
+        "`diagnose` had said it and named 2 of 3; its rule was corrected after this was read.",
     ),
 }
 
@@ -76,7 +77,7 @@ def page(kept: dict) -> str:
     lines += ["", "## Score a tool", "", *PROTOCOL.splitlines(), ""]
     lines += [
         "To stand in the tables here: an adapter of a few lines in "
-        "`benchmarks/diagnostics/yardstick/adapters.py`, its pins in `locks/`, a line in "
+        "`benchmarks/diagnostics/yardstick/adapters/`, its pins in `locks/`, a line in "
         "`tools.py`, and the answers that `--tool NAME` keeps in `outcomes.json`."
     ]
     return "\n".join(lines) + "\n"

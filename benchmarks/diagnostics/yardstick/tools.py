@@ -8,6 +8,7 @@ from pathlib import Path
 from course_utils.reproductions.eras.environment import Environment
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
 TOOLKIT = "POST_TRAINING_TOOLKIT"
 
 
@@ -47,10 +48,9 @@ class Tool:
         if self.environment:
             self.environment.ensure()
             python = str(self.environment.python)
-        checkout = (
-            [f"PYTHONPATH={HERE.parents[2]}:{os.environ[self.source]}"] if self.source else []
-        )
-        return ["env", *checkout, python, str(HERE / "adapters.py"), self.name]
+        path = [str(ROOT), *([os.environ[self.source]] if self.source else [])]
+        asked = "benchmarks.diagnostics.yardstick.adapters"
+        return ["env", f"PYTHONPATH={':'.join(path)}", python, "-m", asked, self.name]
 
     @property
     def is_here(self) -> bool:

@@ -4,6 +4,7 @@ A rule is a function from a case to a Cause, or None where it does not apply. Th
 applies wins; the last always does.
 """
 
+import math
 import re
 
 import torch
@@ -131,11 +132,13 @@ def _exponential(case: Case) -> Cause | None:
     why = f"{event.operation} of {event.largest_input:.4g} is beyond {_short(event.dtype)}"
     if hidden:
         why += "; what hides that inf later (a clamp, a min, a mask) sends back 0 * inf = nan"
+    bound = min(20, int(math.log(event.limit)) - 1)  # 10 in float16, where exp(11.1) is inf
     return Cause(
         "exp overflows",
         f"{why}{case.place}",
-        "bound the argument before exp, x.clamp(-20, 20).exp(); a clamp after exp is too late "
-        "for the gradient",
+        f"bound the argument before {event.operation}, in {_short(event.dtype)} "
+        f"x.clamp(-{bound}, {bound}).{event.operation}(); a clamp after {event.operation} is too "
+        "late for the gradient",
     )
 
 

@@ -55,7 +55,7 @@ def optimizer(case: Case) -> Cause | None:
             f"the optimizer's eps and small second moments round to 0 in float16, so its division "
             f"on {event.module} is x / 0",
             "keep trainable weights in float32 (load in float32 and use fp16=True or bf16=True), "
-            "or in bfloat16",
+            "or in bfloat16 with a learning rate that still moves them",
         )
     return Cause(
         "optimizer step",

@@ -115,7 +115,7 @@ def narrow_inputs(k3) -> str | None:
 
 
 def k3_with_bounded_ratio(logp, ref_logp):
-    d = (ref_logp.float() - logp.float()).clamp(-BOUND, BOUND)
+    d = (ref_logp.float() - logp.float()).clamp(-20.0, 20.0)
     return d.exp() - d - 1
 
 

@@ -43,9 +43,9 @@ LESSON = Lesson(
     stem="02_grpo_sigfpe",
     title="Floating point exception (core dumped)",
     minutes=60,
-    exercises=(ENDING, DIVISION, MACHINES, QUIZ, HANG, SEARCH, REFUTE, UNSEEN),
-    deeper=("02.7", "02.2", "02.3", "02.8"),
-    deeper_minutes=65,
+    exercises=(ENDING, DIVISION, QUIZ, HANG, SEARCH, REFUTE, MACHINES, UNSEEN),
+    deeper=("02.7", "02.2", "02.3", "02.5", "02.8"),
+    deeper_minutes=75,
     predictions=(WHICH_SETTING, WHAT_KILLS),
     topic="sigfpe",
 )

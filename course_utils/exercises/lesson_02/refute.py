@@ -50,7 +50,7 @@ def has_settings_of_the_causes(settings: dict) -> str | None:
         return "warmup_ratio is called warmup_steps today; a value below 1 is a share"
     strangers = [repr(name) for name in settings if name not in ASKED]
     if strangers:
-        return f"{', '.join(strangers)} stays as in the short run; no cause names it"
+        return f"{', '.join(strangers)} stays as in the short run; none of C4, C5 and C6 names it"
     return None
 
 

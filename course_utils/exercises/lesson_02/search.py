@@ -1,6 +1,6 @@
 """Exercise 02.2: the core of a bisection, judged by synthetic interactions of settings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
 from course_utils.checks.declare import Criterion, Exercise
@@ -22,6 +22,7 @@ SETTINGS = (
 MANY = tuple(f"setting {n * 37 % 64}" for n in range(64))
 MAX_PROBES = 300  # the text says so; one by one takes 65
 FAR_APART = (MANY[-3:], (MANY[0], MANY[31], MANY[63]), (MANY[5], MANY[6], MANY[40], MANY[58]))
+SHOWN = 4  # names of a long answer that a message repeats
 FEW_PROBES = 24  # of 64 settings; bisection needs 6 to 12
 
 
@@ -47,7 +48,10 @@ def dying_of(*causes: tuple[str, ...]) -> tuple[Callable, list[tuple[str, ...]]]
 
 
 def said(settings: Sequence[str]) -> str:
-    return " + ".join(map(str, settings)) or "nothing"
+    shown = [str(name) for name in settings]
+    if len(shown) > len(SETTINGS):
+        shown[SHOWN:] = [f"{len(shown) - SHOWN} more"]
+    return " + ".join(shown) or "nothing"
 
 
 def found_by(find_cause, names: tuple[str, ...], causes: tuple) -> tuple[object, int]:
@@ -63,10 +67,13 @@ def found_by(find_cause, names: tuple[str, ...], causes: tuple) -> tuple[object,
 
 def no_smallest_set(find_cause, names: tuple[str, ...], *causes: tuple[str, ...]) -> str | None:
     """What is wrong with what `find_cause` finds; None when it is a smallest failing set."""
-    given = f"{len(names)} settings that die of {' or of '.join(map(said, causes))}"
+    many = "1 setting" if len(names) == 1 else f"{len(names)} settings"
+    given = f"{many} that die of {' or of '.join(map(said, causes))}"
     found, num_probes = found_by(find_cause, names, causes)
     if num_probes > MAX_PROBES:
         return f"for {given} it asked more than {MAX_PROBES} times, and was stopped"
+    if not isinstance(found, Iterable):
+        return f"for {given} it gives {found!r}, which is no set of settings"
     found, (dies, _) = tuple(found), dying_of(*causes)
     if len(found) > len(set(found)):
         return f"for {given} it gives {said(found)}, which names one setting twice"

@@ -120,7 +120,7 @@ ASKED = Asked(
         Criterion(
             "It names the function of the job in which that happened.",
             names_the_place,
-            why="a fault shows in library frames, but it was made in your own",
+            why="a stack ends in a library's frames; the question is where your own code stood",
             next="the stack is innermost first: take the first frame of unseen_02.py",
         ),
         Criterion(
@@ -141,7 +141,8 @@ ASKED = Asked(
             "With the fix the new configuration trains to its end, on other data too.",
             mends_it,
             why="giving up what the new configuration does, or being lucky, is not a fix",
-            next="which option changes what happens in the function that you named?",
+            next="which option decides what the named function meets there? It may act in another "
+            "function, earlier",
         ),
     ),
     tried=_Tried,

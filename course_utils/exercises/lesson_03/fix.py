@@ -82,7 +82,8 @@ FIX = Exercise(
             remembers_gradients,
             why="with a stored v of 0, a later step is thousands of learning rates long; without "
             "any v, large and small gradients share one learning rate",
-            next="where is v kept between two steps, and in which format?",
+            next="does this optimizer keep a v at all? If so, in which format is it kept between "
+            "two steps?",
         ),
     ),
     answer={"dtype": "float32"},

@@ -1,6 +1,8 @@
 """Exercise 04.7: a change of the run that is checked by training with it."""
 
+import inspect
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,6 +14,7 @@ from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.probes import gradient_of
 from course_utils.checks.settings import OverSeeds, both, only, over_seeds, plain
 from course_utils.exercises.lesson_04.hooks import hangs_a_hook
+from course_utils.exercises.lesson_04.kl import gradient_is_not_k3s, value_is_not_k3
 from course_utils.reproductions.lesson_04 import verl_formulas
 from course_utils.reproductions.lesson_04.verl_grpo import Settings, VerlGrpo
 from course_utils.reproductions.lesson_04.verl_outcomes import MIN_GAIN
@@ -31,7 +34,11 @@ KEYS = (
 )
 DTYPES = ("float16", "bfloat16", "float32", "float64")
 KINDS = ("kl", "abs", "mse", "low_var_kl")
-CALLABLES = ("kl_penalty", "masked_mean", "may_step")
+CALLABLES = {  # and the arguments with which the run calls each
+    "kl_penalty": ("logprob", "ref_logprob", '"low_var_kl"'),
+    "masked_mean": ("values", "mask"),
+    "may_step": ("grad_norm",),
+}
 
 
 def bounded_kl(logprob, ref_logprob, kind):
@@ -48,11 +55,26 @@ def has_values_that_the_run_takes(fix: dict) -> str | None:
     for key, value in fix.items():
         if key in CALLABLES and not callable(value):
             return f"{key} is a function; you gave {value!r}"
+        if key in CALLABLES and not _takes(value, CALLABLES[key]):
+            return f"the run calls {key}({', '.join(CALLABLES[key])}); yours takes {_given(value)}"
         if key in ("use_remove_padding", "use_kl_loss") and not isinstance(value, bool):
             return f"{key} is True or False; you gave {value!r}"
         if key in ("kl_loss_coef", "grad_clip") and not isinstance(value, (int, float)):
             return f"{key} is a number; you gave {value!r}"
     return None
+
+
+def _takes(function, arguments: tuple[str, ...]) -> bool:
+    with suppress(ValueError):  # some built-in functions have no signature
+        try:
+            inspect.signature(function).bind(*arguments)
+        except TypeError:
+            return False
+    return True
+
+
+def _given(function) -> str:
+    return ", ".join(inspect.signature(function).parameters) or "nothing"
 
 
 @dataclass(frozen=True)
@@ -94,25 +116,22 @@ def _near_and_far() -> tuple[Tensor, Tensor]:
 
 
 def _kl_differs(settings: Settings) -> str | None:
-    if not settings.use_kl_loss or not settings.kl_loss_coef >= 0.001:
-        return f"use_kl_loss is {settings.use_kl_loss}, kl_loss_coef {settings.kl_loss_coef:g}"
-    seen = None
-    for kind in {settings.kl_loss_type, "low_var_kl"}:
-        seen = _formula_differs(settings.kl_penalty, settings.kl_loss_type, kind)
-        if seen is None:
-            return None
-    return seen
+    if not settings.use_kl_loss:
+        return "use_kl_loss is False, so the loss has no KL"
+    if not settings.kl_loss_coef >= 0.001:
+        return f"kl_loss_coef is {settings.kl_loss_coef:g}, smaller than the run's 0.001"
+    kind = settings.kl_loss_type
 
-
-def _formula_differs(kl_penalty, asked: str, kind: str) -> str | None:
     def given_kl(logprob: Tensor, ref_logprob: Tensor) -> Tensor:
-        return kl_penalty(logprob, ref_logprob, asked)
+        return settings.kl_penalty(logprob, ref_logprob, kind)
 
     def verls(logprob: Tensor, ref_logprob: Tensor) -> Tensor:
-        return verl_formulas.kl_penalty(logprob, ref_logprob, kind)
+        return verl_formulas.kl_penalty(logprob, ref_logprob, "low_var_kl")
 
+    if seen := value_is_not_k3(given_kl) or gradient_is_not_k3s(given_kl):
+        return f"with the kind {kind!r}, kl_penalty is not k3: {seen}"
     for args, others in ((_near(), ""), (_near_and_far(), " beside others of 15")):
-        near = f"log-ratios up to 2{others}"
+        near = f"log-ratios up to 2{others},"
         if seen := _differs_nearby(given_kl, verls, args, near):
             return seen
     return hangs_a_hook(given_kl, _near())
@@ -123,13 +142,13 @@ def _differs_nearby(kl, right, args: tuple[Tensor, Tensor], near: str) -> str | 
     value, want = kl(*args), right(*args).masked_fill(is_far, 0.0)
     value = value.float().masked_fill(is_far, 0.0) if isinstance(value, Tensor) else value
     loose = dict(rtol=0.02, atol=0.02)
-    if seen := tensor_differs(value, want, given=f"{near}, kl_penalty", **loose):
+    if seen := tensor_differs(value, want, given=f"{near} in kl_penalty", **loose):
         return seen
     got, problem = gradient_of(kl, args)
     if problem:
-        return f"for {near}, kl_penalty: {problem}"
+        return f"for {near} in kl_penalty {problem}"
     got, want = (one.masked_fill(is_far, 0.0) for one in (got, gradient_of(right, args)[0]))
-    return tensor_differs(got, want, given=f"{near}, the gradient of kl_penalty", **loose)
+    return tensor_differs(got, want, given=f"{near} in the gradient of kl_penalty", **loose)
 
 
 def _mean_differs(settings: Settings) -> str | None:
@@ -179,7 +198,7 @@ def _the_reward_rises(run) -> str | None:
     return f"of the held-out sums {first:.0%} were right before the run and {last:.0%} after it"
 
 
-NOT_TRAINED = "not trained: a part of the loss is another one, see above"
+NOT_TRAINED = "nothing was trained, because a criterion above is not met"
 
 
 def every_update_counts(mended: Mended) -> str | None:
@@ -210,11 +229,12 @@ FIX = Exercise(
     ),
     criteria=(
         Criterion(
-            "The KL is still in the loss: its coefficient, its value and its gradient.",
+            "The KL is still k3, in the loss: its coefficient, its value and its gradient.",
             kl_is_still_in_the_loss,
-            why="without it nothing holds the policy near its reference",
-            next="fix the term instead of taking it out; at ordinary tokens nothing changes, "
-            "whatever values their neighbours have",
+            why="without it nothing holds the policy near its reference; another estimator (kl, "
+            "abs, mse) is another loss",
+            next="fix the term instead of replacing it or taking it out; at ordinary tokens "
+            "nothing changes, whatever values their neighbours have",
         ),
         Criterion(
             "The mean of the tokens still has the gradient of a mean.",

@@ -1,17 +1,19 @@
 """Exercise 04.3: k3 with a bound that also holds in the backward pass."""
 
+import math
 from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
 from course_utils import diagnostics
-from course_utils.checks.compare import tensor_differs
+from course_utils.checks.compare import number_differs, tensor_differs
 from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.probes import Trial, gradient_of, trials
 from course_utils.exercises.lesson_04.hooks import hangs_a_hook
 
 NEAR = 2.0  # nats; the text asks that nothing changes up to here
+NAMED = (1.0, -1.0, 2.0, -2.0, 0.5)  # log-ratios at which a difference is named before any other
 FORMATS = (torch.float32, torch.bfloat16, torch.float16)
 FAR = (0.0, 3.0, 5.0, 7.0, 9.0, 10.0, 11.0, 11.09, 11.2, 12.0, 15.0, 19.0, 25.0, 40.0)
 FAR += (88.0, 89.0, 200.0, 3000.0, 60000.0)
@@ -73,7 +75,39 @@ def gives_a_tensor_like_its_inputs(bounded_kl) -> str | None:
     return hangs_a_hook(bounded_kl, (logprob, logprob - 0.5))
 
 
+def _at_named(d: float) -> tuple[str, tuple[Tensor, Tensor]]:
+    """The words for one token at log-ratio `d`, and its log-probs, each of shape (1,)."""
+    logprob = torch.tensor([-4.0])
+    return f"d = {d:g} (logprob -4, ref_logprob {d - 4:g}),", (logprob, logprob + d)
+
+
+def value_is_not_k3(bounded_kl) -> str | None:
+    """What `bounded_kl` gives at the first of a few named log-ratios where it is not k3."""
+    for d in NAMED:
+        given, args = _at_named(d)
+        if seen := number_differs(bounded_kl(*args), k3(*args).item(), rtol=1e-3, given=given):
+            return seen
+    return None
+
+
+def gradient_is_not_k3s(bounded_kl) -> str | None:
+    """The gradient at the first of a few named log-ratios where it is not that of k3."""
+    for d in NAMED:
+        given, args = _at_named(d)
+        _, problem = gradient_of(bounded_kl, args)
+        if problem:
+            return f"for {given} {problem}"
+        leaf = args[0].requires_grad_()
+        (got,) = torch.autograd.grad(bounded_kl(leaf, args[1]).sum(), leaf)
+        given += " as the gradient that arrives at logprob,"
+        if seen := number_differs(got, 1 - math.exp(d), rtol=1e-3, given=given):
+            return seen
+    return None
+
+
 def is_k3_nearby(bounded_kl) -> str | None:
+    if seen := value_is_not_k3(bounded_kl):
+        return seen
     for trial in _all_trials():
         want = _at_near(trial.args, k3(*(arg.double() for arg in trial.args)))
         got = bounded_kl(*trial.args)
@@ -85,6 +119,8 @@ def is_k3_nearby(bounded_kl) -> str | None:
 
 
 def gradient_is_k3s_nearby(bounded_kl) -> str | None:
+    if seen := gradient_is_not_k3s(bounded_kl):
+        return seen
     for trial in _all_trials():
         got, problem = gradient_of(bounded_kl, trial.args)
         if problem:
@@ -129,8 +165,11 @@ def _first_not_finite(bounded_kl, numbers_of, what: str) -> str | None:
                 at = int(bad[0])
                 name = str(dtype).removeprefix("torch.")
                 cause = _cause(bounded_kl, args[0][at], args[1][at])
-                d, number = DISTANCES[at], numbers.flatten()[at].item()
-                return f"in {name}, at a log-ratio of {d:g}, the {what} is {number:g}{cause}"
+                d_N = (args[1] - args[0]).flatten()[bad.flatten()].tolist()
+                where, number = f"a log-ratio of {d_N[0]:.6g}", numbers.flatten()[at].item()
+                if len(d_N) > 1:
+                    where += f" (the first of {len(d_N)}, up to {max(d_N, key=abs):.6g})"
+                return f"in {name}, at {where}, the {what} is {number:g}{cause}"
     return None
 
 
@@ -187,25 +226,29 @@ KL = Exercise(
             "Up to 2 nats it is k3, exp(d) - d - 1 with d = ref_logprob - logprob.",
             is_k3_nearby,
             why="a bound is for the rare far token, not for the ordinary ones",
-            next="compare at d = 1: exp(1) - 1 - 1 = 0.718",
+            next="put that d into exp(d) - d - 1 by hand: is the sign of d right, and does the "
+            "bound leave it alone?",
         ),
         Criterion(
             "Up to 2 nats its gradient is k3's, 1 - exp(d).",
             gradient_is_k3s_nearby,
             why="a value without its gradient is a metric, not a loss",
-            next="compare at d = 1: the gradient that reaches logprob is 1 - exp(1) = -1.718",
+            next="does the bound leave this d alone, and is any part detached from logprob?",
         ),
         Criterion(
             "The value is finite for every log-ratio, in float32, bfloat16 and float16.",
             value_is_finite,
             why="one inf makes the mean inf",
-            next="print what goes into exp, in that format, and what exp makes of it",
+            next="print what goes into exp at that log-ratio, in that format. From which number on "
+            "is exp inf there?",
         ),
         Criterion(
             "The gradient is finite for every log-ratio, in all three formats.",
             gradient_is_finite,
             why="one nan or inf among the gradients destroys the weights at the next step",
-            next="the operation is in brackets; follow the gradient from the value to it",
+            next="the operation is in brackets. If it is exp: what sends a gradient back into it, "
+            "and is that before or after the bound? If it is a cast (to_copy): the gradient "
+            "returns in the format of logprob, and has to fit it",
         ),
         Criterion(
             "The gradient never pushes logprob further away from ref_logprob.",

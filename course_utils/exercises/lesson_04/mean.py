@@ -49,6 +49,10 @@ def gives_one_number(masked_mean) -> str | None:
 
 
 def is_the_mean_of_tokens(masked_mean) -> str | None:
+    values = _with(2.0, at=(0, 1))
+    given = f"values {values.tolist()} and mask {MASK.tolist()}"
+    if seen := number_differs(masked_mean(values, MASK), 3.0, rtol=1e-5, given=given):
+        return seen
     for trial in trials(_draw, shapes=SHAPES, dtypes=FORMATS):
         values, mask = trial.args
         got = masked_mean(values, mask).double().reshape(())
@@ -74,7 +78,7 @@ def gradient_reaches_the_tokens(masked_mean) -> str | None:
 def padding_does_not_count(masked_mean) -> str | None:
     for value in (NAN, INF, -INF):
         values = _with(value, at=(0, 2))
-        given = f"a {value} at padding"
+        given = f"values {values.tolist()} and mask {MASK.tolist()} ({value} at padding)"
         if seen := number_differs(masked_mean(values, MASK), 3.0, rtol=1e-5, given=given):
             return seen
         gradient, _ = gradient_of(masked_mean, (values, MASK))
@@ -86,7 +90,9 @@ def padding_does_not_count(masked_mean) -> str | None:
 def no_token_is_zero(masked_mean) -> str | None:
     for fill in (2.0, NAN):
         values, none = _with(fill, at=(0, 1)), torch.zeros_like(MASK)
-        given = f"a mask without a single 1 and a {fill:g} among the values"
+        given = f"values {values.tolist()} and a mask of zeros"
+        if not isinstance(masked_mean(values, none), Tensor):
+            return f"for {given} it gives no tensor but {masked_mean(values, none)!r}"
         if seen := number_differs(masked_mean(values, none), 0.0, rtol=0.0, given=given):
             return seen
         leaf = values.clone().requires_grad_()
@@ -100,8 +106,9 @@ def no_token_is_zero(masked_mean) -> str | None:
 
 def a_bad_token_still_shows(masked_mean) -> str | None:
     for bad in (NAN, INF, -INF):
-        got = masked_mean(_with(bad, at=(0, 1)), MASK)
-        if seen := number_differs(got, bad, rtol=0.0, given=f"a {bad} at a real token"):
+        values = _with(bad, at=(0, 1))
+        given = f"values {values.tolist()} and mask {MASK.tolist()} ({bad} at a token)"
+        if seen := number_differs(masked_mean(values, MASK), bad, rtol=0.0, given=given):
             return seen
     return None
 
@@ -132,7 +139,7 @@ MEAN = Exercise(
             "It is the mean of the values whose mask is 1.",
             is_the_mean_of_tokens,
             why="the number of tokens counts, not the size of the rectangle",
-            next="divide the sum over all tokens by the number of tokens",
+            next="by hand: add the values where the mask is 1, and divide by how many these are",
         ),
         Criterion(
             "Its gradient is 1 / number of tokens at each token, and 0 at padding.",
@@ -150,7 +157,8 @@ MEAN = Exercise(
             "Without a single token it is 0.",
             no_token_is_zero,
             why="0 / 0 is nan, and a mini-batch of empty replies happens",
-            next="never divide by less than 1",
+            next="with nan: which division is by 0 here, or which product is 0 * nan? The mean of "
+            "a selection divides by its length. Here too the result is a tensor",
         ),
         Criterion(
             "A nan or inf at a real token is not hidden.",

@@ -14,6 +14,7 @@ from course_utils.gemma3.reach import FLOAT16, MARGIN
 from course_utils.reproductions.lesson_05.gemma_dpo import Outcome, dpo_trainer, train_and_judge
 
 SEEDS = (0, 1, 2)
+ROOM = 64  # the largest number may be this many times below the limit, not more
 MEASURING = 1.001  # two measurements of the same numbers differ by their roundings
 
 
@@ -54,15 +55,33 @@ def is_a_number_above_0(factor) -> str | None:
 
 def trains_in_float16(rescaled: Rescaled) -> str | None:
     if seen := rescaled.runs.first_unmet(_every_step_finite):
-        return f"{seen}; the largest number of the forward pass is {rescaled.largest:.2g}"
+        passes = "so the forward pass overflows"
+        if rescaled.largest < FLOAT16.max:
+            passes = "so the forward pass fits, and it is the gradients that overflow"
+        return f"{seen}; the largest number of the stream is {_against(rescaled)}, {passes}"
     return None
+
+
+def _against(rescaled: Rescaled) -> str:
+    """The largest number, and its share of the limit.
+
+    >>> _against(Rescaled(6550.4, None))
+    '6.55e+03, 0.1 times the limit of 65504'
+    """
+    share = rescaled.largest / FLOAT16.max
+    return f"{rescaled.largest:.3g}, {share:.3g} times the limit of {FLOAT16.max:g}"
 
 
 def keeps_a_margin(rescaled: Rescaled) -> str | None:
     if rescaled.largest <= FLOAT16.max / MARGIN * MEASURING:
         return None
-    share = rescaled.largest / FLOAT16.max
-    return f"the largest number is {rescaled.largest:.3g}, that is {share:.3g} of the limit"
+    return f"the largest number of the stream is {_against(rescaled)}; 0.125 is allowed"
+
+
+def uses_the_room(rescaled: Rescaled) -> str | None:
+    if rescaled.largest * MEASURING >= FLOAT16.max / ROOM:
+        return None
+    return f"the largest number of the stream is {_against(rescaled)}; at least 0.0156 is asked"
 
 
 FACTOR = Exercise(
@@ -76,8 +95,8 @@ FACTOR = Exercise(
     expects=(object,),
     hints=(
         "What was the largest number of the profile? How far is it from 65504?",
-        "Leave a factor of 8 for texts that reach further than yours. Much smaller is no better: "
-        "the smaller the stream, the larger its gradients.",
+        "Leave a factor of 8 for texts that reach further than yours, and not more than 64: the "
+        "smaller the stream, the larger its gradients.",
         "The limit, an eighth of it, and the largest number that you measured: their quotient "
         "is the largest factor that is allowed. A power of two below it costs no rounding.",
     ),
@@ -85,15 +104,25 @@ FACTOR = Exercise(
         Criterion(
             "The run is finite in float16 at every step, from the first, for three seeds.",
             trains_in_float16,
-            why="a stream too large overflows forward; k times smaller, its gradients are k times "
-            "larger, and overflow backward",
-            next="compare the largest number of the forward pass with 65504: too large, or tiny?",
+            why="a stream that is too large overflows in the forward pass; one that is 1000 times "
+            "smaller has gradients 1000 times larger, which overflow in the backward pass",
+            next="multiply largest['sick']['stream'] by your factor: is the result above 65504, or "
+            "far below it?",
         ),
         Criterion(
             "No number of the stream is above one eighth of float16's limit.",
             keeps_a_margin,
             why="you measured a few texts; another one may reach further, and one inf is enough",
-            next="compare with the largest number of the stream, which is the largest of the three",
+            next="multiply the largest number in largest['sick']['stream'] by your factor, and "
+            "compare the result with 65504 / 8",
+        ),
+        Criterion(
+            "The largest number of the stream is at least 1/64 of float16's limit.",
+            uses_the_room,
+            why="each halving of the stream doubles its gradients; room that the forward pass does "
+            "not need is taken from the backward pass",
+            next="multiply the largest number in largest['sick']['stream'] by your factor, and "
+            "compare the result with 65504 / 64",
         ),
     ),
     answer=2.0**-8,

@@ -30,6 +30,7 @@ class Kept:
     gradient: Tensor  # of the embedding
     num_products: int  # matrix products of the forward pass in float16
     norms: frozenset[torch.dtype]  # of what the post-norms put out
+    others: dict[str, torch.dtype]  # of what each other norm put out, by name
     first_overflow: str  # the module that put out inf or nan before any other; "" if none did
     elsewhere: Elsewhere  # another model, and one that was not given
 
@@ -39,6 +40,7 @@ def run_in_half(keep_in_float32) -> Kept:
     elsewhere = look_elsewhere(keep_in_float32)
     model, overflows, norms = sick(), [], set()
     keep_in_float32(model)
+    others = _formats_of_other_norms(model)
     for name, module in model.named_modules():
         module.register_forward_hook(
             lambda _m, _i, out, name=name: overflows.append(name) if _overflows(out) else None
@@ -47,7 +49,18 @@ def run_in_half(keep_in_float32) -> Kept:
         norm.register_forward_hook(lambda _m, _i, out: norms.add(out.dtype))
     logits, gradient, products = _step(model)
     first = next(iter(overflows), "")
-    return Kept(logits, gradient, products, frozenset(norms), first, elsewhere)
+    return Kept(logits, gradient, products, frozenset(norms), others, first, elsewhere)
+
+
+def _formats_of_other_norms(model: nn.Module) -> dict[str, torch.dtype]:
+    """The format that each norm but the post-norms puts out; filled when the model runs."""
+    formats: dict[str, torch.dtype] = {}
+    for name, module in model.named_modules():
+        if name.endswith("norm") and module not in post_norms(model):
+            module.register_forward_hook(
+                lambda _m, _i, out, name=name: formats.update({name: out.dtype})
+            )
+    return formats
 
 
 def _step(model: nn.Module, *, half: bool = True) -> tuple[Tensor, Tensor, int]:
@@ -105,6 +118,25 @@ def products_in_half(kept: Kept) -> str | None:
         return None
     asked = f"{_num_products()} before your change"
     return f"{kept.num_products} matrix products of the forward pass are in float16, {asked}"
+
+
+@cache
+def _formats_before() -> dict[str, torch.dtype]:
+    model = plain()
+    formats = _formats_of_other_norms(model)
+    _step(model)
+    return formats
+
+
+def other_norms_stay(kept: Kept) -> str | None:
+    before = _formats_before()
+    changed = [name for name in before if kept.others.get(name) != before[name]]
+    if not changed:
+        return None
+    first = changed[0]
+    formats = (str(one.get(first)).removeprefix("torch.") for one in (kept.others, before))
+    seen = "{} returns {}, where it returned {} before".format(first, *formats)
+    return f"{len(changed)} norms that do not overflow return another format: {seen}"
 
 
 def serves_other_models(kept: Kept) -> str | None:
@@ -172,6 +204,12 @@ KEEP = Exercise(
             leaves_others_alone,
             why="what is changed in a class is changed for every model in the process",
             next="register hooks on the modules of this model, or replace them there",
+        ),
+        Criterion(
+            "The norms that do not overflow return the format that they returned before.",
+            other_norms_stay,
+            why="each value in float32 takes twice the memory, and float16 can hold these",
+            next="section 6 names the norms that overflow: change those, and leave the others",
         ),
     ),
     answer=keep_by_hook,

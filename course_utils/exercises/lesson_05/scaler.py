@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from itertools import groupby
 from numbers import Real
 
 import torch
@@ -12,10 +13,19 @@ from course_utils.checks.declare import Criterion, Exercise
 GOOD, BAD = True, False
 
 
+def _as_typed(steps: list[bool]) -> str:
+    """The list as Python code, each run of equal steps as one product.
+
+    >>> _as_typed([True, True, False, True]), _as_typed([False] * 20), _as_typed([])
+    ('[True] * 2 + [False] + [True]', '[False] * 20', '[]')
+    """
+    runs = ((step, len(list(same))) for step, same in groupby(steps))
+    return " + ".join(f"[{s}]" + (f" * {n}" if n > 1 else "") for s, n in runs) or "[]"
+
+
 def _agree(scale_after, cases) -> str | None:
     for steps, scale, interval in cases:
-        shown = "".join("+" if is_finite else "-" for is_finite in steps) or "none at all"
-        case = f"steps {shown} (- is not finite), scale {scale:g}, interval {interval},"
+        case = f"scale_after({_as_typed(steps)}, {scale:g}, {interval})"
         want = scale_by_torch(steps, scale, interval)
         seen = number_differs(
             scale_after(list(steps), scale, interval), want, rtol=1e-6, given=case
@@ -50,7 +60,7 @@ def any_run_of_steps(scale_after) -> str | None:
     for _ in range(30):
         steps = [rng.random() < 0.75 for _ in range(rng.randint(2, 25))]
         runs.append((steps, 2.0 ** rng.randint(0, 20), rng.randint(1, 5)))
-    return _agree(scale_after, runs)
+    return _agree(scale_after, sorted(runs, key=lambda run: len(run[0])))
 
 
 def gives_a_number(scale_after) -> str | None:
@@ -59,6 +69,8 @@ def gives_a_number(scale_after) -> str | None:
         return None
     if isinstance(got, Real) and not isinstance(got, bool):
         return None
+    if got is None:
+        return "one number is asked for, the scale at the end; it gives None: is a return missing?"
     return f"one number is asked for, the scale at the end; it gives a {type(got).__name__}"
 
 
@@ -108,31 +120,35 @@ SCALER = Exercise(
             "From the scale given, every step that is not finite halves it.",
             halves_on_each_bad_step,
             why="each overflow halves the scale that was there before",
-            next="first try no step at all: the scale is the given one, exactly; then one bad step",
+            next="run the call above, and follow it by hand: begin with the scale that is given, "
+            "and halve it at each False; what stands below the point stays",
         ),
         Criterion(
             "It goes on halving below 1.",
             halves_below_one,
             why="torch knows no floor: a scale below 1 shrinks the gradients",
-            next="count: 65536 is 2 to the 16th, and there are 20 bad steps",
+            next="65536 is 2 to the 16th: after 16 halvings the scale is 1, and more follow. What "
+            "stops yours?",
         ),
         Criterion(
             "The scale doubles after each full interval of good steps, and not before.",
             doubles_after_the_interval,
             why="growth is how the scaler probes for more room, once in 2000 steps by default",
-            next="count the good steps in a row and compare with the interval",
+            next="run the call above, and follow the count of good steps: at `interval` the scale "
+            "doubles, and the count begins again at 0",
         ),
         Criterion(
             "A bad step starts the count of good steps again.",
             bad_step_starts_the_count_anew,
             why="one overflow is a sign that the scale is near its limit",
-            next="set the count to 0 in the branch of the bad step",
+            next="run the call above, and print the count after each step: what is it after the "
+            "False?",
         ),
         Criterion(
             "Any run of steps ends where torch's own scaler does.",
             any_run_of_steps,
             why="good and bad steps come in every order",
-            next="follow the steps of the case above by hand: scale and count after each",
+            next="run the call above, and follow it by hand: scale and count after each step",
         ),
     ),
     answer=scale_in_a_loop,

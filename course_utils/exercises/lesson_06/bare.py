@@ -155,8 +155,8 @@ BARE = Exercise(
     hints=(
         "Which of the tensors that go into the checkpoint requires grad?",
         "Either some input has to require grad, or the checkpoint must not depend on its inputs.",
-        "The second way is one argument of checkpoint(...). The first marks `hidden`, between the "
-        "embedding and the checkpoint: which method of a tensor does that?",
+        "The second way is one argument of checkpoint(...). The first marks what the embedding "
+        "returns, before the checkpoint: which method of a tensor does that?",
     ),
     form=returns_a_loss,
     criteria=(
@@ -176,7 +176,8 @@ BARE = Exercise(
             "The block's weights get the gradient that they get without a checkpoint.",
             block_gets_its_gradient,
             why="without the error, the gradient may still not arrive",
-            next="fix the graph before the checkpoint, not after it",
+            next="is the graph whole before the checkpoint, and does the second pass draw the same "
+            "dropout?",
         ),
         Criterion(
             "The block is computed again in the backward pass, and nothing inside it is kept.",

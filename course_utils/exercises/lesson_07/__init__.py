@@ -40,5 +40,5 @@ LESSON = Lesson(
     predictions=(WHICH_LOSS, INSTRUCT),
     topic="stop",
     deeper=("07.4", "07.5", "07.6", "07.7"),
-    deeper_minutes=55,
+    deeper_minutes=57,
 )

@@ -164,7 +164,7 @@ ENDS = Exercise(
             "It counts the ends that have a label.",
             counts_labelled_ends,
             why="the model does not learn an end that has no label",
-            next="compare labels, not input_ids, with the end",
+            next="compare labels, not input_ids, with the end; count rows, not tokens",
         ),
         Criterion(
             "The users' ends do not count.",

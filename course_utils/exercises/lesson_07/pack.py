@@ -48,6 +48,11 @@ def _alone(case: str) -> tuple[torch.Tensor, float]:
     return torch.cat(logits), losses / count
 
 
+def _num_labels(case: str) -> int:
+    """How many labels the rows have that a token before them can predict."""
+    return sum(label != -100 for row in _cases()[case] for label in row["labels"][1:])
+
+
 def _packed(pack: Callable, case: str) -> dict:
     return pack([{k: list(v) for k, v in row.items()} for row in _cases()[case]])
 
@@ -109,8 +114,13 @@ def sees_one_document(batch, case: str) -> str | None:
 @_over_cases
 def has_the_same_loss(batch, case: str) -> str | None:
     got, want = _run(batch).loss.item(), _alone(case)[1]
-    close = abs(got - want) <= 1e-3 * max(want, 1e-2)
-    return None if close else f"the loss is {got:.4f}; the rows alone have {want:.4f}"
+    if abs(got - want) <= 1e-3 * max(want, 1e-2):
+        return None
+    mine, right = int((batch["labels"][:, 1:] != -100).sum()), _num_labels(case)
+    return (
+        f"the loss is {got:.4f}, a mean over {mine} labels; the rows alone have {want:.4f} "
+        f"over {right}"
+    )
 
 
 def with_positions(rows):
@@ -158,7 +168,8 @@ PACK = Exercise(
             has_the_same_loss,
             why="if the first token of a row has a label, the last token of the row before must "
             "predict it",
-            next="look at the labels where a row begins",
+            next="compare your labels with those of the rows, one by one: only the first label "
+            "of a row may change, to -100",
         ),
     ),
     answer=with_positions,

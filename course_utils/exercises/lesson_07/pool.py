@@ -35,6 +35,12 @@ def left_padded(generator, shape, dtype) -> tuple:
     return _drawn(generator, shape, dtype, side="left")
 
 
+def padded_on_both_sides(generator, shape, dtype) -> tuple:
+    """As prompts padded on the left with replies padded on the right."""
+    scores, mask = left_padded(generator, shape, dtype)
+    return scores, torch.nn.functional.pad(mask, (0, 1))[:, 1:]
+
+
 def one_score_a_row(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape[:1]
 
@@ -49,8 +55,10 @@ def on_the_right(pool) -> str | None:
 
 
 def on_the_left(pool) -> str | None:
-    seen = agrees(last_of_each, left_padded, **PROBE)(pool)
-    return f"padded on the left, {seen}" if seen else None
+    for where, draw in (("the left", left_padded), ("both sides", padded_on_both_sides)):
+        if seen := agrees(last_of_each, draw, **PROBE)(pool):
+            return f"padded on {where}, {seen}"
+    return None
 
 
 def trains_that_token(pool) -> str | None:
@@ -87,10 +95,11 @@ POOL = Exercise(
             next="find the position from the mask, row by row",
         ),
         Criterion(
-            "Padded on the left, it is the same token.",
+            "Padded on the left, or on both sides, it is the same token.",
             on_the_left,
-            why="servers often pad on the left; the number of tokens is then a position too early",
-            next="look for the largest position with mask 1, not for the number of ones",
+            why="prompts are often padded on the left and replies on the right; neither the "
+            "number of tokens nor the first padding then shows where the text ends",
+            next="look for the largest position with mask 1",
         ),
         Criterion(
             "The gradient reaches only that token.",

@@ -16,6 +16,6 @@ QUIZ = two_letters(
     ),
     nexts=(
         "ask which of the three shows what is learnt",
-        "look again at section 5: the loss of one batch with and without its ends",
+        "look again at section 5: which tokens left the average, and how high was their loss?",
     ),
 )

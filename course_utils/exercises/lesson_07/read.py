@@ -3,7 +3,7 @@
 from course_utils.checks.letters import letters_exercise
 
 READ = letters_exercise(
-    {"1": "b", "2": "e", "3": "f", "4": "a", "5": "c", "6": "g", "7": "h", "8": "d"},
+    {"1": "b", "2": "e", "3": "a", "4": "a", "5": "c", "6": "g", "7": "h", "8": "d"},
     letters="abcdefgh",
     noun="Batch",
     id="07.1",
@@ -16,7 +16,7 @@ READ = letters_exercise(
     whys={
         "1": "a token without a label is not learnt, and tokens that compete with it are",
         "2": "the model learns to write questions, and most of the loss comes from them",
-        "3": "at serving the model never sees two of these tokens",
+        "3": "chats may share a row if something keeps them apart",
         "4": "a right batch is what you compare the others with",
         "5": "the model cannot learn a token that is not in the row, whatever the labels are",
         "6": "the model continues the last token that it sees",
@@ -26,7 +26,7 @@ READ = letters_exercise(
     nexts={
         "1": "look at the last token of each reply, and whether it is in the loss",
         "2": "which of the learnt tokens did the user write?",
-        "3": "look at the first two tokens of a row",
+        "3": "count the chats in the row, and look for || between them",
         "4": "go through the letters again: where in the batch would you see each of them?",
         "5": "look for the end of the replies: is it there without a label, or is it not there?",
         "6": "this batch has no labels: what is it used for?",
@@ -35,7 +35,7 @@ READ = letters_exercise(
     },
     hints=(
         "For each batch ask three things: what is learnt, what is masked, what comes before it?",
-        "Compare each with the healthy batch above. One of the eight is healthy, too.",
+        "Compare each with the healthy row of section 1. Not every one of the eight has a fault.",
         "In two batches the ends of the replies are not in the loss; in one of these two they are "
         "in the ids. A batch without labels is one that the model is going to answer.",
     ),

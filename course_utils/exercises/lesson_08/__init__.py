@@ -42,5 +42,5 @@ LESSON = Lesson(
     topic="batch",
     builds_on=("07",),
     deeper=("08.2", "08.3", "08.4", "08.6", "08.7"),
-    deeper_minutes=90,
+    deeper_minutes=91,
 )

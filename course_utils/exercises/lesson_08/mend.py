@@ -9,6 +9,7 @@ from torch import Tensor
 
 from course_utils.checks.compare import number_differs
 from course_utils.checks.declare import Criterion, Exercise
+from course_utils.checks.input_fingerprint import changed, fingerprint
 from course_utils.diagnostics.splits.judging import cosine, distance
 from course_utils.diagnostics.splits.ranks import believing_in
 from course_utils.diagnostics.splits.stepping import Split, TrainerStep, cut, left_as_it_was
@@ -75,13 +76,20 @@ class _Tried:
         return self.trainer.compute_loss(model, batch, **given)
 
     def written_into(self) -> str | None:
-        """The tensor of `inputs` that another number stands in after a call, and when."""
+        """What a call has changed in `inputs` or in the model, and when."""
         model = self.trainer.model
         for when, given in TRAINS_AND_EVALUATES.items():
             batch = batch_loss.collate(self.rows[:3])
             before = {name: (value, value.clone()) for name, value in batch.items()}
             with left_as_it_was(self._step), torch.no_grad():
-                self.trainer.compute_loss(model.train("train" in when), batch, **given)
+                came = fingerprint(model.train("train" in when), "the model")
+                self.trainer.compute_loss(model, batch, **given)
+                place = changed(came, fingerprint(model, "the model"))
+            if place and place.startswith("the mode of"):
+                came = ("eval", "train")["train" in when]
+                return f"in {when} the model came in {came} mode, and it leaves in another"
+            if place:
+                return f"in {when} it changes {place}"
             for name, (value, was) in before.items():
                 if not value.equal(was):
                     num = int((value != was).sum())
@@ -210,10 +218,11 @@ MEND = Exercise(
             next="read the number of processes from self.accelerator inside the call",
         ),
         Criterion(
-            "The tensors in inputs keep their numbers.",
+            "The tensors in inputs keep their numbers, and the model keeps its mode.",
             leaves_the_tensors,
-            why="an evaluation compares its results with this same labels tensor, not with a copy",
-            next="you may remove a key; to change a tensor, change a clone of it",
+            why="the Trainer goes on with this same model, and an evaluation with these labels",
+            next="you may remove a key; to change a tensor, change a clone of it; call neither "
+            "model.train() nor model.eval()",
         ),
         Criterion(
             "With return_outputs=True it also returns the model's outputs.",
@@ -225,11 +234,12 @@ MEND = Exercise(
             "Evaluation gives the token mean, and without a count the batch's own.",
             evaluates,
             why="evaluation calls the same function and also averages its losses over the ranks",
-            next="which of your factors may stay where num_items_in_batch is None?",
+            next="with a count, an evaluation needs the same factors as training; without a count, "
+            "it needs none of them",
         ),
     ),
     answer=mended,
-    may_change=(0, 2),
+    may_change=(0, 1, 2),  # the model is looked at here, beside the tensors
     run=_Tried,
     time_limit_s=120.0,
 )

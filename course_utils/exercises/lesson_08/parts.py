@@ -34,7 +34,10 @@ class _Step:
         for number, part in enumerate(parts(self.losses)):
             named = f"with {self.given}, part {number}"
             if not part.requires_grad:
-                return f"{named} has no graph, so the loop's .backward() raises"
+                return (
+                    f"{named} has no graph, so the loop's .backward() raises: detach(), .item() "
+                    "or a new tensor cuts it off"
+                )
             grads = torch.autograd.grad(part, self.losses, retain_graph=True, allow_unused=True)
             ties = [n for n, grad in enumerate(grads) if n != number and grad is not None]
             if ties:

@@ -39,7 +39,7 @@ SIGN = letters_exercise(
 )
 
 LOOPS = letters_exercise(
-    {"1": "b", "2": "f", "3": "c", "4": "e", "5": "d", "6": "a"},
+    {"1": "c", "2": "f", "3": "c", "4": "e", "5": "d", "6": "a"},
     letters="abcdef",
     noun="Loop",
     id="08.4",
@@ -50,7 +50,7 @@ LOOPS = letters_exercise(
     points=4,
     reads="loops_are",
     whys={
-        "1": "many causes change the norm and the log a little; only the direction shows this one",
+        "1": "a factor that depends on the split changes every step and every logged loss",
         "2": "if the gradient is changed between two backward passes, it is no longer a sum",
         "3": "its direction is right, so a check of the cosine alone does not find it",
         "4": "it is wrong in the same way for every split, so only another measurement finds it",
@@ -69,9 +69,8 @@ LOOPS = letters_exercise(
         "Which of the tables are clean? Those loops do not depend on the split.",
         "A clean table proves no more than that. Is the gradient itself right? Compare it with "
         "that of token_mean.",
-        "Of the four others, one has only a factor, one only wrong weights, one has both. In the "
-        "last one, what "
-        "happens between two backward passes?",
+        "For the others, the columns weights and factor of the table say which of the two is "
+        "wrong. Where both show '?', what happens between two backward passes?",
     ),
 )
 
@@ -91,7 +90,8 @@ DRIFT = letters_exercise(
         "2": "a wrong reply is punished less per token if it is long",
         "3": "the mean follows the majority, and four of five replies are wrong",
         "4": "the mean follows the majority, and nine of ten replies are right",
-        "5": "if every token has the same weight, the expected gradient of the length is 0",
+        "5": "a constant divisor gives every token the same weight, however long its reply is, so "
+        "nothing favours short or long replies",
         "6": "a random reward favours neither long nor short replies",
     },
     nexts={

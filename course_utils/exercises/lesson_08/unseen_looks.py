@@ -132,4 +132,5 @@ def trains_one_model(tried: Tried) -> str | None:
 def _unlabelled(run: Run, step: int) -> str:
     rows = run.rows[step * BATCH_SIZE : (step + 1) * BATCH_SIZE]
     num = sum(not HEALTHY["count"]([row])["label"] for row in rows)
-    return f", where {num} of {len(rows)} rows have no label" if num else ""
+    have = "has" if num == 1 else "have"
+    return f", where {num} of {len(rows)} rows {have} no label" if num else ""

@@ -186,11 +186,11 @@ def packed(seed: int = 0, *, with_positions: bool = True, with_mask: bool = Fals
 
 
 def unread() -> dict[str, Made]:
-    """Eight batches by number: a function's name says what is wrong with its batch."""
+    """Eight batches by number; what is wrong with each, if anything, is for the reader to see."""
     made = (
         labels_by_id(3),
         whole_chats(4),
-        begins_twice(5),
+        packed(5),
         replies_learnt(6),
         never_appended(7),
         prompts(8, side="right"),

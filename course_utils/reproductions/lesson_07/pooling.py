@@ -45,7 +45,7 @@ def pairs(tokenizer: PreTrainedTokenizerBase, *, pad: int, n: int = 16, seed: in
 
 
 def compared(read: Pairs, pool: Pool) -> dict[str, tuple[float, float]]:
-    """For each side: the share of scores that the batch changes, and of margins that are 0."""
+    """For each side: the share of scores that the batch changes, and of pairs with equal scores."""
     with torch.no_grad():
         single, shares = torch.cat([pool(**one) for one in read.alone]), {}
         for side, batch in read.by_side.items():
@@ -64,4 +64,4 @@ def table(shares: dict[str, dict[str, tuple[float, float]]]) -> Table:
         for name, by_side in shares.items()
         for side, both in by_side.items()
     ]
-    return Table(("pooling", "scores that the batch changes", "margins that are 0"), rows)
+    return Table(("pooling", "scores that the batch changes", "pairs with equal scores"), rows)

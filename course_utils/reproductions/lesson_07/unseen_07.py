@@ -199,8 +199,8 @@ def _fingerprint(batches: list[dict], seed: int) -> str:
 def no_room_for_the_end() -> Ticket:
     """Replies that are as long as the data's longest answer, and no longer."""
     report = (
-        "A hand-written SFT script on a base model. The loss falls to almost nothing; the first\n"
-        "three digits are right, and every reply goes on to the limit."
+        "A hand-written SFT script on a base model. The loss is near 0 from the first step on;\n"
+        "the first three digits are right, and every reply goes on to the limit."
     )
     return Ticket(report, made.HEALTHY | {"encode": made.encode_within_the_room})
 
@@ -209,7 +209,7 @@ def stops_at_the_base_end() -> Ticket:
     """A model that has learnt to stop, and a server that does not notice."""
     report = (
         "A hand-written SFT script on a base model, served with the base model's settings. The\n"
-        "loss falls to almost nothing; every reply goes on to the limit."
+        "loss falls; every reply goes on to the limit."
     )
     return Ticket(report, made.HEALTHY | {"answer": made.answer_as_the_base_does})
 
@@ -218,7 +218,7 @@ def one_line_end_short() -> Ticket:
     """A server that renders the prompt by hand."""
     report = (
         "A hand-written SFT script on a base model, served by a small server of our own. The loss\n"
-        "falls to almost nothing; the replies are wrong, though in training they were right."
+        "falls; the replies are wrong, though in training they were right."
     )
     return Ticket(report, made.HEALTHY | {"answer": made.answer_by_hand})
 

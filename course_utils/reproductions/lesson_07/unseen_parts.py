@@ -20,11 +20,11 @@ def encode(question, answer, tokenizer):
 
 def encode_within_the_room(question, answer, tokenizer):
     """One row: the chat's ids, and labels for the reply alone."""
-    max_reply = 3
     chat = [{"role": "user", "content": question}]
     prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
     prompt = tokenizer(prompt)["input_ids"]
-    reply = tokenizer(answer + tokenizer.eos_token)["input_ids"][:max_reply]
+    reply = answer + tokenizer.eos_token
+    reply = tokenizer(reply, truncation=True, max_length=len(answer))["input_ids"]
     return {"input_ids": prompt + reply, "labels": [-100] * len(prompt) + reply}
 
 

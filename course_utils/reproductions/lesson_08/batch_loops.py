@@ -43,7 +43,7 @@ def loops(model: nn.Module) -> dict[str, Step]:
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
 
     return {
-        "1": over(lambda total, count, whole, num: total / count / num),
+        "1": over(lambda total, count, whole, num: total / whole * num),
         "2": over(lambda total, count, whole, num: total / whole, between=clip),
         "3": over(lambda total, count, whole, num: total / whole / num),
         "4": over(lambda total, count, whole, num: total / (whole + 16)),

@@ -50,21 +50,21 @@ def count_the_batch(rows):
     return {"label": labels, "teacher": len(rows) * widest}
 
 
-def divide(sums, own, step, num_micro):
+def divide(sums, own, whole, num_micro):
     """One micro-batch's loss, from its sums; counts of its own and of the whole step."""
-    label = sums["label"] / max(step["label"], 1)
-    return label + 0.5 * sums["teacher"] / step["teacher"]
+    label = sums["label"] / max(whole["label"], 1)
+    return label + 0.5 * sums["teacher"] / whole["teacher"]
 
 
-def divide_by_its_own(sums, own, step, num_micro):
+def divide_by_its_own(sums, own, whole, num_micro):
     """One micro-batch's loss, from its sums; counts of its own and of the whole step."""
     label = sums["label"] / max(own["label"], 1)
     return (label + 0.5 * sums["teacher"] / own["teacher"]) / num_micro
 
 
-def divide_in_two_ways(sums, own, step, num_micro):
+def divide_in_two_ways(sums, own, whole, num_micro):
     """One micro-batch's loss, from its sums; counts of its own and of the whole step."""
-    label = sums["label"] / max(step["label"], 1)
+    label = sums["label"] / max(whole["label"], 1)
     return label + 0.5 * sums["teacher"] / own["teacher"] / num_micro
 
 

@@ -22,6 +22,10 @@ def bounded_if_k3(logprob, ref_logprob, kind):
     return verl_formulas.kl_penalty(logprob, ref_logprob, kind)
 
 
+def without_a_kind(logprob, ref_logprob):
+    return fix.bounded_kl(logprob, ref_logprob, "low_var_kl")
+
+
 def zero_kl(logprob, ref_logprob, kind):
     return torch.zeros_like(logprob)
 
@@ -54,20 +58,29 @@ right({"use_remove_padding": True})
 right(
     {
         "logits_dtype": torch.float32,
-        "kl_loss_type": "mse",
         "kl_penalty": bounded_if_k3,
         "masked_mean": mean_by_where,
         "may_step": step_if_finite,
     }
 )
+right({"kl_loss_type": "mse", "kl_penalty": fix.bounded_kl})
 wrong({"response_length": 4}, caught_by=fix.FORM)
 wrong({"seed": 1}, caught_by=fix.FORM)
 wrong({"learning_rate": 1e-7}, caught_by=fix.FORM)
 wrong({"kl_loss_typ": "mse"}, caught_by=fix.FORM)
 wrong({"kl_penalty": "mse"}, caught_by=fix.FORM)
+wrong({"kl_penalty": without_a_kind}, caught_by=fix.FORM)
 wrong({"logits_dtype": "float8"}, caught_by=fix.FORM)
 wrong({"kl_loss_coef": 0.0, "logits_dtype": "float32"}, caught_by=fix.kl_is_still_in_the_loss)
 wrong({"use_kl_loss": False}, caught_by=fix.kl_is_still_in_the_loss)
+wrong({"kl_loss_type": "kl"}, caught_by=fix.kl_is_still_in_the_loss)
+wrong({"kl_loss_type": "mse"}, caught_by=fix.kl_is_still_in_the_loss)
+wrong({"kl_loss_type": "abs"}, caught_by=fix.kl_is_still_in_the_loss)
+wrong(
+    {"kl_loss_type": "mse", "kl_penalty": bounded_if_k3},
+    caught_by=fix.kl_is_still_in_the_loss,
+)
+wrong({"kl_loss_coef": 0.0005}, caught_by=fix.kl_is_still_in_the_loss)
 wrong({"kl_penalty": zero_kl}, caught_by=fix.kl_is_still_in_the_loss)
 wrong({"kl_penalty": detached_kl}, caught_by=fix.kl_is_still_in_the_loss)
 wrong({"kl_penalty": tiny_kl}, caught_by=fix.kl_is_still_in_the_loss)

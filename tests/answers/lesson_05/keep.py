@@ -203,6 +203,20 @@ def keep_four_layers(model):
         norm.register_forward_pre_hook(lambda _m, inputs: (inputs[0].float(),))
 
 
+@wrong(caught_by=keep.other_norms_stay)
+def keep_all_norms(model):
+    for name, module in model.named_modules():
+        if "norm" in name:
+            module.register_forward_pre_hook(lambda _m, inputs: (inputs[0].float(),))
+
+
+@wrong(caught_by=keep.other_norms_stay)
+def keep_the_norms_of_attention_too(model):
+    keep_by_hook(model)
+    for layer in model.model.layers:
+        layer.self_attn.q_norm.register_forward_hook(lambda _m, _i, out: out.float())
+
+
 @wrong(caught_by=keep.leaves_others_alone)
 def keep_by_the_class(model):
     kind = type(_post_norms(model)[0])

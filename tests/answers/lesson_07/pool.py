@@ -77,7 +77,7 @@ def count_less_one(scores, mask):
     return scores[torch.arange(len(mask)), mask.sum(-1) - 1]
 
 
-@right
+@wrong(caught_by=pool.on_the_left)
 def before_the_padding(scores, mask):
     """Padded on the left the first padding is at 0, and one before it is the last token."""
     last = ((mask == 0).int().argmax(-1) - 1) % mask.shape[1]

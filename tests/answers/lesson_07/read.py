@@ -8,7 +8,7 @@ letter_answers(
     tempting={
         "1": "ac",
         "2": "ab",
-        "3": "a",
+        "3": "hf",
         "4": "eb",
         "5": "b",
         "6": "ac",

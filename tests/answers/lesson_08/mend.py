@@ -5,7 +5,6 @@ from functools import partial
 
 from torch.nn.functional import cross_entropy
 
-from course_utils.checks import checking
 from course_utils.exercises.lesson_08 import mend
 from course_utils.exercises.lesson_08.mend import mended
 from course_utils.reproductions.lesson_08.batch_loss import token_losses
@@ -244,10 +243,15 @@ def labels_wiped_in_training(self, model, inputs, return_outputs=False, num_item
     return _given(loss, out, return_outputs)
 
 
-@wrong(caught_by=checking.leaves_its_inputs_alone)
+@wrong(caught_by=mend.leaves_the_tensors)
 def left_in_evaluation(self, model, inputs, return_outputs=False, num_items_in_batch=None):
     """Without dropout the numbers are steadier, and nothing is trained with it any more."""
     return mended(self, model.train(False), inputs, return_outputs, num_items_in_batch)
+
+
+@wrong(caught_by=mend.leaves_the_tensors)
+def put_into_training(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    return mended(self, model.train(), inputs, return_outputs, num_items_in_batch)
 
 
 class _Callable:

@@ -21,7 +21,18 @@ def _lora_layers(policy):
 
 @right
 @torch.no_grad()
-def by_hand(engine, policy):
+def by_hand_with_the_base(engine, policy):
+    for name, weight in policy.named_parameters():
+        if "lora_" not in name:
+            name = name.removeprefix("base_model.model.").replace(".base_layer", "")
+            engine.get_parameter(name).copy_(weight)
+    only_where_an_adapter_is(engine, policy)
+
+
+@wrong(caught_by=sync.can_be_repeated)
+@torch.no_grad()
+def only_where_an_adapter_is(engine, policy):
+    """An engine with another base keeps the rest of it."""
     for name, layer in _lora_layers(policy):
         a, b = layer.lora_A["default"].weight, layer.lora_B["default"].weight
         weight = layer.base_layer.weight + layer.scaling["default"] * (b @ a)

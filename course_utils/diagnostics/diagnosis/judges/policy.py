@@ -1,6 +1,7 @@
 """Judges a run's replies: wrong distribution, old weights, no signal, tiny spreads."""
 
 import math
+from collections.abc import Sequence
 from statistics import fmean, median
 
 from course_utils.diagnostics.diagnosis.judges.signal import judge_signal, judge_silence
@@ -45,6 +46,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
         replies.numbers,
         sheet,
         scale=scale_of(subject.trainer),
+        spreads=subject.logged("reward_std"),
         group=getattr(subject.trainer, "num_generations", None),
         replies=replies.texts(),
         shape=replies.shape,
@@ -63,17 +65,21 @@ def judge_numbers(
     *,
     scale: str = "",
     group: int | None = None,
+    spreads: Sequence[float] = (),
     replies: LastReplies | None = None,
     shape: tuple[str, str] = ("", ""),
 ) -> None:
     """Write down the findings on batches of replies, the first batch first.
 
     Args:
+        spreads: the logged standard deviations of the rewards within a group.
         replies: the last replies; `shape`: how the sampler's log-probs differ, and the fix.
     """
     _agreement(numbers, shape, sheet)
     judge_signal(numbers, replies, sheet)
-    _spread(numbers, sheet, scale, group)
+    _spread(
+        numbers, sheet, math.sqrt(group) if group and scale == "group" else 50.0, group, spreads
+    )
     _movement(numbers, sheet)
     judge_silence(numbers, replies, sheet)
     _shown(numbers, sheet, limit=f" at {replies.limit} tokens" if replies and replies.limit else "")
@@ -195,10 +201,19 @@ def _turns_inside(known: list[PolicyNumbers]) -> bool:
     return bool(until) and fmean(until) > 0.05
 
 
-def _spread(numbers: list[PolicyNumbers], sheet: Sheet, scale: str, group: int | None) -> None:
+def _spread(
+    numbers: list[PolicyNumbers],
+    sheet: Sheet,
+    limit: float,
+    group: int | None,
+    spreads: Sequence[float],
+) -> None:
+    """Advantages that rounding or a wrong division makes, and how large they may be."""
     largest = max((one.advantage_max or 0.0 for one in numbers), default=0.0)
-    limit = math.sqrt(group) if group and scale == "group" else 50.0
-    if 0 < largest < RESIDUE:
+    if 0 < largest < RESIDUE < max(spreads, default=0.0):
+        said = f"advantages are at most {largest:.1g}, and reward_std is up to {max(spreads):.2g}"
+        sheet.find("advantages_vanish", MEASURED, said, place="advantages")
+    elif 0 < largest < RESIDUE and spreads:
         said = (
             f"advantages are up to {largest:.1g} and not 0 where all rewards of a group are alike"
         )

@@ -11,7 +11,6 @@ from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 from course_utils.diagnostics.gradient_flow.report import same_layers
-from course_utils.explain.fields import canonical
 
 CUT_OR_UNUSED = (
     "the graph is cut above them (detach, no_grad, reentrant checkpointing), or no forward pass "
@@ -105,13 +104,13 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
 
 def _without_rewards(subject: Subject) -> dict[str, str]:
     """Other words where it was not seen that the rewards of a group differ."""
-    spreads = [v for row in subject.log for k, v in row.items() if canonical(k) == "reward_std"]
+    spreads = subject.logged("reward_std")
     if subject.kind != POLICY:
         return {
             "why": "the gradient of every trained weight is exactly 0",
             "rivals": "no label counts, or the loss does not depend on the weights",
         }
-    if any(v > 0 for v in spreads if isinstance(v, int | float)):
+    if any(v > 0 for v in spreads):
         return {}
     return {
         "why": "no gradient arrives in any step",
@@ -125,8 +124,7 @@ def _before_and_after(subject: Subject, clipped: float) -> str:
 
     The log's is the one before clipping, and so the one that says how the run is doing.
     """
-    logged = [v for row in subject.log for k, v in row.items() if canonical(k) == "grad_norm"]
-    raw = [float(v) for v in logged if isinstance(v, int | float) and math.isfinite(v)]
+    raw = [float(v) for v in subject.logged("grad_norm") if math.isfinite(v)]
     if raw and _is_clipped(subject, median(raw), clipped):
         return f"{median(raw):.2g} -> {clipped:.2g} by clipping, in the median"
     if raw and median(raw) > CLIPPED * clipped:

@@ -16,6 +16,7 @@ from course_utils.diagnostics.libraries.trainer import of_columns
 from course_utils.diagnostics.loss_kind import Loss, loss_of_batch
 from course_utils.diagnostics.nonfinite.targets import Target, open_target
 from course_utils.errors import BadRequest
+from course_utils.explain.fields import canonical
 
 NUM_ROWS = 8
 POLICY, PAIRS, SCORES, TRAINING, LOOP = "policy", "pairs", "scores", "training", "loop"
@@ -70,6 +71,11 @@ class Subject:
     @property
     def args(self) -> Any:
         return getattr(self.trainer, "args", None)
+
+    def logged(self, name: str) -> list[float]:
+        """What the log holds under any spelling of a field, such as "reward_std"."""
+        fields = [field for row in self.log for field in row.items()]
+        return [v for k, v in fields if canonical(k) == name and isinstance(v, int | float)]
 
     @property
     def name(self) -> str:
