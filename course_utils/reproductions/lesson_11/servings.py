@@ -3,9 +3,7 @@
 The four servers of the lesson are the last functions here. Each is as people wrote theirs.
 """
 
-import copy
 import json
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,12 +43,12 @@ def edited(folder: Path, *, keep=lambda name: True, **settings: object) -> Itera
 def reloaded(trained: Trained) -> PeftModel:
     """The adapter's folder, loaded onto a fresh base."""
     with saved(trained.model) as folder:
-        return PeftModel.from_pretrained(base_model(trained.base), folder).eval()
+        return PeftModel.from_pretrained(base_model(trained.base, trained.seed), folder).eval()
 
 
 def merged(trained: Trained) -> nn.Module:
-    """A copy of the live model with its adapter merged."""
-    return copy.deepcopy(trained.model).merge_and_unload().eval()
+    """The reloaded adapter, merged into its base."""
+    return reloaded(trained).merge_and_unload().eval()
 
 
 def saved_and_loaded(model: nn.Module) -> nn.Module:
@@ -60,14 +58,13 @@ def saved_and_loaded(model: nn.Module) -> nn.Module:
         return AutoModelForCausalLM.from_pretrained(folder).eval()
 
 
-def untied(model: nn.Module) -> nn.Module:
-    """A copy whose head has a tensor of its own; with an adapter or without."""
-    copied = copy.deepcopy(model)
-    head = copied.get_output_embeddings()
+def untie(model: nn.Module) -> nn.Module:
+    """Give the head a tensor of its own, in place; the model has an adapter or none."""
+    head = model.get_output_embeddings()
     base = getattr(head, "base_layer", head)
     base.weight = nn.Parameter(base.weight.detach().clone())
-    copied.config.tie_word_embeddings = False
-    return copied
+    model.config.tie_word_embeddings = False
+    return model
 
 
 # --- the four servers of the lesson -------------------------------------------------------------
@@ -83,8 +80,12 @@ class Engine(nn.Module):
 
 def serve_a(trained: Trained) -> nn.Module:
     file = get_peft_model_state_dict(trained.model)
-    engine = Engine(get_peft_model(base_model(trained.base), trained.model.peft_config["default"]))
-    set_peft_model_state_dict(engine.language_model, {f"language_model.{k}": v for k, v in file.items()})
+    engine = Engine(
+        get_peft_model(base_model(trained.base, trained.seed), trained.model.peft_config["default"])
+    )
+    set_peft_model_state_dict(
+        engine.language_model, {f"language_model.{k}": v for k, v in file.items()}
+    )
     return engine.language_model.eval()
 
 
