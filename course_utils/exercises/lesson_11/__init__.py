@@ -7,7 +7,6 @@ from course_utils.checks.declare import Lesson, Prediction
 from course_utils.exercises.lesson_11.experts import EXPERTS
 from course_utils.exercises.lesson_11.grid import GRID
 from course_utils.exercises.lesson_11.head import HEAD
-from course_utils.exercises.lesson_11.kept import KEPT
 from course_utils.exercises.lesson_11.keys import KEYS
 from course_utils.exercises.lesson_11.quiz import QUIZ
 from course_utils.exercises.lesson_11.scale import SCALE
@@ -24,10 +23,10 @@ LESSON = Lesson(
     stem="11_served_not_trained",
     title="The model you served is not the one you trained",
     minutes=60,
-    exercises=(KEYS, KEPT, EXPERTS, HEAD, GRID, SCALE, QUIZ, UNSEEN),
+    exercises=(KEYS, HEAD, GRID, EXPERTS, SCALE, UNSEEN, QUIZ),
     predictions=(HOW_MANY,),
     topic="adapter",
     builds_on=("06", "07"),
-    deeper=("11.2", "11.6", "11.7"),
-    deeper_minutes=45,
+    deeper=("11.1", "11.5"),
+    deeper_minutes=40,
 )

@@ -7,8 +7,8 @@ QUIZ = two_letters(
     "bc",
     minutes=1,
     hints=(
-        "Question 1: which of the three did all four jobs pass?",
-        "Question 2: which table of section 5 names parts of the model, and needs no step?",
+        "Question 1: which of the three would have found each of the four jobs?",
+        "Question 2: which of the three names parts of the model, and needs no step?",
     ),
     whys=(
         "only a completion of the model that is served depends on all that lies before it",
@@ -16,6 +16,6 @@ QUIZ = two_letters(
     ),
     nexts=(
         "look again at the table of four stages: where does each job fail?",
-        "compare the runs of 4.9% and of 1.9% in the table of the experts",
+        "compare rank 32 on seven names with rank 2 on the experts, in the table of the experts",
     ),
 )
