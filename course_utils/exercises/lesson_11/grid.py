@@ -84,7 +84,7 @@ GRID = Exercise(
     minutes=5,
     difficulty="one line",
     points=3,
-    reads="four_bits",
+    reads="four_bits_weight",
     expects=(Callable,),
     hints=(
         "How large is an ordinary change, in steps of the grid, and where do the weights of w4 "
