@@ -102,14 +102,27 @@ def without_the_head(model):
     return merged
 
 
-@wrong(caught_by=head.survives_a_save)
-def the_setting_forgotten(model):
+@right
+def the_setting_left_to_peft(model):
+    """Today's PEFT sees that the two are no longer one tensor, and writes it into the config."""
     _head(model).weight = nn.Parameter(_head(model).weight.detach().clone())
     return model.merge_and_unload()
 
 
 @wrong(caught_by=head.survives_a_save)
-def tied_again_by_the_config(model):
-    merged = merge_untied(model)
+def the_change_in_a_hook(model):
+    """Right as long as the process lives."""
+    change = model.get_output_embeddings().get_delta_weight("default").detach().clone()
+    merged = embedding_put_back(model)
+    merged.lm_head.weight = merged.get_input_embeddings().weight
+    merged.lm_head.register_forward_hook(lambda layer, given, out: out + given[0] @ change.T)
     merged.config.tie_word_embeddings = True
     return merged
+
+
+@wrong(caught_by=head.survives_a_save)
+def the_head_in_a_new_layer(model):
+    """A loader looks for `lm_head.weight`."""
+    plain = merge_untied(model)
+    plain.lm_head = nn.Sequential(plain.lm_head)
+    return plain
