@@ -334,8 +334,8 @@ def worst(row, column="served"):
     return min(one[column] for one in recorded("head")[row])
 
 
-embedding = deltas.by_part(deltas.asked(trained["B"].model), deltas.found(
-    adapter_life.base_model(), served["B"]))["embedding"]
+found = deltas.found(adapter_life.base_model(), served["B"])
+embedding = deltas.by_part(deltas.asked(trained["B"].model), found)["embedding"]
 nuance = "the embedding has a change that nobody asked for"
 verdicts.judge("C17", "true", nuance, "section 5", holds=embedding[0] == 0 < embedding[1])
 tied = max(one["served"] for one in recorded("head")["lm_head, ensure_weight_tying"])
@@ -486,7 +486,8 @@ nuance = "it reaches no expert here; the experts are no linear layers"
 holds = mean_of("all-linear, r 8") < 0.1 and mean_of("all-linear, r 8", "experts") == 0
 verdicts.judge("C4", "false", nuance, "section 8", holds=holds, seeds="5 of 5")
 fewer = mean_of(small, "trainable") < mean_of(blind, "trainable")
-nuance = "4.7% without experts learn less than 1.9% with them"
+sizes = (f"{mean_of(row, 'trainable'):.1%}" for row in (blind, small))
+nuance = "{} without experts learn less than {} with them".format(*sizes)
 verdicts.judge("C3", "false", nuance, "section 8", holds=fewer and mean_of(small) > mean_of(blind))
 nuance = "not shown here: worse on one seed of five, better on four"
 verdicts.judge("C5", "open", nuance, "section 8", holds=mean_of("the same and the router") > 0.5)
@@ -527,7 +528,7 @@ expect_symptom("each served model is as right as its live one", holds=same and b
 
 # %% [markdown]
 # What the fixes cost: B's model has a head of its own (one more matrix in the file), C needs the original
-# weights at hand, D's adapter has six times as many weights. C's logits are not those of the live model: equal
+# weights at hand, D's adapter has several times as many weights. C's logits are not those of the live model: equal
 # accuracy is not equality.
 
 # %% [markdown]

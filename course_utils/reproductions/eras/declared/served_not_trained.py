@@ -37,7 +37,7 @@ SERVED_NOT_TRAINED = Era(
         now="experts are one stacked parameter: the same config reaches none, and nothing warns",
         protects="PEFT rewrites the names for some model types (qwen3_moe, deepseek_v3; not "
         "qwen2_moe)",
-        dangerous="nobody reads which tensors have an adapter; where PEFT rewrites the names, dense "
-        "layers and shared experts lose theirs",
+        dangerous="nobody reads which tensors have an adapter; where PEFT rewrites the names, "
+        "dense layers and shared experts lose theirs",
     ),
 )
