@@ -8,7 +8,7 @@ from course_utils.diagnostics import adapter_reach
 from course_utils.diagnostics.reach.groups import EXPERTS as OF_EXPERTS
 from course_utils.diagnostics.reach.groups import ROUTER
 from course_utils.reproductions.lesson_11 import jobs, servings
-from course_utils.reproductions.lesson_11.adapter_life import Trained, adapter, right, train
+from course_utils.reproductions.lesson_11.adapter_life import Trained, adapter, right
 
 SEEDS = (0, 1, 2)
 MOST, AT_LEAST = 0.1, 0.2
@@ -44,7 +44,7 @@ class _Tried:
         self.share = sum(sizes) / num_base
 
     def train(self, seed: int) -> Trained:
-        return train("mixture", task=TASK, seed=seed, **self.settings)
+        return jobs.run("D", seed, **self.settings)
 
 
 def reaches_the_experts(tried: _Tried) -> str | None:

@@ -1,7 +1,5 @@
 """The four training jobs of lesson 11. Nothing here serves an adapter."""
 
-from functools import cache
-
 from course_utils.reproductions.lesson_11.adapter_life import HEAD, Trained, train
 
 # What each trains on; the rest is LoraConfig's.
@@ -11,9 +9,12 @@ JOBS = {
     "C": {"base": "4-bit", "task": "plus one"},
     "D": {"base": "mixture", "task": "neighbours"},
 }
+_trained: dict[str, Trained] = {}
 
 
-@cache
-def run(name: str, seed: int) -> Trained:
-    """A job, trained once per seed; who changes the model takes a copy."""
-    return train(seed=seed, **JOBS[name])
+def run(name: str, seed: int, **settings: object) -> Trained:
+    """A job, trained once per seed and settings; who changes the model takes a copy."""
+    asked = repr((name, seed, sorted(settings.items())))
+    if asked not in _trained:
+        _trained[asked] = train(seed=seed, **JOBS[name] | settings)
+    return _trained[asked]

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from course_utils.reproductions import reported_script
-from course_utils.reproductions.lesson_11 import servings
+from course_utils.reproductions.lesson_11 import jobs, servings
 from course_utils.reproductions.lesson_11.adapter_life import base_model, completions, train
 from course_utils.reproductions.reported_script import Parts
 
@@ -100,7 +100,7 @@ class Trained:
 
 @cache
 def trained(seed: int) -> Trained:
-    first = servings.merged(train(seed=seed))
+    first = servings.merged(jobs.run("A", seed))
     lora = {"r": 16, "lora_alpha": 8, "use_rslora": True}
     live = train(task=TASK, seed=seed, on=_copy(first), **lora).model
     with servings.saved(live) as folder:
