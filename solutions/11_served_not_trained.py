@@ -495,7 +495,7 @@ fewer = mean_of(small, "trainable") < mean_of(blind, "trainable")
 sizes = (f"{mean_of(row, 'trainable'):.1%}" for row in (blind, small))
 nuance = "{} without experts learn less than {} with them".format(*sizes)
 verdicts.judge("C3", "false", nuance, "section 8", holds=fewer and mean_of(small) > mean_of(blind))
-nuance = "not shown here: worse on one seed of five, better on four"
+nuance = "worse on one seed of five, better on four; larger models may differ"
 verdicts.judge("C5", "open", nuance, "section 8", holds=mean_of("the same and the router") > 0.5)
 
 # %% [markdown]

@@ -26,7 +26,7 @@ LESSON = Lesson(
     exercises=(KEYS, HEAD, GRID, EXPERTS, SCALE, UNSEEN, QUIZ),
     predictions=(HOW_MANY,),
     topic="adapter",
-    builds_on=("06", "07"),
+    builds_on=("07",),
     deeper=("11.1", "11.5"),
     deeper_minutes=40,
 )

@@ -200,7 +200,7 @@ def scale(seed: int) -> Iterator[tuple[str, Record]]:
 
 def stages(seed: int) -> Iterator[tuple[str, Record]]:
     """Two stages of training; and a run that is resumed in three ways."""
-    from course_utils.reproductions.lesson_11 import stages as two
+    from course_utils.reproductions.lesson_11 import two_stages as two
 
     yield "second stage", two.second_stage(seed)
     for name, losses in two.resumed(seed).items():

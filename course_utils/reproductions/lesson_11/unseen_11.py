@@ -1,7 +1,8 @@
 """A server that adds an adapter to its base by hand; in each of four kinds, one part is at fault.
 
-Two stages were trained: the first is merged and saved, the second is an adapter on top of it. The
-server is made of named parts, small functions that `fresh` can replace. Nothing here is judged.
+Two stages were trained: the first, the same for all seeds, is merged and saved; the second is an
+adapter on top of it. The server is made of named parts, small functions that `fresh` can replace.
+Nothing here is judged.
 """
 
 import json
@@ -100,7 +101,7 @@ class Trained:
 
 @cache
 def trained(seed: int) -> Trained:
-    first = servings.merged(jobs.run("A", seed))
+    first = servings.merged(jobs.run("A", 0))
     lora = {"r": 16, "lora_alpha": 8, "use_rslora": True}
     live = train(task=TASK, seed=seed, on=_copy(first), **lora).model
     with servings.saved(live) as folder:
