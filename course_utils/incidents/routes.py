@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from transformers import Qwen2MoeForCausalLM
 
 from course_utils import zoo
-from course_utils.incidents.mixtures import mixture
 from course_utils.incidents.runs import plain_trainer, reply_rows
 from course_utils.reproductions.lesson_09.engine import Engine, Ids, Logps
+from course_utils.zoo.mixtures import mixture
 
 NUM_EXPERTS, NUM_STEPS, SIZE = 16, 60, 16
 

@@ -202,6 +202,29 @@ _CLAIMS: dict[str, tuple[str | Claim, ...]] = {
         ),
         Claim("wrong position ids under left padding bias the log-probs", "OpenRLHF#217"),
     ),
+    "adapter": (
+        Claim("q_proj to down_proj, seven names, adapt every linear layer", "vllm#47088"),
+        Claim("PEFT would warn if an adapter missed the experts", "unsloth#6936", voted=False),
+        Claim("a healthy share of trainable weights shows that the experts train", voted=False),
+        Claim("target_modules=all-linear is the safe choice", "PEFT's guide to LoRA"),
+        Claim("LoRA on the router is harmful", "ms-swift#5512", voted=False),
+        Claim("the adapter reloads exactly, so its merge is exact", "peft#2864", voted=False),
+        Claim("fix: ensure_weight_tying=True, for an adapter on a tied head", "peft#2803"),
+        Claim(
+            "modules_to_save on tied weights breaks at reload", "LlamaFactory#10832", voted=False
+        ),
+        Claim("4 bits are too coarse for the change that an adapter makes", "peft#2321"),
+        Claim("fix: merge into the dequantised 4-bit base, not into the original", "qlora#254"),
+        Claim("loaded without a warning, so it is used", "Automodel#1755", voted=False),
+        Claim("lora_alpha in the file matters for training only", "verl#5325", voted=False),
+        Claim("the adapter's file names the base that it belongs to", "ms-swift#8047", voted=False),
+        Claim("a good score at the end proves a right resume", "lerobot#3459", voted=False),
+        Claim("the reward head is saved with the adapter", "trl#1379", voted=False),
+        Claim("a run looks healthy while every expert is frozen", "unsloth#6936"),
+        Claim("an adapter on a tied lm_head is merged into the embedding, too", "peft#2018"),
+        Claim("with other names in its file, an adapter loads and does nothing", "vllm#34186"),
+        Claim("merged in bf16, a model is not the one with its adapter", "MiniCPM-V#502"),
+    ),
 }
 CLAIMS: dict[str, tuple[Claim, ...]] = {
     topic: tuple(one if isinstance(one, Claim) else Claim(one) for one in claims)

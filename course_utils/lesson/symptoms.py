@@ -30,6 +30,8 @@ TRUTH = (
     "trainer.train()\nprint(audit)"
 )
 POLICIES = f"{FROM}\n\nprint(diagnostics.compare_policies(sampler, scorer, prompts, model=model))"
+MODELS = f"{FROM}\n\nprint(diagnostics.compare_models(trained, served, batch))"
+REACH = f"{FROM}\n\nprint(diagnostics.adapter_reach(model))"
 DIAGNOSE = f"{FROM}\n\nprint(diagnostics.diagnose(trainer))"
 TRACE = f"{FROM}\n\nprint(diagnostics.trace_step(model, batch))"
 
@@ -59,6 +61,18 @@ SYMPTOMS = (
     Symptom("GRPO: loss 0.0, and is anything learned?", "10_reward_up", "TruthAudit", TRUTH),
     Symptom("the importance ratio is not 1", "09_two_logprobs", "compare_policies", POLICIES),
     Symptom("reward flat, checkpoints improve", "09_two_logprobs", "compare_policies", POLICIES),
+    Symptom(
+        "the adapter was right, and the served model is not",
+        "11_served_not_trained",
+        "compare_models",
+        MODELS,
+    ),
+    Symptom(
+        "LoRA on a mixture: the loss falls, and it learns little",
+        "11_served_not_trained",
+        "adapter_reach",
+        REACH,
+    ),
     Symptom("inf or nan, and no idea from where", "01_floats", "trace_step", TRACE),
     Symptom("none of these, and the model is no good", "99_on_call", "diagnose", DIAGNOSE),
 )

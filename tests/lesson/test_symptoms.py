@@ -15,6 +15,7 @@ from course_utils.reproductions.lesson_07 import never_stops
 from course_utils.reproductions.lesson_08 import batch_loss, batch_trainers
 from course_utils.reproductions.lesson_09 import policy_pairs
 from course_utils.reproductions.lesson_10 import reward_up, verifiers
+from course_utils.reproductions.lesson_11 import adapter_life, jobs, servings
 
 CALLS = {symptom.instrument: symptom.call for symptom in SYMPTOMS}
 # How what each says begins: of a run that is well, and of one that is not.
@@ -28,6 +29,8 @@ SAYS = {
     "compare_splits": ("The gradient of 4 rows is the same", "The gradient depends on the split"),
     "TruthAudit": ("The truth did not move beyond the noise", "The truth fell"),
     "compare_policies": ("Sampler and trainer agree", "They differ by"),
+    "compare_models": ("all 51 weights are the same", "the first layer that differs is"),
+    "adapter_reach": ("An adapter on attention", "No expert has an adapter"),
     "diagnose": ("RewardTrainer: nothing found", "RewardTrainer: a fault in training"),
     "trace_step": ("Loss, gradients and weights are finite.", "Inf was already in the weights"),
 }
@@ -72,11 +75,20 @@ def two_sides(cause: str) -> dict[str, object]:
     return sides | dict(prompts=pair.prompts, model=pair.model)
 
 
+def trained_and_served(serve) -> dict[str, object]:
+    """The model of job B as training left it, and the one that a server makes of it."""
+    job = jobs.run("B", 0)
+    batch = {**zoo.load_tokenizer("tiny")(["1+1=2", "2+3=5"], return_tensors="pt")}
+    return dict(trained=job.model, served=serve(job), batch=batch)
+
+
 SICK = {
     "inspect_batch": lambda: {"trainer": never_stops_trainer()},
     "compare_splits": lambda: {"trainer": mean_trainer()},
     "compare_policies": lambda: two_sides("temperature"),
     "TruthAudit": lambda: grpo_names(verifiers.occurs, num_steps=16),
+    "compare_models": lambda: trained_and_served(servings.serve_b),
+    "adapter_reach": lambda: {"model": adapter_life.adapter("mixture")},
 }
 
 
@@ -98,6 +110,10 @@ def test_the_call_at_a_lessons_end_has_no_fault_to_find_in_a_sound_run(
         names |= grpo_names(zoo.arithmetic.is_right, num_steps=2)
     if instrument == "compare_policies":
         names |= two_sides("healthy")
+    if instrument == "compare_models":
+        names |= trained_and_served(servings.reloaded)
+    if instrument == "adapter_reach":
+        names["model"] = adapter_life.adapter()
     say(instrument, names, "print('training')")
     said, expected = capsys.readouterr().out, SAYS[instrument][0]
     assert said.startswith(expected) if expected else said == ""

@@ -5,8 +5,8 @@ from peft import LoraConfig, get_peft_model
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
-from course_utils.incidents.mixtures import mixture
 from course_utils.incidents.runs import Row, Variants, batches, learns, of_loop, reply_row
+from course_utils.zoo.mixtures import mixture
 
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 SEVEN = (*ATTENTION, "gate_proj", "up_proj", "down_proj")

@@ -4,31 +4,16 @@ import copy
 
 import torch
 from peft import LoraConfig, get_peft_model
-from torch import Tensor, nn
+from torch import nn
 
 from course_utils import zoo
 from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, batches, model_loss, of_loop, reply_rows
 from course_utils.reproductions.lesson_07.never_stops import base_model
+from course_utils.reproductions.lesson_11.grid import put_onto_grid
 
-BLOCK, LEVELS = 64, 7  # weights that share a scale; steps from 0 to the largest of them
 LORA = dict(r=8, lora_alpha=16, target_modules="all-linear", task_type="CAUSAL_LM")
 NUM_STEPS = 40
-
-
-def onto_grid(weight: Tensor) -> Tensor:
-    """Each weight rounded to one of 15 multiples of its block's scale, as 4-bit formats do."""
-    blocks = weight.reshape(-1, BLOCK)
-    scale = blocks.abs().amax(1, keepdim=True) / LEVELS
-    return ((blocks / scale).round() * scale).reshape(weight.shape)
-
-
-@torch.no_grad()
-def put_onto_grid(model: nn.Module) -> nn.Module:
-    for module in model.model.layers.modules():
-        if isinstance(module, nn.Linear):
-            module.weight.copy_(onto_grid(module.weight))
-    return model
 
 
 def _build(*, seed: int, into_4_bit: bool) -> Run:

@@ -1,10 +1,10 @@
-"""Small mixtures of experts, made of the tiny model."""
+"""Small mixtures of experts, made of the tiny model; never trained here."""
 
 import torch
 from torch import nn
 from transformers import Qwen2MoeConfig, Qwen2MoeForCausalLM
 
-from course_utils import zoo
+from course_utils.zoo.load import load_policy
 
 OF_TINY = (
     *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"),
@@ -15,7 +15,7 @@ OF_TINY = (
 
 def mixture(seed: int, *, num_experts: int = 4, num_chosen: int = 2) -> nn.Module:
     """The tiny model with each MLP as some equal experts: it answers as before."""
-    tiny = zoo.load_policy("tiny", device="cpu")
+    tiny = load_policy("tiny", device="cpu")
     config = Qwen2MoeConfig(
         **{name: getattr(tiny.config, name) for name in OF_TINY},
         num_experts=num_experts,

@@ -1,0 +1,1 @@
+"""Lesson 11's runs: adapters that are trained, saved, merged and served."""
