@@ -7,7 +7,6 @@ import torch
 from course_utils.exercises.lesson_04.unseen import (
     HEALTHY,
     UNSEEN,
-    alarm_names_the_replies,
     entropy_with_zeros_before_the_product,
     gradient_is_unchanged,
     mean_by_at_least_one,
@@ -23,7 +22,6 @@ from course_utils.reproductions.lesson_04.unseen_04 import (
     entropy_of_positions,
     entropy_under_grammar,
     ratio_of_tokens,
-    ratio_to_the_engine,
 )
 from tests.answers.forms import mends_of
 
@@ -78,14 +76,6 @@ def ratio_with_a_gradient_beyond_two(logp, engine_logp, advantages, mask):
     return -weight * (1 + logp - logp.detach()) * advantages * mask
 
 
-def alarm_on_any_padding(logp, engine_logp, advantages, mask):
-    return (mask == 0).any(1)
-
-
-def alarm_on_a_value(logp, engine_logp, advantages, mask):
-    return ~ratio_to_the_engine(logp, engine_logp, advantages, mask).isfinite().all(1)
-
-
 RATIO = {
     "right": (
         ratio_bounded_before_exp,
@@ -101,7 +91,6 @@ RATIO = {
     ),
     "other_value": (ratio_bounded_on_both_sides, ratio_never_truncated),
     "other_gradient": (ratio_with_a_gradient_beyond_two, ratio_with_a_hook),
-    "other_alarm": (alarm_on_any_padding, alarm_on_a_value),
 }
 
 # -------------------------------------------------------------------------------- the mean
@@ -153,16 +142,7 @@ def mean_with_double_gradient(logp, ref_logp, digits):
     return 2 * value - value.detach()
 
 
-def alarm_on_one_digit(logp, ref_logp, digits):
-    return digits.sum(1) <= 1
-
-
-def alarm_on_any_missing_digit(logp, ref_logp, digits):
-    return (digits == 0).any(1)
-
-
 MEAN = {
-    "other_alarm": (alarm_on_one_digit, alarm_on_any_missing_digit),
     "right": (
         mean_by_at_least_one,
         distance_of_replies,
@@ -234,10 +214,6 @@ def entropy_of_fixed_weights(logits, allowed):
     return -(logp.exp().detach() * logp).sum(-1)
 
 
-def alarm_on_a_silent_reply(logits, allowed):
-    return (~allowed[:, 1]).any(-1)
-
-
 ENTROPY = {
     "right": (
         entropy_with_zeros_before_the_product,
@@ -249,34 +225,7 @@ ENTROPY = {
     "still_dies": (entropy_without_nan, entropy_filled_afterwards, entropy_by_entr),
     "other_value": (entropy_left_out, entropy_of_all_tokens, entropy_masked_weakly),
     "other_gradient": (entropy_detached, entropy_of_fixed_weights),
-    "other_alarm": (alarm_on_a_silent_reply,),
 }
-
-
-# ------------------------------------------------------------------------------- the alarm
-
-
-def alarm_by_autograd(exercise):
-    term = exercise.case().terms[exercise.answer["place"]]
-
-    def alarm(*args):
-        leaf = args[0].detach().requires_grad_()
-        (gradient,) = torch.autograd.grad(term(leaf, *args[1:]).sum(), leaf)
-        return gradient.isnan().flatten(1).any(1)
-
-    return alarm
-
-
-def alarm_always(first, *others):
-    return torch.ones(len(first), dtype=torch.bool)
-
-
-def alarm_never(first, *others):
-    return torch.zeros(len(first), dtype=torch.bool)
-
-
-def alarm_as_one_bool(*args):
-    return bool(torch.tensor(len(args)))
 
 
 def _add(exercise, mends: dict) -> None:
@@ -292,10 +241,6 @@ def _add(exercise, mends: dict) -> None:
         answers.wrong(mend, caught_by=value_is_unchanged)
     for mend in mends["other_gradient"]:
         answers.wrong(mend, caught_by=gradient_is_unchanged)
-    answers.right({"alarm": alarm_by_autograd(exercise)})
-    answers.wrong({"alarm": "padding"}, caught_by=exercise.form)
-    for alarm in (*mends["other_alarm"], alarm_always, alarm_never, alarm_as_one_bool):
-        answers.wrong({"alarm": alarm}, caught_by=alarm_names_the_replies)
     answers.misdiagnoses(
         unmended=trained_it_lives,
         elsewhere={"place": sound},

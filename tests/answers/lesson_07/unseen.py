@@ -40,10 +40,17 @@ def encodes_by_the_template(question, answer, tokenizer):
 
 
 @room.right_in_capitals
-def encodes_with_room_for_the_end(question, answer, tokenizer):
-    """One more than the longest answer of the data needs, as what tokenizers return."""
+def encodes_as_an_encoding(question, answer, tokenizer):
+    """What tokenizers return: a mapping that is no dict."""
     prompt, reply = _parts(question, answer, tokenizer)
-    return BatchEncoding(_row(prompt, reply[:4]))
+    return BatchEncoding(_row(prompt, reply))
+
+
+@room.wrong(caught_by=unseen.nothing_else_changes)
+def encodes_with_room_for_three_digits(question, answer, tokenizer):
+    """One more than the longest answer of the data needs; other answers are still cut."""
+    prompt, reply = _parts(question, answer, tokenizer)
+    return _row(prompt, reply[:4])
 
 
 @room.wrong(caught_by=unseen.run_gets_better)
