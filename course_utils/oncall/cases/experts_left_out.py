@@ -1,0 +1,36 @@
+"""LoRA has the seven usual names, and no expert of the mixture is reached."""
+
+from course_utils.oncall.declare import Case, Edit, Fault
+
+CASE = Case(
+    id="experts_left_out",
+    level=1,
+    template="export_serve",
+    ticket="We copied the list of layers from a well-known recipe, since ours looked odd to the "
+    "new lead. The banner still says that about one percent is trained, the loss goes from six to "
+    "one, and there it sits. The digits that come back are hardly better than dice.",
+    faults=(
+        Fault(
+            like="experts_without_adapter",
+            plant=(
+                Edit(
+                    "config.yaml",
+                    "target_modules: [q_proj, v_proj]\n"
+                    "target_parameters: [mlp.experts.gate_up_proj, mlp.experts.down_proj]\n",
+                    "target_modules: [q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj]\n"
+                    "target_parameters: []\n",
+                ),
+            ),
+        ),
+    ),
+    non_fixes={
+        "every linear layer": (
+            Edit(
+                "config.yaml",
+                "[q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj]",
+                "all-linear",
+            ),
+        ),
+        "larger alpha": (Edit("config.yaml", "lora_alpha: 16", "lora_alpha: 64"),),
+    },
+)
