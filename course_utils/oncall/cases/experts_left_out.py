@@ -15,9 +15,9 @@ CASE = Case(
             plant=(
                 Edit(
                     "config.yaml",
-                    "target_modules: [q_proj, v_proj]\n"
+                    "[q_proj, v_proj]\n"
                     "target_parameters: [mlp.experts.gate_up_proj, mlp.experts.down_proj]\n",
-                    "target_modules: [q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj]\n"
+                    "[q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj]\n"
                     "target_parameters: []\n",
                 ),
             ),

@@ -28,6 +28,6 @@ CASE = Case(
     ),
     non_fixes={
         "larger alpha": (Edit("config.yaml", "lora_alpha: 16", "lora_alpha: 64"),),
-        "higher rate": (Edit("config.yaml", "learning_rate: 4.0e-3", "learning_rate: 2.0e-2"),),
+        "higher rate": (Edit("config.yaml", "learning_rate: 3.0e-3", "learning_rate: 2.0e-2"),),
     },
 )

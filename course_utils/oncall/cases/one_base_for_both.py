@@ -22,14 +22,14 @@ CASE = Case(
                 Edit(
                     "export.py",
                     "def load_base(cfg):\n"
-                    '    return AutoModelForCausalLM.from_pretrained(cfg["model"], dtype="float32")\n',
+                    '    return AutoModelForCausalLM.from_pretrained(cfg["model"], ',
+                    "def load_base(cfg):\n"
+                    '    return load_weights(cfg["model"])\n'
+                    "\n"
+                    "\n"
                     "@cache\n"
                     "def load_weights(folder):\n"
-                    '    return AutoModelForCausalLM.from_pretrained(folder, dtype="float32")\n'
-                    "\n"
-                    "\n"
-                    "def load_base(cfg):\n"
-                    '    return load_weights(cfg["model"])\n',
+                    "    return AutoModelForCausalLM.from_pretrained(folder, ",
                 ),
             ),
             cause="get_peft_model changes the base in place, and the cache gives that same model "
@@ -42,6 +42,6 @@ CASE = Case(
     ),
     non_fixes={
         "larger alpha": (Edit("config.yaml", "lora_alpha: 16", "lora_alpha: 64"),),
-        "higher rate": (Edit("config.yaml", "learning_rate: 4.0e-3", "learning_rate: 2.0e-2"),),
+        "higher rate": (Edit("config.yaml", "learning_rate: 3.0e-3", "learning_rate: 2.0e-2"),),
     },
 )

@@ -16,7 +16,8 @@ CASE = Case(
                 Edit(
                     "export.py",
                     "def load_base(cfg):\n"
-                    '    return AutoModelForCausalLM.from_pretrained(cfg["model"], dtype="float32")\n',
+                    "    return AutoModelForCausalLM.from_pretrained"
+                    '(cfg["model"], dtype="float32")\n',
                     "BLOCK, LEVELS = 64, 7\n"
                     "\n"
                     "\n"
@@ -25,13 +26,15 @@ CASE = Case(
                     "    for weight in model.model.layers.parameters():\n"
                     "        if weight.numel() % BLOCK == 0 and weight.dim() > 1:\n"
                     "            rows = weight.data.reshape(-1, BLOCK)\n"
-                    "            scale = rows.abs().amax(1, keepdim=True).clamp(min=1e-8) / LEVELS\n"
-                    "            weight.data = ((rows / scale).round() * scale).reshape(weight.shape)\n"
+                    "            top = rows.abs().amax(1, keepdim=True).clamp(min=1e-8)\n"
+                    "            rounded = (rows / top * LEVELS).round() * top / LEVELS\n"
+                    "            weight.data = rounded.reshape(weight.shape)\n"
                     "    return model\n"
                     "\n"
                     "\n"
                     "def load_base(cfg):\n"
-                    '    model = AutoModelForCausalLM.from_pretrained(cfg["model"], dtype="float32")\n'
+                    "    model = AutoModelForCausalLM.from_pretrained"
+                    '(cfg["model"], dtype="float32")\n'
                     "    return quantised(model)\n",
                 ),
                 Edit(
@@ -46,7 +49,7 @@ CASE = Case(
         ),
     ),
     non_fixes={
-        "longer warm-up": (Edit("config.yaml", "warmup_steps: 5", "warmup_steps: 20"),),
+        "longer warm-up": (Edit("config.yaml", "warmup_steps: 10", "warmup_steps: 20"),),
         "dropout": (Edit("config.yaml", "lora_dropout: 0.0", "lora_dropout: 0.1"),),
     },
 )
