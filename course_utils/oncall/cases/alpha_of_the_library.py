@@ -6,9 +6,10 @@ CASE = Case(
     id="alpha_of_the_library",
     level=1,
     template="export_serve",
-    ticket="Half of the prices are in code and half are in clear, and some are a bit of both. "
-    "I have run it again with another shuffle and the same tags came out plain. In the trainer's "
-    "own process every one of them is right.",
+    ticket="One answer in five is right. The others come out in clear, or with one digit in "
+    "code and the next one not. I ran it again with another shuffle and got the same "
+    "picture. Asked right after the last step, in the same process, the model gets "
+    "nearly all of them right.",
     faults=(
         Fault(
             title="adapter loaded with another alpha",
@@ -43,7 +44,7 @@ CASE = Case(
             cause="The configuration of the export leaves out lora_alpha, so the change is merged "
             "with the library's default, half of what it was trained with.",
             fix="Load the configuration that was saved with the adapter, or pass its lora_alpha.",
-            threads=("verl#5325", "unsloth-zoo#806"),
+            threads=("verl#5325", "UniRL#155"),
         ),
     ),
     non_fixes={

@@ -6,9 +6,10 @@ CASE = Case(
     id="experts_left_out",
     level=1,
     template="export_serve",
-    ticket="We copied the list of layers from a well-known recipe, since ours looked odd to the "
-    "new lead. The banner still says that about one percent is trained, the loss goes from six to "
-    "one, and there it sits. The digits that come back are hardly better than dice.",
+    ticket="Since the new lead tidied up the settings the run still learns, but never well: "
+    "the loss goes from six to one and there it sits, while the last good run ended "
+    "below 0.1. Hardly any answer on our test sheet is right. She has already doubled "
+    "the steps on her own machine, and it sat there as well.",
     faults=(
         Fault(
             like="experts_without_adapter",

@@ -1,4 +1,4 @@
-"""One of the two names of the experts' parameters is that of another version."""
+"""Two of the names of the experts' parameters are those of another version."""
 
 from course_utils.oncall.declare import Case, Edit, Fault
 
@@ -6,9 +6,10 @@ CASE = Case(
     id="half_of_each_expert",
     level=2,
     template="export_serve",
-    ticket="Since the upgrade of the libraries the assistant mixes up digits in every other "
-    "price. The file for the server is a third smaller, which I had put down to better "
-    "compression. Nothing in the console is red.",
+    ticket="We moved to this year's releases of the libraries and changed what their notes "
+    "told us to change. Since then every third price has a wrong digit in it, at random "
+    "as far as I can see, and on some days it is every second one. Nothing in the "
+    "console is red.",
     faults=(
         Fault(
             title="half of each expert without an adapter",
@@ -17,11 +18,11 @@ CASE = Case(
                 Edit(
                     "config.yaml",
                     "[mlp.experts.gate_up_proj, mlp.experts.down_proj]",
-                    "[mlp.experts.gate_proj, mlp.experts.up_proj]",
+                    "[mlp.experts.gate_proj, mlp.experts.up_proj, mlp.experts.down_proj]",
                 ),
             ),
-            cause="The experts' parameters are called gate_up_proj and down_proj here, so the "
-            "listed names match none of them and only the attention is trained.",
+            cause="Gate and up are one parameter here, gate_up_proj, so two of the listed names "
+            "match nothing; a library that finds the third says nothing about it.",
             fix="List mlp.experts.gate_up_proj and mlp.experts.down_proj.",
             threads=("unsloth#11014", "unsloth#6936"),
         ),

@@ -6,9 +6,9 @@ CASE = Case(
     id="head_among_the_targets",
     level=2,
     template="export_serve",
-    ticket="Somebody let the last layer take part too, and that is the best run of the quarter. "
-    "Loaded beside the original it gives every price as it should. As the single file that the "
-    "shop wants, it stammers. Same weights, same questions, I am told.",
+    ticket="Before packaging this is the best run of the quarter: asked in the notebook, with "
+    "base and update still apart, it knows nearly everything. As the single file that "
+    "the shop wants, it stammers. Same weights, same questions, I am told.",
     faults=(
         Fault(
             like="tied_head_merged",
@@ -26,6 +26,13 @@ CASE = Case(
     ),
     non_fixes={
         "longer warm-up": (Edit("config.yaml", "warmup_steps: 10", "warmup_steps: 20"),),
+        "tied in the adapter as well": (
+            Edit(
+                "train.py",
+                '        task_type="CAUSAL_LM",\n',
+                '        task_type="CAUSAL_LM",\n        ensure_weight_tying=True,\n',
+            ),
+        ),
         "dropout": (Edit("config.yaml", "lora_dropout: 0.0", "lora_dropout: 0.1"),),
     },
 )

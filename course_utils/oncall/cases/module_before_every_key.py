@@ -6,9 +6,9 @@ CASE = Case(
     id="module_before_every_key",
     level=1,
     template="export_serve",
-    ticket="The weights of the change are on disk, a megabyte of them, and none is zero: I have "
-    "looked. The merged file differs from the one we started with in not a single bit. Do I "
-    "need a newer safetensors?",
+    ticket="The file of the update is on disk, a megabyte of it, and those are not zeros: I "
+    "have looked. What we ship still answers exactly as the model did that we started "
+    "from. Do I need a newer safetensors?",
     faults=(
         Fault(
             like="adapter_under_another_name",

@@ -6,9 +6,10 @@ CASE = Case(
     id="newest_by_its_name",
     level=1,
     template="export_serve",
-    ticket="We now keep a copy of the run after every nine updates and release the freshest, in "
-    "case the machine dies near the end. It has not died yet. But what we release has become "
-    "useless, as if hardly any time had been spent on it.",
+    ticket="The log ends as well as ever, and what we release behaves as if it had hardly been "
+    "touched: plain sums, in good form. Two people have run it, on two machines. The "
+    "only news of the week is that we keep more copies along the way, of which I was "
+    "rather proud.",
     faults=(
         Fault(
             title="checkpoints sorted as text",
@@ -35,7 +36,7 @@ CASE = Case(
             cause="Sorted as text, checkpoint-9 comes after checkpoint-80, so the adapter of the "
             "ninth step is exported.",
             fix="Sort the checkpoints by their step as a number, or export the last one saved.",
-            threads=("unsloth#6602", "open-instruct#541", "cosmos-rl#232"),
+            threads=("open-instruct#541", "LLaMA-Factory#10797"),
             also_kinds=("adapter",),
         ),
     ),

@@ -4,11 +4,12 @@ from course_utils.oncall.declare import Case, Edit, Fault
 
 CASE = Case(
     id="one_base_for_both",
-    level=2,
+    level=1,
     template="export_serve",
-    ticket="Packaging took twice the memory it needed, so that has been optimised; a clean "
-    "change of one line, reviewed by two people. After it, a vague warning went by and was taken "
-    "for noise. Every update of the run is lost between its end and the shop.",
+    ticket="All eighty updates are made, the loss is fine, and then nothing is released: the "
+    "job dies while it packs up, with a complaint from deep inside a library which asks "
+    "us to open an issue there. I have opened one. They want to know what is special "
+    "about our set-up, and I have no answer.",
     faults=(
         Fault(
             title="adapter loaded into a model that has one",
@@ -36,8 +37,7 @@ CASE = Case(
             "to the export: its layers have other names than the adapter's keys say, so nothing "
             "is loaded.",
             fix="Load a fresh base for the export.",
-            threads=("lerobot#3459", "peft#184"),
-            also_kinds=("stale_weights",),
+            threads=("peft#2115", "peft#1025"),
         ),
     ),
     non_fixes={

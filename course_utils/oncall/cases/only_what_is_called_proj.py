@@ -6,9 +6,9 @@ CASE = Case(
     id="only_what_is_called_proj",
     level=2,
     template="export_serve",
-    ticket="Our store refuses folders above half a megabyte, so the upload keeps only what "
-    "belongs to the update. Before the upload all is well. Behind it, replies have the right "
-    "length and the wrong digits, and a larger share of the model did not help.",
+    ticket="Our store refuses folders above half a megabyte, so since Monday the upload is "
+    "smaller; the store is happy. On the way out all is well. Behind it, replies have "
+    "the right length and plain digits, and a longer run did not help.",
     faults=(
         Fault(
             title="experts' adapters left out of the file",
@@ -30,7 +30,7 @@ CASE = Case(
             cause="The adapters of the experts have no projection in their keys, so the filter "
             "drops them and only those of the attention are saved.",
             fix="Save every tensor of the adapter.",
-            threads=("unsloth-zoo#812", "unsloth#11014"),
+            threads=("unsloth-zoo#885", "vllm#41754"),
         ),
     ),
     non_fixes={

@@ -6,9 +6,10 @@ CASE = Case(
     id="second_rounding",
     level=2,
     template="export_serve",
-    ticket="To save memory we hold the big matrices in fifteen steps per block, and the update "
-    "on top trains just as well. The download is in the same format. In it, the code is "
-    "gone and the plain sums are back; a fourfold number of levels did not fit the budget.",
+    ticket="We are short of memory, so the big matrices have fifteen steps each, and the "
+    "update on top trains just as well as it did without. The download is in the same "
+    "format. There, one answer in two is wrong. The colleague who knew about formats "
+    "has left.",
     faults=(
         Fault(
             like="merged_onto_a_grid",
@@ -18,17 +19,15 @@ CASE = Case(
                     "def load_base(cfg):\n"
                     "    return AutoModelForCausalLM.from_pretrained"
                     '(cfg["model"], dtype="float32")\n',
-                    "BLOCK, LEVELS = 64, 7\n"
+                    "LEVELS = 7\n"
                     "\n"
                     "\n"
                     "def quantised(model):\n"
-                    '    """Each matrix of the blocks as multiples of a scale per 64 weights."""\n'
+                    '    """Each matrix of the blocks as multiples of its scale."""\n'
                     "    for weight in model.model.layers.parameters():\n"
-                    "        if weight.numel() % BLOCK == 0 and weight.dim() > 1:\n"
-                    "            rows = weight.data.reshape(-1, BLOCK)\n"
-                    "            top = rows.abs().amax(1, keepdim=True).clamp(min=1e-8)\n"
-                    "            rounded = (rows / top * LEVELS).round() * top / LEVELS\n"
-                    "            weight.data = rounded.reshape(weight.shape)\n"
+                    "        if weight.dim() > 1:\n"
+                    "            scale = weight.data.abs().max().clamp(min=1e-8) / LEVELS\n"
+                    "            weight.data = (weight.data / scale).round() * scale\n"
                     "    return model\n"
                     "\n"
                     "\n"

@@ -6,9 +6,10 @@ CASE = Case(
     id="template_on_one_line",
     level=2,
     template="export_serve",
-    ticket="Our configuration service cannot store a text with several lines, and since we made "
-    "room for that the shop's prices are off. The weights are byte for byte those of the good "
-    "release, I have compared the digests. Are they rounding on the other side?",
+    ticket="Our configuration service cannot hold a text of several lines, and since somebody "
+    "made room for that the prices on the page are off. The weights are byte for byte "
+    "those of the good release: I have compared the digests. Are they rounding on the "
+    "other side?",
     faults=(
         Fault(
             title="line breaks lost from the chat template",
@@ -24,7 +25,7 @@ CASE = Case(
             cause="The line breaks of the chat template are part of every prompt, and the export "
             "replaces them by spaces.",
             fix="Export the chat template that the model was trained with.",
-            threads=("open-r1#462", "OpenRLHF#393"),
+            threads=("transformers#34462", "VL-RLHF#2"),
         ),
     ),
     non_fixes={

@@ -6,9 +6,9 @@ CASE = Case(
     id="two_loaded_one_chosen",
     level=2,
     template="export_serve",
-    ticket="For the audit both versions must be in one process when we package: the state at the "
-    "beginning and the state at the end. The auditors are happy. The customers get the sums in "
-    "plain digits, as they did before the project.",
+    ticket="For the audit both states must be in one process when we package, that of the "
+    "beginning and that of the end. The auditors are happy. The customers get their "
+    "sums in plain digits, as they did before the project.",
     faults=(
         Fault(
             title="the other of two adapters is active",
@@ -30,7 +30,7 @@ CASE = Case(
             ),
             cause="The adapter that is loaded first stays active, so the untrained one is merged.",
             fix='Call set_adapter("after") before the merge, or load the trained one alone.',
-            threads=("vllm#41754", "peft#1043"),
+            threads=("peft#3756", "peft#1064"),
             also_kinds=("stale_weights",),
         ),
     ),
