@@ -56,11 +56,11 @@ def _wanted(level: int, lesson: str | None, kind: str | None) -> list[str]:
     found = [case.id for case in every if case.level == level]
     if found:
         return found
-    levels = ", ".join(map(str, sorted({case.level for case in every})))
+    levels = " or ".join(map(str, sorted({case.level for case in every})))
     raise BadRequest(
         f"there is no ticket of level {level} for {_in_words(lesson, kind)}",
         why="each ticket has one level, and not every class has tickets of all of them",
-        fix=f"ask for --level {levels}" if levels else f"choose from {_with_tickets()}",
+        fix=f"ask for --level {levels}" if levels else f"choose a class from {_with_tickets()}",
     )
 
 
@@ -77,7 +77,7 @@ def _kinds(lesson: str | None, kind: str | None) -> set[str]:
         raise BadRequest(
             f"there is no class {kind!r}",
             why="a class is one of those that report.yaml lists",
-            fix=f"choose from {_with_tickets()}",
+            fix=f"choose a class from {_with_tickets()}",
         )
     of_lesson = set(TAUGHT_BY[number]) if number else set(CLASSES)
     return of_lesson & {kind} if kind else of_lesson
