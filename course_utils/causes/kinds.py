@@ -48,3 +48,17 @@ _LESSONS = {
 }
 # The lesson of those kinds that one lesson teaches.
 TAUGHT = {kind: lesson for lesson, kinds in _LESSONS.items() for kind in kinds.split()}
+# Kinds that a lesson teaches and others show as well, by its number; it may not be written yet.
+_SHARED = {
+    "01": "bad_numbers",
+    "03": "bad_numbers half_precision",
+    "04": "collapse",
+    "05": "half_precision",
+    "11": "adapter",
+}
+_BY_NUMBER = {lesson[:2]: kinds for lesson, kinds in _LESSONS.items()}
+# All kinds that a lesson teaches, by its number.
+TAUGHT_BY = {
+    number: tuple(f"{_BY_NUMBER.get(number, '')} {_SHARED.get(number, '')}".split())
+    for number in sorted({*_BY_NUMBER, *_SHARED})
+}

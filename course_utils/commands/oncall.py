@@ -2,7 +2,6 @@
 
 import datetime
 import json
-import secrets
 from pathlib import Path
 
 import click
@@ -32,10 +31,21 @@ def oncall() -> None:
 @oncall.command()
 @click.option("--seed", type=SEED, help="The same seed and level give the same ticket.")
 @click.option("--level", type=LEVEL, default=1, show_default=True, help="1, 2 or 3 (three faults).")
+@click.option("--lesson", metavar="NN", help="A ticket about what lesson NN teaches.")
+@click.option("--class", "kind", metavar="CLASS", help="A ticket of this class of failure.")
 @OUT
-def new(seed: int | None, level: int, out: Path | None) -> None:
-    """Draw a ticket and write its folder (its run is trained once, so that there is a log)."""
-    _write(secrets.randbelow(10**6) if seed is None else seed, level, out)
+def new(
+    seed: int | None, level: int, lesson: str | None, kind: str | None, out: Path | None
+) -> None:
+    """Draw a ticket and write its folder (its run is trained once, so that there is a log).
+
+    No ticket comes again before you have had all that fit; --seed names one of them.
+    """
+    if seed is not None and (lesson or kind):
+        raise click.UsageError("--seed names one ticket, so it takes no --lesson and no --class.")
+    if seed is None:
+        seed = actions.new_seed(level=level, lesson=lesson, kind=kind)
+    _write(seed, level, out)
 
 
 @oncall.command()

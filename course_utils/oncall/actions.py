@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from course_utils.errors import BadRequest
 from course_utils.files.progress import ENV_NAME, Progress
 from course_utils.files.repository import find_repository
-from course_utils.oncall import certificate, diary, report
+from course_utils.oncall import certificate, choosing, diary, report
 from course_utils.oncall import check as checks
 from course_utils.oncall import folder as folders
 from course_utils.oncall.training import Trainers
@@ -39,7 +39,18 @@ def open_ticket(folder: Path, *, seed: int, level: int) -> folders.Ticket:
     ticket = folders.ticket_of(seed, level)
     with Trainers() as trainers:
         folders.write(folder, ticket, trainers)
+    if progress := _progress():
+        choosing.note_use(progress, ticket)
     return ticket
+
+
+def new_seed(*, level: int, lesson: str | None = None, kind: str | None = None) -> int:
+    """The seed of a ticket that this reader has not had, until all of its kind have been used.
+
+    Raises:
+        BadRequest: there is no such lesson or class, or no ticket of it at this level.
+    """
+    return choosing.new_seed(_progress(), level=level, lesson=lesson, kind=kind)
 
 
 def seed_of_week(day: datetime.date) -> int:
@@ -68,8 +79,7 @@ def check_ticket(folder: Path, *, say: Callable[[str], object] = bool) -> checks
     with _judging() as judge:
         outcome = checks.check(folder, ticket, judge, say=say)
     diary.Diary(folder / diary.NAME).note_check(ticket.opened_at, outcome.to_dict())
-    with contextlib.suppress(BadRequest):  # there is no course around, so no progress either
-        progress = Progress(Path(os.environ.get(ENV_NAME) or find_repository().progress_path))
+    if progress := _progress():
         said, points = "passed" if outcome.is_solved else "wrong", ticket.level
         name = f"oncall.{ticket.level}.{ticket.seed}"
         progress.record_check(name, outcome=said, points=points * outcome.is_solved)
@@ -107,6 +117,13 @@ def verify(path: Path, *, say: Callable[[str], object] = bool) -> tuple[str, lis
     digest, entries = certificate.read(path)
     with _judging() as judge:
         return digest, list(certificate.judged_again(entries, judge, say))
+
+
+def _progress() -> Progress | None:
+    """The reader's, or None where there is no course around."""
+    with contextlib.suppress(BadRequest):
+        return Progress(Path(os.environ.get(ENV_NAME) or find_repository().progress_path))
+    return None
 
 
 def _check_form(folder: Path) -> None:

@@ -1,6 +1,5 @@
 """The score sheet of the exam, and which classes of failure have been solved. Changes nothing."""
 
-import re
 from pathlib import Path
 
 from course_utils.causes.kinds import CLASSES
@@ -9,12 +8,12 @@ from course_utils.files.progress import Progress, default_path
 from course_utils.oncall import diary, exam, hand_in
 from course_utils.oncall import folder as folders
 from course_utils.oncall.answer_form import form_of
+from course_utils.oncall.choosing import DRAWN
 from course_utils.oncall.declare import Case
 from course_utils.shown.report import Table
 
 EXERCISES = {"first": "99.1", "second": "99.2", "third": "99.3"}
 COLUMNS = ("ticket", "level", "places", "classes", "run", "minutes", "hints")
-DRAWN = re.compile(r"oncall\.(\d)\.(\d+)")
 
 
 def sheet(answers: dict[str, object], parent: Path = exam.PARENT) -> Table:

@@ -7,7 +7,7 @@ from course_command import ROOT
 
 from course_utils.causes import BY_NAME, CAUSES, harms, ranked
 from course_utils.causes.cause import Cause
-from course_utils.causes.kinds import CLASSES, TAUGHT
+from course_utils.causes.kinds import CLASSES, TAUGHT, TAUGHT_BY
 from course_utils.diagnostics.diagnosis.report.fixes import CHANGES
 from course_utils.explain.complaints import COMPLAINTS
 from course_utils.explain.phrases import PHRASES
@@ -43,6 +43,8 @@ def test_a_cause_is_met_in_the_lesson_that_it_names():
 
 def test_a_kind_that_a_lesson_teaches_is_known():
     assert set(TAUGHT) <= set(CLASSES) and set(TAUGHT.values()) <= set(lessons())
+    assert {kind for kinds in TAUGHT_BY.values() for kind in kinds} <= set(CLASSES)
+    assert all(kind in TAUGHT_BY[lesson[:2]] for kind, lesson in TAUGHT.items())
 
 
 def test_the_fields_of_a_cause_refer_to_what_is_there():

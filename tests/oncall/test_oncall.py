@@ -609,7 +609,15 @@ def test_a_secret_seed_is_made_once(tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("new", "--level", "4"), ("new", "--seed", "x"), ("check", "no-such-folder"), ("hint",)],
+    [
+        ("new", "--level", "4"),
+        ("new", "--seed", "x"),
+        ("new", "--lesson", "00"),
+        ("new", "--class", "no_such"),
+        ("new", "--seed", "1", "--lesson", "11"),
+        ("check", "no-such-folder"),
+        ("hint",),
+    ],
 )
 def test_bad_input_ends_with_2_and_no_traceback(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
