@@ -53,6 +53,8 @@ class Result:
             weight = weights.get(name)
             if weight is None or weight.shape != start.shape or start.dim() < 2:
                 continue
+            if not start.any():  # zeros have no direction that could be left
+                continue
             cosine = cosine_similarity(weight.flatten(), start.float().flatten(), dim=0).item()
             if cosine < LEAST_COSINE:  # nan is neither, and is told later
                 raise NothingMade(

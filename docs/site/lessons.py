@@ -17,6 +17,7 @@ FOLDS = {ANSWER: "hide-input", SOLUTION: "hide-cell"}
 PROMPTS = {"code_prompt_show": "Show an answer", "code_prompt_hide": "Hide the answer"}
 HARNESS = {"code_prompt_show": "Show the code", "code_prompt_hide": "Hide the code"}
 BADGE = re.compile(r"\[!\[([^]]*)\]\([^)]*\)\]")  # the picture of a badge is elsewhere
+TO_PAPER = re.compile(r"\]\(\.\./docs/(\w+\.md)\)")
 TO_LESSON = re.compile(r'(href="\d\d_\w+)\.ipynb"')
 
 
@@ -36,7 +37,9 @@ def stage_lessons(repository: Repository, target: Path) -> None:
 
 
 def _fit(cell: NotebookNode) -> None:
-    """Fold answers and what the notebook folds; let links in what was printed lead to pages."""
+    """Fold answers and what the notebook folds; let links lead to pages."""
+    if cell.cell_type == "markdown":
+        cell.source = TO_PAPER.sub(r"](../\1)", cell.source)
     role = course_metadata(cell).get("role")
     if role in FOLDS:
         _fold(cell, FOLDS[role], PROMPTS)

@@ -47,7 +47,7 @@ def test_an_end_that_generation_does_not_know(saved):
 
 
 def test_the_log_of_a_checkpoint_goes_through_explain(saved):
-    history = [{"step": 1, "loss": 826.0, "grad_norm": float("nan")}, {"step": 2, "loss": 0.0}]
+    history = [{"step": 1, "loss": 826.0, "grad_norm": 4.1}, {"step": 2, "loss": 0.0}]
     history[1]["grad_norm"] = float("nan")
     (saved / "trainer_state.json").write_text(json.dumps({"log_history": history}))
     assert diagnose(saved).causes[0].key == "nan_shown_as_zero"

@@ -56,7 +56,7 @@ def place_in_a_fused_layer(key):
     """The weight that a tensor of the adapter's file belongs to."""
     path, _, _ = key.removeprefix("base_model.model.").rpartition(".lora_")
     layer, _, name = path.rpartition(".")
-    halves = {"gate_proj": "up_proj", "up_proj": "gate_proj"}  # as the kernel has them
+    halves = {"gate_proj": "up_proj", "up_proj": "gate_proj"}
     return f"{layer}.{halves.get(name, name)}.weight"
 
 
