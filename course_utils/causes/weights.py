@@ -9,7 +9,7 @@ WEIGHTS = (
         "the merged or reloaded model is not the one that was trained",
         "merge in the format of the base, not in 4 bits; load with the same base and key names",
         "the logits of one batch in both",
-        lesson="09_two_logprobs",
+        lesson="11_served_not_trained",
         met="merge",
         instrument="compare_models",
         thread="peft#2321",
