@@ -800,7 +800,7 @@ def ends_between(rows):
     return {"input_ids": ids, "labels": batch["labels"], "attention_mask": ones}
 
 
-# %%
+# %% tags=["digits-vary"]
 learnt = {}
 for name, way in {"ends between": ends_between, "yours": pack_of_yours}.items():
     model = never_stops.base_model(MODEL, seed=SEED, device=DEVICE)
@@ -810,7 +810,7 @@ for name, way in {"ends between": ends_between, "yours": pack_of_yours}.items():
 
 # %%
 leaking, apart = (did.right for did in learnt.values())
-nuance = f"trained so, {leaking:.0%} of the sums are right; kept apart, {apart:.0%}"
+nuance = "trained so, it gets few sums right; kept apart, most"
 holds = leaking < 0.4 < 0.7 < apart
 verdicts.judge("C14", "false", nuance, "deeper look E", holds=holds, seeds="10 of 10")
 
