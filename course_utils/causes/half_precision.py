@@ -108,6 +108,8 @@ HALF_PRECISION = (
         phrases=(
             Phrase(r"(mat1|self) and mat2 .{0,40}same dtype.{0,60}"),
             Phrase(r"expected scalar type \w+ but found \w+"),
+            Phrase(r"Input type \(.{1,40}\) and bias type \(.{1,40}\) should be the same"),
+            Phrase(r"assert q\.dtype in \[torch\.float16, torch\.bfloat16\]"),
             Phrase(r"FlashAttention only supports? fp16 and bf16 data type"),
         ),
     ),

@@ -124,6 +124,7 @@ INPUTS = (
         lesson="07_never_stops",
         met="max_length",
         instrument="inspect_batch",
+        explains=keys("rows_alike labels_contradict"),
         phrases=(
             Phrase(r"longer than the specified maximum sequence length.{0,40}", WARNED),
             Phrase(r"(longer|larger) than the maximum model length.{0,40}"),

@@ -14,6 +14,7 @@ LIBRARIES = (
             Phrase(r"undefined symbol: \w+|no kernel image is available"),
             Phrase(r"FlashAttention only supports Ampere GPUs"),
             Phrase(r"compiled without GPU support|CUDA Setup failed"),
+            Phrase(r"Triton Error \[CUDA\]: .{0,60}|Internal Triton PTX codegen error"),
             Phrase(r"lib(cudart|cublas|cudnn|nccl|nvrtc)\S*: cannot open shared object file"),
         ),
     ),
@@ -26,6 +27,12 @@ LIBRARIES = (
         phrases=(
             Phrase(r"got an unexpected keyword argument '\w+'"),
             Phrase(r"cannot import name '\w+' from '[\w.]+'"),
+            Phrase(r"arguments are not used by the HfArgumentParser.{0,60}"),
+            Phrase(r"`model_kwargs` are not used by the model: .{0,60}", LATER),
+            Phrase(
+                r"AttributeError: '\w*(Trainer|Config|Model|Tokenizer\w*)' object has no .{0,60}",
+                WARNED,
+            ),
         ),
     ),
     Cause(
@@ -40,7 +47,12 @@ LIBRARIES = (
         "a package is not installed in the Python that ran this",
         "install it with that Python: python -m pip install NAME, and not a pip of another one",
         "which Python runs the job: sys.executable at the top of the script",
-        phrases=(Phrase(r"No module named '[\w.]+'", LATER),),
+        phrases=(
+            Phrase(r"No module named '[\w.]+'", LATER),
+            Phrase(r"ImportError: .{0,60} requires .{0,80}", LATER),
+            Phrase(r"the package \S+ seems to be not installed"),
+            Phrase(r"ImportError: .{0,60}(pip install|not installed).{0,60}", WARNED),
+        ),
     ),
     Cause(
         "file_missing",

@@ -90,7 +90,7 @@ LOSSES = (
         harm=ENDED,
         phrases=(
             Phrase(r"metric_for_best_model.{0,40} is set to .{0,60}not found in the evaluation"),
-            Phrase(r"KeyError: '?\"?eval_loss"),
+            Phrase(r"KeyError: '?\"?eval_\w+"),
         ),
     ),
     Cause(

@@ -84,7 +84,7 @@ def number_of(value: object) -> float | None:
     """
     if isinstance(value, bool) or value is None:
         return None
-    text = str(value).strip().split("/")[0].replace("(ind)", "")
+    text = str(value).strip().split("/")[0].replace("(ind)", "").replace("nan.0", "nan")
     try:
         return float(text)
     except ValueError:

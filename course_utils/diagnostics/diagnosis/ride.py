@@ -19,7 +19,10 @@ from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.diagnosis.watches.batch import FirstBatch
 from course_utils.diagnostics.diagnosis.watches.generate_calls import GenerateCalls
+from course_utils.diagnostics.diagnosis.watches.loss_calls import LossCalls
+from course_utils.diagnostics.diagnosis.watches.metrics import Metrics
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
+from course_utils.diagnostics.diagnosis.watches.passes import Passes
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
 from course_utils.diagnostics.diagnosis.watches.sampler import SamplerWatch
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
@@ -49,6 +52,9 @@ class Watching:
         self._served = GenerateCalls(subject)
         self._first = FirstBatch(subject)
         self._pace = Pace(subject, self._steps)
+        self._passes = Passes(subject, self._steps, self._pace)
+        self._metrics = Metrics(subject)
+        self._losses = LossCalls(subject)
         self._watch: Any = None
         self._error: BaseException | None = None
         self._began_at = 0
@@ -87,6 +93,12 @@ class Watching:
             self._sampler.judge(sheet)
         with sheet.trying("the generate calls"):
             self._served.judge(sheet)
+        with sheet.trying("the passes"):
+            self._passes.judge(sheet)
+        with sheet.trying("the metric"):
+            self._metrics.judge(sheet)
+        with sheet.trying("the loss that is called"):
+            self._losses.judge(sheet)
         with sheet.trying("the numbers of the run"):
             judge_numbers_of_run(self._watch, self._error, sheet, self._steps, subject)
 
@@ -102,6 +114,9 @@ class Watching:
             ("listening to generate", self._served.listening),
             ("listening to the batches", self._first.listening),
             ("listening to the schedule", self._pace.listening),
+            ("listening to the passes", self._passes.listening),
+            ("listening to the metric", self._metrics.listening),
+            ("listening to the loss", self._losses.listening),
         ):
             with self._before.trying(what):
                 self._undo.enter_context(enter())

@@ -141,7 +141,12 @@ def device_types() -> list[str]:
     return ["cpu"] if found is None else ["cpu", found.type]
 
 
-# --- Clipping, scaling, sharding
+# --- Schedules, clipping, scaling, sharding
+
+
+def is_scheduled(optimizer: Any) -> bool:
+    """Whether a schedule was made for this optimizer: torch marks its step then."""
+    return hasattr(getattr(optimizer, "step", None), "_wrapped_by_lr_sched")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from course_utils.explain.rules import (
     gradients,
     groups,
     looks_wrong,
+    measured,
     nonfinite,
     policy,
     preference,
@@ -18,6 +19,6 @@ from course_utils.explain.rules import (
 
 MODULES = (
     *(nonfinite, evaluations, gradients, groups, policy, replies, drift, preference),
-    *(rates, start, still, training, looks_wrong),
+    *(rates, start, still, training, measured, looks_wrong),
 )
 RULES = tuple(rule for module in MODULES for rule in module.RULES)

@@ -12,6 +12,10 @@ LOSSES = ("loss", "policy_loss")
 FORWARD = (*LOSSES, "kl_loss", "kl", "old_kl", "entropy", "chosen_logp", "rejected_logp")
 FAR_ABOVE = 1.5  # times the first loss
 CLIMBED = "the run has diverged: the loss climbs far above its start before it is nan"
+SHOWN_ALONE = (
+    *("loss", "kl", "entropy", "eval_loss", "clip_ratio", "margin", "chosen_reward"),
+    *("chosen_logit", "rejected_logit"),
+)
 HUGE = 1e6  # no loss of a model is; half of float32's range is further
 IN_THE_CHECKPOINT = (
     "the first numbers after a checkpoint was loaded are nan: its weights are nan already, or the "
@@ -164,7 +168,7 @@ def empty_cells(log: Log) -> Finding | None:
 
 def lone_metric(log: Log) -> Finding | None:
     """kl or entropy is nan while loss and grad_norm are finite in the same entries."""
-    for name in ("loss", "kl", "entropy", "eval_loss", "clip_ratio", "margin", "chosen_reward"):
+    for name in SHOWN_ALONE:
         entry = log.first(name, math.isnan)
         if entry is None:
             continue

@@ -19,7 +19,7 @@ _OR_BROKEN = "weights that broke in one step give a loss of 0 as well: look whet
 def labels_masked(log: Log) -> Finding | None:
     """A supervised loss of 0 (or nan) from the first entry on, without a gradient."""
     series = log.series("loss")
-    if log.kind() != "supervised" or not series:
+    if log.kind() != "supervised" or not series or _stands_alone(series):
         return None
     dead = [entry for entry, loss in series if loss == 0 or math.isnan(loss)]
     norm = dead[0].numbers.get("grad_norm", 0.0) if dead else 0.0
@@ -37,10 +37,17 @@ def labels_masked(log: Log) -> Finding | None:
     return Finding("labels_masked", weight, dead[0], (proof,))
 
 
+def _stands_alone(series: list[tuple[Entry, float]]) -> bool:
+    """A single loss with no other number beside it, which may be of anything."""
+    return len(series) == 1 and len(series[0][0].numbers) == 1 and not series[0][0].sums_up
+
+
 def zero_or_hidden_nan(log: Log) -> Finding | None:
     """A loss of 0 in every entry, and no grad_norm to tell a masked one from a hidden nan."""
     series = log.series("loss")
     if log.kind() != "supervised" or not series or "grad_norm" in log.fields:
+        return None
+    if _stands_alone(series):
         return None
     if any(loss != 0 for _, loss in series):
         return None
@@ -72,7 +79,7 @@ def turned_to_zero(log: Log) -> Finding | None:
     ]
     if norm == 0:
         return Finding("labels_masked", 6.0, turned, tuple(proof), (_OR_BROKEN,))
-    if not log.values("grad_norm") and (judged := _judged_nan(log, turned)):
+    if not log.values("grad_norm") and (judged := _judged_nan(log)):
         return Finding("nan_shown_as_zero", 6.5, turned, (*proof, judged))
     norms = log.values("grad_norm")
     if len(norms) > 1 and len(set(norms)) == 1 and norm:
@@ -80,10 +87,9 @@ def turned_to_zero(log: Log) -> Finding | None:
     return Finding("numbers_broken", 6.5, turned, tuple(proof))
 
 
-def _judged_nan(log: Log, turned: Entry) -> str:
-    """An evaluation after an entry that is nan, which no filter turns to 0; else ""."""
-    later = log.entries[log.entries.index(turned) :]
-    found = (e for e in later if math.isnan(e.numbers.get("eval_loss", 0.0)))
+def _judged_nan(log: Log) -> str:
+    """An evaluation that is nan, which no filter turns to 0; else ""."""
+    found = (e for e in log.entries if math.isnan(e.numbers.get("eval_loss", 0.0)))
     return next((f"{said(e, 'eval_loss')} at {e.where} is not filtered" for e in found), "")
 
 

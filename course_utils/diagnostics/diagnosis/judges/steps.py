@@ -5,6 +5,7 @@ from statistics import median
 
 from course_utils.diagnostics.diagnosis.judges.clipping import judge_clipping
 from course_utils.diagnostics.diagnosis.judges.rates import judge_rates
+from course_utils.diagnostics.diagnosis.judges.reach import judge_reach
 from course_utils.diagnostics.diagnosis.judges.resumed import judge_resumed
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOOD, UNMOVED
@@ -44,6 +45,7 @@ def judge_steps(
     _movement(subject, steps, sheet)
     steps.copies.judge(sheet)
     judge_rates(subject, steps, pace, sheet)
+    judge_reach(subject, steps, sheet)
     if pace is not None:
         judge_resumed(subject, steps, pace, sheet)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from course_utils.diagnostics.diagnosis.measures.first_rows import keeps_first_rows
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
+from course_utils.diagnostics.loss_kind import Loss
 
 FAR = 10  # times the training loss
 GROUNDS: dict[str, Callable[[Subject], bool]] = {}
@@ -73,6 +74,18 @@ def _has_no_restarts(subject: Subject) -> bool:
     """A schedule with restarts warms up again by itself."""
     schedule = getattr(subject.args, "lr_scheduler_type", "")
     return "restart" not in str(getattr(schedule, "value", schedule))
+
+
+@needed_by("evaluation_cuts_replies")
+def _has_no_look_of_its_own(subject: Subject) -> bool:
+    """The look at the decoder counts the labels themselves."""
+    return subject.trainer is None
+
+
+@needed_by("at_chance")
+def _is_of_pairs(subject: Subject) -> bool:
+    """Of classes another look compares the loss with the labels' own frequencies."""
+    return subject.trainer is None or subject.loss is not Loss.ROWS
 
 
 def has_grounds(key: str, subject: Subject) -> bool:

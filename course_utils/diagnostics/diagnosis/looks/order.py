@@ -2,8 +2,11 @@
 
 from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
+from course_utils.diagnostics.diagnosis.looks.all_rows import look_at_all_rows
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
+from course_utils.diagnostics.diagnosis.looks.batch_inputs import look_at_batch_inputs
 from course_utils.diagnostics.diagnosis.looks.best import look_at_best, look_at_best_after
+from course_utils.diagnostics.diagnosis.looks.both_splits import look_at_both_splits
 from course_utils.diagnostics.diagnosis.looks.classes import look_at_classes
 from course_utils.diagnostics.diagnosis.looks.columns import look_at_columns
 from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
@@ -17,10 +20,12 @@ from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.metrics import look_at_metrics
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
+from course_utils.diagnostics.diagnosis.looks.own_loss import look_at_own_loss
 from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed_state
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
 from course_utils.diagnostics.diagnosis.looks.reference_pull import look_at_reference_pull
+from course_utils.diagnostics.diagnosis.looks.replies_to_learn import look_at_replies_to_learn
 from course_utils.diagnostics.diagnosis.looks.returns import look_at_returns
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
 from course_utils.diagnostics.diagnosis.looks.row_mask import look_at_row_mask
@@ -28,12 +33,28 @@ from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
 from course_utils.diagnostics.diagnosis.looks.shown_rows import show_first_loss, show_rows
 from course_utils.diagnostics.diagnosis.looks.shown_settings import write_settings
 from course_utils.diagnostics.diagnosis.looks.split import look_at_split
+from course_utils.diagnostics.diagnosis.looks.start_of_adapter import (
+    look_at_frozen_head,
+    look_at_start_of_adapter,
+)
 from course_utils.diagnostics.diagnosis.looks.stream import look_at_stream
+from course_utils.diagnostics.diagnosis.looks.strength import look_at_strength
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
+from course_utils.diagnostics.diagnosis.looks.targets import look_at_numbers, look_at_tags
+from course_utils.diagnostics.diagnosis.looks.text_and_ids import look_at_text_and_ids
 from course_utils.diagnostics.diagnosis.looks.trends import look_at_trends
 from course_utils.diagnostics.diagnosis.looks.unread import look_at_unread
 from course_utils.diagnostics.diagnosis.looks.versions import look_at_versions
 from course_utils.diagnostics.diagnosis.looks.weights import look_at_weights
+from course_utils.diagnostics.diagnosis.looks.what_is_predicted import (
+    look_at_decoder,
+    look_at_future,
+    look_at_hidden,
+)
+from course_utils.diagnostics.diagnosis.looks.what_labels_say import (
+    look_at_labels_across,
+    look_at_what_was_learnt,
+)
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import OF_TEXT, Loss, may_speak
@@ -42,8 +63,20 @@ BEFORE = (
     look_at_versions,
     look_at_weights,
     look_at_adapter,
+    look_at_frozen_head,
+    look_at_start_of_adapter,
     look_at_batch,
     look_at_row_mask,
+    look_at_batch_inputs,
+    look_at_all_rows,
+    look_at_text_and_ids,
+    look_at_both_splits,
+    look_at_labels_across,
+    look_at_replies_to_learn,
+    look_at_numbers,
+    look_at_tags,
+    look_at_hidden,
+    look_at_decoder,
     look_at_images,
     look_at_tables,
     look_at_id_type,
@@ -54,9 +87,12 @@ BEFORE = (
     look_at_messages,
     look_at_stream,
     look_at_settings,
+    look_at_strength,
     look_at_best,
     look_at_forbidden,
     look_at_gradients,
+    look_at_future,
+    look_at_own_loss,
     look_at_packing,
     look_at_packed_state,
     look_at_forward,
@@ -72,6 +108,7 @@ BEFORE = (
 WRITES = OF_TEXT | {Loss.POLICY}
 OF_A_FORWARD_PASS = {
     *(look_at_packing, look_at_packed_state, look_at_forward, look_at_split),
+    *(look_at_future, look_at_own_loss),
     show_first_loss,
 }
 
@@ -93,6 +130,9 @@ def look_after(subject: Subject, sheet: Sheet) -> None:
     look_at_trends(subject, sheet)
     with sheet.trying("the metric of the best checkpoint"):
         look_at_best_after(subject, sheet)
+    if may_speak(look_at_what_was_learnt, subject.loss):
+        with sheet.trying("what was learnt"):
+            look_at_what_was_learnt(subject, sheet)
     with sheet.trying("metrics over ranks"):
         look_at_metrics(subject, sheet)
     if not sheet.broken_forward:

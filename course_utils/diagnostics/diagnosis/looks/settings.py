@@ -30,7 +30,7 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
     rate = getattr(args, "learning_rate", None)
     if rate is None:
         return
-    steps = _num_steps(subject)
+    steps = num_steps_of(subject)
     warm_up = args.get_warmup_steps(steps) if steps else 0
     schedule = getattr(args, "lr_scheduler_type", "")
     is_used = getattr(schedule, "value", schedule) != CONSTANT
@@ -111,7 +111,7 @@ def _evaluation(subject: Subject, sheet: Sheet) -> None:
     )
 
 
-def _num_steps(subject: Subject) -> int:
+def num_steps_of(subject: Subject) -> int:
     """Optimizer steps of the whole run, 0 if they are not known yet."""
     args = subject.args
     if args.max_steps > 0:

@@ -148,9 +148,23 @@ def _reference_is_another(subject: Subject, sheet: Sheet) -> None:
         return
     shared = _addresses(subject.trainable().values())
     own = [n for n, p in reference.named_parameters() if p.data_ptr() in shared]
+    held = _addresses(
+        p for g in getattr(subject.optimizer, "param_groups", ()) for p in g["params"]
+    )
+    stepped = [n for n, p in reference.named_parameters() if p.data_ptr() in held - shared]
     if own:
         said = f"{len(own)} trainable tensors are the reference's as well, the first is {own[0]}"
         sheet.find("reference_moves", COUNTED, said, place="ref_model")
+    elif stepped:
+        sheet.find(
+            "reference_moves",
+            COUNTED,
+            f"the optimizer holds {len(stepped)} tensors of it, the first is {stepped[0]}",
+            place="optimizer, reference",
+            why="the reference (or teacher) is trained with the model: it does not stand still",
+            advice="give the optimizer the parameters of the model alone; reference.eval() and "
+            "requires_grad_(False)",
+        )
     else:
         sheet.clear("reference", "it shares no trainable tensor")
 

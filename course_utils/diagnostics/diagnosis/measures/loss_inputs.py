@@ -36,7 +36,7 @@ class LossInputs(TorchFunctionMode):
                 COUNTED,
                 f"the first argument of {name} is nowhere below 0, and sums to {sums} over the "
                 "classes",
-                place=f"compute_loss, F.{name}",
+                place=f"the loss, F.{name}",
                 why=f"{name} takes {takes} as its first argument, and gets probabilities",
                 advice=f"give {name} the logits, without a softmax"
                 if is_cross
@@ -49,12 +49,12 @@ class LossInputs(TorchFunctionMode):
         kwargs = kwargs or {}
         if function in TAKES:
             given = args[0] if args else kwargs.get("input")
-            if isinstance(given, Tensor) and (sums := _sums_to_one(given)):
+            if isinstance(given, Tensor) and (sums := sums_to_one(given)):
                 self.wrong[function] = sums
         return function(*args, **kwargs)
 
 
-def _sums_to_one(given: Tensor) -> str:
+def sums_to_one(given: Tensor) -> str:
     """The sums over the classes, in words, if they are those of probabilities; else ""."""
     if given.dim() < 2 or given.shape[-1] < 2 or not given.is_floating_point():
         return ""

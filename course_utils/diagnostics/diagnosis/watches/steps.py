@@ -63,6 +63,7 @@ class Steps:
     copies: Copies = field(default_factory=Copies)
     failures: list[Exception] = field(default_factory=list)
     largest_at: str = ""  # the tensor of the largest update
+    rateless: Counter[str] = field(default_factory=Counter)  # name -> steps, rate 0
     held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
     _sized: set[str] = field(default_factory=set)  # matrices that did not begin at 0
     _before: dict[str, Tensor] = field(default_factory=dict)
@@ -145,10 +146,18 @@ class Steps:
             "num_zero_grad": sum(norm == 0 for norm in norms),
             "num_trainable": len(trainable),
         }
+        self._note_rateless(optimizer, held)
         if self._clip is not None:
             limit, norm = self._clip
             self._pending |= {"clipped_to": float(limit), "norm": float(norm)}
             self._clip = None
+
+    def _note_rateless(self, optimizer: Any, held: dict[str, Tensor]) -> None:
+        """Count the tensors of groups whose rate is 0 while that of another group is not."""
+        if not self._pending["lr"]:
+            return
+        own = {id(p) for g in optimizer.param_groups if float(g["lr"]) == 0 for p in g["params"]}
+        self.rateless.update(name for name, p in held.items() if id(p) in own)
 
     def _look_after(self, optimizer: Any) -> None:
         if not self._pending:

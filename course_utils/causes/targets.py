@@ -1,0 +1,121 @@
+"""What is wrong with what is aimed at, or measured: targets, tags, metrics, positions."""
+
+from course_utils.causes.cause import Cause, keys
+from course_utils.causes.harms import EVALUATION, LESS, MEASURED, STILL, WRONG
+from course_utils.causes.shared import NOTHING_MOVES, OF_LABELS, OUTCOME
+
+TARGETS = (
+    Cause(
+        "classes_as_numbers",
+        "a model with one output and a squared error learns classes as if they were amounts",
+        "num_labels as many as there are classes, with whole-number labels",
+        "problem_type and num_labels beside ten labels",
+        kinds=("labels",),
+        harm=LESS,
+        speaks_of=OF_LABELS,
+    ),
+    Cause(
+        "targets_unscaled",
+        "the numbers to predict are thousands of times larger than what a new head gives, and the "
+        "steps are too short to get there",
+        "subtract the mean of the targets and divide by their deviation; undo it when predicting",
+        "mean and deviation of the targets beside those of the outputs",
+        kinds=("labels",),
+        harm=STILL,
+        explains=NOTHING_MOVES | keys("rate_too_high update_too_large"),
+        follows=OUTCOME,
+    ),
+    Cause(
+        "tags_misplaced",
+        "the tags do not stand at the tokens of their words",
+        "give each word's tag to its first token, by word_ids(), and -100 to all other tokens",
+        "the tokens of one row beside their tags",
+        kinds=("labels",),
+        harm=WRONG,
+        speaks_of=OF_LABELS,
+    ),
+    Cause(
+        "metric_not_as_named",
+        "the metric is not what its name says: counted from the same predictions it is another "
+        "number",
+        "compute it on ten predictions by hand: which axis, which labels are left out, logits or "
+        "probabilities",
+        "what compute_metrics is given, its shapes, and what it returns",
+        kinds=("metric",),
+        where=EVALUATION,
+        harm=MEASURED,
+    ),
+    Cause(
+        "evaluation_cuts_replies",
+        "the texts that are generated in the evaluation are cut: its length limit is below that "
+        "of the labels",
+        "generation_max_length, or max_new_tokens, above the longest label",
+        "the lengths of the labels in tokens, beside the limit of generate",
+        kinds=("metric",),
+        where=EVALUATION,
+        harm=MEASURED,
+    ),
+    Cause(
+        "positions_wrong",
+        "all tokens of a row have the same position, so that their order is lost",
+        "leave position_ids out, or count them from 0 in each document",
+        "position_ids of one row",
+        kinds=("packing",),
+        harm=WRONG,
+        speaks_of=frozenset({"positions"}),
+    ),
+    Cause(
+        "dropout_too_strong",
+        "dropout takes nearly all of a layer's input away",
+        "a dropout near 0.1",
+        "the dropout probabilities of the configuration",
+        kinds=("rate",),
+        harm=STILL,
+        explains=NOTHING_MOVES,
+    ),
+    Cause(
+        "beta_unusual",
+        "beta of DPO is far from 0.1: much larger holds the policy at its reference, much smaller "
+        "lets go of it",
+        "beta between 0.01 and 0.5",
+        "the rewards of the pairs, which are beta times log-ratios",
+        kinds=("preference",),
+        harm=LESS,
+        explains=keys("policy_is_reference thrown_about margin_saturated"),
+    ),
+    Cause(
+        "nothing_right",
+        "nothing that the model says is right in any evaluation",
+        "print three predictions beside their labels, as the metric gets them",
+        "three predictions beside their labels",
+        kinds=("metric",),
+        inferred=True,
+    ),
+    Cause(
+        "metric_leaves_loss",
+        "the loss of the evaluation falls while its metric gets worse",
+        "print three predictions beside their labels, as the metric gets them",
+        "three predictions beside their labels",
+        kinds=("metric", "never_stops"),
+        inferred=True,
+    ),
+    Cause(
+        "loss_unbounded",
+        "the loss falls below 0 and on without end: nothing bounds it (a wrong sign, targets "
+        "outside of 0 to 1, probabilities where log-probabilities belong)",
+        "look at the formula of the loss, and at the range of its two arguments",
+        "the loss of one row, computed by hand",
+        kinds=("labels",),
+        harm=WRONG,
+        inferred=True,
+    ),
+    Cause(
+        "nothing_left",
+        "the run ended before its first step: the checkpoint that it goes on from had reached the "
+        "last step already, or no row is left",
+        "more epochs or steps than the checkpoint has; no resume_from_checkpoint for a new run",
+        "global_step in trainer_state.json, beside the steps of this run",
+        kinds=("resume",),
+        harm=STILL,
+    ),
+)

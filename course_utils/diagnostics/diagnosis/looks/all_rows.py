@@ -1,0 +1,115 @@
+"""Looks at the rows of the data sets as a whole: alike, contradictory, in both splits, in order."""
+
+from collections import Counter, defaultdict
+from itertools import pairwise
+from typing import Any
+
+from course_utils.diagnostics.diagnosis.measures.data_sets import (
+    column,
+    columns_of,
+    frozen,
+    inputs_of,
+    labels_of,
+)
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
+from course_utils.diagnostics.loss_kind import Loss
+
+FEWEST = 16  # rows, below which nothing is said
+MANY = 0.5  # of the rows
+LEAK = 0.1  # of the evaluation's rows
+NATURAL = 3  # times the share of rows that stand twice in the training data alone
+IN_BLOCKS = 0.2  # of the changes of label that an order drawn at random would have
+
+
+def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
+    data = getattr(subject.trainer, "train_dataset", None)
+    tested = getattr(subject.trainer, "eval_dataset", None)
+    inputs = inputs_of(data)
+    if len(inputs) < FEWEST:
+        return
+    labels = labels_of(data) if subject.loss in (Loss.ROWS, Loss.REPLIES) else []
+    if len(set(inputs)) == 1:
+        _alike(inputs, labels, sheet)
+        return
+    twice = 1 - len(set(inputs)) / len(inputs)
+    sheet.clear("rows that differ", f"{len(set(inputs))} of {len(inputs)}")
+    if labels and len(labels) == len(inputs) and all(isinstance(one, int) for one in labels):
+        _contradict(inputs, labels, sheet)
+        _order(subject, labels, sheet)
+    if subject.kind == PAIRS:
+        _turned(data, sheet)
+    if subject.kind != POLICY and not isinstance(tested, dict):
+        _in_both(set(inputs), inputs_of(tested), twice, sheet)
+
+
+def _alike(inputs: list, labels: list, sheet: Sheet) -> None:
+    more = (f"their labels are {len(set(labels))} different ones",) if labels else ()
+    said = f"{len(inputs)} rows were read, and all have the same ids"
+    sheet.find("rows_alike", COUNTED, said, *more, place="train_dataset")
+
+
+def _contradict(inputs: list, labels: list, sheet: Sheet) -> None:
+    """Of each input all labels; a few that differ are noise."""
+    known: dict[Any, set] = defaultdict(set)
+    for key, label in zip(inputs, labels, strict=True):
+        known[key].add(label)
+    share = sum(len(known[key]) > 1 for key in inputs) / len(inputs)
+    said = f"{share:.0%} of the rows have an input that stands there with another label, too"
+    if share >= MANY:
+        sheet.find("labels_contradict", COUNTED, said, place="train_dataset")
+    elif share:
+        sheet.show("contradictory labels", said)
+
+
+def _order(subject: Subject, labels: list, sheet: Sheet) -> None:
+    """Labels in blocks, in rows that are read in the order in which they stand."""
+    if not _is_in_order(subject.trainer) or len(set(labels)) < 2:
+        return
+    whole = len(labels)
+    changes = sum(a != b for a, b in pairwise(labels))
+    by_chance = whole * (1 - sum((n / whole) ** 2 for n in Counter(labels).values()))
+    said = f"the label changes {changes} times in {whole} rows; mixed rows have {by_chance:.0f}"
+    if changes < IN_BLOCKS * by_chance:
+        sheet.find("rows_in_order", COUNTED, said, place="train_dataset, its sampler")
+    else:
+        sheet.clear("order of the rows", said)
+
+
+def _is_in_order(trainer: Any) -> bool:
+    asked = str(getattr(trainer.args, "train_sampling_strategy", ""))
+    return "sequential" in asked
+
+
+def _turned(data: Any, sheet: Sheet) -> None:
+    """Pairs that stand there in both orders."""
+    names = columns_of(data)
+    kinds = (("chosen_ids", "rejected_ids"), ("chosen_input_ids", "rejected_input_ids"))
+    known = [pair for pair in (*kinds, ("chosen", "rejected")) if set(pair) <= set(names)]
+    if not known:
+        return
+    prompt = next((n for n in ("prompt_ids", "prompt_input_ids", "prompt") if n in names), "")
+    sides = [[frozen(one) for one in column(data, name)] for name in known[0]]
+    prompts = [frozen(one) for one in column(data, prompt)] if prompt else [()] * len(sides[0])
+    rows = list(zip(prompts, *sides, strict=True))
+    held = set(rows)
+    share = sum((p, b, a) in held for p, a, b in rows) / len(rows)
+    if share >= LEAK:
+        said = f"{share:.0%} of the pairs stand there the other way round as well"
+        sheet.find("pairs_contradict", COUNTED, said, place="chosen, rejected")
+
+
+def _in_both(learnt: set, tested: list, twice: float, sheet: Sheet) -> None:
+    """Rows of the evaluation that are trained on, beyond what short texts share by chance."""
+    if len(tested) < FEWEST:
+        return
+    share = sum(one in learnt for one in tested) / len(tested)
+    said = f"{share:.0%} of the {len(tested)} rows that are evaluated are trained on as well"
+    if share >= LEAK and share > NATURAL * twice:
+        sheet.find("rows_in_both", COUNTED, said, place="train_dataset, eval_dataset")
+    elif share:
+        sheet.show(
+            "rows in both splits", f"{said}; {twice:.0%} of the rows to train on stand twice"
+        )
+    else:
+        sheet.clear("rows in both splits", said)

@@ -1,0 +1,78 @@
+"""Looks at the numbers of one batch: rows that are the same, bytes that were not scaled."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.measures.forward import has_ids
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+
+NUMBERS = ("pixel_values", "input_values", "input_features")
+MOST, A_BYTE = 64.0, 255.5  # above which no number stands that was scaled; and the largest byte
+FEWEST = 4  # rows
+
+
+def look_at_batch_inputs(subject: Subject, sheet: Sheet) -> None:
+    batch = subject.batch
+    if not isinstance(batch, Mapping):
+        return
+    for name in (one for one in NUMBERS if isinstance(batch.get(one), Tensor)):
+        value = batch[name]
+        if value.dim() < 2 or len(value) < FEWEST or not value.is_floating_point():
+            continue
+        if _are_alike(value):
+            _alike(name, value, sheet)
+        else:
+            _scale(name, value, sheet)
+    if has_ids(batch):
+        _mask(batch, subject, sheet)
+        _positions(batch, sheet)
+
+
+def _are_alike(value: Tensor) -> bool:
+    return bool((value == value[:1]).all())
+
+
+def _alike(name: str, value: Tensor, sheet: Sheet) -> None:
+    is_flat = bool((value == value.flatten()[0]).all())
+    what = f"each number is {float(value.flatten()[0]):.3g}" if is_flat else "all are the same"
+    sheet.find(
+        "rows_alike",
+        COUNTED,
+        f"{name} of {len(value)} rows: {what}",
+        place=name,
+        why=f"{name} is the same in all rows of the batch",
+    )
+
+
+def _scale(name: str, value: Tensor, sheet: Sheet) -> None:
+    least, most = float(value.min()), float(value.max())
+    said = f"{name} goes from {least:.3g} to {most:.3g}, mean {float(value.float().mean()):.3g}"
+    if name == "pixel_values" and least >= 0 and MOST < most <= A_BYTE:
+        sheet.find("inputs_unscaled", LIKELY, said, place=name)
+    else:
+        sheet.show(f"numbers of {name}", said)
+
+
+def _mask(batch: Mapping, subject: Subject, sheet: Sheet) -> None:
+    """A mask that is 1 on padding alone."""
+    ids, mask = batch["input_ids"], batch.get("attention_mask")
+    pad = getattr(subject.tokenizer, "pad_token_id", None)
+    if not isinstance(mask, Tensor) or mask.shape != ids.shape or pad is None:
+        return
+    text, shown = ids != pad, mask.bool()
+    if bool(text.any()) and torch.equal(shown, ~text):
+        said = f"the mask is 0 on all {int(text.sum())} tokens of text"
+        said += "" if bool(text.all()) else " and 1 on the padding"
+        sheet.find("mask_inverted", COUNTED + 1, said, place="attention_mask")
+
+
+def _positions(batch: Mapping, sheet: Sheet) -> None:
+    given = batch.get("position_ids")
+    if not isinstance(given, Tensor) or given.dim() != 2 or given.shape[-1] < FEWEST:
+        return
+    if bool((given == given[:, :1]).all()):
+        said = f"position_ids are {int(given[0, 0])} at all {given.shape[-1]} tokens"
+        sheet.find("positions_wrong", COUNTED, said, place="position_ids")

@@ -1,0 +1,89 @@
+"""Looks at the replies to learn from: empty ones, and prompts that stand in them once more."""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.measures.forward import has_ids
+from course_utils.diagnostics.diagnosis.measures.specimens import quoted
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import IGNORED, OF_TEXT, speaks_for
+
+SHORT = 12  # characters of a prompt, below which its return means nothing
+
+
+@speaks_for(*OF_TEXT)
+def look_at_replies_to_learn(subject: Subject, sheet: Sheet) -> None:
+    rows, tokenizer = subject.rows, subject.tokenizer
+    if tokenizer is None or not has_ids(rows):
+        return
+    with sheet.trying("replies of chats"):
+        _empty_turns(subject, sheet)
+    parts = [part for part in (_parts(rows, b) for b in range(len(rows["input_ids"]))) if part]
+    texts = [
+        tuple(tokenizer.decode(ids, skip_special_tokens=True).strip() for ids in part)
+        for part in parts
+    ]
+    if not texts:
+        return
+    twice = [(p, r) for p, r in texts if len(p) > SHORT and _last(p) and r.startswith(_last(p))]
+    twice = [(p, r) for p, r in twice if len(r) > len(_last(p))]
+    empty = [prompt for prompt, reply in texts if not reply]
+    if len(twice) * 2 >= len(texts):
+        prompt, reply = twice[0]
+        sheet.find(
+            "prompt_twice",
+            COUNTED,
+            f"{len(twice)} of {len(texts)} replies begin with their prompt",
+            place="the columns of prompt and reply",
+            specimen=(f"prompt: {quoted(prompt[-60:])}", f"reply: {quoted(reply[:80])}"),
+        )
+    elif len(empty) * 2 >= len(texts) and not any(f.key == "replies_empty" for f in sheet.found):
+        said = f"{len(empty)} of {len(texts)} replies hold no text"
+        more = (f"prompt: {quoted(empty[0][-60:])}", "reply: ''")
+        sheet.find("replies_empty", COUNTED, said, place="the column of replies", specimen=more)
+
+
+def _empty_turns(subject: Subject, sheet: Sheet) -> None:
+    """Rows that end as the template ends a chat whose last reply is empty."""
+    rows, tokenizer = subject.rows["input_ids"], subject.tokenizer
+    if not getattr(tokenizer, "chat_template", None):
+        return
+    asked = [{"role": "user", "content": "x"}]
+    whole = [*asked, {"role": "assistant", "content": ""}]
+    before, after = (tokenizer.apply_chat_template(one, tokenize=False) for one in (asked, whole))
+    tail = after.removeprefix(before).strip()
+    texts = [tokenizer.decode(ids[ids != tokenizer.pad_token_id]).rstrip() for ids in rows]
+    empty = [text for text in texts if tail and before != tail and text.endswith(tail)]
+    if after.startswith(before) and len(empty) * 2 >= len(texts):
+        said = f"{len(empty)} of {len(texts)} rows end with a reply that holds no text"
+        sheet.find(
+            "replies_empty",
+            COUNTED,
+            said,
+            place="messages, the content of the assistant",
+            specimen=(f"a row ends: {quoted(empty[0][-60:])}",),
+        )
+
+
+def _last(prompt: str) -> str:
+    """The last line of a prompt that is long enough: without the words of a template around it."""
+    lines = [line.strip() for line in prompt.splitlines()]
+    return next((line for line in reversed(lines) if len(line) >= SHORT), "")
+
+
+def _parts(rows: Mapping, b: int) -> tuple[Tensor, Tensor] | None:
+    """The ids before the first learnt token and the learnt ones; None where all are learnt."""
+    ids = rows["input_ids"]
+    mask, labels = rows.get("completion_mask"), rows.get("labels")
+    if isinstance(mask, Tensor) and mask.shape == ids.shape:
+        learnt = mask[b].bool()
+    elif isinstance(labels, Tensor) and labels.shape == ids.shape:
+        learnt = labels[b] != IGNORED
+    else:
+        return None
+    if not bool(learnt.any()) or bool(learnt[0]):
+        return None
+    first = int(learnt.int().argmax())
+    return ids[b, :first], ids[b][learnt]

@@ -1,0 +1,62 @@
+"""Looks at heads and adapters as they stand before the first step: drawn, frozen, without scale."""
+
+import torch
+from torch import nn
+
+from course_utils.diagnostics.diagnosis.looks.adapter import HEADS
+from course_utils.diagnostics.diagnosis.measures.comparing import adds_to_weight
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import Loss, speaks_for
+
+CHANGED = 0.01  # of a weight's size
+
+
+@speaks_for(Loss.ROWS, Loss.TAGS, Loss.SPANS, Loss.SCORES)
+def look_at_frozen_head(subject: Subject, sheet: Sheet) -> None:
+    """A head whose bias is exactly 0 has never been trained."""
+    if any(one.key == "head_is_new" for one in sheet.found) or subject.has_ended:
+        return
+    named = [
+        (name, module)
+        for name, module in subject.model.named_modules()
+        if isinstance(module, nn.Linear) and set(name.split(".")) & set(HEADS)
+    ]
+    drawn = [(n, m) for n, m in named if m.bias is not None and not bool(m.bias.any())]
+    if not drawn or any(p.requires_grad for _, m in named for p in m.parameters()):
+        return
+    if not subject.trainable():
+        return
+    sheet.find(
+        "head_frozen",
+        MEASURED + 0.5,
+        f"{drawn[0][0]} requires no gradient, and its bias is exactly 0, as it is drawn",
+        f"{len(subject.trainable())} other tensors are trained",
+        place=drawn[0][0],
+    )
+
+
+def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
+    layers = [one for one in subject.model.modules() if adds_to_weight(one)]
+    if not layers:
+        return
+    scales = {float(one.scaling[name]) for one in layers for name in one.active_adapters}
+    if scales == {0.0}:
+        said = f"the scaling of all {len(layers)} adapted layers is 0 (lora_alpha / r)"
+        sheet.find("adapter_without_effect", COUNTED, said, place="lora_alpha")
+        return
+    sheet.show("scale of the adapter", ", ".join(f"{scale:g}" for scale in sorted(scales)[:3]))
+    config = getattr(subject.model, "active_peft_config", None)
+    if subject.has_ended or getattr(config, "init_lora_weights", True) is not False:
+        return
+    with torch.no_grad():
+        share = max(_share(one) for one in layers)
+    if share > CHANGED:
+        said = f"before the first step it changes a weight by {share:.0%} of its size"
+        more = "init_lora_weights is False"
+        sheet.find("adapter_begins_random", COUNTED, said, more, place="init_lora_weights")
+
+
+def _share(layer: nn.Module) -> float:
+    delta = sum(layer.get_delta_weight(name) for name in layer.active_adapters)
+    return float(delta.norm() / layer.get_base_layer().weight.norm())

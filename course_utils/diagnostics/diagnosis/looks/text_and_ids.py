@@ -1,0 +1,88 @@
+"""Looks at rows that keep their text: what their ids decode to, and how much of it was cut."""
+
+import re
+from statistics import median
+from typing import Any
+
+from course_utils.diagnostics.diagnosis.measures.data_sets import column, columns_of, ids_of
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+
+NUM_ROWS = 32
+TEXTS = re.compile(r"^(text|content|sentence\d?|document|article|review|question|prompt)$")
+OTHER = 0.3  # of a text's words: fewer are in what another tokenizer makes of it
+UNKNOWN = 0.4  # of the tokens
+CUT = 0.5  # of the text, in half of the rows
+
+
+def look_at_text_and_ids(subject: Subject, sheet: Sheet) -> None:
+    tokenizer, trainer = subject.tokenizer, subject.trainer
+    if tokenizer is None or trainer is None:
+        return
+    for name in ("train_dataset", "eval_dataset"):
+        data = getattr(trainer, name, None)
+        ids = ids_of(data, NUM_ROWS)
+        if ids and _unknown(tokenizer, ids, name, sheet):
+            return
+        if ids and _of_text(tokenizer, data, ids, name, sheet):
+            return
+
+
+def _unknown(tokenizer: Any, ids: list, name: str, sheet: Sheet) -> bool:
+    unknown = getattr(tokenizer, "unk_token_id", None)
+    special = {one for one in tokenizer.all_special_ids if one != unknown}
+    tokens = [one for row in ids for one in row if one not in special]
+    share = sum(one == unknown for one in tokens) / max(1, len(tokens))
+    is_other = unknown in (None, tokenizer.pad_token_id, tokenizer.eos_token_id)
+    if is_other or share < UNKNOWN:
+        return False
+    said = f"{share:.0%} of the tokens of {name} are {tokenizer.unk_token}"
+    sheet.find("tokens_unknown", COUNTED + 1, said, place=f"{name}, the tokenizer")
+    return True
+
+
+def _of_text(tokenizer: Any, data: Any, ids: list, name: str, sheet: Sheet) -> bool:
+    """The text of each row beside what its ids decode to."""
+    kept = [one for one in columns_of(data) if TEXTS.match(one)]
+    columns = [column(data, one, NUM_ROWS) for one in kept]
+    if not columns or not all(isinstance(text, str) for texts in columns for text in texts):
+        return False
+    texts = [" ".join(parts) for parts in zip(*columns, strict=True)]
+    read = [tokenizer.decode(row, skip_special_tokens=True) for row in ids]
+    pairs = [(_words(text), _words(said)) for text, said in zip(texts, read, strict=True)]
+    pairs = [(text, said) for text, said in pairs if len(text) >= 3]
+    if len(pairs) < NUM_ROWS / 2:
+        return False
+    kept_share = median(len(said) / len(text) for text, said in pairs)
+    common = median(len(set(said) & set(text)) / max(1, len(set(said))) for text, said in pairs)
+    if common < OTHER:
+        specimen = (f"text: {texts[0][:70]!r}", f"its ids, decoded: {read[0][:70]!r}")
+        said = f"of the words that the ids of {name} decode to, {common:.0%} are in the row's text"
+        sheet.find("other_tokenizer", MEASURED, said, place=name, specimen=specimen)
+        return True
+    if kept_share < 1 - CUT:
+        _cut(tokenizer, texts, ids, kept_share, name, sheet)
+        return True
+    sheet.clear(f"text of {name}", f"its ids decode to {kept_share:.0%} of its words")
+    return False
+
+
+def _cut(tokenizer: Any, texts: list, ids: list, share: float, name: str, sheet: Sheet) -> None:
+    longest = max(len(row) for row in ids)
+    sheet.find(
+        "too_long",
+        COUNTED + 1 if any(one.key == "rows_alike" for one in sheet.found) else LIKELY,
+        f"half of the rows of {name} keep at most {share:.0%} of their words; the longest row has "
+        f"{longest} tokens",
+        place=f"truncation, max_length={longest}",
+        why=f"rows are cut at {longest} tokens, and lose most of their text",
+        advice=f"a max_length above {longest}; count how long the rows are",
+        specimen=(
+            f"text: {texts[0][-80:]!r}",
+            f"kept of it: {tokenizer.decode(ids[0], skip_special_tokens=True)[-60:]!r}",
+        ),
+    )
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())

@@ -1,0 +1,150 @@
+"""Looks at what a model predicts and what it may read: later tokens, hidden ones, the answer.
+
+Shape letters: B rows, T tokens.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.measures.data_sets import column
+from course_utils.diagnostics.diagnosis.measures.forward import evaluated, has_ids, outputs_of
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import IGNORED, OF_TEXT, Loss, speaks_for
+
+SEEN = 0.05  # of the logits' spread: what rounding in bfloat16 stays far below
+SAME = 0.95  # of the tokens
+MOST_HIDDEN = 0.8  # of the tokens
+FEWEST = 4  # tokens
+
+
+@speaks_for(*OF_TEXT)
+def look_at_future(subject: Subject, sheet: Sheet) -> None:
+    """Another last token must leave all earlier logits as they are."""
+    if not has_ids(subject.rows) or subject.rows["input_ids"].shape[1] < FEWEST:
+        return
+    ids = subject.rows["input_ids"][:1]
+    mask = subject.rows.get("attention_mask")
+    if isinstance(mask, Tensor) and mask.shape == subject.rows["input_ids"].shape:
+        ids = ids[:, mask[0].bool()]
+    if ids.shape[1] < FEWEST:
+        return
+    other = ids.clone()
+    other[0, -1] = ids[0, 0] if ids[0, 0] != ids[0, -1] else ids[0, 1]
+    if torch.equal(ids, other):
+        return
+    with evaluated(subject.model):
+        was, now = (outputs_of(subject.model, {"input_ids": one}) for one in (ids, other))
+    if was.dim() != 3 or not bool(was.isfinite().all()):
+        return
+    moved = float((was - now)[:, :-1].abs().max()) / (float(was.std()) or 1.0)
+    said = f"with another last token the logits before it move by {moved:.2g} of their spread"
+    if moved > SEEN:
+        sheet.find("sees_future", MEASURED + 1, said, place="attention mask, is_decoder")
+    else:
+        sheet.clear("later tokens", said)
+
+
+@speaks_for(Loss.NEXT_TOKEN, Loss.HIDDEN_TOKENS)
+def look_at_hidden(subject: Subject, sheet: Sheet) -> None:
+    """A mask token under a label: for a model of the next token, or for nearly all tokens."""
+    labels = (subject.batch or {}).get("labels")
+    hidden = getattr(subject.tokenizer, "mask_token_id", None)
+    if not has_ids(subject.batch) or not isinstance(labels, Tensor):
+        return
+    ids = subject.batch["input_ids"]
+    if labels.shape != ids.shape or not bool((learnt := labels != IGNORED).any()):
+        return
+    under = float((ids[learnt] == hidden).float().mean()) if hidden is not None else 0.0
+    share = float(learnt.float().sum()) / max(1, _num_read(subject.batch))
+    said = f"{share:.0%} of the tokens have a label, and of those {under:.0%} stand under a mask"
+    if subject.loss is Loss.NEXT_TOKEN and under > 1 - SAME:
+        sheet.find("masked_for_causal", COUNTED + 1, said, place="data_collator, mlm")
+    elif subject.loss is Loss.HIDDEN_TOKENS and share > MOST_HIDDEN and under > 0.5:
+        sheet.find("masked_too_much", LIKELY, said, place="mlm_probability")
+    elif subject.loss is Loss.HIDDEN_TOKENS:
+        sheet.show("hidden tokens", said)
+
+
+def _num_read(batch: Mapping) -> int:
+    mask = batch.get("attention_mask")
+    return int(mask.sum()) if isinstance(mask, Tensor) else batch["input_ids"].numel()
+
+
+@speaks_for(Loss.SEQ2SEQ)
+def look_at_decoder(subject: Subject, sheet: Sheet) -> None:
+    """Labels of an encoder-decoder: no padding, not what the decoder reads, not the source."""
+    batch = subject.batch or {}
+    labels, given = batch.get("labels"), batch.get("decoder_input_ids")
+    if not isinstance(labels, Tensor) or labels.dim() != 2:
+        return
+    _padding(subject, labels, sheet)
+    if isinstance(given, Tensor) and given.shape == labels.shape:
+        learnt = labels != IGNORED
+        same = float((given == labels)[learnt].float().mean()) if bool(learnt.any()) else 0.0
+        said = f"{same:.0%} of the labels are the token that the decoder reads at the same place"
+        if same > SAME and labels.shape[1] > 2:
+            sheet.find("decoder_reads_labels", COUNTED, said, place="decoder_input_ids")
+        else:
+            sheet.clear("what the decoder reads", said)
+    with sheet.trying("labels beside their source"):
+        _source(subject, sheet)
+    with sheet.trying("the length of generated texts"):
+        _limit(subject, sheet)
+
+
+def _padding(subject: Subject, labels: Tensor, sheet: Sheet) -> None:
+    pad = getattr(subject.tokenizer, "pad_token_id", None)
+    if pad is None or pad == getattr(subject.tokenizer, "eos_token_id", None):
+        return
+    count, whole = int((labels == pad).sum()), int((labels != IGNORED).sum())
+    if count and bool((labels[:, -1] == pad).any()):
+        said = f"{count} of {whole} labels are padding (id {pad})"
+        sheet.find("padding_learnt", COUNTED, said, place="labels")
+
+
+def _source(subject: Subject, sheet: Sheet) -> None:
+    data = getattr(subject.trainer, "train_dataset", None)
+    sources, targets = column(data, "input_ids"), column(data, "labels")
+    if not sources or len(sources) != len(targets):
+        return
+    same = sum(a == b for a, b in zip(sources, targets, strict=True)) / len(sources)
+    if same > SAME:
+        sheet.doubt(f"the labels are the input itself in {same:.0%} of the rows")
+    else:
+        sheet.clear("labels beside their source", f"the same in {same:.0%} of the rows")
+
+
+def _limit(subject: Subject, sheet: Sheet) -> None:
+    """The longest text that an evaluation generates, beside the labels of its rows."""
+    metric = getattr(subject.trainer, "compute_metrics", None)
+    if metric is None or not getattr(subject.args, "predict_with_generate", False):
+        return
+    lengths = [len(row) for row in column(getattr(subject.trainer, "eval_dataset", None), "labels")]
+    limit, name = _room(subject)
+    if not lengths or not limit:
+        return
+    longer = sum(length > limit for length in lengths) / len(lengths)
+    said = (
+        f"{longer:.0%} of the labels of the evaluation have more than {limit} tokens, which "
+        f"{name} allows; the longest has {max(lengths)}"
+    )
+    if longer > 0.5:
+        sheet.find("evaluation_cuts_replies", COUNTED, said, place=name)
+    else:
+        sheet.clear("room for generated texts", said)
+
+
+def _room(subject: Subject) -> tuple[int, str]:
+    """How many tokens generate may write, and the setting that says so."""
+    own: Any = getattr(subject.args, "generation_config", None)
+    own = own if hasattr(own, "max_length") else getattr(subject.model, "generation_config", None)
+    new = getattr(own, "max_new_tokens", None)
+    if asked := getattr(subject.args, "generation_max_length", None):
+        return int(asked), "generation_max_length"
+    if new:
+        return int(new), "max_new_tokens"
+    return int(getattr(own, "max_length", None) or 20), "max_length of generation_config"

@@ -1,0 +1,120 @@
+"""Looks at whether labels belong to their rows: by a count of words, and by what was learnt."""
+
+import math
+from collections import Counter
+from statistics import fmean
+
+from course_utils.diagnostics.diagnosis.measures.data_sets import ids_of, labels_of
+from course_utils.diagnostics.diagnosis.measures.first_rows import losses_of
+from course_utils.diagnostics.diagnosis.measures.word_counts import (
+    TOO_MANY,
+    WordCounts,
+    across_halves,
+    share_right,
+)
+from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import Loss, speaks_for
+
+FEWEST, FEWEST_TESTED = 64, 16  # rows
+ERRORS = 3.0  # standard errors above the frequent label: what a count of words must tell
+KNOWN = 0.8  # of the rows: what it says of rows like its own
+LEARNT = 0.95  # of the entropy of the labels: a loss below it has learnt something of the rows
+ENOUGH = 20  # steps
+
+
+@speaks_for(Loss.ROWS)
+def look_at_labels_across(subject: Subject, sheet: Sheet) -> None:
+    """Words that tell the labels in training must tell them in the evaluation."""
+    told = _by_words(subject)
+    if told is None:
+        return
+    rows, labels, right, frequent = told
+    said = (
+        f"a count of words, made on half of the rows, gives {right:.0%} of the other half's labels"
+    )
+    sheet.show("labels by words", f"{said}; the most frequent label is {frequent:.0%} of them")
+    tested = getattr(subject.trainer, "eval_dataset", None)
+    others, theirs = ids_of(tested), labels_of(tested)
+    if right < KNOWN or len(others) < FEWEST_TESTED or len(others) != len(theirs):
+        return
+    there = share_right(WordCounts(rows, labels), others, theirs)
+    best = max(Counter(theirs).values()) / len(theirs)
+    if there < min(0.5 * right, best):
+        sheet.find(
+            "evaluation_rows_differ",
+            MEASURED,
+            f"{said}, and {there:.0%} of the labels of the evaluation",
+            place="train_dataset, eval_dataset: labels",
+            why="the labels of the evaluation do not mean what those of training mean: the words "
+            "that go with a label there go with another one here",
+            advice="number the labels once, for both splits",
+        )
+
+
+@speaks_for(Loss.ROWS)
+def look_at_what_was_learnt(subject: Subject, sheet: Sheet) -> None:
+    """A loss that never falls below the entropy of the labels has learnt nothing of the rows."""
+    losses, labels = (
+        losses_of(subject.log),
+        labels_of(getattr(subject.trainer, "train_dataset", None)),
+    )
+    steps = getattr(getattr(subject.trainer, "state", None), "global_step", 0)
+    if subject.has_own_loss or len(losses) < 6 or steps < ENOUGH or not _are_classes(labels):
+        return
+    if getattr(subject.args, "label_smoothing_factor", 0):
+        return
+    judge_what_was_learnt(losses, labels, _by_words(subject), sheet)
+
+
+def judge_what_was_learnt(
+    losses: list[float], labels: list[int], told: tuple | None, sheet: Sheet
+) -> None:
+    """Compare the last losses with what the frequencies of the labels alone would cost."""
+    last, entropy = fmean(losses[-len(losses) // 3 :]), entropy_of(labels)
+    if last < LEARNT * entropy:
+        return
+    said = (
+        f"the loss of the last third, {last:.3g}, is that of always saying how frequent each label "
+        f"is, {entropy:.3g}"
+    )
+    if told is not None and not _tells(told):
+        _, _, right, frequent = told
+        words = (
+            f"a count of words gives {right:.0%} of the labels; the most frequent is {frequent:.0%}"
+        )
+        sheet.find("labels_uninformative", LIKELY, said, words, place="train_dataset")
+    else:
+        sheet.doubt(said)
+
+
+def entropy_of(labels: list[int]) -> float:
+    """In nats: the loss of who says each label as often as it stands there."""
+    whole = len(labels)
+    return -sum(n / whole * math.log(n / whole) for n in Counter(labels).values())
+
+
+def _are_classes(labels: list) -> bool:
+    return bool(labels) and all(isinstance(one, int) for one in labels) and len(set(labels)) > 1
+
+
+def _by_words(subject: Subject) -> tuple[list, list[int], float, float] | None:
+    """Rows, labels, the share that a count of words gives, and that of the frequent label."""
+    data = getattr(subject.trainer, "train_dataset", None)
+    return by_words(ids_of(data), labels_of(data))
+
+
+def by_words(rows: list, labels: list) -> tuple[list, list[int], float, float] | None:
+    """The same for rows and labels at hand; None for too few, or for labels that are no classes."""
+    if len(rows) < FEWEST or len(rows) != len(labels) or not _are_classes(labels):
+        return None
+    if len(set(labels)) > TOO_MANY:
+        return None
+    frequent = max(Counter(labels).values()) / len(labels)
+    return rows, labels, across_halves(rows, labels), frequent
+
+
+def _tells(told: tuple[list, list[int], float, float]) -> bool:
+    rows, _, right, frequent = told
+    error = math.sqrt(frequent * (1 - frequent) / len(rows))
+    return right > frequent + ERRORS * error

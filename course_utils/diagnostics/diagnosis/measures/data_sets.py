@@ -1,0 +1,62 @@
+"""Reads the rows of data sets, as they are kept: no transform and no collator is called."""
+
+from collections.abc import Hashable
+from typing import Any
+
+MOST = 2048  # rows that are read, at even distances
+LABELS = ("labels", "label", "label_ids")
+OF_REPLIES = (
+    *("chosen_ids", "rejected_ids", "chosen_input_ids", "rejected_input_ids"),
+    *("completion_ids", "completion_input_ids", "completion"),
+)
+
+
+def columns_of(data: Any) -> list[str]:
+    """The names of a data set's columns; none for a stream or a data set of one's own class."""
+    names = getattr(data, "column_names", None)
+    is_known = isinstance(names, list) and hasattr(data, "with_format") and hasattr(data, "__len__")
+    return list(names) if is_known else []
+
+
+def column(data: Any, name: str, most: int = MOST) -> list:
+    """Values of a column, at even distances; of a data set that lacks it, none."""
+    if name not in columns_of(data) or not len(data):
+        return []
+    step = max(1, -(-len(data) // most))
+    return data.with_format(None).select_columns([name])[::step][name]
+
+
+def labels_of(data: Any) -> list:
+    """One label per row: whole or other numbers; none where a row has several."""
+    name = next((one for one in LABELS if one in columns_of(data)), "")
+    values = column(data, name) if name else []
+    return values if all(isinstance(value, int | float) for value in values) else []
+
+
+def frozen(value: Any) -> Hashable:
+    """A value of a row that can be counted.
+
+    >>> frozen([[1, 2], [3]])
+    ((1, 2), (3,))
+    """
+    if isinstance(value, list | tuple):
+        return tuple(frozen(one) for one in value)
+    return frozen(sorted(value.items())) if isinstance(value, dict) else value
+
+
+def ids_of(data: Any, most: int = MOST) -> list[list[int]]:
+    """The ids of each row; none where they are no plain lists of numbers."""
+    rows = column(data, "input_ids", most)
+    is_plain = all(isinstance(row, list) and row and isinstance(row[0], int) for row in rows)
+    return rows if is_plain else []
+
+
+def inputs_of(data: Any) -> list[Hashable]:
+    """What the model reads of each row: its ids, with its replies."""
+    names = columns_of(data)
+    read = [name for name in ("input_ids", "prompt_ids", "prompt_input_ids") if name in names]
+    read += [name for name in OF_REPLIES if name in names]
+    if not read and "prompt" in names:
+        read = ["prompt"]
+    parts = [column(data, name) for name in read]
+    return [tuple(frozen(value) for value in row) for row in zip(*parts, strict=True)]
