@@ -146,9 +146,10 @@ def next_hint(folder: Path) -> str:
     """
     ticket = folders.read(folder)
     known = diary.hints(folders.case_of(ticket), folders.handed_out(ticket)[0])
-    number = diary.Diary(folder / diary.NAME).take_hint()
-    if number > len(known):
+    kept = diary.Diary(folder / diary.NAME)
+    if kept.read()["hints"] >= len(known):
         return "there are no more hints"
+    number = kept.take_hint()
     return f"hint {number} of {len(known)}: {known[number - 1]}"
 
 

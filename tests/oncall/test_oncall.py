@@ -40,6 +40,7 @@ from course_utils.oncall import (
     templates,
 )
 from course_utils.oncall import check as checks
+from course_utils.oncall.actions import next_hint
 from course_utils.oncall.check import seeds_of, told
 from course_utils.oncall.declare import DoesNotFit, Edit, Verdict
 from course_utils.oncall.diary import NAME as DIARY
@@ -513,6 +514,15 @@ def test_hints_go_from_a_thread_to_lines(tmp_path):
     assert [diary.take_hint(), diary.take_hint()] == [1, 2]
     (tmp_path / "diary.json").write_text("[")
     assert diary.take_hint() == 1
+
+
+def test_asking_after_the_last_hint_counts_no_hint(quick_ticket, tmp_path):
+    ticket, healthy, _ = quick_ticket
+    (tmp_path / folder.KEPT).write_text(json.dumps(dataclasses.asdict(ticket)))
+    num = len(hints(folder.case_of(ticket), healthy))
+    said = [next_hint(tmp_path) for _ in range(num + 2)]
+    assert said[num - 1].startswith(f"hint {num} of {num}") and "no more" in said[-1]
+    assert Diary(tmp_path / DIARY).read()["hints"] == num
 
 
 @pytest.fixture

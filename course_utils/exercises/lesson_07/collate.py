@@ -136,8 +136,8 @@ COLLATE = Exercise(
     hints=(
         "What do you know about each row before padding is added that its ids cannot tell you?",
         "The length of a row tells where its padding begins. Then you need not compare any id.",
-        "Pad three lists for each row: the ids with `pad`, a list of ones with 0, the labels with "
-        "the number that cross_entropy ignores.",
+        "Pad three lists of each row to the same length. Which number does cross_entropy ignore, "
+        "and what is the mask of a token that the row holds?",
     ),
     form=is_a_batch,
     criteria=(

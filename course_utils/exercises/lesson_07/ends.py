@@ -155,8 +155,7 @@ ENDS = Exercise(
         "After the last `start` with mask 1, is there an `end` with mask 1 "
         "whose label is the end and not -100?",
         "Row by row: find the last position of `start` and look at ids, mask and labels from "
-        "there; "
-        "the share is the mean over the rows.",
+        "there; the share is the mean over the rows.",
     ),
     form=gives_a_number,
     criteria=(

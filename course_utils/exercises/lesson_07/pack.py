@@ -146,8 +146,7 @@ PACK = Exercise(
         "How would the first token of the second row know that it is the first?",
         "Its position can be 0 again. Then ask which label the first token of each row may have.",
         "Join ids and labels. The positions of each row are range(len(ids)). The first label of "
-        "each "
-        "row must not be learnt from the row before. And what does a mask of ones tell the model?",
+        "each row must not be learnt from the row before. What does a mask of ones tell the model?",
     ),
     form=is_one_sequence,
     criteria=(

@@ -83,8 +83,8 @@ POOL = Exercise(
         "Which token of a row has seen the whole row, and how can you find it from the mask?",
         "It is at the largest position whose mask is 1. How do you get a maximum over some "
         "positions?",
-        "positions = torch.arange(T); multiply by the mask and take the maximum of each row. Then "
-        "pick one score per row with two index tensors.",
+        "Number the positions with torch.arange and hide those whose mask is 0 before the maximum. "
+        "Then pick one score per row by its index.",
     ),
     form=is_one_score_a_row,
     criteria=(

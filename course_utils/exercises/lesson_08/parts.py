@@ -125,8 +125,8 @@ PARTS = Exercise(
     hints=(
         "Which one number must every micro-batch divide by, so that all tokens weigh the same?",
         "You know it only after you have counted in all micro-batches of the step.",
-        "Count the tokens of all micro-batches first. Then each part is a sum divided by that "
-        "count.",
+        "Count the tokens of all micro-batches first, as a plain number. What must each part be, "
+        "so that all parts added up are the sum of all losses divided by that number?",
     ),
     form=gives_one_number_each,
     criteria=(

@@ -80,11 +80,10 @@ WEIGH = Exercise(
     hints=(
         "There are G micro-batches. In one of c tokens, what share of the loss does one token "
         "have?",
-        "It has 1/(G c). In the token mean it has 1 / (all tokens). Divide the first by the "
-        "second.",
-        "c is the count of the row's whole micro-batch, not of the row. G includes the last, "
-        "shorter "
-        "one too. torch.split, or a loop over range(0, len(counts), size), finds them.",
+        "The micro-batch has 1/G of the loss, and its c tokens share this equally. What share does "
+        "a token have in the token mean?",
+        "Divide the first share by the second. c is the count of the row's whole micro-batch, not "
+        "of the row, and G includes the last, shorter one. torch.split finds the micro-batches.",
     ),
     form=gives_a_number_for_each_row,
     criteria=(

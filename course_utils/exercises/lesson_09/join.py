@@ -101,9 +101,8 @@ JOIN = Exercise(
     hints=(
         "Which of the tokens did the engine sample, and which came from somewhere else?",
         "You need no text: concatenate the ids as they are, end tokens included.",
-        "Begin with the prompt's ids, zeros and zeros. For each turn add its ids, 1 or 0 for each "
-        "of "
-        "them, and its log-probs or zeros.",
+        "Begin with the prompt's ids, zeros and zeros. In each turn all three lists grow by the "
+        "same number: by what, where the log-probs are None?",
     ),
     form=gives_three_lists,
     criteria=(

@@ -97,7 +97,8 @@ KL = Exercise(
         "does autograd see?",
         "The gradient of the KL is the expectation of (logp - ref_logp) times the gradient of "
         "logp. Which function of logp has (logp - ref_logp) as its derivative?",
-        "Integrate d over d, with d = logp - ref_logp; or multiply a detached d by logp.",
+        "With d = logp - ref_logp: which term in d has the derivative d? Or which of two factors "
+        "may autograd not see?",
     ),
     form=gives_one_number_a_token,
     criteria=(

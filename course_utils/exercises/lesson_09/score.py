@@ -166,8 +166,8 @@ SCORE = Exercise(
         "From which logits did the sampler draw, and which tokens could it not have drawn?",
         "Divide the logits, then sort their softmax: a token stays if the mass *before* it is "
         "below top_p. The sampled token always stays.",
-        "kept = the mask in the order of the vocabulary, with scatter; then "
-        "logits.masked_fill(~kept, -inf).log_softmax(-1), and gather.",
+        "Build the mask in the sorted order, and bring it back to the order of the vocabulary with "
+        "scatter. Which logits get -inf, and over what do you normalise after that?",
     ),
     form=gives_one_number_a_token,
     criteria=(

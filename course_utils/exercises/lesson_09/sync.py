@@ -132,10 +132,9 @@ SYNC = Exercise(
     hints=(
         "Which names do the weights have in the engine, and which in the policy?",
         "A merged LoRA layer is the base weight plus the scaled B A. PEFT can merge a *copy* of "
-        "the "
-        "policy; the merged model has the engine's names.",
-        "copy.deepcopy(policy).merge_and_unload() gives a plain model, whose state dict fits "
-        "engine.load_state_dict.",
+        "the policy; the merged model has the engine's names.",
+        "merge_and_unload() of a copy returns a plain model. Which call copies the values of its "
+        "weights into weights that exist already, and shares none?",
     ),
     criteria=(
         Criterion(

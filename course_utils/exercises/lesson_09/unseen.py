@@ -66,8 +66,8 @@ ASKED = Asked(
         "Is there a difference before the first step, or only after some? Use compare().",
         "Call each part by hand: what does it get, what does it return, and what does the engine "
         "do with the same input?",
-        "Change one line of the part that you found: copy all weights, divide "
-        "before the softmax, or leave the ids of the prompt as they are.",
+        "Change one line of the part that you found, and call compare() again, at the start and "
+        "after four steps. What is left of the difference?",
     ),
     place_next="call compare() at the start and after some steps: what changed in between?",
     cause_next="what would your cause show in the table of compare()? Is it there?",

@@ -109,10 +109,9 @@ WEIGH = Exercise(
     hints=(
         "What is the probability ratio of a whole reply, expressed by the d of its tokens?",
         "exp of the sum of d, not the sum of exp. d is the trainer's log-prob minus the engine's, "
-        "and 0 at "
-        "the padding before you sum.",
-        "d = torch.where(mask.bool(), logp - engine, 0).detach(); for a sequence d.sum(-1, "
-        "keepdim=True) over all its places; then exp, a clamp from above, times the mask.",
+        "and 0 at the padding before you sum.",
+        "torch.where sets d to 0 at the padding whatever is there, and detach makes it a constant. "
+        "In which order do sum, exp, cap and mask follow?",
     ),
     form=gives_a_weight_a_token,
     criteria=(

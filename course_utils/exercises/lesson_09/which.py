@@ -37,8 +37,7 @@ WHICH = letters_exercise(
         "Where none does: which sign do the differences have? Where the engine is fine and "
         "mean |d| is not 0, look at the trainer.",
         "In two rows T 1.00 leaves 0: in one of them mean |d| is 0, in the other it is several "
-        "nats. "
-        "Three rows have a column of their own that leaves next to nothing. In the last row no "
-        "column does, and the trainer gives less to nearly every token, and to none more.",
+        "nats. Three rows have a column of their own that leaves next to nothing. In the row that "
+        "remains no column does: look at its share below 0.",
     ),
 )

@@ -60,11 +60,9 @@ CHEAT = Exercise(
     hints=(
         "What does each verifier not look at?",
         "1: which text is contained in every text? 2: how many numbers may a reply hold? 3: which "
-        "word "
-        "does float() accept that is not a number?",
-        "1: the shortest text there is. 2: ' '.join of all possible answers. 3: three letters; "
-        "every "
-        "comparison with it is False.",
+        "word does float() accept that is not a number?",
+        "1: shorter than any number. 2: 2000 characters have room for all possible answers. 3: try "
+        "float() on words of three letters, and compare the result with 0.5.",
     ),
     form=three_short_texts,
     criteria=tuple(

@@ -122,9 +122,8 @@ GUARD = Exercise(
     hints=(
         "What is the largest difference within a group of equal rewards, before you take any mean?",
         "max - min of equal numbers is exactly 0; their mean may be off by rounding.",
-        "Compute as before, then torch.where(the group's max - min is below the rounding error of "
-        "its "
-        "size, 0, the result). A group is one row of the tensor.",
+        "Compute as before, then replace the results of the groups that hint 2 finds with 0. "
+        "A group is one row of the tensor: keepdim=True keeps the rows apart.",
     ),
     form=gives_a_tensor,
     criteria=(

@@ -160,9 +160,8 @@ HARDEN = Exercise(
         "Which replies claim a number, and which only contain one?",
         "Remove what may surround the number (spaces, stars, one \\boxed{} or <answer>), "
         "and require that the *whole* rest has one of a few forms.",
-        "re.fullmatch with an optional beginning ('The sum is', 'Answer:', or digits and + "
-        "followed by "
-        "=), an optional +, digits, an optional .0 and an optional dot. Then compare int(digits).",
+        "re.fullmatch with one optional beginning ('The sum is', 'Answer:', '=', or a sum with at "
+        "least one + and then =), an optional +, digits, and what may follow. Compare numbers.",
     ),
     form=says_true_or_false,
     criteria=(

@@ -90,8 +90,8 @@ ASKED = Asked(
         "Is there a signal? Look at zero_std and at grad_norm. If there is, what is paid?",
         "Rank the replies of script.run.batches[0] by what the part `reward` gives them: what "
         "earns most: a right one, a wrong one, an empty one? If all earn the same, ask why.",
-        "Fix the part that you found: give 1 for a right reply and 0 for all others, or let "
-        "replies be long enough to be right. Keep everything else.",
+        "Change only the part that you found. Does its reward pay a right reply most? Do its "
+        "settings leave room for three digits and an end? Keep everything else.",
     ),
     place_next="call each part by hand on a right reply, a wrong one and an empty one",
     cause_next="what would your cause show in zero_std, reward and length? Is it there?",
