@@ -29,7 +29,13 @@ def look_at_replies_to_learn(subject: Subject, sheet: Sheet) -> None:
         return
     twice = [(p, r) for p, r in texts if len(p) > SHORT and _last(p) and r.startswith(_last(p))]
     twice = [(p, r) for p, r in twice if len(r) > len(_last(p))]
-    empty = [prompt for prompt, reply in texts if not reply]
+    ends = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id}
+    empty = [
+        prompt
+        for (prompt, reply), (_, ids) in zip(texts, parts, strict=True)
+        if not reply
+        and not tokenizer.decode([one for one in ids.tolist() if one not in ends]).strip()
+    ]
     if len(twice) * 2 >= len(texts):
         prompt, reply = twice[0]
         sheet.find(
