@@ -118,4 +118,58 @@ TARGETS = (
         kinds=("resume",),
         harm=STILL,
     ),
+    Cause(
+        "positives_twice",
+        "the same positive stands several times in one batch, so that a row is pushed away from "
+        "its own answer",
+        "a batch without duplicates (BatchSamplers.NO_DUPLICATES), or a mask over equal rows",
+        "the texts of one batch, counted",
+        kinds=("preference",),
+        harm=LESS,
+    ),
+    Cause(
+        "similarity_unscaled",
+        "cosines go into cross-entropy as they are: between -1 and 1 no softmax over the batch can "
+        "become sure",
+        "multiply the cosines by a scale (20, or a temperature of 0.05)",
+        "the smallest and largest score of one batch",
+        kinds=("rate",),
+        harm=LESS,
+    ),
+    Cause(
+        "stepped_twice",
+        "the optimizer is stepped again without a new gradient: each gradient counts twice or more",
+        "one optimizer.step() for each backward (or for each group of micro-batches)",
+        "who calls optimizer.step(): the loop, a callback, a library",
+        kinds=("rate",),
+        harm=LESS,
+        explains=keys("gradients_not_cleared"),
+    ),
+    Cause(
+        "spans_lost",
+        "nearly every answer is the first token: the answers were not found in their texts",
+        "offsets and overflowing parts: start and end of the answer in tokens of that very part",
+        "start_positions and end_positions of ten rows, decoded",
+        kinds=("labels",),
+        harm=WRONG,
+        speaks_of=OF_LABELS,
+    ),
+    Cause(
+        "blank_differs",
+        "the blank of the CTC loss is another id than the tokenizer's padding, with which the "
+        "labels are written and read",
+        "pad_token_id=processor.tokenizer.pad_token_id (and vocab_size) where the model is loaded",
+        "config.pad_token_id beside tokenizer.pad_token_id",
+        kinds=("labels",),
+        harm=WRONG,
+    ),
+    Cause(
+        "specials_missing",
+        "the rows lack the token with which this tokenizer begins every text: the model was "
+        "trained with it",
+        "add_special_tokens=True, or write the token by hand",
+        "the first ids of one row, beside tokenizer('a').input_ids",
+        kinds=("template",),
+        harm=LESS,
+    ),
 )

@@ -267,3 +267,66 @@ def divergence_of_probabilities(watching):
             own.optimizer.step()
             own.say(loss)
     return run.report
+
+
+def trained(watching, loss_of, own=None, steps: int = STEPS):
+    """A sound loop around a loss of one's own, a function of the model and a batch."""
+    own = own or Setting()
+    own.model.train()
+    with own.watched(watching) as run:
+        for step in range(steps):
+            loss = loss_of(own.model, own.batch(step))
+            own.optimizer.zero_grad()
+            loss.backward()
+            own.optimizer.step()
+            own.say(loss)
+    return run.report
+
+
+@fault("amounts_spread_out", "labels_shape", is_loop=True)
+def amounts_spread_out(watching):
+    """Predictions of (rows, 1) against targets of (rows,)."""
+
+    def loss_of(model, batch):
+        wanted = batch.pop("labels").float()
+        return nn.functional.mse_loss(model(**batch).logits, wanted)
+
+    return trained(watching, loss_of, Setting(num_labels=1))
+
+
+@fault("logits_into_nll", "probabilities_as_logs", is_loop=True)
+def logits_into_nll(watching):
+    def loss_of(model, batch):
+        wanted = batch.pop("labels")
+        return nn.functional.nll_loss(model(**batch).logits, wanted)
+
+    return trained(watching, loss_of)
+
+
+def similarities(model, batch, scale: float):
+    """Each text against all texts of the batch, seen twice through dropout."""
+    batch.pop("labels")
+    first, second = (model.bert(**batch).pooler_output for _ in range(2))
+    cosines = nn.functional.cosine_similarity(first[:, None], second[None], dim=-1)
+    return nn.functional.cross_entropy(scale * cosines, torch.arange(len(cosines)))
+
+
+@fault("cosines_without_scale", "similarity_unscaled", is_loop=True)
+def cosines_without_scale(watching):
+    return trained(watching, lambda model, batch: similarities(model, batch, 1.0))
+
+
+@fault("stepped_by_two", "stepped_twice", is_loop=True)
+def stepped_by_two(watching):
+    """The loop and a helper both step the optimizer."""
+    own = Setting()
+    own.model.train()
+    with own.watched(watching) as run:
+        for step in range(STEPS):
+            loss = own.model(**own.batch(step)).loss
+            own.optimizer.zero_grad()
+            loss.backward()
+            own.optimizer.step()
+            own.optimizer.step()
+            own.say(loss)
+    return run.report

@@ -5,6 +5,11 @@ from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
 from course_utils.diagnostics.diagnosis.looks.all_rows import look_at_all_rows
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.batch_inputs import look_at_batch_inputs
+from course_utils.diagnostics.diagnosis.looks.beginnings import (
+    look_at_blank,
+    look_at_first_token,
+    look_at_spans,
+)
 from course_utils.diagnostics.diagnosis.looks.best import look_at_best, look_at_best_after
 from course_utils.diagnostics.diagnosis.looks.both_splits import look_at_both_splits
 from course_utils.diagnostics.diagnosis.looks.classes import look_at_classes
@@ -75,6 +80,9 @@ BEFORE = (
     look_at_replies_to_learn,
     look_at_numbers,
     look_at_tags,
+    look_at_first_token,
+    look_at_spans,
+    look_at_blank,
     look_at_hidden,
     look_at_decoder,
     look_at_images,

@@ -8,12 +8,11 @@ from typing import Any
 
 import torch.nn.functional as F
 
-from course_utils.diagnostics.diagnosis.looks.own_loss import judge_weights
+from course_utils.diagnostics.diagnosis.measures.heard_losses import FUNCTIONS, HeardLosses
 from course_utils.diagnostics.diagnosis.measures.loss_inputs import TAKES, LossInputs, sums_to_one
+from course_utils.diagnostics.diagnosis.measures.losses_given import judge_losses
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, Subject
-
-MOST = 8  # calls that are looked at
 
 
 @dataclass
@@ -21,45 +20,42 @@ class LossCalls:
     """In a loop of one's own, the first calls of torch's loss functions."""
 
     subject: Subject
+    heard: HeardLosses = field(default_factory=HeardLosses)
     inputs: LossInputs = field(default_factory=LossInputs)
-    weights: list[tuple[Any, Any]] = field(default_factory=list)
-    calls: int = 0
 
     @contextmanager
     def listening(self) -> Iterator[None]:
         if self.subject.kind != LOOP:
             yield
             return
-        plain = {function.__name__: function for function in TAKES}
-        for name, function in plain.items():
-            setattr(F, name, self._heard(function))
+        for function, name in FUNCTIONS.items():
+            setattr(F, name, self._heard(function, name))
         try:
-            yield
+            with self.heard.passes(self.subject.model):
+                yield
         finally:
-            for name, function in plain.items():
+            for function, name in FUNCTIONS.items():
                 setattr(F, name, function)
 
-    def _heard(self, function: Any) -> Any:
+    def _heard(self, function: Any, name: str) -> Any:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if self.calls < MOST and args:
-                self.calls += 1
-                self._look(function, args, kwargs)
+            self._look(function, name, args, kwargs)
             return function(*args, **kwargs)
 
         return call
 
-    def _look(self, function: Any, args: tuple, kwargs: dict) -> None:
+    def _look(self, function: Any, name: str, args: tuple, kwargs: dict) -> None:
+        before = len(self.heard.calls)
         try:
-            if sums := sums_to_one(args[0]):
+            self.heard.hear(name, args, kwargs)
+            if len(self.heard.calls) == before or function not in TAKES:
+                return
+            if sums := sums_to_one(self.heard.calls[-1].given):
                 self.inputs.wrong[function] = sums
-            weight = kwargs.get("weight", args[2] if len(args) > 2 else None)
-            if weight is not None and function is not F.kl_div and len(args) > 1:
-                self.weights.append((args[1].detach(), weight.detach()))
         except Exception:  # arguments of another form: nothing is said of them
             return
 
     def judge(self, sheet: Sheet) -> None:
         self.inputs.judge(sheet)
-        for targets, weight in self.weights[:1]:
-            judge_weights(targets, weight, sheet)
+        judge_losses(self.heard, self.subject, sheet)

@@ -22,6 +22,7 @@ from course_utils.diagnostics.libraries.pytorch import dropouts, is_scheduled
 ENOUGH = 4  # steps
 MOST_ROWS = 2048
 MOST = 0.9  # of the passes or steps
+TWICE = 1.8  # steps per gradient
 
 
 @dataclass
@@ -123,6 +124,10 @@ class Passes:
                 "each found no gradient of the one before"
             )
             sheet.find("cleared_between", COUNTED + 1, said, place="optimizer.zero_grad")
+        steps, given = self.steps.num_steps, self.firsts + 1
+        if self.firsts >= ENOUGH and steps >= TWICE * given:
+            said = f"{steps} optimizer steps, and a new gradient for {given} of them"
+            sheet.find("stepped_twice", COUNTED + 1, said, place="optimizer.step()")
         norms = [one.grad_norm for one in self.steps.numbers]
         passed = self._at >= 0 and len(norms) >= ENOUGH
         if passed and max(norms) == 0:

@@ -1,0 +1,86 @@
+"""What torch's loss functions were given, beside what the model read and returned in that pass.
+
+Shape letters: N rows of logits, B rows, T tokens, V vocabulary.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+NAMES = (
+    *("cross_entropy", "nll_loss", "kl_div"),
+    *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits"),
+)
+FUNCTIONS = {getattr(F, name): name for name in NAMES}
+MOST = 8  # calls that are kept
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One call, with the pass that came before it."""
+
+    name: str
+    given: Tensor
+    target: Tensor
+    weight: Tensor | None
+    logits: Tensor | None  # (B, T, V), that the model returned
+    batch: Mapping[str, Any]  # that it read
+
+
+@dataclass
+class HeardLosses:
+    """The first calls of loss functions, and the model's last pass."""
+
+    calls: list[Heard] = field(default_factory=list)
+    _logits: Tensor | None = None
+    _batch: Mapping[str, Any] = field(default_factory=dict)
+
+    @contextmanager
+    def passes(self, model: nn.Module) -> Iterator[None]:
+        """In the block, what the model reads and returns is kept until its next pass."""
+
+        def keep(_module: nn.Module, _args: tuple, kwargs: Mapping, output: Any) -> None:
+            logits = getattr(output, "logits", None)
+            is_wanted = len(self.calls) < MOST and isinstance(logits, Tensor)
+            self._logits = logits.detach() if is_wanted else None
+            self._batch = dict(kwargs) if is_wanted else {}
+
+        handle = model.register_forward_hook(keep, with_kwargs=True)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+    def hear(self, name: str, args: tuple, kwargs: Mapping) -> None:
+        """Keep a call, if it has the two tensors that a loss has."""
+        if len(self.calls) >= MOST:
+            return
+        given = args[0] if args else kwargs.get("input")
+        target = args[1] if len(args) > 1 else kwargs.get("target")
+        weight = kwargs.get("weight", args[2] if len(args) > 2 and name != "kl_div" else None)
+        if isinstance(given, Tensor) and isinstance(target, Tensor):
+            weight = weight.detach() if isinstance(weight, Tensor) else None
+            found = (given.detach(), target.detach(), weight, self._logits, self._batch)
+            self.calls.append(Heard(name, *found))
+
+
+class Listening(TorchFunctionMode):
+    """In the block, every call of a loss function is heard, also by a name imported before."""
+
+    def __init__(self, heard: HeardLosses) -> None:
+        super().__init__()
+        self.heard = heard
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if function in FUNCTIONS:
+            self.heard.hear(FUNCTIONS[function], args, kwargs)
+        return function(*args, **kwargs)

@@ -1,0 +1,172 @@
+"""Judges what torch's loss functions were given: shapes, logs, weights, and the tokens beside them.
+
+Shape letters: N rows of logits, B rows, T tokens, V vocabulary.
+"""
+
+import math
+from collections import Counter
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.measures.heard_losses import Heard, HeardLosses
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.loss_kind import IGNORED, Loss
+
+FEWEST = 4  # targets
+FAR = 0.1  # of the spread of the logits
+SURE = 0.9  # of the targets
+SOME, FIRST = 64, 16  # rows of logits that are placed, and of each the numbers that are compared
+TWICE = 0.2  # of the columns
+PLACES = {
+    0: "the token at the same place: each token is learnt from itself",
+    2: "the token two places on: the labels were moved twice",
+    -1: "the token before: the labels were moved the wrong way",
+}
+
+
+def judge_losses(heard: HeardLosses, subject: Subject, sheet: Sheet) -> None:
+    for call in heard.calls:
+        with sheet.trying(f"what {call.name} is given"):
+            _judge(call, subject, sheet)
+
+
+def _judge(call: Heard, subject: Subject, sheet: Sheet) -> None:
+    is_class = call.name in ("cross_entropy", "nll_loss")
+    if not is_class:
+        _shapes(call, sheet)
+        return
+    if call.target.is_floating_point() or call.target.numel() < FEWEST:
+        return
+    if call.name == "nll_loss":
+        _are_logs(call, sheet)
+    if call.weight is not None:
+        _weights(call.target, call.weight, sheet)
+    _in_batch(call, sheet)
+    if subject.loss in (Loss.NEXT_TOKEN, Loss.OTHER) and call.logits is not None:
+        _places(call, sheet)
+
+
+def _once(sheet: Sheet, key: str, weight: float, *said: str, **more) -> None:
+    if not any(one.key == key for one in sheet.found):
+        sheet.find(key, weight, *said, **more)
+
+
+def _shapes(call: Heard, sheet: Sheet) -> None:
+    """Torch warns and lets each prediction meet every target."""
+    shapes = tuple(call.given.shape), tuple(call.target.shape)
+    if call.name == "kl_div" or shapes[0] == shapes[1] or call.target.numel() == 1:
+        return
+    if call.given.numel() == call.target.numel() and call.given.numel() > 1:
+        said = f"{call.name} gets {shapes[0]} and {shapes[1]}: each number meets every target"
+        why = "predictions and targets have other shapes, and are spread out against each other"
+        _once(sheet, "labels_shape", COUNTED, said, place=f"the loss, F.{call.name}", why=why)
+
+
+def _are_logs(call: Heard, sheet: Sheet) -> None:
+    """The exponentials of log-probabilities have the sum 1."""
+    if call.given.dim() != 2:
+        return
+    sums = call.given[:SOME].float().exp().sum(-1)
+    if bool(((sums - 1).abs() > FAR).all()):
+        _once(
+            sheet,
+            "probabilities_as_logs",
+            COUNTED,
+            f"the exponentials of nll_loss's first argument sum to {float(sums.median()):.3g}",
+            place="the loss, F.nll_loss",
+            why="nll_loss takes log-probabilities as its first argument, and gets other numbers",
+            advice="cross_entropy in place of nll_loss, or log_softmax before it",
+        )
+
+
+def _weights(targets: Tensor, weight: Tensor, sheet: Sheet) -> None:
+    lost = [int(c) for c in targets.unique() if 0 <= c < len(weight) and float(weight[c]) == 0]
+    if lost:
+        count = sum(int((targets == c).sum()) for c in lost)
+        said = f"class {lost[0]} has weight 0, and {count} of {targets.numel()} labels are of it"
+        _once(sheet, "class_without_weight", COUNTED, said, place="weight of F.cross_entropy")
+
+
+def _in_batch(call: Heard, sheet: Sheet) -> None:
+    """Each row against the others of its batch: copies of a positive, scores without a scale."""
+    size = len(call.given)
+    if call.given.dim() != 2 or call.given.shape[-1] < size or size < FEWEST:
+        return
+    if not torch.equal(call.target.cpu(), torch.arange(size)):
+        return
+    scores = call.given.float()
+    columns = Counter(tuple(column) for column in scores.T.tolist())
+    share = sum(n - 1 for n in columns.values()) / scores.shape[1]
+    if share >= TWICE:
+        said = f"{share:.0%} of the {scores.shape[1]} columns of scores are copies of another one"
+        _once(sheet, "positives_twice", COUNTED, said, place="the rows of one batch")
+    if float(scores.abs().max()) <= 1.01:
+        least = math.log(1 + (scores.shape[1] - 1) * math.exp(-2))
+        said = f"the scores lie between {float(scores.min()):.2g} and {float(scores.max()):.2g}"
+        more = f"with cosines alone the loss of {size} rows never falls below {least:.2g}"
+        _once(sheet, "similarity_unscaled", LIKELY, said, more, place="temperature, scale")
+
+
+def _places(call: Heard, sheet: Sheet) -> None:
+    """Each row of logits is placed in the model's own; its target is then the next token or not."""
+    ids, logits = call.batch.get("input_ids"), call.logits
+    if not isinstance(ids, Tensor) or ids.dim() != 2 or logits.dim() != 3:
+        return
+    if call.given.dim() != 2 or call.given.shape[-1] != logits.shape[-1]:
+        return
+    flat, targets = logits.flatten(0, 1), call.target.flatten()
+    width, offsets, counted = ids.shape[1], Counter(), 0
+    if _mixed(call.given, flat, sheet):
+        return
+    for n in (targets != IGNORED).nonzero().flatten()[:SOME].tolist():
+        same = (flat[:, :FIRST] == call.given[n, :FIRST].to(flat.dtype)).all(-1).nonzero().flatten()
+        if len(same) != 1:
+            continue
+        b, t = divmod(int(same[0]), width)
+        counted += 1
+        near = {o: t + o for o in (*PLACES, 1) if 0 <= t + o < width}
+        offsets.update(o for o, at in near.items() if int(ids[b, at]) == int(targets[n]))
+    if counted >= FEWEST and offsets and offsets[1] < SURE * counted:
+        place, count = offsets.most_common(1)[0]
+        if place in PLACES and count >= SURE * counted:
+            said = f"{count} of {counted} targets are {PLACES[place].partition(':')[0]}"
+            why = PLACES[place].partition(": ")[2]
+            _once(sheet, "loss_not_shifted", COUNTED, said, place="the loss", why=why)
+    if offsets[1] >= SURE * max(FEWEST, counted):
+        _padding(call, ids, sheet)
+
+
+def _padding(call: Heard, ids: Tensor, sheet: Sheet) -> None:
+    """Targets that are tokens which the mask hides, where each is the next token."""
+    mask, targets = call.batch.get("attention_mask"), call.target.flatten()
+    if not isinstance(mask, Tensor) or mask.shape != ids.shape:
+        return
+    hidden = mask[:, 1:] == 0
+    if mask.numel() == len(targets):
+        hidden = torch.cat([hidden, torch.zeros_like(hidden[:, :1])], 1)
+    if hidden.numel() != len(targets):
+        return
+    count = int((hidden.flatten() & (targets != IGNORED)).sum())
+    if count:
+        said = f"{count} of {int((targets != IGNORED).sum())} targets stand under padding"
+        _once(sheet, "padding_learnt", COUNTED, said, place="the loss, its targets")
+
+
+def _mixed(given: Tensor, flat: Tensor, sheet: Sheet) -> bool:
+    """Whether no row of the logits that the loss takes is the logits of a token."""
+    few, spread = given[:FEWEST].float(), float(flat.float().std())
+    near = min(float((flat.float() - row).abs().amax(-1).min()) for row in few)
+    if near <= FAR * spread or abs(float(given.float().std()) - spread) > FAR * spread:
+        return False
+    _once(
+        sheet,
+        "loss_against_labels",
+        MEASURED,
+        "none of the first rows that the loss takes are the logits of a token",
+        place="the loss, its logits",
+        why="the logits of different tokens and words are mixed before the loss: its axes are "
+        "flattened in another order than they stand",
+    )
+    return True
