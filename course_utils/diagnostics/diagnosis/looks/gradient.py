@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 from inspect import signature
 
+import torch
+
+from course_utils.diagnostics.diagnosis.looks.own_loss import compare_own_loss
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
+from course_utils.diagnostics.diagnosis.measures.heard_losses import HeardLosses, Listening
 from course_utils.diagnostics.diagnosis.measures.loss_inputs import LossInputs
+from course_utils.diagnostics.diagnosis.measures.losses_given import judge_losses
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.faults import (
     FINITE_BEFORE,
@@ -16,6 +21,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, ME
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.gradient_flow import audit_gradients
 from course_utils.diagnostics.gradient_flow.report import Flow, GradientFlow
+from course_utils.diagnostics.loss_kind import may_speak
 from course_utils.diagnostics.nonfinite import trace_step
 from course_utils.diagnostics.nonfinite.batches import keep
 from course_utils.diagnostics.nonfinite.targets import loss_in
@@ -37,9 +43,11 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         return
     with sheet.trying("one backward pass"), put_back(subject):
         target, loss_of = subject.trainer or subject.model, subject.loss_of
+        heard = HeardLosses()
         try:
             flow = audit_gradients(target, keep(subject.batch), loss_of=loss_of)
-            with LossInputs() as inputs:
+            drawn = torch.get_rng_state()
+            with LossInputs() as inputs, Listening(heard), heard.passes(subject.model):
                 loss = loss_in(open_model(target, loss_of).loss_of(keep(subject.batch)))
         except Exception as error:
             if not name_error(error, subject, sheet):
@@ -47,6 +55,10 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
             return
         if subject.has_own_loss:
             inputs.judge(sheet)
+            judge_losses(heard, subject, sheet)
+            if may_speak(compare_own_loss, subject.loss):
+                with sheet.trying("the loss beside the model's own"):
+                    compare_own_loss(loss, drawn, subject, sheet)
         if flow.not_finite or (loss is not None and not all_finite(loss)):
             _name_operation(subject, flow, sheet)
         else:

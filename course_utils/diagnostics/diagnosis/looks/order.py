@@ -25,7 +25,6 @@ from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.metrics import look_at_metrics
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
-from course_utils.diagnostics.diagnosis.looks.own_loss import look_at_own_loss
 from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed_state
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
@@ -100,7 +99,6 @@ BEFORE = (
     look_at_forbidden,
     look_at_gradients,
     look_at_future,
-    look_at_own_loss,
     look_at_packing,
     look_at_packed_state,
     look_at_forward,
@@ -116,7 +114,7 @@ BEFORE = (
 WRITES = OF_TEXT | {Loss.POLICY}
 OF_A_FORWARD_PASS = {
     *(look_at_packing, look_at_packed_state, look_at_forward, look_at_split),
-    *(look_at_future, look_at_own_loss),
+    look_at_future,
     show_first_loss,
 }
 

@@ -4,32 +4,27 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
-from course_utils.diagnostics.diagnosis.measures.heard_losses import HeardLosses, Listening
-from course_utils.diagnostics.diagnosis.measures.losses_given import judge_losses
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
 from course_utils.diagnostics.diagnosis.sheet.finding import MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
 from course_utils.diagnostics.nonfinite.batches import keep
-from course_utils.diagnostics.nonfinite.targets import loss_in
-from course_utils.diagnostics.one_step import open_model
 
 AGAINST = -0.3  # cosine of the two gradients
 
 
 @speaks_for(Loss.ROWS, Loss.TAGS, Loss.NEXT_TOKEN, Loss.HIDDEN_TOKENS, Loss.SEQ2SEQ)
-def look_at_own_loss(subject: Subject, sheet: Sheet) -> None:
+def compare_own_loss(own: Tensor | None, drawn: Tensor, subject: Subject, sheet: Sheet) -> None:
+    """Compare the gradient of a loss of one's own, of the first rows, with that of the model's.
+
+    Args:
+        own: the loss; `drawn`: the state of the random numbers before its pass, for dropout.
+    """
     if not subject.has_own_loss or not has_labels(subject.batch) or not subject.trainable():
         return
-    if subject.trainer is None and subject.loss_of is None:
-        return
-    heard = HeardLosses()
-    with put_back(subject), Listening(heard), heard.passes(subject.model):
-        target = subject.trainer or subject.model
-        own = loss_in(open_model(target, subject.loss_of).loss_of(keep(subject.batch)))
-        gradient = _vector(own, subject)
-    judge_losses(heard, subject, sheet)
+    gradient = _vector(own, subject)
     with put_back(subject):
+        torch.set_rng_state(drawn)
         plain = getattr(subject.model(**keep(dict(subject.batch))), "loss", None)
         wanted = _vector(plain, subject) if isinstance(plain, Tensor) else None
     if gradient is None or wanted is None:

@@ -13,7 +13,7 @@ from course_utils.diagnostics.diagnosis.measures.data_sets import column
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated, has_ids, outputs_of
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
-from course_utils.diagnostics.loss_kind import IGNORED, OF_TEXT, Loss, speaks_for
+from course_utils.diagnostics.loss_kind import IGNORED, OF_TEXT, Loss, head_of, speaks_for
 
 SEEN = 0.05  # of the logits' spread: what rounding in bfloat16 stays far below
 SAME = 0.95  # of the tokens
@@ -36,8 +36,14 @@ def look_at_future(subject: Subject, sheet: Sheet) -> None:
     other[0, -1] = ids[0, 0] if ids[0, 0] != ids[0, -1] else ids[0, 1]
     if torch.equal(ids, other):
         return
-    with evaluated(subject.model):
-        was, now = (outputs_of(subject.model, {"input_ids": one}) for one in (ids, other))
+    try:
+        with evaluated(subject.model):
+            was, now = (outputs_of(subject.model, {"input_ids": one}) for one in (ids, other))
+    except (TypeError, KeyError, IndexError, AttributeError, ValueError) as error:
+        if head_of(subject.model) is not None:
+            raise
+        sheet.miss("later tokens", f"ids alone are no input of this model ({error})"[:120])
+        return
     if was.dim() != 3 or not bool(was.isfinite().all()):
         return
     moved = float((was - now)[:, :-1].abs().max()) / (float(was.std()) or 1.0)

@@ -39,9 +39,15 @@ def outputs_of(model: nn.Module, batch: Mapping) -> Tensor:
     """
     device = next(model.parameters()).device
     taken = {k: batch[k].to(device) for k in TAKEN if isinstance(batch.get(k), Tensor)}
-    output = model(**taken)
-    logits = (output.logits if hasattr(output, "logits") else output[0]).float()
+    logits = logits_in(model(**taken)).float()
     return logits[:, -taken["input_ids"].shape[1] :] if logits.dim() == 3 else logits
+
+
+def logits_in(output: Any) -> Any:
+    """The logits of what a model returned: an attribute, a key, the first of several, or all."""
+    if isinstance(output, Mapping):
+        return output.get("logits")
+    return getattr(output, "logits", output if isinstance(output, Tensor) else output[0])
 
 
 @contextmanager

@@ -12,6 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from course_utils.diagnostics.diagnosis.measures.forward import logits_in
+
 NAMES = (
     *("cross_entropy", "nll_loss", "kl_div"),
     *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"),
@@ -46,7 +48,7 @@ class HeardLosses:
         """In the block, what the model reads and returns is kept until its next pass."""
 
         def keep(_module: nn.Module, _args: tuple, kwargs: Mapping, output: Any) -> None:
-            logits = getattr(output, "logits", None)
+            logits = logits_in(output)
             is_wanted = len(self.calls) < MOST and isinstance(logits, Tensor)
             self._logits = logits.detach() if is_wanted else None
             self._batch = dict(kwargs) if is_wanted else {}
