@@ -38,6 +38,7 @@ def look_at_frozen_head(subject: Subject, sheet: Sheet) -> None:
 
 def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
     layers = [one for one in subject.model.modules() if adds_to_weight(one)]
+    layers = [one for one in layers if hasattr(one, "scaling")]  # VeRA has none
     if not layers:
         return
     scales = {float(one.scaling[name]) for one in layers for name in one.active_adapters}
