@@ -21,6 +21,7 @@ ERRORS = 3.0  # standard errors above the frequent label: what a count of words 
 KNOWN = 0.8  # of the rows: what it says of rows like its own
 LEARNT = 0.95  # of the entropy of the labels: a loss below it has learnt something of the rows
 ENOUGH = 20  # steps
+ONE_SIDED = 0.75  # of the rows: with such a label, no count of right answers tells much
 
 
 @speaks_for(Loss.ROWS)
@@ -78,7 +79,7 @@ def judge_what_was_learnt(
         f"the loss of the last third, {last:.3g}, is that of always saying how frequent each label "
         f"is, {entropy:.3g}"
     )
-    if told is not None and not _tells(told):
+    if told is not None and told[3] < ONE_SIDED and not _tells(told):
         _, _, right, frequent = told
         words = (
             f"a count of words gives {right:.0%} of the labels; the most frequent is {frequent:.0%}"
