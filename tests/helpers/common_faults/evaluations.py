@@ -16,7 +16,7 @@ from common_faults.registry import fault
 EACH = {"eval_strategy": "steps", "eval_steps": 8}
 
 
-@fault("held_out_rows_are_trained_on", "rows_in_both", "both")
+@fault("held_out_rows_are_trained_on", "rows_in_both")
 def held_out_rows_are_trained_on(folder):
     """The rows were multiplied before they were split."""
     trainer = reviewer(folder, **EACH)
@@ -24,7 +24,7 @@ def held_out_rows_are_trained_on(folder):
     return trainer
 
 
-@fault("metric_by_column", "metric_not_as_named", "accuracy")
+@fault("metric_by_column", "metric_not_as_named", needs_run=True)
 def metric_by_column(folder):
     """argmax over the rows, not the classes."""
 
@@ -36,7 +36,7 @@ def metric_by_column(folder):
     return reviewer(folder, compute_metrics=metric, **EACH)
 
 
-@fault("metric_counts_ignored", "metric_not_as_named", "accuracy")
+@fault("metric_counts_ignored", "metric_not_as_named", needs_run=True)
 def metric_counts_ignored(folder):
     """Tokens with the label -100 are counted as wrong."""
     tokenizer = tok.bert()
@@ -48,7 +48,7 @@ def metric_counts_ignored(folder):
     return trainer
 
 
-@fault("metric_of_zeros", "metric_not_as_named", "accuracy")
+@fault("metric_of_zeros", "metric_not_as_named", needs_run=True)
 def metric_of_zeros(folder):
     """A threshold for probabilities, used on logits of two classes."""
 
@@ -59,7 +59,7 @@ def metric_of_zeros(folder):
     return reviewer(folder, compute_metrics=metric, **EACH)
 
 
-@fault("reply_cut_in_evaluation", "evaluation_cuts_replies", "generation")
+@fault("reply_cut_in_evaluation", "evaluation_cuts_replies")
 def reply_cut_in_evaluation(folder):
     tokenizer = tok.t5()
     rows = [{"en": r["en"], "fr": " ".join([r["fr"]] * 5)} for r in texts.translations(144)]
@@ -70,7 +70,7 @@ def reply_cut_in_evaluation(folder):
     return trainer
 
 
-@fault("evaluated_without_prefix", "evaluation_rows_differ", "begin")
+@fault("evaluated_without_prefix", "evaluation_rows_differ")
 def evaluated_without_prefix(folder):
     tokenizer = tok.t5()
     rows, config = texts.translations(144), t5_config(tokenizer)
@@ -80,7 +80,7 @@ def evaluated_without_prefix(folder):
     return trainer
 
 
-@fault("evaluated_in_capitals", "evaluation_rows_differ", "differ")
+@fault("evaluated_in_capitals", "evaluation_rows_differ", is_open=True)
 def evaluated_in_capitals(folder):
     trainer = reviewer(folder, **EACH)
     tokenizer = trainer.processing_class
@@ -90,7 +90,7 @@ def evaluated_in_capitals(folder):
     return trainer
 
 
-@fault("mostly_one_class", "one_class", "always")
+@fault("mostly_one_class", "one_class", is_open=True)
 def mostly_one_class(folder):
     """97 of 100 rows have one label; the accuracy is that of saying it always."""
     rows = [row for i, row in enumerate(texts.reviews(500)) if row["label"] == 0 or i % 30 == 0]
@@ -99,14 +99,14 @@ def mostly_one_class(folder):
     return classify(folder, config, tokenizer, rows, learning_rate=2e-5, **EACH)
 
 
-@fault("best_by_other_direction", "worst_is_kept", "greater")
+@fault("best_by_other_direction", "worst_is_kept")
 def best_by_other_direction(folder):
     changed = {"save_strategy": "steps", "save_steps": 8, "load_best_model_at_end": True}
     changed |= {"metric_for_best_model": "accuracy", "greater_is_better": False}
     return reviewer(folder, **EACH, **changed)
 
 
-@fault("labels_renumbered", "evaluation_rows_differ", "label")
+@fault("labels_renumbered", "evaluation_rows_differ")
 def labels_renumbered(folder):
     """Training counts classes from the other end: each split made its own numbers."""
     tokenizer = tok.bert()

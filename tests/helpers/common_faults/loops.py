@@ -38,7 +38,7 @@ class Setting:
         self.log.append({"loss": float(loss)})
 
 
-@fault("gradients_never_cleared", "gradients_not_cleared", "zero_grad", is_loop=True)
+@fault("gradients_never_cleared", "gradients_not_cleared", is_loop=True)
 def gradients_never_cleared(watching):
     own = Setting()
     own.model.train()
@@ -51,7 +51,7 @@ def gradients_never_cleared(watching):
     return run.report
 
 
-@fault("cleared_before_the_step", "cleared_before_step no_gradient", "zero_grad", is_loop=True)
+@fault("cleared_before_the_step", "cleared_before_step no_gradient", is_loop=True)
 def cleared_before_the_step(watching):
     own = Setting()
     own.model.train()
@@ -65,7 +65,7 @@ def cleared_before_the_step(watching):
     return run.report
 
 
-@fault("cleared_in_each_micro_batch", "cleared_between", "micro", is_loop=True)
+@fault("cleared_in_each_micro_batch", "cleared_between", is_loop=True)
 def cleared_in_each_micro_batch(watching):
     own = Setting()
     own.model.train()
@@ -80,7 +80,7 @@ def cleared_in_each_micro_batch(watching):
     return run.report
 
 
-@fault("micro_batches_summed", "loss_off_by_a_factor split_changes_loss", "micro", is_loop=True)
+@fault("micro_batches_summed", "split_changes_loss", is_loop=True, is_open=True)
 def micro_batches_not_divided(watching):
     own = Setting(optimizer=torch.optim.SGD, rate=0.1)
     own.model.train()
@@ -95,7 +95,7 @@ def micro_batches_not_divided(watching):
     return run.report
 
 
-@fault("stays_in_evaluation", "mode_not_restored", "mode", is_loop=True)
+@fault("stays_in_evaluation", "mode_not_restored", is_loop=True)
 def stays_in_evaluation(watching):
     """After the first evaluation the model never goes back to training."""
     own = Setting()
@@ -114,7 +114,7 @@ def stays_in_evaluation(watching):
     return run.report
 
 
-@fault("evaluates_while_training", "evaluated_in_training_mode", "mode", is_loop=True)
+@fault("evaluates_while_training", "evaluated_in_training_mode", is_loop=True)
 def evaluates_while_training(watching):
     own = Setting()
     own.model.train()
@@ -131,7 +131,7 @@ def evaluates_while_training(watching):
     return run.report
 
 
-@fault("clips_after_the_step", "clipped_too_late", "clip", is_loop=True)
+@fault("clips_after_the_step", "clipped_too_late", is_loop=True)
 def clips_after_the_step(watching):
     own = Setting(optimizer=torch.optim.SGD, rate=0.1)
     own.model.train()
@@ -146,7 +146,7 @@ def clips_after_the_step(watching):
     return run.report
 
 
-@fault("clips_before_backward", "clipped_too_late", "clip", is_loop=True)
+@fault("clips_before_backward", "clipped_too_late", is_loop=True)
 def clips_before_backward(watching):
     own = Setting(optimizer=torch.optim.SGD, rate=0.1)
     own.model.train()
@@ -161,7 +161,7 @@ def clips_before_backward(watching):
     return run.report
 
 
-@fault("same_batch_always", "batch_repeats", "batch", is_loop=True)
+@fault("same_batch_always", "batch_repeats", is_loop=True, is_open=True)
 def same_batch_always(watching):
     """`next(iter(loader))` in the loop gives the first batch each time."""
     own = Setting()
@@ -177,7 +177,7 @@ def same_batch_always(watching):
     return run.report
 
 
-@fault("schedule_made_and_not_stepped", "schedule_not_stepped", "schedule", is_loop=True)
+@fault("schedule_made_and_not_stepped", "schedule_not_stepped", is_loop=True)
 def schedule_made_and_not_stepped(watching):
     own = Setting()
     own.model.train()
@@ -192,7 +192,7 @@ def schedule_made_and_not_stepped(watching):
     return run.report
 
 
-@fault("schedule_in_each_micro_batch", "schedule_ends_early", "schedule", is_loop=True)
+@fault("schedule_in_each_micro_batch", "schedule_ends_early", is_loop=True)
 def schedule_in_each_micro_batch(watching):
     own = Setting()
     own.model.train()
@@ -209,7 +209,7 @@ def schedule_in_each_micro_batch(watching):
     return run.report
 
 
-@fault("loss_of_another_batch", "labels_uninformative", "no better", is_loop=True)
+@fault("loss_of_another_batch", "labels_uninformative", is_loop=True)
 def loss_of_another_batch(watching):
     """Inputs and labels come from two loaders that shuffle by themselves."""
     own = Setting()
@@ -226,7 +226,7 @@ def loss_of_another_batch(watching):
     return run.report
 
 
-@fault("teacher_is_trained_too", "reference_moves", "teacher", is_loop=True)
+@fault("teacher_is_trained_too", "reference_moves", is_loop=True)
 def teacher_is_trained_too(watching):
     own = Setting()
     teacher = BertForSequenceClassification(own.model.config)
@@ -248,7 +248,7 @@ def teacher_is_trained_too(watching):
     return run.report
 
 
-@fault("divergence_of_probabilities", "probabilities_as_logs", "log", is_loop=True)
+@fault("divergence_of_probabilities", "probabilities_as_logs", is_loop=True)
 def divergence_of_probabilities(watching):
     """kl_div takes log-probabilities first."""
     own = Setting()

@@ -23,7 +23,7 @@ def dpo_on(folder, rows, **changed):
     )
 
 
-@fault("replies_hold_the_prompt", "prompt_twice", "twice")
+@fault("replies_hold_the_prompt", "prompt_twice")
 def replies_hold_the_prompt(folder):
     rows = [
         {
@@ -36,7 +36,7 @@ def replies_hold_the_prompt(folder):
     return dpo_on(folder, rows, bf16=False)
 
 
-@fault("some_pairs_turned", "pairs_contradict", "other way")
+@fault("some_pairs_turned", "pairs_contradict")
 def some_pairs_turned(folder):
     """Half of the pairs stand the other way round as well."""
     rows = texts.preferences(80, seed=9)
@@ -44,7 +44,7 @@ def some_pairs_turned(folder):
     return dpo_on(folder, [r for pair in zip(rows, turned, strict=True) for r in pair])
 
 
-@fault("beta_of_a_hundred", "beta_unusual policy_is_reference thrown_about", "beta")
+@fault("beta_of_a_hundred", "beta_unusual policy_is_reference thrown_about")
 def beta_of_a_hundred(folder):
     return prefer(folder, DPOTrainer, DPOConfig, beta=100.0)
 
@@ -57,7 +57,7 @@ def dpo_at_rate_of_sft(folder):
     return prefer(folder, DPOTrainer, DPOConfig, learning_rate=2e-2)
 
 
-@fault("thumbs_all_up", "labels_constant", "label")
+@fault("thumbs_all_up", "labels_constant")
 def thumbs_all_up(folder):
     rows = [
         {
@@ -77,7 +77,7 @@ def thumbs_all_up(folder):
     )
 
 
-@fault("longer_is_always_better", "length_tells_pairs", "longer")
+@fault("longer_is_always_better", "length_tells_pairs", is_open=True)
 def longer_is_always_better(folder):
     rows = [
         {**r, "chosen": r["chosen"] + " Indeed it was, and very much so."}
@@ -86,7 +86,7 @@ def longer_is_always_better(folder):
     return dpo_on(folder, rows, bf16=False)
 
 
-@fault("scores_turned", "pairs_inverted", "rejected")
+@fault("scores_turned", "pairs_inverted", is_open=True)
 def scores_turned(folder):
     trainer = reward(folder, learning_rate=2e-3)
     turned = {"chosen_ids": "rejected_ids", "rejected_ids": "chosen_ids"}
@@ -94,7 +94,7 @@ def scores_turned(folder):
     return trainer
 
 
-@fault("reward_of_the_prompt", "no_signal", "prompt")
+@fault("reward_of_the_prompt", "no_signal", needs_run=True)
 def reward_of_the_prompt(folder):
     def politeness(prompts, **_):
         return [float(len(said(prompt))) for prompt in prompts]
@@ -102,7 +102,7 @@ def reward_of_the_prompt(folder):
     return grpo(folder, politeness)
 
 
-@fault("reward_turned", "reward_pays_junk pairs_inverted", "pays")
+@fault("reward_turned", "reward_pays_junk pairs_inverted", is_open=True)
 def reward_turned(folder):
     def unfriendly(completions, **_):
         return [-value for value in friendliness(completions)]
@@ -110,17 +110,17 @@ def reward_turned(folder):
     return grpo(folder, unfriendly)
 
 
-@fault("replies_cut_short", "replies_cut rewards_cut", "cut")
+@fault("replies_cut_short", "replies_cut rewards_cut", is_open=True)
 def replies_cut_short(folder):
     return grpo(folder, max_completion_length=3)
 
 
-@fault("sampled_without_chance", "no_signal", "alike")
+@fault("sampled_without_chance", "no_signal", needs_run=True)
 def sampled_without_chance(folder):
     return grpo(folder, temperature=1e-3)
 
 
-@fault("reward_huge", "reward_unscaled", "scale")
+@fault("reward_huge", "reward_unscaled", is_open=True)
 def reward_huge(folder):
     def thousands(completions, **_):
         return [1e4 * value for value in friendliness(completions)]
@@ -131,6 +131,7 @@ def reward_huge(folder):
 @fault(
     "rate_kills_the_policy",
     "rate_too_high update_too_large collapse entropy_gone rate_unusual kl_runs",
+    needs_run=True,
 )
 def rate_kills_the_policy(folder):
     return grpo(folder, learning_rate=0.1)

@@ -15,17 +15,26 @@ class Fault:
 
     name: str
     causes: frozenset[str]
-    says: str  # a word of the report that shows that this fault was seen
     is_loop: bool
+    needs_run: bool  # a look before training does not show it
+    is_open: bool  # nothing names it yet
     make: Callable
 
 
-def fault(name: str, causes: str, says: str = "", *, is_loop: bool = False):
+def fault(
+    name: str,
+    causes: str,
+    *,
+    is_loop: bool = False,
+    needs_run: bool = False,
+    is_open: bool = False,
+):
     """Declare a function as a fault, with the keys of the causes that would be right."""
 
     def declare(make: Callable) -> Callable:
         assert name not in FAULTS, f"two faults are called {name}"
-        FAULTS[name] = Fault(name, frozenset(causes.split()), says, is_loop, make)
+        found = frozenset(causes.split())
+        FAULTS[name] = Fault(name, found, is_loop, needs_run, is_open, make)
         return make
 
     return declare

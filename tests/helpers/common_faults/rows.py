@@ -31,7 +31,7 @@ def reviewed(folder, rows, **changed):
     return classify(folder, encoder(BertConfig, tokenizer), tokenizer, rows, **changed)
 
 
-@fault("labels_shuffled", "labels_uninformative", "no better than")
+@fault("labels_shuffled", "labels_uninformative", needs_run=True)
 def labels_shuffled(folder):
     """The labels were sorted or shuffled apart from their texts."""
     rows = texts.reviews(400)
@@ -40,7 +40,7 @@ def labels_shuffled(folder):
     return reviewed(folder, [{**r, "label": y} for r, y in zip(rows, labels, strict=True)])
 
 
-@fault("second_sentence_shuffled", "labels_uninformative", "no better than")
+@fault("second_sentence_shuffled", "labels_uninformative", needs_run=True)
 def second_sentence_shuffled(folder):
     tokenizer = tok.bert()
     rows = texts.pairs(400)
@@ -51,7 +51,7 @@ def second_sentence_shuffled(folder):
     return classify(folder, config, tokenizer, rows, ("premise", "hypothesis"))
 
 
-@fault("texts_contradict", "labels_contradict", "same input")
+@fault("texts_contradict", "labels_contradict")
 def texts_contradict(folder):
     """Each text stands twice, with either label."""
     rows = texts.reviews(200)
@@ -60,21 +60,21 @@ def texts_contradict(folder):
     return reviewed(folder, rows)
 
 
-@fault("every_row_is_the_last", "rows_alike", "same")
+@fault("every_row_is_the_last", "rows_alike")
 def every_row_is_the_last(folder):
     """A list of one row, many times: `[row] * n`, or a closure over the loop's variable."""
     rows = texts.reviews(400)
     return reviewed(folder, [{**row, "text": rows[-1]["text"]} for row in rows])
 
 
-@fault("wrong_column", "rows_alike", "same")
+@fault("wrong_column", "rows_alike")
 def wrong_column(folder):
     """The column that is tokenized holds a source, and not the text."""
     rows = [{**row, "text": "reviews/train.csv"} for row in texts.reviews(400)]
     return reviewed(folder, rows)
 
 
-@fault("cut_before_what_matters", "too_long", "cut")
+@fault("cut_before_what_matters", "too_long")
 def cut_before_what_matters(folder):
     tokenizer = tok.bert()
     tokenizer.model_max_length = 6
@@ -82,7 +82,7 @@ def cut_before_what_matters(folder):
     return classify(folder, encoder(BertConfig, tokenizer), tokenizer, long)
 
 
-@fault("other_tokenizer", "other_tokenizer", "tokenizer")
+@fault("other_tokenizer", "other_tokenizer")
 def other_tokenizer(folder):
     """The rows were tokenized by another tokenizer than the one beside the model."""
     tokenizer, other = tok.gpt2(pad_token="<|pad|>"), tok.chat()
@@ -94,7 +94,7 @@ def other_tokenizer(folder):
     return trainer
 
 
-@fault("masked_collator_on_causal", "masked_for_causal", "mask")
+@fault("masked_collator_on_causal", "masked_for_causal")
 def masked_collator_on_causal(folder):
     """`mlm=True` is the collator's default."""
     tokenizer = tok.gpt2(pad_token="<|pad|>", mask_token="<mask>")
@@ -103,14 +103,14 @@ def masked_collator_on_causal(folder):
     return trainer
 
 
-@fault("nearly_all_masked", "masked_too_much", "masked")
+@fault("nearly_all_masked", "masked_too_much")
 def nearly_all_masked(folder):
     tokenizer = tok.bert()
     collator = DataCollatorForLanguageModeling(tokenizer=tokenizer, mlm_probability=0.95)
     return masked(folder, encoder(BertConfig, tokenizer), tokenizer, collator)
 
 
-@fault("bert_sees_the_answer", "sees_future", "later")
+@fault("bert_sees_the_answer", "sees_future")
 def bert_sees_the_answer(folder):
     """An encoder's head for causal LM, without `is_decoder`: attention looks both ways."""
     tokenizer = tok.bert()
@@ -138,7 +138,7 @@ def padded_with(trainer, token_id):
     return trainer
 
 
-@fault("seq2seq_pads_learnt", "padding_learnt", "padding")
+@fault("seq2seq_pads_learnt", "padding_learnt")
 def seq2seq_pads_learnt(folder):
     tokenizer = tok.t5()
     rows = texts.translations(144)
@@ -147,7 +147,7 @@ def seq2seq_pads_learnt(folder):
     return padded_with(trainer, tokenizer.pad_token_id)
 
 
-@fault("decoder_reads_the_answer", "decoder_reads_labels", "decoder")
+@fault("decoder_reads_the_answer", "decoder_reads_labels")
 def decoder_reads_the_answer(folder):
     """`decoder_input_ids` are the labels themselves, not moved by one."""
     tokenizer = tok.roberta()
@@ -166,7 +166,7 @@ def decoder_reads_the_answer(folder):
     return trainer
 
 
-@fault("copies_its_source", "labels_are_inputs", "source")
+@fault("copies_its_source", "labels_are_inputs", is_open=True)
 def copies_its_source(folder):
     """The target column is the source column."""
     tokenizer = tok.t5()
@@ -174,7 +174,7 @@ def copies_its_source(folder):
     return generate(folder, t5_config(tokenizer), tokenizer, rows, source="en", target="en")
 
 
-@fault("tags_by_position", "tags_misplaced", "special")
+@fault("tags_by_position", "tags_misplaced")
 def tags_by_position(folder):
     """The tags of words are laid over tokens one by one, special tokens included."""
     tokenizer = tok.bert()
@@ -188,7 +188,7 @@ def tags_by_position(folder):
     return trainer
 
 
-@fault("numbers_as_classes", "classes_as_numbers", "num_labels")
+@fault("numbers_as_classes", "classes_as_numbers")
 def numbers_as_classes(folder):
     """num_labels=1 makes a regression of classes."""
     tokenizer = tok.bert()
@@ -197,7 +197,7 @@ def numbers_as_classes(folder):
     return classify(folder, config, tokenizer, rows, compute_metrics=None)
 
 
-@fault("targets_in_euros", "targets_unscaled", "scale")
+@fault("targets_in_euros", "targets_unscaled")
 def targets_in_euros(folder):
     tokenizer = tok.bert()
     rows = [{**row, "label": 2e5 + 4e4 * row["label"]} for row in texts.similar(400)]
@@ -206,7 +206,7 @@ def targets_in_euros(folder):
     return classify(folder, config, tokenizer, rows, columns, compute_metrics=None)
 
 
-@fault("pixels_not_scaled", "inputs_unscaled", "255")
+@fault("pixels_not_scaled", "inputs_unscaled")
 def pixels_not_scaled(folder):
     trainer = classify_images(folder, vit_config())
     plain = trainer.data_collator
@@ -220,7 +220,7 @@ def pixels_not_scaled(folder):
     return trainer
 
 
-@fault("blank_images", "rows_alike", "same")
+@fault("blank_images", "rows_alike")
 def blank_images(folder):
     trainer = classify_images(folder, vit_config())
     plain = trainer.data_collator
@@ -234,7 +234,7 @@ def blank_images(folder):
     return trainer
 
 
-@fault("mask_turned_round", "mask_inverted padding_attended", "mask")
+@fault("mask_turned_round", "mask_inverted padding_attended")
 def mask_turned_round(folder):
     tokenizer = tok.bert()
     trainer = reviewed(folder, texts.reviews(400))
@@ -250,7 +250,7 @@ def mask_turned_round(folder):
     return trainer
 
 
-@fault("mask_left_out", "padding_attended", "mask")
+@fault("mask_left_out", "padding_attended")
 def mask_left_out(folder):
     tokenizer = tok.gpt2(pad_token="<|pad|>")
     trainer = by_line(folder, decoder(LlamaConfig, tokenizer), tokenizer)
@@ -265,14 +265,14 @@ def mask_left_out(folder):
     return trainer
 
 
-@fault("question_twice", "prompt_twice", "twice")
+@fault("question_twice", "prompt_twice")
 def question_twice(folder):
     """The completion holds the prompt, too."""
     rows = [{"prompt": q, "completion": f"{q} {a}"} for q, a in texts.chats(160, seed=7)]
     return sft(folder, rows, bf16=False)
 
 
-@fault("answers_empty", "replies_empty end_missing", "empty")
+@fault("answers_empty", "replies_empty end_missing")
 def answers_empty(folder):
     """A column of another name was read: every answer is an empty text."""
     rows = new_chats()
@@ -281,14 +281,14 @@ def answers_empty(folder):
     return sft(folder, rows, bf16=False)
 
 
-@fault("sorted_and_not_shuffled", "rows_in_order", "order")
+@fault("sorted_and_not_shuffled", "rows_in_order")
 def sorted_and_not_shuffled(folder):
     rows = sorted(texts.reviews(400), key=lambda row: row["label"])
     rows = rows[100:200] + rows[:100] + rows[200:]
     return reviewed(folder, rows, train_sampling_strategy="sequential")
 
 
-@fault("text_without_spaces", "other_tokenizer", "unknown")
+@fault("text_without_spaces", "tokens_unknown")
 def unknown_words(folder):
     """The tokenizer knows none of the words: another alphabet."""
     tokenizer = tok.bert()
@@ -299,7 +299,7 @@ def unknown_words(folder):
     return classify(folder, encoder(BertConfig, tokenizer), tokenizer, moved)
 
 
-@fault("model_from_scratch_by_mistake", "guesses above_uniform", "guessing")
+@fault("model_from_scratch_by_mistake", "guesses above_uniform", is_open=True)
 def model_from_scratch_by_mistake(folder):
     """`from_config` where `from_pretrained` was meant, at a rate for fine-tuning."""
     tokenizer = tok.gpt2(pad_token="<|pad|>")

@@ -1,5 +1,6 @@
 """Looks at the rows of the data sets as a whole: alike, contradictory, in both splits, in order."""
 
+import math
 from collections import Counter, defaultdict
 from itertools import pairwise
 from typing import Any
@@ -18,7 +19,7 @@ from course_utils.diagnostics.loss_kind import Loss
 FEWEST = 16  # rows, below which nothing is said
 MANY = 0.5  # of the rows
 LEAK = 0.1  # of the evaluation's rows
-NATURAL = 3  # times the share of rows that stand twice in the training data alone
+NATURAL = 3  # times the share of rows that stand twice in training, and its standard errors
 IN_BLOCKS = 0.2  # of the changes of label that an order drawn at random would have
 
 
@@ -105,7 +106,9 @@ def _in_both(learnt: set, tested: list, twice: float, sheet: Sheet) -> None:
         return
     share = sum(one in learnt for one in tested) / len(tested)
     said = f"{share:.0%} of the {len(tested)} rows that are evaluated are trained on as well"
-    if share >= LEAK and share > NATURAL * twice:
+    natural = min(1.0, 2 * twice)  # rows drawn alike meet those of training twice as often
+    noise = NATURAL * math.sqrt(natural * (1 - natural) / len(tested))
+    if share >= max(LEAK, NATURAL * twice) and share > natural + noise:
         sheet.find("rows_in_both", COUNTED, said, place="train_dataset, eval_dataset")
     elif share:
         sheet.show(

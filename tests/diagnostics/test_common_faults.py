@@ -1,0 +1,46 @@
+"""The commonest faults of fine-tuning are named, each by the cheapest door that can see it.
+
+The list was written together with the looks: it says what they cover, and nothing of other runs.
+"""
+
+import pytest
+from common_faults import FAULTS, Fault
+from whole import cases
+
+from course_utils.causes import CAUSES
+from course_utils.diagnostics import DiagnoseCallback, diagnose
+from course_utils.diagnostics.diagnosis.report.report import Diagnosis
+
+
+def named() -> list[str]:
+    return [name for name, fault in FAULTS.items() if not fault.is_open]
+
+
+def kind(name: str) -> tuple:
+    """Faults of one module that the same door shows."""
+    fault = FAULTS[name]
+    return fault.make.__module__, fault.is_loop, fault.needs_run
+
+
+def report_on(fault: Fault, folder) -> Diagnosis:
+    if fault.is_loop:
+        return fault.make(diagnose.watching)
+    trainer = fault.make(folder)
+    if not fault.needs_run:
+        return diagnose(trainer)
+    told = DiagnoseCallback(trainer, quiet=True)
+    trainer.add_callback(told)
+    trainer.train()
+    return told.report
+
+
+@pytest.mark.parametrize("name", cases(named(), kind))
+def test_a_common_fault_is_named(name, tmp_path):
+    report = report_on(FAULTS[name], tmp_path)
+    keys = [one.key for one in report.causes]
+    assert set(keys) & FAULTS[name].causes, f"{report}\n{report.details}"
+
+
+def test_a_fault_that_is_named_is_named_by_causes_of_the_catalogue():
+    for name in named():
+        assert FAULTS[name].causes & CAUSES.keys(), name
