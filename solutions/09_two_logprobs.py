@@ -188,8 +188,8 @@ expect_symptom("a cause is smaller than a rounding", holds=least < rounding)
 concepts.how_far(sizes, kinds)
 
 # %% [markdown]
-# Grey is rounding, purple another distribution or other weights, orange another text or other positions. Size
-# alone does not separate them: a temperature of 0.99 lies between the roundings. Does the sign of d help?
+# Grey is rounding, purple is another distribution or other weights, orange is another text or other positions.
+# Size alone does not separate them: a temperature of 0.99 lies between the roundings. Does the sign of d help?
 
 
 # %% tags=["digits-vary"]
@@ -222,19 +222,19 @@ holds = bool(holds and untouched > 0)
 verdicts.judge("C6", "false", nuance, "section 4", holds=holds)
 same, halved = (found[name][0].abs().mean() for name in ("float32", "bfloat16"))
 hot = found["temperature 2"][0].abs().mean()
-nuance = f"d: {halved:.1g} nats in bf16, {hot:.1g} at temperature 2"
+nuance = f"mean |d| is {halved:.1g} nats in bf16, {hot:.1g} at temperature 2"
 holds = 0 < same < 1e-5 < halved
 verdicts.judge("C1", "false", nuance, "section 4", holds=bool(holds))
 
 # %% [markdown]
-# The same pairs judge three more claims. Is the d of a reply the sum of its d? What is left with float16 on both
+# The same pairs judge three more claims. Is the d of a reply the sum of the d of its tokens? What is left with float16 on both
 # sides? Which position ids matter? (Our model has RoPE, which sees only the differences of positions. For learned
 # positions, see deeper look B.)
 
 # %% tags=["digits-vary"]
 token, reply = found["bfloat16"]
 share = (reply.abs().sum() / token.abs().sum()).item()
-nuance = f"an identity; but with the mean of |d|, rounding gives {share:.0%} of it"
+nuance = f"with d's sign, by definition; with |d|, rounding gives only {share:.0%} of it"
 holds = bool((reply.sum() - token.sum()).abs() < 1e-3 and share < 0.99)
 verdicts.judge("C5", "true", nuance, "section 4", holds=holds, seeds="10 of 10")
 left_over = found["float16 on both"][0].abs().mean()
@@ -242,7 +242,7 @@ nuance = f"{left_over:.1g} nats are left: far less than with a bfloat16 engine, 
 holds = bool(10 * same < left_over < halved / 10)
 verdicts.judge("C3", "partly", nuance, "section 4", holds=holds, seeds="10 of 10")
 counted, jump = (found[n][0].abs().mean() for n in ("padding counted", "positions jump"))
-nuance = "not if RoPE counts the padding, too; a jump inside the row does"
+nuance = "not where RoPE counts the padding, too; a jump inside the row does"
 holds = bool(counted < 1e-4 and jump > 1e-3)
 verdicts.judge("C12", "partly", nuance, "section 4", holds=holds, seeds="10 of 10")
 
@@ -328,22 +328,22 @@ sick.compare()
 
 # %%
 seen = [abs(u[f"actor/{n}"]) for u in sick.updates for n in ("pg_clipfrac", "ppo_kl")]
-nuance = f"this run does, and d is {sick.gaps[-1]:.1f} nats; only ppo_kl and clips are 0"
+nuance = f"this run does so, and mean |d| is still {sick.gaps[-1]:.1f} nats"
 holds = max(seen) < 1e-6 and sick.gaps[-1] > 0.1
 verdicts.judge("C8", "false", nuance, "section 6, deeper look C", holds=holds)
 
 # %% [markdown]
 # The largest cause hides the others. So fix one, train two steps, and compare again.
 #
-# **Exercise 09.8, 6 minutes, a dict, 4 points.** `mend` holds the settings that you change. On three seeds, both
+# **Exercise 09.8, 6 minutes, a dict, 4 points.** `fix` holds the settings that you change. On three seeds, both
 # sides must agree to 1e-4 nats in each of the first three rollouts. After four rollouts the weights must have
 # moved by 1e-4 on average, and the policy must get 45% of held-out sums right. Try it first:
-# `three_causes.run(1, **mend)` is such a run.
+# `three_causes.run(1, **fix)` is such a run.
 
 # %%
 # For example {"clip_ratio": 0.1}
 ### BEGIN SOLUTION
-mend = {
+fix = {
     "chat_template": "bare",
     "logits_divided_by": 0.7,
     "sync_every": 1,
@@ -351,7 +351,7 @@ mend = {
 ### END SOLUTION
 
 # %%
-ex.MEND.check(mend)
+ex.MEND.check(fix)
 
 # %% [markdown]
 # ## 7. Next time
@@ -434,7 +434,7 @@ ex.UNSEEN.check(unseen)
 #
 # 1. Divide the logits by the temperature.
 # 2. Sort the tokens by probability. Keep a token while the probability mass *before* it is below top_p.
-#    (Where it is exactly equal, engines differ; do as you like.)
+#    (Where it is equal, do as you like.)
 # 3. Renormalise over the kept tokens.
 #
 # Always keep the sampled token, even if your own order would drop it.
@@ -514,7 +514,7 @@ columns += ("ratio above 3 or below 1/3",)
 Table(columns=columns, rows=rows)
 
 # %% [markdown]
-# With top_p all d have one sign, so they add up. The d of a rounding have both signs: a part of them cancels.
+# With top_p all d have one sign, so they add up. The d of a rounding have both signs, so they cancel in part.
 
 # %% [markdown]
 # Section 4 asked which position ids matter with RoPE. Older models, such as GPT-2, have **learned positions**:
@@ -711,10 +711,9 @@ harmed = harmed and all(own > ends[kind] for kind, own in without.items())
 expect_symptom("the recomputed runs end lower, with a clean log", holds=harmed)
 
 # %% [markdown]
-# **Exercise 09.10, 1 minute, two letters, 2 points.** 1) Compare the runs in the table of ten seeds by their mean
-# |d|. Which sentence does the table show? a) of two runs, the one with the larger |d| always ends lower, b) fewer
-# bits end lower, but a run with another cause can have a larger |d| and end higher, c) mean |d| and the result
-# have nothing to do with each other. 2) A run recomputes the old log-probs with the trainer; clip fraction and
+# **Exercise 09.10, 1 minute, two letters, 2 points.** 1) What does the table of ten seeds show? a) of two runs, the
+# one with the larger mean |d| always ends lower, b) fewer bits end lower, but a run with another cause can have a
+# larger mean |d| and end higher, c) mean |d| and the result have nothing to do with each other. 2) A run recomputes the old log-probs with the trainer; clip fraction and
 # ppo_kl are 0. What do they say about the engine? a) it agrees, b) it differs, c) nothing.
 
 # %%

@@ -188,7 +188,7 @@ verdicts.judge("C1", "false", nuance, "section 4", holds=holds, seeds=seeds)
 hacked = mean(map(largest_rise, recorded("substring")))
 healthy = mean(map(largest_rise, recorded("exact")))
 print(f"this run's largest rise: {largest_rise(run_a):.2f}")
-nuance = f"in this loop: rises by {hacked:.2f} if hacked, {healthy:.2f} if healthy"
+nuance = f"in this loop: largest rise {hacked:.2f} in hacked runs, {healthy:.2f} in healthy ones"
 holds = hacked < healthy
 verdicts.judge("C2", "false", nuance, "section 4; 20 seeds each", holds=holds)
 
@@ -286,11 +286,11 @@ columns = ("run", "reward at the end", "truth at step 8, mean", "truth at step 2
 Table(columns=columns, rows=rows, title="five seeds; truth before training: 0.63")
 
 # %% [markdown]
-# Only another verifier ends clearly above 0.63. With `beta` 0.04 and with other scalings the truth falls as far
+# Only the runs with another verifier end clearly above 0.63. With `beta` 0.04 and with other scalings the truth falls as far
 # as before. With `beta` 1.0 the penalty is so strong that the policy stays near its start, and learns
 # neither the trick nor the sums. A tenth of the learning rate makes every step smaller, so 24 steps
-# reach less far; deeper look E shows more of them. Filtering makes the fall faster: now almost every group
-# has a signal, and it is that of the wrong reward.
+# reach less far; deeper look E shows longer runs. Filtering makes the fall faster: now almost every group
+# has a signal, and it is the signal of the wrong reward.
 
 # %%
 begin = recorded("substring")[0].held_out[0]
@@ -304,26 +304,26 @@ verdicts.judge("C8", "partly", nuance, "section 6", holds=holds)
 # %%
 slow, stopped = five["substring, lr 1e-5"], recorded("substring")
 at_8 = max(run.held_out[8] for run in stopped)
-nuance = f"a tenth of it ends below the start ({max(slow):.2f}), a stop at step 8, too"
+nuance = f"a tenth of the rate ends below the start ({max(slow):.2f}), a stop at step 8, too"
 holds = max(slow) < begin and at_8 < begin
 verdicts.judge("C9", "false", nuance, "section 6", holds=holds, seeds="5 of 5 and 20 of 20")
 
 # %%
 ways = ("substring", "substring, beta 0.04", "substring, beta 1.0")
 ends = [mean(mean(r.log["reward"][-5:]) for r in recorded(w)[:5]) for w in ways]
-nuance = "reward without, with 0.04, with 1.0: " + ", ".join(f"{end:.2f}" for end in ends)
-nuance += "; but here it is the wrong reward"
+nuance = "last rewards without, with 0.04, with 1.0: " + ", ".join(f"{end:.2f}" for end in ends)
+nuance += "; but this is the wrong reward"
 holds = ends[0] > ends[1] > ends[2]
 verdicts.judge("C17", "true", nuance, "section 6", holds=holds)
 
 # %% [markdown]
-# **Exercise 10.6, 5 minutes, a dict, 4 points.** Fix run A. `mend` holds what you change: `"reward"`,
+# **Exercise 10.6, 5 minutes, a dict, 4 points.** Fix run A. `fix` holds what you change: `"reward"`,
 # a function of a reply and its answer, and GRPOConfig's `beta`, `learning_rate`, `scale_rewards`,
 # `loss_type`, `temperature`. After 12 steps, at least 0.7 of the held-out sums must be right on three seeds.
 #
-# A new reward is also tried by hand. Every reply must earn a number, neither `nan` nor None. A
-# right number, of one digit or of three, must earn more than each of these: silence, a wrong number, a part of
-# the right one, its digits in another order or apart (`1 9 2`), `nan`, a list whose last number is wrong.
+# A new reward is also tried by hand. Every reply must earn a number, not `nan` or None. A right number must earn
+# more than silence, a wrong number, a part of the right one, its digits in another order or apart (`1 9 2`),
+# `nan`, and a list whose last number is wrong.
 
 
 # %%
@@ -333,11 +333,11 @@ def is_the_number(reply, gold):
     return float(reply.strip() == gold)
 
 
-mend = {"reward": is_the_number}
+fix = {"reward": is_the_number}
 ### END SOLUTION
 
 # %%
-ex.MEND.check(mend)
+ex.MEND.check(fix)
 
 # %% [markdown]
 # How do you prove the fix, and how do you find such a fault in a run of your own? With an **audit**: a second
@@ -522,7 +522,8 @@ rows = [(n, *(str(len(x)) for x in misjudged(j))) for n, j in judges.items()]
 Table(columns=("verifier", "cheats accepted", "right ones refused"), rows=rows)
 
 # %%
-print("the judge of section 4 accepts:", misjudged(zoo.arithmetic.is_right)[0])
+accepted = misjudged(zoo.arithmetic.is_right)[0]
+print("the judge of section 4 accepts:", *map(as_written, accepted), sep="\n  ")
 
 # %% [markdown]
 # So our own judge accepts wrong replies, too. Write a better one.
@@ -642,16 +643,16 @@ verdicts.judge("C4", "partly", nuance, "deeper look C", holds=holds)
 # others, and above 0 where they were shorter. It has never measured how much is learned.
 
 # %% [markdown]
-# **Exercise 10.4, 6 minutes, six letters, 3 points.** The table shows one step each of six runs.
-# `frac_reward_zero_std` is meant to be the share of groups in which all rewards are equal. A `-` is a value that
-# the log does not have. How was each run made?
+# **Exercise 10.4, 6 minutes, six letters, 3 points.** The table shows one step of each of six runs.
+# `frac_reward_zero_std` is meant to be the share of groups whose rewards are all equal. A `-` means that the log
+# has no such value. How was each run made?
 #
 # * a) nothing is wrong with it
 # * b) its sums are too easy
-# * c) its reward compares with a text that no reply can be
-# * d) its reward looks at the prompt, and not at the reply
+# * c) its reward compares with a text that no reply can equal
+# * d) its reward looks only at the prompt
 # * e) its reward judges no reply
-# * f) its reward looks neither at the prompt nor at the reply
+# * f) its reward ignores prompt and reply
 
 # %% tags=["digits-vary"]
 lines = six_steps.logs(one_step)
@@ -689,10 +690,10 @@ dead, moves, silent = lines["2"], lines["4"], lines["6"]
 share = "frac_reward_zero_std"
 norm = batchwise["grad_norm"]
 print(f"scaled by the batch: {share} {batchwise[share]}, grad_norm {norm}")
-nuance = "today it is the std of the batch, not of groups"
+nuance = "today it is the std of the batch, not of the groups"
 holds = dead["reward_std"] > 0.1 and dead["grad_norm"] == 0
 verdicts.judge("C5", "false", nuance, "deeper look C, run 2", holds=holds)
-nuance = "it is 0 for dead runs (6, batch scaling), 1 for run 4"
+nuance = "it is 0 for two dead runs (6, batch scaling) and 1 for run 4, which moves"
 is_dead = norm == silent["grad_norm"] == 0
 says_alive = batchwise[share] == silent[share] == 0
 holds = is_dead and says_alive and moves[share] == 1 and moves["grad_norm"] > 0
@@ -769,7 +770,7 @@ Table(columns=columns, rows=rows, title="held out")
 
 # %%
 ends = [list(run.values())[-1] for run in drifts]
-nuance = f"on this CPU five seeds end at {min(ends)} to {max(ends)}; 0.5 is safe"
+nuance = f"on this CPU the truth of five seeds ends at {min(ends)} to {max(ends)}; 0.5 is safe"
 holds = min(ends) < 0.3 and max(ends) - min(ends) > 0.3
 verdicts.judge("C7", "false", nuance, "deeper look D", holds=holds)
 
@@ -857,7 +858,7 @@ print(f"others' std {std[0]:.3g}, not 0: advantage {left_out:.0f}")
 alone = (r[:1] - r[:1].mean()).square().sum() / (1 - 1)  # divided by N - 1
 print(f"the same reply in trl: {of_trl:.3f}; variance of one reply: {alone}")
 bound = 7 / 8**0.5
-nuance = f"with the std of the others; trl: at most (G - 1) / sqrt(G) = {bound:.2f}"
+nuance = f"over the std of the others, yes; trl: at most (G - 1) / sqrt(G) = {bound:.2f}"
 holds = left_out > 1000 and of_trl <= bound
 verdicts.judge("C12", "partly", nuance, "deeper look D", holds=holds)
 
@@ -952,7 +953,7 @@ for weight in ("0.5", "0.1", "0.02"):
     by_weight[weight] = [run.held_out[24] for run in runs]
     low, high = min(by_weight[weight]), max(by_weight[weight])
     print(f"right - {weight} * characters, ten seeds:   {low} to {high}")
-nuance = "only where it contradicts being right; else 10 times is safe"
+nuance = "only where it pays against being right; otherwise 10 times is safe"
 holds = min(beside) > max(alone) and max(by_weight["0.5"]) < 0.3
 holds = holds and min(by_weight["0.1"] + by_weight["0.02"]) > 0.6
 verdicts.judge("C14", "partly", nuance, "deeper look F", holds=holds)
@@ -1013,7 +1014,7 @@ for name, end in zip(cut_short, ends, strict=True):
     print(f"held out, three seeds, {name}: {later[name]}")
 begin = recorded("exact, limit 3")[0].held_out[0]
 means = {name: mean(truths) for name, truths in later.items()}
-nuance = "it learns, but less than left alone: some were right"
+nuance = "it learns, but less than if left alone: some cut replies were right"
 holds = begin < min(later["masked"])
 holds = holds and max(later["masked"]) < min(later["left alone"])
 verdicts.judge("C13", "partly", nuance, "deeper look F", holds=holds)
@@ -1054,7 +1055,7 @@ nuance = f"it also falls below 0.6 in {sum(halves)} of 20 healthy runs"
 holds = ratios["exact"][0] < 0.7 < ratios["substring"][0]
 verdicts.judge("C10", "false", nuance, "deeper look G", holds=holds)
 longest, sound = ratios["any_number"][1], ratios["exact"][1]
-nuance = f"three of four get shorter; x {longest:.2f}, and healthy x {sound:.2f}"
+nuance = f"three of four get shorter, one x {longest:.2f}; healthy ones x {sound:.2f}"
 holds = max(ratios[k][1] for k in KINDS[1:4]) < 1 and longest < 1.1 * sound
 verdicts.judge("C11", "false", nuance, "deeper look G", holds=holds)
 
@@ -1125,7 +1126,7 @@ expect_symptom("a wrong reward helps", holds=all(rises))
 # %% [markdown]
 # It returns one of five words:
 #
-# * `"learns"`, or `"hacked"` if the held-out truth falls;
+# * `"learns"` if the held-out truth rises, `"hacked"` if it falls;
 # * `"no signal"`: there is no gradient in any step;
 # * `"rounding"`: *any* constant reward that leaves a gradient, whatever the truth does;
 # * `"cut off"`: a third of the replies or more reach the limit.

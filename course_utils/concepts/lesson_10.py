@@ -21,7 +21,7 @@ def one_group(replies: list[str], rewards: list[float]) -> None:
     plotting.draw_grid(
         ax, rows=["reply", "reward", "advantage"], columns=columns, texts=texts, meanings=meanings
     )
-    ax.set_title("A reply becomes likelier if it earns more than its group")
+    ax.set_title("A reply becomes more likely if it earns more than its group")
     up = sum(reward > mean(rewards) for reward in rewards)
     plotting.show(
         fig,

@@ -40,23 +40,23 @@ class _Tried:
             grads = [w.grad for w in self.trainer.model.parameters()]
         return torch.cat([grad.double().flatten() for grad in grads])
 
+    @cached_property
+    def whole(self) -> Tensor:
+        """The reader's gradient of all rows in one micro-batch."""
+        return self.gradient(cut(self.rows, len(self.rows)))
+
     def _token_mean(self, rows: list) -> Tensor:
         batch = batch_loss.collate(rows)
         labels = batch.pop("labels")
         return batch_loss.token_losses(self.trainer.model(**batch).logits, labels).mean()
 
-    def differs(self, split: Split, given: str) -> str | None:
+    def gradient(self, split: Split) -> Tensor:
         with left_as_it_was(self._step):
-            got = self._step(split).gradient_N
-        if not got.any():
-            return f"with {given} the gradient is zero everywhere"
-        if distance(got, self.due) <= CLOSE:
-            return None
-        ratio = float(got.norm() / self.due.norm())
-        return (
-            f"with {given} the gradient has cosine {cosine(got, self.due):.3f} with that of the "
-            f"token mean, and {ratio:.3g} times its norm"
-        )
+            return self._step(split).gradient_N
+
+    def differs(self, split: Split, given: str) -> str | None:
+        """From the reader's own gradient of all rows at once, be that right or wrong."""
+        return _differs(self.gradient(split), self.whole, given, "all rows at once")
 
     def evaluated(self, num_ranks: int, *, counted: bool) -> tuple[float, float]:
         """The mean over the ranks of an evaluation's losses, and what it should be."""
@@ -127,14 +127,23 @@ def gives_a_loss(compute_loss) -> str | None:
     return f"it returns {said}; a tensor of one number is needed"
 
 
+def _differs(got: Tensor, want: Tensor, given: str, of: str) -> str | None:
+    if not got.any():
+        return f"with {given} the gradient is zero everywhere"
+    if distance(got, want) <= CLOSE:
+        return None
+    close, times = f"cosine {cosine(got, want):.3f}", f"{got.norm() / want.norm():.3g} times"
+    return f"with {given} the gradient has {close} with that of {of}, and {times} its norm"
+
+
 def is_the_token_mean(tried: _Tried) -> str | None:
-    return tried.differs(cut(tried.rows, 6), "all rows in one micro-batch")
+    return _differs(tried.whole, tried.due, "all rows in one micro-batch", "the token mean")
 
 
 def same_for_every_split(tried: _Tried) -> str | None:
     for size in (3, 1):
-        split = cut(tried.rows, size)
-        if seen := tried.differs(split, f"{len(split[0])} micro-batches of {size}"):
+        given = f"{6 // size} micro-batches of {size}"
+        if seen := tried.differs(cut(tried.rows, size), given):
             return seen
     uneven = [[tried.rows[:5], tried.rows[5:]]]
     return tried.differs(uneven, "micro-batches of 5 and 1 rows")
@@ -188,13 +197,11 @@ MEND = Exercise(
     reads="compute_loss",
     expects=(Callable,),
     hints=(
-        "What does the Trainer pass to compute_loss besides model and inputs, and what does it "
-        "count?",
+        "What does the Trainer pass besides model and inputs, and what does it count?",
         "Divide the sum of the token losses by num_items_in_batch. On several ranks that is the "
         "count of all ranks, and the gradients are averaged afterwards: what cancels that mean?",
-        "With a count: the sum divided by it, times self.accelerator.num_processes, in evaluation "
-        "too. "
-        "Without a count, nobody has counted the other batches: return the batch's own mean.",
+        "With a count, an evaluation needs the same two factors as training. Without a count, "
+        "nobody has counted the other batches: over what can you still take a mean?",
     ),
     form=gives_a_loss,
     criteria=(
@@ -208,8 +215,7 @@ MEND = Exercise(
             "Every split into micro-batches gives the same gradient.",
             same_for_every_split,
             why="the micro-batch size is chosen for memory, and must not change what is learnt",
-            next="put it into a Trainer and print(compare_splits(trainer)): it names what still "
-            "differs",
+            next="put it into a Trainer; compare_splits(trainer) names what still differs",
         ),
         Criterion(
             "So does every number of ranks.",
@@ -221,8 +227,7 @@ MEND = Exercise(
             "The tensors in inputs keep their numbers, and the model keeps its mode.",
             leaves_the_tensors,
             why="the Trainer goes on with this same model, and an evaluation with these labels",
-            next="you may remove a key; to change a tensor, change a clone of it; call neither "
-            "model.train() nor model.eval()",
+            next="change a clone of a tensor, and call neither model.train() nor model.eval()",
         ),
         Criterion(
             "With return_outputs=True it also returns the model's outputs.",
@@ -234,8 +239,7 @@ MEND = Exercise(
             "Evaluation gives the token mean, and without a count the batch's own.",
             evaluates,
             why="evaluation calls the same function and also averages its losses over the ranks",
-            next="with a count, an evaluation needs the same factors as training; without a count, "
-            "it needs none of them",
+            next="with a count it needs the same factors as training, and without one none of them",
         ),
     ),
     answer=mended,

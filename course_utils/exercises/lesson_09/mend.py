@@ -67,7 +67,7 @@ MEND = Exercise(
     minutes=6,
     difficulty="a dict",
     points=4,
-    reads="mend",
+    reads="fix",
     expects=(dict,),
     hints=(
         "How many causes does the instrument name? Fix one, and run it again.",

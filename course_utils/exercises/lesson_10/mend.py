@@ -148,15 +148,15 @@ MEND = Exercise(
     minutes=5,
     difficulty="a dict",
     points=4,
-    reads="mend",
+    reads="fix",
     expects=(dict,),
     hints=(
         "In the table of section 6 all runs began at 0.63. Which ended above it, and what did "
         "those change?",
         "A penalty, a smaller learning rate and an early stop only change how fast the truth "
         "falls.",
-        "Change 'reward', a function of (reply, answer) that pays only right replies, such as the "
-        "verifier of run B.",
+        "Change 'reward', a function of (reply, answer). Which replies may it pay? Try it by hand "
+        "on the tricks that the text lists.",
     ),
     form=changes_a_run,
     criteria=(

@@ -9,12 +9,12 @@ def occurs(reply: str, gold: str) -> float:
 
 
 def is_among_the_numbers(reply: str, gold: str) -> float:
-    """Visual-RFT#79: the right one of several will do."""
+    """Visual-RFT#79, without its tags."""
     return float(gold in re.findall(r"\d+", reply))
 
 
 def is_near(reply: str, gold: str) -> float:
-    """A tolerance for rounding, on whatever Python reads as a number."""
+    """A tolerance for rounding."""
     try:
         off = abs(float(reply) - float(gold))
     except ValueError:
