@@ -43,7 +43,9 @@ STRICT = False
 from course_utils.lesson import TODO, start
 
 ex = start("02", strict=STRICT)
+ex
 
+# %%
 import torch
 
 from course_utils import diagnostics, zoo
@@ -58,8 +60,6 @@ from course_utils.reproductions.lesson_02.grpo_sigfpe import (
 )
 from course_utils.shown import plotting
 from course_utils.shown.report import Table
-
-ex
 
 # %% [markdown]
 # ## 1. The report
@@ -77,7 +77,8 @@ ex
 concepts.who_ends_it()
 
 # %% [markdown]
-# With `GRPOConfig(output_dir=..., logging_steps=10)` it trains. This is the detailed configuration:
+# With the short configuration, `GRPOConfig(output_dir=..., logging_steps=10)`, the same script
+# trains. This is the detailed configuration:
 
 # %%
 for name, value in grpo_sigfpe.AS_POSTED.items():
@@ -86,23 +87,24 @@ for name, value in grpo_sigfpe.AS_POSTED.items():
 # %% [markdown]
 # In **GRPO**, the model writes a group of completions for one prompt, and a function gives each a
 # reward. A completion that is better than its group's mean becomes more likely, a worse one less
-# likely. How much is given by its **advantage**: its distance from the mean in standard deviations.
+# likely. Its **advantage** says how much: its distance from the mean, in standard deviations. Below
+# are five completions for one prompt.
 
 # %%
 import matplotlib.pyplot as plt
 
-replies = ["42", "17 + 25", "It is 42.", "41", "?"]
+completions = ["42", "17 + 25", "It is 42.", "41", "?"]
 rewards = torch.tensor([1.0, 0.0, 1.0, 0.0, 0.0])
 advantages = (rewards - rewards.mean()) / rewards.std()
-named = zip(replies, rewards, advantages, strict=True)
+named = zip(completions, rewards, advantages, strict=True)
 bars = {f'"{text}", reward {r:g}': a.item() for text, r, a in named}
 up = [name for name, advantage in bars.items() if advantage > 0]
 
 fig, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
 plotting.draw_bars(ax, bars, meanings=dict.fromkeys(up, "alive"))
 ax.set(xlabel="advantage (standard deviations)")
-ax.set_title('Five replies to "17 + 25 ="')
-what = f"{len(up)} replies become more likely, {len(bars) - len(up)} less"
+ax.set_title('Five completions of "17 + 25 ="')
+what = f"{len(up)} completions become more likely, {len(bars) - len(up)} less"
 plotting.show(fig, f"The mean reward is {rewards.mean():.1f}: {what}.")
 
 # %% [markdown]
@@ -113,13 +115,13 @@ plotting.show(fig, f"The mean reward is {rewards.mean():.1f}: {what}.")
 # %% [markdown]
 # ## 2. The suspects
 #
-# These are explanations and fixes from an article about this failure and from threads about the
-# same words. Some are right. Nothing is marked yet.
+# These are explanations and fixes from an article about this failure, and from threads about the
+# same error message. A claim that names no thread is the article's. Some claims are right.
 #
 # **Vote** before you see the evidence, in the cell after the claims: one mark per claim, in the
 # order shown. `t` is true, `p` partly, `f` false. Add `!` where you are sure; `-` leaves one out. A
-# fix counts as true if it prevents this death or leads to its cause. You vote on ten; the other
-# claims of the article appear later with their verdicts.
+# fix counts as true if it prevents this death or leads to its cause. You vote on ten claims. The
+# others appear later, with their verdicts.
 
 # %%
 verdicts = ex.verdicts
@@ -176,8 +178,8 @@ Table(columns=("setting", "short run", "detailed run"), rows=rows)
 # **From here on, the stand-in works** in the child processes: one native routine dies where the
 # reporter's routine died. (Section 8 names it.)
 #
-# On x86-64 the processor raises the signal. Other processors do something else; there, the stand-in
-# raises the signal itself, and says so. What happens to the two runs?
+# On x86-64 the processor raises the signal. Other processors do not raise it; there, the stand-in
+# sends the signal itself, and says so. What happens to the two runs?
 
 # %%
 run = dict(model=MODEL, device=DEVICE, seed=SEED)
@@ -194,9 +196,9 @@ expect_symptom("the short run lives", holds=first["short"].outcome == "lived")
 #
 # ## 5. Read what the dead process left
 #
-# First, the number. `subprocess` and `torchrun` report a signal as minus its number (`exitcode:
-# -8`). A shell reports it as 128 plus its number (`echo $?`). The words in the title come from the
-# shell, too. What does a shell say about a process that is sent signal 8?
+# First, the **number**. `subprocess` and `torchrun` report a signal as minus its number (`exitcode:
+# -8`). A shell reports it as 128 plus its number (`echo $?`). The shell also prints the words of
+# the title. What status does it give a process that is sent signal 8?
 
 # %%
 import os
@@ -213,9 +215,9 @@ if os.name == "posix":
 # of the signal, such as `"SIGFPE"`, for a return code or for a shell's status. It returns `None` if
 # no signal ended the process. It knows every signal of this machine, in both forms.
 #
-# Some numbers have no name in `signal.Signals`: on Linux 32, 33 and most up to 64. For these, return
-# `None` (or, between SIGRTMIN and SIGRTMAX, their position as a shell gives it: `"SIGRTMIN+1"`).
-# A status above 128 + 64 is a plain exit.
+# Some numbers have no name in `signal.Signals`: on Linux 32, 33 and most up to 64. For these,
+# return `None` (or, between SIGRTMIN and SIGRTMAX, their position as a shell gives it:
+# `"SIGRTMIN+1"`). A status above 128 + 64 is a plain exit.
 
 # %%
 import signal
@@ -235,7 +237,7 @@ def ended_by(status):
 ex.ENDING.check(ended_by)
 
 # %% [markdown]
-# Second, the Python stack. It exists if the fault handler was on (`python -X faulthandler`;
+# Second, the **Python stack**. It exists if the fault handler was on (`python -X faulthandler`;
 # `run_in_child` turns it on). The innermost frame comes first. Which of the files do you know?
 
 # %%
@@ -247,10 +249,10 @@ for file in (*inner, "modeling_qwen2.py", "grpo_trainer.py"):
     print(f"  {file:20} in {frame.function if frame else '(not in the dump)'}")
 
 # %% [markdown]
-# From the inside out: the stand-in (the first two files), a linear layer, the model, and the
-# trainer, at the place where it **generates** completions. So there was no loss yet, no gradient
-# and no step. Remember this when you judge the suspects. To see the native frames below these, you
-# need a debugger.
+# The innermost frames are the stand-in (the first two files). It was called by a linear layer, that
+# by the model, and that by the trainer, where it **generates** completions. So there was no loss
+# yet, no gradient and no step. Remember this when you judge the suspects. (To see native frames
+# too, you need a debugger.)
 #
 # Third, what is **missing**. Which of these did you expect in the log?
 
@@ -271,11 +273,12 @@ verdicts.judge("C12", "false", before_any, "section 5", holds=no_line)
 # * [LlamaFactory#6741](https://github.com/hiyouga/LlamaFactory/issues/6741): the same two
 #   functions, below a matrix product with bias.
 #
-# Your stack contains the linear layer as well. And vLLM trains nothing.
+# Your stack contains a linear layer, too. And vLLM does not train: there, no optimizer and no
+# gradient exist.
 #
 # ## 6. Which setting?
 #
-# Eleven settings differ. Choose one.
+# Eleven settings differ. Which of them do you suspect?
 
 # %%
 ### BEGIN SOLUTION
@@ -326,10 +329,10 @@ verdicts.judge(
 )
 
 # %% [markdown]
-# Probe 9 is just as important: without this one setting, the ten others together live. The reporter
-# saw the same, in the last comment of the thread, which the article leaves out. Below is that run
-# once more, with `bf16=False` written out. And what would today's defaults do to the *short* run on
-# such a machine?
+# One probe is as important as those that died: without this one setting, the ten others together
+# live. The reporter saw the same, in the last comment of the thread, which the article leaves out.
+# Below is that run once more, with `bf16=False` written out. And what would today's defaults do to
+# the *short* run on such a machine?
 
 # %%
 today = {name: value for name, value in SHORT.items() if name != "bf16"}
@@ -387,9 +390,10 @@ columns = ("suspect", "detailed run without it", "short run with it")
 Table(columns=columns, rows=rows)
 
 # %% [markdown]
-# None of them is needed, and none is enough. But this is a machine with our stand-in. Suppose the
-# article were right, and one of these did produce bad numbers: does a bad number kill a process?
-# Below, each suspect is driven to an extreme in bf16 on a **sound** machine, without the stand-in.
+# None of them is needed, and none is enough. But that was tried with our stand-in. Suppose that the
+# article is right, and one of these produces bad numbers. Does a bad number kill a process? Below,
+# each suspect goes to an extreme value in bf16 on a **sound** machine, without the stand-in. (One
+# row has the stand-in again: the article's advice of a larger learning rate.)
 
 # %%
 sound = REPORTED | {"sound": True}
@@ -408,15 +412,17 @@ beyond = endings_of(extremes, **run)
 beyond
 
 # %% [markdown]
-# Four gradients of 2e38 add up to inf, as the article feared. The inf destroys the weights, but the
-# process lives. One such gradient has only an infinite **norm**, because its squares overflow; the
-# clipping then makes it 0, and the weights stay finite. A learning rate of 1e38 ends in a
-# **Python** error, with a traceback:
+# Four gradients of 2e38 add up to inf, as the article says. The inf destroys the weights, but the
+# process lives. One such gradient is finite; only its **norm** is inf, because its squares
+# overflow. The clipping divides by this norm, so the gradient becomes 0 and the weights stay
+# finite. A learning rate of 1e38 ends in a **Python** error, with a traceback:
 
 # %%
 print(beyond["learning rate 1e38"].exception)
 raised = beyond["learning rate 5e-5, machine as reported"]
 alive = all(not is_sigfpe(found) for found in beyond.autopsies.values() if found is not raised)
+
+# %%
 destroyed = [
     beyond[name].last_line.endswith("not finite")
     for name in ("four of 2e38, added up", "one gradient of 2e38")
@@ -451,9 +457,9 @@ for claim, verdict, why, holds in (
 # %% [markdown]
 # ## 8. The name, and what it really means
 #
-# A float can become inf without killing anything. So what is a "floating point exception"? Look
-# first at what float faults really do. Each operation returns a number and also sets a flag in the
-# processor. The flag stays set until somebody reads it.
+# A float can become inf without killing anything. So what is a "floating point exception"? First,
+# see what float faults really do. Each operation below returns a number, and sets a flag in the
+# processor. The flag stays set until a program reads and clears it.
 
 # %%
 float_faults.results_table()
@@ -485,11 +491,11 @@ plotting.show(fig, f"{caption} The float faults with traps unmasked: {counts}.")
 ex.WHAT_KILLS.recall("d", holds=killed == ["1 / 0, C integers"])
 
 # %% [markdown]
-# Torch checks its integers before it divides, and raises an exception. C does not check. Integers
-# have no inf and no nan, so the processor has no result to return, and it interrupts the program.
-# Unix named this signal at a time when one number covered all arithmetic faults.
+# Torch checks its integers before it divides, and raises a Python exception. C does not check.
+# Integers have no inf and no nan, so the processor has no result to return, and it interrupts the
+# program. Unix has one signal for all arithmetic faults, and its name speaks of floats.
 #
-# (64-bit Arm returns 0 instead. There, the division above raises the signal itself.)
+# (64-bit Arm returns 0 instead. There, the division above sends the signal itself.)
 
 # %% [markdown]
 # **Exercise 02.4, 4 minutes, one expression, 2 points.** Write `kills(a, b)`: does `a / b` end the
@@ -511,8 +517,8 @@ ex.DIVISION.check(kills)
 
 # %% [markdown]
 # Back to the H20. Before a matrix product starts there, cuBLASLt chooses how to compute it. This
-# choice runs on the CPU and uses the format and the **shape** of the matrices. At this point nobody
-# has read the numbers in them. In this choice, two integers were divided.
+# choice runs on the CPU. It uses the format and the **shape** of the matrices, and does not read
+# the numbers in them. According to the stacks of section 5, it divided two integers.
 #
 # Our stand-in makes such a choice as well, by a rule that we made up: 512 columns are one tile, and
 # the rows are divided among the tiles.
@@ -558,9 +564,9 @@ Table(columns=("product", "with the stand-in"), rows=list(ends.items()))
 #   not.
 
 # %% [markdown]
-# bf16 alone is not the cause, though. The matrices of zeros were **float16**, and so were the
-# models of vllm#2798 and [vllm#4392](https://github.com/vllm-project/vllm/issues/4392). The setting
-# decides which products are computed. Their shape decides whether the routine dies.
+# But bf16 is not the whole cause. The matrices of zeros were **float16**, and so were the models of
+# vllm#2798 and [vllm#4392](https://github.com/vllm-project/vllm/issues/4392). The setting decides
+# in which format products are computed; format and shape decide whether the routine dies.
 
 # %%
 dead = ends["all zeros"] == ends["random numbers"] != "lived"
@@ -618,8 +624,8 @@ print("this machine:", mine.verdict)
 # ## 10. Prove it
 #
 # The fix changes no setting. Below is the detailed run as reported, with the stand-in and without
-# it. Next to it is the workaround from the thread. No cuBLAS runs here: that a sound one ends the
-# deaths is what the reports of section 9 say. What does each cost?
+# it, and with the workaround from the thread. No cuBLAS runs here. That a newer one ends the deaths
+# is shown by the reports of section 9, not by this table. What does each fix cost?
 
 # %%
 proof = {
@@ -635,19 +641,19 @@ costs = {
 rows = [(name, proof[name], price) for name, price in costs.items()]
 sound_lives = proof["without the stand-in"] == "lived"
 expect_symptom("the detailed run lives on sound ground", holds=sound_lives)
-Table(columns=("matrix product", "detailed run", "price"), rows=rows)
+Table(columns=("matrix product", "detailed run", "cost"), rows=rows)
 
 # %% [markdown]
 # ## 11. The verdicts
 #
-# Every claim, and where you saw it decided.
+# Below is every claim, its verdict, and where you saw the evidence. (C18 is decided in section 17.)
 
 # %%
 verdicts.table()
 
 # %% [markdown]
-# And this is the failure in the libraries of its day and in yours. `course era 02` runs the
-# reported script in both.
+# The next table compares the libraries of the report with yours. `course era 02` runs the reported
+# script in both.
 
 # %%
 from course_utils.reproductions import eras
@@ -687,7 +693,8 @@ ex.QUIZ.check(quiz)
 #
 # * A float fault gives inf or nan, and the program continues. A native integer division by zero
 #   ends the process.
-# * Bisect settings, with one child process per probe. Do not judge a configuration by its looks.
+# * To find the setting, bisect, with one child process per probe. A setting that looks extreme may
+#   be harmless.
 # * On an H20 with cuBLAS 12.1.3.1, the library is at fault. Change it, and keep bf16.
 
 # %% [markdown]
@@ -735,8 +742,8 @@ print("last line of output:", stuck.last_line)
 
 # %% [markdown]
 # At its time limit, `run_in_child` sends SIGABRT, and the fault handler writes the stack. For a job
-# that is already running, `py-spy dump --pid PID` does the same from outside. Look twice: a slow
-# process has moved on in the second stack, a stuck one has not.
+# that is already running, `py-spy dump --pid PID` prints the stack from outside. Take it twice: the
+# second stack of a slow process differs from the first, that of a stuck process does not.
 
 # %%
 for frame in stuck.stack:
@@ -744,9 +751,9 @@ for frame in stuck.stack:
 expect_symptom("the job waits", holds=stuck.timed_out and len(stuck.stack) > 2)
 
 # %% [markdown]
-# **Exercise 02.7, 3 minutes, a line and two letters, 2 points.** At which line of the cells that
-# define `rewards_of` and `job` does the process wait? Copy its text into `line`. What does it wait for? And which change
-# would have turned the silence into an error?
+# **Exercise 02.7, 3 minutes, a line and two letters, 2 points.** At which line of the functions
+# `rewards_of` and `job` does the parent process wait? Copy its text into `line`. What does it wait
+# for, and which change would have turned the silence into an error?
 
 # %%
 from course_utils.exercises.lesson_02.hang import choices
@@ -754,17 +761,17 @@ from course_utils.exercises.lesson_02.hang import choices
 print(choices())
 
 # %%
-# A dict: {"line": "worker.start()", "waits_for": "a", "mend": "a"}
+# A dict: {"line": "worker.start()", "waits_for": "a", "fix": "a"}
 ### BEGIN SOLUTION
-stuck_at = {"line": "return scores.get()", "waits_for": "b", "mend": "d"}
+stuck_at = {"line": "return scores.get()", "waits_for": "b", "fix": "d"}
 ### END SOLUTION
 
 # %%
 ex.HANG.check(stuck_at)
 
 # %% [markdown]
-# Collectives of several ranks hang in the same way. Each rank waits for one that died, or that is
-# at another line. Then take the stack of **every** rank, and look for the one that differs.
+# Collectives of several ranks hang in the same way: each rank waits for one that died, or that is
+# at another line. Take the stack of **every** rank, and look for the one that differs.
 
 # %% [markdown]
 # ## 14. Deeper look: write the search yourself
@@ -774,14 +781,16 @@ ex.HANG.check(stuck_at)
 # %% [markdown]
 # **Exercise 02.2, 12 minutes, a small function, 5 points.** Write `find_cause(settings, dies)`.
 # `settings` is a tuple of names. `dies(some)` takes a tuple, list or set of names, makes a
-# (simulated) run and says whether it died. All settings together die, none of them lives, and
-# adding settings never makes a dead run live.
+# (simulated) run and says whether it died. With all settings it dies, with none of them it lives.
+# If a run dies, it also dies with more settings.
 #
-# Return (as a tuple, list or set) a smallest set that dies: without any one of its members, it
-# lives.
-#
-# A cause may have any number of settings. For one cause among 64 settings, 24 runs are plenty. A
-# search that asks more than 300 times is stopped.
+# Return (as a tuple, list or set) a smallest set that dies: if you leave out any one of its
+# members, the run lives.
+
+# %% [markdown]
+# A cause may consist of any number of settings. The check also tries lists of 64 settings. There, a
+# cause of one setting has to be found with at most 24 runs. A search that asks more than 300 times
+# is stopped.
 
 
 # %%
@@ -826,7 +835,7 @@ print(f"found {', '.join(cause)} with {len(asked)} runs")
 # ## 15. Deeper look: refute one cause yourself
 #
 # *12 minutes, 3 points; you may skip it.* The learning rate's schedule is computed in Python, not
-# in bf16. What rates does it give for the ten steps of a run? And what would a division by zero
+# in bf16. Which rates does it give for the ten steps of a run? And what would a division by zero
 # look like there?
 
 # %%
@@ -848,8 +857,8 @@ with expect_failure(ZeroDivisionError, saying="zero"):
 # %% [markdown]
 # **Exercise 02.3, 5 minutes, the settings of one cause, 3 points.** Refute one cause with values
 # that are harsher than the reported ones: accumulation (C4), the learning rate (C5) or clipping
-# (C6). `control` contains **every** setting that the article names for this cause, and no others: C4
-# and C6 need one setting, C5 three. Each goes further than the report:
+# (C6). `control` contains **every** setting that the article names for this cause, and no others:
+# C4 and C6 need one setting, C5 three. Each goes further than the report:
 #
 # * a number beyond the reported one,
 # * the reported schedule,
@@ -872,8 +881,8 @@ ex.REFUTE.check(control)
 #
 # *8 minutes; you may skip it.* You can use the unmasked traps as an instrument: the first 0/0 or
 # overflow of a training step ends the child process **at its line**. Below is a step similar to
-# GRPO's. It runs once before the block, because first imports may trap. What happens when all four
-# rewards are equal? And when they are float16, and large?
+# GRPO's. The model runs once before the traps are set, because first imports may trap. What happens
+# when all four rewards are equal? And when they are float16, and large?
 
 
 # %%
@@ -916,10 +925,10 @@ for name, found in trapped.items():
 # Without the traps, the same steps would have continued with nan gradients. (If the outcome above
 # is `Unsupported`: the traps are glibc's on x86-64. On other machines use `watch`.)
 #
-# Know its limits. It does not see faults that set no flag above (`exp`, `log`), and it sees nothing
-# on a GPU. It also gives false alarms. Most of torch's kernels of `log_softmax` set a flag on good
-# numbers; this is why the step uses `logsumexp`. Vectorised softmax does so on masks; this is why
-# `scalar` turns torch's vector kernels off.
+# This instrument has limits. It does not see faults that set no flag in section 8 (`exp`, `log`),
+# and it sees nothing on a GPU. It also gives false alarms. Most of torch's kernels of `log_softmax`
+# set a flag on good numbers; this is why the step uses `logsumexp`. Vectorised softmax does so on
+# masks; this is why `scalar` turns torch's vector kernels off.
 
 # %%
 expect_symptom(
@@ -941,8 +950,8 @@ expect_symptom(
 
 # %% [markdown]
 # torch's CUDA wheels list the folder of the cuBLAS wheel as DT_RPATH, on purpose
-# ([builder#1150](https://github.com/pytorch/builder/pull/1150); read in 2.1.2, 2.4.1, 2.5.1,
-# 2.13.0). Other builds use DT_RUNPATH, or list no folder: torch 1.12
+# ([builder#1150](https://github.com/pytorch/builder/pull/1150); we read it in the wheels of 2.1.2,
+# 2.4.1, 2.5.1 and 2.13.0). Other builds use DT_RUNPATH, or list no folder: torch 1.12
 # ([pytorch#80637](https://github.com/pytorch/pytorch/issues/80637)), builds from source. (We have
 # not read today's conda builds.) Does an `export LD_LIBRARY_PATH` help?
 

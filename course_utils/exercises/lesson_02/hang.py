@@ -2,16 +2,17 @@
 
 import re
 
+from course_utils.checks.compare import letter_in
 from course_utils.checks.declare import Criterion, Exercise
 
-KEYS = ("line", "waits_for", "mend")
+KEYS = ("line", "waits_for", "fix")
 REASONS = {
     "a": "a lock that the worker took and still holds",
     "b": "an answer from the worker, which is dead and sends none",
     "c": "the end of the worker, which has not ended yet",
     "d": "nothing: it computes, and is slow",
 }
-MENDS = {
+CHANGES = {
     "a": "call worker.join() before scores.get()",
     "b": "make the time limit of the run longer",
     "c": "make the worker a daemon, daemon=True",
@@ -23,7 +24,7 @@ WAITS_AT = "scores.get()"
 
 def choices() -> str:
     """What the two letters stand for, as a text."""
-    parts = {"waits_for": REASONS, "mend": MENDS}
+    parts = {"waits_for": REASONS, "fix": CHANGES}
     lines = [
         [f"{key}:", *(f"  {k}) {text}" for k, text in of.items())] for key, of in parts.items()
     ]
@@ -43,7 +44,7 @@ def has_a_line_and_two_letters(stuck: dict) -> str | None:
 
 
 def letter_of(stuck: dict, key: str) -> str:
-    return str(stuck[key]).strip().lower().rstrip(")")
+    return letter_in(stuck[key])
 
 
 def names_the_line(stuck) -> str | None:
@@ -57,11 +58,11 @@ def names_what_it_waits_for(stuck) -> str | None:
 
 
 def turns_silence_into_an_error(stuck) -> str | None:
-    letter = letter_of(stuck, "mend")
-    return None if letter == "d" else f"it says {letter}) {MENDS[letter]}"
+    letter = letter_of(stuck, "fix")
+    return None if letter == "d" else f"it says {letter}) {CHANGES[letter]}"
 
 
-BEST = {"line": "return scores.get()", "waits_for": "b", "mend": "d"}
+BEST = {"line": "return scores.get()", "waits_for": "b", "fix": "d"}
 
 HANG = Exercise(
     id="02.7",

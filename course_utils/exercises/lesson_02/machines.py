@@ -107,10 +107,11 @@ MACHINES = Exercise(
             next="compare the column nvidia-cublas with the versions above",
         ),
         Criterion(
-            "C and D: a library on LD_LIBRARY_PATH is not loaded if torch's own folders have one.",
+            "C and D: the library that the loader finds first decides.",
             torchs_own_folders_go_first,
-            why="on these machines an export in a start script neither helps nor harms",
-            next="for C and for D: which of the two libraries is loaded?",
+            why="an export in a start script changes only what the loader has not found before",
+            next="read the order of the loader again; which of the two libraries is loaded in C, "
+            "and which in D?",
         ),
         Criterion(
             "E: the answer says no more than the reports do.",
@@ -119,7 +120,7 @@ MACHINES = Exercise(
             next="look at the GPUs of the reports",
         ),
         Criterion(
-            "F: of two major versions, torch loads its own, and only reports about that one count.",
+            "F: only the cuBLAS that this torch loads counts, and the reports about it.",
             another_major_is_not_loaded,
             why="torch asks for libcublas.so.11 or .so.12 by name",
             next="which does a torch built for CUDA 11.8 ask for, and what is reported of it?",

@@ -188,7 +188,7 @@ SEARCH = Exercise(
             next="when neither half dies, keep something of both, and continue until the set dies",
         ),
         Criterion(
-            "With several causes it finds one of them, and nothing besides.",
+            "With several causes it finds one of them, and no other setting.",
             finds_one_of_several,
             why="with two causes, each single setting can be left out, yet each cause is real",
             next="leave out permanently what was not needed, then ask again",

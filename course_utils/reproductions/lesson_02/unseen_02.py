@@ -158,7 +158,7 @@ class Job:
         """Every setting: its value in the run that works and the one that fails, or its choices."""
         differ = [(name, repr(self.works[name]), repr(self.fails[name])) for name in self.works]
         same = [
-            (name, f"{values[0]!r}, as beside", f"{values[0]!r}; possible: {values[1]!r}")
+            (name, repr(values[0]), f"{values[0]!r}; the other value: {values[1]!r}")
             for name, values in self.options.items()
         ]
         return Table(columns=("setting", "works", "fails"), rows=differ + same)
@@ -208,7 +208,7 @@ TOKENS = Job(
 )
 TEACHER = Job(
     report=(
-        "We distil a teacher that runs in a process of its own. With the new configuration the\n"
+        "We distil a teacher that runs in a separate process. With the new configuration the\n"
         "log stops before the first round and nothing follows, for hours: no traceback, no nan,\n"
         "no load on the processor. Everything that the new configuration does is needed."
     ),

@@ -108,3 +108,11 @@ def kills_in_words(a, b):
 
 wrong(lambda a, b: None, caught_by=division.says_yes_or_no)
 wrong(lambda a, b: False, caught_by=division.knows_zero)
+
+
+@wrong(caught_by=division.knows_floats)
+def kills_what_python_refuses(a, b):
+    try:
+        return a / b is None
+    except ZeroDivisionError:
+        return True

@@ -145,3 +145,14 @@ def ended_by_anything_nonzero(status):
 
 
 wrong(lambda status: [ended_by_enum(status)], caught_by=ending.gives_a_name_or_none)
+
+
+@wrong(caught_by=ending.reads_the_shell)
+def ended_by_name_and_number(status):
+    name = ended_by_enum(status)
+    return name and f"{name} ({getattr(signal, name).value})"
+
+
+@wrong(caught_by=ending.reads_the_shell)
+def ended_by_short_name(status):
+    return (ended_by_enum(status) or "")[3:] or None
