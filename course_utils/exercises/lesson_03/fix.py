@@ -48,8 +48,9 @@ FIX = Exercise(
     hints=(
         "Which settings change the format or the arithmetic of the head's update?",
         "Finite is not enough: compare the share of the head that moved, and by how much.",
-        "The weights need a format with more range and, at this learning rate, with more digits. "
-        "Which formats of the grid have both? One key is enough.",
+        "Two things are needed: a format that keeps eps and v (section 8 printed both) and, for a "
+        "step of 1e-5, close neighbours. How far is the next number after 0.02 in each format? "
+        "torch.nextafter tells; half of that must be less than the step. One key is enough.",
     ),
     criteria=(
         Criterion(

@@ -15,6 +15,6 @@ QUIZ = two_letters(
     ),
     nexts=(
         "read section 5 again: what was dead before anything was logged?",
-        "read the column `head moved` of the table in section 10 again",
+        "look at the bfloat16 column of the grid in section 10 again",
     ),
 )

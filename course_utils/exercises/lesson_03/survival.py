@@ -11,10 +11,12 @@ from course_utils.exercises.lesson_03.adamw_step import GRADIENTS
 FLOAT16, BFLOAT16, FLOAT32 = torch.float16, torch.bfloat16, torch.float32
 ADAMW, FUSED, SGD = "adamw_torch", "adamw_torch_fused", "sgd"
 WIDE_EPS = (1e-12, 1e-8, 3e-7, 1e-6, 1e-3)
-CLEAR_EPS = (1e-3, 1e-4, 1e-6, 3e-7, 1e-7, 9.5e-8, 9e-8, 8.96e-8, 2.9e-8, 2e-8, 1e-8, 5e-9, 1e-12)
+TIE = 2.0**-25  # between 0 and float16's smallest number; it rounds to the even one, 0
+CLEAR_EPS = (1e-3, 1e-4, 1e-6, 3e-7, 1e-7, 9.5e-8, 9e-8, 8.96e-8)
+LOST_EPS = (TIE, 2.98e-8, 2.9e-8, 2e-8, 1e-8, 5e-9, 1e-12)
 # These eps round to float16's smallest number. A real step at lr 1e-5 is finite with them; the
 # same step in learning rates, as 03.3 has it, is not. Either is an answer, a mixture is not.
-BORDER_EPS = (8.9e-8, 8e-8, 6e-8, 5e-8, 4e-8, 3.1e-8)
+BORDER_EPS = (8.9e-8, 8e-8, 6e-8, 5e-8, 4e-8, 3.1e-8, 2.99e-8)
 
 
 def really_survives(dtype: torch.dtype, optim: str, eps: float, head_trains: bool) -> bool:
@@ -69,7 +71,7 @@ def rule_optimizers(survives) -> str | None:
 
 
 def rule_eps(survives) -> str | None:
-    if seen := _differs(survives, product((FLOAT16,), (ADAMW,), CLEAR_EPS, (True,))):
+    if seen := _differs(survives, product((FLOAT16,), (ADAMW,), CLEAR_EPS + LOST_EPS, (True,))):
         return seen
     verdicts = {bool(survives(FLOAT16, ADAMW, eps, True)): eps for eps in BORDER_EPS}
     if len(verdicts) == 1:
@@ -125,7 +127,7 @@ RULE = Exercise(
         Criterion(
             "With AdamW in float16, eps decides.",
             rule_eps,
-            why="a number below half of the smallest subnormal, 6e-8, rounds to 0",
+            why="half of the smallest subnormal, 6e-8, and every number below that rounds to 0",
             next="round eps to the format and look at the result",
         ),
         Criterion(

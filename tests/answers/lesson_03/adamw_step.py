@@ -127,3 +127,22 @@ def step_in_place(grad, eps):
 
 
 right(step_by_torch)
+
+
+@wrong(caught_by=adamw_step.step_in_wide_formats)
+def step_without_its_sign(grad, eps):
+    return step_by_operations(grad, eps).abs()
+
+
+@wrong(caught_by=adamw_step.step_in_float16)
+def step_with_eps_in_float32(grad, eps):
+    v = (1 - BETA2) * grad * grad
+    return (grad.float() / ((v / (1 - BETA2)).sqrt().float() + eps)).to(grad.dtype)
+
+
+@wrong(caught_by=adamw_step.step_in_float16)
+def step_by_the_fused_kernel(grad, eps):
+    weight = torch.nn.Parameter(torch.zeros_like(grad))
+    weight.grad = grad.clone()
+    torch.optim.AdamW([weight], lr=1.0, eps=eps, weight_decay=0.0, fused=True).step()
+    return -weight.detach()

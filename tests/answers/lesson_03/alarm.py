@@ -174,3 +174,9 @@ def alarm_in_lines(log, dead):
 @wrong(caught_by=checking.leaves_its_inputs_alone)
 def alarm_by_removing(log, dead):
     return alarm_by_isfinite({k: log.pop(k) for k in list(log)}, dead)
+
+
+@wrong(caught_by=alarm.sees_dead_weights)
+def alarm_that_counts(log, dead):
+    num = len(dead) + sum(isinstance(v, float) and not math.isfinite(v) for v in log.values())
+    return f"{num} things are broken" if num else None

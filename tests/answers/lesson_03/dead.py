@@ -149,3 +149,19 @@ def dead_and_mended(model):
 def dead_and_in_train_mode(model):
     model.train()
     return dead_by_isfinite(model)
+
+
+@wrong(caught_by=dead.finds_nan)
+def dead_as_a_whole(model):
+    return _names_where(model, lambda weight: not weight.isfinite().any())
+
+
+@wrong(caught_by=dead.finds_nan)
+def dead_at_the_top(model):
+    named = model.named_parameters(recurse=False)
+    return [n for n, p in named if p.requires_grad and not p.isfinite().all()]
+
+
+@wrong(caught_by=dead.is_a_list_of_names)
+def dead_with_counts(model):
+    return {name: 1 for name in dead_by_isfinite(model)}

@@ -116,3 +116,15 @@ def as_text(first_loss, logging_steps, accumulation_steps):
 def with_its_factor(first_loss, logging_steps, accumulation_steps):
     logged = logged_in_closed_form(first_loss, logging_steps, accumulation_steps)
     return logged, logged / first_loss
+
+
+@wrong(caught_by=decode.one_micro_batch)
+def adds_instead_of_growing(first_loss, logging_steps, accumulation_steps):
+    shares = sum(1 / step for step in range(2, logging_steps + 1))
+    return first_loss * (1 + accumulation_steps * shares) / logging_steps
+
+
+@wrong(caught_by=decode.any_window)
+def spares_one_micro_batch(first_loss, logging_steps, accumulation_steps):
+    grown = ((logging_steps + 1) / 2) ** max(accumulation_steps - 1, 1)
+    return first_loss * grown / logging_steps

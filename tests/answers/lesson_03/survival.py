@@ -55,6 +55,21 @@ def rule_smallest_subnormal(dtype, optim, eps, head_trains):
 
 
 @wrong(caught_by=survival.rule_eps)
+def rule_from_the_tie(dtype, optim, eps, head_trains):
+    return dtype != FLOAT16 or optim != ADAMW or not head_trains or eps >= 2.0**-25
+
+
+@wrong(caught_by=survival.rule_eps)
+def rule_below_the_tie(dtype, optim, eps, head_trains):
+    return dtype != FLOAT16 or optim != ADAMW or not head_trains or eps > 2.95e-8
+
+
+@wrong(caught_by=survival.rule_eps)
+def rule_above_the_tie(dtype, optim, eps, head_trains):
+    return dtype != FLOAT16 or optim != ADAMW or not head_trains or eps > 3e-8
+
+
+@wrong(caught_by=survival.rule_eps)
 def rule_default_eps(dtype, optim, eps, head_trains):
     return not (dtype == FLOAT16 and optim == ADAMW and head_trains and eps == 1e-8)
 
