@@ -52,9 +52,9 @@ concepts.course_map()
 # %% [markdown]
 # ## 1. What this machine can do
 #
-# The failures in this course happen in the small number formats. So the first question is which of
-# these formats your machine computes in. Each row below is a computation that the cell tries on
-# this machine.
+# Many failures in this course happen in 16-bit number formats. So the first question is which
+# formats your machine computes in. Each row below is a computation that the cell tries on this
+# machine.
 
 # %% tags=["nbval-ignore-output"]
 from course_utils.commands.doctor import computing_formats
@@ -64,8 +64,8 @@ computing_formats(DEVICE)
 # %% [markdown]
 # ## 2. Predict
 #
-# Before each experiment you write down what you expect. You remember better what contradicts your
-# own guess.
+# Before each experiment you write down what you expect. A result that contradicts your own guess is
+# easier to remember.
 #
 # Put a letter **in quotes** in place of `TODO`, such as `my_guess = "a"`, and run the cell. Run it
 # unchanged first if you want to read the question. Predictions are never graded.
@@ -139,9 +139,9 @@ print("mean of 60000 and 40032:", safe_mean(a, b))
 # %% [markdown]
 # ## 4. Your progress
 #
-# Your progress is kept in a small file next to this notebook, and it survives restarts. The checks
-# inside a notebook trust you. What counts is `course grade`: it runs the lesson's own checks on
-# your cells in a fresh kernel.
+# Your progress is kept in a small file next to this notebook, so it survives a restart of the
+# kernel. The checks inside a notebook are for you, and nothing keeps you from changing them. To
+# grade a notebook, `course grade` runs the lesson's own checks on your cells in a fresh kernel.
 
 # %%
 ex.progress()
@@ -149,8 +149,8 @@ ex.progress()
 # %% [markdown]
 # ## 5. From your symptom to the lesson
 #
-# Is something of yours broken right now? Find the line that looks like your log. The last column
-# names an instrument that works on your own model, without the lesson.
+# Is a run of yours broken right now? Find the row that looks like your log. The last column names
+# an instrument that works on your own model, without the lesson.
 
 # %%
 from course_utils.lesson.symptoms import symptom_map
@@ -160,7 +160,7 @@ symptom_map()
 # %% [markdown]
 # ## 6. Recap
 #
-# * Predict, run, compare. Then fix and check.
+# * First predict, then run, then compare. Then write the fix and check it.
 # * A check says what was asked, what it saw, why it matters and what to try next.
 # * A value that is too large for its format becomes inf without a message. The lessons show what
 #   happens then.

@@ -35,7 +35,7 @@ def bit_fields() -> None:
     told = [f"{f.name}: {f.exponent_bits} and {f.mantissa_bits}" for f in formats]
     plotting.show(
         ax.figure,
-        "Exponent bits buy range, mantissa bits buy precision. bfloat16 is float32 without its "
+        "Exponent bits give range, mantissa bits give precision. bfloat16 is float32 without its "
         f"last {formats[0].mantissa_bits - formats[1].mantissa_bits} bits; float16 divides its "
         "bits in another way.",
         alt="A row of bits for each format, first one for the sign, then those of the exponent and "
@@ -108,9 +108,9 @@ def zero_times_inf() -> None:
     note(ax, (0.1, 0.12), "backwards: gradients", color=INK, ha="left")
     plotting.show(
         ax.figure,
-        f"The clamp makes {there[1]} a finite {there[2]}, so the loss shows nothing. Backwards it "
-        f"sends {back[1]}, exp multiplies that by its own value, {there[1]}, and the gradient of "
-        f"d is {back[0]}.",
+        f"The clamp makes {there[1]} a finite {there[2]}, so the loss shows nothing. In the "
+        f"backward pass it sends {back[1]}. exp multiplies that by its value, {there[1]}, and the "
+        f"gradient of d is {back[0]}.",
         alt=f"From the log-ratio d through exp and a clamp to the loss. Forwards the values are "
         f"{', '.join(there)}. Backwards the gradients are {', '.join(reversed(back))}.",
     )

@@ -129,7 +129,7 @@ K3 = Exercise(
     reads="k3",
     expects=(Callable,),
     hints=(
-        "Which number is inf at d = 89, and which operation multiplies its derivative by 0?",
+        "Which number is inf at d = 89, and what does the clamp send back to it as a gradient?",
         "Bound what goes into exp, not what comes out of it, and do it in float32.",
         "Subtract in float32 and bound that difference once, at 20 or above. Which of exp(d) and d "
         "must then use it?",

@@ -175,7 +175,7 @@ LOGSOFTMAX = Exercise(
         Criterion(
             "For moderate logits of any shape it agrees with float64 over the last axis.",
             moderate_logits,
-            why="the last axis is the vocabulary, whatever stands before it",
+            why="the last axis is the vocabulary; all axes before it count rows",
             next="sum over dim -1 and keep the dimension",
         ),
         Criterion(
@@ -183,7 +183,7 @@ LOGSOFTMAX = Exercise(
             "batch of no rows.",
             large_logits,
             why="exp is inf in float32 above 88.7, and 0 below -104, whose log is -inf",
-            next="shift each row by a number of its own, and do not shift back",
+            next="subtract from each row its own largest logit, and do not add it again",
         ),
         Criterion(
             "A token 5000 below the largest gets -5000, not -inf.",
@@ -195,8 +195,8 @@ LOGSOFTMAX = Exercise(
             "A logit of -inf, a forbidden token, gives -inf and harms no other; a row of nothing "
             "but -inf gives nan or -inf.",
             masked_logits,
-            why="this is how tokens are forbidden; where all are, a finite number would be a lie",
-            next="leave -inf as it is, and each row to itself",
+            why="this is how tokens are forbidden; if all are, no finite number is right",
+            next="keep -inf as it is, and compute each row on its own",
         ),
         Criterion(
             "Its gradient is that of float64.",

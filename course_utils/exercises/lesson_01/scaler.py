@@ -215,7 +215,7 @@ SCALER = Exercise(
             next="ask each element whether it is finite; do not compare sizes or take a sum",
         ),
         Criterion(
-            "A broken step halves the scale and starts the count anew, as in torch.",
+            "A broken step halves the scale and sets the count to 0, as in torch.",
             halves_and_starts_anew,
             why="the scaler takes an overflow as a sign that the scale is too large",
             next="what are scale and good_steps after the steps ++-? And which scale follows 1.0?",

@@ -244,7 +244,7 @@ def _add(exercise, mends: tuple, caught: dict[Callable, Callable]) -> None:
         answers.wrong(mend, caught_by=look)
     answers.misdiagnoses(
         elsewhere={"row": 0},
-        malformed=({"mend": 1.0}, {"cause": "softmax"}, {"row": "all"}),
+        malformed=({"fix": 1.0}, {"cause": "softmax"}, {"row": "all"}),
         place=place_is_right,
         cause=unseen.ASKED.diagnosis[-1].observe,
     )
