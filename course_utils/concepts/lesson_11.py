@@ -29,17 +29,30 @@ def _smooth(curve: list[float], width: int = 5) -> list[float]:
     return [sum(cut) / len(cut) for cut in cuts]
 
 
-def stages(shares: dict[str, dict[str, float]], title: str) -> None:
-    """Draw the share of right completions of each job (row) at each stage (column)."""
+def stages(shares: dict[str, dict[str, float]], title: str = "") -> None:
+    """Draw the share of right completions of each job (row) at each stage (column).
+
+    The title is the first stage at which each job is mostly wrong, if no other is given.
+    """
     columns = list(next(iter(shares.values())))
     texts = [[f"{share:.0%}" for share in row.values()] for row in shares.values()]
     good = {f"{s:.0%}": "alive" for row in shares.values() for s in row.values() if s > GOOD}
     bad = {f"{s:.0%}": "dead" for row in shares.values() for s in row.values() if s <= GOOD}
     fig, ax = plt.subplots(figsize=(7, 0.6 + 0.45 * len(shares)), layout="constrained")
     plotting.draw_grid(ax, rows=list(shares), columns=columns, texts=texts, meanings=good | bad)
-    ax.set_title(title)
+    ax.set_title(title or f"First mostly wrong: {', '.join(map(_first_wrong, shares.items()))}")
     said = (f"{name} {' '.join(row)}" for name, row in zip(shares, texts, strict=True))
     plotting.show(fig, f"Right held-out completions, {', '.join(columns)}: {'; '.join(said)}.")
+
+
+def _first_wrong(job: tuple[str, dict[str, float]]) -> str:
+    """The name of a job, and the first stage at which it is mostly wrong.
+
+    >>> _first_wrong(("B", {"live": 1.0, "merged": 0.02, "served": 0.02}))
+    'B merged'
+    """
+    name, row = job
+    return f"{name} {next((stage for stage, share in row.items() if share <= GOOD), 'nowhere')}"
 
 
 def offsets(shares: dict[str, dict[str, float]]) -> None:
@@ -53,6 +66,6 @@ def offsets(shares: dict[str, dict[str, float]]) -> None:
             if row.get(column, 0) > GOOD:
                 box = plt.Rectangle((x - 0.5, y - 0.5), 1, 1, color=tint("suspicious"), zorder=0)
                 ax.add_patch(box)
-    ax.set_title("An adapter that adds 1, at k times its size, adds k")
+    ax.set_title("An adapter that adds 1 adds 2 at twice its size, and mostly 3 at three times")
     most = (f"{k}: {max(row, key=row.get)}" for k, row in shares.items())
     plotting.show(fig, f"The most frequent completion at each size, from a+b: {', '.join(most)}.")

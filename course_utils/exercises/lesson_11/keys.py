@@ -33,6 +33,16 @@ RANK = (
     _model(Q, V),
     "a file of rank 4 and a model of rank 8",
 )
+TURNED = (
+    {name: shape[::-1] for name, shape in _file(Q, V).items()},
+    _model(Q, V),
+    "a file whose matrices are transposed",
+)
+WIDER = (
+    _file(Q) | {f"{Q}.lora_B.weight": (256, 8)},
+    _model(Q),
+    "a file in which lora_B alone has another shape",
+)
 NAMED = (
     _file("base_model.model.default.q_proj", "base_model.model.q_proj"),
     _model("base_model.model.default.q_proj", "base_model.model.q_proj"),
@@ -100,7 +110,8 @@ def finds_the_unexpected(keys: Callable) -> str | None:
 
 
 def compares_shapes(keys: Callable) -> str | None:
-    return _part("filled", RANK)(keys) or _part("missing", RANK)(keys)
+    looks = (_part(part, RANK, TURNED, WIDER) for part in PARTS)
+    return next((saw for look in looks if (saw := look(keys))), None)
 
 
 def keys_both_ways(file, model):

@@ -55,6 +55,19 @@ def reads_the_settings(tried: Tried) -> str | None:
     return None
 
 
+@of_the_mend
+def loads_again(tried: Tried) -> str | None:
+    """One weight, loaded three times."""
+    weights, changes = {"up.weight": torch.ones(2, 2)}, {"up.weight": torch.full((2, 2), 2.0)}
+    for times in (1, 2, 3):
+        with torch.no_grad():
+            tried.fix(weights, dict(changes), {"up.weight": torch.ones(2, 2)})
+        got = weights["up.weight"].mean().item()
+        if abs(got - 3) > 1e-4:
+            return f"a weight of 1 with a change of 2 is {got:.3g} after load {times}, not 3"
+    return None
+
+
 ASKED = Asked(
     id="11.6",
     minutes=10,
@@ -82,6 +95,13 @@ SETTINGS = Criterion(
     reads_the_settings,
     why="the next adapter has another rank, or is divided by r itself",
     next="call your part with use_rslora False and with True",
+)
+
+AGAIN = Criterion(
+    "The served weights are the same after each load.",
+    loads_again,
+    why="a server may load once, and it may load again at any time",
+    next="call your part once, then twice, on one small weight",
 )
 
 
@@ -113,7 +133,7 @@ TWICE = ASKED.on(
     Variant(unseen_11.loaded_in_place(), "load", "d"),
     "An unseen server: the health check",
     mend=unseen_11.load,
-    mended=(SERVES,),
+    mended=(SERVES, AGAIN),
     may_change=(0,),
 )
 UNSEEN = replace(SCALE, also=(BASE, TWICE, HALVES))

@@ -1,5 +1,6 @@
 """Right and wrong answers of exercise 11.1."""
 
+import math
 import re
 
 from course_utils.exercises.lesson_11 import keys
@@ -133,3 +134,54 @@ def as_many_numbers(file, model):
     return _compared(
         {n: len(s) for n, s in file.items()}, {n: len(s) for n, s in model.items()}, names
     )
+
+
+@wrong(caught_by=keys.compares_shapes)
+def as_many_weights(file, model):
+    """A transposed matrix has as many weights."""
+    names = {name.replace(".default.weight", ".weight"): name for name in model}
+    sizes = [{n: math.prod(shape) for n, shape in one.items()} for one in (file, model)]
+    return _compared(*sizes, names)
+
+
+@wrong(caught_by=keys.compares_shapes)
+def a_layer_is_filled_when_lora_a_is(file, model):
+    found = keys_both_ways(file, model)
+    layers = {name.rpartition(".lora_A.")[0] for name in found["filled"]}
+    filled = [name for name in model if name.rpartition(".lora_")[0] in layers]
+    return found | {"filled": filled, "missing": sorted(set(model) - set(filled))}
+
+
+@wrong(caught_by=keys.compares_shapes)
+def another_shape_is_expected_all_the_same(file, model):
+    """A tensor of a known name is not in `unexpected`, whatever its shape."""
+    names = {name.replace(".default.weight", ".weight") for name in model}
+    return keys_both_ways(file, model) | {"unexpected": sorted(set(file) - names)}
+
+
+@wrong(caught_by=keys.finds_the_filled)
+def all_or_nothing(file, model):
+    found = keys_both_ways(file, model)
+    if not found["missing"]:
+        return found
+    return {"filled": [], "missing": list(model), "unexpected": list(file)}
+
+
+@wrong(caught_by=keys.gives_three_lists)
+def with_a_list_of_its_own(file, model):
+    return keys_both_ways(file, model) | {"of another shape": []}
+
+
+@right
+def popped_from_a_copy(file, model):
+    rest, filled = dict(file), []
+    for name, shape in model.items():
+        written = name[: -len("default.weight")] + "weight"
+        if rest.get(written) == shape:
+            del rest[written]
+            filled.append(name)
+    return {
+        "filled": filled,
+        "missing": [name for name in model if name not in filled],
+        "unexpected": list(rest),
+    }

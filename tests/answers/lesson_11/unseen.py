@@ -157,6 +157,13 @@ def not_at_all(weights, changes, original):
         weights[name].copy_(original[name])
 
 
+@twice.wrong(caught_by=unseen.loads_again)
+def half_each_in_place(weights, changes, original):
+    """Right after two loads, and after no other number of them."""
+    for name, change in changes.items():
+        weights[name].add_(change / 2)
+
+
 base.misdiagnoses(
     unmended=unseen.serves_what_was_trained, elsewhere={"place": "load", "fix": unseen_11.load}
 )
