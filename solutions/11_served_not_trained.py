@@ -19,7 +19,7 @@
 # * **locate** the step between training and serving where an adapter was lost,
 # * **fix** a merge, a 4-bit export and a LoRA config, and prove each fix on the served model.
 #
-# Four deeper looks follow, 40 minutes in all: keys, sizes, two stages, other architectures. Each stands
+# Four deeper looks follow, 40 minutes in all: sizes, keys, two stages, other architectures. Each stands
 # on its own, and you may skip them. Everything runs on a CPU in seconds.
 
 # %% tags=["parameters"]
@@ -46,7 +46,7 @@ from course_utils.diagnostics import adapter_reach, compare_models
 from course_utils.lesson.expected_failures import expect_symptom
 from course_utils.reproductions.lesson_11 import adapter_life, deltas, four_bits, jobs, servings
 from course_utils.reproductions.lesson_11.adapter_runs import recorded, shares
-from course_utils.reproductions.lesson_11.grid import onto_grid
+from course_utils.reproductions.lesson_11.grid import by_chance, onto_grid
 from course_utils.reproductions.lesson_11.listening import listening
 from course_utils.shown.report import Table
 
@@ -247,7 +247,7 @@ for prefix in ("language_model.", ""):
 # %% [markdown]
 # No tensor of the file found its place, and nothing was said. Every `lora_B` stayed 0, as it is in a new
 # adapter, and an adapter whose `lora_B` is 0 changes nothing. PEFT's function *returns* both lists: count
-# them. (`PeftModel.from_pretrained` warns of missing names, not of unexpected ones; deeper look A.)
+# them. (`PeftModel.from_pretrained` warns of missing names, not of unexpected ones; deeper look B.)
 
 # %%
 as_base, right_names = of_names["language_model."] < 0.1, of_names[""] > 0.9
@@ -394,10 +394,18 @@ rows = [(name, *(shares("grid", name, way) for way in ways)) for name in recorde
 Table(columns=("adapter", *ways), rows=rows, title="right in %, five seeds")
 
 # %% [markdown]
-# The same change, on equally many levels, is lost or kept. `w4` stands *on* the levels, so each change below
-# half a step is rounded off, all of it. `w16` lies anywhere between two levels, so the change takes a part of
-# the weights over to the next one, and the sum over many weights is right. (The outcome is measured; this
-# reason is our reading of it.) So 4 bits are not too coarse. What does not work is to round twice.
+# The same change, on equally many levels, is lost or kept. Why? `w4` stands *on* the levels, so each change
+# below half a step is rounded off. `w16` lies anywhere between two levels, so the change takes a part of the
+# weights over to the next one, and the sum over many weights is right. If this is the reason, `w4 + delta`
+# must survive, too, where each weight goes up or down *by chance*, more often to the nearer level. Does it?
+
+# %% tags=["digits-vary"]
+for rounding in (onto_grid, by_chance):
+    model = four_bits.served(trained["C"].model, lambda w16, w4, delta: rounding(w4 + delta))
+    print(f"w4 + delta, {rounding.__name__}: {adapter_life.right(model, 'plus one'):.0%} right")
+
+# %% [markdown]
+# So 4 bits are not too coarse. What does not work is to round twice to the *nearest* level.
 
 
 # %%
@@ -415,7 +423,7 @@ def logit_off(way):
 kept, lost = every(ways[3], least=0.9), every(ways[1], most=0.1)
 nuance = "rounded once, from the original, all of it survives"
 verdicts.judge("C9", "false", nuance, "section 7", holds=kept and lost, seeds="5 of 5")
-nuance = "it alone is exact; for 4 bits again, only the original works"
+nuance = "it alone is exact; rounded to the nearest level again, it is lost"
 exact = logit_off(ways[0]) < 0.01 < logit_off(ways[2])
 verdicts.judge("C10", "partly", nuance, "section 7", holds=exact and kept and lost)
 
@@ -641,7 +649,57 @@ ex.QUIZ.check(quiz)
 # last cells show every claim with its verdict; a claim of a look that you skipped is "not judged yet".
 
 # %% [markdown]
-# ## Deeper look A: keys, both ways (12 minutes, 3 points)
+# ## Deeper look A: one adapter, served at several sizes (13 minutes, 3 points)
+#
+# The change of a LoRA layer is `lora_alpha / r * B @ A`. The factor is in no tensor: it comes from the config,
+# and every engine computes it again. An old checkpoint converter wrote `lora_alpha: 0`
+# ([verl#5325](https://github.com/volcengine/verl/issues/5325)).
+#
+# **Exercise 11.5, 6 minutes, six letters, 3 points.** Job A's adapter (+1) is served in six ways. What does
+# it mostly say?
+
+# %% [markdown]
+# | way | served as |
+# | --- | --- |
+# | 1 | names in the file that find no place |
+# | 2 | alpha 32 in the config; trained with 16 |
+# | 3 | alpha 8 in the config; trained with 16 |
+# | 4 | merged, and the adapter loaded on top of it |
+# | 5 | the file without its tensors of the MLP |
+# | 6 | on another fine-tuned base of the same shapes |
+
+# %% [markdown]
+# a) the sum, b) the sum plus 1, c) the sum plus 2, d) the sum in some rows and plus 1 in others, e) no number
+# near the sum.
+
+# %%
+# A dict of six letters, for example {"1": "a", "2": "a", ...}
+### BEGIN SOLUTION
+says = dict(zip("123456", "acdcbe", strict=True))
+### END SOLUTION
+
+# %%
+ex.SCALE.check(says)
+
+# %% [markdown]
+# Here is the mean over five seeds, with the factor multiplied by k. What does k = 2 teach?
+
+# %% tags=["digits-vary"]
+sizes = {}
+for k, five in recorded("scale").items():
+    names = sorted(set().union(*five))
+    mean = {name: sum(one.get(name, 0) for one in five) / len(five) for name in names}
+    near = {name: mean.pop(name, 0) for name in ("+0", "+1", "+2", "+3", "-1")}
+    sizes[f"k = {k}"] = near | {"other": sum(mean.values())}
+concepts.offsets(sizes)
+
+# %% [markdown]
+# The size of the change is the size of the lesson: at twice its size the adapter adds 2, at three times
+# mostly 3. So the completions name the fault. Some rows old and some new: too small. All one step too far:
+# merged twice. No number at all: another base.
+
+# %% [markdown]
+# ## Deeper look B: keys, both ways (12 minutes, 3 points)
 #
 # PEFT's own loader names only what is missing. A file can also hold tensors that nobody takes.
 
@@ -697,57 +755,7 @@ found = recorded("edits")
 silent = [name for name in found if not any(one["warnings"] for one in found[name])]
 wrong = [n for n in silent if all(one.get("+1", 0) < 0.95 for one in found[n])]
 nuance = f"{len(wrong)} ways to be wrong are silent"
-verdicts.judge("C11", "false", nuance, "deeper look A", holds=len(wrong) > 5, seeds="5 of 5")
-
-# %% [markdown]
-# ## Deeper look B: one adapter, served at several sizes (13 minutes, 3 points)
-#
-# The change of a LoRA layer is `lora_alpha / r * B @ A`. The factor is in no tensor: it comes from the config,
-# and every engine computes it again. An old checkpoint converter wrote `lora_alpha: 0`
-# ([verl#5325](https://github.com/volcengine/verl/issues/5325)).
-#
-# **Exercise 11.5, 6 minutes, six letters, 3 points.** Job A's adapter (+1) is served in six ways. What does
-# it mostly say?
-
-# %% [markdown]
-# | way | served as |
-# | --- | --- |
-# | 1 | names in the file that find no place |
-# | 2 | alpha 32 in the config; trained with 16 |
-# | 3 | alpha 8 in the config; trained with 16 |
-# | 4 | merged, and the adapter loaded on top of it |
-# | 5 | the file without all tensors of the MLP |
-# | 6 | on another fine-tuned base of the same shapes |
-
-# %% [markdown]
-# a) the sum, b) the sum plus 1, c) the sum plus 2, d) the sum in some rows and plus 1 in others, e) no number
-# near the sum.
-
-# %%
-# A dict of six letters, for example {"1": "a", "2": "a", ...}
-### BEGIN SOLUTION
-says = dict(zip("123456", "acdcbe", strict=True))
-### END SOLUTION
-
-# %%
-ex.SCALE.check(says)
-
-# %% [markdown]
-# Here is the mean over five seeds, with the factor multiplied by k. What does k = 2 teach?
-
-# %% tags=["digits-vary"]
-sizes = {}
-for k, five in recorded("scale").items():
-    names = sorted(set().union(*five))
-    mean = {name: sum(one.get(name, 0) for one in five) / len(five) for name in names}
-    near = {name: mean.pop(name, 0) for name in ("+0", "+1", "+2", "+3", "-1")}
-    sizes[f"k = {k}"] = near | {"other": sum(mean.values())}
-concepts.offsets(sizes)
-
-# %% [markdown]
-# The size of the change is the size of the lesson: at twice its size the adapter adds 2, at three times
-# mostly 3. So the completions name the fault. Some rows old and some new: too small. All one step too far:
-# merged twice. No number at all: another base.
+verdicts.judge("C11", "false", nuance, "deeper look B", holds=len(wrong) > 5, seeds="5 of 5")
 
 # %%
 doubled = [one["+2"] for one in recorded("edits")["alpha 32 for 16"]]

@@ -1,6 +1,7 @@
 """Lesson 11's runs: each job fails at its own stage on five seeds, and records can be repeated."""
 
 import pytest
+import torch
 
 from course_utils.reproductions.lesson_11 import (
     adapter_life,
@@ -12,7 +13,7 @@ from course_utils.reproductions.lesson_11 import (
     servings,
 )
 from course_utils.reproductions.lesson_11.adapter_runs import recorded
-from course_utils.reproductions.lesson_11.grid import onto_grid
+from course_utils.reproductions.lesson_11.grid import by_chance, onto_grid
 
 STAGES = ("live", "reloaded", "merged", "served")
 FAILS_AT = {"A": "served", "B": "merged", "C": "served", "D": "live"}
@@ -70,6 +71,17 @@ def test_the_four_merges_differ_in_nothing_but_the_rounding():
     for name, _, w4, delta in four_bits.weights_of(model):
         rounded = dict(merges["W4 + delta, onto the grid"].named_parameters())[name]
         assert (rounded - onto_grid(w4 + delta)).abs().max() < 1e-6
+
+
+def test_a_change_below_half_a_step_is_lost_to_the_nearest_level_and_kept_by_chance():
+    w4 = torch.randint(-6, 7, (64, 64), generator=torch.Generator().manual_seed(0)).float()
+    w4[:, 0] = 7  # the largest of each block, so that a step is 1
+    small = torch.full_like(w4, 0.1)
+    small[:, 0] = 0
+    assert (onto_grid(w4 + small) - w4).abs().max() < 1e-5
+    rounded = by_chance(w4 + small)
+    assert (onto_grid(rounded) - rounded).abs().max() < 1e-5
+    assert (rounded - w4).sum().item() == pytest.approx(small.sum().item(), rel=0.2)
 
 
 def test_the_changes_by_part_name_what_each_server_did():

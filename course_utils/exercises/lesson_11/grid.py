@@ -44,10 +44,16 @@ def _model(four: Callable, seed: int) -> nn.Module:
 def is_a_weight(tried: _Tried) -> str | None:
     for case, given in tried.drawn:
         if not _fits(given, case[0]):
-            seen = f"a tensor of shape {tuple(given.shape)}" if isinstance(given, Tensor) else ""
-            seen = seen or f"a {type(given).__name__}"
-            return f"for weights of shape {tuple(case[0].shape)} it returns {seen}"
+            like = f"{case[0].dtype} weights of shape {tuple(case[0].shape)}"
+            return f"for {like} it returns {_described(given)}"
     return None
+
+
+def _described(given: object) -> str:
+    if not isinstance(given, Tensor):
+        return f"a {type(given).__name__}"
+    numbers = "" if given.isfinite().all() else " with numbers that are not finite"
+    return f"a {given.dtype} tensor of shape {tuple(given.shape)}{numbers}"
 
 
 def stands_on_the_grid(tried: _Tried) -> str | None:

@@ -26,7 +26,7 @@ SCALE = letters_exercise(
         "2": "by what is the change multiplied, in training and here?",
         "3": "by what is the change multiplied, in training and here?",
         "4": "how often is the change in the weights?",
-        "5": "run it: which of the tables in this look has this row?",
+        "5": "what is left of the change, and may that be enough for some sums, or for all?",
         "6": "does the other base know the sum at all, once it is changed?",
     },
     hints=(

@@ -4,6 +4,7 @@ import copy
 
 import torch
 from torch import nn
+from transformers import AutoModelForCausalLM
 
 from course_utils.exercises.lesson_11 import head
 from course_utils.exercises.lesson_11.head import merge_untied
@@ -126,3 +127,121 @@ def the_head_in_a_new_layer(model):
     plain = merge_untied(model)
     plain.lm_head = nn.Sequential(plain.lm_head)
     return plain
+
+
+# --- a second set -------------------------------------------------------------------------------
+
+
+def _untied(model):
+    _head(model).weight = nn.Parameter(_head(model).weight.detach().clone())
+    model.config.tie_word_embeddings = False
+    return model
+
+
+@right
+def the_embedding_gets_the_copy(model):
+    embedding = model.get_input_embeddings()
+    embedding.weight = nn.Parameter(embedding.weight.detach().clone())
+    model.config.tie_word_embeddings = False
+    return model.merge_and_unload(safe_merge=True)
+
+
+@right
+def a_new_layer_under_the_adapter(model):
+    layer = model.get_output_embeddings()
+    new = nn.Linear(*layer.base_layer.weight.shape[::-1], bias=False)
+    new.load_state_dict(layer.base_layer.state_dict())
+    layer.base_layer = new
+    model.config.tie_word_embeddings = False
+    return model.base_model.merge_and_unload()
+
+
+@right
+def merged_first_unloaded_then(model):
+    _untied(model).merge_adapter()
+    return model.unload()
+
+
+@right
+def a_fresh_model_with_these_weights(model):
+    merged = _untied(model).merge_and_unload()
+    config = copy.deepcopy(merged.config)
+    fresh = AutoModelForCausalLM.from_config(config)
+    fresh.load_state_dict({name: one.clone() for name, one in merged.state_dict().items()})
+    return fresh.eval()
+
+
+@wrong(caught_by=head.is_a_plain_model)
+def the_model_inside(model):
+    return _untied(model).get_base_model()
+
+
+@wrong(caught_by=head.is_a_plain_model)
+def merged_and_not_unloaded(model):
+    _untied(model).merge_adapter()
+    return model
+
+
+@wrong(caught_by=head.is_a_plain_model)
+def nothing_returned(model):
+    _untied(model).merge_and_unload()
+
+
+@wrong(caught_by=head.is_a_plain_model)
+def in_a_wrapper(model):
+    class Served(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.save_pretrained = model, model.save_pretrained
+
+        def forward(self, *args, **kwargs):
+            return self.inner(*args, **kwargs)
+
+    return Served()
+
+
+@wrong(caught_by=head.says_the_same)
+def the_head_alone(model):
+    """The change of q and v is lost."""
+    layer = model.get_output_embeddings()
+    weight = (layer.base_layer.weight + layer.get_delta_weight("default")).detach()
+    plain = model.unload()
+    plain.lm_head.weight = nn.Parameter(weight)
+    plain.config.tie_word_embeddings = False
+    return plain
+
+
+@wrong(caught_by=head.says_the_same)
+def the_head_twice(model):
+    _untied(model).merge_adapter()
+    layer = model.get_output_embeddings()
+    change = layer.get_delta_weight("default").detach()
+    plain = model.unload()
+    plain.lm_head.weight = nn.Parameter(plain.lm_head.weight.detach() + change)
+    return plain
+
+
+@wrong(caught_by=head.says_the_same)
+def half_for_each_use(model):
+    model.get_output_embeddings().scaling["default"] /= 2
+    return model.merge_and_unload()
+
+
+@wrong(caught_by=head.says_the_same)
+def taken_off_the_embedding_again(model):
+    """The head is the same tensor, and loses it as well."""
+    change = model.get_output_embeddings().get_delta_weight("default").detach()
+    merged = model.merge_and_unload()
+    with torch.no_grad():
+        merged.get_input_embeddings().weight.sub_(change)
+    return merged
+
+
+@wrong(caught_by=head.says_the_same)
+def in_bfloat16(model):
+    return _untied(model).merge_and_unload().to(torch.bfloat16)
+
+
+@wrong(caught_by=head.says_the_same)
+def untied_and_unloaded(model):
+    return _untied(model).unload()
