@@ -34,19 +34,14 @@ from course_utils.lesson import TODO, start
 
 ex = start("11", strict=STRICT)
 
-import inspect
-
 import torch
-from peft import LoraConfig, set_peft_model_state_dict
-from peft.utils.save_and_load import get_peft_model_state_dict
+from peft import LoraConfig
 
 from course_utils import zoo
 from course_utils.concepts import lesson_11 as concepts
 from course_utils.diagnostics import adapter_reach, compare_models
 from course_utils.lesson.expected_failures import expect_symptom
 from course_utils.reproductions.lesson_11 import adapter_life, deltas, four_bits, jobs, servings
-from course_utils.reproductions.lesson_11.adapter_runs import recorded, shares
-from course_utils.reproductions.lesson_11.grid import by_chance, onto_grid
 from course_utils.reproductions.lesson_11.listening import listening
 from course_utils.shown.report import Table
 
@@ -117,6 +112,8 @@ concepts.four_losses({name: job.losses for name, job in trained.items()})
 # this code?
 
 # %%
+import inspect
+
 for server in servings.SERVERS.values():
     print(inspect.getsource(server))
 
@@ -231,8 +228,10 @@ Table(columns=("job", "part", "change asked", "found", "of it"), rows=rows)
 # (**unexpected**). What does it say with these names, and with the names as saved?
 
 # %%
-with listening():
-    file = get_peft_model_state_dict(trained["A"].model)
+from peft import set_peft_model_state_dict
+from peft.utils.save_and_load import get_peft_model_state_dict
+
+file = get_peft_model_state_dict(trained["A"].model)
 of_names = {}
 for prefix in ("language_model.", ""):
     fresh = adapter_life.adapter("dense", seed=SEED)
@@ -291,7 +290,8 @@ verdicts.judge("C2", "false", nuance, "section 5", holds=shown and reach.misses_
 #
 # In many models the head and the embedding of the input are **tied**: one tensor, used twice. While the
 # adapter stands beside it, only the head's use has the change. A merge writes the change into the tensor.
-#
+
+# %% [markdown]
 # **Exercise 11.2, 7 minutes, a few lines, 4 points.** Write `merge(model)`. `model` is job B's adapter,
 # reloaded onto a fresh base; you may change it. Return a model of Transformers without an adapter whose
 # logits are those of `model`, also after `save_pretrained` and `from_pretrained`. The check tries three
@@ -319,6 +319,8 @@ ex.HEAD.check(merge)
 # (merged, saved, loaded), and the largest difference of a logit. Which of them serve what was trained?
 
 # %%
+from course_utils.reproductions.lesson_11.adapter_runs import recorded, shares
+
 rows = []
 for name, five in recorded("head").items():
     far = max(one["apart"] for one in five)
@@ -362,6 +364,8 @@ verdicts.judge("C8", "false", nuance, "section 6", holds=worst("modules_to_save"
 # served `onto_grid(w4 + delta)`. How large is the change, in steps of the grid?
 
 # %%
+from course_utils.reproductions.lesson_11.grid import by_chance, onto_grid
+
 sizes = four_bits.of_half_a_step(trained["C"].model)
 print(f"{sizes['below half a step']:.0%} of the changes are below half a step")
 print(f"{sizes['moved']:.0%} of the served weights are on another level than w4")

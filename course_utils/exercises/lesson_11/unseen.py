@@ -23,13 +23,21 @@ class Tried(Diagnosis):
         super().__init__(unseen, variant)
         self.runs = OverSeeds(self.fresh, SEEDS)
 
-    def fresh(self, seed: int) -> Run:
-        return self.variant.ticket.fresh(seed, **{self.place: self.fix})
+    def fresh(self, seed: int) -> Run | str:
+        """The run, or why the server cannot use what the part gives it."""
+        try:
+            return self.variant.ticket.fresh(seed, **{self.place: self.fix})
+        except KeyError as unknown:
+            return f"the served model has no weight that is called {unknown}"
+        except (AttributeError, RuntimeError, TypeError) as error:
+            return f"the server cannot use what your part returns: {error}"
 
 
 @of_the_mend
 @of_the_runs
-def serves_what_was_trained(run: Run) -> str | None:
+def serves_what_was_trained(run: Run | str) -> str | None:
+    if isinstance(run, str):
+        return run
     if not isinstance(run.served, nn.Module) or not all(
         bool(weight.isfinite().all()) for weight in run.served.parameters()
     ):

@@ -1,6 +1,7 @@
 """Right and wrong answers of exercise 11.6."""
 
 import copy
+import re
 
 import torch
 
@@ -162,6 +163,94 @@ def half_each_in_place(weights, changes, original):
     """Right after two loads, and after no other number of them."""
     for name, change in changes.items():
         weights[name].add_(change / 2)
+
+
+# --- a second set -------------------------------------------------------------------------------
+
+
+@base.right
+def the_name_of_the_file_put_right(settings, models):
+    named = settings["base_model_name_or_path"]
+    return models["stage_1" if named == "original" else named]
+
+
+@base.wrong(caught_by=unseen.serves_what_was_trained)
+def its_name(settings, models):
+    return "stage_1"
+
+
+@base.wrong(caught_by=unseen.serves_what_was_trained)
+def all_of_them(settings, models):
+    return models
+
+
+@halves.right
+def by_a_pattern(key):
+    return re.fullmatch(r"base_model\.model\.(.*)\.lora_[AB]\.weight", key)[1] + ".weight"
+
+
+@halves.wrong(caught_by=unseen.serves_what_was_trained)
+def with_the_prefix(key):
+    return key.rpartition(".lora_")[0] + ".weight"
+
+
+@halves.wrong(caught_by=unseen.serves_what_was_trained)
+def the_layer_and_not_its_weight(key):
+    return up_to_the_matrix(key).removesuffix(".weight")
+
+
+@halves.wrong(caught_by=unseen.serves_what_was_trained)
+def one_layer_on_another(key):
+    return up_to_the_matrix(key).replace("layers.0.", "layers.1.")
+
+
+@scale.right
+def rooted_afterwards(a, b, settings):
+    plain = settings["lora_alpha"] / settings["r"] * torch.einsum("or,ri->oi", b, a)
+    return plain * settings["r"] ** 0.5 if settings["use_rslora"] else plain
+
+
+@scale.wrong(caught_by=unseen.serves_what_was_trained)
+def the_root_of_alpha_as_well(a, b, settings):
+    return (settings["lora_alpha"] / settings["r"]) ** 0.5 * (b @ a)
+
+
+@scale.wrong(caught_by=unseen.serves_what_was_trained)
+def transposed(a, b, settings):
+    return changes(a, b, settings).T
+
+
+@scale.wrong(caught_by=unseen.reads_the_settings)
+def the_number_of_this_run(a, b, settings):
+    return 2.0 * (b @ a)
+
+
+@twice.right
+def where_the_base_still_stands(weights, changes, original):
+    for name, change in changes.items():
+        if torch.equal(weights[name], original[name]):
+            weights[name].add_(change)
+
+
+@twice.right
+def all_put_back_first(weights, changes, original):
+    for name, weight in weights.items():
+        weight.copy_(original[name])
+    for name, change in changes.items():
+        weights[name].add_(change)
+
+
+@twice.wrong(caught_by=unseen.serves_what_was_trained)
+def other_tensors_in_the_dict(weights, changes, original):
+    """The model keeps its own."""
+    for name, change in changes.items():
+        weights[name] = original[name] + change
+
+
+@twice.wrong(caught_by=unseen.serves_what_was_trained)
+def twice_the_change_each_time(weights, changes, original):
+    for name, change in changes.items():
+        weights[name].copy_(original[name] + 2 * change)
 
 
 base.misdiagnoses(
