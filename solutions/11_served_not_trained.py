@@ -231,7 +231,8 @@ Table(columns=("job", "part", "change asked", "found", "of it"), rows=rows)
 from peft import set_peft_model_state_dict
 from peft.utils.save_and_load import get_peft_model_state_dict
 
-file = get_peft_model_state_dict(trained["A"].model)
+with listening():
+    file = get_peft_model_state_dict(trained["A"].model)
 of_names = {}
 for prefix in ("language_model.", ""):
     fresh = adapter_life.adapter("dense", seed=SEED)
@@ -272,8 +273,9 @@ reach.table()
 # And what did PEFT warn of, in training and in serving?
 
 # %%
-print("in training:", len(said_in_training), *(text[:68] for text in said_in_training), sep="\n  ")
-print("in serving: ", len(said_in_serving), *{text[:68] for text in said_in_serving}, sep="\n  ")
+for when, said_then in (("training", said_in_training), ("serving", said_in_serving)):
+    print(f"in {when}: {len(said_then)} warnings")
+    print(*(f"  {text[:90]}" for text in dict.fromkeys(said_then)), sep="\n")
 
 # %%
 shown = not any("expert" in text for text in said_in_training)

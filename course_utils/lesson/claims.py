@@ -219,7 +219,7 @@ _CLAIMS: dict[str, tuple[str | Claim, ...]] = {
         Claim(
             "modules_to_save on tied weights breaks at reload", "LlamaFactory#10832", voted=False
         ),
-        Claim("4 bits are too coarse for the change that an adapter makes", "peft#2321"),
+        Claim("4 bits are too coarse for the change that an adapter makes", "mlx-tune#15"),
         Claim("fix: merge into the dequantised 4-bit base, not into the original", "qlora#254"),
         Claim("loaded without a warning, so it is used", "Automodel#1755", voted=False),
         Claim("lora_alpha in the file matters for training only", "verl#5325", voted=False),

@@ -120,13 +120,13 @@ EXPERTS = Exercise(
             f"At most {MOST:.0%} as many weights are trained as the model has.",
             is_an_adapter,
             why="an adapter is cheap to train, to keep and to send",
-            next="which setting trains whole weights, and which trains two thin matrices?",
+            next="which setting trains whole weights, and which decides how large an adapter is?",
         ),
         Criterion(
             f"Merged, saved and loaded, at least {AT_LEAST:.0%} of held-out sums are right on "
             "three seeds.",
             is_learned_and_served,
-            why="the job as reported is right on 3% to 7%",
+            why="the job as reported is right on a few percent",
             next="is the adapter large enough, and how large is lora_alpha / r?",
         ),
     ),

@@ -102,13 +102,13 @@ GRID = Exercise(
     ),
     criteria=(
         Criterion(
-            "It returns a finite weight of the same shape and format.",
+            "It returns a finite weight, of the shape and dtype of w16.",
             is_a_weight,
             why="it replaces the weight of a layer",
             next="call your function on three tensors of shape (128, 128)",
         ),
         Criterion(
-            "Each block of 64 weights stands on 15 levels.",
+            "Each block of 64 weights stands on the levels of onto_grid.",
             stands_on_the_grid,
             why="what lies between two levels cannot be stored in 4 bits",
             next="what does onto_grid do to the tensor that you return? It should stay",
@@ -116,8 +116,8 @@ GRID = Exercise(
         Criterion(
             f"The served model is right on at least {AT_LEAST:.0%} of held-out sums, three seeds.",
             knows_what_was_learned,
-            why="a change that is rounded off everywhere is no change",
-            next="count the weights whose level your function changes",
+            why="the adapter's change has to be there, once and whole",
+            next="on how many weights, and by how much, does your function differ from w4?",
         ),
     ),
     answer=rounded_once,

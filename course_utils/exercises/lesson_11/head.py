@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 
 from course_utils.checks.declare import Criterion, Exercise
@@ -70,8 +71,8 @@ def survives_a_save(one: _Merged) -> str | None:
 
 
 def merge_untied(model):
-    weight = model.get_output_embeddings().base_layer.weight
-    model.get_output_embeddings().base_layer.weight = nn.Parameter(weight.detach().clone())
+    head = model.get_output_embeddings().base_layer
+    head.weight = torch.nn.Parameter(head.weight.detach().clone())
     model.config.tie_word_embeddings = False
     return model.merge_and_unload()
 
@@ -104,7 +105,7 @@ HEAD = Exercise(
             "Its logits are those of the model with its adapter, on three seeds.",
             says_the_same,
             why="a reload of the adapter is exact here and proves nothing about the merge",
-            next="compare the embeddings of your model with those of the base",
+            next="compare_models names the weights that differ between the trained model and yours",
         ),
         Criterion(
             "Saved and loaded, it is still the same, and right on held-out sums.",

@@ -48,6 +48,11 @@ NAMED = (
     _model("base_model.model.default.q_proj", "base_model.model.q_proj"),
     "a model with a part that is called default",
 )
+ALONE = (
+    _file("base_model.model.default.q_proj"),
+    _model("base_model.model.q_proj"),
+    "a file with a part that is called default, and a model without it",
+)
 EMPTY = ({}, _model(Q), "an empty file")
 
 
@@ -89,8 +94,8 @@ def _part(part: str, *cases: tuple) -> Callable:
             got = sorted(keys(*_copies(case))[part])
             want = expected(*_copies(case))[part]
             if got != want:
-                wrong = next(iter(set(got) ^ set(want)), "a name that is listed twice")
-                verb = "lists" if wrong in got else "does not list"
+                wrong = next(iter(set(got) ^ set(want)), "a name twice")
+                verb = "does not list" if wrong in want else "lists"
                 return f"for {case[2]}, {part!r} {verb} {wrong}"
         return None
 
@@ -98,7 +103,7 @@ def _part(part: str, *cases: tuple) -> Callable:
 
 
 def finds_the_filled(keys: Callable) -> str | None:
-    return _part("filled", PLAIN, HALF, NAMED)(keys)
+    return _part("filled", PLAIN, HALF, NAMED, ALONE)(keys)
 
 
 def finds_the_missing(keys: Callable) -> str | None:

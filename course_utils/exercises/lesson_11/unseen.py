@@ -76,6 +76,17 @@ def loads_again(tried: Tried) -> str | None:
     return None
 
 
+@of_the_mend
+def takes_what_it_is_given(tried: Tried) -> str | None:
+    """Two models of one weight each."""
+    models = {name: nn.Linear(1, 1) for name in (unseen_11.FIRST, unseen_11.ORIGINAL)}
+    got = tried.fix({"base_model_name_or_path": unseen_11.ORIGINAL}, dict(models))
+    asked = models[unseen_11.FIRST].weight
+    if isinstance(got, nn.Linear) and torch.equal(got.weight, asked):
+        return None
+    return "given two other models, it does not return stage 1 of them"
+
+
 ASKED = Asked(
     id="11.6",
     minutes=10,
@@ -104,7 +115,12 @@ SETTINGS = Criterion(
     why="the next adapter has another rank, or is divided by r itself",
     next="call your part with use_rslora False and with True",
 )
-
+GIVEN = Criterion(
+    "Stage 1 is taken from the models that the part is given.",
+    takes_what_it_is_given,
+    why="the next adapter stands on another stage 1",
+    next="call your part with two small models of your own",
+)
 AGAIN = Criterion(
     "The served weights are the same after each load.",
     loads_again,
@@ -121,25 +137,25 @@ def changes(a, b, settings):
 
 BASE = ASKED.on(
     Variant(unseen_11.follows_the_file(), "base", "a"),
-    "An unseen server: two stages",
+    "An unseen server: old numbers",
     mend=unseen_11.base,
-    mended=(SERVES,),
+    mended=(SERVES, GIVEN),
 )
 HALVES = ASKED.on(
     Variant(unseen_11.fused_halves(), "place", "b"),
-    "An unseen server: the fused kernel",
+    "An unseen server: wrong numbers",
     mend=unseen_11.place,
     mended=(SERVES,),
 )
 SCALE = ASKED.on(
     Variant(unseen_11.scaled_by_the_paper(), "change", "c"),
-    "An unseen server: the missing full stop",
+    "An unseen server: no full stop",
     mend=changes,
     mended=(SERVES, SETTINGS),
 )
 TWICE = ASKED.on(
     Variant(unseen_11.loaded_in_place(), "load", "d"),
-    "An unseen server: the health check",
+    "An unseen server: too much of it",
     mend=unseen_11.load,
     mended=(SERVES, AGAIN),
     may_change=(0,),

@@ -100,19 +100,21 @@ def head(seed: int) -> Iterator[tuple[str, Record]]:
     from course_utils.reproductions.lesson_11 import servings
     from course_utils.reproductions.lesson_11.adapter_life import HEAD, logits_apart, right, train
 
-    rest = {"target_modules": HEAD["target_modules"][:2]}
+    rest = HEAD | {"target_modules": HEAD["target_modules"][:2]}
+    one, two = ({"modules_to_save": names} for names in (["lm_head"], ["lm_head", "embed_tokens"]))
+    tying = {"ensure_weight_tying": True}
     for name, lora in {
-        "q and v only": HEAD | rest,
+        "q and v only": rest,
         "lm_head": HEAD,
-        "lm_head, ensure_weight_tying": HEAD | {"ensure_weight_tying": True},
-        "modules_to_save": HEAD | rest | {"modules_to_save": ["lm_head"]},
-        "modules_to_save, ensure_weight_tying": HEAD
-        | rest
-        | {"modules_to_save": ["lm_head"], "ensure_weight_tying": True},
+        "lm_head, ensure_weight_tying": HEAD | tying,
+        "modules_to_save": rest | one,
+        "modules_to_save, ensure_weight_tying": rest | one | tying,
+        "modules_to_save, embedding too": rest | two,
+        "modules_to_save, embedding too, ensure_weight_tying": rest | two | tying,
     }.items():
         run = train(seed=seed, **lora)
-        one = servings.merged(run)
-        loaded = servings.saved_and_loaded(one)
+        merged = servings.merged(run)
+        loaded = servings.saved_and_loaded(merged)
         yield (
             name,
             {
@@ -123,7 +125,7 @@ def head(seed: int) -> Iterator[tuple[str, Record]]:
             },
         )
         if name in ("lm_head", "lm_head, ensure_weight_tying"):
-            late = servings.untie(one)
+            late = servings.untie(merged)
             early = servings.untie(servings.reloaded(run)).merge_and_unload().eval()
             for when, model in (("untied after the merge", late), ("untied before it", early)):
                 yield (

@@ -1,5 +1,8 @@
 """The four training jobs of lesson 11. Nothing here serves an adapter."""
 
+import copy
+from dataclasses import replace
+
 from course_utils.reproductions.lesson_11.adapter_life import HEAD, Trained, train
 
 # What each trains on; the rest is LoraConfig's.
@@ -13,8 +16,9 @@ _trained: dict[str, Trained] = {}
 
 
 def run(name: str, seed: int, **settings: object) -> Trained:
-    """A job, trained once per seed and settings; who changes the model takes a copy."""
+    """A job, trained once per seed and settings; the model is a copy, for the caller to change."""
     asked = repr((name, seed, sorted(settings.items())))
     if asked not in _trained:
         _trained[asked] = train(seed=seed, **JOBS[name] | settings)
-    return _trained[asked]
+    kept = _trained[asked]
+    return replace(kept, model=copy.deepcopy(kept.model))

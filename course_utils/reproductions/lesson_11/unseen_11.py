@@ -5,6 +5,7 @@ adapter on top of it. The server is made of named parts, small functions that `f
 Nothing here is judged.
 """
 
+import copy
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -128,8 +129,9 @@ class Run:
 
     def __init__(self, parts: Parts, seed: int) -> None:
         stages = trained(seed)
-        self.live, self.first = stages.live, stages.first
-        self.settings, self.tensors = dict(stages.settings), dict(stages.tensors)
+        self.live, self.first = copy.deepcopy(stages.live), _copy(stages.first)
+        self.settings = dict(stages.settings)
+        self.tensors = {key: tensor.clone() for key, tensor in stages.tensors.items()}
         models = {ORIGINAL: base_model(), FIRST: _copy(stages.first)}
         self.served = _copy(parts["base"](dict(self.settings), models))
         self._load(parts)
@@ -179,7 +181,7 @@ def follows_the_file() -> Ticket:
 
 def fused_halves() -> Ticket:
     """The change of gate goes to up, and that of up to gate."""
-    report = f"{STORY}\nSince the fused kernel, some numbers are wrong."
+    report = f"{STORY}\nSince our last release, some numbers are wrong."
     return Ticket(report, _with(place=place_in_a_fused_layer))
 
 

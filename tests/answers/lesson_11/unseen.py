@@ -184,6 +184,12 @@ def all_of_them(settings, models):
     return models
 
 
+@base.wrong(caught_by=unseen.takes_what_it_is_given)
+def of_another_run(settings, models):
+    """Stage 1 is the same for all seeds of this exercise."""
+    return unseen_11.follows_the_file().fresh(0).first
+
+
 @halves.right
 def by_a_pattern(key):
     return re.fullmatch(r"base_model\.model\.(.*)\.lora_[AB]\.weight", key)[1] + ".weight"
