@@ -13,14 +13,14 @@
 # %% [markdown]
 # # The model you served is not the one you trained
 #
-# After 60 minutes (sections 1 to 11) you will be able to
+# After 60 minutes (sections 1 to 9) you will be able to
 #
 # * **prove** that a served model is the one that was trained,
 # * **locate** the step between training and serving where an adapter was lost,
-# * **fix** a merge, a 4-bit export and a LoRA config, and prove each fix on the served model.
+# * **fix** a merge, and prove a fix on the served model.
 #
-# Four deeper looks follow, 40 minutes in all: sizes, keys, two stages, other architectures. Each stands
-# on its own, and you may skip them. Everything runs on a CPU in seconds.
+# Six deeper looks follow, 58 minutes in all: four bits, experts, sizes, keys, two stages, your architecture.
+# Each stands on its own, and you may skip them. Everything runs on a CPU in seconds.
 
 # %% tags=["parameters"]
 MODEL = "tiny"
@@ -33,15 +33,15 @@ STRICT = False
 from course_utils.lesson import TODO, start
 
 ex = start("11", strict=STRICT)
+verdicts = ex.verdicts
 
 import torch
-from peft import LoraConfig
 
-from course_utils import zoo
 from course_utils.concepts import lesson_11 as concepts
 from course_utils.diagnostics import adapter_reach, compare_models
 from course_utils.lesson.expected_failures import expect_symptom
 from course_utils.reproductions.lesson_11 import adapter_life, deltas, four_bits, jobs, servings
+from course_utils.reproductions.lesson_11.adapter_runs import recorded, shares
 from course_utils.reproductions.lesson_11.listening import listening
 from course_utils.shown.report import Table
 
@@ -54,14 +54,18 @@ ex
 #   ([vllm#34186](https://github.com/vllm-project/vllm/issues/34186)).
 # * The adapter is right, the merged model is not
 #   ([peft#2018](https://github.com/huggingface/peft/issues/2018)).
-# * Exported to 4 bits, the model "forgot everything"
-#   ([peft#2321](https://github.com/huggingface/peft/issues/2321)).
-# * A mixture of experts trains with LoRA, and learns little
-#   ([unsloth#6936](https://github.com/unslothai/unsloth/issues/6936)).
+# * Merged and written in 4 bits, the model "forgot" everything
+#   ([mlx-tune#15](https://github.com/ARahim3/mlx-tune/issues/15)).
+# * LoRA on a mixture of experts has an "abnormally low" number of trainable weights
+#   ([unsloth#4907](https://github.com/unslothai/unsloth/issues/4907)).
 #
-# An **adapter** (here LoRA) is a small set of tensors. It makes a *change* of some weights of a frozen base.
-# To **merge** it is to add this change to the weights, so that no adapter is needed any more. The training
-# log ends before all this.
+# An **adapter** (here LoRA) is a small set of tensors. It makes a *change* of some weights of a frozen base:
+# `B @ A`, times `lora_alpha / r`, or `lora_alpha` by the root of `r` where `use_rslora` is set. To **merge**
+# it is to add this change to the weights, so that no adapter is needed any more. The training log ends
+# before all this.
+#
+# A **mixture of experts** has several MLPs per layer, the experts. A router chooses some of them for each
+# token; a shared expert sees every token.
 
 # %% [markdown]
 # ## 2. The suspects
@@ -69,16 +73,16 @@ ex
 # This is what threads, guides and answers say about it. Which of these claims are right is not marked yet.
 
 # %%
-verdicts = ex.verdicts
 verdicts.suspects()
 
 # %% [markdown]
 # Vote before you see the evidence, one mark per claim, in the order shown: `t` true, `p` partly, `f` false.
-# Add `!` where you are sure; `-` leaves one out. "Partly" is explained below the claims.
+# Add `!` where you are sure; `-` leaves one out. "Partly" is explained below the claims. (Other claims of the
+# threads are judged on the way without a vote.)
 
 # %%
 ### BEGIN SOLUTION
-my_votes = "t t! p t p f t t! p"
+my_votes = "t f t! p f t t! p"
 ### END SOLUTION
 verdicts.vote(my_votes)
 
@@ -106,10 +110,12 @@ with listening() as said_in_training:
 concepts.four_losses({name: job.losses for name, job in trained.items()})
 
 # %% [markdown]
-# All four logs look like a run that learns. (D's task is harder, and its loss is still falling.)
+# All four logs look like a run that learns. (D's task is harder.)
 #
-# Each job then goes to a server of its own. Here is the code of the four. Read them: would you have merged
-# this code?
+# Each job then goes to a server of its own. Here is the code of the four. `merged` reloads the saved adapter
+# and calls PEFT's `merge_and_unload`; `saved_and_loaded` writes a model and reads it again; `put_onto_grid`
+# rounds its layers to 4 bits; `Engine` holds a model as its part `language_model`. Would you approve this
+# code in a review?
 
 # %%
 import inspect
@@ -132,7 +138,7 @@ ex.HOW_MANY.predict(my_guess)
 # ## 4. Four stages
 #
 # Each model answers the same held-out sums four times: as training left it (**live**); its adapter saved, and
-# **reloaded** onto a fresh base; **merged** in memory; and **served**. At which stage does each job fail?
+# **reloaded** onto a fresh base; **merged** in memory; and **served**. How many are right at each stage?
 
 # %%
 with listening() as said_in_serving:
@@ -169,18 +175,18 @@ def said(model, n=4):
 
 sums = adapter_life.held_out(4)
 print("prompts:", *(row[0]["content"] for row in sums["prompt"]))
-print("base:   ", *sums["answer"])
+print("base:   ", said(adapter_life.base_model()))
 rows = [(name, said(job.model), said(served[name])) for name, job in trained.items()]
 Table(columns=("job", "live", "served"), rows=rows)
 
 # %% [markdown]
-# A and C say what the base says, as if there were no adapter. B says something else. D says the same as its
-# live model, so it was no better before it was served.
+# A and C say what the base says, as if there were no adapter. B says something else. D was wrong already in
+# training.
 #
 # ## 5. One look for each
 #
-# `compare_models(a, b, batch)` compares weights and logits of two models; an adapter counts as merged. First a
-# healthy pair: job A live, and its adapter reloaded. Then live and served, for all four.
+# `compare_models(a, b, batch)` compares weights and logits of two models; an adapter counts as merged. First
+# a healthy pair: job A live, and its adapter reloaded. Then live and served, for all four.
 
 # %%
 (batch,) = adapter_life.batches("plus one", 1, SEED, split="test")
@@ -194,18 +200,17 @@ for name, comparison in apart.items():
 
 # %% [markdown]
 # In A and C every weight with an adapter differs, in B one tensor, in D none. So D's fault comes before the
-# save. The difference of live and served says *where*. To see *what*, compare two changes, part by part: the
-# change that the adapter asks for, and the change that the served model has against its base. "Of it" is 1
-# where all of the asked change is there, and 0 where none is.
+# save. ("Spread" is the standard deviation of the logits.) The difference of live and served says *where*.
+# To see *what*, compare two changes, part by part: the change that the adapter asks for, and the change that
+# the served model has against its base. "Of it" is how much of the asked change is found, along its own
+# direction: 1 is all of it, 0 is none.
 
 # %%
-names = "ABCD"
 rows = []
-for name in names:
-    job = trained[name]
-    base = adapter_life.base_model(job.base, SEED)
-    change = deltas.by_part(deltas.asked(job.model), deltas.found(base, served[name]))
-    for part, (asked, found, kept) in change.items():
+for name, job in trained.items():
+    own_base = adapter_life.base_model(job.base, SEED)
+    parts = deltas.by_part(deltas.asked(job.model), deltas.found(own_base, served[name]))
+    for part, (asked, found, kept) in parts.items():
         share = "nothing is asked" if asked == 0 else f"{kept:.1f}"
         rows.append((name, part, f"{asked:.1f}", f"{found:.1f}", share))
 Table(columns=("job", "part", "change asked", "found", "of it"), rows=rows)
@@ -215,7 +220,7 @@ Table(columns=("job", "part", "change asked", "found", "of it"), rows=rows)
 #
 # * **A**: nothing of the change is there.
 # * **B**: all of it is there, and the embedding has a change that nobody asked for.
-# * **C**: there is a change of nearly the right size, but it is another one.
+# * **C**: there is a change, of nearly the right size; less than half of it is the one that is asked.
 # * **D**: all of it is there. The experts are not in the list: nobody asked them to change.
 #
 # Now one more look at each.
@@ -247,7 +252,7 @@ for prefix in ("language_model.", ""):
 # %% [markdown]
 # No tensor of the file found its place, and nothing was said. Every `lora_B` stayed 0, as it is in a new
 # adapter, and an adapter whose `lora_B` is 0 changes nothing. PEFT's function *returns* both lists: count
-# them. (`PeftModel.from_pretrained` warns of missing names, not of unexpected ones; deeper look B.)
+# them. (`PeftModel.from_pretrained` warns of missing names, not of unexpected ones; deeper look D.)
 
 # %%
 as_base, right_names = of_names["language_model."] < 0.1, of_names[""] > 0.9
@@ -266,24 +271,38 @@ print(reach.headline)
 reach.table()
 
 # %% [markdown]
-# In Transformers 5 the experts of a layer are one stacked parameter. It is no layer, so a list of layer names
-# does not reach it. `gate_proj`, `up_proj` and `down_proj` did find something: the *shared* expert, which is
-# tiny. The loss fell because attention learned what it could.
+# In Transformers 5 the experts of a layer are two stacked parameters. They are no layers, so a list of layer
+# names does not reach them. `gate_proj`, `up_proj` and `down_proj` did find something: the *shared* expert,
+# which is tiny. What made the loss fall is the change of these two, attention and shared expert.
 #
+# This is so for this model type, `qwen2_moe`, and for many others. For some (`qwen3_moe`, `deepseek_v3`) PEFT
+# rewrites the names, and the same list reaches the experts. So look at the list. What
+# would fix it?
+
+# %%
+print(reach.fix)
+
+# %% [markdown]
 # And what did PEFT warn of, in training and in serving?
 
 # %%
 for when, said_then in (("training", said_in_training), ("serving", said_in_serving)):
     print(f"in {when}: {len(said_then)} warnings")
-    print(*(f"  {text[:90]}" for text in dict.fromkeys(said_then)), sep="\n")
+    print(*(text.partition(" For example")[0] for text in dict.fromkeys(said_then)), sep="\n")
 
 # %%
 shown = not any("expert" in text for text in said_in_training)
 fell = trained["D"].losses[-1] < trained["D"].losses[0] / 3
-nuance = "the loss falls, nothing warns, and no expert can change"
+nuance = "the loss falls, nothing warns, and no routed expert can change"
 verdicts.judge("C16", "true", nuance, "section 5", holds=fell and shown and reach.misses_experts)
-nuance = "not the experts of this mixture, which are no layers"
-verdicts.judge("C1", "false", nuance, "section 5", holds=reach.misses_experts)
+shared = reach.groups["shared experts"]
+missed = shared.num_matrices - shared.num_adapted
+of_a = adapter_reach(trained["A"].model).groups
+all_of_a = all(
+    of_a[part].num_adapted == of_a[part].num_matrices for part in ("attention", "dense MLP")
+)
+nuance = f"all layers of A's blocks; of D's neither experts nor {missed} gates of shared ones"
+verdicts.judge("C1", "partly", nuance, "section 5", holds=all_of_a and missed > 0)
 nuance = "it warns of the tied head (job B), and of no other of the four"
 verdicts.judge("C2", "false", nuance, "section 5", holds=shown and reach.misses_experts)
 
@@ -294,10 +313,12 @@ verdicts.judge("C2", "false", nuance, "section 5", holds=shown and reach.misses_
 # adapter stands beside it, only the head's use has the change. A merge writes the change into the tensor.
 
 # %% [markdown]
-# **Exercise 11.2, 7 minutes, a few lines, 4 points.** Write `merge(model)`. `model` is job B's adapter,
+# **Exercise 11.1, 8 minutes, a few lines, 4 points.** Write `merge(model)`. `model` is job B's adapter,
 # reloaded onto a fresh base; you may change it. Return a model of Transformers without an adapter whose
-# logits are those of `model`, also after `save_pretrained` and `from_pretrained`. The check tries three
-# seeds. (`model.get_output_embeddings()` is PEFT's layer around the head; its `.base_layer` is the head.)
+# logits are those of `model` (to 0.01), also after `save_pretrained` and `from_pretrained`; its config has
+# to say whether head and embedding are tied. The check tries three seeds. Try yours on
+# `servings.reloaded(trained["B"])`, a new model at each call. (`model.get_output_embeddings()` is PEFT's
+# layer around the head; its `.base_layer` is the head.)
 
 
 # %%
@@ -321,19 +342,15 @@ ex.HEAD.check(merge)
 # (merged, saved, loaded), and the largest difference of a logit. Which of them serve what was trained?
 
 # %%
-from course_utils.reproductions.lesson_11.adapter_runs import recorded, shares
-
 rows = []
 for name, five in recorded("head").items():
     far = max(one["apart"] for one in five)
     live, now = (shares("head", name, column) for column in ("live", "served"))
-    rows.append((name, live, now, f"{far:.0f}"))
+    rows.append((name, live, now, f"{far:.2f}"))
 Table(columns=("adapter on", "live", "served", "logit off by"), rows=rows, title="five seeds")
 
 # %% [markdown]
-# `ensure_weight_tying` helps where the head is trained whole (`modules_to_save`), and PEFT does not warn then.
-# Where LoRA is *on* the head it does not help: head and embedding share one LoRA, and the merge adds it to
-# the one tensor twice. Where the adapter is still beside the weights, untie first, then merge.
+# EWT_TEXT
 
 
 # %%
@@ -358,166 +375,11 @@ nuance = "so it was in 2025; with today's versions it reloads exactly"
 verdicts.judge("C8", "false", nuance, "section 6", holds=worst("modules_to_save", "reloaded") > 0.9)
 
 # %% [markdown]
-# ## 7. Fix C
+# ## 7. Prove it
 #
-# A 4-bit format keeps a weight as one of a few levels. The stand-in here has 15 equal levels per block of 64
-# weights (real formats differ in detail); `onto_grid(weight)` rounds to them. `w16` is the original weight,
-# `w4 = onto_grid(w16)` the base that the adapter was trained on, `delta` the adapter's change. C's server
-# served `onto_grid(w4 + delta)`. How large is the change, in steps of the grid?
-
-# %%
-from course_utils.reproductions.lesson_11.grid import by_chance, onto_grid
-
-sizes = four_bits.of_half_a_step(trained["C"].model)
-print(f"{sizes['below half a step']:.0%} of the changes are below half a step")
-print(f"{sizes['moved']:.0%} of the served weights are on another level than w4")
-
-# %% [markdown]
-# **Exercise 11.3, 5 minutes, one line, 3 points.** Write `four_bits_weight(w16, w4, delta)`. It returns a weight
-# of 4 bits (each block on its 15 levels) with which the served model knows what was learned. All three are
-# tensors of one shape; `onto_grid` is at hand. The check serves three seeds.
-
-
-# %%
-def four_bits_weight(w16, w4, delta):
-    """A weight on the grid, with what the adapter learned."""
-    ### BEGIN SOLUTION
-    whole = torch.add(w16, delta)
-    return onto_grid(whole)
-    ### END SOLUTION
-
-
-# %%
-ex.GRID.check(four_bits_weight)
-
-# %% [markdown]
-# Here are four merges of the same adapters, on five seeds. "As it was" is job C; the other rows are what
-# people try. Which setting saves the second column?
-
-# %%
-ways = ("W4 + delta", "W4 + delta, onto the grid", "W16 + delta", "W16 + delta, onto the grid")
-rows = [(name, *(shares("grid", name, way) for way in ways)) for name in recorded("grid")]
-Table(columns=("adapter", *ways), rows=rows, title="right in %, five seeds")
-
-# %% [markdown]
-# The same change, on equally many levels, is lost or kept. Why? `w4` stands *on* the levels, so each change
-# below half a step is rounded off. `w16` lies anywhere between two levels, so the change takes a part of the
-# weights over to the next one, and the sum over many weights is right. If this is the reason, `w4 + delta`
-# must survive, too, where each weight goes up or down *by chance*, more often to the nearer level. Does it?
-
-# %% tags=["digits-vary"]
-for rounding in (onto_grid, by_chance):
-    model = four_bits.served(trained["C"].model, lambda w16, w4, delta: rounding(w4 + delta))
-    print(f"w4 + delta, {rounding.__name__}: {adapter_life.right(model, 'plus one'):.0%} right")
-
-# %% [markdown]
-# So 4 bits are not too coarse. What does not work is to round twice to the *nearest* level.
-
-
-# %%
-def every(way, least=None, most=None):
-    found = [one[way] for one in recorded("grid")["as it was"]]
-    return min(found) > least if least else max(found) < most
-
-
-def logit_off(way):
-    model = four_bits.four_merges(trained["C"].model)[way]
-    return adapter_life.logits_apart(trained["C"].model, model)
-
-
-# %%
-kept, lost = every(ways[3], least=0.9), every(ways[1], most=0.1)
-nuance = "rounded once, from the original, all of it survives"
-verdicts.judge("C9", "false", nuance, "section 7", holds=kept and lost, seeds="5 of 5")
-nuance = "it alone is exact; rounded to the nearest level again, it is lost"
-exact = logit_off(ways[0]) < 0.01 < logit_off(ways[2])
-verdicts.judge("C10", "partly", nuance, "section 7", holds=exact and kept and lost)
-
-# %% [markdown]
-# Is it the format of the merge, then? Job A's merged model in bfloat16, beside its live model:
-
-# %% tags=["digits-vary"]
-half = servings.merged(trained["A"]).to(torch.bfloat16)
-off = adapter_life.logits_apart(trained["A"].model, half)
-in_bf16 = adapter_life.right(half, "plus one")
-print(f"a logit differs by up to {off:.1f}, {in_bf16:.0%} of the held-out sums are right")
-
-# %%
-nuance = "its logits differ, and its completions are as right"
-holds = off > 0.01 and in_bf16 > stages["A"]["live"] - 0.05
-verdicts.judge("C19", "partly", nuance, "section 7", holds=holds)
-
-# %% [markdown]
-# ## 8. Fix D
-#
-# **Exercise 11.4, 8 minutes, a dict of settings, 4 points.** Put LoraConfig's settings for job D into
-# `settings`, with any of the keys `r` (8 in the report), `lora_alpha` (16), `use_rslora`, `target_modules`,
-# `target_parameters`, `modules_to_save`, `exclude_modules`. Every tensor of the experts has to change, the
-# router stays, and at most 10% as many weights are trained as the model has. Merged, saved and loaded, the
-# model has to be right on at least 20% of held-out sums on three seeds. (The check trains: half a minute.)
-#
-# `adapter_reach(base, LoraConfig(...))` tries settings without a step.
-
-# %%
-# A dict, for example {"r": 32, "lora_alpha": 64}
-### BEGIN SOLUTION
-settings = {
-    "target_modules": list(adapter_life.ATTENTION),
-    "target_parameters": ["mlp.experts.gate_up_proj", "mlp.experts.down_proj"],
-    "r": 8,
-}
-### END SOLUTION
-if isinstance(settings, dict):
-    mixture = adapter_life.base_model("mixture", SEED)
-    print(adapter_reach(mixture, LoraConfig(**settings)).headline)
-
-# %%
-ex.EXPERTS.check(settings)
-
-# %% [markdown]
-# Here is what people try in place of it, on five seeds. "Experts" and "router" count tensors with an adapter;
-# "trained" is the share of trained weights. Does the share say whether the experts train?
-
-# %%
-rows = []
-for name, five in recorded("experts").items():
-    one = five[0]
-    counts = (f"{one['experts']}", f"{one['router']}", f"{one['trainable']:.1%}")
-    loss = " ".join(f"{run['last']:.2f}" for run in five)
-    rows.append((name, *counts, loss, shares("experts", name, "right")))
-columns = ("LoRA on", "experts", "router", "trained", "last loss", "right in %")
-Table(columns=columns, rows=rows, title="five seeds")
-
-# %% [markdown]
-# `all-linear` reaches no expert: they are no linear layers. A rank of 32 helps on three seeds, and twice the
-# steps on four, because attention alone can learn a part of the code. With the experts, rank 8 learns most of
-# it, and rank 2 learns more than rank 32 without them on four of five seeds, with fewer weights. So read the
-# list of tensors, not the share.
-
-
-# %%
-def mean_of(row, column="right"):
-    five = recorded("experts")[row]
-    return sum(one[column] for one in five) / len(five)
-
-
-blind, small = "seven names, r 32", "attention and experts, r 2"
-nuance = "it reaches no expert here; the experts are no linear layers"
-holds = mean_of("all-linear, r 8") < 0.1 and mean_of("all-linear, r 8", "experts") == 0
-verdicts.judge("C4", "false", nuance, "section 8", holds=holds, seeds="5 of 5")
-fewer = mean_of(small, "trainable") < mean_of(blind, "trainable")
-sizes = (f"{mean_of(row, 'trainable'):.1%}" for row in (blind, small))
-nuance = "{} without experts learn less than {} with them".format(*sizes)
-verdicts.judge("C3", "false", nuance, "section 8", holds=fewer and mean_of(small) > mean_of(blind))
-nuance = "worse on one seed of five, better on four; larger models may differ"
-verdicts.judge("C5", "open", nuance, "section 8", holds=mean_of("the same and the router") > 0.5)
-
-# %% [markdown]
-# ## 9. Prove it
-#
-# The four jobs again, each with its fix and nothing else: A with the names as saved, B with your merge, C with
-# your weights, D trained with your settings. (Where your answer has not passed, the course's is taken.)
-# Which served models are right now?
+# The four jobs again, each with its fix and nothing else: A with the names as saved, B with your merge, C
+# rounded in another way (deeper look A), D with an adapter on the experts (deeper look B). Where you have no
+# answer that passed, the course's is taken. Which served models are right now?
 
 # %%
 with listening():
@@ -548,16 +410,30 @@ better = all(row["served, fixed"] > row["before"] + 0.1 for row in proof.values(
 expect_symptom("each served model is as right as its live one", holds=all(as_live) and better)
 
 # %% [markdown]
-# What the fixes cost: B's model has a head of its own (one more matrix in the file), C needs the original
-# weights at hand, D's adapter has several times as many weights. C's logits are not those of the live model: equal
-# accuracy is not equality.
+# C's logits are not those of the live model: equal accuracy is not equality. Neither are those of a merge in
+# 16 bits. Job A's merged model in bfloat16, beside its live model:
+
+# %% tags=["digits-vary"]
+half = servings.merged(trained["A"]).to(torch.bfloat16)
+off = adapter_life.logits_apart(trained["A"].model, half)
+in_bf16 = adapter_life.right(half, "plus one")
+print(f"a logit differs by up to {off:.1f}, {in_bf16:.0%} of the held-out sums are right")
+
+# %%
+nuance = "its logits differ, and on these sums its completions are as right"
+holds = off > 0.01 and in_bf16 > stages["A"]["live"] - 0.05
+verdicts.judge("C19", "partly", nuance, "section 7", holds=holds)
 
 # %% [markdown]
-# ## 10. Next time
+# D still misses some sums: its task is the hardest. What the fixes cost: B's model has a head of its own (one
+# more matrix in the file), and D's adapter has several times as many weights.
+
+# %% [markdown]
+# ## 8. Next time
 #
 # * **Signature**: the log is healthy, and the served model answers as its base, or a little wrong.
 # * **Look first** at completions of the *served* model on prompts that the adapter changes, beside those of
-#   live model and base. Thirty-two prompts are enough.
+#   live model and base. Thirty-two prompts show a lost adapter; a small loss takes hundreds.
 # * **Before step 1**: `print(adapter_reach(model))`, the list of parts with an adapter.
 # * **Before a release**: `print(compare_models(live, served, batch))`; missing *and* unexpected names; and the
 #   base, the scale and the merge from the same files as in training.
@@ -565,9 +441,9 @@ expect_symptom("each served model is as right as its live one", holds=all(as_liv
 #   them.
 
 # %% [markdown]
-# ## 11. A served model you have not seen
+# ## 9. A served model you have not seen
 #
-# **Exercise 11.6, 10 minutes, a place, a letter and a few lines, 5 points.** A server adds an adapter to its
+# **Exercise 11.2, 11 minutes, a place, a letter and a few lines, 5 points.** A server adds an adapter to its
 # base by hand. It has one of four faults, picked by SEED. `run = patient.fresh()` has `.live`, `.served`,
 # `.first` (stage 1, merged) and `.settings`, and `run.completions()` shows all three.
 
@@ -584,10 +460,10 @@ print({key: run.settings[key] for key in ("r", "lora_alpha", "use_rslora")})
 print("base in the file:", run.settings["base_model_name_or_path"])
 
 # %%
-change = deltas.by_part(deltas.asked(run.live), deltas.found(run.first, run.served))
+parts = deltas.by_part(deltas.asked(run.live), deltas.found(run.first, run.served))
 rows = [
     (part, f"{asked:.1f}", f"{found:.1f}", f"{kept:.2f}" if asked else "nothing is asked")
-    for part, (asked, found, kept) in change.items()
+    for part, (asked, found, kept) in parts.items()
 ]
 Table(columns=("part", "change asked", "found, against stage 1", "of it"), rows=rows)
 
@@ -600,9 +476,9 @@ print(patient.source())
 
 # %% [markdown]
 # Put three things into `unseen`: the place, the letter of the cause, and a function that replaces that part
-# and takes its arguments. Try it with `patient.fresh(1, **{"the part's name": my_part})`. The check serves
-# three seeds, and compares the logits with those of the live model. A part that reads settings is tried with
-# others as well.
+# and takes its arguments. Try it on another adapter, that of seed 1: `patient.fresh(1, **{"the part's name":
+# my_part})`. The check serves adapters of three seeds, and compares the logits with those of the live model.
+# A part that reads settings is tried with other settings as well.
 
 
 # %%
@@ -623,7 +499,7 @@ unseen = {"place": "change", "cause": "c", "fix": my_part} if SEED == 0 else ex.
 ex.UNSEEN.check(unseen)
 
 # %% [markdown]
-# **Exercise 11.7, 1 minute, two letters, 2 points.** 1) You may make one check before a release. You look at
+# **Exercise 11.3, 1 minute, two letters, 2 points.** 1) You may make one check before a release. You look at
 # a) the last training loss, b) completions of the model that is served, c) completions of the reloaded
 # adapter. 2) Whether an adapter trains the experts, you read from a) the number of trained weights, b) the
 # loss, c) the list of tensors that have an adapter.
@@ -647,21 +523,166 @@ ex.QUIZ.check(quiz)
 #
 # Further reading: [peft#2018](https://github.com/huggingface/peft/issues/2018),
 # [peft#2321](https://github.com/huggingface/peft/issues/2321),
-# [unsloth#6936](https://github.com/unslothai/unsloth/issues/6936), Hu et al. (2021) on
-# [LoRA](https://arxiv.org/abs/2106.09685).
+# [unsloth#6936](https://github.com/unslothai/unsloth/pull/6936) on experts that stay frozen, Hu et al.
+# (2021) on [LoRA](https://arxiv.org/abs/2106.09685).
 
 # %% [markdown]
 # Here the core ends. The deeper looks below stand on their own: take those that you need, in any order. The
 # last cells show every claim with its verdict; a claim of a look that you skipped is "not judged yet".
 
 # %% [markdown]
-# ## Deeper look A: one adapter, served at several sizes (13 minutes, 3 points)
+# ## Deeper look A: four bits (10 minutes, 3 points)
 #
-# The change of a LoRA layer is `lora_alpha / r * B @ A`. The factor is in no tensor: it comes from the config,
-# and every engine computes it again. An old checkpoint converter wrote `lora_alpha: 0`
-# ([verl#5325](https://github.com/volcengine/verl/issues/5325)).
+# A 4-bit format keeps a weight as one of a few levels. The stand-in here has 15 equal levels per block of 64
+# weights (real formats differ in detail); `onto_grid(weight)` rounds to the nearest. `w16` is the original
+# weight, `w4 = onto_grid(w16)` the base that the adapter was trained on, `delta` the adapter's change. C's
+# server served `onto_grid(w4 + delta)`. How large is the change, in steps of the grid?
+
+# %%
+from course_utils.reproductions.lesson_11.grid import by_chance, onto_grid
+
+job = jobs.run("C", SEED)
+sizes = four_bits.of_half_a_step(job.model)
+print(f"{sizes['below half a step']:.0%} of the changes are below half a step")
+print(f"{sizes['moved']:.0%} of the served weights are on another level than w4")
+
+# %% [markdown]
+# **Exercise 11.4, 4 minutes, one line, 3 points.** Write `four_bits_weight(w16, w4, delta)`. It returns a weight
+# of 4 bits (each block on the levels that `onto_grid` gives) with which the served model knows what was
+# learned. All are float32 tensors of one shape. The check serves three seeds, and at least 90% must be right.
+
+
+# %%
+def four_bits_weight(w16, w4, delta):
+    """A weight on the grid, with what the adapter learned."""
+    ### BEGIN SOLUTION
+    whole = torch.add(w16, delta)
+    return onto_grid(whole)
+    ### END SOLUTION
+
+
+# %%
+ex.GRID.check(four_bits_weight)
+
+# %% [markdown]
+# Here are four merges of the same adapters, on five seeds. "As it was" is job C; the other rows are what
+# people try. Does a setting save the second column?
+
+# %%
+ways = ("W4 + delta", "W4 + delta, onto the grid", "W16 + delta", "W16 + delta, onto the grid")
+rows = [(name, *(shares("grid", name, way) for way in ways)) for name in recorded("grid")]
+Table(columns=("adapter", *ways), rows=rows, title="right in %, five seeds")
+
+# %% [markdown]
+# No setting does. The same change, on equally many levels, is lost or kept. Why? `w4` stands *on* the
+# levels, so each change below half a step is rounded off. `w16` lies anywhere between two levels, so the
+# change takes a part of the weights over to the next one, and the sum over many weights is right. If this is
+# the reason, `w4 + delta` must survive, too, where each weight goes up or down *by chance*, more often to
+# the nearer level. Does it?
+
+# %% tags=["digits-vary"]
+for rounding in (onto_grid, by_chance):
+    model = four_bits.served(job.model, lambda w16, w4, delta: rounding(w4 + delta))
+    print(f"w4 + delta, {rounding.__name__}: {adapter_life.right(model, 'plus one'):.0%} right")
+
+# %% [markdown]
+# So 4 bits are not too coarse. What does not work is to round twice to the *nearest* level.
+
+
+# %%
+def every(way, least=None, most=None):
+    found = [one[way] for one in recorded("grid")["as it was"]]
+    return min(found) > least if least else max(found) < most
+
+
+def logit_off(way):
+    model = four_bits.four_merges(job.model)[way]
+    return adapter_life.logits_apart(job.model, model)
+
+
+# %%
+kept, lost = every(ways[3], least=0.9), every(ways[1], most=0.1)
+nuance = "rounded once, from the original, all of it survives"
+verdicts.judge("C9", "false", nuance, "deeper look A", holds=kept and lost, seeds="5 of 5")
+nuance = "it alone is exact; rounded to the nearest level again, it is lost"
+exact = logit_off(ways[0]) < 0.01 < logit_off(ways[2])
+verdicts.judge("C10", "partly", nuance, "deeper look A", holds=exact and kept and lost)
+
+# %% [markdown]
+# ## Deeper look B: the experts (12 minutes, 4 points)
 #
-# **Exercise 11.5, 6 minutes, six letters, 3 points.** Job A's adapter (+1) is served in six ways. What does
+# **Exercise 11.5, 7 minutes, a dict of settings, 4 points.** Put LoraConfig's settings for job D into
+# `settings`, with any of the keys `r` (8 in the report), `lora_alpha` (16), `use_rslora`, `target_modules`,
+# `target_parameters`, `modules_to_save`, `exclude_modules`. Every tensor of the experts has to change, the
+# router stays, and the trained weights are at most 10% of the model's. Merged, saved and loaded, the model
+# has to be right on at least 20% of held-out sums on three seeds. What you leave out is as in the report.
+# (The check trains three times, about a minute.) `adapter_reach` looks at an adapter without a step.
+
+# %%
+# A dict, for example {"r": 32, "lora_alpha": 64}
+### BEGIN SOLUTION
+settings = {
+    "target_modules": list(adapter_life.ATTENTION),
+    "target_parameters": ["mlp.experts.gate_up_proj", "mlp.experts.down_proj"],
+    "r": 8,
+}
+### END SOLUTION
+if isinstance(settings, dict):
+    print(adapter_reach(adapter_life.adapter("mixture", **settings)).headline)
+
+# %%
+ex.EXPERTS.check(settings)
+
+# %% [markdown]
+# Here is what people try in place of it, on five seeds. "Experts" and "router" count tensors with an adapter;
+# "trained" is the share of trained weights. Does the share say whether the experts train?
+
+# %%
+rows = []
+for name, five in recorded("experts").items():
+    one = five[0]
+    counts = (f"{one['experts']}", f"{one['router']}", f"{one['trainable']:.1%}")
+    loss = " ".join(f"{run['last']:.2f}" for run in five)
+    rows.append((name, *counts, loss, shares("experts", name, "right")))
+columns = ("LoRA on", "experts", "router", "trained", "last loss", "right in %")
+Table(columns=columns, rows=rows, title="five seeds")
+
+# %% [markdown]
+# `all-linear` reaches no expert: they are no linear layers. A rank of 32 and twice the steps help, on some
+# seeds much, because the rest of the model can learn a part of the code. With the experts, rank 8 learns
+# most of it, and rank 2 learns more than rank 32 without them on four of five seeds, with fewer weights. So
+# read the list of tensors, not the share.
+
+
+# %%
+def mean_of(row, column="right"):
+    five = recorded("experts")[row]
+    return sum(one[column] for one in five) / len(five)
+
+
+blind, small = "seven names, r 32", "attention and experts, r 2"
+nuance = "all layers of a dense model; no expert of this one, they are no linear layers"
+holds = mean_of("all-linear, r 8") < 0.1 and mean_of("all-linear, r 8", "experts") == 0
+verdicts.judge("C4", "partly", nuance, "deeper look B", holds=holds, seeds="5 of 5")
+fewer = mean_of(small, "trainable") < mean_of(blind, "trainable")
+sizes = (f"{mean_of(row, 'trainable'):.1%}" for row in (blind, small))
+nuance = "{} without experts learn less than {} with them".format(*sizes)
+verdicts.judge(
+    "C3", "false", nuance, "deeper look B", holds=fewer and mean_of(small) > mean_of(blind)
+)
+nuance = "worse on one seed of five, better on four; larger models may differ"
+verdicts.judge(
+    "C5", "open", nuance, "deeper look B", holds=mean_of("the same and the router") > 0.5
+)
+
+# %% [markdown]
+# ## Deeper look C: one adapter, served at several sizes (9 minutes, 3 points)
+#
+# The change of a LoRA layer is `lora_alpha / r * B @ A`, or with the root of r where `use_rslora` is set.
+# The factor is in no tensor: it comes from the config, and every engine computes it again. An old checkpoint
+# converter wrote `lora_alpha: 0` ([verl#5325](https://github.com/volcengine/verl/issues/5325)).
+#
+# **Exercise 11.6, 6 minutes, six letters, 3 points.** Job A's adapter (+1) is served in six ways. What does
 # it mostly say?
 
 # %% [markdown]
@@ -695,22 +716,22 @@ sizes = {}
 for k, five in recorded("scale").items():
     names = sorted(set().union(*five))
     mean = {name: sum(one.get(name, 0) for one in five) / len(five) for name in names}
-    near = {name: mean.pop(name, 0) for name in ("+0", "+1", "+2", "+3", "-1")}
+    near = {name: mean.pop(name, 0) for name in ("-1", "+0", "+1", "+2", "+3")}
     sizes[f"k = {k}"] = near | {"other": sum(mean.values())}
 concepts.offsets(sizes)
 
 # %% [markdown]
 # The size of the change is the size of the lesson: at twice its size the adapter adds 2, at three times
 # mostly 3. So the completions name the fault. Some rows old and some new: too small. All one step too far:
-# merged twice. No number at all: another base.
+# merged twice. No number at all: an unrelated base.
 
 # %% [markdown]
-# ## Deeper look B: keys, both ways (12 minutes, 3 points)
+# ## Deeper look D: keys, both ways (13 minutes, 3 points)
 #
 # PEFT's own loader names only what is missing. A file can also hold tensors that nobody takes.
 
 # %% [markdown]
-# **Exercise 11.1, 7 minutes, a few lines, 3 points.** Write `keys(file, model)`. Both are dicts from a
+# **Exercise 11.7, 7 minutes, a few lines, 3 points.** Write `keys(file, model)`. Both are dicts from a
 # tensor's name to its shape (a tuple): those of the adapter's file, and the LoRA tensors of the model. The
 # model's names have the adapter's name in them, `...q_proj.lora_A.default.weight`, and the file's names do
 # not, `...q_proj.lora_A.weight`. A tensor is filled if its name and its shape fit. Return a dict of three
@@ -761,17 +782,17 @@ found = recorded("edits")
 silent = [name for name in found if not any(one["warnings"] for one in found[name])]
 wrong = [n for n in silent if all(one.get("+1", 0) < 0.95 for one in found[n])]
 nuance = f"{len(wrong)} ways to be wrong are silent"
-verdicts.judge("C11", "false", nuance, "deeper look B", holds=len(wrong) > 5, seeds="5 of 5")
+verdicts.judge("C11", "false", nuance, "deeper look D", holds=len(wrong) > 5, seeds="5 of 5")
 
 # %%
 doubled = [one["+2"] for one in recorded("edits")["alpha 32 for 16"]]
 none = [one["+0"] for one in recorded("edits")["alpha 0 for 16"]]
 nuance = "alpha 0 is the base, twice alpha says plus 2"
 holds = min(doubled) > 0.5 < min(none)
-verdicts.judge("C12", "false", nuance, "deeper looks A and B", holds=holds, seeds="5 of 5")
+verdicts.judge("C12", "false", nuance, "deeper look D", holds=holds, seeds="5 of 5")
 
 # %% [markdown]
-# ## Deeper look C: two stages, and a resume (8 minutes)
+# ## Deeper look E: two stages, and a resume (8 minutes)
 #
 # Stage 1 (the sum plus 1) is merged in memory. Stage 2 is a new adapter on top of it, which adds a full stop,
 # and it is saved. Its file has `base_model_name_or_path`. Which base does it name?
@@ -800,42 +821,46 @@ print("                              anew  ", [one["loss 1"] for one in ends])
 Table(columns=("resumed", "before", *map(str, range(1, 6))), rows=rows)
 
 # %% [markdown]
-# The first loss after the stop shows it, by a factor of a hundred. After 25 more steps nothing does: both are
-# right.
+# The first loss after the stop shows it, by a factor of about a hundred. After 25 more steps hardly anything
+# does.
 
 # %%
 two = recorded("stages")["second stage"]
 by_file = max(one["on the base that its file names"] for one in two)
 nuance = "after a merge in memory it names the original"
-verdicts.judge("C13", "false", nuance, "deeper look C", holds=by_file < 0.1, seeds="5 of 5")
-nuance = "the first loss after the stop proves it"
+verdicts.judge("C13", "false", nuance, "deeper look E", holds=by_file < 0.1, seeds="5 of 5")
+nuance = "the first loss after the stop says whether the adapter was loaded"
 holds = min(one["loss 1"] for one in ends) > 0.9
 holds &= all(one["loss 1"] > 1 for one in recorded("stages")["resumed: anew"])
-verdicts.judge("C14", "false", nuance, "deeper look C", holds=holds, seeds="5 of 5")
+verdicts.judge("C14", "false", nuance, "deeper look E", holds=holds, seeds="5 of 5")
 
 # %% [markdown]
 # A reward model has a new head, `score`. Is it in the adapter's file? Nothing has to be trained to see it.
 
 # %%
-from peft import get_peft_model
+from peft import LoraConfig, get_peft_model
+from peft.utils.save_and_load import get_peft_model_state_dict
 from transformers import AutoModelForSequenceClassification as Classifier
 
+from course_utils import zoo
+
 in_file = {}
-for task in (None, "SEQ_CLS"):
+for more in ({}, {"task_type": "SEQ_CLS"}, {"modules_to_save": ["score"]}):
     config = zoo.load_policy(MODEL, device=DEVICE).config
     config.num_labels = 1
-    lora = LoraConfig(target_modules=["q_proj"], task_type=task)
+    lora = LoraConfig(target_modules=["q_proj"], **more)
     rewarder = get_peft_model(Classifier.from_config(config), lora)
-    in_file[task] = [key for key in get_peft_model_state_dict(rewarder) if "score" in key]
-    print(f"task_type={task}: {in_file[task] or 'no score in the file'}")
+    keys_of_head = [key for key in get_peft_model_state_dict(rewarder) if "score" in key]
+    in_file[str(more)] = keys_of_head
+    print(f"{more or 'neither'}: {keys_of_head or 'no score in the file'}")
 
 # %%
 nuance = "with task_type SEQ_CLS, or named in modules_to_save"
-holds = bool(in_file["SEQ_CLS"]) and not in_file[None]
-verdicts.judge("C15", "partly", nuance, "deeper look C", holds=holds)
+holds = [bool(found) for found in in_file.values()] == [False, True, True]
+verdicts.judge("C15", "partly", nuance, "deeper look E", holds=holds)
 
 # %% [markdown]
-# ## Deeper look D: your architecture (7 minutes)
+# ## Deeper look F: your architecture (6 minutes)
 #
 # Job D is one architecture. Which weights do the seven names reach in yours?
 # [What LoRA reaches](../docs/lora_reach.md) lists every model type of
@@ -846,7 +871,7 @@ verdicts.judge("C15", "partly", nuance, "deeper look C", holds=holds)
 from transformers import AutoConfig, AutoModelForCausalLM
 
 with torch.device("meta"):
-    config = AutoConfig.for_model("mixtral", num_hidden_layers=2)
+    config = AutoConfig.for_model("mixtral")
     model = AutoModelForCausalLM.from_config(config)
 with listening():
     found = adapter_reach(model, adapter_life.SEVEN)

@@ -13,7 +13,7 @@ from course_utils.checks.compare import letter_in
 from course_utils.checks.declare import Criterion, Exercise, Observe
 from course_utils.reproductions.reported_script import Ticket
 
-ANOTHER_PART = "your function takes the place of another part, so no run was trained with it"
+ANOTHER_PART = "your function takes the place of another part, so no run was made with it"
 
 
 @dataclass(frozen=True)

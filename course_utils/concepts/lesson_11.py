@@ -57,7 +57,7 @@ def _first_wrong(job: tuple[str, dict[str, float]]) -> str:
 
 def offsets(shares: dict[str, dict[str, float]]) -> None:
     """Draw how far completions are from a+b, for one adapter served at several sizes (rows)."""
-    columns = ["+0", "+1", "+2", "+3", "-1", "other"]
+    columns = ["-1", "+0", "+1", "+2", "+3", "other"]
     fig, ax = plt.subplots(figsize=(7, 0.8 + 0.36 * len(shares)), layout="constrained")
     texts = [[f"{row.get(c, 0):.0%}" for c in columns] for row in shares.values()]
     plotting.draw_grid(ax, rows=list(shares), columns=columns, texts=texts, meanings={})

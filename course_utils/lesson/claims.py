@@ -210,17 +210,23 @@ _CLAIMS: dict[str, tuple[str | Claim, ...]] = {
     ),
     "adapter": (
         Claim("q_proj to down_proj, seven names, adapt every linear layer", "vllm#47088"),
-        Claim("PEFT would warn if an adapter missed the experts", "unsloth#6936", voted=False),
+        Claim("PEFT would warn if an adapter missed the experts", "unsloth#6936"),
         Claim("a healthy share of trainable weights shows that the experts train", voted=False),
-        Claim("target_modules=all-linear is the safe choice", "PEFT's guide to LoRA"),
+        Claim("target_modules=all-linear is the safe choice", "PEFT's guide to LoRA", voted=False),
         Claim("LoRA on the router is harmful", "ms-swift#5512", voted=False),
-        Claim("the adapter reloads exactly, so its merge is exact", "peft#2864", voted=False),
+        Claim("the adapter reloads exactly, so its merge is exact", "peft#2864"),
         Claim("fix: ensure_weight_tying=True, for an adapter on a tied head", "peft#2803"),
         Claim(
             "modules_to_save on tied weights breaks at reload", "LlamaFactory#10832", voted=False
         ),
-        Claim("4 bits are too coarse for the change that an adapter makes", "mlx-tune#15"),
-        Claim("fix: merge into the dequantised 4-bit base, not into the original", "qlora#254"),
+        Claim(
+            "4 bits are too coarse for the change that an adapter makes", "mlx-tune#15", voted=False
+        ),
+        Claim(
+            "fix: merge into the dequantised 4-bit base, not into the original",
+            "qlora#254",
+            voted=False,
+        ),
         Claim("loaded without a warning, so it is used", "Automodel#1755", voted=False),
         Claim("lora_alpha in the file matters for training only", "verl#5325", voted=False),
         Claim("the adapter's file names the base that it belongs to", "ms-swift#8047", voted=False),

@@ -23,10 +23,10 @@ LESSON = Lesson(
     stem="11_served_not_trained",
     title="The model you served is not the one you trained",
     minutes=60,
-    exercises=(KEYS, HEAD, GRID, EXPERTS, SCALE, UNSEEN, QUIZ),
+    exercises=(HEAD, UNSEEN, QUIZ, GRID, EXPERTS, SCALE, KEYS),
     predictions=(HOW_MANY,),
     topic="adapter",
     builds_on=("07",),
-    deeper=("11.1", "11.5"),
-    deeper_minutes=40,
+    deeper=("11.4", "11.5", "11.6", "11.7"),
+    deeper_minutes=58,
 )

@@ -1,4 +1,4 @@
-"""Exercise 11.4: settings of LoRA with which the mixture learns its task."""
+"""Exercise 11.5: settings of LoRA with which the mixture learns its task."""
 
 from dataclasses import dataclass
 
@@ -87,10 +87,10 @@ def _is_right(run: Trained) -> str | None:
 
 
 EXPERTS = Exercise(
-    id="11.4",
+    id="11.5",
     name="EXPERTS",
     title="Reach the experts",
-    minutes=8,
+    minutes=7,
     difficulty="a dict of settings",
     points=4,
     reads="settings",

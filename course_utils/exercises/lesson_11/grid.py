@@ -1,4 +1,4 @@
-"""Exercise 11.3: a weight of 4 bits that holds what the adapter learned."""
+"""Exercise 11.4: a weight of 4 bits that holds what the adapter learned."""
 
 from collections.abc import Callable, Iterator
 
@@ -84,10 +84,10 @@ def rounded_once(w16, w4, delta):
 
 
 GRID = Exercise(
-    id="11.3",
+    id="11.4",
     name="GRID",
     title="Four bits that know",
-    minutes=5,
+    minutes=4,
     difficulty="one line",
     points=3,
     reads="four_bits_weight",

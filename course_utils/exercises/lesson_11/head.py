@@ -1,4 +1,4 @@
-"""Exercise 11.2: an adapter on a tied head, merged so that the merged model says the same."""
+"""Exercise 11.1: an adapter on a tied head, merged so that the merged model says the same."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,6 +70,18 @@ def survives_a_save(one: _Merged) -> str | None:
     return None
 
 
+@over_seeds
+def says_so_in_its_config(one: _Merged) -> str | None:
+    if not isinstance(one.plain, nn.Module) or not hasattr(one.plain, "save_pretrained"):
+        return "no model was returned"
+    loaded = servings.saved_and_loaded(one.plain)
+    head, embedding = loaded.get_output_embeddings(), loaded.get_input_embeddings()
+    are_one = torch.equal(head.weight, embedding.weight)
+    if loaded.config.tie_word_embeddings and not are_one:
+        return "the saved config says that they are tied, and the file holds two matrices"
+    return None
+
+
 def merge_untied(model):
     head = model.get_output_embeddings().base_layer
     head.weight = torch.nn.Parameter(head.weight.detach().clone())
@@ -78,10 +90,10 @@ def merge_untied(model):
 
 
 HEAD = Exercise(
-    id="11.2",
+    id="11.1",
     name="HEAD",
     title="Merge an adapter on the head",
-    minutes=7,
+    minutes=8,
     difficulty="a few lines",
     points=4,
     reads="merge",
@@ -112,6 +124,12 @@ HEAD = Exercise(
             survives_a_save,
             why="a server reads the files, and the config says how they are put together",
             next="print model.config.tie_word_embeddings of the model that you return",
+        ),
+        Criterion(
+            "Its saved config says whether head and embedding are tied.",
+            says_so_in_its_config,
+            why="Transformers 5 loads both all the same; other servers drop one of the two",
+            next="which setting of the config says that the two are one tensor?",
         ),
     ),
     answer=merge_untied,

@@ -1,4 +1,4 @@
-"""Exercise 11.1: which tensors of an adapter's file fill which of the model's, both ways."""
+"""Exercise 11.7: which tensors of an adapter's file fill which of the model's, both ways."""
 
 from collections.abc import Callable
 
@@ -131,7 +131,7 @@ def keys_both_ways(file, model):
 
 
 KEYS = Exercise(
-    id="11.1",
+    id="11.7",
     name="KEYS",
     title="Keys, both ways",
     minutes=7,

@@ -1,9 +1,9 @@
-"""Exercise 11.7: the closing quiz."""
+"""Exercise 11.3: the closing quiz."""
 
 from course_utils.checks.quiz import two_letters
 
 QUIZ = two_letters(
-    "11.7",
+    "11.3",
     "bc",
     minutes=1,
     hints=(

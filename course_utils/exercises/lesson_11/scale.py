@@ -1,4 +1,4 @@
-"""Exercise 11.5: what an adapter that adds one says, served in six ways."""
+"""Exercise 11.6: what an adapter that adds one says, served in six ways."""
 
 from course_utils.checks.letters import letters_exercise
 
@@ -6,7 +6,7 @@ SCALE = letters_exercise(
     {"1": "a", "2": "c", "3": "d", "4": "c", "5": "b", "6": "e"},
     letters="abcde",
     noun="Serving",
-    id="11.5",
+    id="11.6",
     name="SCALE",
     title="What does it say?",
     minutes=6,

@@ -1,4 +1,4 @@
-"""Exercise 11.6: a served model the lesson has not shown; four kinds, one fault each."""
+"""Exercise 11.2: a served model the lesson has not shown; four kinds, one fault each."""
 
 from dataclasses import replace
 
@@ -88,8 +88,8 @@ def takes_what_it_is_given(tried: Tried) -> str | None:
 
 
 ASKED = Asked(
-    id="11.6",
-    minutes=10,
+    id="11.2",
+    minutes=11,
     hints=(
         "Compare three completions of each prompt: live, served, stage 1. Do number and full stop "
         "go wrong together?",

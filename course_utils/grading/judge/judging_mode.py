@@ -18,8 +18,8 @@ MUST_RUN_INSIDE = {
     "08.8": "its parts of a loop leave gradients in live models",
     "09.7": "it writes into a live engine, from a live policy with an adapter",
     "09.9": "its parts of a script take live models",
-    "11.2": "it merges a live model with an adapter",
-    "11.6": "its parts of a server take and return live models and tensors",
+    "11.1": "it merges a live model with an adapter",
+    "11.2": "its parts of a server take and return live models and tensors",
     "06.12": "its part of a run takes live models, and may return an optimizer",
 }
 

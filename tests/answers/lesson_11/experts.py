@@ -1,4 +1,4 @@
-"""Right and wrong answers of exercise 11.4."""
+"""Right and wrong answers of exercise 11.5."""
 
 from course_utils.exercises.lesson_11 import experts
 from tests.answers import answers_of

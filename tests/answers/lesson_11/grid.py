@@ -1,4 +1,4 @@
-"""Right and wrong answers of exercise 11.3."""
+"""Right and wrong answers of exercise 11.4."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Right and wrong answers of exercise 11.2."""
+"""Right and wrong answers of exercise 11.1."""
 
 import copy
 
@@ -245,3 +245,12 @@ def in_bfloat16(model):
 @wrong(caught_by=head.says_the_same)
 def untied_and_unloaded(model):
     return _untied(model).unload()
+
+
+@wrong(caught_by=head.says_so_in_its_config)
+def embedding_put_back_and_nothing_said(model):
+    """Two matrices in the file, and a config that says one."""
+    kept = model.get_input_embeddings().weight.detach().clone()
+    merged = model.merge_and_unload()
+    merged.get_input_embeddings().weight = nn.Parameter(kept)
+    return merged

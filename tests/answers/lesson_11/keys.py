@@ -1,4 +1,4 @@
-"""Right and wrong answers of exercise 11.1."""
+"""Right and wrong answers of exercise 11.7."""
 
 import math
 import re

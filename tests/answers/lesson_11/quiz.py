@@ -1,4 +1,4 @@
-"""Right and wrong answers of exercise 11.7."""
+"""Right and wrong answers of exercise 11.3."""
 
 from course_utils.exercises.lesson_11 import quiz
 from tests.answers.forms import quiz_answers

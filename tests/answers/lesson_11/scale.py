@@ -1,4 +1,4 @@
-"""Right and wrong answers of exercise 11.5."""
+"""Right and wrong answers of exercise 11.6."""
 
 from course_utils.exercises.lesson_11 import scale
 from tests.answers.forms import letter_answers

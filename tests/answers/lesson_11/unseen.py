@@ -1,4 +1,4 @@
-"""Right and wrong answers of exercise 11.6."""
+"""Right and wrong answers of exercise 11.2."""
 
 import copy
 import re

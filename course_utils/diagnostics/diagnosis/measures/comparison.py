@@ -59,7 +59,7 @@ class Comparison(Report):
             rounded = f", {len(self.weights)} of them but for rounding" if self.weights else ""
             return f"all {self.num_weights} weights are the same{rounded}{said}"
         where = f"the first layer that differs is {self.place}" if self.place else "they differ"
-        return f"{where}: {len(self.others)} of {self.num_weights} weights are others{said}"
+        return f"{where}: {len(self.others)} of {self.num_weights} weights differ{said}"
 
     @property
     def said(self) -> str:
