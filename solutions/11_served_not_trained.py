@@ -350,7 +350,10 @@ for name, five in recorded("head").items():
 Table(columns=("adapter on", "live", "served", "logit off by"), rows=rows, title="five seeds")
 
 # %% [markdown]
-# EWT_TEXT
+# Where LoRA is *on* the head, `ensure_weight_tying` does not help: head and embedding share one LoRA, and the
+# merge adds it to the one tensor twice. Where the head is trained whole (`modules_to_save`), the merge is right
+# with it and without it; it keeps one tensor in the file in place of two. While the adapter is still beside
+# the weights, untie first, then merge.
 
 
 # %%
@@ -365,9 +368,9 @@ verdicts.judge("C17", "true", nuance, "section 5", holds=embedding[0] == 0 < emb
 
 # %%
 tied = max(one["served"] for one in recorded("head")["lm_head, ensure_weight_tying"])
-saved = worst("modules_to_save, ensure_weight_tying")
-nuance = "with modules_to_save; with LoRA on the head the merge adds twice"
-verdicts.judge("C7", "partly", nuance, "section 6", holds=tied < 0.5 < saved)
+saved = min(worst(row) for row in recorded("head") if row.startswith("modules_to_save"))
+nuance = "LoRA on the head is added twice; a head that is trained whole is right without it"
+verdicts.judge("C7", "false", nuance, "section 6", holds=tied < 0.5 < saved, seeds="5 of 5")
 nuance = "a tied head reloads exactly, and its merge is wrong"
 holds = stages["B"]["reloaded"] > 0.9 > 0.5 > stages["B"]["merged"]
 verdicts.judge("C6", "false", nuance, "section 4", holds=holds)

@@ -140,6 +140,8 @@ class Verdicts:
     def _score(self) -> tuple[str, ...]:
         cards = {claim: self._card(claim) for claim in self._claims}
         voted = {c: card for c, card in cards.items() if card.is_decided and card.vote}
+        if not voted and any(card.vote for card in cards.values()):
+            return ("No claim that you voted on has been shown in this session, so no score.",)
         if not voted:
             return ("You did not vote, so there is no score.",)
         grades = {c: card.verdict.grade(card.vote) for c, card in voted.items()}

@@ -55,6 +55,7 @@ def test_votes_outlive_the_kernel_and_a_todo_leaves_them_alone(verdicts, tmp_pat
     verdicts.vote(MARKS)
     again = Verdicts("reward", Progress(tmp_path / "progress.json"))
     again.vote(TODO)
+    assert again.table().notes[0].startswith("No claim that you voted on has been shown")
     again.judge("C1", "true", "", "", holds=True)
     assert again.table().notes[0] == "Your score: 1 of 1 votes agree with the evidence."
 
@@ -89,7 +90,7 @@ def test_a_verdict_without_its_evidence_says_so_and_ends_a_strict_run(verdicts, 
     verdicts.judge("C1", "true", "as reported", "", holds=False, seeds="9 of 10")
     shown = capsys.readouterr().out
     assert "NOT SHOWN BY THIS SEED, usually TRUE (9 of 10 seeds)" in " ".join(shown.split())
-    assert verdicts.table().notes == ("You did not vote, so there is no score.",)
+    assert verdicts.table().notes[0].startswith("No claim that you voted on has been shown")
     with pytest.raises(DidNotFail):
         Verdicts("reward", Progress(tmp_path / "p.json"), strict=True).judge(
             "C1", "true", "", "", holds=False
