@@ -204,7 +204,7 @@ expect_symptom("no earlier grad_norm is above 100", holds=steady)
 nan_now = next(one["step"] for one in sick.steps if one["old_log_prob_nan"])
 late, own = nan_now > fatal["step"], "a symptom, one rollout late"
 verdicts.judge("C2", "false", own, "section 5", holds=late)
-own = "the loss is finite to the last"
+own = "even the fatal update has a finite loss"
 verdicts.judge("C3", "true", own, "section 5", holds=finite)
 own = "no norm grew; one was nan"
 verdicts.judge("C7", "false", own, "section 5", holds=steady)
@@ -234,10 +234,10 @@ again = "one seed breaks at the same update each time; #747 saw the same"
 verdicts.judge("C4", "false", again, "section 5 and verl#747", holds=same)
 
 # %% tags=["nbval-ignore-output"]
-seen.report
+report = seen.report
+print(report.headline)
 
 # %%
-report = seen.report
 print(report.operation, "|", report.line)
 print("became nan in:", report.became_nan.node or report.became_nan.phase)
 culprit = report.operation == "exp" and "kl" in report.line
@@ -471,7 +471,7 @@ verdicts.judge("C10", "false", own, "section 8", holds=useless)
 cut, late = "bound (04.3)" in cured, not alive["bound at 20 (0.4.1)"]
 side = "only before exp, and below the limit of the format"
 verdicts.judge("C14", "partly", side, "section 8", holds=cut and late)
-outdated = "verl#782, #789, #1779, #2377; float16 needs a tighter bound"
+outdated = "fixed by verl#782, #789, #1779, #2377; float16 needs a tighter bound"
 verdicts.judge("C17", "false", outdated, "verl#1779 and section 8", holds=cut)
 threads = "verl#721 (GSM8K, REINFORCE++), verl#747 (PRIME)"
 verdicts.cite("C5", "true", "", threads)
@@ -529,8 +529,8 @@ expect_symptom("so does the healthy run with float32 logits", holds=gained)
 expect_symptom("the broken run ends at 0", holds=end == 0)
 
 # %% [markdown]
-# The bound costs next to nothing: one clamp on a tensor of (replies, tokens). A token beyond the bound
-# gets no pull from the KL any more; in this run no token came near it.
+# The bound costs next to nothing: one clamp on a tensor of shape (replies, tokens). The KL no longer
+# pulls back a token beyond the bound; in this run no token came near it.
 #
 # ## 10. Next time
 #
@@ -594,7 +594,7 @@ noise = torch.empty_like(dead_logits).exponential_()
 print("with noise", take(dead_logits, noise).tolist())
 
 # %% [markdown]
-# Such an engine writes "!" for ever.
+# So such an engine writes only "!", and raises no error.
 
 # %% [markdown]
 # ## 12. Deeper look: three repairs behind exp (35 minutes)
@@ -707,8 +707,9 @@ dead = each["masked mean (04.4)"].is_dead
 expect_symptom("with the masked mean alone the run dies", holds=dead)
 
 # %% [markdown]
-# So here a guard costs little, because few updates have a nan. It does not hold the padding back: the
-# next rollout can bring the nan again. In a run whose every update has one, a guard stops the training.
+# So here a guard costs little, because few updates have a nan. But nothing holds the padding back, so
+# the next rollout can bring the nan again. If every update has a nan, the guard skips them all, and
+# nothing is trained.
 
 # %% [markdown]
 # There is a second `exp` in the loss: PPO's ratio to the rollout. At padding the advantage is 0 and
@@ -882,8 +883,8 @@ expect_symptom("loss, kl and grad_norm are finite in every step", holds=finite)
 print("largest bounded k3:", round(math.exp(10) - 10 - 1))
 
 # %% [markdown]
-# The numbers are finite, and that is all: a learning rate of 1e-3 at this temperature is too high to
-# learn anything. A bound does not repair bad settings. It leaves you a run whose log you can read.
+# The numbers are finite, which does not mean that the run learns. A bound does not repair bad settings.
+# It only gives you a run whose log you can read.
 
 # %% [markdown]
 # ## 14. Deeper look: the article's other settings (12 minutes)
@@ -916,7 +917,7 @@ verdicts.judge("C12", "false", own, "section 14", holds=other)
 # gradient is 1 at every token, however far it is. low_var_kl survives in the reward, where no gradient
 # passes through it. `kl_coef` changes nothing: it is another setting.
 #
-# Now the bounds. At which d is the gradient of each formula not finite?
+# Now the bounds in two formats. At which d is the gradient of each formula not finite?
 
 # %%
 formulas = {"0.2": verl_formulas.kl_penalty, "0.4.1": in_0_4_1}
@@ -952,8 +953,14 @@ for place, term in patient.terms.items():
     print(f"# {place}\n{getsource(term)}")
 
 # %% [markdown]
+# Here is the whole report of section 5. Its last two lines are the cause and a fix.
+
+# %% tags=["nbval-ignore-output"]
+seen.report
+
+# %% [markdown]
 # `watch` needs the run. `trace_step` needs a model, one batch and the function that computes the loss.
-# Does it name the operation and the line that `watch` named in section 5?
+# Does it name the operation and the line that `watch` named?
 
 # %%
 traced = diagnostics.trace_step(before_it.actor, mini, loss_of=before_it.loss)
@@ -979,8 +986,8 @@ if num_healthy is not TODO:
     display(diagnostics.trace_step(*given, loss_of=fresh.loss))
 
 # %% [markdown]
-# The trace names a line, and the rows of this one batch, after a backward pass. A run needs an alarm
-# before it: which replies of the next batch would get a nan gradient?
+# The trace names a line, and the rows of this one batch, but only after a backward pass. An alarm
+# should ring before that pass: which replies of the next batch would get a nan gradient?
 
 # %% [markdown]
 # **Exercise 04.10, 17 minutes, a diagnosis, an alarm and a few lines, 6 points.** Put four things into
@@ -1033,8 +1040,8 @@ rewards = {who: [one["reward"] for one in ups] for who, ups in rewards.items()}
 concepts.before_and_after(rewards, x="updates", y="share of right digits")
 
 # %% [markdown]
-# You had met every line of that run before: a value that is fine, and a backward pass that multiplies
-# the 0 it receives by inf, or divides it by 0. Put a mask, a clamp or a `where` before the operation
+# You know this pattern from the lesson: the value is fine, and the backward pass multiplies the 0 that
+# it receives by inf, or divides it by 0. Put a mask, a clamp or a `where` before the operation
 # that can leave the format, not behind it.
 
 # %% [markdown]

@@ -199,7 +199,7 @@ expect_symptom("every reward is nan", holds=dead)
 finite = all(x == x for x in logged(healthy, "grad_norm"))
 expect_symptom("float32 has a grad_norm at each step", holds=finite)
 shown = all_nan(logged(broken, "grad_norm")) and finite
-nuance = "grad_norm is nan here; the report's 0 is open"
+nuance = "grad_norm is nan here; why the report has 0 is open"
 verdicts.judge("C1", "true", nuance, "section 4", holds=shown)
 
 # %% [markdown]
@@ -247,7 +247,7 @@ verdicts.judge("C14", "false", nuance, "sections 4 and 6", holds=holds)
 
 # %%
 scaler_is_on = broken.accelerator.scaler is not None
-nuance = "fp16=True brings it; the forward pass is nan before any gradient"
+nuance = "fp16=True has it already; the forward pass is nan before any gradient"
 holds = scaler_is_on and dead_at_once
 verdicts.judge("C10", "false", nuance, "sections 4 and 6", holds=holds)
 
@@ -346,13 +346,16 @@ print(f"gain of the norm: about {gain:.0e}")
 print(f"no dot product of attention can exceed {bound:.0e}")
 nuance = "q and k are normalised, which bounds their products"
 verdicts.judge("C11", "false", nuance, "section 6", holds=bound < 65504)
-nuance = "not the normalising: the gain of the norm after each block"
+nuance = "not by normalising, but by the gain of the norm after each block"
 holds = "post_attention_layernorm" in report.module and gain > 1000
 verdicts.judge("C12", "partly", nuance, "section 6", holds=holds)
 
 # %% [markdown]
-# `profile_ranges` asks the same about every module of any model, before any training. Would these two
-# models survive float16?
+# This gain is what `stretch` made large, together with the embeddings: everything that is added to the
+# stream. (Section 14 shows why the function stays the same.)
+#
+# `profile_ranges` measures every module of any model in the same way, before any training. Would these
+# two models survive float16?
 
 # %%
 from course_utils.diagnostics import profile_ranges
@@ -396,7 +399,8 @@ print(f"{where}: under 0.1% of it is inf: {infs < 0.001}")
 print(f"over a tenth of all logits is nan: {nans > 0.1}")
 in_bf16 = logits_in(edge, wide).isfinite().all().item()
 holds = infs < 0.001 < 0.1 < nans and in_bf16
-verdicts.judge("C15", "true", "few inf, many nan", "section 6", holds=holds)
+nuance = "a few inf in one norm make nan of many logits"
+verdicts.judge("C15", "true", nuance, "section 6", holds=holds)
 holds = report.phase == "forward" and "norm" in report.module
 ex.FIRST_BAD.recall("d", holds=holds)
 
@@ -524,14 +528,14 @@ def keep_in_float32(model):
 ex.KEEP.check(keep_in_float32)
 
 # %%
-nuance = "T4, V100 and RTX 20 have none: the users who meet this"
+nuance = "T4, V100 and RTX 20 have none, and their users meet this failure"
 verdicts.cite("C5", "partly", nuance, "unsloth#4875")
 
 # %% [markdown]
 # ## 10. Prove it
 #
-# We run the training of section 4 again, longer, in three ways: in float32, in bfloat16, and in
-# float16 with your function, which any float16 device can run. Step 1 is before any update. From step
+# We run the training of section 4 again, longer, in three ways: in float32, in bfloat16 (your answer
+# to 05.3), and in float16 with your function of 05.4, which any float16 device can run. Step 1 is before any update. From step
 # 2 on, how far is each run from float32? Predict first.
 
 # %%
@@ -557,7 +561,7 @@ def margins_of(ways):
 # %% tags=["digits-vary"]
 ways = {
     "float32": {"fp16": False},
-    "bfloat16": {"fp16": False, "bf16": True},
+    "bfloat16": ex.FIX.answer,
     "float32 norms": {"prepare": ex.KEEP.answer},
 }
 margins = margins_of(ways)
@@ -1031,7 +1035,7 @@ nuance = "DPO has no reward model; its rewards are log-probabilities"
 verdicts.judge("C13", "false", nuance, "section 15", holds=dead)
 
 # %% [markdown]
-# ## 16. Deeper look: a run that you have not seen (20 minutes)
+# ## 16. Deeper look: a run you have not seen (20 minutes)
 #
 # **Exercise 05.8, 12 minutes, a diagnosis and a small function, 6 points.** `draw` hands you somebody
 # else's run, which runs on the CPU. `patient.trainer()` builds its Trainer again,
@@ -1067,14 +1071,14 @@ if report.module.endswith("mlp"):
         print(f"{name}: largest row {times:.0f} times the typical one")
 
 # %% [markdown]
-# Write `mend(trainer)`. It is given a Trainer that has just been built, and it changes the model, or
+# Write `fix_run(trainer)`. It is given a Trainer that has just been built, and it changes the model, or
 # how the trainer computes, in place. Arguments, data, scaler and the choice of what is trained (the
 # adapters) stay. The check trains on three seeds. The losses and the first gradient of the adapters
 # must be those of the float32 twin, and at least 85% of the matrix products must stay in float16.
 
 
 # %%
-def mend(trainer):
+def fix_run(trainer):
     """Fix that place, and nothing else."""
     ### BEGIN SOLUTION
     place = "base_model.model.model.layers.2.mlp"
@@ -1092,11 +1096,12 @@ def mend(trainer):
 # a letter from the ticket.
 
 # %%
-# {"place": "model.layers.0...", "cause": "a", "mend": mend}
+# {"place": "model.layers.0...", "cause": "a", "fix": fix_run}
 ### BEGIN SOLUTION
 place = "base_model.model.model.layers.2.mlp"
 # Other seeds draw other runs; for those, take the course's answer.
-diagnosis = {"place": place, "cause": "d", "mend": mend} if SEED == 0 else ex.UNSEEN.answer
+diagnosis = {"place": place, "cause": "d", "fix": fix_run}
+diagnosis = diagnosis if SEED == 0 else ex.UNSEEN.answer
 ### END SOLUTION
 
 # %%

@@ -173,13 +173,13 @@ class Asked:
             Criterion(
                 "The place is the part that is at fault.",
                 names_the_place,
-                why="a mend elsewhere hides the fault, or does nothing",
+                why="a fix elsewhere hides the fault, or does nothing",
                 next=self.place_next,
             ),
             Criterion(
                 "The cause is named.",
                 names_the_cause,
-                why="each cause has a mend of its own",
+                why="each cause needs its own fix",
                 next=self.cause_next,
             ),
         )

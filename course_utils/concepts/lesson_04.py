@@ -192,12 +192,12 @@ def what_each_fix_does(each: Outcomes) -> None:
     fig, ax = plt.subplots(figsize=(7.6, 3.6), layout="constrained")
     grid = {"rows": list(words), "columns": list(COLUMNS), "meanings": MEANINGS}
     plotting.draw_grid(ax, texts=[list(row) for row in words.values()], **grid)
-    ax.set_title("Only what acts before exp gives finite gradients")
     cured = [name for name, outcome in each.runs.items() if outcome.num_bad == 0]
+    ax.set_title(f"Every gradient is finite in {len(cured)} of {len(words)} runs")
     rows = (f"{name}: {', '.join(row)}" for name, row in words.items())
     plotting.show(
         fig,
-        f"Every gradient is finite with {len(cured)} of {len(words)}: {', '.join(cured)}.",
+        f"Every gradient is finite in {len(cured)} of {len(words)} runs: {', '.join(cured)}.",
         alt=f"A table of words: {', '.join(COLUMNS)} of each run. {'; '.join(rows)}.",
     )
 

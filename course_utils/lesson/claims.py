@@ -71,7 +71,7 @@ _CLAIMS: dict[str, tuple[str | Claim, ...]] = {
         "check that the loss has a gradient after the forward pass",
         Claim("debug on a small batch first", voted=False),
         Claim("check that the TRL, PEFT and PyTorch versions fit", "trl#3089"),
-        "mind the numerical stability of bf16",
+        Claim("mind the numerical stability of bf16", voted=False),
         Claim("(the article does not say) fix: use_reentrant=False", voted=False),
     ),
     "gemma": (

@@ -47,7 +47,9 @@ def pick_device(device: str = "auto") -> "torch.device":
     return torch.device(device)
 
 
-def load_policy(model: str, *, device: str = "auto", dtype: str = "float32") -> "PreTrainedModel":
+def load_policy(
+    model: str, *, device: str = "auto", dtype: "str | torch.dtype" = "float32"
+) -> "PreTrainedModel":
     """Load a causal language model, ready for GRPOTrainer, DPOTrainer or `generate`.
 
     Args:
@@ -72,7 +74,7 @@ def load_policy(model: str, *, device: str = "auto", dtype: str = "float32") -> 
 
 
 def load_reward_model(
-    model: str, *, device: str = "auto", dtype: str = "float32", seed: int = 0
+    model: str, *, device: str = "auto", dtype: "str | torch.dtype" = "float32", seed: int = 0
 ) -> "PreTrainedModel":
     """Load a body with a new one-label `score` head, ready for RewardTrainer.
 
@@ -119,9 +121,20 @@ def load_tokenizer(model: str) -> "PreTrainedTokenizerBase":
     return tokenizer
 
 
-def _known_dtype(dtype: str) -> str:
+def name_of_dtype(dtype: "str | torch.dtype") -> str:
+    """The name of a format that is given as torch's dtype or by its name.
+
+    >>> import torch
+    >>> name_of_dtype(torch.bfloat16), name_of_dtype("float32")
+    ('bfloat16', 'float32')
+    """
+    return str(dtype).removeprefix("torch.")
+
+
+def _known_dtype(dtype: "str | torch.dtype") -> str:
     import torch
 
+    dtype = name_of_dtype(dtype)
     if dtype == "auto" or isinstance(getattr(torch, dtype, None), torch.dtype):
         return dtype
     raise BadRequest(

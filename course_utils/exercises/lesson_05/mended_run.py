@@ -20,14 +20,14 @@ GRADIENT_CLOSE = 0.1  # of its norm: float16 costs up to 0.025, a gradient of an
 
 @dataclass(frozen=True)
 class Trained:
-    """What one run with the student's mend did, beside its float32 twin."""
+    """What one run with the student's fix did, beside its float32 twin."""
 
     losses: list[float] = field(default_factory=list)
     twin: tuple[float, ...] = ()
     gradient_off: float = 0.0  # distance of the first gradient from the twin's, by the twin's norm
-    changed: str | None = None  # a setting that mend changed
+    changed: str | None = None  # a setting that the fix changed
     share_half: float = 0.0  # of all matrix products, those in float16
-    error: str | None = None  # what mend or the training raised
+    error: str | None = None  # what the fix or the training raised
 
 
 class FirstGradient(TrainerCallback):
@@ -52,15 +52,15 @@ def run_of_twin(patient: Patient, seed: int) -> tuple[tuple[float, ...], Tensor]
     return tuple(_logged(trainer)), first.gradient
 
 
-def train(patient: Patient, mend: Callable, seed: int) -> Trained:
-    """Train with `mend`; what it or the training raises is part of the outcome."""
+def train(patient: Patient, fix: Callable, seed: int) -> Trained:
+    """Train with `fix`; what it or the training raises is part of the outcome."""
     trainer = patient.trainer(seed=seed)
     trainer.args.logging_nan_inf_filter = False
     held, changed, products = _settings(trainer), None, Products()
     first = FirstGradient()
     try:
-        if mend(trainer) is TODO:
-            return Trained(error="mend, which is still TODO")
+        if fix(trainer) is TODO:
+            return Trained(error="the fix, which is still TODO")
         now = _settings(trainer)
         changed = next((key for key in held if now.get(key) != held[key]), None)
         _count_in_the_first_step(trainer, products)
@@ -109,7 +109,7 @@ def _settings(trainer) -> dict[str, object]:
 
 @of_the_runs
 def nothing_else_is_changed(run: Trained) -> str | None:
-    return f"mend changes {run.changed} of the trainer" if run.changed else None
+    return f"the fix changes {run.changed} of the trainer" if run.changed else None
 
 
 @of_the_runs

@@ -155,7 +155,7 @@ PEAKS = Exercise(
             "inf and nan are reported as they are.",
             bad_numbers_show,
             why="an instrument that drops nan reports the worst place as healthy",
-            next="torch's max lets nan through; do not filter",
+            next="torch's max lets nan through, and Python's max(0.0, nan) is 0.0; do not filter",
         ),
         Criterion(
             "The model is as it was: hooks, each module's mode, weights.",

@@ -121,7 +121,7 @@ SCALER = Exercise(
             halves_on_each_bad_step,
             why="each overflow halves the scale that was there before",
             next="run the call above, and follow it by hand: begin with the scale that is given, "
-            "and halve it at each False; what stands below the point stays",
+            "and halve it at each False, without rounding",
         ),
         Criterion(
             "It goes on halving below 1.",

@@ -23,7 +23,7 @@ LOSS = ("loss", "compute_loss", "token_weights", "trainer.token_weights")
 
 
 class _Variant(Variant):
-    mend, mend_is = "mend", "a function of the trainer"
+    mend_is = "a function of the trainer"
 
     def place_differs(self, unseen: dict) -> str | None:
         if _plain_name(unseen["place"]) in _module_names(self.ticket) | set(LOSS):
@@ -46,7 +46,7 @@ def _module_names(patient: Patient) -> frozenset[str]:
 
 
 class _Tried(Diagnosis):
-    """A diagnosis, and the runs with its mend."""
+    """A diagnosis, and the runs with its fix."""
 
     def __init__(self, unseen: dict, variant: _Variant) -> None:
         super().__init__(unseen, variant)
@@ -86,13 +86,13 @@ ASKED = Asked(
             "Over three seeds the losses are the float32 twin's: to 0.1% at first, then to 1%.",
             follows_float32,
             why="one inf loses the step; a number that is cut off or left out changes the loss",
-            next="print the log of patient.trainer(mend=mend), and that of its float32 twin",
+            next="print the log of patient.trainer(fix=fix_run), and that of its float32 twin",
         ),
         Criterion(
             "The report's settings stay: arguments, data, scaler, which weights are trained.",
             nothing_else_is_changed,
             why="a run with other settings is another run, and may only avoid the place",
-            next="let mend change the model, or how the trainer computes, at the place alone",
+            next="let the fix change the model, or how the trainer computes, at the place alone",
         ),
         Criterion(
             "In the first step the gradient of the adapters is the twin's, to 10%.",

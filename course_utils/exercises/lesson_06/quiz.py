@@ -5,7 +5,6 @@ from course_utils.checks.quiz import two_letters
 QUIZ = two_letters(
     "06.11",
     "ca",
-    minutes=1,
     hints=(
         "Question 1: what did the log of the silent run look like, line by line?",
         "Question 2: what did every answer train that called requires_grad_() on the loss?",

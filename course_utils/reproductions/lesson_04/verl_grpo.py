@@ -15,6 +15,7 @@ from course_utils.reproductions.lesson_04 import verl_formulas
 from course_utils.reproductions.lesson_04.verl_rollout import Batch, generate
 from course_utils.shown.progress_line import track
 from course_utils.shown.report import Table
+from course_utils.zoo.load import name_of_dtype
 
 LOGGED = ("pg_loss", "kl_loss", "ppo_kl", "pg_clipfrac", "entropy_loss", "grad_norm")
 
@@ -32,7 +33,7 @@ class Settings:
     device: str = "auto"
     seed: int = 0
     learning_rate: float = 1e-4
-    logits_dtype: str = "float16"  # what the lm_head of a float16 model gives
+    logits_dtype: str | torch.dtype = "float16"  # what the lm_head of a float16 model gives
     num_prompts: int = 8
     n: int = 8  # replies to each prompt
     response_length: int = 16
@@ -132,7 +133,8 @@ class VerlGrpo:
             attention_mask=batch.attention_mask,
             position_ids=batch.position_ids,
         )
-        logits = output.logits.to(getattr(torch, s.logits_dtype)) / s.temperature
+        dtype = getattr(torch, name_of_dtype(s.logits_dtype))
+        logits = output.logits.to(dtype) / s.temperature
         logits = logits[:, -s.response_length - 1 : -1]
         log_prob = torch.log_softmax(logits, dim=-1).gather(-1, batch.responses[..., None])[..., 0]
         if s.use_remove_padding:  # verl's pad_input puts zeros where nothing was computed

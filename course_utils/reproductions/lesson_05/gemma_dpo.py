@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from course_utils import zoo
 from course_utils.shown.report import Table
 from course_utils.zoo import training
+from course_utils.zoo.load import name_of_dtype
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedModel
 
 TINY = "tiny-gemma3"
@@ -38,7 +40,7 @@ def load_gemma(
 def dpo_trainer(
     model: str = "tiny",
     *,
-    dtype: str = "float32",
+    dtype: "str | torch.dtype" = "float32",
     lora_alpha: int = 32,
     stretch: float | None = None,
     prepare: Callable[["PreTrainedModel"], object] | None = None,
@@ -84,7 +86,8 @@ def dpo_trainer(
         seed=seed,
     )
     config = DPOConfig(**(training.quiet_config() | reported | changes))
-    policy = load_gemma(model, stretch=stretch, device=device).to(getattr(torch, dtype))
+    policy = load_gemma(model, stretch=stretch, device=device)
+    policy = policy.to(getattr(torch, name_of_dtype(dtype)))
     if prepare is not None:
         prepare(policy)
     pairs_a_step = config.per_device_train_batch_size * config.gradient_accumulation_steps

@@ -27,7 +27,7 @@ CAUSES = {
     "g": "the scaler's first scale is too high: a few steps are lost, then it trains",
 }
 
-Mend = Callable[["Trainer"], object]
+Fix = Callable[["Trainer"], object]
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Patient:
     report: str
     build: Callable[..., "Trainer"] = field(repr=False)
 
-    def trainer(self, *, fp16: bool = True, seed: int = 0, mend: Mend | None = None) -> "Trainer":
-        """The run's Trainer, not yet trained, after `mend(trainer)`; fp16=False is its twin."""
+    def trainer(self, *, fp16: bool = True, seed: int = 0, fix: Fix | None = None) -> "Trainer":
+        """The run's Trainer, not yet trained, after `fix(trainer)`; fp16=False is its twin."""
         trainer = self.build(fp16=fp16, seed=seed)
-        if mend is not None:
-            mend(trainer)
+        if fix is not None:
+            fix(trainer)
         return trainer
 
     def batch(self, trainer: "Trainer") -> dict:

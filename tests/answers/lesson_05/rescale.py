@@ -168,6 +168,12 @@ def rescale_by_rounded_k(model, k):
 
 
 @wrong(caught_by=rescale.stream_is_k_times)
+def rescale_by_whole_numbers(model, k):
+    """Fits every k that is a whole number, or 1 divided by one."""
+    rescale_by_layer(model, round(k) if k > 1 else 1 / round(1 / k))
+
+
+@wrong(caught_by=rescale.stream_is_k_times)
 def rescale_by_clipped_k(model, k):
     rescale_by_layer(model, min(max(k, 2.0**-15), 2.0**15))
 

@@ -204,24 +204,24 @@ def loss_with_gradient_through_the_weights(trainer):
     _with_loss(trainer, lambda nll_N: (nll_N**3 / (nll_N**3).sum() * nll_N).sum())
 
 
-MALFORMED = ({"cause": "float16"}, {"place": "the third layer"}, {"mend": "bf16"})
+MALFORMED = ({"cause": "float16"}, {"place": "the third layer"}, {"fix": "bf16"})
 
 channel.right({"place": "layers.2.mlp"})
 channel.right_in_capitals(
     {
         "place": f"output of {PREFIX}model.layers.2.mlp",
         "cause": " D",
-        "mend": one_mlp_in_float32,
+        "fix": one_mlp_in_float32,
     }
 )
 channel.wrong(
-    {"place": "model.layers.3.input_layernorm", "cause": "d", "mend": leave},
+    {"place": "model.layers.3.input_layernorm", "cause": "d", "fix": leave},
     caught_by=unseen.place_is_found,
 )
 channel.wrong(
-    {"place": "model.embed_tokens", "cause": "b", "mend": leave}, caught_by=unseen.place_is_found
+    {"place": "model.embed_tokens", "cause": "b", "fix": leave}, caught_by=unseen.place_is_found
 )
-channel.wrong({"place": "loss", "cause": "f", "mend": leave}, caught_by=unseen.place_is_found)
+channel.wrong({"place": "loss", "cause": "f", "fix": leave}, caught_by=unseen.place_is_found)
 channel.misdiagnoses(
     malformed=MALFORMED,
     place=unseen.ASKED.diagnosis[0].observe,
@@ -229,15 +229,15 @@ channel.misdiagnoses(
 )
 weights.right({"place": "Loss"})
 weights.right_in_capitals(
-    {"place": f"output of {PREFIX}loss", "cause": " F", "mend": weights_of_smaller_numbers}
+    {"place": f"output of {PREFIX}loss", "cause": " F", "fix": weights_of_smaller_numbers}
 )
 weights.wrong(
-    {"place": "model.layers.1", "cause": "b", "mend": leave}, caught_by=unseen.place_is_found
+    {"place": "model.layers.1", "cause": "b", "fix": leave}, caught_by=unseen.place_is_found
 )
 weights.wrong(
-    {"place": "model.embed_tokens", "cause": "c", "mend": leave}, caught_by=unseen.place_is_found
+    {"place": "model.embed_tokens", "cause": "c", "fix": leave}, caught_by=unseen.place_is_found
 )
-weights.wrong({"place": "lm_head", "cause": "e", "mend": leave}, caught_by=unseen.place_is_found)
+weights.wrong({"place": "lm_head", "cause": "e", "fix": leave}, caught_by=unseen.place_is_found)
 weights.misdiagnoses(
     malformed=MALFORMED,
     place=unseen.ASKED.diagnosis[0].observe,
