@@ -1,0 +1,1 @@
+"""Round 4: broken, healthy and pasted runs, written blind."""
