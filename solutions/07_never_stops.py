@@ -162,7 +162,8 @@ Table(columns=("step", "loss of run A", "loss of run B"), rows=rows)
 
 # %% [markdown]
 # Both logs look healthy. (The line that transformers printed above is a clue: one tokenizer differs from its
-# model.) One of the two models never stops. Which one?
+# model.) One of the two models never stops. Which one? A reply counts as right if the number at its beginning is
+# the sum, whatever follows it.
 
 # %%
 after = {name: behaviour(run.model) for name, run in runs.items()}
@@ -309,7 +310,7 @@ Table(columns=columns, rows=rows)
 
 # %%
 safe = all(by_length == 1 for _, by_length in ends.values())
-nuance = "only if labels are made from ids and it cannot stop yet"
+nuance = "only if labels are made from ids, and the model cannot stop yet"
 holds = safe and ends[END][0] == 0
 verdicts.judge("C1", "partly", nuance, "sections 4 and 6", holds=holds)
 nuance = "labels made by length keep every end with pad == eos"
@@ -380,8 +381,8 @@ ex.COLLATE.check(collate)
 # %%
 model = never_stops.base_model(MODEL, seed=SEED, device=DEVICE)
 yours = ex.COLLATE.answer
-mended = fine_tune(model, END, collate=lambda rows: yours(rows, end_id))
-mended.train()
+fixed_run = fine_tune(model, END, collate=lambda rows: yours(rows, end_id))
+fixed_run.train()
 after["run B, fixed"] = behaviour(model)
 fig, ax = plt.subplots(figsize=(7, 2.2), layout="constrained")
 stops = {name: 100 * did.stops for name, did in after.items()}
@@ -389,7 +390,7 @@ meanings = {"run A": "neutral", "run B": "dead", "run B, fixed": "alive"}
 plotting.draw_bars(ax, stops, meanings=meanings)
 ax.set(xlabel="replies that stop, %", title="Padded by length, it stops")
 right = after["run B, fixed"].right
-same = "" if never_stops.losses(mended) == logs["run A"] else "not "
+same = "" if never_stops.losses(fixed_run) == logs["run A"] else "not "
 said = f"{right:.0%} of the held-out sums are right"
 plotting.show(fig, f"Fixed, {said}; the log is {same}run A's.")
 
@@ -893,8 +894,8 @@ pooling.table(shares)
 old, *now = shares.values()
 nuance = "until 4.48: yes on the left; wrong in all batches on the right"
 both = [share for by_side in now for share in by_side.values()]
-mended = all(moved == 0 and equal < 0.1 for moved, equal in both)
-holds = old["right"][1] == 1 and old["left"][0] > 0.2 and mended
+is_fixed = all(moved == 0 and equal < 0.1 for moved, equal in both)
+holds = old["right"][1] == 1 and old["left"][0] > 0.2 and is_fixed
 verdicts.judge("C16", "partly", nuance, "deeper look F", holds=holds)
 
 # %% [markdown]
@@ -921,15 +922,17 @@ print(f"held-out sums right after training: {held_out}")
 
 # %%
 nuance = "the average lost its ends; nothing is learnt faster"
-verdicts.judge("C3", "false", nuance, "deeper look G", holds=without < start_loss)
+no_faster = after["run B"].right < after["run A"].right + 0.05
+verdicts.judge("C3", "false", nuance, "deeper look G", holds=without < start_loss and no_faster)
 
 # %% [markdown]
-# The same model has the lower loss before a single step. So a lower loss does not mean faster learning.
+# The same model has the lower loss before a single step, because other tokens are counted. And after the
+# training run B gets no more sums right than run A.
 
 # %% [markdown]
 # ## The verdicts, then and now
 #
-# Below is every claim with its verdict, and then the failure in the libraries of its day: up to trl 0.15.2,
+# Below are all claims with their verdicts, and then the failure in the libraries of its day: up to trl 0.15.2,
 # SFTTrainer's default collator compared ids. `course era 07` runs the plain tutorial in both.
 #
 # Which of these faults do today's libraries warn about? You met three: padding on the right before

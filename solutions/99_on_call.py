@@ -308,7 +308,9 @@ faults:
 # **Exercise 99.1, 15 minutes, one fault, 4 points.** `edits` is a list of tuples (file, old text, new text).
 # They are made one after the other in the files as they were handed out, and each old text must be there
 # exactly once. `faults` has one tuple (file, place, class). A place is the number of a line, a function, a name
-# or a key.
+# or a key. The points are given only if the run is healthy and the place and the class are right.
+#
+# The first cell below runs the ticket once, which takes up to a minute.
 
 # %%
 first = exam.open_folder("first")
