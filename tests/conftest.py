@@ -1,9 +1,8 @@
-"""Pins one thread, quiets the libraries, shares the tests out, warms kernels, offers JupyterLab.
+"""Pins one thread, quiets the libraries, shares the tests out, and offers JupyterLab to them.
 
 At the end it prints what the tests left to `make prove`, which `whole.py` decides.
 """
 
-import contextlib
 import gc
 import os
 import signal
@@ -14,7 +13,6 @@ from lab_server import browser_page, fresh_course, lab_on
 from site_server import served, site_in
 from xdist.workermanage import NodeManager
 
-from course_utils.notebook.warm import CAN_WARM, KERNEL, LIBRARIES, warm_process
 from course_utils.shown.quiet import quiet_libraries
 
 quiet_libraries()
@@ -30,21 +28,6 @@ collect_ignore = [
 ]  # imported as tests.answers, and by every process
 
 LEFT: dict[str, int] = {}  # how many cases each test leaves to `make prove`
-
-
-def pytest_configure(config):
-    """Side by side, lessons run in kernels that are forks of one process; alone, in new ones."""
-    if hasattr(config, "workerinput"):
-        config.option.nbval_kernel_name = config.workerinput["kernel"]
-    elif CAN_WARM and config.getoption("numprocesses") and config.getoption("nbval"):
-        stack = contextlib.ExitStack()
-        config.add_cleanup(stack.close)
-        os.environ.update(stack.enter_context(warm_process(LIBRARIES)).env)
-        config.option.nbval_kernel_name = KERNEL
-
-
-def pytest_configure_node(node):
-    node.workerinput["kernel"] = node.config.option.nbval_kernel_name
 
 
 def pytest_xdist_make_scheduler(config, log):
