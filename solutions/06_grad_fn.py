@@ -821,7 +821,7 @@ for name, weight in head_only.model.named_parameters():
     is_head = weight.requires_grad and "lora_" not in name
     weight.requires_grad_(is_head)
 head_only.train()
-losses = [training.logged(run, "loss") for run in (with_head, head_only)]
+losses = [training.logged(one, "loss") for one in (with_head, head_only)]
 gap = max(abs(a - b) for a, b in zip(*losses, strict=True))
 print(f"largest difference of the logged losses: {gap:.4f}")
 expect_symptom("it is a run without adapters", holds=gap < 1e-4)
@@ -1129,10 +1129,10 @@ patient.fresh().train()
 # For example {"place": "prepare", "cause": "a", "fix": my_part}
 ### BEGIN SOLUTION
 def my_part(*given):
-    policy, ids = given
-    read = policy(input_ids=ids, output_hidden_states=True)
+    policy, sampled = given
+    read = policy(input_ids=sampled, output_hidden_states=True)
     logits, last = read.logits[:, :-1], read.hidden_states[-1][:, -1]
-    logp = logits.log_softmax(-1).gather(-1, ids[:, 1:, None])
+    logp = logits.log_softmax(-1).gather(-1, sampled[:, 1:, None])
     return logp.squeeze(-1), last.detach()  # the critic only reads
 
 

@@ -13,8 +13,8 @@ from inspect_ai import eval as evaluate
 from inspect_ai.solver import solver
 from inspect_ai.util import sandbox
 
+from benchmarks.oncall.inspect_task import tickets
 from course_utils.oncall import bench, folder, planting
-from course_utils.oncall.inspect_task import tickets
 from course_utils.shown.quiet import quiet_libraries
 
 LEVELS = (1, 3)

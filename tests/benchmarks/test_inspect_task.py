@@ -10,6 +10,7 @@ import pytest
 from whole import IS_WHOLE
 
 ROOT = Path(__file__).parents[2]
+LOCK = ROOT / "benchmarks" / "oncall" / "locks" / "inspect-ai.txt"
 SCRIPT = ROOT / "tests" / "helpers" / "scripts" / "inspect_tickets.py"
 pytestmark = [
     pytest.mark.skipif(not IS_WHOLE, reason="fetches packages: `make prove` does it"),
@@ -21,7 +22,7 @@ pytestmark = [
 def evaluated(tmp_path_factory) -> dict:
     packages, folder = tmp_path_factory.mktemp("packages"), tmp_path_factory.mktemp("run")
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-compile")
-    subprocess.run([*pip, "--target", packages, "inspect-ai>=0.3.285,<0.4"], check=True)
+    subprocess.run([*pip, "--target", packages, "--requirement", LOCK], check=True)
     env = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{packages}", "HOME": str(folder)}
     ran = subprocess.run(
         [sys.executable, SCRIPT, folder], env=env, capture_output=True, text=True, timeout=600

@@ -1,11 +1,11 @@
 """The tickets as a task of inspect_ai, for any model, agent or solver that its harness runs.
 
-    pip install 'brokenruns[lab,bench]'
-    inspect eval brokenruns/tickets --model MODEL -T num=5
+    pip install --requirement benchmarks/oncall/locks/inspect-ai.txt
+    inspect eval benchmarks/oncall/inspect_task.py@tickets --model MODEL -T num=5
 
-It drives what `bench.py` drives: tickets from a secret seed, read back from inspect_ai's own
+It drives what `course oncall bench` drives: tickets from a secret seed, read back from its own
 sandbox and judged here, outside of it. A sample holds no answer. It does not make the sandbox
-safe: in inspect_ai's `local` sandbox a model can read this package, answers included.
+safe: in inspect_ai's `local` sandbox a model can read the course, answers included.
 """
 
 import asyncio
