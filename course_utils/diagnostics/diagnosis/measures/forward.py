@@ -32,13 +32,18 @@ def has_ids(batch: Any) -> bool:
     return isinstance(ids, Tensor) and ids.dim() == 2 and ids.numel() > 0
 
 
+def taken_by(model: nn.Module, batch: Mapping) -> dict[str, Tensor]:
+    """What a model of texts takes of a batch, on its device."""
+    device = next(model.parameters()).device
+    return {k: batch[k].to(device) for k in TAKEN if isinstance(batch.get(k), Tensor)}
+
+
 def outputs_of(model: nn.Module, batch: Mapping) -> Tensor:
     """The logits of a batch, (B, T, V) for tokens or (B, V) for scores, in float32.
 
     Logits of a soft prompt, which stands before the tokens, are left out.
     """
-    device = next(model.parameters()).device
-    taken = {k: batch[k].to(device) for k in TAKEN if isinstance(batch.get(k), Tensor)}
+    taken = taken_by(model, batch)
     logits = logits_in(model(**taken)).float()
     return logits[:, -taken["input_ids"].shape[1] :] if logits.dim() == 3 else logits
 

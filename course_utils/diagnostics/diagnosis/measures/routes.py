@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
-from course_utils.diagnostics.diagnosis.measures.forward import outputs_of
+from course_utils.diagnostics.diagnosis.measures.forward import taken_by
 from course_utils.diagnostics.reach.groups import ROUTER, places
 from course_utils.diagnostics.reach.reading import base_of
 
@@ -25,23 +26,32 @@ def routers_of(model: nn.Module) -> list[nn.Module]:
 def flips(model: nn.Module, sampler: nn.Module | None, batch: Mapping[str, Tensor]) -> Tensor:
     """Tokens (B, T) that a router sends elsewhere than in the sampler.
 
-    Without a sampler at hand the model itself is asked in bfloat16, as engines compute.
+    Without a sampler at hand the model itself is asked as engines compute: weights and all that
+    is computed from them in bfloat16.
     """
     own = _chosen(model, batch)
     if sampler is not None:
         theirs = _chosen(sampler, batch)
     else:
         with torch.autocast(batch["input_ids"].device.type, dtype=torch.bfloat16):
-            theirs = _chosen(model, batch)
+            theirs = _chosen(model, batch, _rounded(model))
     shape = batch["input_ids"].shape
     pairs = [(a != b).any(-1).view(shape) for a, b in zip(own, theirs, strict=True)]
     return torch.stack(pairs).any(0)
 
 
-def _chosen(model: nn.Module, batch: Mapping[str, Tensor]) -> list[Tensor]:
-    """Of each router the chosen experts, sorted, (B * T, K)."""
+def _rounded(model: nn.Module) -> dict[str, Tensor]:
+    """The weights in bfloat16; without those that are whole numbers, or away on other ranks."""
+    known = model.named_parameters()
+    return {n: p.bfloat16() for n, p in known if p.is_floating_point() and p.numel()}
+
+
+def _chosen(
+    model: nn.Module, batch: Mapping[str, Tensor], weights: Mapping[str, Tensor] | None = None
+) -> list[Tensor]:
+    """Of each router the chosen experts, sorted, (B * T, K); with other weights, if given."""
     with _recording(model) as seen:
-        outputs_of(model, batch)
+        functional_call(model, dict(weights or {}), kwargs=taken_by(model, batch))
     return [one.reshape(-1, one.size(-1)).sort(-1).values for one in seen]
 
 
