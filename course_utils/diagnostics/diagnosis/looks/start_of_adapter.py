@@ -48,7 +48,7 @@ def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
         return
     sheet.show("scale of the adapter", ", ".join(f"{scale:g}" for scale in sorted(scales)[:3]))
     config = getattr(subject.model, "active_peft_config", None)
-    if subject.has_ended or getattr(config, "init_lora_weights", True) is not False:
+    if getattr(config, "init_lora_weights", True) is not False or not _is_untrained(subject):
         return
     with torch.no_grad():
         share = max(_share(one) for one in layers)
@@ -56,6 +56,13 @@ def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
         said = f"before the first step it changes a weight by {share:.0%} of its size"
         more = "init_lora_weights is False"
         sheet.find("adapter_begins_random", COUNTED, said, more, place="init_lora_weights")
+
+
+def _is_untrained(subject: Subject) -> bool:
+    """Whether no step was taken; of a model alone nobody knows."""
+    if subject.trainer is not None:
+        return not subject.has_ended
+    return subject.optimizer is not None and not subject.optimizer.state
 
 
 def _share(layer: nn.Module) -> float:
