@@ -110,6 +110,12 @@ def dropouts() -> type | tuple[type, ...]:
     return getattr(nn.modules.dropout, "_DropoutNd", known)
 
 
+def batch_norms() -> type | tuple[type, ...]:
+    """The classes of batch norms, which compute something else in training mode."""
+    known = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
+    return getattr(nn.modules.batchnorm, "_BatchNorm", known)
+
+
 def without_compile(module: Any) -> Any:
     """The module that torch.compile wraps; a module of another kind as it is."""
     return getattr(module, COMPILED, module)

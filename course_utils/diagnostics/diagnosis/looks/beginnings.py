@@ -31,7 +31,7 @@ def look_at_first_token(subject: Subject, sheet: Sheet) -> None:
 def look_at_spans(subject: Subject, sheet: Sheet) -> None:
     """Answers that were not found are given to the first token."""
     starts, ends = (
-        column(_data(subject), f"{name}_positions", NUM_ROWS) for name in ("start", "end")
+        column(_data(subject), name, NUM_ROWS) for name in ("start_positions", "end_positions")
     )
     if min(len(starts), len(ends)) < FEWEST:
         return

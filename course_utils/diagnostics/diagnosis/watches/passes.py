@@ -17,7 +17,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, 
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, Subject
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
-from course_utils.diagnostics.libraries.pytorch import dropouts, is_scheduled
+from course_utils.diagnostics.libraries.pytorch import batch_norms, dropouts, is_scheduled
 
 ENOUGH = 4  # steps
 MOST_ROWS = 2048
@@ -164,9 +164,8 @@ class Passes:
 
 def _drops(subject: Subject) -> bool:
     """Whether the mode makes a difference."""
-    norms = (torch.nn.modules.batchnorm._BatchNorm,)
     return any(
-        isinstance(m, norms) or (isinstance(m, dropouts()) and m.p > 0)
+        isinstance(m, batch_norms()) or (isinstance(m, dropouts()) and m.p > 0)
         for m in subject.model.modules()
     )
 
