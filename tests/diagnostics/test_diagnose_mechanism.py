@@ -44,6 +44,7 @@ def test_a_schedule_that_is_stepped_too_often_is_not_one_that_is_too_short(ticks
             for _ in range(4):
                 model(torch.ones(1, 4)).sum().backward()
             optimizer.step()
+            optimizer.zero_grad()
             for _ in range(ticks):
                 schedule.step()
     found = first(run.report)
