@@ -34,6 +34,8 @@ def report_on(fault: Fault, folder) -> Diagnosis:
     return told.report
 
 
+@pytest.mark.filterwarnings("ignore:Detected call of .lr_scheduler.step")  # each is of one fault
+@pytest.mark.filterwarnings("ignore:Using a target size")
 @pytest.mark.parametrize("name", cases(named(), kind))
 def test_a_common_fault_is_named(name, tmp_path):
     report = report_on(FAULTS[name], tmp_path)

@@ -35,7 +35,7 @@ class Setting:
         )
 
     def say(self, loss) -> None:
-        self.log.append({"loss": float(loss)})
+        self.log.append({"loss": loss.item()})
 
 
 @fault("gradients_never_cleared", "gradients_not_cleared", is_loop=True)
