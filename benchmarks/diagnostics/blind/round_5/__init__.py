@@ -1,0 +1,1 @@
+"""Round 5: broken, healthy and pasted runs, written blind."""
