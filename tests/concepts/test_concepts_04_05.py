@@ -104,7 +104,7 @@ def test_a_row_of_the_fixes_is_cured_only_with_finite_gradients(shown):
     skips = Outcome(12, 1, 1, is_dead=False, first_score=0.4, last_score=0.6)
     lesson_04.what_each_fix_does(Outcomes({"a bound": lives, "a guard": skips}))
     [(_, caption, alt)] = shown
-    assert caption == "Every gradient is finite with 1 of 2: a bound."
+    assert caption == "Every gradient is finite in 1 of 2 runs: a bound."
     assert "a guard: nan, skipped, alive, rises" in alt
 
 
