@@ -168,7 +168,7 @@ expect_symptom("three of the four are right as training left them", holds=all(he
 # served. Which served model says what its base says?
 
 
-# %%
+# %% tags=["digits-vary"]
 def said(model, n=4):
     return " ".join(adapter_life.completions(model, n))
 
@@ -205,7 +205,7 @@ for name, comparison in apart.items():
 # the served model has against its base. "Of it" is how much of the asked change is found, along its own
 # direction: 1 is all of it, 0 is none.
 
-# %%
+# %% tags=["digits-vary"]
 rows = []
 for name, job in trained.items():
     own_base = adapter_life.base_model(job.base, SEED)
@@ -232,7 +232,7 @@ Table(columns=("job", "part", "change asked", "found", "of it"), rows=rows)
 # which tensors of the model found none in the file (**missing**), and which of the file found no place
 # (**unexpected**). What does it say with these names, and with the names as saved?
 
-# %%
+# %% tags=["digits-vary"]
 from peft import set_peft_model_state_dict
 from peft.utils.save_and_load import get_peft_model_state_dict
 
@@ -454,7 +454,7 @@ verdicts.judge("C19", "partly", nuance, "section 7", holds=holds)
 patient = ex.UNSEEN.draw(SEED)
 print(patient)
 
-# %%
+# %% tags=["digits-vary"]
 with listening():
     run = patient.fresh()
 for name, texts in run.completions().items():
@@ -462,7 +462,7 @@ for name, texts in run.completions().items():
 print({key: run.settings[key] for key in ("r", "lora_alpha", "use_rslora")})
 print("base in the file:", run.settings["base_model_name_or_path"])
 
-# %%
+# %% tags=["digits-vary"]
 parts = deltas.by_part(deltas.asked(run.live), deltas.found(run.first, run.served))
 rows = [
     (part, f"{asked:.1f}", f"{found:.1f}", f"{kept:.2f}" if asked else "nothing is asked")
@@ -541,7 +541,7 @@ ex.QUIZ.check(quiz)
 # weight, `w4 = onto_grid(w16)` the base that the adapter was trained on, `delta` the adapter's change. C's
 # server served `onto_grid(w4 + delta)`. How large is the change, in steps of the grid?
 
-# %%
+# %% tags=["digits-vary"]
 from course_utils.reproductions.lesson_11.grid import by_chance, onto_grid
 
 job = jobs.run("C", SEED)

@@ -62,7 +62,7 @@ def _execute(request: dict, on_cell_start, on_cell_error) -> None:
         request["target"],
         parameters=request["parameters"],
         cwd=request["folder"],
-        kernel_name="python3",
+        kernel_name=request["kernel"],
         progress_bar=False,
         execution_timeout=request["cell_s"],
         interrupt_on_timeout=True,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 
+from course_utils.notebook.warm import CAN_WARM, KERNEL, LIBRARIES, Warm, warm_process
 from course_utils.shown.quiet import THREADS
 
 # What can end a cell besides its own exception.
@@ -75,8 +76,11 @@ def execute(jobs: list[Job], limits: Limits, on_cell: OnCell, *, num_parallel: i
 
     Ctrl-C ends all children with their kernels, keeps what they had written, and goes on up.
     """
-    children = [Child(job, limits) for job in jobs]
-    with ThreadPoolExecutor(num_parallel) as pool:
+    with contextlib.ExitStack() as stack:
+        is_warm = CAN_WARM and len(jobs) > 1
+        warm = stack.enter_context(warm_process(LIBRARIES)) if is_warm else None
+        children = [Child(job, limits, warm) for job in jobs]
+        pool = stack.enter_context(ThreadPoolExecutor(num_parallel))
         futures = [pool.submit(child.run, on_cell) for child in children]
         try:
             for future in futures:
@@ -90,10 +94,10 @@ def execute(jobs: list[Job], limits: Limits, on_cell: OnCell, *, num_parallel: i
 
 
 class Child:
-    """The process that executes one job."""
+    """The process that executes one job; it and its kernel are forks of `warm`, where that is."""
 
-    def __init__(self, job: Job, limits: Limits) -> None:
-        self.job, self.limits = job, limits
+    def __init__(self, job: Job, limits: Limits, warm: Warm | None = None) -> None:
+        self.job, self.limits, self._warm = job, limits, warm
         self._process: subprocess.Popen | None = None
         self._is_ended = threading.Event()
 
@@ -148,13 +152,14 @@ class Child:
     def _start(self, scratch: str, log) -> subprocess.Popen:
         # Whatever the home holds, and with all that a cell leaves in the temporary folder.
         env = dict.fromkeys(("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "TMPDIR"), scratch)
+        module, warm = "course_utils.notebook.child", self._warm
         process = subprocess.Popen(
-            [sys.executable, "-m", "course_utils.notebook.child"],
+            warm.command(module) if warm else [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
             encoding="utf-8",
-            env=os.environ | THREADS | env | self.job.env,
+            env=os.environ | THREADS | (warm.env if warm else {}) | env | self.job.env,
             start_new_session=True,  # Ctrl-C reaches this process only, which then ends the child
         )
         request = {
@@ -164,6 +169,7 @@ class Child:
             "parameters": self.job.parameters,
             "allow_errors": self.job.allow_errors,
             "cell_s": self.limits.cell_s,
+            "kernel": KERNEL if warm else "python3",
         }
         with contextlib.suppress(BrokenPipeError):  # it has crashed; its end code tells
             process.stdin.write(f"{json.dumps(request)}\n")

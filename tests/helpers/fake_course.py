@@ -171,6 +171,7 @@ def sources_in(root: Path, monkeypatch: pytest.MonkeyPatch, lessons: Path) -> Re
     # This checkout's package in child processes too, whichever one is installed.
     monkeypatch.setenv("PYTHONPATH", f"{lessons}{os.pathsep}{ROOT}")
     monkeypatch.setenv("COURSE_ROOT", str(root))
+    monkeypatch.setattr("course_utils.notebook.execute.LIBRARIES", ("papermill", "ipykernel"))
     repository = Repository(root)
     repository.solutions.mkdir(parents=True)
     repository.source_path("90_fake").write_text(SOURCE)
