@@ -4,10 +4,12 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from benchmarks.diagnostics import pasted_logs
+from benchmarks.diagnostics.blind import lead
 from benchmarks.diagnostics.halves import OTHER, TUNED
 from benchmarks.diagnostics.tools import Outcome
 from benchmarks.markdown import table
 from course_utils import incidents
+from course_utils.diagnostics.diagnosis.report.layout import FIRST
 from course_utils.incidents.declare import Incident
 
 TOOLS = ("diagnose", "explain", "detect_anomaly", "underflow", "bare log")
@@ -142,6 +144,10 @@ def _intro(rows: list[Row]) -> list[str]:
     return [
         "# Who names the cause",
         "",
+        *lead.section(),
+        "",
+        "## Our own runs",
+        "",
         *([partly, ""] if broken < whole else []),
         f"Made by `make bench-diagnosis`: {broken} [broken runs](incidents.md), each with its "
         f"healthy twin, and {alikes} healthy runs that look broken. `diagnose` rides along with "
@@ -156,8 +162,22 @@ def _intro(rows: list[Row]) -> list[str]:
         f"{', '.join(MISSED_AT_FIRST)}. At first sight `diagnose` named {_at_first(rows)} of that "
         "half; the table says what it names today. The log of a healthy run is that of the run "
         "which `diagnose` watches, since it changes nothing. "
-        f"The looks before and after a run take {fmean(looks):.1f} s of CPU time in the mean.",
+        f"The looks before and after a run take {fmean(looks):.1f} s of CPU time in the mean. "
+        f"{_of_reports(rows)}",
     ]
+
+
+def _of_reports(rows: list[Row]) -> str:
+    """How long the reports are, and where their fix stands."""
+    texts = [r.outcomes["diagnose"].text.split("\n") for r in rows if r.outcomes["diagnose"].text]
+    lengths = [len(lines) for lines in texts]
+    named = [lines for lines in texts if any(line.startswith("Fix: ") for line in lines)]
+    early = sum(any(line.startswith("Fix: ") for line in lines[:FIRST]) for lines in named)
+    return (
+        f"A report has {median(lengths):g} lines in the median, and {max(lengths)} at most; in "
+        f"{early} of the {len(named)} that name a cause, cause, place, evidence and fix stand in "
+        f"the first {FIRST} lines ([five of them, before and after](reports.md))."
+    )
 
 
 def _at_first(rows: list[Row]) -> str:

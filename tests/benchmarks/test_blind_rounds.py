@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.diagnostics.blind import __main__ as scoring
-from benchmarks.diagnostics.blind import doors
+from benchmarks.diagnostics.blind import doors, lead, rounds
 from benchmarks.diagnostics.tools import in_child
 
 THREAD = "https://github.com/huggingface/trl/issues/"
@@ -60,11 +60,11 @@ def fake():
     found = {f"{case}.look": silent for case in ("fake.broken", "fake.twin", "odd.healthy")}
     found |= {f"{case}.watching": loud for case in ("fake.broken", "odd.healthy")}
     found |= {"fake.twin.watching": silent, "log_01": loud, "log_02": silent | {"healthy": True}}
-    return scoring.Round("round_0", KEY, found, VERDICTS, "def of 2026-01-01")
+    return rounds.Round("round_0", KEY, found, VERDICTS, "def of 2026-01-01")
 
 
 def test_the_best_door_counts_and_each_door_apart(fake):
-    lines = {line[0]: line[1:] for line in scoring.totals(fake)}
+    lines = {line[0]: line[1:] for line in rounds.totals(fake)}
     look, watching, best = (lines[door] for door in ("look", "watching", "best"))
     assert look == ("0 of 1", "0", "0", "1", *["0 of 1"] * 3, "1", "0 of 1", "0 of 1")
     assert watching == ("1 of 1", "0", "0", "0", *["1 of 1"] * 2, "0 of 1", "2", "0 of 1", "1 of 1")
@@ -82,3 +82,13 @@ def test_logs_of_our_own_corpus_are_counted_apart(fake):
 
 def test_the_page_is_of_the_rounds_kept():
     assert scoring.PAGE.read_text(encoding="utf-8") == scoring.page()
+
+
+def test_the_page_of_diagnoses_leads_with_the_rounds_kept(tmp_path, monkeypatch):
+    written = lead.PAGE.read_text(encoding="utf-8")
+    copy = tmp_path / "diagnosis.md"
+    copy.write_text(written, encoding="utf-8")
+    monkeypatch.setattr(lead, "PAGE", copy)
+    lead.renew()
+    assert copy.read_text(encoding="utf-8") == written
+    assert written.index(lead.TITLE) < written.index("## The half not tuned on")
