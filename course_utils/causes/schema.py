@@ -1,9 +1,9 @@
-"""The form of what `diagnose(...).to_dict()` and `course explain --json` give, and its version.
+"""The form of what `diagnose` and `course explain` give as JSON, and its version.
 
 `schema` is the version. It rises when a name or a meaning changes; a new name alone changes
 nothing for a reader that ignores the names it does not know. No value is nan or inf.
 
-`diagnose(...).to_dict()`:
+`diagnose(...).to_dict()`, `course preflight --json FILE`:
 
 * `what`: what was diagnosed; `headline`: one sentence; `nothing_found`: no cause was found,
   something was looked at, and no look failed, which proves no health (version 1 called it

@@ -10,6 +10,7 @@ import click
 from course_utils.box.kind import NO_SANDBOX_ENV, find_kind, no_box
 from course_utils.commands import options
 from course_utils.commands.grade_text import ResultPrinter, total
+from course_utils.commands.options import FILE
 from course_utils.errors import BadRequest, NotSaved
 from course_utils.files.repository import Repository, find_repository
 from course_utils.files.saving import new_folder, save
@@ -23,7 +24,6 @@ from course_utils.notebook.execute import Limits
 from course_utils.shown.ending import BAD_INPUT, INTERRUPTED
 
 GRADER_FAILED = 3
-FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 class Shard(click.ParamType):

@@ -1,8 +1,11 @@
 """Options that more than one subcommand has."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import click
+
+FILE = click.Path(dir_okay=False, path_type=Path)  # to write into
 
 
 def seconds(name: str, default: float, text: str) -> Callable:

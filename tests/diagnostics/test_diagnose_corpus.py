@@ -69,6 +69,14 @@ def test_a_report_on_a_broken_run_names_it_first_in_plain_lines(name, lengths):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", cases(incidents.names()))
+def test_a_report_on_a_healthy_twin_names_nothing(name, lengths):
+    report = report_on(incidents.load_incident(name).make("twin", SEEDS[half_of(name)]))
+    assert not report.causes, f"{report}\n{report.details}"
+    lengths.append(is_well_formed(report))
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", cases(incidents.names(healthy)))
 def test_a_report_on_a_healthy_run_shows_what_a_reader_would_look_at(name, lengths):
     report = report_on(incidents.load_look_alike(name).make(SEEDS[half_of(name)]))

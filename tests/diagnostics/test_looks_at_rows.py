@@ -12,6 +12,7 @@ from test_diagnose_true import kto
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
+from course_utils.diagnostics.diagnosis.looks.all_rows import look_at_pairs_in_both_orders
 from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
@@ -73,6 +74,15 @@ def test_single_replies_that_are_all_marked_alike_are_named(is_wrong):
     )
     assert [one.key for one in report.causes] == ["labels_constant"] * is_wrong
     assert not is_wrong or "bool('False') is True" in report.fix
+
+
+@pytest.mark.parametrize("are_alike", [False, True])
+def test_pairs_in_both_orders_are_named_and_pairs_of_one_reply_are_in_none(are_alike):
+    rows = [{"prompt": [n], "chosen": [1], "rejected": [1 if are_alike else 2]} for n in range(16)]
+    turned = [row | {"chosen": row["rejected"], "rejected": row["chosen"]} for row in rows]
+    sheet = Sheet()
+    look_at_pairs_in_both_orders(Dataset.from_list(rows + turned), sheet)
+    assert [one.key for one in sheet.found] == ["pairs_contradict"] * (not are_alike)
 
 
 def labelled(labels: list[int], seed: int) -> Dataset:

@@ -1,5 +1,6 @@
 """`course preflight` looks at a script's first batch, ends it there, and leaves nothing behind."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import torch
 from course_command import COURSE
 from whole import cases
 
+from course_utils.causes.schema import SCHEMA
 from course_utils.commands.preflight import preflight
 
 SCRIPTS = Path(__file__).parents[1] / "helpers" / "scripts"
@@ -61,6 +63,16 @@ def test_a_broken_script_ends_with_1_and_its_cause(call, tmp_path):
     assert done.returncode == 1, done.stderr
     assert BROKEN[call] in " ".join(done.stdout.split())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_report_is_written_as_json_with_the_version_of_its_form(tmp_path):
+    kept = tmp_path / "report.json"
+    script = str(SCRIPTS / "loop.py")
+    done = course_preflight(tmp_path, "--json", str(kept), script, "--", "--broken")
+    assert done.returncode == 1, done.stderr
+    data = json.loads(kept.read_text(encoding="utf-8"))
+    assert data["schema"] == SCHEMA and data["causes"][0]["key"] == "end_masked"
+    assert "the run" in data["unseen"]
 
 
 def test_weights_that_the_loop_leaves_without_a_gradient_are_counted(tmp_path):

@@ -68,7 +68,7 @@ def _look(answer: Path, cpu: OnCpu | None, source: Any, **parts: Any) -> NoRetur
     print(str(told).removesuffix(f"\n{MORE}"))  # nobody has the report once this process ends
     for name in ("the run", "a GPU")[: 1 + bool(asked)]:
         print(wrapped(f"{name}: {unseen[name]}"))
-    _end(answer, healthy=not report.causes)
+    _end(answer, healthy=not report.causes, report=told.to_dict())
 
 
 def _gradients(model: nn.Module) -> tuple[str]:

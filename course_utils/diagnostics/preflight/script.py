@@ -15,10 +15,15 @@ QUIET = {"WANDB_MODE": "disabled", "SWANLAB_MODE": "disabled", "COMET_MODE": "DI
 HOW = "preflight runs the script as `python` does, in one process, until it begins to train"
 
 
-def preflight_script(script: str, arguments: Sequence[str] = ()) -> bool:
+def preflight_script(
+    script: str, arguments: Sequence[str] = (), *, data: Path | None = None
+) -> bool:
     """Print the report of a script's first batch; whether nothing was found.
 
     The script runs until it calls train() or an optimizer makes its first step, and is ended there.
+
+    Args:
+        data: where to write the report as JSON, in the form of `course_utils.causes.schema`.
 
     Raises:
         BadRequest: there is no such file, or the script ended before it trained.
@@ -37,6 +42,8 @@ def preflight_script(script: str, arguments: Sequence[str] = ()) -> bool:
         answer = Path(folder, ANSWER)
         said = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {}
     if "healthy" in said:
+        if data is not None:
+            data.write_text(json.dumps(said["report"], indent=1) + "\n", encoding="utf-8")
         return said["healthy"]
     raise _ended_early(script, said, process.returncode)
 

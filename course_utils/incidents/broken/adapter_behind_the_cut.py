@@ -1,5 +1,7 @@
 """Reentrant checkpointing cuts the graph at frozen embeddings; a trained head hides the error."""
 
+from torch import nn
+
 from course_utils.incidents.declare import Incident, Run, Variant
 from course_utils.incidents.rl_runs import grpo, zoo_policy
 from course_utils.reproductions.lesson_06.frozen_inputs import REENTRANT, forget_input_hook
@@ -7,16 +9,19 @@ from course_utils.zoo.arithmetic import correct_sum
 
 
 def adapted():
-    """The policy with LoRA and a head that is trained as a whole."""
+    """The policy with LoRA and a head, a tensor of its own, that is trained as a whole."""
     from peft import LoraConfig, get_peft_model  # takes seconds
 
+    policy = zoo_policy()
+    policy.lm_head.weight = nn.Parameter(policy.lm_head.weight.detach().clone())
+    policy.config.tie_word_embeddings = False  # else a merged model would lose what the head learnt
     lora = LoraConfig(
         r=8,
         target_modules=["q_proj", "v_proj"],
         modules_to_save=["lm_head"],
         task_type="CAUSAL_LM",
     )
-    return get_peft_model(zoo_policy(), lora)
+    return get_peft_model(policy, lora)
 
 
 def share_of_adapters_moved(model) -> dict[str, float]:

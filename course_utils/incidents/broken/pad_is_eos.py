@@ -15,15 +15,12 @@ def _build(*, seed: int, pad: str) -> Run:
         model,
         reply_rows(480, seed, tokenizer),
         tokenizer.pad_token_id,
-        collate=_ids_only(DataCollatorForLanguageModeling(tokenizer, mlm=False)),
+        collate=DataCollatorForLanguageModeling(tokenizer, mlm=False),
         seed=seed,
         max_steps=30,
     )
+    trainer.train_dataset = trainer.train_dataset.remove_columns("labels")
     return of_trainer(trainer, ends(model), tokenizer=tokenizer)
-
-
-def _ids_only(collate):
-    return lambda rows: collate([{"input_ids": row["input_ids"]} for row in rows])
 
 
 INCIDENT = Incident(

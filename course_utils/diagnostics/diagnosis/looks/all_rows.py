@@ -39,7 +39,7 @@ def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
         _contradict(inputs, labels, sheet)
         _order(subject, labels, sheet)
     if subject.kind == PAIRS:
-        _turned(data, sheet)
+        look_at_pairs_in_both_orders(data, sheet)
     if subject.kind != POLICY and not isinstance(tested, dict):
         _in_both(set(inputs), inputs_of(tested), twice, sheet)
 
@@ -82,7 +82,7 @@ def _is_in_order(trainer: Any) -> bool:
     return "sequential" in asked
 
 
-def _turned(data: Any, sheet: Sheet) -> None:
+def look_at_pairs_in_both_orders(data: Any, sheet: Sheet) -> None:
     """Pairs that stand there in both orders."""
     names = columns_of(data)
     kinds = (("chosen_ids", "rejected_ids"), ("chosen_input_ids", "rejected_input_ids"))
@@ -94,7 +94,7 @@ def _turned(data: Any, sheet: Sheet) -> None:
     prompts = [frozen(one) for one in column(data, prompt)] if prompt else [()] * len(sides[0])
     rows = list(zip(prompts, *sides, strict=True))
     held = set(rows)
-    share = sum((p, b, a) in held for p, a, b in rows) / len(rows)
+    share = sum(a != b and (p, b, a) in held for p, a, b in rows) / len(rows)
     if share >= LEAK:
         said = f"{share:.0%} of the pairs stand there the other way round as well"
         sheet.find("pairs_contradict", COUNTED, said, place="chosen, rejected")
