@@ -8,6 +8,7 @@ import click
 
 from course_utils.commands import options
 from course_utils.oncall import actions
+from course_utils.oncall import budget as budgets
 from course_utils.oncall import check as checks
 from course_utils.oncall import folder as folders
 from course_utils.shown.quiet import quiet_libraries
@@ -33,19 +34,26 @@ def oncall() -> None:
 @click.option("--level", type=LEVEL, default=1, show_default=True, help="1, 2 or 3 (three faults).")
 @click.option("--lesson", metavar="NN", help="A ticket about what lesson NN teaches.")
 @click.option("--class", "kind", metavar="CLASS", help="A ticket of this class of failure.")
+@click.option("--budget", type=click.IntRange(min=1), help="Looks that may be taken.  [free]")
 @OUT
 def new(
-    seed: int | None, level: int, lesson: str | None, kind: str | None, out: Path | None
+    seed: int | None,
+    level: int,
+    lesson: str | None,
+    kind: str | None,
+    budget: int | None,
+    out: Path | None,
 ) -> None:
     """Draw a ticket and write its folder (its run is trained once, so that there is a log).
 
-    No ticket comes again before you have had all that fit; --seed names one of them.
+    No ticket comes again before you have had all that fit; --seed names one of them. With --budget
+    its files are closed, and each is opened with `course oncall look`, which is counted.
     """
     if seed is not None and (lesson or kind):
         raise click.UsageError("--seed names one ticket, so it takes no --lesson and no --class.")
     if seed is None:
         seed = actions.new_seed(level=level, lesson=lesson, kind=kind)
-    _write(seed, level, out)
+    _write(seed, level, out, budget)
 
 
 @oncall.command()
@@ -58,10 +66,10 @@ def weekly(level: int, out: Path | None) -> None:
     _write(actions.seed_of_week(today), level, out)
 
 
-def _write(seed: int, level: int, out: Path | None) -> None:
+def _write(seed: int, level: int, out: Path | None, num_looks: int | None = None) -> None:
     quiet_libraries()
     folder = out or Path("oncall") / f"{seed}-{level}"
-    actions.open_ticket(folder, seed=seed, level=level)
+    actions.open_ticket(folder, seed=seed, level=level, num_looks=num_looks)
     click.echo(f"{folder}: seed {seed}, level {level}. Begin with {folder / folders.TICKET}")
 
 
@@ -76,9 +84,25 @@ def check(ctx: click.Context, folder: Path, as_json: bool) -> None:
     """
     quiet_libraries()
     outcome = actions.check_ticket(folder, say=_aside)
-    said = json.dumps(outcome.to_dict(), indent=1) if as_json else checks.told(outcome)
-    click.echo(said)
+    looks = budgets.bill(folder)
+    if as_json:
+        counted = {"looks": looks.spent, "budget": looks.num_looks} if looks else {}
+        click.echo(json.dumps(outcome.to_dict() | counted, indent=1))
+    else:
+        click.echo("\n".join(filter(None, (checks.told(outcome), looks and str(looks)))))
     ctx.exit(int(not outcome.is_solved))
+
+
+@oncall.command()
+@click.argument("thing")
+@click.argument("folder", type=FOLDER, default=".")
+def look(thing: str, folder: Path) -> None:
+    """Open THING in the FOLDER of a ticket with a budget, or run `explain` or `train` there.
+
+    The ticket lists what there is and what it costs.
+    """
+    quiet_libraries()
+    click.echo(budgets.look(folder, thing))
 
 
 @oncall.command()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from course_utils.errors import BadRequest
 from course_utils.files.progress import ENV_NAME, Progress
 from course_utils.files.repository import find_repository
-from course_utils.oncall import certificate, choosing, diary, report
+from course_utils.oncall import budget, certificate, choosing, diary, report
 from course_utils.oncall import check as checks
 from course_utils.oncall import folder as folders
 from course_utils.oncall.training import Trainers
@@ -23,8 +23,13 @@ if TYPE_CHECKING:  # it imports torch, and a folder in which nothing has changed
     from course_utils.oncall.proving import Judge
 
 
-def open_ticket(folder: Path, *, seed: int, level: int) -> folders.Ticket:
+def open_ticket(
+    folder: Path, *, seed: int, level: int, num_looks: int | None = None
+) -> folders.Ticket:
     """Draw a ticket and write its folder; its run is trained once, so that there is a log.
+
+    Args:
+        num_looks: the budget; None where looks are free.
 
     Raises:
         BadRequest: the folder holds something already, or there is no such level.
@@ -39,6 +44,8 @@ def open_ticket(folder: Path, *, seed: int, level: int) -> folders.Ticket:
     ticket = folders.ticket_of(seed, level)
     with Trainers() as trainers:
         folders.write(folder, ticket, trainers)
+    if num_looks:
+        budget.close(folder, num_looks)
     if progress := _progress():
         choosing.note_use(progress, ticket)
     return ticket

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_utils.errors import GraderFailed
+from course_utils.oncall import budget, planting, report, spread, templates
 from course_utils.oncall import folder as folders
-from course_utils.oncall import planting, report, spread, templates
 from course_utils.oncall.declare import Case, Files, Verdict
 from course_utils.shown.wrap import wrapped
 
@@ -67,7 +67,8 @@ def check(
     say: Callable[[str], object] = bool,
 ) -> Outcome:
     """Judge a folder as a fixed ticket; for the arguments see `judged`."""
-    fixed = folders.text_files(folder, list(folders.handed_out(ticket)[1]))
+    handed = folders.handed_out(ticket)[1]
+    fixed = budget.closed_files(folder, handed) | folders.text_files(folder, list(handed))
     text = folders.text_files(folder, [report.NAME]).get(report.NAME)
     return judged(ticket, fixed, text, judge, say=say)
 

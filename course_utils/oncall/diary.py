@@ -1,4 +1,4 @@
-"""The diary of a ticket: each check with its minutes, each hint. Kept in the ticket's folder."""
+"""The diary of a ticket: each check with its minutes, hints, looks. Kept in the ticket's folder."""
 
 import json
 import time
@@ -29,18 +29,19 @@ class Diary:
         return data if sound and isinstance(data.get("checks"), list) else fresh
 
     def note_check(self, opened_at: float, outcome: dict) -> None:
-        data = self.read()
         minutes = round((time.time() - opened_at) / 60, 1)
         kept = {k: outcome[k] for k in ("fixed", "places", "classes", "solved")}
-        data["checks"].append({"minutes": minutes} | kept)
-        save(self.path, json.dumps(data, indent=1))
+        self.note(checks=[*self.read()["checks"], {"minutes": minutes} | kept])
 
     def take_hint(self) -> int:
         """Count one more hint as taken; returns its number, from 1."""
-        data = self.read()
-        data["hints"] += 1
-        save(self.path, json.dumps(data, indent=1))
-        return data["hints"]
+        number = self.read()["hints"] + 1
+        self.note(hints=number)
+        return number
+
+    def note(self, **entries: object) -> None:
+        """Set these entries."""
+        save(self.path, json.dumps(self.read() | entries, indent=1))
 
 
 def hints(case: Case, healthy: Files) -> list[str]:

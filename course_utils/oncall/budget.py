@@ -1,0 +1,183 @@
+"""A ticket with a budget: its files are closed, each look is paid for, and the bill is kept.
+
+At first the folder holds the ticket and the report's form alone; the rest lies beside them in an
+archive, so that it is the reader's own choice to pay. What is closed counts as it was handed out.
+"""
+
+import io
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import fill
+from typing import NoReturn
+
+from course_utils.errors import BadRequest
+from course_utils.explain import explain
+from course_utils.files.saving import save
+from course_utils.oncall import folder as folders
+from course_utils.oncall import report, templates
+from course_utils.oncall.declare import Files
+from course_utils.oncall.diary import NAME as DIARY
+from course_utils.oncall.diary import Diary
+from course_utils.oncall.training import Trainers
+from course_utils.shown.wrap import WIDTH
+
+CLOSED, LOG = ".oncall-closed.zip", "run/console.log"
+EXPLAIN, TRAIN = "explain", "train"
+PRICE, PRICE_OF_TRAINING = 1, 3
+OPEN = (folders.TICKET, folders.KEPT, report.NAME, DIARY)
+AS_A_WHOLE = re.compile(r"(base|run/[^/]+)/")  # a checkpoint, an adapter
+
+
+@dataclass(frozen=True)
+class Bill:
+    """How many looks a ticket allows, and what they were spent on, in order."""
+
+    num_looks: int
+    paid: tuple[str, ...]
+
+    @property
+    def spent(self) -> int:
+        return sum(map(price, self.paid))
+
+    def __str__(self) -> str:
+        return f"looks: {self.spent} of {self.num_looks} ({', '.join(self.paid) or 'none yet'})"
+
+
+def price(thing: str) -> int:
+    """What one look costs.
+
+    >>> price("config.yaml"), price("train")
+    (1, 3)
+    """
+    return PRICE_OF_TRAINING if thing == TRAIN else PRICE
+
+
+def bill(folder: Path) -> Bill | None:
+    """The bill of a folder, or None where looks are free."""
+    if not (folder / CLOSED).is_file():
+        return None
+    noted = Diary(folder / DIARY).read()
+    return Bill(noted.get("num_looks", 0), tuple(noted.get("looks", ())))
+
+
+def close(folder: Path, num_looks: int) -> None:
+    """Close the files of a ticket that has just been written."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in OPEN]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in paths:
+            archive.write(path, path.relative_to(folder).as_posix())
+    (folder / CLOSED).write_bytes(packed.getvalue())
+    for path in paths:
+        path.unlink()
+    for path in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):
+        path.rmdir()
+    Diary(folder / DIARY).note(num_looks=num_looks, looks=[])
+    ticket = folder / folders.TICKET
+    save(ticket, ticket.read_text(encoding="utf-8") + _rules(folder, num_looks))
+
+
+def closed_files(folder: Path, handed: Files) -> Files:
+    """The files, as they were handed out, that have not been opened."""
+    of = bill(folder)
+    return {} if of is None else {k: v for k, v in handed.items() if _thing(k) not in of.paid}
+
+
+def look(folder: Path, thing: str) -> str:
+    """Open a thing of the ticket in its folder, or run EXPLAIN or TRAIN; returns what to read.
+
+    Raises:
+        BadRequest: this is no ticket with a budget, or the thing does not exist, is open already,
+            or costs more than is left. Nothing is paid then.
+    """
+    ticket, thing = folders.read(folder), thing.removeprefix("./").rstrip("/")
+    paid = _affordable(folder, thing).paid
+    if thing == TRAIN:
+        found = _trained(folder, ticket)
+    elif thing == EXPLAIN:
+        with _archive(folder) as archive:
+            found = str(explain(archive.read(LOG).decode(errors="replace")))
+    else:
+        found = "\n".join(_opened(folder, thing))
+    Diary(folder / DIARY).note(looks=[*paid, thing])
+    return f"{found.strip()}\n\n{bill(folder)}"
+
+
+def _affordable(folder: Path, thing: str) -> Bill:
+    of = bill(folder)
+    if of is None:
+        _refuse("this ticket has no budget", "open its files: every look is free")
+    things, left = _things(folder), of.num_looks - of.spent
+    if thing not in (*things, EXPLAIN, TRAIN):
+        every = ", ".join((*things, EXPLAIN, TRAIN))
+        _refuse(f"there is no {thing!r} to look at", f"choose from {every}")
+    if thing in things and thing in of.paid:
+        _refuse(f"{thing} is open already", f"read it in {folder}")
+    if price(thing) > left:
+        saw = f"{thing} costs {price(thing)}, and {left} of {of.num_looks} looks are left"
+        _refuse(saw, "decide by what you have seen: fill in report.yaml, and check")
+    return of
+
+
+def _refuse(saw: str, fix: str) -> NoReturn:
+    raise BadRequest(saw, why="a look is paid for once; nothing was paid now", fix=fix)
+
+
+def _opened(folder: Path, thing: str) -> list[str]:
+    with _archive(folder) as archive:
+        names = [name for name in archive.namelist() if _thing(name) == thing]
+        return [archive.extract(name, folder) for name in names]
+
+
+def _trained(folder: Path, ticket: folders.Ticket) -> str:
+    """The log of the files as they are now, trained with the seed of their config.yaml."""
+    handed = folders.handed_out(ticket)[1]
+    files = closed_files(folder, handed) | folders.text_files(folder, list(handed))
+    if gone := set(handed) - set(files):
+        _refuse(f"{', '.join(sorted(gone))} is gone", f"take it from {CLOSED}")
+    template = templates.load(folders.case_of(ticket).template)
+    with Trainers() as trainers:
+        base = template.base(folders.data_seed(ticket))
+        trained = trainers.train(files, base, seed=folders.seed_in(files))
+    return folders.without_box(trained.console)
+
+
+def _things(folder: Path) -> dict[str, int]:
+    """What can be opened, with its size in bytes."""
+    sizes: dict[str, int] = {}
+    with _archive(folder) as archive:
+        for one in archive.infolist():
+            thing = _thing(one.filename)
+            sizes[thing] = sizes.get(thing, 0) + one.file_size
+    return sizes
+
+
+def _thing(name: str) -> str:
+    """
+    >>> _thing("base/model.safetensors"), _thing("run/console.log"), _thing("run/adapter/x.json")
+    ('base', 'run/console.log', 'run/adapter')
+    """
+    whole = AS_A_WHOLE.match(name)
+    return whole[1] if whole else name
+
+
+def _archive(folder: Path) -> zipfile.ZipFile:
+    return zipfile.ZipFile(folder / CLOSED)
+
+
+def _rules(folder: Path, num_looks: int) -> str:
+    opens = (
+        "The files are closed. `course oncall look THING` opens one of these and puts it here, "
+        f"where you can edit it, for {PRICE}:"
+    )
+    runs = (
+        f"`course oncall look {EXPLAIN}` runs `course explain` on the log, which stays closed, for "
+        f"{PRICE}. `course oncall look {TRAIN}` trains the files as they are now and prints their "
+        f"log, for {PRICE_OF_TRAINING}. What you do with open files, and `course oncall check`, "
+        "cost nothing."
+    )
+    rows = [f"    {thing:<24}{size:>12,} bytes" for thing, size in _things(folder).items()]
+    tree = "\n".join(rows)
+    return f"\n## {num_looks} looks\n\n{fill(opens, WIDTH)}\n\n{tree}\n\n{fill(runs, WIDTH)}\n"
