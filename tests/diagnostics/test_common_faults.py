@@ -3,8 +3,11 @@
 The list was written together with the looks: it says what they cover, and nothing of other runs.
 """
 
+from contextlib import nullcontext, suppress
+
 import pytest
 from common_faults import FAULTS, Fault
+from transformers import Trainer
 from whole import cases
 
 from course_utils.causes import CAUSES
@@ -41,6 +44,32 @@ def test_a_common_fault_is_named(name, tmp_path):
     report = report_on(FAULTS[name], tmp_path)
     keys = [one.key for one in report.causes]
     assert set(keys) & FAULTS[name].causes, f"{report}\n{report.details}"
+
+
+def ridden(trainer: Trainer, door: str) -> list[str]:
+    """The causes that a door names which rides along with the whole run, also one that raises."""
+    told = DiagnoseCallback(trainer, quiet=True)
+    watched = diagnose.watching(trainer) if door == "watching" else nullcontext()
+    if door == "callback":
+        trainer.add_callback(told)
+    with suppress(Exception), watched:
+        trainer.train()
+    return keys(watched.report if door == "watching" else told.report)
+
+
+def keys(report: Diagnosis) -> list[str]:
+    return [one.key for one in report.causes]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", cases(n for n in named() if not FAULTS[n].is_loop))
+def test_every_door_names_a_common_fault(name, tmp_path):
+    fault = FAULTS[name]
+    told = {door: ridden(fault.make(tmp_path / door), door) for door in ("callback", "watching")}
+    if not fault.needs_run:
+        told["steps"] = keys(diagnose(fault.make(tmp_path / "steps"), steps=4))
+    assert told["callback"] == told["watching"]
+    assert all(set(one) & fault.causes for one in told.values()), told
 
 
 def test_a_fault_that_is_named_is_named_by_causes_of_the_catalogue():

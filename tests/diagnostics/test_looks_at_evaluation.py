@@ -2,12 +2,14 @@
 
 import pytest
 import torch
+from diagnosed_runs import sft
 from test_diagnose_learnt import classifier, rows
 from transformers import trainer_pt_utils
 from transformers.trainer_utils import IntervalStrategy
 
 from course_utils.diagnostics import diagnose
 from course_utils.diagnostics.diagnosis.looks.best import look_at_best_after
+from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import of_trainer
 
@@ -57,6 +59,18 @@ def test_memory_that_ends_while_predictions_are_collected_has_another_fix(
     first = run.report.causes[0]
     assert first.key == "cuda_memory" and first.verdict.where == place
     assert ("preprocess_logits_for_metrics" in first.fix) == (place == "evaluation")
+
+
+@pytest.mark.parametrize(("num_rows", "is_wrong"), [(64, False), (2**12, True)])
+def test_logits_that_an_evaluation_keeps_are_named_where_they_outgrow_the_weights(
+    num_rows, is_wrong
+):
+    subject, sheet = of_trainer(sft()), Sheet()
+    subject.trainer.eval_dataset = range(num_rows)
+    subject.trainer.compute_metrics = lambda _: {}
+    look_at_settings(subject, sheet)
+    assert [one.key for one in sheet.found] == ["memory_by_logits"] * is_wrong
+    assert is_wrong or "MiB" in sheet.cleared["what an evaluation keeps"]
 
 
 def test_shards_of_weights_are_not_called_finite(tmp_path):

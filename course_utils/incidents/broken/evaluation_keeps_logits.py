@@ -5,7 +5,7 @@ from course_utils.incidents.declare import Incident, Run
 from course_utils.incidents.runs import Variants, of_trainer, plain_trainer, reply_rows
 from course_utils.reproductions.lesson_07.never_stops import base_model
 
-NUM_TESTED = 96
+NUM_TESTED = 480
 
 
 def _best_tokens(logits, _labels):

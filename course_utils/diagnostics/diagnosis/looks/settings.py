@@ -7,6 +7,7 @@ from course_utils.diagnostics.loss_kind import Loss, may_speak, speaks_for
 
 HIGH_RATE = 1e-2
 MOST = 0.5  # of the weights
+LARGE, MANY = 2.0, 2**23  # logits that are kept, by the bytes of the weights, and in bytes
 CONSTANT = "constant"  # the schedule that knows no warm-up
 
 
@@ -84,7 +85,8 @@ def _smoothing(subject: Subject, sheet: Sheet) -> None:
 def _evaluation(subject: Subject, sheet: Sheet) -> None:
     """With compute_metrics a Trainer keeps the logits of the whole evaluation set.
 
-    They are many where each token has one per word of the vocabulary, and no text is generated.
+    They are many where each token has one per word of the vocabulary, and no text is generated;
+    of a small evaluation set they are no fault.
     """
     trainer, config = subject.trainer, getattr(subject.model, "config", None)
     tested = getattr(trainer, "eval_dataset", None)
@@ -98,14 +100,17 @@ def _evaluation(subject: Subject, sheet: Sheet) -> None:
         sheet.clear("what an evaluation keeps", "logits are reduced before they are kept")
         return
     vocabulary, width = getattr(config, "vocab_size", 0), subject.rows["labels"].shape[-1]
-    numbers = len(tested) * width * vocabulary
-    said = (
-        f"{len(tested)} rows x {width} tokens x {vocabulary} logits: {4 * numbers / 2**20:.1f} MiB"
-    )
+    kept = 4 * len(tested) * width * vocabulary
+    weights = sum(p.numel() * p.element_size() for p in subject.model.parameters())
+    said = f"{len(tested)} rows x {width} tokens x {vocabulary} logits: {kept / 2**20:.1f} MiB"
+    if kept < max(MANY, LARGE * weights):
+        sheet.clear("what an evaluation keeps", said)
+        return
     sheet.find(
         "memory_by_logits",
         LIKELY,
         f"compute_metrics is set, and an evaluation keeps {said}",
+        f"the weights are {weights / 2**20:.1f} MiB",
         place="compute_metrics",
         advice="preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1)",
     )
