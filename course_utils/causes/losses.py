@@ -79,6 +79,15 @@ LOSSES = (
         harm=WRONG,
     ),
     Cause(
+        "softmax_axis",
+        "a softmax of the model's logits runs over the positions or the rows, and not over the "
+        "vocabulary: what the loss compares are no probabilities of words",
+        "dim=-1 in each softmax and log_softmax of the loss",
+        "the sum over the vocabulary of what the softmax gives",
+        kinds=("preference", "normalisation"),
+        harm=WRONG,
+    ),
+    Cause(
         "metric_not_there",
         "the metric that chooses the best checkpoint is not among the evaluation's: without "
         "labels under a name of label_names an evaluation gives no loss",

@@ -90,6 +90,16 @@ PREFERENCE = (
         one_fix="drop the pairs whose replies are the same tokens",
     ),
     Cause(
+        "length_tells",
+        "in every pair the same side is the longer one, so that the length alone tells chosen from "
+        "rejected: a reward model learns to score the length",
+        "pairs whose lengths do not tell chosen from rejected: balance them, or cut both alike",
+        "the scores of two right answers of different lengths",
+        kinds=("preference", "reward_hacking"),
+        harm=WRONG,
+        would_show="the share of pairs of like lengths that it ranks right",
+    ),
+    Cause(
         "pair_prompts_differ",
         "chosen and rejected do not begin with the same prompt tokens",
         "tokenize the prompt alone, or render both with one template",

@@ -12,7 +12,7 @@ from test_diagnose_true import kto
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
-from course_utils.diagnostics.diagnosis.looks.all_rows import look_at_pairs_in_both_orders
+from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_pairs_in_both_orders
 from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet

@@ -30,10 +30,11 @@ def sft(model=None, rows=None, tokenizer=None, **settings) -> SFTTrainer:
     )
 
 
-def dpo(**settings) -> DPOTrainer:
+def dpo(ref_model=None, **settings) -> DPOTrainer:
     set_seed(0)
     return DPOTrainer(
         model=zoo.load_policy("tiny", device="cpu"),
+        ref_model=ref_model,
         args=DPOConfig(**training.quiet_config(), **ON_CPU | settings),
         processing_class=zoo.load_tokenizer("tiny"),
         train_dataset=zoo.arithmetic.preferences(16, 0, rejected="guess"),

@@ -54,7 +54,7 @@ def explain(
     first_line = text.partition("\n")[0]
     return NonFiniteReport(
         found=True,
-        note=f"The step ended in {type(error).__name__}: {first_line}",
+        note=f"{type(error).__name__}: {first_line}",
         batch=batch,
         rows=rows,
         verdict=verdict,

@@ -42,6 +42,7 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
         sheet.fail("the replies", error)
     if not replies.numbers:
         return
+    replies.listing.hint(subject.trainer, sheet)
     judge_numbers(
         replies.numbers,
         sheet,

@@ -25,7 +25,7 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
         sheet.show("rates used", "0 in the only step that was taken")
     elif max(rates) == 0:
         said = f"the learning rate is 0 in all {len(rates)} steps"
-        sheet.find("rate_zero", COUNTED, said, **_brought_back(subject, steps))
+        sheet.find("rate_zero", COUNTED, said, **_brought_back(subject, steps, pace))
     elif dead is not None and len(rates) > 4 and dead < EARLY * len(rates):
         _ends_early(dead, rates, pace, specimen, sheet)
     elif off := _not_as_asked(subject, steps, pace):
@@ -37,15 +37,27 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
         write("rates used", f"{min(rates):.2g} to {max(rates):.2g}{asked}")
 
 
-def _brought_back(subject: Subject, steps: Steps) -> dict[str, str]:
-    """How a rate of 0 came with the loaded state of an optimizer that was made with another."""
+def _brought_back(subject: Subject, steps: Steps, pace: Pace | None) -> dict[str, str]:
+    """How a rate of 0 came with the loaded state of an optimizer that was made with another.
+
+    A schedule that is stepped and stays at 0 is at its end, and came with that state.
+    """
     own = getattr(subject.optimizer, "optimizer", subject.optimizer)
-    made = getattr(own, "defaults", {}).get("lr") or 0
+    made = float(getattr(own, "defaults", {}).get("lr") or 0)
     if not steps.held_state[0] or not made:
         return {}
+    if pace is not None and pace.ticks:
+        return {
+            "place": "lr_scheduler, the state that was loaded",
+            "why": f"the learning rate is 0 in every step: the optimizer was made with {made:g} "
+            "and has the state of an earlier run, and the schedule was restored with it, at its "
+            "end: it gives 0 at each of its steps",
+            "advice": "make a new schedule after the state is loaded, for the steps of this run; "
+            "or load only the weights",
+        }
     return {
         "place": "optimizer.load_state_dict",
-        "why": f"the learning rate is 0 in every step: the optimizer was made with {float(made):g} "
+        "why": f"the learning rate is 0 in every step: the optimizer was made with {made:g} "
         "and has the state of an earlier run, whose schedule had ended at 0; load_state_dict "
         "brought that rate back",
         "advice": "set the lr of optimizer.param_groups after load_state_dict, or load only the "

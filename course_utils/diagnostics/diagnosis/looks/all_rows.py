@@ -6,14 +6,11 @@ from itertools import pairwise
 from typing import Any
 
 from course_utils.diagnostics.diagnosis.measures.data_sets import (
-    column,
-    columns_of,
-    frozen,
     inputs_of,
     labels_of,
 )
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.loss_kind import Loss
 
 FEWEST = 16  # rows, below which nothing is said
@@ -38,8 +35,6 @@ def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
     if labels and len(labels) == len(inputs) and all(isinstance(one, int) for one in labels):
         _contradict(inputs, labels, sheet)
         _order(subject, labels, sheet)
-    if subject.kind == PAIRS:
-        look_at_pairs_in_both_orders(data, sheet)
     if subject.kind != POLICY and not isinstance(tested, dict):
         _in_both(set(inputs), inputs_of(tested), twice, sheet)
 
@@ -80,24 +75,6 @@ def _order(subject: Subject, labels: list, sheet: Sheet) -> None:
 def _is_in_order(trainer: Any) -> bool:
     asked = str(getattr(trainer.args, "train_sampling_strategy", ""))
     return "sequential" in asked
-
-
-def look_at_pairs_in_both_orders(data: Any, sheet: Sheet) -> None:
-    """Pairs that stand there in both orders."""
-    names = columns_of(data)
-    kinds = (("chosen_ids", "rejected_ids"), ("chosen_input_ids", "rejected_input_ids"))
-    known = [pair for pair in (*kinds, ("chosen", "rejected")) if set(pair) <= set(names)]
-    if not known:
-        return
-    prompt = next((n for n in ("prompt_ids", "prompt_input_ids", "prompt") if n in names), "")
-    sides = [[frozen(one) for one in column(data, name)] for name in known[0]]
-    prompts = [frozen(one) for one in column(data, prompt)] if prompt else [()] * len(sides[0])
-    rows = list(zip(prompts, *sides, strict=True))
-    held = set(rows)
-    share = sum(a != b and (p, b, a) in held for p, a, b in rows) / len(rows)
-    if share >= LEAK:
-        said = f"{share:.0%} of the pairs stand there the other way round as well"
-        sheet.find("pairs_contradict", COUNTED, said, place="chosen, rejected")
 
 
 def _in_both(learnt: set, tested: list, twice: float, sheet: Sheet) -> None:

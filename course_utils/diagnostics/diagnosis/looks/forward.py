@@ -17,7 +17,7 @@ from course_utils.diagnostics.diagnosis.measures.forward import (
 )
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import STOOD
-from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, RELEASE, SCORES, Subject
 from course_utils.diagnostics.loss_kind import BY_IDS, may_speak, speaks_for
 
 MAX_ROWS = 4
@@ -160,11 +160,30 @@ def _reference_agrees(subject: Subject, sheet: Sheet) -> None:
         return
     apart = float((policy - other).abs().max()) / (float(policy.std()) or 1.0)
     if apart > HALF_SLACK:
+        kl = subject.reference_kl = _kl(subject, policy, other)
         said = f"before the first step their logits are {apart:.2g} of their spread apart"
-        sheet.find("wrong_reference", MEASURED, said, place="ref_model")
+        if kl is not None and kl < RELEASE:
+            sheet.doubt(
+                f"policy and reference are two models, which is right only if it is meant: {said}"
+            )
+            return
+        more = () if kl is None else (f"their KL is {kl:.2g} nats per token of the first replies",)
+        sheet.find("wrong_reference", MEASURED, said, *more, place="ref_model")
     else:
         said = f"{apart:.1g} of their spread apart before the first step"
         sheet.clear("reference's logits", f"{said} (fine: up to {HALF_SLACK:g})")
+
+
+def _kl(subject: Subject, policy_BTV: Tensor, other_BTV: Tensor) -> float | None:
+    """Of policy and reference, in nats per token of the first replies; None where none is known."""
+    mask = subject.rows.get("completion_mask")
+    if not isinstance(mask, Tensor) or policy_BTV.dim() != 3:
+        return None
+    learnt = mask[:MAX_ROWS, 1:].bool().to(policy_BTV.device)
+    if learnt.shape != policy_BTV[:, 1:, 0].shape or not bool(learnt.any()):
+        return None
+    p, q = (one[:, :-1].log_softmax(-1) for one in (policy_BTV, other_BTV.to(policy_BTV.device)))
+    return float((p.exp() * (p - q)).sum(-1)[learnt].mean())
 
 
 def look_at_reference(subject: Subject, sheet: Sheet) -> None:

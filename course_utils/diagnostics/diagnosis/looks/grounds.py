@@ -7,7 +7,7 @@ reference. Where the run is at hand, a rule whose grounds it lacks is not taken 
 from collections.abc import Callable
 
 from course_utils.diagnostics.diagnosis.measures.first_rows import keeps_first_rows
-from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, RELEASE, SCORES, Subject
 from course_utils.diagnostics.loss_kind import Loss
 
 FAR = 10  # times the training loss
@@ -32,7 +32,12 @@ def _rate_is_not_judged_elsewhere(subject: Subject) -> bool:
 
 @needed_by("wrong_reference")
 def _has_reference(subject: Subject) -> bool:
-    """Rewards of CPO, SimPO and ORPO are log-probs, and begin anywhere."""
+    """Rewards of CPO, SimPO and ORPO are log-probs, and begin anywhere.
+
+    Those of DPO begin away from 0 where the reference is meant to be another model.
+    """
+    if subject.reference_kl is not None and subject.reference_kl < RELEASE:
+        return False
     return subject.trainer is None or subject.kind == PAIRS or subject.reference is not None
 
 
@@ -74,6 +79,13 @@ def _has_no_restarts(subject: Subject) -> bool:
     """A schedule with restarts warms up again by itself."""
     schedule = getattr(subject.args, "lr_scheduler_type", "")
     return "restart" not in str(getattr(schedule, "value", schedule))
+
+
+@needed_by("schedule_ends_early")
+def _has_come_to_its_end(subject: Subject) -> bool:
+    """A run that was stopped has not seen the end of its schedule; rates of 0 are counted."""
+    state = getattr(subject.trainer, "state", None)
+    return state is None or state.global_step >= state.max_steps
 
 
 @needed_by("evaluation_cuts_replies")

@@ -2,6 +2,7 @@
 
 from course_utils.diagnostics.diagnosis.looks.adapter import look_at_adapter
 from course_utils.diagnostics.diagnosis.looks.after import look_at_outcome
+from course_utils.diagnostics.diagnosis.looks.all_pairs import look_at_all_pairs
 from course_utils.diagnostics.diagnosis.looks.all_rows import look_at_all_rows
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.batch_inputs import look_at_batch_inputs
@@ -73,6 +74,7 @@ BEFORE = (
     look_at_row_mask,
     look_at_batch_inputs,
     look_at_all_rows,
+    look_at_all_pairs,
     look_at_text_and_ids,
     look_at_both_splits,
     look_at_labels_across,

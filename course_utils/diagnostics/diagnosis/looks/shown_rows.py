@@ -13,7 +13,13 @@ from torch import Tensor, nn
 from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated, has_ids, outputs_of
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, REPLIES, Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import (
+    LOOP,
+    PAIRS,
+    POLICY,
+    REPLIES,
+    Subject,
+)
 from course_utils.diagnostics.loss_kind import Loss, head_of, speaks_for
 
 NUM_ROWS, MAX_ROWS = 2, 4
@@ -52,7 +58,8 @@ def show_first_loss(subject: Subject, sheet: Sheet) -> None:
     loss = float(nn.functional.cross_entropy(logits_TV, targets_T.to(logits_TV.device)))
     size = logits_TV.shape[-1]
     guess = math.log(size)
-    said = f"{loss:.3g} nats per token; guessing has ln({size}) = {guess:.3g}"
+    whose = ", by the model's own loss on the labels of the first rows" * (subject.kind == LOOP)
+    said = f"{loss:.3g} nats per token{whose}; guessing has ln({size}) = {guess:.3g}"
     if loss > GUESSED * guess:
         said += (
             ". It is ABOVE guessing, as with weights that were not loaded or a head that is new, "
@@ -81,7 +88,12 @@ def _texts(subject: Subject) -> Iterator[str]:
 
 
 def _direction(subject: Subject, b: int) -> str:
-    """What the loss does with the reply of a row: a rejected one is pushed down."""
+    """What the loss does with the reply of a row: a rejected one is pushed down.
+
+    A loop of one's own may have another loss than that of the labels.
+    """
+    if subject.kind == LOOP:
+        return "has the labels"
     label = subject.batch.get("label")
     is_thumb_down = subject.kind == REPLIES and label is not None and not bool(label[b])
     is_rejected = subject.kind == PAIRS and b >= len(subject.batch["input_ids"]) // 2

@@ -1,6 +1,7 @@
 """Checks that tokenizer, embeddings and settings agree on token ids and end tokens."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -44,7 +45,8 @@ def _ids_fit(subject: Subject, sheet: Sheet) -> None:
     largest = int(ids.max()) if ids is not None else -1
     size = len(subject.tokenizer) if subject.tokenizer is not None else 0
     if largest >= rows:
-        said = f"the largest id of the batch is {largest}, and the embedding has {rows} rows"
+        name = _name_of(subject.tokenizer, largest)
+        said = f"the largest id of the batch is {largest}{name}, and the embedding has {rows} rows"
         why = "the batch holds token ids for which the embedding has no row"
         sheet.find("index_outside", COUNTED, said, place="embed_tokens", why=why)
     elif size > rows:
@@ -53,6 +55,14 @@ def _ids_fit(subject: Subject, sheet: Sheet) -> None:
         sheet.find("index_outside", MEASURED, said, place="embed_tokens", why=why)
     else:
         sheet.clear("ids", f"{size or largest + 1} tokens, {rows} rows of the embedding")
+
+
+def _name_of(tokenizer: Any, one: int) -> str:
+    """What the tokenizer calls an id, and whether it pads with it."""
+    if tokenizer is None or one >= len(tokenizer):
+        return ""
+    pads = ", with which rows are padded" * (one == tokenizer.pad_token_id)
+    return f" ({tokenizer.convert_ids_to_tokens(one)!r}{pads})"
 
 
 def _ties_hold(subject: Subject, sheet: Sheet) -> None:

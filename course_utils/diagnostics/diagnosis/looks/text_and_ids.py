@@ -63,7 +63,7 @@ def _of_text(tokenizer: Any, data: Any, ids: list, name: str, sheet: Sheet) -> b
     if kept_share < 1 - CUT:
         _cut(tokenizer, texts, ids, kept_share, name, sheet)
         return True
-    sheet.clear(f"text of {name}", f"its ids decode to {kept_share:.0%} of its words")
+    sheet.clear(f"text of {name}", f"its ids decode to {min(kept_share, 1):.0%} of its words")
     return False
 
 

@@ -76,7 +76,8 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
     said = f"{losses[0]:.4g} in the first entry, {losses[-1]:.4g} in the last"
     sheet.show("loss", said, usual=is_usual)
     vocabulary = getattr(getattr(subject.model, "config", None), "vocab_size", 0)
-    is_per_token = vocabulary and subject.logs_nats_per_token
+    is_known = subject.kind != LOOP  # whose loss may be any
+    is_per_token = vocabulary and subject.logs_nats_per_token and is_known
     if is_per_token:
         guess = f"guessing has ln({vocabulary}) = {math.log(vocabulary):.3g}"
         above = ". It is ABOVE guessing" if losses[0] > ABOVE * math.log(vocabulary) else ""

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from statistics import fmean
 
+from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import ids_of, labels_of
 from course_utils.diagnostics.diagnosis.measures.first_rows import losses_of
 from course_utils.diagnostics.diagnosis.measures.word_counts import (
@@ -65,6 +66,8 @@ def look_at_what_was_learnt(subject: Subject, sheet: Sheet) -> None:
         return
     if getattr(subject.args, "label_smoothing_factor", 0):
         return
+    if steps < 2 * subject.args.get_warmup_steps(num_steps_of(subject)):
+        return  # it has only begun to learn
     judge_what_was_learnt(losses, labels, _by_words(subject), sheet)
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
@@ -20,6 +21,11 @@ NAMES = (
     *("binary_cross_entropy", "binary_cross_entropy_with_logits"),
 )
 FUNCTIONS = {getattr(F, name): name for name in NAMES}
+SOFTMAXES = {
+    getattr(home, name): (home, name)
+    for home in (F, torch, Tensor)
+    for name in ("softmax", "log_softmax")
+}
 MOST = 8  # calls that are kept
 
 
@@ -40,12 +46,19 @@ class HeardLosses:
     """The first calls of loss functions, and the model's last pass."""
 
     calls: list[Heard] = field(default_factory=list)
+    axis: str = ""  # of a softmax of the model's logits that is not over the vocabulary
     _logits: Tensor | None = None
     _batch: Mapping[str, Any] = field(default_factory=dict)
 
     @contextmanager
     def passes(self, model: nn.Module) -> Iterator[None]:
-        """In the block, what the model reads and returns is kept until its next pass."""
+        """In the block, what the model reads and returns is kept until its next pass.
+
+        A loss that the model computes itself, within a pass, has no logits yet beside it.
+        """
+
+        def forget(_module: nn.Module, _args: tuple) -> None:
+            self._logits, self._batch = None, {}
 
         def keep(_module: nn.Module, _args: tuple, kwargs: Mapping, output: Any) -> None:
             logits = logits_in(output)
@@ -53,11 +66,15 @@ class HeardLosses:
             self._logits = logits.detach() if is_wanted else None
             self._batch = dict(kwargs) if is_wanted else {}
 
-        handle = model.register_forward_hook(keep, with_kwargs=True)
+        handles = (
+            model.register_forward_pre_hook(forget),
+            model.register_forward_hook(keep, with_kwargs=True),
+        )
         try:
             yield
         finally:
-            handle.remove()
+            for handle in handles:
+                handle.remove()
 
     def hear(self, name: str, args: tuple, kwargs: Mapping) -> None:
         """Keep a call, if it has the two tensors that a loss has."""
@@ -70,6 +87,17 @@ class HeardLosses:
             weight = weight.detach() if isinstance(weight, Tensor) else None
             found = (given.detach(), target.detach(), weight, self._logits, self._batch)
             self.calls.append(Heard(name, *found))
+
+    def hear_softmax(self, name: str, args: tuple, kwargs: Mapping) -> None:
+        """Note a softmax of the model's logits, (B, T, V), that runs over rows or tokens."""
+        given = args[0] if args else kwargs.get("input")
+        dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
+        logits = self._logits
+        if self.axis or logits is None or not isinstance(given, Tensor) or given.dim() != 3:
+            return
+        is_of_model = (given.shape[0], given.shape[2]) == (logits.shape[0], logits.shape[-1])
+        if is_of_model and isinstance(dim, int) and dim % 3 != 2:
+            self.axis = f"{name} of logits of shape {tuple(given.shape)} runs over axis {dim}"
 
 
 class Listening(TorchFunctionMode):
@@ -85,4 +113,6 @@ class Listening(TorchFunctionMode):
         kwargs = kwargs or {}
         if function in FUNCTIONS:
             self.heard.hear(FUNCTIONS[function], args, kwargs)
+        elif function in SOFTMAXES:
+            self.heard.hear_softmax(SOFTMAXES[function][1], args, kwargs)
         return function(*args, **kwargs)

@@ -27,6 +27,8 @@ PLACES = {
 
 
 def judge_losses(heard: HeardLosses, subject: Subject, sheet: Sheet) -> None:
+    if heard.axis:
+        _once(sheet, "softmax_axis", COUNTED, heard.axis, place="the loss, its softmax")
     for call in heard.calls:
         with sheet.trying(f"what {call.name} is given"):
             _judge(call, subject, sheet)

@@ -19,6 +19,7 @@ from course_utils.errors import BadRequest
 from course_utils.explain.fields import canonical
 
 NUM_ROWS = 8
+RELEASE = 0.5  # nats per token: an older release of the policy is nearer to it than that
 POLICY, PAIRS, REPLIES, SCORES = "policy", "pairs", "replies", "scores"
 TRAINING, LOOP = "training", "loop"
 _BY_CLASS = (
@@ -57,6 +58,7 @@ class Subject:
     settings: dict[str, Any] = field(default_factory=dict)  # of a loop of one's own, by name
     makes_own_schedule: bool = False  # a Trainer that was given no optimizer and no schedule
     probe_rewards: bool = False  # whether reward functions may be called for a look
+    reference_kl: float | None = None  # nats per token of the first replies, before training
     idle: frozenset[str] = frozenset()  # trainable weights that no forward pass was seen to use
 
     @property

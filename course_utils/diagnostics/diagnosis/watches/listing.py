@@ -1,5 +1,6 @@
 """Counts replies that list several answers, and whether they earn as much as the answer alone."""
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ class Listing:
     before: int = 0  # of the lists, those in which it is not the last
     behind: int = 0  # and not the first
     specimen: tuple[str, ...] = ()
+    least: float = math.inf  # of all rewards
+    most: float = -math.inf
 
     def read(
         self, rows: Any, said: Callable[[], Sequence[str]], rewards: Sequence[float] | None
@@ -32,6 +35,7 @@ class Listing:
         """Count the replies of a batch; a row whose answer has several words is left out."""
         if not isinstance(rows, list) or rewards is None or len(rows) != len(rewards):
             return
+        self.least, self.most = min(self.least, *rewards), max(self.most, *rewards)
         own = [WORD.findall(answer_of(row)) if isinstance(row, Mapping) else [] for row in rows]
         singles = [words[0] for words in own if len(words) == 1]
         self.answers |= set(singles) if len(self.answers) < MOST else set()
@@ -48,6 +52,21 @@ class Listing:
         self.before += said[-1] != answer
         self.behind += said[0] != answer
         self.specimen = (f"{quoted(text)} earns {reward:.3g}; the row's answer is {answer!r}",)
+
+    def hint(self, trainer: Any, sheet: Sheet) -> None:
+        """Where every reply earns the same: those that are the row's own answer are among them."""
+        if len(self.alone) < FEWEST or self.most > self.least or "no_signal" in sheet.hints:
+            return
+        names, count = ", ".join(reward_names(trainer)), len(self.alone)
+        why = (
+            f"{names} gives {self.least:.3g} to every reply, also to the {count} that are the "
+            "row's own answer and nothing else"
+        )
+        advice = f"let {names} pay for the row's own answer: call it on one by hand"
+        if _asks_in_chat(trainer):
+            why += "; the prompts are chats, so each completion is a list of messages and no text"
+            advice = f"in {names} compare completion[0]['content'], the text of the message"
+        sheet.hint("no_signal", why, advice)
 
     def judge(self, trainer: Any, sheet: Sheet) -> None:
         """Name a reward that asks whether the answer occurs in the reply, wherever it stands."""
@@ -69,3 +88,8 @@ class Listing:
             "reply that holds several earns 0",
             specimen=self.specimen,
         )
+
+
+def _asks_in_chat(trainer: Any) -> bool:
+    rows = getattr(trainer, "train_dataset", None)
+    return hasattr(rows, "__len__") and len(rows) > 0 and isinstance(rows[0].get("prompt"), list)

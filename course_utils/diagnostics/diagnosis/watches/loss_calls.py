@@ -1,14 +1,19 @@
 """Listens to the loss functions that a loop calls, for what they are given."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
+from unittest.mock import patch
 
 import torch.nn.functional as F
 
-from course_utils.diagnostics.diagnosis.measures.heard_losses import FUNCTIONS, HeardLosses
+from course_utils.diagnostics.diagnosis.measures.heard_losses import (
+    FUNCTIONS,
+    SOFTMAXES,
+    HeardLosses,
+)
 from course_utils.diagnostics.diagnosis.measures.loss_inputs import TAKES, LossInputs, sums_to_one
 from course_utils.diagnostics.diagnosis.measures.losses_given import judge_losses
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
@@ -28,19 +33,26 @@ class LossCalls:
         if self.subject.kind != LOOP:
             yield
             return
-        for function, name in FUNCTIONS.items():
-            setattr(F, name, self._heard(function, name))
-        try:
-            with self.heard.passes(self.subject.model):
-                yield
-        finally:
+        with ExitStack() as stack:
             for function, name in FUNCTIONS.items():
-                setattr(F, name, function)
+                stack.enter_context(patch.object(F, name, self._heard(function, name)))
+            for function, (home, name) in SOFTMAXES.items():
+                stack.enter_context(patch.object(home, name, self._softmax(function, name)))
+            stack.enter_context(self.heard.passes(self.subject.model))
+            yield
 
     def _heard(self, function: Any, name: str) -> Any:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             self._look(function, name, args, kwargs)
+            return function(*args, **kwargs)
+
+        return call
+
+    def _softmax(self, function: Any, name: str) -> Any:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.heard.hear_softmax(name, args, kwargs)
             return function(*args, **kwargs)
 
         return call

@@ -1,0 +1,70 @@
+"""Looks at all pairs of a data set: in both orders, and told apart by their lengths alone."""
+
+from collections.abc import Sized
+from statistics import median
+from typing import Any
+
+from course_utils.diagnostics.diagnosis.measures.data_sets import column, columns_of, frozen
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subject
+
+FEWEST = 32  # pairs, below which nothing is said of their lengths
+SOME = 0.1  # of the pairs
+GAP = 2  # tokens, in every pair
+SIDES = (
+    ("chosen_ids", "rejected_ids"),
+    ("chosen_input_ids", "rejected_input_ids"),
+    ("chosen", "rejected"),
+)
+
+
+def look_at_all_pairs(subject: Subject, sheet: Sheet) -> None:
+    if subject.kind not in (PAIRS, SCORES):
+        return
+    data = getattr(subject.trainer, "train_dataset", None)
+    if subject.kind == PAIRS:
+        look_at_pairs_in_both_orders(data, sheet)
+    look_at_lengths(data, sheet, is_scored=subject.kind == SCORES)
+
+
+def look_at_pairs_in_both_orders(data: Any, sheet: Sheet) -> None:
+    """Pairs that stand there in both orders."""
+    names = columns_of(data)
+    known = [pair for pair in SIDES if set(pair) <= set(names)]
+    if not known:
+        return
+    prompt = next((n for n in ("prompt_ids", "prompt_input_ids", "prompt") if n in names), "")
+    sides = [[frozen(one) for one in column(data, name)] for name in known[0]]
+    prompts = [frozen(one) for one in column(data, prompt)] if prompt else [()] * len(sides[0])
+    rows = list(zip(prompts, *sides, strict=True))
+    held = set(rows)
+    share = sum(a != b and (p, b, a) in held for p, a, b in rows) / len(rows)
+    if share >= SOME:
+        said = f"{share:.0%} of the pairs stand there the other way round as well"
+        sheet.find("pairs_contradict", COUNTED, said, place="chosen, rejected")
+
+
+def look_at_lengths(data: Any, sheet: Sheet, *, is_scored: bool) -> None:
+    """Pairs in each of which the same side is the longer one: a count of tokens solves them.
+
+    A model that gives scores learns the length then; a policy may have other grounds for it.
+    """
+    known = [pair for pair in SIDES[:2] if set(pair) <= set(columns_of(data))]
+    sides = [column(data, name) for name in known[0]] if known else []
+    if not known or len(sides[0]) < FEWEST or not all(isinstance(s[0], Sized) for s in sides):
+        return
+    more = [len(a) - len(b) for a, b in zip(*sides, strict=True)]
+    longer = sum(one >= GAP for one in more), sum(one <= -GAP for one in more)
+    said = f"chosen is longer in {longer[0]} of {len(more)} pairs, shorter in {longer[1]}"
+    if len(more) not in longer:
+        sheet.show("lengths of the pairs", said)
+        return
+    side = "chosen" if longer[0] else "rejected"
+    said = (
+        f"{side} is the longer one in all {len(more)} pairs, by {median(map(abs, more)):g} tokens"
+    )
+    if is_scored:
+        place = "train_dataset, chosen and rejected"
+        sheet.find("length_tells", LIKELY, said, place=place)
+    else:
+        sheet.doubt(f"{said}: their length alone tells them apart")
