@@ -57,7 +57,7 @@ class Exercise:
         warm: an answer that a grader tries before the first submission, where `answer`
             takes too long for that.
         also: further variants, with the same id, name and form of answer, on other cases.
-        time_limit_s: seconds after which the check stops the answer.
+        time_limit_s: seconds of processor time after which the check stops the answer.
         asks_apart: the criteria ask different things, so each that is not met gets its advice.
             Else only the first does: those below it may fail for the same reason.
     """

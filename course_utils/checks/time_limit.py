@@ -5,7 +5,8 @@ import ctypes
 import random
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -21,8 +22,11 @@ class TimeLimitReached(BaseException):
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeLimitReached in the body once `seconds` have passed.
+def time_limit(seconds: float, *, slack: float = 1.0) -> Iterator[None]:
+    """Raise TimeLimitReached in the body once it has used `seconds`.
+
+    They are seconds of this process's processor time, so that a busy machine does not count against
+    the body; `slack` times as many seconds of the clock end a body that waits, too.
 
     On Linux and macOS, in the main thread, a timer signal does it, which also ends a sleep or a
     wait. Elsewhere another thread raises it between two Python instructions, so a single
@@ -33,20 +37,24 @@ def time_limit(seconds: float) -> Iterator[None]:
     done
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
-    with (
-        _by_signal(seconds)
-        if in_main_thread and hasattr(signal, "setitimer")
-        else _by_thread(seconds)
-    ):
+    by = _by_signal if in_main_thread and hasattr(signal, "setitimer") else _by_thread
+    with by(seconds, _is_over(seconds, slack)):
         yield
 
 
+def _is_over(seconds: float, slack: float) -> Callable[[], bool]:
+    cpu_end, clock_end = time.process_time() + seconds, time.monotonic() + slack * seconds
+    return lambda: time.process_time() >= cpu_end or time.monotonic() >= clock_end
+
+
 @contextmanager
-def _by_signal(seconds: float) -> Iterator[None]:
+def _by_signal(seconds: float, is_over: Callable[[], bool]) -> Iterator[None]:
     times, done = 0, False
 
     def stop(_signum: int, frame: FrameType) -> None:
         nonlocal times
+        if not is_over():
+            return
         times += 1
         if times > 2:  # never into the code that cleans up after the answer
             if done or frame.f_code.co_filename.startswith(OWN_FOLDERS):
@@ -65,13 +73,14 @@ def _by_signal(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _by_thread(seconds: float) -> Iterator[None]:
+def _by_thread(seconds: float, is_over: Callable[[], bool]) -> Iterator[None]:
     target, done = threading.get_ident(), threading.Event()
 
     def stop() -> None:
         wait_s = seconds
         while not done.wait(wait_s):
-            _raise_in(target)
+            if is_over():
+                _raise_in(target)
             wait_s = AGAIN_S
 
     watchdog = threading.Thread(target=stop, daemon=True)

@@ -144,8 +144,21 @@ def test_an_endless_answer_is_stopped_with_a_sentence(answer):
 
 def test_a_sleeping_answer_is_stopped_long_before_it_wakes():
     began = time.monotonic()
-    checking.check(exercise(), lambda x: time.sleep(60))
+    report = checking.check(exercise(), lambda x: time.sleep(60))
     assert time.monotonic() - began < 30
+    assert "did not finish within 1.8 s" in report.text()
+    assert "wait for something" in report.text()
+
+
+def doubles_on_a_busy_machine(x):
+    time.sleep(0.6)  # others have the processor
+    return 2 * x
+
+
+def test_time_without_the_processor_does_not_count_against_an_answer():
+    assert checking.check(exercise(), doubles_on_a_busy_machine).outcome is Outcome.PASSED
+    alone = checking.check(exercise(), doubles_on_a_busy_machine, slack=1)
+    assert alone.outcome is Outcome.RAISED
 
 
 def test_the_limit_also_works_outside_the_main_thread():

@@ -149,7 +149,7 @@ class Judge:
         return verdict_cache.made_once(
             exercise,
             answer,
-            lambda: _score_of(checking.check(exercise, answer)),
+            lambda: _score_of(checking.check(exercise, answer, slack=1)),
             is_kept=self._has_walls,
         )
 
@@ -208,7 +208,7 @@ def warm_up(lesson: Lesson) -> None:
         for variant in exercise.variants:
             if variant.run or variant.case or how(exercise).startswith(INSIDE):
                 answer = variant.answer if variant.warm is None else variant.warm
-                report = checking.check(variant, answer)
+                report = checking.check(variant, answer, slack=1)
                 verdict_cache.remember(variant, answer, _score_of(report))
     student.warm_up()
 

@@ -88,7 +88,7 @@ def _score(exercise: Exercise, cells: list[tuple[bool, str]], cell_s: float) -> 
         return _said(Outcome.RAISED, f"its answer cell: did not finish within {cell_s:g} s")
     if exercise.reads not in shell.user_ns:
         return _said("not graded", f"its check cell: name {exercise.reads!r} is not defined")
-    report = checking.check(exercise, shell.user_ns[exercise.reads]).to_dict()
+    report = checking.check(exercise, shell.user_ns[exercise.reads], slack=1).to_dict()
     return {name: report[name] for name in ("outcome", "unmet", "details")}
 
 
