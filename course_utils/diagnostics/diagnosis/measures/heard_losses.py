@@ -90,10 +90,12 @@ class HeardLosses:
 
     def hear_softmax(self, name: str, args: tuple, kwargs: Mapping) -> None:
         """Note a softmax of the model's logits, (B, T, V), that runs over rows or tokens."""
+        logits = self._logits
+        if self.axis or logits is None or logits.dim() != 3:
+            return
         given = args[0] if args else kwargs.get("input")
         dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
-        logits = self._logits
-        if self.axis or logits is None or not isinstance(given, Tensor) or given.dim() != 3:
+        if not isinstance(given, Tensor) or given.dim() != 3:
             return
         is_of_model = (given.shape[0], given.shape[2]) == (logits.shape[0], logits.shape[-1])
         if is_of_model and isinstance(dim, int) and dim % 3 != 2:

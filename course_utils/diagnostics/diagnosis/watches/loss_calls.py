@@ -1,7 +1,7 @@
 """Listens to the loss functions that a loop calls, for what they are given."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
@@ -52,7 +52,8 @@ class LossCalls:
     def _softmax(self, function: Any, name: str) -> Any:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            self.heard.hear_softmax(name, args, kwargs)
+            with suppress(Exception):  # arguments of another form: nothing is said of them
+                self.heard.hear_softmax(name, args, kwargs)
             return function(*args, **kwargs)
 
         return call
