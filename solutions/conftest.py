@@ -15,7 +15,7 @@ import pytest
 
 from course_utils.exercises import find_lesson
 from course_utils.files.progress import ENV_NAME, Progress
-from course_utils.notebook.warm import CAN_WARM, KERNEL, LIBRARIES, warm_process
+from course_utils.notebook.warm import CAN_WARM, LIBRARIES, warm_process
 from course_utils.shown.figures import strict
 
 SCRATCH = tempfile.TemporaryDirectory(prefix="course-points-", ignore_cleanup_errors=True)
@@ -25,18 +25,14 @@ NUMBER, ALT = re.compile(r"\s*[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?%?\s*"), re.compil
 
 
 def pytest_configure(config):
-    """Side by side, lessons run in kernels that are forks of one process; alone, in new ones."""
-    if hasattr(config, "workerinput"):
-        config.option.nbval_kernel_name = config.workerinput["kernel"]
-    elif CAN_WARM and config.getoption("numprocesses") and config.getoption("nbval"):
+    """Side by side, all kernels are forks of one process, those of tests as well; alone, none is.
+
+    Workers inherit the environment.
+    """
+    if CAN_WARM and config.getoption("numprocesses") and config.getoption("nbval"):
         stack = contextlib.ExitStack()
         config.add_cleanup(stack.close)
         os.environ.update(stack.enter_context(warm_process(LIBRARIES)).env)
-        config.option.nbval_kernel_name = KERNEL
-
-
-def pytest_configure_node(node):
-    node.workerinput["kernel"] = node.config.option.nbval_kernel_name
 
 
 def pytest_collection_modifyitems(items):

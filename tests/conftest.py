@@ -3,9 +3,12 @@
 At the end it prints what the tests left to `make prove`, which `whole.py` decides.
 """
 
+import contextlib
 import gc
 import os
 import signal
+import subprocess
+from pathlib import Path
 
 import pytest
 from by_lesson import lesson_of
@@ -13,6 +16,9 @@ from lab_server import browser_page, fresh_course, lab_on
 from site_server import served, site_in
 from xdist.workermanage import NodeManager
 
+from course_utils.commands import main as course
+from course_utils.diagnostics.preflight import script
+from course_utils.notebook.warm import LIBRARIES, Warm, warm_process
 from course_utils.shown.quiet import quiet_libraries
 
 quiet_libraries()
@@ -69,6 +75,28 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("cases left to make prove (tests/helpers/whole.py)")
     for test, num_left in sorted(LEFT.items()):
         terminalreporter.write_line(f"{num_left:6,} more of {test}")
+
+
+@pytest.fixture(scope="session")
+def warm():
+    """A process that has imported the libraries: the one of all kernels, or one of its own."""
+    kernels = Warm(Path(os.environ.get("JUPYTER_PATH", "").partition(os.pathsep)[0]))
+    with contextlib.nullcontext(kernels) if kernels.is_there else warm_process(LIBRARIES) as warm:
+        yield warm
+
+
+@pytest.fixture
+def course_preflight(warm, monkeypatch, capfd):
+    """The command, called here, in a folder; its child has the libraries of its start."""
+    monkeypatch.setattr(script, "python_command", lambda _m, *module: warm.command(*module))
+
+    def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+        monkeypatch.chdir(folder)
+        with pytest.raises(SystemExit) as ended:
+            course(["preflight", *arguments])
+        return subprocess.CompletedProcess(arguments, ended.value.code, *capfd.readouterr())
+
+    return call
 
 
 @pytest.fixture(scope="module")

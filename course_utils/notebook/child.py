@@ -17,6 +17,7 @@ import papermill
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from course_utils.notebook.execute import INTERRUPTED, KERNEL_DIED, TIME_LIMIT
+from course_utils.notebook.warm import KERNEL
 
 
 def main() -> None:
@@ -62,7 +63,7 @@ def _execute(request: dict, on_cell_start, on_cell_error) -> None:
         request["target"],
         parameters=request["parameters"],
         cwd=request["folder"],
-        kernel_name=request["kernel"],
+        kernel_name=KERNEL["name"],
         progress_bar=False,
         execution_timeout=request["cell_s"],
         interrupt_on_timeout=True,

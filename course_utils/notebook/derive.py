@@ -8,9 +8,9 @@ from nbformat import NotebookNode, v4
 from course_utils.notebook.frame import FrameCell, closing, opening
 from course_utils.notebook.lesson_source import ANSWER, LESSON, SOLUTION, Cell, LessonSource
 from course_utils.notebook.scaffolding import FOLDED, in_a_frame, is_scaffolding
+from course_utils.notebook.warm import KERNEL
 
 NEW_CELL = {"code": v4.new_code_cell, "markdown": v4.new_markdown_cell}
-KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 
 
 def student_notebook(source: LessonSource) -> NotebookNode:

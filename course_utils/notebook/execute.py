@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from course_utils.notebook.warm import CAN_WARM, KERNEL, LIBRARIES, Warm, warm_process
+from course_utils.notebook.warm import CAN_WARM, LIBRARIES, Warm, warm_process
 from course_utils.shown.quiet import THREADS
 
 # What can end a cell besides its own exception.
@@ -169,7 +169,6 @@ class Child:
             "parameters": self.job.parameters,
             "allow_errors": self.job.allow_errors,
             "cell_s": self.limits.cell_s,
-            "kernel": KERNEL if warm else "python3",
         }
         with contextlib.suppress(BrokenPipeError):  # it has crashed; its end code tells
             process.stdin.write(f"{json.dumps(request)}\n")

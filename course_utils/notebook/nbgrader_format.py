@@ -6,8 +6,9 @@ which raises when the exercise is not passed: nbgrader gives a cell its points w
 
 from nbformat import NotebookNode, v4
 
-from course_utils.notebook.derive import KERNEL, NEW_CELL
+from course_utils.notebook.derive import NEW_CELL
 from course_utils.notebook.lesson_source import ANSWER, CHECK, LESSON, SOLUTION, Cell, LessonSource
+from course_utils.notebook.warm import KERNEL
 
 # What a student did is never handed out, and an empty progress file is what grading starts with.
 CONFIG = """\

@@ -29,7 +29,8 @@ import psutil
 from course_utils.shown.quiet import THREADS, quiet_libraries
 
 CAN_WARM = hasattr(os, "pidfd_open")
-KERNEL = "warm"
+# What every lesson asks for; Jupyter looks into JUPYTER_PATH first.
+KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 LIBRARIES = (
     *("ipykernel.kernelapp", "matplotlib_inline.backend_inline", "matplotlib.pyplot", "papermill"),
     *("torch", "transformers.trainer", "peft", "datasets"),
@@ -50,8 +51,12 @@ class Warm:
         return [sys.executable, "-S", str(forked), str(self.folder / "socket"), *module]
 
     @property
+    def is_there(self) -> bool:
+        return (self.folder / "socket").exists()
+
+    @property
     def env(self) -> dict[str, str]:
-        """With this, Jupyter finds the kernel KERNEL."""
+        """With this, kernels of Jupyter are forks."""
         paths = str(self.folder), os.environ.get("JUPYTER_PATH")
         return {"JUPYTER_PATH": os.pathsep.join(filter(None, paths))}
 
@@ -61,11 +66,10 @@ def warm_process(libraries: Iterable[str]) -> Iterator[Warm]:
     """Keep a warm process. What asks before its imports are done waits for them."""
     with tempfile.TemporaryDirectory(prefix="warm-") as folder:
         warm = Warm(Path(folder))
-        kernel = warm.folder / "kernels" / KERNEL
+        kernel = warm.folder / "kernels" / KERNEL["name"]
         kernel.mkdir(parents=True)
         argv = warm.command("ipykernel_launcher", "-f", "{connection_file}")
-        spec = {"argv": argv, "display_name": KERNEL, "language": "python"}
-        (kernel / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+        (kernel / "kernel.json").write_text(json.dumps({"argv": argv, **KERNEL}), encoding="utf-8")
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(warm.folder / "socket"))
             listening.listen()
@@ -148,12 +152,22 @@ def _run(argv: list[str], folder: str, env: dict[str, str]) -> None:
 
     os.setsid()
     os.chdir(folder)
+    before = _python_path()
     os.environ.clear()
     os.environ.update(env)
     tempfile.tempdir, sys.path[0] = None, folder
+    if before != _python_path():
+        sys.path[1:] = [*_python_path(), *(path for path in sys.path[1:] if path not in before)]
+        sys.modules.pop("sitecustomize", None)
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module("sitecustomize")  # as at Python's start
     np.random.seed()  # or all forks draw the same
     module, *sys.argv[1:] = argv
     runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _python_path() -> list[str]:
+    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 
 
 if __name__ == "__main__":

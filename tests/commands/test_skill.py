@@ -38,11 +38,13 @@ def test_explain_answers_with_the_names_that_it_gives(tmp_path):
     assert {"key", "says", "fix", "for", "against"} <= {*names} & {*finding}
 
 
-def test_preflight_ends_with_the_codes_that_it_gives(tmp_path):
-    broken = ran(PREFLIGHT.replace("train.py", f"{SCRIPT} -- --broken"), tmp_path)
+def test_preflight_ends_with_the_codes_that_it_gives(course_preflight, tmp_path):
+    course, preflight, *arguments = PREFLIGHT.replace("train.py", f"{SCRIPT} -- --broken").split()
+    assert (course, preflight) == ("course", "preflight")
+    broken = course_preflight(tmp_path, *arguments)
     assert broken.returncode == 1, broken
     (tmp_path / "train.py").write_text("import no_such_module\n")
-    assert ran(PREFLIGHT, tmp_path).returncode == 2
+    assert course_preflight(tmp_path, "train.py").returncode == 2
 
 
 def test_its_loop_trains_and_its_report_is_data(capsys):

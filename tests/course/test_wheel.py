@@ -28,7 +28,7 @@ from course_utils.notebook.readme import filled
 pytestmark = pytest.mark.timeout(600)
 
 # The parts of the environment that would lead back to this checkout.
-OURS = ("PYTHONPATH", "COURSE_ROOT", "COURSE_PROGRESS", "VIRTUAL_ENV")
+OURS = ("PYTHONPATH", "COURSE_ROOT", "COURSE_PROGRESS", "VIRTUAL_ENV", "JUPYTER_PATH")
 CLEAN = {name: value for name, value in os.environ.items() if name not in OURS}
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "runs", "build", "*.egg-info", "__pycache__")
 START = "00_start_here.ipynb"
@@ -153,14 +153,14 @@ def test_an_installed_course_knows_its_address(alone):
     assert re.fullmatch(r"http://127.0.0.1:\d+/a/course\n", done.stdout), done.stderr
 
 
-def test_with_an_address_readme_and_lesson_have_badges_that_lead_to_this_version(tmp_path):
-    source = with_address("https://github.com/someone/course", tmp_path / "source")
-    lesson = read_notebook(source / "notebooks" / START)
-    head = f"colab.research.google.com/github/someone/course/blob/v{__version__}/notebooks/{START}"
-    for text in (lesson.cells[0].source, (source / "README.md").read_text()):
-        assert "[![Open in Colab](https://colab" in text and f"(https://{head})" in text
+def test_with_an_address_readme_and_lesson_have_badges_that_lead_to_this_version(monkeypatch):
+    monkeypatch.setattr(address, "public_address", lambda: "https://github.com/someone/course")
+    head, install = opening(START.removesuffix(".ipynb"))
+    where = f"colab.research.google.com/github/someone/course/blob/v{__version__}/notebooks/{START}"
+    for text in (head.text, filled((ROOT / "README.md").read_text())):
+        assert "[![Open in Colab](https://colab" in text and f"(https://{where})" in text
         assert "(https://codespaces.new/someone/course)" in text
-    assert f"course/archive/refs/tags/v{__version__}.tar.gz" in lesson.cells[1].source
+    assert f"course/archive/refs/tags/v{__version__}.tar.gz" in install.text
 
 
 def test_without_an_address_there_is_no_badge_and_no_install(monkeypatch):

@@ -31,12 +31,6 @@ HEALTHY = {
 }
 
 
-def course_preflight(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """As a user starts it, in a folder of the user's."""
-    command = [COURSE, "preflight", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
-
-
 def written(folder: Path, text: str) -> str:
     (folder / "train.py").write_text(text, encoding="utf-8")
     return "train.py"
@@ -44,7 +38,9 @@ def written(folder: Path, text: str) -> str:
 
 @pytest.mark.parametrize("name", cases(HEALTHY))
 def test_a_healthy_script_ends_with_0_and_leaves_no_file(name, tmp_path):
-    done = course_preflight(tmp_path, str(SCRIPTS / name))
+    """As a user starts it."""
+    command = [COURSE, "preflight", str(SCRIPTS / name)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert ": nothing found\n" in done.stdout
     assert "Row 0 reads " in done.stdout or "Row 0 asks " in done.stdout
@@ -56,7 +52,7 @@ def test_a_healthy_script_ends_with_0_and_leaves_no_file(name, tmp_path):
 
 
 @pytest.mark.parametrize("call", cases(BROKEN))
-def test_a_broken_script_ends_with_1_and_its_cause(call, tmp_path):
+def test_a_broken_script_ends_with_1_and_its_cause(call, course_preflight, tmp_path):
     name, *arguments = call
     dashes = ["--"] if "0" in call else []  # with or without them
     done = course_preflight(tmp_path, str(SCRIPTS / name), *dashes, *arguments)
@@ -65,7 +61,7 @@ def test_a_broken_script_ends_with_1_and_its_cause(call, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_report_is_written_as_json_with_the_version_of_its_form(tmp_path):
+def test_the_report_is_written_as_json_with_the_version_of_its_form(course_preflight, tmp_path):
     kept = tmp_path / "report.json"
     script = str(SCRIPTS / "loop.py")
     done = course_preflight(tmp_path, "--json", str(kept), script, "--", "--broken")
@@ -75,7 +71,7 @@ def test_the_report_is_written_as_json_with_the_version_of_its_form(tmp_path):
     assert "the run" in data["unseen"]
 
 
-def test_weights_that_the_loop_leaves_without_a_gradient_are_counted(tmp_path):
+def test_weights_that_the_loop_leaves_without_a_gradient_are_counted(course_preflight, tmp_path):
     name = written(
         tmp_path,
         "import torch\n"
@@ -88,7 +84,7 @@ def test_weights_that_the_loop_leaves_without_a_gradient_are_counted(tmp_path):
     assert "2 of 4 trainable tensors have one; the first" in course_preflight(tmp_path, name).stdout
 
 
-def test_an_optimizer_with_a_closure_is_looked_at_too(tmp_path):
+def test_an_optimizer_with_a_closure_is_looked_at_too(course_preflight, tmp_path):
     name = written(
         tmp_path,
         "import torch\n"
@@ -120,7 +116,7 @@ NOT_COME_SO_FAR = {
 
 
 @pytest.mark.parametrize("text", cases(NOT_COME_SO_FAR))
-def test_a_script_that_does_not_train_ends_with_2_and_the_reason(text, tmp_path):
+def test_a_script_that_does_not_train_ends_with_2_and_the_reason(text, course_preflight, tmp_path):
     done = course_preflight(tmp_path, written(tmp_path, text))
     assert done.returncode == 2, done.stdout
     assert NOT_COME_SO_FAR[text] in done.stderr
@@ -136,11 +132,11 @@ TRACES = {
 
 
 @pytest.mark.parametrize("text", cases(TRACES))
-def test_the_traceback_of_a_script_begins_in_the_script(text, tmp_path):
+def test_the_traceback_of_a_script_begins_in_the_script(text, course_preflight, tmp_path):
     assert course_preflight(tmp_path, written(tmp_path, text)).stderr.startswith(TRACES[text])
 
 
-def test_a_file_that_is_not_there_ends_with_2(tmp_path):
+def test_a_file_that_is_not_there_ends_with_2(course_preflight, tmp_path):
     done = course_preflight(tmp_path, "missing.py")
     assert done.returncode == 2
     assert done.stderr.startswith("there is no file 'missing.py'\n")

@@ -15,7 +15,8 @@ WAIT_S = 60  # far more than is needed
 
 SAYS = """
 import os, sys
-print(sys.argv[1:], os.getcwd(), os.environ["ASKED"], "colorsys" in sys.modules, sys.stdin.read())
+print(sys.argv[1:], os.getcwd(), os.environ["ASKED"])
+print("colorsys" in sys.modules, "beside" in sys.modules, sys.stdin.read())
 print("complained", file=sys.stderr)
 sys.exit(3)
 """
@@ -44,8 +45,11 @@ def asked(tmp_path, monkeypatch):
 
     def start(warm, source: str, *arguments: str) -> subprocess.Popen:
         (tmp_path / "asked.py").write_text(source)
+        (tmp_path / "there").mkdir()
+        (tmp_path / "there" / "beside.py").touch()
+        (tmp_path / "there" / "sitecustomize.py").write_text("import beside")
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        env = os.environ | {"ASKED": "so"}
+        env = os.environ | {"ASKED": "so", "PYTHONPATH": str(tmp_path / "there")}
         return subprocess.Popen(warm.command("asked", *arguments), env=env, text=True, **streams)
 
     return start
@@ -56,7 +60,7 @@ def test_a_fork_has_its_own_folder_environment_arguments_streams_and_exit_code(
 ):
     with asked(warm, SAYS, "one", "two") as process:
         said, complained = process.communicate("heard")
-    assert said == f"['one', 'two'] {tmp_path} so True heard\n"
+    assert said == f"['one', 'two'] {tmp_path} so\nTrue True heard\n"
     assert complained == "complained\n"
     assert process.returncode == 3
 
@@ -89,7 +93,7 @@ def test_without_its_warm_process_a_module_runs_in_a_process_of_its_own(asked):
     assert not psutil.wait_procs(before, timeout=WAIT_S)[1]
     with asked(warm, SAYS, "one") as process:
         said, _ = process.communicate("heard")
-    assert process.returncode == 3 and "so False heard" in said
+    assert process.returncode == 3 and "so\nFalse True heard" in said
 
 
 def test_a_warm_process_ends_with_whoever_keeps_it(tmp_path):
