@@ -13,7 +13,7 @@ from course_utils.errors import BadNotebook
 from course_utils.files.progress import ENV_NAME
 from course_utils.files.repository import Repository, find_repository
 from course_utils.files.saving import save
-from course_utils.notebook.derive import is_same_lesson, is_untouched
+from course_utils.notebook.derive import course_metadata, is_same_lesson, is_untouched
 from course_utils.notebook.derive import solved_notebook as derive_solved
 from course_utils.notebook.derive import student_notebook as derive_student
 from course_utils.notebook.execute import Job, Limits, execute
@@ -176,10 +176,10 @@ def outputs_of(repository: Repository, source: LessonSource) -> NotebookNode:
     """The solved notebook with the outputs of its last execution.
 
     Raises:
-        BadNotebook: code changed since.
+        BadNotebook: code changed since, or what a cell shows.
     """
     notebook, executed = derive_solved(source), read_notebook(repository.solved_path(source.stem))
-    if [cell.source for cell in _code(notebook)] != [cell.source for cell in _code(executed)]:
+    if [*map(_made_by, _code(notebook))] != [*map(_made_by, _code(executed))]:
         raise BadNotebook(
             f"solutions/{source.stem}.py: its code is not the code that was executed",
             why="outputs must come from the cells above them",
@@ -193,6 +193,11 @@ def _with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNod
         # The outputs only: papermill's metadata holds timings.
         cell.outputs, cell.execution_count = result.outputs, result.execution_count
     return notebook
+
+
+def _made_by(cell: NotebookNode) -> tuple[str, str | None]:
+    """What a cell's outputs were made by."""
+    return cell.source, course_metadata(cell).get("shows")
 
 
 def _code(notebook: NotebookNode) -> list[NotebookNode]:

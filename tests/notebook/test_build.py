@@ -14,7 +14,8 @@ from nbformat import v4
 from course_utils.commands import build
 from course_utils.errors import BadNotebook
 from course_utils.files import saving
-from course_utils.notebook.files import read_notebook
+from course_utils.notebook import derive
+from course_utils.notebook.files import read_notebook, write_notebook
 from course_utils.notebook.findings import findings
 from course_utils.notebook.lesson_source import load_source
 from course_utils.notebook.regions import IN_ASSIGNMENT, IN_BODY, stub_source
@@ -137,6 +138,18 @@ def test_text_is_renewed_without_an_execution_and_code_is_not(course, monkeypatc
     result = cli("build", "--text", "90")
     assert result.exit_code == 1 and "not the code that was executed" in result.stderr
     assert course.solved_path("90_fake").read_bytes() == kept
+
+
+def test_a_cell_that_shows_the_outline_is_stale_once_the_outline_has_changed(course, monkeypatch):
+    monkeypatch.setattr(derive, "MAPS", ('print("seed"',))
+    source = load_source(course.source_path("90_fake"))
+    solved = derive.solved_notebook(source)
+    assert derive.is_same_lesson(solved, derive.solved_notebook(source))
+    write_notebook(course.solved_path("90_fake"), solved)
+    monkeypatch.setattr(derive, "outline", lambda: ())
+    assert "solutions/90_fake.ipynb is stale" in cli("build", "--check").stderr
+    renewed = cli("build", "--text", "90")
+    assert renewed.exit_code == 1 and "not the code that was executed" in renewed.stderr
 
 
 def test_a_solution_that_fails_names_its_cell_and_keeps_the_last_good_one(course):
