@@ -50,24 +50,28 @@ def test_conda_users_get_the_lock_itself_and_no_second_copy_of_a_pin():
     assert "==" not in text
 
 
+owners_of_packages = cache(packages_distributions)  # it reads what all of them installed
 LESSONS = ("course_utils/**/*.py", "solutions/[0-9]*.py")
 EVERYTHING = (*LESSONS, "solutions/*.py", "tests/**/*.py", "benchmarks/**/*.py", "docs/site/*.py")
 
 
 @cache
-def imported_packages(patterns: tuple[str, ...] = EVERYTHING) -> set[str]:
+def imports_of(source: Path) -> set[str]:
     found = set()
-    for source in chain.from_iterable(map(ROOT.glob, patterns)):
-        for node in ast.walk(ast.parse(source.read_text())):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                found.add(node.module.partition(".")[0])
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add(node.module.partition(".")[0])
     return found - set(sys.stdlib_module_names)
 
 
+def imported_packages(patterns: tuple[str, ...] = EVERYTHING) -> set[str]:
+    return set().union(*map(imports_of, chain.from_iterable(map(ROOT.glob, patterns))))
+
+
 def imported_distributions(patterns: tuple[str, ...] = EVERYTHING) -> set[str]:
-    owners = packages_distributions()
+    owners = owners_of_packages()
     names = chain.from_iterable(owners.get(name, []) for name in imported_packages(patterns))
     return set(map(canonicalize_name, names))
 
@@ -78,7 +82,7 @@ def test_everything_imported_is_declared():
     locks = ROOT.glob("benchmarks/**/locks/*.txt")  # each its own environment
     helpers |= {path.stem.replace("-", "_") for path in locks}
     own = {"course_utils", "tests", "benchmarks", "__future__"} | helpers
-    owners = packages_distributions()
+    owners = owners_of_packages()
     for package in imported_packages() - own:
         names = {canonicalize_name(name) for name in owners[package]}
         assert names & set(DECLARED), f"{package} is imported and not declared"

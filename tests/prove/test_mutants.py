@@ -39,6 +39,7 @@ def course(tmp_path):
 
 JUDGED = """import json, sys
 from pathlib import Path
+import course_utils.notebook, nbval.plugin  # once, and not in every fork
 from tests.prove import mutants
 from tests.prove.mutation import Mutant
 drawn = [Mutant(*fields) for fields in json.loads(sys.argv[2])]
