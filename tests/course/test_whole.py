@@ -11,3 +11,5 @@ def test_the_first_of_each_kind_is_taken_or_all(is_whole, due, num_left, monkeyp
     taken = whole.cases(every, kind=lambda number: number % 2)
     assert (taken, taken.num_left) == (due or every, num_left)
     assert whole.cases(every).num_left == (0 if is_whole else 4)
+    taken = whole.cases(every, elsewhere=lambda number: number != 4)
+    assert (taken, taken.num_left) == ((every, 0) if is_whole else ([4], 4))

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+from whole import cases
 
 from course_utils.reproductions.lesson_06.frozen_inputs import (
     GUARDS,
@@ -26,7 +27,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("guard", GUARDS)
+@pytest.mark.parametrize("guard", cases(GUARDS))
 def test_each_guard_of_today_alone_makes_the_reported_run_train(guard):
     found = outcome_of(grpo_trainer(guards=(guard,)))
     assert found.word == "trains"

@@ -42,6 +42,14 @@ LAUNCHED = {
     f"{MENDS}:from_the_environment,4": (with_loss(mends.from_the_environment), True),
     f"{MENDS}:of_world_size,2": (with_loss(mends.of_world_size), True),
 }
+
+
+def whose(what: str) -> tuple[str, bool]:
+    """Who wrote its Trainer, and whether it is the same as in one process."""
+    return what.partition(":")[0], LAUNCHED[what][1]
+
+
+TAKEN = cases(LAUNCHED, whose)
 gloo = pytest.mark.skipif(sys.platform != "linux", reason="gloo")
 
 
@@ -52,7 +60,7 @@ def real(tmp_path_factory):
     for state in (AcceleratorState, PartialState):
         state._reset_state()  # of Trainers that were alone
     with pytest.raises(SystemExit) as ended:
-        two_ranks.main(str(file), "0", *LAUNCHED)
+        two_ranks.main(str(file), "0", *TAKEN)
     assert not ended.value.code
     return torch.load(file)
 
@@ -75,7 +83,7 @@ def played(what: str):
 
 
 @gloo
-@pytest.mark.parametrize("what", LAUNCHED)
+@pytest.mark.parametrize("what", TAKEN)
 def test_a_played_rank_gives_what_a_real_one_gives(real, what):
     both, whole = played(what)
     gradient, is_same = real[what]["gradient"], LAUNCHED[what][1]

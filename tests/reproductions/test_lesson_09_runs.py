@@ -4,6 +4,7 @@ from statistics import mean
 
 import pytest
 import torch
+from whole import cases
 
 from course_utils.reproductions.lesson_09 import two_engines
 from course_utils.reproductions.lesson_09.engine import Engine, quantise
@@ -24,7 +25,7 @@ def test_runs_with_and_without_each_fix_in_a_table(capsys):
         print(f"\n{Table(columns=columns, rows=rows)}")
 
 
-@pytest.mark.parametrize("kind", ["equal", "system prompt"])
+@pytest.mark.parametrize("kind", cases(["equal", "system prompt"]))
 def test_a_recorded_run_can_be_made_again(kind):
     told, run = recorded(kind)[3], build(kind, 3)
     run.train(2)

@@ -1,6 +1,10 @@
-"""The three unseen scripts of lesson 09 disagree as their tickets say, and fixed ones do not."""
+"""The three unseen scripts of lesson 09 disagree as their tickets say, and fixed ones do not.
+
+`make test` takes one of them, `make prove` all.
+"""
 
 import pytest
+from whole import cases
 
 from course_utils.reproductions.lesson_09 import unseen_09
 
@@ -11,7 +15,7 @@ DUE = {
 }
 
 
-@pytest.mark.parametrize("name", DUE)
+@pytest.mark.parametrize("name", cases(DUE))
 def test_the_instrument_shows_what_differs_before_training_and_after(name):
     ticket, at_first, later = DUE[name]
     script = ticket.fresh(1)

@@ -4,6 +4,7 @@ import random
 from statistics import mean
 
 import pytest
+from whole import cases
 
 from course_utils import zoo
 from course_utils.exercises.lesson_10.verifier import is_the_sum
@@ -38,7 +39,7 @@ def test_five_seeds_in_a_table(capsys):
         print(f"\n{Table(columns=columns, rows=rows)}")
 
 
-@pytest.mark.parametrize("kind", ["substring", "exact"])
+@pytest.mark.parametrize("kind", cases(["substring", "exact"]))
 def test_a_recorded_run_can_be_made_again(kind):
     told, seed = recorded(kind)[3], 3
     run = reward_up.train(KINDS[kind].check, seed=seed, every=8, max_steps=16)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from whole import cases
 
 from course_utils.reproductions.lesson_11 import (
     adapter_life,
@@ -34,7 +35,7 @@ def test_the_log_of_each_recorded_job_falls(name):
         assert record["last"] < record["first"] / 3
 
 
-@pytest.mark.parametrize("name", ["A", "B", "C"])
+@pytest.mark.parametrize("name", cases("ABC"))
 def test_a_recorded_job_can_be_made_again(name):
     told, job = recorded("four jobs")[name][SEED], jobs.run(name, SEED)
     assert job.losses[0] == pytest.approx(told["first"], rel=1e-3)
