@@ -44,7 +44,6 @@ run: $(INSTALLED)
 test: $(INSTALLED)-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/course build --check
 	$(BIN)/python -m tests.prove.nothing_left $(BIN)/pytest --numprocesses 2 --no-loadscope-reorder \
 	  --nbval --nbval-cell-timeout=300 --nbval-sanitize-with=tests/nbval.cfg \
 	  solutions/*.ipynb tests/site tests course_utils

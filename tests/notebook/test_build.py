@@ -169,6 +169,11 @@ def test_check_is_clean_after_a_build_and_notes_work_in_progress(course):
     assert "notebooks/90_fake.ipynb is in work" in result.output
 
 
+def test_what_this_course_generates_is_current():
+    result = cli("build", "--check")
+    assert result.exit_code == 0, result.stderr
+
+
 def stale_student(course):
     source = course.source_path("90_fake")
     source.write_text(source.read_text().replace('"seed"', '"the seed"'))
