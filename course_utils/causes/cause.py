@@ -46,6 +46,8 @@ class Cause:
         names: what instruments call it.
         phrases: words of libraries that name it, `signal` and `exit_code` that end a process.
         is_last_word: its phrases count only in a line that says nothing else.
+        beside: what stands beside a log of it decides which of its things it is
+            (`explain.deciding`), by this name.
         complaints: that people voice (`explain.complaints`), each with this cause's place.
     """
 
@@ -78,4 +80,5 @@ class Cause:
     signal: int = 0
     exit_code: int | None = None
     is_last_word: bool = False
+    beside: str = ""
     complaints: tuple[tuple[str, int], ...] = ()

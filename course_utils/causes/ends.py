@@ -22,6 +22,7 @@ ENDS = (
         speaks_of=OF_ENDS,
         names=("holes in the mask",),
         complaints=(("never stops", 1),),
+        beside="padding",
     ),
     Cause(
         "end_masked",

@@ -93,6 +93,7 @@ FIRST_NAN = (
         thread="verl#747",
         kinds=("collapse",),
         phrases=(Phrase(r"probability tensor contains either .?inf"),),
+        beside="format",
     ),
     Cause(
         "anomaly",

@@ -34,6 +34,7 @@ INPUTS = (
             Phrase(r"ignored in loss calculation|no assistant tokens", WARNED),
             Phrase(r"chat template is not training-compatible", WARNED),
         ),
+        beside="length",
     ),
     Cause(
         "labels_shifted",
@@ -206,11 +207,13 @@ INPUTS = (
         explains=NO_END | keys("above_uniform"),
         follows=LENGTHS | {"loss"},
         names=("template differs",),
+        phrases=(Phrase(r"^\s*(TEMPLATE\s+)?[\"'`]*\{\{-? ?\.Prompt ?-?\}\}[\"'`]*\s*$", WARNED),),
         complaints=(
             ("worse once merged", 3),
             ("as the base model", 3),
             ("gibberish when served", 1),
         ),
+        beside="template",
     ),
     Cause(
         "double_bos",

@@ -1,7 +1,7 @@
 """Causes that the loss itself shows: how it is summed, how it falls, rows known by heart."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
-from course_utils.causes.harms import BROKEN, ENDED, EVALUATION, LESS, WRONG
+from course_utils.causes.harms import BROKEN, ENDED, EVALUATION, LESS, MEASURED, WRONG
 from course_utils.causes.shared import LENGTHS
 
 LOSSES = (
@@ -143,5 +143,15 @@ LOSSES = (
         "none needed",
         "held-out data",
         healthy=True,
+    ),
+    Cause(
+        "metric_by_rank",
+        "a metric is the mean of the ranks' own means, though they hold different numbers of rows",
+        "add up sums and counts over the ranks, divide once, and choose the checkpoint again",
+        "the metric of each rank, with its number of rows",
+        thread="trl#6380",
+        kinds=("metric",),
+        where=EVALUATION,
+        harm=MEASURED,
     ),
 )

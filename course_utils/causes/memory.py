@@ -1,4 +1,4 @@
-"""Causes that fill the memory of a GPU."""
+"""Causes that fill the memory of a GPU or of the machine."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
 from course_utils.causes.harms import ENDED, EVALUATION
@@ -12,6 +12,7 @@ MEMORY = (
         kinds=("memory",),
         harm=ENDED,
         phrases=(Phrase(r"CUDA out of memory|OutOfMemoryError|HIP out of memory"),),
+        beside="allocation",
     ),
     Cause(
         "memory_odd",
@@ -63,5 +64,18 @@ MEMORY = (
         kinds=("memory",),
         where=EVALUATION,
         harm=ENDED,
+    ),
+    Cause(
+        "host_memory",
+        "the memory of the machine (not the GPU's) is full: one allocation was refused",
+        "read the data in pieces or memory-mapped (streaming), fewer DataLoader workers, one "
+        "process that loads the weights",
+        "the size it asked for, and which line asks",
+        kinds=("memory",),
+        harm=ENDED,
+        phrases=(
+            Phrase(r"std::bad_alloc|DefaultCPUAllocator: can't allocate memory.{0,80}"),
+            Phrase(r"^(numpy\.\S*)?_?(Array)?MemoryError\b.{0,120}"),
+        ),
     ),
 )

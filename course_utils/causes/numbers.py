@@ -21,6 +21,7 @@ NUMBERS = (
         damages="numbers",
         explains=keys("nan_gradient nan_metric on_policy_zero_loss"),
         speaks_of=OF_NUMBERS,
+        beside="format",
     ),
     Cause(
         "nan_weights",
@@ -35,6 +36,7 @@ NUMBERS = (
         kinds=("collapse", "bad_numbers"),
         harm=BROKEN,
         explains=keys("nan_metric"),
+        beside="format",
     ),
     Cause(
         "nan_from_the_start",
@@ -49,6 +51,7 @@ NUMBERS = (
         harm=BROKEN,
         damages="numbers",
         speaks_of=OF_NUMBERS,
+        beside="format",
     ),
     Cause(
         "nan_already",
@@ -64,6 +67,7 @@ NUMBERS = (
         damages="numbers",
         explains=keys("nan_metric"),
         speaks_of=OF_NUMBERS,
+        beside="format",
     ),
     Cause(
         "empty_cells",
@@ -94,6 +98,7 @@ NUMBERS = (
         "is skipped comes again",
         settings_fix="more replies to a prompt",
         names=("gradient not finite",),
+        beside="format",
     ),
     Cause(
         "norm_overflows",
@@ -126,6 +131,7 @@ NUMBERS = (
         damages="numbers",
         explains=keys("scaler_search"),
         speaks_of=OF_NUMBERS,
+        beside="format",
     ),
     Cause(
         "nan_metric",
@@ -137,6 +143,7 @@ NUMBERS = (
         instrument="watch",
         thread="open-r1#704",
         kinds=("bad_numbers",),
+        beside="format",
     ),
     Cause(
         "nan_now_and_then",
@@ -151,6 +158,7 @@ NUMBERS = (
         harm=BROKEN,
         damages="numbers",
         speaks_of=OF_NUMBERS,
+        beside="format",
     ),
     Cause(
         "skipped_steps",

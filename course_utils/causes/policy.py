@@ -122,6 +122,7 @@ POLICY = (
         speaks_of=OF_SAMPLING,
         one_fix="score with the sampler's own temperature, weights and template",
         complaints=(("stale sampler", 2),),
+        beside="temperature",
     ),
     Cause(
         "logp_disagree",

@@ -57,6 +57,14 @@ PREFERENCE = (
         neutral=True,
     ),
     Cause(
+        "kl_cut_off",
+        "the KL of KTO is an estimate from replies to other prompts, and what falls below 0 is cut "
+        "off: a 0 says that the estimate was negative, not that policy and reference agree",
+        "none needed while the margin grows; larger batches make the estimate steadier",
+        "the margin and the loss; logits are sums over a batch and no measure",
+        healthy=True,
+    ),
+    Cause(
         "few_rows",
         "accuracies of only 0 and 1 come from a batch of one pair",
         "none needed; average over more steps",

@@ -1,7 +1,7 @@
 """Causes that end a process or make it hang, and weights that lie spread over processes."""
 
-from course_utils.causes.cause import LATER, WEAK, Cause, Phrase, keys
-from course_utils.causes.harms import ENDED, EVALUATION, MEASURED
+from course_utils.causes.cause import LATER, WARNED, WEAK, Cause, Phrase, keys
+from course_utils.causes.harms import ENDED
 
 PROCESSES = (
     Cause(
@@ -90,19 +90,6 @@ PROCESSES = (
         instrument="run_in_child",
         harm=ENDED,
         phrases=(Phrase(r"an illegal memory access was encountered|CUDA_ERROR_ILLEGAL_ADDRESS"),),
-    ),
-    Cause(
-        "host_memory",
-        "the memory of the machine (not the GPU's) is full: one allocation was refused",
-        "read the data in pieces or memory-mapped (streaming), fewer DataLoader workers, one "
-        "process that loads the weights",
-        "the size it asked for, and which line asks",
-        kinds=("memory",),
-        harm=ENDED,
-        phrases=(
-            Phrase(r"std::bad_alloc|DefaultCPUAllocator: can't allocate memory.{0,80}"),
-            Phrase(r"^(numpy\.\S*)?_?(Array)?MemoryError\b.{0,120}"),
-        ),
     ),
     Cause(
         "aborted",
@@ -194,19 +181,23 @@ PROCESSES = (
         phrases=(
             Phrase(r"Watchdog caught collective operati(on timeout)?", LATER),
             Phrase(r"Timed out waiting \d+ ?ms for (send|recv) operation", LATER),
+            Phrase(r"watchdog got stuck for \d+ ?(?:s|ms)\w*", LATER),
+            Phrase(r"Some NCCL operations have failed or timed out", LATER),
+            Phrase(r"No available shared memory broadcast block found in \d+ ?s\w*", WARNED),
             Phrase(r"wait ?timeout after \d+ ?ms", LATER),
             Phrase(r"connection (closed|reset) by (remote )?peer", LATER),
         ),
     ),
     Cause(
-        "metric_by_rank",
-        "a metric is the mean of the ranks' own means, though they hold different numbers of rows",
-        "add up sums and counts over the ranks, divide once, and choose the checkpoint again",
-        "the metric of each rank, with its number of rows",
-        thread="trl#6380",
-        kinds=("metric",),
-        where=EVALUATION,
-        harm=MEASURED,
+        "stands_still",
+        "the run stands still without an error, and the log does not show where",
+        "take the stack while it stands (py-spy dump --pid PID), of its DataLoader's workers too; "
+        "the numbers before it are no cause",
+        "the last line of each process, and what it would do next",
+        instrument="run_in_child",
+        kinds=("hang",),
+        harm=ENDED,
+        inferred=True,
     ),
     Cause(
         "nccl_failed",

@@ -42,6 +42,7 @@ REWARDS = (
         follows=OUTCOME | GROUPS,
         speaks_of=frozenset({"gradients", "one backward pass", "sampling"}),
         one_fix="prompts that the policy solves sometimes",
+        beside="groups",
     ),
     Cause(
         "signal_ended",

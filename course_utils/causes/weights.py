@@ -111,6 +111,7 @@ WEIGHTS = (
             Phrase(r"Error\(s\) in loading state_dict for .{0,80}", WARNED),
             Phrase(r"Trying to set a tensor of shape .{0,160}which has shape.{0,40}"),
         ),
+        beside="shapes",
     ),
     Cause(
         "head_is_new",
@@ -187,6 +188,7 @@ WEIGHTS = (
             Phrase(r"index out of range in self|indexSelect.*Assertion|srcIndex <"),
             Phrase(r"device-side assert triggered"),
         ),
+        beside="positions",
     ),
     Cause(
         "label_outside",

@@ -7,6 +7,7 @@ from course_utils.causes.schema import SCHEMA
 from course_utils.explain.complaints import HINT
 from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
+from course_utils.explain.told import Mention
 
 MAX_SHOWN, MAX_QUOTE, WIDTH = 3, 300, 88
 IMPROVES = "improves"  # the cause of a number that moves the way it should
@@ -37,6 +38,7 @@ class Answer:
     trend: str = ""  # that the loss has none
     kind: str = "supervised"  # or preference, or policy: by its fields
     restart: str = ""  # how the last run was told from the one before it
+    mentions: tuple[Mention, ...] = ()  # what sentences speak of, and what would tell
     entries: tuple[Entry, ...] = field(default=(), repr=False)  # of the last run, thinned out
 
     @property
@@ -49,8 +51,8 @@ class Answer:
 
     @property
     def read_nothing(self) -> bool:
-        """Whether it held neither an entry nor a message that is known."""
-        return not self.num_entries and not self.findings
+        """Whether it held no entry, no message that is known, and no word of a run."""
+        return not self.num_entries and not self.findings and not self.mentions
 
     @property
     def rests_on_words(self) -> bool:
@@ -109,7 +111,7 @@ def _page(answer: Answer) -> str:
     blocks += [_no_fault(one) for one in no_faults[:MAX_SHOWN]]
     if answer.is_healthy and answer.num_entries:
         blocks.append(_healthy(answer))
-    elif not answer.causes and (answer.num_lines > 1 or answer.num_entries):
+    elif not answer.causes and (answer.num_lines > 1 or answer.num_entries or answer.mentions):
         blocks.append(_cannot_tell(answer))
     return "\n\n".join(blocks)
 
@@ -131,17 +133,21 @@ def _head(answer: Answer) -> str:
         rows.append(fill(said, WIDTH))
     turned = answer.causes[0].at if answer.causes else None
     if answer.rests_on_words:
-        rows.append(
-            fill("No number in it is odd. What fits your words, the commonest first:", WIDTH)
-        )
+        rows.append(fill(f"{_silent(answer)}. What fits your words, the commonest first:", WIDTH))
     elif turned is not None and answer.num_lines > 1:
         rows.append(f"The line that turned is {turned.where}:\n  {turned.text[:MAX_QUOTE]}")
     return "\n".join(rows)
 
 
+def _silent(answer: Answer) -> str:
+    return "No number in it is odd" if answer.num_entries else "It holds no number of a run"
+
+
 def _cannot_tell(answer: Answer) -> str:
-    if not answer.num_entries:
+    if not answer.num_entries and answer.findings:
         return "There is no log entry beside it, so the run itself cannot be judged."
+    if not answer.num_entries:
+        return _spoken_of(answer)
     known = answer.known
     groups = (("loss", "policy_loss"), ("grad_norm",), ("learning_rate",))
     missing = [names[0] for names in groups if not known.intersection(names)]
@@ -155,6 +161,14 @@ def _cannot_tell(answer: Answer) -> str:
         parts.append(f"Worth a look: {'; '.join(odd[:4])}.")
     parts.append(f"No log shows these, so look at them next: {UNSEEN[answer.kind]}.")
     return fill(" ".join(parts), WIDTH)
+
+
+def _spoken_of(answer: Answer) -> str:
+    """What sentences without a log speak of, and what would tell the cause."""
+    rows = [fill("The cause cannot be told from this: it holds no entry of a log.", WIDTH)]
+    for one in answer.mentions:
+        rows += [_row("said", f"{one.line.where}: {one.said}"), _row("bring", one.bring)]
+    return "\n".join(rows)
 
 
 def _nothing_known(answer: Answer) -> str:

@@ -15,17 +15,24 @@ from course_utils.explain.finding import Finding
 MAX_LINES, HINT = 400, 1.9
 UNSEEN = "no number of the log shows it"
 _NOT = r"(?:not?|never|n't|n\u2019t|without|isn.t|cannot|won.t)"
-_WORSE = r"(?:worse|different|differs?|gibberish|garbage|forg[eo]t\w*|nonsense|bad|wrong|broken)"
+_WORSE = (
+    r"(?:worse\w*|different|differs?|gibberish|garbage|forg[eo]t\w*|nonsense|bad|wrong|broken|"
+    r"ruin\w*|degrad\w*|loss of (?:accuracy|quality)|not (?:stick|follow|match))"
+)
+_WRITES = r"(?:generat|predict|produc|emit|output|learn)\w*"
 _SERVED = r"(?:serv|inference|vllm|ollama|gguf|export|deploy)"
 # What is said, by the name that causes give to it.
 _COMPLAINTS = {
     "never stops": (
         rf"{_NOT} (?:\w+ )?stop\w*\b(?! the)|(?:until|till|up to|reach\w*) (?:the )?max[_ ]?"
-        r"(?:new[_ ]?)?(?:tokens?|length)|keeps? (?:on )?generating|generat\w+ (?:endless|forever)|"
-        rf"eos\w*.{{0,30}}{_NOT} (?:\w+ )?(?:generat|predict|produc|learn|output)|"
+        r"(?:new[_ ]?)?(?:tokens?|length)|keeps? (?:on )?generating|"
+        r"generat\w+ (?:endless|infinite|forever)\w*|"
+        rf"eos\w*.{{0,30}}{_NOT} (?:\w+ )?{_WRITES}|over-?generat\w+|continuously generat\w+|"
+        rf"(?:{_NOT}|no longer) (?:\w+ )?{_WRITES} (?:an? |the |any )?"
+        r"(?:\W{0,3}eos|end[- ]of|</s>)|"
         r"\u505c\u4e0d\u4e0b\u6765|\u4e00\u76f4\u751f\u6210|\u65e0\u6cd5\u505c\u6b62"
     ),
-    "worse once merged": rf"merg\w+.{{0,60}}{_WORSE}|{_WORSE}.{{0,40}} (?:after|when|once) merg",
+    "worse once merged": rf"merg\w+.{{0,110}}{_WORSE}|{_WORSE}.{{0,40}} (?:after|when|once) merg",
     "as the base model": (
         r"(?:same|identical)\b.{0,25}(?:as|to|with) (?:the )?(?:base|original|untrained)|"
         r"(?:lora|adapter|fine-?tun\w+).{0,30}(?:no effect|not applied|ignored|has no|nothing)"
@@ -99,7 +106,7 @@ class Complaints:
 
     def findings(self) -> Iterator[Finding]:
         """Causes that fit what is complained of, each no more than a hint."""
-        if self._num_lines > MAX_LINES or not self._num_entries:
+        if self._num_lines > MAX_LINES:
             return
         for before, line, words, keys in self._heard:
             if before in (0, self._num_entries):

@@ -1,6 +1,7 @@
 """Small sums over a series, and how its numbers are quoted."""
 
 import math
+from itertools import groupby
 from statistics import fmean, median, pvariance, variance
 
 from course_utils.explain.entries import Entry
@@ -47,6 +48,17 @@ def trend(values: list[float]) -> tuple[float, float, float] | None:
         return None
     error = math.sqrt((variance(values[:size]) + variance(values[-size:])) / size)
     return (first, middle, last) if abs(last - first) > 2 * error else None
+
+
+def recovers(losses: list[float]) -> bool:
+    """Whether a loss was nan before and a number again, as long as it is nan at the end or longer.
+
+    >>> recovers([2.0, math.nan, 1.9, math.nan]), recovers([2.0, math.nan, 1.9, *[math.nan] * 2])
+    (True, False)
+    """
+    runs = [(nan, len(list(some))) for nan, some in groupby(map(math.isnan, losses))]
+    came_back = [length for nan, length in runs[:-1] if nan]
+    return bool(came_back) and runs[-1] <= (True, max(came_back))
 
 
 def deviation(values: list[float]) -> float:

@@ -7,8 +7,13 @@ from itertools import chain, islice
 from typing import SupportsInt
 
 from course_utils.causes import ranked
+from course_utils.causes.cause import LATER
 from course_utils.causes.shared import NOT_FINITE
 from course_utils.explain.answer import Answer
+from course_utils.explain.beside import Beside
+from course_utils.explain.comparisons import summed
+from course_utils.explain.complaints import HINT
+from course_utils.explain.deciding import decided
 from course_utils.explain.document import read_document
 from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
@@ -18,6 +23,10 @@ from course_utils.explain.numbers import listed, said, thirds, trend
 from course_utils.explain.reading import read
 from course_utils.explain.rules import RULES
 from course_utils.explain.rules.gradients import scaler_skips
+from course_utils.explain.serving import served
+from course_utils.explain.spoken import spoken
+from course_utils.explain.standstill import standstill
+from course_utils.explain.told import mentions
 from course_utils.explain.words import finding_of_code
 from course_utils.explain.worries import worries
 
@@ -61,8 +70,9 @@ class _Counter:
 
 def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> Answer:
     """Explain what a reader made of a log; `num_lines` is asked once all has been read."""
-    log, heard = Log(), Heard()
+    log, heard, beside = Log(), Heard(), Beside()
     for part in parts:
+        beside.hear(part)
         if isinstance(part, Entry) and part.sums_up:
             log.summary = log.summary or part
             heard.hear_end(part)
@@ -76,7 +86,13 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
     found = [_from_its_beginning(log, one) for one in found] + list(heard.findings(log))
-    hints = [*heard.hints(), *heard.exception(log)] if all(f.cause.healthy for f in found) else []
+    found += [*served(beside), *summed(beside), *spoken(beside)]
+    if not any(one.weight >= LATER for one in found):
+        found += standstill(beside)
+    found = [decided(one, beside, log) for one in found]
+    hints = [decided(one, beside, log) for one in heard.hints()]
+    found += [one for one in hints if one.weight > HINT]
+    hints = [*hints, *heard.exception(log)] if all(f.cause.healthy for f in found) else []
     names = sorted({name for entry in log.entries for name in entry.names.values()})
     return Answer(
         findings=_ranked(found, hints),
@@ -90,6 +106,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
         trend=_no_trend(log),
         kind=log.kind(),
         restart=log.restart,
+        mentions=tuple(mentions(beside)),
         entries=tuple(log.entries),
     )
 

@@ -28,8 +28,6 @@ def findings_in(line: Line | Entry) -> list[Finding]:
             said = [f"{line.where} says: {matched[0]}"]
             if key == "cuda_memory" and (odd := _free_above_asked(line.text)):
                 key, said = "memory_odd", [*said, odd]
-            elif key == "cuda_memory":
-                said += _as_logits(line.text)
             return [Finding(key, weight, line, for_it=tuple(said))]
     return []
 
@@ -40,22 +38,6 @@ def _free_above_asked(text: str) -> str:
     if not asked or not free or _bytes(free) <= _bytes(asked):
         return ""
     return f"it asked for {asked[1]} {asked[2]} where {free[1]} {free[2]} were free"
-
-
-def _as_logits(text: str) -> list[str]:
-    """How many tokens' logits an allocation of a gibibyte or more would hold.
-
-    >>> _as_logits("Tried to allocate 18.55 GiB")[0][:68]
-    '18.55 GiB is what float32 logits take (batch x length x vocabulary x'
-    """
-    asked = _ASKED.search(text)
-    if not asked or _bytes(asked) < 2**30:
-        return []
-    rows = [f"{_bytes(asked) / 4 / size:,.0f} tokens of {size:,}" for size in (32000, 151936)]
-    return [
-        f"{asked[1]} {asked[2]} is what float32 logits take (batch x length x vocabulary x 4 "
-        f"bytes) of {' or '.join(rows)}"
-    ]
 
 
 def _bytes(matched: re.Match) -> float:

@@ -12,7 +12,7 @@ from pasted_logs import DUE, LOGS, MISSED, PASTED, Pasted
 
 from course_utils.causes import CAUSES
 from course_utils.explain import explain
-from course_utils.explain.lines import MAX_JOINED
+from course_utils.explain.lines import MAX_JOINED, TYPED
 from course_utils.explain.log import MAX_KEPT
 
 
@@ -36,7 +36,7 @@ def test_every_finding_quotes_a_line_and_a_number_of_the_log():
         for finding in explain(pasted.text).findings:
             number = int(finding.at.where.removeprefix("line "))
             lines = pasted.text.splitlines()[number - 1 :][:MAX_JOINED]  # a dict may span several
-            line = " ".join(" ".join(lines).split())
+            line = " ".join(" ".join(lines).translate(TYPED).split())
             assert " ".join(finding.at.text.removesuffix("...").split()) in line, pasted.thread
             assert any(c.isdigit() for text in finding.for_it for c in text), pasted.thread
 

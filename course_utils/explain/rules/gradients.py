@@ -22,6 +22,9 @@ def overflowing_steps(log: Log) -> Finding | None:
         key = "fp16_overflow" if log.names_scaler else "norm_never_finite"
         return Finding(key, 7.0, bad[0], (counted, first))
     last = series[-1][0]
+    if bad[-1] is last and len(series) == 1 and (later := _alive_after(log, last)):
+        after = f"the run goes on: {said(later, 'loss')} at {later.where}"
+        return Finding("skipped_steps", 2.9, last, (counted, after))
     if bad[-1] is last:
         return _at_the_end(series)
     after = f"the run goes on: {said(last, 'grad_norm')} at {last.where}"
@@ -30,6 +33,13 @@ def overflowing_steps(log: Log) -> Finding | None:
     is_rare = share(bad, series) <= 0.2 or (len(bad) <= 5 and bad[-1] is series[len(bad) - 1][0])
     key = "skipped_steps" if is_rare else "nan_now_and_then"
     return Finding(key, 5.0, bad[0], (counted, after))
+
+
+def _alive_after(log: Log, entry: Entry) -> Entry | None:
+    """The last entry behind this one with a loss that is a number."""
+    later = [e for e, v in log.series("loss") if math.isfinite(v) and v]
+    is_behind = bool(later) and log.entries.index(later[-1]) > log.entries.index(entry)
+    return later[-1] if is_behind else None
 
 
 def _at_the_end(series: list[tuple[Entry, float]]) -> Finding:

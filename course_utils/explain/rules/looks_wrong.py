@@ -103,4 +103,28 @@ def begins_at_ln_2(log: Log) -> Finding | None:
     return Finding("dpo_start", 3.0, first, proof, why=why)
 
 
-RULES = (clips_nothing, no_kl_term, groups_tied_at_times, only_the_margin, begins_at_ln_2)
+def kl_cut_off(log: Log) -> Finding | None:
+    """A kl beside rewards of pairs, which only KTO logs: exactly 0 at times, never below."""
+    series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
+    zeros = [entry for entry, value in series if value == 0]
+    if log.kind() != "preference" or not zeros or min(v for _, v in series) < 0:
+        return None
+    margins = finite(log.values("margin"))
+    if len(zeros) == len(series) or len(margins) < 3 or margins[-1] < margins[0]:
+        return None
+    proof = (
+        f"{len(zeros)} of {len(series)} entries, first {zeros[0].where}: {said(zeros[0], 'kl')}; "
+        f"up to {max(v for _, v in series):.3g} in the others, and never below 0",
+        f"the margin grows from {margins[0]:.3g} to {margins[-1]:.3g}",
+    )
+    return Finding("kl_cut_off", 3.2, zeros[0], proof)
+
+
+RULES = (
+    clips_nothing,
+    kl_cut_off,
+    no_kl_term,
+    groups_tied_at_times,
+    only_the_margin,
+    begins_at_ln_2,
+)

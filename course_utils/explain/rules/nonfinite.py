@@ -5,7 +5,7 @@ import math
 from course_utils.explain.entries import MAX_QUOTE, Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log
-from course_utils.explain.numbers import said
+from course_utils.explain.numbers import recovers, said
 from course_utils.explain.rules.start import UNIFORM
 
 LOSSES = ("loss", "policy_loss")
@@ -113,7 +113,7 @@ def dead_weights(log: Log) -> Finding | None:
     """From some entry on, every number of the forward pass is nan."""
     turned = _first_lasting(log)
     earlier = log.before(turned) if turned else None
-    if turned is None or earlier is None or shown_as_zero(log):
+    if turned is None or earlier is None or shown_as_zero(log) or recovers(log.values("loss")):
         return None  # without an earlier entry it is dead_from_the_start
     names = [name for name in turned.numbers if math.isnan(turned.numbers[name])]
     proof = [f"{turned.where}: {', '.join(said(turned, name) for name in names)}, and to the end"]
@@ -206,10 +206,13 @@ def now_and_then(log: Log) -> Finding | None:
     """The loss is nan in some entries and a number again in later ones: the weights survived."""
     series = log.series("loss")
     bad = [entry for entry, loss in series if math.isnan(loss)]
-    if not bad or not math.isfinite(series[-1][1]) or series[-1][1] == 0:
+    alive = [entry for entry, loss in series if math.isfinite(loss) and loss]
+    if not bad or not alive or series[-1][1] == 0:
+        return None
+    if math.isnan(series[-1][1]) and not recovers(log.values("loss")):
         return None
     counted = f"{len(bad)} of {len(series)} losses are not finite, the first at {bad[0].where}"
-    after = f"the last is finite: {series[-1][0].where}: {said(series[-1][0], 'loss')}"
+    after = f"after it a finite one: {alive[-1].where}: {said(alive[-1], 'loss')}"
     return Finding("nan_now_and_then", 6.0, bad[0], (counted, after))
 
 

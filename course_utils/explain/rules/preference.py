@@ -162,7 +162,8 @@ def worse_than_untrained(log: Log) -> Finding | None:
     proof = [
         f"the loss is {sum(losses) / len(losses):.3g} on average, up to {worst:.4g} at "
         f"{entry.where}; ln 2 = 0.693 is that of an untrained policy",
-        f"the rewards reach {max(rewards, key=abs):.4g}; they begin at 0",
+        f"the rewards go from {min(rewards):.4g} to {max(rewards):.4g}; policy and reference alike "
+        "would give 0",
     ]
     if rates := finite(log.values("learning_rate")):
         proof.append(f"learning_rate up to {max(rates):.2g}; DPO bears about 1e-6")

@@ -29,6 +29,8 @@ def above_uniform(log: Log) -> Finding | None:
     series = [(e, v) for e, v in log.series("loss") if not math.isnan(v)][:5]
     if not series or not min(loss for _, loss in series) > UNIFORM:
         return None
+    if any(judged < UNIFORM for judged in log.values("eval_loss")):
+        return None  # the evaluation shows that the weights fit: the loss has another scale
     entry, loss = series[0]
     norms = finite(log.values("grad_norm"))[:5]
     step, rate = entry.numbers.get("step"), entry.numbers.get("learning_rate", 1.0)

@@ -106,7 +106,9 @@ def climbing(log: Log) -> Finding | None:
     above = len(series)
     while above > 1 and series[above - 1][1] > middle:
         above -= 1
-    before, jump = series[above - 1][0], series[min(above, len(series) - 1)][0]
+    if above == len(series):
+        return None  # it ends below the middle, however high single losses were
+    before, jump = series[above - 1][0], series[above][0]
     proof = [
         f"{jump.where}: {said(jump, 'loss')}, before it {before.where}: {said(before, 'loss')}",
         f"the loss by thirds of the log: {listed(levels)}",

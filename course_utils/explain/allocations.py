@@ -1,0 +1,93 @@
+"""What a message about a full GPU says of its size: how many tokens, and whose memory it is."""
+
+import re
+from dataclasses import dataclass
+
+from course_utils.explain.beside import Beside
+from course_utils.explain.finding import Finding
+
+_ASKED = re.compile(r"Tried to allocate ([\d.]+) ([KMG])i?B")
+_VOCABULARY = re.compile(
+    r"vocab(?:ulary)?(?:_size)?\W{1,4}(\d{5,6})\b|"
+    r"\(\(?\w+, (?:\d+, )?(\d{5,6})\)|\[[\d, ]+, (\d{5,6})\]"
+)
+_OTHERS = re.compile(r"Process (\d+) has ([\d.]+) ([KMG])i?B memory in use")
+_IDLE = re.compile(r"([\d.]+) ([KMG])i?B is reserved by PyTorch but unallocated")
+_BYTES = {"K": 2**10, "M": 2**20, "G": 2**30}
+
+
+@dataclass(frozen=True)
+class Told:
+    proof: tuple[str, ...] = ()
+    why: str = ""
+    advice: str = ""
+
+
+def told(one: Finding, beside: Beside) -> Told:
+    """What decides why the memory is full: tokens beyond their limit, or other processes."""
+    asked = _ASKED.search(one.at.text)
+    others = _OTHERS.findall(one.at.text)
+    if len(others) > 1:
+        return _shared(others)
+    size = _vocabulary(beside)
+    if not asked or not size or _bytes(asked[1], asked[2]) < 2**30:
+        return _fragments(one, asked)
+    return _tokens(asked, size, beside)
+
+
+def _tokens(asked: re.Match, size: int, beside: Beside) -> Told:
+    """How many tokens' logits it asked for, against the limit that was set."""
+    tokens = _bytes(asked[1], asked[2]) / 4 / size
+    said = (
+        f"{asked[1]} {asked[2]}iB of float32 over a vocabulary of {size:,} are {tokens:,.0f} tokens"
+    )
+    limit = beside.number("tokens_per_gpu") or beside.number("max_length")
+    if limit is None or not limit.number or tokens < 1.5 * limit.number:
+        return Told((said,))
+    return Told(
+        (said, limit.said),
+        why=f"the logits of about {tokens:,.0f} tokens are made at once, "
+        f"{tokens / limit.number:.0f} times the limit of {limit.number:,.0f}: that limit does "
+        "not hold in this pass",
+        advice="find out why the batch of this pass is not split by the limit (another setting for "
+        "log-probs, no packing by tokens in this version); until then compute log-probs in chunks",
+    )
+
+
+def _shared(others: list[tuple[str, str, str]]) -> Told:
+    """Several processes stand on one GPU."""
+    sizes = sorted(((_bytes(n, unit), pid) for pid, n, unit in others), reverse=True)
+    shown = ", ".join(f"process {pid} {size / 2**30:.1f} GiB" for size, pid in sizes[:4])
+    return Told(
+        (shown,),
+        why=f"{len(others)} processes share this GPU, and together they fill it: what this one "
+        "asks for is small",
+        advice="end the others (nvidia-smi names them), or give each process a GPU of its own "
+        "(CUDA_VISIBLE_DEVICES); a smaller batch here does not help",
+    )
+
+
+def _fragments(one: Finding, asked: re.Match | None) -> Told:
+    """Memory that PyTorch holds and cannot give in one piece."""
+    idle = _IDLE.search(one.at.text)
+    if not asked or not idle or _bytes(idle[1], idle[2]) < 1.5 * _bytes(asked[1], asked[2]):
+        return Told()
+    return Told(
+        (idle[0],),
+        why="the GPU's memory is full in pieces: PyTorch holds more unused memory than it asks "
+        "for, and none of it in one piece",
+        advice="PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, rows of similar length together, "
+        "then a smaller micro-batch",
+    )
+
+
+def _vocabulary(beside: Beside) -> int | None:
+    """The size of the vocabulary where a shape or a setting gives it."""
+    for _, line in beside.lines:
+        if found := _VOCABULARY.search(line.text):
+            return int(next(group for group in found.groups() if group))
+    return None
+
+
+def _bytes(number: str, unit: str) -> float:
+    return float(number) * _BYTES[unit.upper()]

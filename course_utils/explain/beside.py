@@ -1,0 +1,127 @@
+"""What stands beside the numbers of a log: settings, and sentences of whoever pasted it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from course_utils.explain.entries import MAX_QUOTE, Entry, Line
+
+MAX_LINES = 4_000
+_NAMES = {  # of a setting, by the name used here
+    "max_length": "max_length max_len max_seq_length max_seq_len cutoff_len "
+    "sequence_len seq_length",
+    "max_prompt_length": "max_prompt_length",
+    "max_reply_length": "max_completion_length max_response_length max_new_tokens "
+    "generate_max_len rollout_max_response_len",
+    "tokens_per_gpu": "max_tokens_per_gpu ppo_max_token_len_per_gpu",
+    "temperature": "temperature T",
+    "accumulation": "gradient_accumulation_steps accumulation grad_accum",
+    "beta": "beta kl_coef init_kl_coef kl_loss_coef",
+    "dtype": "dtype torch_dtype",
+    "fp16": "fp16",
+    "bf16": "bf16",
+}
+_KNOWN = {one: name for name, some in _NAMES.items() for one in some.split()}
+_SETTING = re.compile(
+    r"(?<![\w./])(?:--)?(?P<name>[A-Za-z][\w-]*)['\"]?(?:\s*[=:]\s*|\s+(?:is\s+|of\s+)?)['\"]?"
+    r"(?:torch\.)?(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?|true|b?float16|float32|half|[bf]p?16|auto)"
+    r"(?![\w.]*\w)",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(r"^\W*[\w-]+\s*[=:]\s*[\w.]+\W*$")  # nothing else on its line
+_TOKENS = re.compile(r"\bprompts?\b[^.\n]{0,25}?(\d+) tokens|(\d+)[- ]tokens? prompts?", re.I)
+_PROSE = re.compile(
+    r"\b(the|is|was|but|and|my|it|i|you|that|this|then|with|not|to|from|after|about|we|a|has|"
+    r"when|in|of|on|for)\b|[\u4e00-\u9fff]{2}",
+    re.IGNORECASE,
+)
+_LOGGED = re.compile(r"^\s*(?:\W*\d{4}-\d\d-\d\d|\[|\(\w+ pid=|(?:INFO|WARN\w*|DEBUG|File) )|^\s+")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting as it was pasted, with its line."""
+
+    name: str
+    value: str
+    line: Line
+    before: int = 0  # entries that stood before it
+
+    @property
+    def number(self) -> float | None:
+        try:
+            return float(self.value)
+        except ValueError:
+            return None
+
+    @property
+    def said(self) -> str:
+        return f"{self.line.where} says: {self.line.text.strip()[:MAX_QUOTE]}"
+
+
+@dataclass
+class Beside:
+    """Settings in their order, lines of words, and how many entries stood before each."""
+
+    settings: list[Setting] = field(default_factory=list)
+    lines: list[tuple[int, Line]] = field(default_factory=list)
+    num_entries: int = 0
+    last: Entry | Line | None = None
+
+    def hear(self, part: Entry | Line) -> None:
+        if isinstance(part, Entry):
+            self.num_entries += 1
+            self.last = part
+            return
+        if len(self.lines) >= MAX_LINES:
+            return
+        self.lines.append((self.num_entries, part))
+        for found in _SETTING.finditer(part.text):
+            written = found["name"].replace("-", "_")
+            name = _KNOWN.get(written) or _KNOWN.get(written.lower())
+            if name and (name != "temperature" or written != "t"):
+                value = found["value"].lower()
+                self.settings.append(Setting(name, value, part, self.num_entries))
+
+    def of(self, name: str) -> list[Setting]:
+        return [one for one in self.settings if one.name == name]
+
+    def number(self, name: str) -> Setting | None:
+        """The last setting of this name that is a number."""
+        return next((one for one in reversed(self.of(name)) if one.number is not None), None)
+
+    def prompt_tokens(self) -> tuple[int, Line] | None:
+        """How long a prompt is said to be."""
+        for _, line in self.lines:
+            if found := _TOKENS.search(line.text):
+                return int(found[1] or found[2]), line
+        return None
+
+    def changed(self) -> tuple[Setting, Setting] | None:
+        """A setting that alone is the head of a run, and the one that heads the last run."""
+        heads = [one for one in self.settings if _HEADER.match(one.line.text)]
+        for one in reversed(heads[:-1]):
+            if one.name == heads[-1].name and one.value != heads[-1].value:
+                return (one, heads[-1]) if one.before < heads[-1].before else None
+        return None
+
+    def told(self) -> Iterator[Line]:
+        """The sentences of the writer: lines of prose before the first entry or behind the last."""
+        for before, line in self.lines:
+            if before in (0, self.num_entries) and is_prose(line.text):
+                yield line
+
+    def matching(self, pattern: re.Pattern) -> tuple[Line, str] | None:
+        """The first line of all that matches, with what does."""
+        found = ((line, pattern.search(line.text)) for _, line in self.lines)
+        return next(((line, match[0]) for line, match in found if match), None)
+
+
+def is_prose(text: str) -> bool:
+    """Whether a line is somebody's sentence and no line of a program.
+
+    >>> is_prose("it has stood there for two hours"), is_prose("[INFO] the run is on")
+    (True, False)
+    """
+    words = {word.lower() for word in _PROSE.findall(text)}
+    return not _LOGGED.match(text) and (len(words) >= 2 or "" in words)

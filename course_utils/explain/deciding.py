@@ -1,0 +1,175 @@
+"""What stands beside the numbers decides between the things that a cause may be.
+
+Each function takes a finding and what stands beside it, and gives a sharper one, or the same.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from course_utils.explain import allocations, checkpoints
+from course_utils.explain.beside import Beside, Setting
+from course_utils.explain.finding import Finding
+from course_utils.explain.log import Log
+
+_KEPT_IN_BFLOAT16 = re.compile(r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?bfloat16", re.IGNORECASE)
+_RUN_IN_FLOAT16 = re.compile(
+    r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?(?:float16|fp16|half)\b|\.half\(\)", re.IGNORECASE
+)
+_LONGER = re.compile(r"sequence length is longer.{0,90}?(\(\d+ > \d+\))", re.IGNORECASE)
+_BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
+_PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
+SHOWN = 4.5  # of a hint that a line of code bears out
+ON = {"true", "1", "1.0"}
+
+
+def decided(one: Finding, beside: Beside, log: Log) -> Finding:
+    """The finding with what the settings, shapes and sentences beside it say of it."""
+    name = one.cause.beside
+    return _BY_NAME[name](one, beside, log) if name else one
+
+
+def _labels_masked(one: Finding, beside: Beside, log: Log) -> Finding:
+    """Rows that are cut before their reply begins."""
+    limit, prompt = beside.number("max_length"), beside.prompt_tokens()
+    if limit is None:
+        return one
+    proof = (*one.for_it, limit.said)
+    if prompt and prompt[0] >= (limit.number or 0):
+        said = f"{prompt[1].where} says: {prompt[1].text.strip()[:120]}"
+        return replace(
+            one,
+            for_it=(*proof, said),
+            why=f"each row is cut before its reply begins: max_length is {limit.value} and a "
+            f"prompt has {prompt[0]} tokens, so no label is left and the loss of 0 is no success",
+            advice=f"a max_length above {prompt[0]} tokens and the longest reply together; drop "
+            "the rows that are longer",
+        )
+    if (changed := beside.changed()) and changed[1].name == "max_length":
+        return replace(
+            one,
+            for_it=(*proof, _other_run(changed[0])),
+            why=f"no label is left at max_length {changed[1].value}, and some are at "
+            f"{changed[0].value}: the rows are cut before their reply begins",
+            advice="a max_length that holds prompt and reply; count the labels that are not -100",
+        )
+    return one
+
+
+def _other_run(setting: Setting) -> str:
+    return f"the run before it is not like this, and {setting.said}"
+
+
+def _engines(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A temperature that the sampler divides by and the trainer does not."""
+    changed = beside.changed()
+    if changed is None or changed[1].name != "temperature":
+        return one
+    before, now = changed
+    return replace(
+        one,
+        for_it=(*one.for_it, _other_run(before), now.said),
+        why=f"sampler and trainer agree at temperature {before.value} and differ at {now.value}: "
+        "the sampler divides its logits by the temperature, and one of the two log-probs is taken "
+        "without it",
+        advice="divide the trainer's logits by the temperature as well, and let vLLM return "
+        'log-probs after it (logprobs_mode="processed_logprobs")',
+    )
+
+
+def _half(one: Finding, beside: Beside, log: Log) -> Finding:
+    """nan beside a bfloat16 model that is run in float16, or beside float16 alone."""
+    kept, run = beside.matching(_KEPT_IN_BFLOAT16), beside.matching(_RUN_IN_FLOAT16)
+    if kept and run:
+        said = tuple(f"{line.where} says: {words}" for line, words in (kept, run))
+        return replace(
+            one,
+            for_it=(*one.for_it, *said),
+            why="a model made in bfloat16 is loaded in float16: what it computes leaves the range "
+            "of float16 (65504), and the numbers are nan from the first batch on",
+            advice='load it in its own format (torch_dtype="auto" or bfloat16), or in float32',
+        )
+    on = next((s for s in beside.of("fp16") if s.value in ON), None)
+    if on is None or any(s.value in ON for s in beside.of("bf16")):
+        return one
+    hint = f"{one.fix}; the run is in float16: try bf16, or float32, before anything else"
+    return replace(one, for_it=(*one.for_it, on.said), advice=hint)
+
+
+def _no_signal(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A part with a spread over the batch and none within a group; how replies are sampled."""
+    spread = next(((e, v) for e, v in log.series("part_std") if v > 0), None)
+    proof = list(one.for_it)
+    if spread and spread[0].numbers.get("reward_std") == 0:
+        name = spread[0].names["part_std"]
+        proof.append(
+            f"{spread[0].where}: {name} {spread[1]:.3g} is over the whole batch, so between "
+            "prompts; reward_std 0 is within each group, and that alone teaches"
+        )
+    sampled = beside.number("temperature")
+    if sampled is None or not 0 < (sampled.number or 1) < 0.7:
+        return replace(one, for_it=tuple(proof))
+    return replace(
+        one,
+        for_it=(*proof, sampled.said),
+        advice=f"sample at a temperature near 1 ({sampled.value} leaves the replies of a group "
+        "alike), a reward with finer steps, prompts neither too easy nor too hard",
+    )
+
+
+def _memory(one: Finding, beside: Beside, log: Log) -> Finding:
+    told = allocations.told(one, beside)
+    return replace(one, for_it=(*one.for_it, *told.proof), why=told.why, advice=told.advice)
+
+
+def _shapes(one: Finding, beside: Beside, log: Log) -> Finding:
+    if (told := checkpoints.shapes(beside)) is None:
+        return one
+    line, shown, why, advice = told
+    return replace(one, at=line, for_it=(f"{line.where}: {shown}",), why=why, advice=advice)
+
+
+def _index(one: Finding, beside: Beside, log: Log) -> Finding:
+    """A row beyond the model's positions, where the tokenizer warned of it."""
+    if (found := beside.matching(_LONGER)) is None:
+        return one
+    return replace(
+        one,
+        for_it=(*one.for_it, f"{found[0].where} says: {found[1]}"),
+        why="a row is longer than the model's table of positions, and the index of its last "
+        "positions is outside of it",
+        advice="truncate the rows to the model's max_position_embeddings",
+    )
+
+
+def _template(one: Finding, beside: Beside, log: Log) -> Finding:
+    if not _BARE.search(one.at.text):
+        return one
+    return replace(
+        one,
+        why="Ollama hands the model the bare prompt: its template is {{ .Prompt }}, without the "
+        "roles and the end of a turn that it was trained with",
+        advice="write the chat template of training into the Modelfile (TEMPLATE, PARAMETER stop), "
+        "and create the model again; the GGUF itself need not be converted again",
+    )
+
+
+def _pad(one: Finding, beside: Beside, log: Log) -> Finding:
+    """The line of code that makes one token of padding and end."""
+    if (found := beside.matching(_PAD_IS_END)) is None:
+        return one
+    said = f"{found[0].where} says: {found[1]}"
+    return replace(one, weight=SHOWN, for_it=(*one.for_it, said), against=())
+
+
+_BY_NAME: dict[str, Callable[[Finding, Beside, Log], Finding]] = {
+    "format": _half,
+    "length": _labels_masked,
+    "temperature": _engines,
+    "groups": _no_signal,
+    "allocation": _memory,
+    "shapes": _shapes,
+    "positions": _index,
+    "template": _template,
+    "padding": _pad,
+}

@@ -1,0 +1,202 @@
+"""What stands beside the numbers decides: settings, shapes, sentences, tables; and what may not."""
+
+import pytest
+from pasted_logs import PASTED
+
+from course_utils.explain import explain
+
+FALLS = [f"{{'loss': {2 - n / 9:.3f}, 'grad_norm': 0.7, 'step': {n}}}" for n in range(12)]
+MISMATCH = (
+    "size mismatch for {}: copying a param with shape torch.Size({}) from checkpoint, the shape in "
+    "current model is torch.Size({})."
+)
+
+
+def first(*lines: str):
+    return explain("\n".join(lines)).findings[0]
+
+
+SHAPES = {
+    ("model.embed_tokens.weight", "[151665, 896]", "[151936, 896]"): "had resized the embedding",
+    ("model.embed_tokens.weight", "[32003, 4096]", "[32000, 4096]"): "had added 3 tokens",
+    ("lm_head.weight", "[50277, 4096]", "[886, 4096]"): "the vocabularies differ",
+    ("layers.0.q_proj.lora_A.weight", "[16, 4096]", "[8, 4096]"): "rank 16",
+    ("layers.0.q_proj.lora_B.weight", "[4096, 16]", "[4096, 8]"): "rank 16",
+    ("layers.0.q_proj.lora_A.weight", "[16, 3584]", "[16, 4096]"): "another base model",
+    ("model.embed_tokens.weight", "[65536000]", "[128000, 2048]"): "1/4 of 128000 x 2048",
+}
+
+
+@pytest.mark.parametrize(("shapes", "why"), SHAPES.items(), ids=SHAPES.values())
+def test_two_shapes_decide_what_differs(shapes, why):
+    assert why in first(MISMATCH.format(*shapes)).says
+
+
+def test_shapes_of_a_plain_layer_decide_nothing():
+    assert not first(MISMATCH.format("layers.0.norm.weight", "[512]", "[2048]")).why
+
+
+STANDS = (
+    "It trains for some steps and then hangs, on 4 GPUs.",
+    "the bar stands still and the GPUs are at 100 % on three cards and 0 % on one",
+    "It has been stuck at step 12 for two hours, with deepspeed on 8xA100.",
+)
+GOES_ON = (
+    "The loss is stuck at 0.693 on 8 GPUs, what is it?",
+    "My reward gets stuck and does not move, on 4 GPUs.",
+    "It does not hang any more since I use NCCL_P2P_DISABLE=1 on the 2 GPUs.",
+    "This setting is there to avoid deadlocks between the 4 processes.",
+    "[INFO] the watchdog of the 8 ranks would log when it hangs",
+    "the memory does not move above 9 GB on the two GPUs",
+)
+
+
+@pytest.mark.parametrize("said", STANDS)
+def test_a_standstill_in_words_goes_before_hints_of_numbers(said):
+    found = first(said, *FALLS)
+    assert found.key == "ranks_disagree" and "stands still" in found.says
+    assert first(*FALLS, said).key == "ranks_disagree"
+
+
+@pytest.mark.parametrize("said", GOES_ON)
+def test_other_words_are_no_standstill(said):
+    for answer in (explain("\n".join([said, *FALLS])), explain(said)):
+        assert {one.key for one in answer.causes}.isdisjoint({"ranks_disagree", "stands_still"})
+
+
+def test_a_standstill_of_one_process_is_none_of_several():
+    assert first("It hangs after that and nothing more is printed.", *FALLS).key == "stands_still"
+
+
+def test_an_error_goes_before_the_words_of_a_standstill():
+    error = "torch.cuda.OutOfMemoryError: CUDA out of memory."
+    answer = explain("\n".join([*FALLS, "then it hangs on the two GPUs", error]))
+    assert [one.key for one in answer.causes] == ["cuda_memory"]
+
+
+MASKED = ["{'loss': 0.0, 'grad_norm': 0.0, 'epoch': %.2f}" % (n / 4) for n in range(1, 5)]
+
+
+def test_a_limit_below_the_prompt_explains_rows_without_labels():
+    told = first("max_length=24", *MASKED, "typical row: prompt 27 tokens")
+    assert told.key == "labels_masked" and "a prompt has 27 tokens" in told.says
+    assert not first("max_length=64", *MASKED, "typical row: prompt 27 tokens").why
+
+
+def test_a_run_that_differs_in_one_setting_decides():
+    runs = ["max_length=64", *FALLS[:4], "max_length=8", *MASKED]
+    assert "at max_length 8, and some are at 64" in first(*runs).says
+    assert not first(*runs[:4], "warmup=8", *MASKED).why
+
+
+RATIO = "{'loss': 0.1, 'sampling/importance_sampling_ratio/mean': %s, 'epoch': %s}"
+
+
+def test_a_temperature_at_which_engines_agree_is_the_cause():
+    runs = ["T=1.0", RATIO % (1.0, 0.05), "T=0.6", RATIO % (1.6, 0.05), RATIO % (1.6, 0.1)]
+    assert "agree at temperature 1.0 and differ at 0.6" in first(*runs).says
+    assert not first(*runs[3:]).why
+
+
+def test_a_model_of_bfloat16_in_float16_is_the_format():
+    nan = ["batch 1 loss=nan", "batch 2 loss=nan"]
+    kept, run = 'config.json: "torch_dtype": "bfloat16"', "from_pretrained(torch_dtype=float16)"
+    assert "made in bfloat16 is loaded in float16" in first(kept, run, *nan).says
+    assert not first(kept, *nan).why and not first(run, *nan).why
+
+
+FULL = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {} GiB."
+TABLE_OF = "buf9 = empty_strided_cuda((s10, 1, 76032), (76032, 76032*s10, 1), torch.float32)"
+
+
+def test_an_allocation_counts_tokens_of_the_vocabulary_that_is_shown():
+    told = first(TABLE_OF, FULL.format(58.15), "args: --max-tokens-per-gpu 9216")
+    assert "22 times the limit of 9,216" in told.says and "76,032" in " ".join(told.for_it)
+    assert not first(TABLE_OF, FULL.format(2.6), "args: --max-tokens-per-gpu 9216").why
+    assert len(first(FULL.format(58.15)).for_it) == 1  # no vocabulary is guessed
+
+
+def test_several_processes_on_one_gpu_are_named():
+    told = first((PASTED / "trl-5207.txt").read_text())
+    assert "4 processes share this GPU" in told.says
+
+
+ACCUMULATES = "| {} | {} | {} |"
+
+
+@pytest.mark.parametrize(("losses", "is_sum"), [((2.1, 8.6, 34), True), ((2.2, 2.4, 2.9), False)])
+def test_a_table_of_losses_that_grow_with_accumulation(losses, is_sum):
+    head = ACCUMULATES.format("batch", "gradient accumulation", "loss at step 1")
+    rows = [ACCUMULATES.format(64 // n, n, x) for n, x in zip((1, 4, 16), losses, strict=True)]
+    found = [one.key for one in explain("\n".join([head, *rows])).findings]
+    assert found == (["loss_off_by_a_factor"] if is_sum else [])
+
+
+def test_an_evaluation_that_is_fine_contradicts_a_loss_above_a_guess():
+    rows = [f"{{'loss': {138 - n}, 'grad_norm': 600, 'learning_rate': {n}e-6}}" for n in range(4)]
+    assert first(*rows).key == "above_uniform"
+    found = explain("\n".join([*rows, "{'eval_loss': 0.95}"])).findings
+    assert "above_uniform" not in {one.key for one in found}
+
+
+def test_a_contrast_of_two_programs_clears_the_weights():
+    good = "the merged model gives good answers in vLLM with the same prompt"
+    bad = "but it is nonsense when I run it with ollama"
+    told = first(good, bad)
+    assert told.key == "template_differs" and "answer well in vLLM" in told.says
+    assert not explain("\n".join([good, "and it works in ollama too"])).findings
+
+
+KTO = "{'loss': 0.4, 'rewards/margins': %s, 'rewards/chosen': 1.0, 'kl': %s, 'epoch': %s}"
+
+
+def test_a_kl_of_pairs_that_is_cut_off_at_0_is_no_fault():
+    kls = (0.1, 0.06, 0.0, 0.0)
+    assert first(*(KTO % (0.7 + n / 9, kl, n) for n, kl in enumerate(kls))).key == "kl_cut_off"
+    falls = explain("\n".join(KTO % (0.7 - n / 9, kl, n) for n, kl in enumerate(kls)))
+    assert "kl_cut_off" not in {one.key for one in falls.findings}
+
+
+def test_a_loss_that_ends_at_its_best_does_not_climb():
+    losses = (0.3, 4.3, 3.6, 0.1, 2.1, 0.01, 3.9, 0.0, 0.0)
+    found = explain("\n".join(f"{{'loss': {x}, 'step': {n}}}" for n, x in enumerate(losses)))
+    assert "rate_too_high" not in {one.key for one in found.findings}
+
+
+def test_code_that_makes_padding_the_end_bears_out_what_is_said():
+    code = "tokenizer.pad_token = tokenizer.eos_token"
+    told = explain("\n".join([code, "After that the model never stops generating."]))
+    assert told.causes[0].key == "pad_is_eos" and not told.rests_on_words
+    assert not explain(code).findings
+
+
+@pytest.mark.parametrize(
+    ("said", "key"),
+    [
+        ("completions/clipped_ratio is always 1.0", "replies_cut"),
+        ("why is clip_ratio always zero?", "clips_nothing"),
+        ("completions/clipped_ratio is always 0.0", None),
+        ("the learning_rate stays at 0", None),
+    ],
+)
+def test_a_metric_that_is_said_to_stay_is_read(said, key):
+    found = explain(said).findings
+    assert (found[0].key if found else None) == key
+
+
+SPOKEN = {
+    "My loss turned to nan after 100 steps": "number format",
+    "I get an error when the model is saved": "traceback",
+    "the rewards go down in GRPO": "reward_std",
+    "it runs out of memory at the second step": "what it asked for",
+}
+
+
+@pytest.mark.parametrize(("said", "bring"), SPOKEN.items())
+def test_sentences_without_a_log_say_what_to_bring(said, bring):
+    answer = explain(said)
+    assert not answer.read_nothing and "cannot be told" in str(answer) and bring in str(answer)
+
+
+def test_words_that_speak_of_no_run_are_nothing():
+    assert explain("The weather is fine today, and so am I.").read_nothing
