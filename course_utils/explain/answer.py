@@ -167,7 +167,7 @@ def _spoken_of(answer: Answer) -> str:
     """What sentences without a log speak of, and what would tell the cause."""
     rows = [fill("The cause cannot be told from this: it holds no entry of a log.", WIDTH)]
     for one in answer.mentions:
-        rows += [_row("said", f"{one.line.where}: {one.said}"), _row("bring", one.bring)]
+        rows += [_row("said", f"{one.line.where}: {one.said}"), _row("bring", f"{one.bring}.")]
     return "\n".join(rows)
 
 
