@@ -13,6 +13,8 @@ from course_utils.files.repository import find_repository
 
 COPIED = ("notebooks", "solutions", "docs")
 PAPERS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")  # linked to
+# `python -m jupyterlab`, behind the module that shortens the import of nbformat by seconds.
+JUPYTERLAB = "import course_utils.notebook; from jupyterlab.labapp import main; main()"
 SETTINGS = Path(__file__).with_name("lab_settings")  # no launcher, no news, no update toast
 
 
@@ -56,4 +58,4 @@ def lab(options: tuple[str, ...]) -> None:
     }
     given = {option.partition("=")[0] for option in options}  # JupyterLab drops one given twice
     ours = [f"{name}={value}" for name, value in ours.items() if name not in given]
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *ours, *options])
+    os.execv(sys.executable, [sys.executable, "-c", JUPYTERLAB, *ours, *options])
