@@ -453,3 +453,11 @@ def test_pairs_seen_many_times_push_both_replies_down():
     assert not keys(rows(12, **fields, epoch=lambda n: n / 12))
     gains = fields | {"rewards/chosen": lambda n: 0.01 * n}
     assert not keys(rows(12, **gains, epoch=lambda n: n + 1.0))
+
+
+def test_single_estimates_of_a_kl_that_has_come_to_rest_are_no_run_away():
+    kls = [0.0, 0.7, 0.2, 0.3, 0.2, 0.7, 0.5, 0.4, 0.5, 0.5, 0.4, 0.3, 15.0, 15.0]
+    log = [{"reward": n / 14, "kl": kl, "grad_norm": 0.8} for n, kl in enumerate(kls)]
+    assert "kl_runs" not in keys(log)
+    assert "kl_runs" in keys([one | {"reward": 0.5} for one in log])
+    assert "kl_runs" in keys([*log, *log[-2:], *log[-2:]])

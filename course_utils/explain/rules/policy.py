@@ -157,12 +157,15 @@ def constant_part(log: Log) -> Finding | None:
 def kl_runs(log: Log) -> Finding | None:
     """kl jumps from nearly 0 past 0.3 in the first entries and stays, or grows tenfold past 1.
 
-    Where it has come to rest and the reward has risen, it is what the reward has cost.
+    Where it has come to rest and the reward has risen, it is what the reward has cost. What runs
+    away does not come back in its last third; single estimates, the exp of one token's log-ratio,
+    may be far out.
     """
     series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
     early = [(a, b) for a, b in pairwise(series) if a[1] < 0.05 and b[1] > JUMPED]
     levels, rewards = thirds([value for _, value in series]), thirds(log.values("reward"))
-    rests = levels is not None and levels[2] < RESTS * levels[1]
+    size, values = len(series) // 3, [value for _, value in series]
+    rests = levels is not None and min(values[-size:]) < RESTS * median(values[size:-size])
     if rests and rewards is not None and rewards[2] > rewards[0]:
         return None
     if early and early[0][1] in series[:6] and median(v for _, v in series[1:]) > JUMPED:

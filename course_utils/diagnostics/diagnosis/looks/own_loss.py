@@ -31,7 +31,7 @@ def compare_own_loss(own: Tensor | None, drawn: Tensor, subject: Subject, sheet:
         return
     cosine = float(torch.cosine_similarity(gradient, wanted, dim=0))
     said = (
-        f"the loss is {float(own):.3g}, the model's own on these rows {float(plain):.3g}; the "
+        f"the loss is {own.item():.3g}, the model's own on these rows {plain.item():.3g}; the "
         f"cosine of their gradients is {cosine:.2g}"
     )
     if cosine < AGAINST:
