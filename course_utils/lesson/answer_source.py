@@ -7,6 +7,7 @@ anything, such as a training run.
 
 import ast
 import linecache
+import symtable
 from collections.abc import Iterator
 
 from IPython import get_ipython
@@ -71,7 +72,7 @@ def _needed(name: str, cells: list[str]) -> list[str]:
             if current in _binds(node):
                 if at not in found and (current == name or _is_plain(node)):
                     found[at] = text
-                    wanted += _loads(node) - seen
+                    wanted += _global_names(node) - seen
                 break
     stars = {at for at, (node, _) in enumerate(known) if "*" in _binds(node)}
     return [found[at] for at in sorted(found)] if found.keys() - stars else []
@@ -103,9 +104,20 @@ def _binds(node: ast.stmt) -> set[str]:
     return set()
 
 
-def _loads(node: ast.stmt) -> set[str]:
-    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-    return {n.id for n in names if isinstance(n.ctx, ast.Load)}
+def _global_names(node: ast.stmt) -> set[str]:
+    """What a statement of the notebook reads from it: no local variable, no argument.
+
+    >>> _global_names(ast.parse("def f(x): rest = x + limit; return rest").body[0])
+    {'limit'}
+    """
+    module = symtable.symtable(ast.unparse(node), "<cell>", "exec")
+    names = {symbol.get_name() for symbol in module.get_symbols() if symbol.is_referenced()}
+    inner = module.get_children()
+    while inner:
+        table = inner.pop()
+        names |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+        inner += table.get_children()
+    return names
 
 
 def _is_plain(node: ast.stmt) -> bool:

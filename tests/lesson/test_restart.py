@@ -116,6 +116,16 @@ def test_resume_makes_all_of_them_and_names_where_to_go_on(notebook):
     assert notebook.run("print(ex.LIMIT.answer, double(1))") == "65504 2\n"
 
 
+def test_a_local_variable_named_as_a_variable_of_the_notebook_keeps_nothing_of_it(notebook):
+    local = "def double(x):\n    rest = [x for x in (x,)]\n    return 2 * rest[0] * factor"
+    notebook.run("posted = dict(a=1)", "rest = [name for name in posted]", "factor = 1")
+    assert "passed" in notebook.run(local, CHECK)
+    notebook.restart()
+    said = notebook.run(USE)
+    assert "made again from its source, and passes." in said and "NameError" not in said
+    assert "used 8" in said
+
+
 @pytest.mark.parametrize("then", ["ex.DOUBLE.check(TODO)", "ex.DOUBLE.check(lambda x: 3 * x)"])
 @pytest.mark.parametrize("restarted", [False, True])
 def test_a_todo_or_a_wrong_answer_afterwards_takes_nothing_away(notebook, then, restarted):
