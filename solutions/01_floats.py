@@ -13,14 +13,14 @@
 # %% [markdown]
 # # inf or nan, and no idea from where: floats under the microscope
 #
-# After 55 minutes you will be able to
+# After 60 minutes you will be able to
 #
 # * **tell** whether a run lacks range or precision,
 # * **follow** one nan to the row and the operation that made it,
 # * **write** a loss whose gradient stays finite, and prove it on a run that breaks.
 #
 # The core is sections 1 to 6: exercises 01.2, 01.3, 01.8 and 01.7. Sections 7 to 9 are deeper
-# looks, 35 minutes in all: log-softmax, the gradient scaler, and a format from its bits. Each
+# looks, 39 minutes in all: log-softmax, the gradient scaler, and a format from its bits. Each
 # stands alone, and you may skip it. Everything runs on a CPU in seconds.
 
 # %% tags=["parameters"]
@@ -80,15 +80,20 @@ ex.HOLDS.recall("b", holds=first_leaves and second_is_lost)
 concepts.bit_fields()
 
 # %% [markdown]
-# Below are the bits of float16's largest number, 65504. On a live page, run the cell and click a
-# bit to flip it. What number do you get when you flip the exponent bit that is 0? What do the same
-# bits mean in bfloat16?
+# Below are the bits of float16's largest number, 65504. What number do you get when you flip the
+# exponent bit that is 0? On a live page, run the cell and click that bit. And what do the bits of
+# 65504 mean in bfloat16?
 
 # %%
 concepts.flip_bits()
 
 # %% [markdown]
-# In which column are float32 and bfloat16 nearly equal, and in which are they not?
+# The flip gives a nan: the exponent of all ones is kept for inf and nan. In bfloat16 the bits of
+# 65504 mean 2.6e36, an ordinary number.
+#
+# In the table, *eps* is the gap from 1 to the next number. The *subnormal* numbers are the last
+# ones above 0, with fewer digits than the *normal* ones. In which column are float32 and bfloat16
+# nearly equal, and in which are they not?
 
 # %%
 from course_utils.numerics import format_table
@@ -229,10 +234,10 @@ print("norm", row.norm().item(), end=" | ")
 print("max", row.max().item(), "| argmax", row.argmax().item())
 
 # %% [markdown]
-# None of them does. A mask that multiplies keeps the nan, and so does a clamp. A comparison is
-# worse: it returns `False`, and the program continues. Two kinds of operations drop a nan: a choice
-# (`torch.where`, indexing), and a function made for it (`nan_to_num`, `nansum`). The second kind
-# also hides where the nan came from.
+# None gives a usable value; only argmax shows where the nan is. A mask that multiplies keeps the
+# nan, and so does a clamp. A comparison is worse: it returns `False`, and the program continues.
+# Two kinds of operations drop a nan: a choice (`torch.where`, indexing), and a function made for it
+# (`nan_to_num`, `nansum`). The second kind also hides where the nan came from.
 #
 # Next, the gradients. One of them is inf, and all are clipped to a norm of 1. Predict:
 
@@ -289,10 +294,10 @@ with (
 # derivative, 1 / 0, which is inf. And 0 times inf is nan.
 #
 # Anomaly mode has two limits. It is slow, and it looks at the backward pass only. If a nan was made
-# in the *forward* pass and hidden later, it may name a later operation than the one at fault.
+# in the *forward* pass and hidden later, it may name an operation of a later line.
 
 # %% [markdown]
-# **Exercise 01.2, 5 minutes, one or two lines, 4 points.** Write `masked_mean_log(p, mask)` for
+# **Exercise 01.2, 7 minutes, one or two lines, 4 points.** Write `masked_mean_log(p, mask)` for
 # tensors of any shape. It returns one number (a tensor without dimensions): the mean of log p over
 # all elements where the boolean mask is True.
 #
@@ -350,14 +355,13 @@ concepts.zero_times_inf()
 concepts.where_exp_overflows()
 
 # %% [markdown]
-# **Exercise 01.3, 5 minutes, two lines, 4 points.** Write `k3(logp, ref_logp)`: one penalty per
+# **Exercise 01.3, 7 minutes, two lines, 4 points.** Write `k3(logp, ref_logp)`: one penalty per
 # token, for two tensors of the same shape.
 #
-# * The result is always float32, whatever the format of the inputs: convert the inputs to float32
-#   before you subtract them.
+# * The result is always float32, and as exact as float32, whatever the format of the inputs.
 # * For |d| below 20, it has the value exp(d) - d - 1 and the gradient of that for logp.
 # * From there up to |d| = 1e6, the value and the gradient for logp (for float32 inputs) are finite.
-#   The gradient may be 0, but it must not push away: a step against it never makes |d| larger.
+#   The gradient may be 0, but one step of gradient descent never makes |d| larger.
 
 
 # %%
@@ -391,14 +395,16 @@ ax.set_yticks([0, -1e2, -1e4, -1e6, -1e8])
 ax.set(xlabel="log-ratio d (nats)", ylabel="gradient for logp")
 ax.set_title("Bounded before exp, the gradient is always a number")
 lost = [int((~g.isfinite()).sum()) for g in curves.values()]
-pull = (bounded[d == 19] / bounded[d == 3]).item()
+far, pull = (abs(bounded[d == at] / bounded[d == 3]).item() for at in (30, 19))
 told = f"Of {len(d)} gradients {lost[0]} were not finite, and now {lost[1]} are"
 price = f"a token at d = 19 pulls {pull:.0e} times as hard as one at 3"
-plotting.show(fig, f"{told}; {price}.")
+beyond = f"one at 30 {f'{far:.0e} times as hard' if far else 'not at all'}"
+plotting.show(fig, f"{told}; {price}, {beyond}.")
 
 # %% [markdown]
-# The cost is that one token with a large log-ratio outweighs all others. A finite gradient can
-# still do harm, so trainers clip as well. Lesson 04 shows a run in which this matters.
+# A clamp of d has a gradient of 0 beyond its bound: such a token is no longer pulled back, as
+# before. Below the bound, one token with a large log-ratio outweighs all others. That is the cost
+# of exp, so trainers clip the gradients as well. Lesson 04 shows a run in which this matters.
 
 # %% [markdown]
 # ## 5. A report: a run that breaks
@@ -414,13 +420,10 @@ patient
 # %% [markdown]
 # Your tools, for a cell of your own:
 #
-# * `outputs = patient.outputs()` are the outputs of the untrained model, one row per document.
-# * `patient.batch` holds the other arguments of the loss. After `patient.loss(outputs,
-#   *patient.batch).backward()`, look at `outputs.grad`.
-# * Anomaly mode names an operation.
+# * `outputs = patient.outputs()`: one row per document, from the untrained model. After
+#   `patient.loss(outputs, *patient.batch).backward()`, look at `outputs.grad`, row by row.
+# * Anomaly mode, and single lines of the loss, copied and printed.
 # * `patient.train(some_loss)` trains with a loss and returns the log.
-#
-# You can also copy single lines of the loss and print their results row by row.
 
 # %% tags=["solution"]
 outputs = patient.outputs()
@@ -437,29 +440,23 @@ if sizes.isnan().any():
         patient.loss(patient.outputs(), *patient.batch).backward()
 
 # %% [markdown]
-# **Exercise 01.8, 12 minutes, a diagnosis and a fixed loss, 6 points.** Write a dict with four
-# keys:
+# **Exercise 01.8, 15 minutes, a diagnosis and a fixed loss, 6 points.** One row of the batch is
+# unlike the others. Write a dict with four keys:
 #
-# * `row`: the row of the batch, counted from 0,
-# * `line`: the number of the line whose operation makes the first nan, in the forward or in the
-#   backward pass. If there is no nan in the run, the line that makes the first gradient that is far
-#   too large,
+# * `row`: its number, counted from 0,
+# * `line`: the number of the line whose operation makes the first nan; look at the forward pass,
+#   then at the backward pass. In a run without nan, the line that makes the first gradient that is
+#   far too large,
 # * `cause`: a letter,
-# * `fix`: your fixed loss, a function with the arguments of `patient.loss`.
-#
-# An **empty** document has no words, so its inputs are 0. If the loss has an argument `allowed`,
-# the empty document may read nothing.
-
-# %% [markdown]
-# This is what the fixed loss must do:
-#
-# * On batches without empty documents it equals the old loss, also for rows of size 0.06, and for
-#   scores of 20 where the run has scores.
-# * With empty documents, all gradients are finite, and the gradient of an empty row is at most 20
-#   times the largest gradient of another row.
-# * The gradients of the other rows are the old ones, up to one common factor. This factor is at
-#   most 2, and the loss is at most twice the old loss.
-# * The run learns: from three seeds, the old loss of full documents falls to 30% or less.
+# * `fix`: your fixed loss, a function with the arguments of `patient.loss`. It changes only what
+#   such a row does:
+#     * without such rows, loss and gradients are the old ones, also for rows of norm 0.06 and
+#       scores of 20,
+#     * the gradient of such a row is at most 20 times the largest other, and 0 if the row adds
+#       nothing to the old loss,
+#     * the gradients of the other rows are the old ones up to one factor; factor and loss at most
+#       double,
+#     * trained from three seeds, the old loss of ordinary rows falls to 30% or less.
 
 
 # %%
@@ -514,8 +511,8 @@ for name, value_of in (
 #   and not in bfloat16 means too little range.
 # * **Look first** at every exp, log, sqrt, division and 16-bit sum: its dtype, its largest input,
 #   and empty rows.
-# * **Look-alikes**: a gradient scaler that skips a few steps is healthy (section 8). A nan in the
-#   data is not made by a float format.
+# * **Look-alikes**: a gradient scaler that skips a few steps is healthy (section 8). A nan that is
+#   already in the data is another fault.
 #
 # `diagnostics.watch` finds the first bad number in your own run (lesson 03).
 
@@ -549,7 +546,7 @@ ex.QUIZ.check(quiz)
 # %% [markdown]
 # ## 7. Deeper look: log-softmax of large logits
 #
-# *8 minutes, 4 points; you may skip it.* Log-softmax is x - log(sum(exp(x))), and exp is inf above
+# *9 minutes, 4 points; you may skip it.* Log-softmax is x - log(sum(exp(x))), and exp is inf above
 # 88.7. In exact arithmetic, you may subtract the largest logit from all logits first: the result is
 # the same, and the largest exp is then exp(0) = 1. Does it matter *where* you subtract it?
 
@@ -578,8 +575,9 @@ print("a token 200 below the largest, log of softmax:", far)
 # %% [markdown]
 # **Exercise 01.4, 4 minutes, two lines, 4 points.** Write `stable_log_softmax(logits)` over the
 # last axis, for any shape with at least one axis, also for a batch without rows. Build it from max,
-# exp, sum and log. Do not use torch's `log_softmax`, `logsumexp`, `cross_entropy` or relatives
-# (`logcumsumexp`, `logaddexp`) under any name, and no threads.
+# exp, sum and log, or from other functions if you like. But do not use torch's `log_softmax`,
+# `logsumexp`, `cross_entropy` or relatives (`logcumsumexp`, `logaddexp`) under any name, and no
+# threads.
 #
 # The result has the dtype of the logits (float32 is fine for 16-bit logits). A logit of -inf stays
 # -inf and changes no other value or gradient. A row of only -inf has no probabilities: it becomes
@@ -602,7 +600,7 @@ ex.LOGSOFTMAX.check(stable_log_softmax)
 # %% [markdown]
 # ## 8. Deeper look: the gradient scaler
 #
-# *15 minutes, 4 points; you may skip it.* float16 gradients below 3e-8 round to 0. The remedy has
+# *16 minutes, 4 points; you may skip it.* float16 gradients below 3e-8 round to 0. The remedy has
 # two steps. Multiply the loss by a **scale**, so that every gradient grows with it. Later, divide
 # the gradients by the scale, in float32. Here the true gradient is 1e-8. Which scales save it?
 
@@ -706,15 +704,15 @@ ex.SKIPPED.recall("c", holds=skipped.index(False) == 5)
 # %% [markdown]
 # ## 9. Deeper look: a format from its bits
 #
-# *12 minutes, 7 points; you may skip it.* Take a toy format with 3 exponent bits and 2 mantissa
+# *14 minutes, 7 points; you may skip it.* Take a toy format with 3 exponent bits and 2 mantissa
 # bits. The stored exponent runs from 0 to 7. To get the power of two, subtract the **bias**,
 # 2^(3-1) - 1 = 3. The stored exponent 7 is reserved for inf and nan. So the largest number has
 # stored exponent 6 and the largest mantissa: 1.75 * 2^(6-3) = 14.
 
 # %% [markdown]
-# The stored exponent 0 drops the leading 1 and keeps the power of stored exponent 1. So its numbers
-# are 0, 0.25, 0.5 and 0.75 times 2^(1-3). These are the **subnormal** numbers; the smallest above 0
-# is 0.0625.
+# A mantissa is 1.00 to 1.75 here: its leading 1 is not stored. The stored exponent 0 has no leading
+# 1, and the power of stored exponent 1. So its numbers are 0, 0.25, 0.5 and 0.75 times 2^(1-3).
+# These are the **subnormal** numbers; the smallest above 0 is 0.0625.
 #
 # **Exercise 01.1, 5 minutes, three lines, 3 points.** Write `limits(exponent_bits, mantissa_bits)`
 # for a format with any numbers of bits. Return three numbers: the largest number, the smallest
@@ -767,9 +765,9 @@ for name in ("fp32", "bf16", "fp16", "e5m2", "e4m3"):
 # * f) Adam's v at 1e-10, multiplied by 0.999 per step
 
 # %% [markdown]
-# The check runs each situation in your format. It also runs your reason. If you say "range", a
-# failing format gets float32's exponent bits; if you say "precision", it gets float32's mantissa
-# bits; and then it has to survive. Say "both" if one failing format needs more range and the other
+# The check runs each situation in your format. It also runs your reason. For "range" we give a
+# failing format float32's exponent bits, for "precision" float32's mantissa bits; with them it must
+# survive. Say "both" if one failing format needs more range and the other
 # more precision.
 
 # %%
@@ -790,7 +788,7 @@ choices = {
 ex.CHOICES.check(choices)
 
 # %% [markdown]
-# No format is best: each is safe from one of the failures and open to another. This is your
+# No 16-bit format is best: each is safe from one of the failures and open to another. This is your
 # progress:
 
 # %%

@@ -27,7 +27,7 @@ def number_differs(got: object, want: float, *, rtol: float, given: str) -> str 
         return f"for {given} it gives {mine}, the right value is {right}"
     if abs(got - want) <= rtol * abs(want):
         return None
-    factor = f"{got / want:.3g}" if got and want else "1"
+    factor = f"{got / want:.4g}" if got and want else "1"
     off = f" (off by a factor of {factor})" if factor != "1" else ""
     return f"for {given} it gives {mine}, the right value is {right}{off}"
 

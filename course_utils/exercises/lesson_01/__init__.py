@@ -73,9 +73,9 @@ SKIPPED = Prediction(
 LESSON = Lesson(
     stem="01_floats",
     title="inf or nan, and no idea from where: floats under the microscope",
-    minutes=55,
+    minutes=60,
     exercises=(MASKED, K3, UNSEEN, QUIZ, LOGSOFTMAX, SCALER, LIMITS, CHOICES),
     deeper=("01.4", "01.5", "01.1", "01.6"),
-    deeper_minutes=35,
+    deeper_minutes=39,
     predictions=(HOLDS, STILL, CLIPPED, CLAMPED, TOTAL, SKIPPED),
 )

@@ -114,7 +114,7 @@ LIMITS = Exercise(
         Criterion(
             "The smallest number is a subnormal one.",
             smallest_is_right,
-            why="between the smallest normal number and 0 there are 2^M - 1 more",
+            why="with M mantissa bits, 2^M - 1 more lie between the smallest normal number and 0",
             next="stored exponent 0 has no leading 1: its smallest mantissa is 2^-M",
         ),
         Criterion(

@@ -108,7 +108,7 @@ MASKED = Exercise(
     id="01.2",
     name="MASKED",
     title="A mean that ignores what is masked",
-    minutes=5,
+    minutes=7,
     difficulty="one or two lines",
     points=4,
     reads="masked_mean_log",
@@ -137,7 +137,7 @@ MASKED = Exercise(
         Criterion(
             "Elements inside the mask are not repaired: nan stays nan, and 0 gives -inf.",
             nothing_inside_is_repaired,
-            why="a real nan that is turned into 0 is a bug that nobody will find",
+            why="a nan or -inf that an ordinary number replaces is a bug that nobody will find",
             next="leave out only what the mask leaves out",
         ),
         Criterion(

@@ -198,7 +198,8 @@ SCALER = Exercise(
         Criterion(
             "Finite gradients come back divided by the scale, in float32.",
             unscales_in_float32,
-            why="6e-8 is the smallest float16; divided in float16 it is 0, and scaling was useless",
+            why="6e-8 at scale 65536 stands for 9e-13: float16 cannot hold that, and another scale "
+            "gives another number",
             next="cast first, then divide, by the scale that was given",
         ),
         Criterion(

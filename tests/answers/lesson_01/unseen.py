@@ -156,6 +156,19 @@ def reader_by_the_count_of_readers(scores, allowed, values, target):
     return torch.where(allowed.any(-1), error, 0.0).sum() / allowed.any(-1).sum()
 
 
+def reader_that_lets_the_empty_row_read_all(scores, allowed, values, target):
+    mask = torch.zeros_like(scores).masked_fill(~allowed, -1e9)
+    weights = (scores + mask).softmax(-1)
+    return (weights @ values - target).square().sum(-1).mean()
+
+
+def reader_with_no_weights(scores, allowed, values, target):
+    shares = scores.softmax(-1) * allowed
+    weights = shares / torch.where(allowed.any(-1), shares.sum(-1), 1.0)[:, None]
+    error = (weights @ values - target).square().sum(-1)
+    return torch.where(allowed.any(-1), error, 0.0).mean()
+
+
 def reader_that_gives_up(scores, allowed, values, target):
     loss = reader_with_a_finite_mask(scores, allowed, values, target)
     return loss if allowed.any(-1).all() else loss * 0
@@ -279,9 +292,11 @@ _add(
         reader_with_a_finite_mask,
         reader_without_empty_rows,
         reader_with_an_open_row,
+        reader_with_no_weights,
     ),
     {
         reader_with_nan_to_num: gradient_is_bounded,
+        reader_that_lets_the_empty_row_read_all: gradient_is_bounded,
         attention_loss: gradient_is_bounded,
         reader_that_forgets_the_mask: healthy_batches_stay,
         reader_with_a_mask_of_minus_ten: healthy_batches_stay,
