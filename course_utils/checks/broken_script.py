@@ -83,7 +83,7 @@ def names_the_cause(tried: Diagnosis) -> str | None:
     if tried.letter == tried.variant.cause:
         return None
     cause = tried.variant.ticket.causes[tried.letter]
-    return f"your cause is {tried.letter}) {cause}; in this run that is not what breaks first"
+    return f"your cause is {tried.letter}) {cause}; in this run that is not what goes wrong first"
 
 
 def of_the_mend(observe: Observe) -> Observe:

@@ -48,7 +48,7 @@ _CLAIMS: dict[str, tuple[str | Claim, ...]] = {
         Claim("do not accumulate too many steps", voted=False),
         Claim("watch loss and gradients in bf16", voted=False),
         Claim("relax max_grad_norm to 1.0", voted=False),
-        "the default betas (0.9, 0.999) are safe",
+        "fix: use the default betas (0.9, 0.999), which are safe",
         "it is RL's sensitivity to parameters",
         Claim("fix: pip install nvidia-cublas-cu12==12.4.5.8", "lmdeploy#3342"),
         Claim("the H20's support for bf16 is at fault", "diffusers#11241"),

@@ -118,12 +118,19 @@ def divide_all(pairs):
         ctypes.CDLL(None).div(a, b)
 
 
+def divide_by_torch(pairs, rounding_mode):
+    for a, b in pairs:
+        torch.div(torch.tensor([a], dtype=torch.int32), b, rounding_mode=rounding_mode)
+
+
 @pytest.mark.skipif(not ON_X86, reason="what an integer division does is the processor's own")
 def test_the_truth_table_of_the_divisions_is_that_of_the_processor():
     with warm_children() as run:
         for a, b in BY_ZERO[:4] + TOO_LARGE:
             assert is_sigfpe(run(lambda a=a, b=b: ctypes.CDLL(None).div(a, b))), (a, b)
         assert run(divide_all, HARMLESS).outcome == "lived"
+        assert run(divide_by_torch, TOO_LARGE, "trunc").outcome == "SIGFPE", "section 16"
+        assert run(divide_by_torch, TOO_LARGE, None).outcome == "lived"
 
 
 @pytest.mark.skipif(not ON_X86, reason="float traps are glibc's, on x86-64")

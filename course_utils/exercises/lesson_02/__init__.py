@@ -45,7 +45,7 @@ LESSON = Lesson(
     minutes=60,
     exercises=(ENDING, DIVISION, QUIZ, HANG, SEARCH, REFUTE, MACHINES, UNSEEN),
     deeper=("02.7", "02.2", "02.3", "02.5", "02.8"),
-    deeper_minutes=75,
+    deeper_minutes=91,
     predictions=(WHICH_SETTING, WHAT_KILLS),
     topic="sigfpe",
 )

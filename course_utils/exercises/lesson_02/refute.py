@@ -106,7 +106,7 @@ def _a_warmup(steps: float) -> str | None:
     number = math.ceil(steps * STEPS) if steps < 1 else int(steps)  # as transformers reads it
     if number < STEPS:
         return None
-    return f"the warmup lasts longer than the {STEPS} steps, so that the rate is never reached"
+    return f"the warmup lasts all of the {STEPS} steps, so that the rate is never reached"
 
 
 def _a_cosine(name: object) -> str | None:

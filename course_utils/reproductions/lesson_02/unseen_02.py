@@ -202,7 +202,7 @@ TOKENS = Job(
         "b": "the shared memory of the data loader's workers is full",
         "c": "a token has an id beyond the embedding",
         "d": "a matrix product divides integers by zero",
-        "e": "a file becomes shorter while it is mapped into memory",
+        "e": "memory is read that stands for a part of a file, and that part is gone",
         "f": "a learning rate too large destroys the weights",
     },
 )
