@@ -31,8 +31,8 @@ STRICT = False  # raise at any check that is not passed
 
 # %% [markdown]
 # Every lesson begins with a cell like the one above, and with the cell below. The cell below limits
-# torch to one thread, so that numbers repeat. It shows each warning of a library as one line. And
-# it gives you `ex`: type `ex.` and press Tab to see what it can do.
+# torch to one thread, so that each run gives the same numbers. It shows each warning of a library
+# as one line. And it gives you `ex`: type `ex.` and press Tab to see what it can do.
 
 # %%
 from course_utils.concepts import lesson_00 as concepts
@@ -101,7 +101,7 @@ ex.SUM_IN_HALF.recall("c", holds=(a + b).isinf().item())
 # of the same shape and the same float format. The result has that shape and that format.
 #
 # It is right for *any* two finite float16 numbers, and for ordinary numbers in float32, bfloat16
-# and float64. (For float64, the digits of float32 are enough.)
+# and float64. (For float64 inputs, a result as exact as float32 is enough.)
 #
 # Replace the line with `TODO`, run the cell, then run the check below it.
 

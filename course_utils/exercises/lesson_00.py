@@ -112,7 +112,7 @@ MEAN = Exercise(
         Criterion(
             "float16 numbers of opposite sign work as well.",
             opposite_signs,
-            why="b - a leaves the range as easily as a + b does",
+            why="in float16, b - a can leave the range, and a step in between can lose digits",
             next="a wider format has room for sums and differences alike",
         ),
         Criterion(

@@ -20,6 +20,11 @@ def walks_from_a_to_b(a, b):
     return a + (b - a) / 2
 
 
+@wrong(caught_by=lesson_00.opposite_signs)
+def adds_quarters(a, b):
+    return (a / 4 + b / 4) * 2
+
+
 @wrong(caught_by=lesson_00.ordinary_mean)
 def forgets_b(a, b):
     return a / 2
