@@ -85,7 +85,14 @@ def _stub(lines: list[str], where: str) -> list[str]:
         nodes = ast.parse("\n".join(lines)).body
     except SyntaxError as error:
         raise _bad(where, f"has a region that is not Python: {error.msg}", why="") from error
-    return [stub_line for node in nodes for stub_line in _stub_of_node(node, lines, where)]
+    stub: list[str] = []
+    for node in nodes:
+        new = _stub_of_node(node, lines, where)
+        # A solution may assign a name twice; the second TODO would overwrite the student's answer.
+        stub += (
+            new if isinstance(node, ast.FunctionDef) else [one for one in new if one not in stub]
+        )
+    return stub
 
 
 def _stub_of_node(node: ast.stmt, lines: list[str], where: str) -> list[str]:

@@ -12,6 +12,7 @@ from course_command import ROOT
 from course_utils.checks.declare import PARTS
 from course_utils.exercises import all_lessons
 from course_utils.notebook.lesson_source import ANSWER, CHECK, load_source
+from course_utils.notebook.regions import IN_ASSIGNMENT
 
 LESSONS = {lesson.stem: lesson for lesson in all_lessons()}
 SOURCES = {stem: load_source(ROOT / "solutions" / f"{stem}.py") for stem in LESSONS}
@@ -103,6 +104,13 @@ def test_no_name_or_comment_of_what_is_handed_out_is_the_answer(stem):
 def test_no_comment_stands_in_the_part_of_a_drawn_script_that_is_at_fault(exercise):
     part = exercise.case().parts[exercise.answer["place"]]
     assert not comments(inspect.getsource(part))
+
+
+@pytest.mark.parametrize("stem", LESSONS)
+def test_no_cell_asks_for_one_answer_twice(stem):
+    for cell in SOURCES[stem].cells:
+        asked = [line for line in cell.stub.splitlines() if line.endswith(IN_ASSIGNMENT)]
+        assert len(asked) == len(set(asked)), cell.where
 
 
 def test_the_names_that_readers_read_the_answers_from_are_seen():

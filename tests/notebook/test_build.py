@@ -32,6 +32,10 @@ STUBS = {
         f"{B}\na, b = 1, 2\nc: int = 3\n{E}\nd = 4",
         f"a = {IN_ASSIGNMENT}\nb = {IN_ASSIGNMENT}\nc = {IN_ASSIGNMENT}\nd = 4",
     ),
+    "a name assigned twice": (
+        f"{B}\na = 1\nb = 2\na = a + b\n{E}",
+        f"a = {IN_ASSIGNMENT}\nb = {IN_ASSIGNMENT}",
+    ),
     "a whole function": (
         f'{B}\ndef f(\n    x,  # nats\n):\n    """Double."""\n    # trick\n    return 2 * x\n{E}',
         f'def f(\n    x,  # nats\n):\n    """Double."""\n    {IN_BODY}',
