@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogFormatter, LogFormatterMathtext, NullFormatter
 
-from course_utils.shown.figures.colours import INK
+from course_utils.shown.figures.colours import COLOURS, INK
 from course_utils.shown.figures.geometry import Place, end_of, free_place, leader, spread, text_box
 
 CURVE_NAME, LIMIT_NAME = "curve name", "limit name"  # what draw_curves and draw_limit mark
@@ -130,7 +130,8 @@ class _Names:
 
     def _draw_leader(self, text: Annotation) -> None:
         points = self.ax.transAxes.inverted().transform(leader(text, self.ax).vertices)
-        look = {"color": text.get_color(), "linewidth": 0.8, "clip_on": False}
+        # Grey and dotted: a line in the curve's own look reads as a part of the curve.
+        look = {"color": COLOURS["neutral"], "linestyle": ":", "linewidth": 0.8, "clip_on": False}
         line = Line2D(*points.T, transform=self.ax.transAxes, in_layout=False, **look)
         self.leaders.append(self.ax.add_artist(line))
 
