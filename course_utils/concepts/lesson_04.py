@@ -78,16 +78,16 @@ def chain(known: dict[str, str]) -> None:
         note(ax, (x, 1.42), name, weight="bold")
     for made, makes in pairwise(boxes):
         arrow(ax, made.right, makes.left)
-    cause, symptom = boxes[0].x, boxes[-1].x
-    path(ax, [(symptom, 0.64), (symptom, 0.3), (cause, 0.3), (cause, 0.66)])
-    note(ax, (4.3, 0.46), "you walk back")
+    for nearer, further in pairwise(reversed(boxes)):
+        arrow(ax, (nearer.x - 0.1, 0.46), (further.x + 0.1, 0.46), meaning="suspicious")
+    note(ax, (4.3, 0.2), "you walk back, one link at a time", meaning="suspicious")
     num_open = len(LINKS) - len(known)
     links = "; ".join(f"{name}: {known.get(name, 'open')}" for name in LINKS)
     plotting.show(
         ax.figure,
         f"Each link makes the one to its right. You walk from right to left; "
         f"{num_open} of {len(LINKS)} are still open.",
-        alt=f"A chain of boxes from cause to symptom, and an arrow back below it. {links}.",
+        alt=f"A chain of boxes from cause to symptom, and arrows back below it. {links}.",
     )
 
 

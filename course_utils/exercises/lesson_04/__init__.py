@@ -47,6 +47,6 @@ LESSON = Lesson(
     exercises=(SAMPLER, BEYOND, KL, MEAN, CLIP, STEP, FIX, BOUND, UNSEEN, QUIZ),
     predictions=(FIRST_NAN, CURES),
     topic="verl",
-    deeper=("04.1", "04.4", "04.5", "04.6", "04.8", "04.10"),
-    deeper_minutes=97,
+    deeper=("04.1", "04.2", "04.4", "04.5", "04.6", "04.8", "04.10"),
+    deeper_minutes=109,
 )

@@ -127,7 +127,7 @@ BEYOND = Exercise(
         Criterion(
             "A log-ratio of nan is not counted, one of inf is.",
             counts_inf_alone,
-            why="a nan means that the weights are dead already; the overflow came before it",
+            why="exp of nan is nan, which is no overflow; exp of inf is inf, which is one",
             next="ask of exp(log_ratio) whether it is inf, not whether it is finite",
         ),
     ),

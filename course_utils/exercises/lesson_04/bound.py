@@ -28,8 +28,9 @@ class Case:
     @property
     def given(self) -> str:
         log_ratio = self.ref - self.logps.detach()
-        low, high = log_ratio.min().item(), log_ratio.max().item()
-        return f"log-ratios from {low:.4g} to {high:.4g} and a bound of {self.bound:g}"
+        low, high = (f"{end.item():.4g}" for end in (log_ratio.min(), log_ratio.max()))
+        them = f"log-ratios from {low} to {high}" if low != high else f"a log-ratio of {low}"
+        return f"{them} and a bound of {self.bound:g}"
 
 
 def _case(number: int) -> Case:

@@ -1,6 +1,7 @@
 """Exercise 04.5: clipping by the norm, and what it does to a nan."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -45,7 +46,11 @@ def _differs(clip, grads: list[Tensor], max_norm: float) -> str | None:
 
 
 def gives_as_many_gradients(clip) -> str | None:
-    grads = next(_gradients(0.5))
+    several = islice(_gradients(0.5), 3)  # one list in each format
+    return next(filter(None, (_form_differs(clip, grads) for grads in several)), None)
+
+
+def _form_differs(clip, grads: list[Tensor]) -> str | None:
     grads = [grad.clone() for grad in grads]
     got = clip(grads, 1.0)
     if isinstance(got, Tensor) or not isinstance(got, (list, tuple)):
@@ -56,6 +61,8 @@ def gives_as_many_gradients(clip) -> str | None:
         if not isinstance(mine, Tensor) or mine.shape != grad.shape:
             kind = tuple(mine.shape) if isinstance(mine, Tensor) else type(mine).__name__
             return f"for a gradient of shape {tuple(grad.shape)} it gives {kind}"
+        if mine.dtype != grad.dtype:
+            return f"the format of the gradients is asked for, {grad.dtype}; it gives {mine.dtype}"
         if mine.data_ptr() == grad.data_ptr():
             return (
                 "new tensors are asked for, and for a small norm it returns the ones it was given"

@@ -210,7 +210,7 @@ KL = Exercise(
     name="KL",
     title="Bound the KL, forward and backward",
     minutes=8,
-    difficulty="one line moved",
+    difficulty="one line",
     points=4,
     reads="bounded_kl",
     expects=(Callable,),
@@ -239,8 +239,8 @@ KL = Exercise(
             "The value is finite for every log-ratio, in float32, bfloat16 and float16.",
             value_is_finite,
             why="one inf makes the mean inf",
-            next="print what goes into exp at that log-ratio, in that format. From which number on "
-            "is exp inf there?",
+            next="the operation is in brackets. If it is exp: from which number on is exp inf in "
+            "that format? Otherwise: bound what goes into it, so that the result fits the format",
         ),
         Criterion(
             "The gradient is finite for every log-ratio, in all three formats.",

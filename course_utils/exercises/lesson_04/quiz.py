@@ -15,6 +15,6 @@ QUIZ = two_letters(
     ),
     nexts=(
         "look at the table of the last updates in section 5 again",
-        "read the values and gradients that section 6 prints again",
+        "read the values and gradients in the picture of section 6 again",
     ),
 )

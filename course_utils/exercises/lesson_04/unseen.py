@@ -91,7 +91,8 @@ def _heard(place: str) -> list[tuple[Tensor, ...]]:
 def _inputs(place: str) -> Iterator[tuple[str, tuple[Tensor, ...]]]:
     """Copies of the heard arguments, also as later in a run: other lengths, an older engine.
 
-    Some replies end with a STOP that is now unlikely, at -20: there exp does not overflow.
+    Some replies end with a STOP that is now unlikely, at -20: there exp does not overflow. At the
+    first token of some, the engine is so far below that it does.
     """
     generator = torch.Generator().manual_seed(0)
     for number, heard in enumerate(_heard(place), start=1):
@@ -109,6 +110,11 @@ def _inputs(place: str) -> Iterator[tuple[str, tuple[Tensor, ...]]]:
         args[-1] = (is_token[..., None] | stops) if args[-1].dim() == 3 else is_token
         args[-1] = args[-1].to(heard[-1].dtype)
         yield f"{place} of rollout {number} with other lengths", tuple(args)
+        if place == "policy_term":
+            args[1] = args[1].clone()
+            args[1][::3, 0] = args[0].detach()[::3, 0] - 93.0
+            args[-1][::3, 0] = 1.0
+            yield f"{place} of rollout {number} with exp overflowing at some tokens", tuple(args)
 
 
 def _gets_nan(term: Callable, args: tuple[Tensor, ...]) -> Tensor:
@@ -282,39 +288,49 @@ def has_no_digit(logp, ref_logp, digits):
 
 
 def _on(
-    place: str, cause: str, sick: Callable, seed: int, *, alarm: Callable, mend: Callable
+    *,
+    number: int,
+    place: str,
+    cause: str,
+    sick: Callable,
+    seed: int,
+    alarm: Callable,
+    mend: Callable,
 ) -> Exercise:
     """The exercise on the run of `seed` in which the term `sick` stands at `place`."""
     ticket = Ticket(seed, HEALTHY | {place: sick}, CAUSES)
     variant = _Variant(ticket, place, cause, alarm)
-    return ASKED.on(variant, f"A run you have not seen, number {seed}", mend=mend)
+    return ASKED.on(variant, f"A run you have not seen, number {number}", mend=mend)
 
 
-UNSEEN = replace(
+# The first is not the failure of the lesson: the reports that the lesson prints do not solve it.
+_FIRST, *_OTHERS = (
     _on(
-        "policy_term",
-        "c",
-        unseen_04.ratio_to_the_engine,
-        0,
+        number=1,
+        place="entropy_term",
+        cause="d",
+        sick=unseen_04.entropy_under_grammar,
+        seed=1,
+        alarm=forbids_a_token,
+        mend=entropy_with_zeros_before_the_product,
+    ),
+    _on(
+        number=2,
+        place="anchor_term",
+        cause="e",
+        sick=unseen_04.mean_distance,
+        seed=7,
+        alarm=has_no_digit,
+        mend=mean_by_at_least_one,
+    ),
+    _on(
+        number=3,
+        place="policy_term",
+        cause="c",
+        sick=unseen_04.ratio_to_the_engine,
+        seed=0,
         alarm=has_a_far_ratio,
         mend=ratio_bounded_before_exp,
     ),
-    also=(
-        _on(
-            "entropy_term",
-            "d",
-            unseen_04.entropy_under_grammar,
-            1,
-            alarm=forbids_a_token,
-            mend=entropy_with_zeros_before_the_product,
-        ),
-        _on(
-            "anchor_term",
-            "e",
-            unseen_04.mean_distance,
-            7,
-            alarm=has_no_digit,
-            mend=mean_by_at_least_one,
-        ),
-    ),
 )
+UNSEEN = replace(_FIRST, also=tuple(_OTHERS))

@@ -65,8 +65,8 @@ class Policy(nn.Module):
 
 def ratio_of_tokens(logp: Tensor, engine_logp: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
     """Policy gradient of each token, weighted by the ratio to the engine's policy, (B, T)."""
-    ratio = torch.exp((logp - engine_logp) * mask)
-    return -ratio.clamp(max=2.0) * advantages * mask
+    log_ratio = ((logp - engine_logp) * mask).clamp(max=math.log(2.0))
+    return -torch.exp(log_ratio) * advantages * mask
 
 
 def distance_of_replies(logp: Tensor, ref_logp: Tensor, digits: Tensor) -> Tensor:

@@ -176,7 +176,7 @@ class VerlGrpo:
         return {"loss": loss, **metrics}
 
     def update(self, mini: Batch, loss_of: Callable[[Batch], dict]) -> None:
-        """Backward, clip, step. verl 0.2 did not look at the norm it had computed."""
+        """Backward, clip, step, as in verl 0.2."""
         s = self.settings
         output = loss_of(mini)
         self.optimizer.zero_grad()

@@ -115,6 +115,11 @@ def clip_unless_infinite(grads, max_norm):
 
 
 @wrong(caught_by=clipping.gives_as_many_gradients)
+def clip_to_float32(grads, max_norm):
+    return [grad.float() for grad in clip_by_factor(grads, max_norm)]
+
+
+@wrong(caught_by=clipping.gives_as_many_gradients)
 def clip_to_one_tensor(grads, max_norm):
     return torch.cat([grad.flatten() for grad in clip_by_factor(grads, max_norm)])
 

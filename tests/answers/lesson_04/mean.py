@@ -17,6 +17,12 @@ def mean_by_selection(values, mask):
 
 
 @right
+def mean_with_a_constant_for_none(values, mask):
+    chosen = values[mask.bool()]
+    return chosen.mean() if mask.any() else torch.tensor(0.0)
+
+
+@right
 def mean_by_small_number(values, mask):
     kept = values.masked_fill(~mask.bool(), 0)
     return kept.sum() / (mask.float().sum() + 1e-8)

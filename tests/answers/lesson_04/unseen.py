@@ -30,9 +30,18 @@ from tests.answers.forms import mends_of
 # ------------------------------------------------------------------------------- the ratio
 
 
+def ratio_masked_before_exp(logp, engine_logp, advantages, mask):
+    return -torch.exp((logp - engine_logp) * mask).clamp(max=2.0) * advantages * mask
+
+
 def ratio_chosen_before_exp(logp, engine_logp, advantages, mask):
     log_ratio = torch.where(mask == 1, logp - engine_logp, 0.0)
     return -torch.exp(log_ratio).clamp(max=2) * advantages * mask
+
+
+def ratio_bounded_and_masked(logp, engine_logp, advantages, mask):
+    log_ratio = torch.clamp(logp.float() - engine_logp.float(), max=20) * mask
+    return -log_ratio.exp().clamp(max=2.0) * advantages * mask
 
 
 def ratio_with_wide_bound(logp, engine_logp, advantages, mask):
@@ -82,6 +91,10 @@ def alarm_on_any_padding(logp, engine_logp, advantages, mask):
     return (mask == 0).any(1)
 
 
+def alarm_on_far_padding_alone(logp, engine_logp, advantages, mask):
+    return (torch.exp(logp - engine_logp).isinf() & ~mask.bool()).any(1)
+
+
 def alarm_on_a_value(logp, engine_logp, advantages, mask):
     return ~ratio_to_the_engine(logp, engine_logp, advantages, mask).isfinite().all(1)
 
@@ -90,7 +103,7 @@ RATIO = {
     "right": (
         ratio_bounded_before_exp,
         ratio_of_tokens,
-        ratio_chosen_before_exp,
+        ratio_bounded_and_masked,
         ratio_with_wide_bound,
     ),
     "still_dies": (
@@ -100,8 +113,13 @@ RATIO = {
         ratio_detached,
     ),
     "other_value": (ratio_bounded_on_both_sides, ratio_never_truncated),
-    "other_gradient": (ratio_with_a_gradient_beyond_two, ratio_with_a_hook),
-    "other_alarm": (alarm_on_any_padding, alarm_on_a_value),
+    "other_gradient": (
+        ratio_with_a_gradient_beyond_two,
+        ratio_with_a_hook,
+        ratio_chosen_before_exp,
+        ratio_masked_before_exp,
+    ),
+    "other_alarm": (alarm_on_any_padding, alarm_on_a_value, alarm_on_far_padding_alone),
 }
 
 # -------------------------------------------------------------------------------- the mean
@@ -304,5 +322,5 @@ def _add(exercise, mends: dict) -> None:
     )
 
 
-for _exercise, _mends in zip(UNSEEN.variants, (RATIO, ENTROPY, MEAN), strict=True):
+for _exercise, _mends in zip(UNSEEN.variants, (ENTROPY, MEAN, RATIO), strict=True):
     _add(_exercise, _mends)
