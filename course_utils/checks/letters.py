@@ -2,6 +2,7 @@
 
 from course_utils.checks.compare import letter_differs, letter_in
 from course_utils.checks.declare import Criterion, Exercise
+from course_utils.checks.watched_calls import describe
 
 
 def letters_exercise(
@@ -29,7 +30,8 @@ def letters_exercise(
             return f"the keys are {sorted(keys)}, and {', '.join(key)} are asked"
         for number, letter in given.items():
             if not isinstance(letter, str) or letter_in(letter) not in tuple(letters):
-                return f"for {number} it says {letter!r}; one of {', '.join(letters)} is asked"
+                said = describe(letter)
+                return f"for {number} it says {said}; one of {', '.join(letters)} is asked"
         return None
 
     looks = {number: _named_rightly(number, right) for number, right in key.items()}

@@ -1,6 +1,7 @@
 """Wraps an answer's functions: reports what they raise, change, or leave as TODO."""
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 
@@ -40,30 +41,42 @@ def watched(function: Callable, may_change: tuple[int, ...] = ()) -> Callable:
 
     @functools.wraps(function, updated=())
     def call(*args, **kwargs):
-        before = _look_at(args, kwargs, may_change)
+        named = list(zip(_names(function, len(args)), args, strict=True))
+        before = _look_at(named, kwargs, may_change)
         try:
             result = function(*args, **kwargs)
         except PASS_ON:
             raise
         except BaseException as error:  # sys.exit in an answer is a verdict, not a dead cell
-            named = [f"{key}={describe(value)}" for key, value in kwargs.items()]
-            inputs = ", ".join([*map(describe, args), *named])
+            by_key = [f"{key}={describe(value)}" for key, value in kwargs.items()]
+            inputs = ", ".join([*map(describe, args), *by_key])
             name = getattr(function, "__name__", type(function).__name__)
             raise AnswerRaised(error, f"{name}({inputs})") from error
         if holds_todo(result):
             raise NotAttempted
-        if place := changed(before, _look_at(args, kwargs, may_change)):
+        if place := changed(before, _look_at(named, kwargs, may_change)):
             raise InputsChanged(f"the call changed {place}")
         return result
 
     return call
 
 
-def _look_at(args: tuple, kwargs: dict, may_change: tuple[int, ...]) -> Fingerprint:
-    kept = {f"argument {n}": arg for n, arg in enumerate(args, 1) if n - 1 not in may_change}
+def _look_at(named: list, kwargs: dict, may_change: tuple[int, ...]) -> Fingerprint:
+    kept = {name: arg for n, (name, arg) in enumerate(named) if n not in may_change}
     kept |= {f"argument `{key}`": value for key, value in kwargs.items()}
     looks = [fingerprint(value, name) for name, value in kept.items()]
     return {place: seen for look in looks for place, seen in look.items()}
+
+
+def _names(function: Callable, num: int) -> list[str]:
+    """What the function calls its first arguments; by number, where it has no names for them."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a function in C
+        parameters = ()
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [one.name for one in parameters if one.kind in plain][:num]
+    return names + [f"argument {n + 1}" for n in range(len(names), num)]
 
 
 def holds_todo(value: object) -> bool:
@@ -81,7 +94,8 @@ def describe(value: object) -> str:
         numbers = f" {value.tolist()}" if value.numel() <= 8 else ""
         return f"tensor({str(value.dtype).removeprefix('torch.')}, {tuple(value.shape)}){numbers}"
     if callable(value) and not hasattr(value, "state_dict"):
-        return f"the function {getattr(value, '__name__', 'without a name')}"
+        name = getattr(value, "__name__", None)
+        return f"the function {name}" if name else f"the {type(value).__name__}"
     if hasattr(value, "state_dict") or type(value).__repr__ is object.__repr__:
         return f"the {type(value).__name__}"  # an address, or a page of layers, helps nobody
     if isinstance(value, dict) and any(type(one).__name__ == "Tensor" for one in value.values()):

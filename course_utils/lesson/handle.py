@@ -137,6 +137,8 @@ class ExerciseHandle(Frozen):
         if passed:
             self._answers.keep(self._exercise, answer)
         display(report)
+        if report.outcome is Outcome.NOT_ATTEMPTED and self.is_passed:
+            say("You have passed this exercise before; its points stay.")
         if secret := os.environ.get(GRADING_ENV):
             display({GRADING_MIME: report.to_dict() | {"secret": secret}}, raw=True)
         if self._strict and not passed:

@@ -8,6 +8,7 @@ from course_utils.files.progress import Progress
 from course_utils.lesson.frozen import Frozen
 from course_utils.shown.page import State
 from course_utils.shown.report import Note
+from course_utils.shown.wrap import say
 
 
 class PredictionHandle(Frozen):
@@ -40,6 +41,10 @@ class PredictionHandle(Frozen):
             )
         state = State.PLAIN if letter in choices else State.OPEN
         display(Note(state, self._prediction.question, tuple(lines)))
+
+    def hint(self) -> None:
+        """Say that there is none: a prediction is a guess, and no guess is wrong."""
+        say("A prediction has no hints: choose what you expect; no choice is wrong here.")
 
     def recall(self, shown: str, *, holds: bool) -> None:
         """Show what you predicted beside what the data shows.

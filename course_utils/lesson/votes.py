@@ -62,7 +62,13 @@ class Verdicts:
         if votes is TODO:
             say(f"You have not voted on {len(self._ballot)} claims. {HOW_TO}")
             return
-        words = str(votes).lower().replace(",", " ").split()
+        if not isinstance(votes, str):
+            raise BadRequest(
+                f"the votes are a {type(votes).__name__}",
+                why="they are read from one string, in the order of the claims",
+                fix=HOW_TO,
+            )
+        words = votes.lower().replace(",", " ").split()
         unknown = [word for word in words if not re.fullmatch(f"({MARK})+", word)]
         marks = re.findall(MARK, "".join(words))
         if unknown or len(marks) != len(self._ballot):

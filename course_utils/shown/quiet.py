@@ -81,7 +81,7 @@ def is_a_warning(line: str) -> bool:
     >>> is_a_warning("peft warns: no such layer"), is_a_warning("it warns: no")
     (True, False)
     """
-    return line.startswith((*(f"{name} warns: " for name in LIBRARIES), CONTINUED))
+    return line.startswith((*(f"{name} warns: " for name in (*LIBRARIES, "Python")), CONTINUED))
 
 
 class _OneLine(logging.Handler):

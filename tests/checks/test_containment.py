@@ -22,6 +22,7 @@ from course_utils.checks import checking
 from course_utils.checks.containment import Tail
 from course_utils.checks.declare import Criterion, Exercise
 from course_utils.checks.report import Outcome
+from course_utils.checks.watched_calls import InputsChanged, watched
 
 OPTIMIZER = sys.modules["torch.optim.optimizer"]  # torch.optim has no name for it
 THREE = torch.tensor([1.0, 2.0, 3.0])
@@ -369,6 +370,15 @@ CHANGES = (
 )
 
 
+def test_what_an_answer_changes_has_the_name_that_the_answer_gives_it():
+    def pack(rows, *more):
+        rows[1]["labels"] = more[0]["labels"] = 0
+
+    for first, place in ((1, r"rows\[1\]\['labels'\]"), (0, r"argument 2\['labels'\]")):
+        with pytest.raises(InputsChanged, match=f"changed {place}"):
+            watched(pack)([{}, {"labels": first}], {"labels": 1})
+
+
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_an_answer_that_changes_what_it_is_given_is_told_so(change):
     def double(x):
@@ -378,4 +388,4 @@ def test_an_answer_that_changes_what_it_is_given_is_told_so(change):
 
     report = checking.check(DOUBLE, double)
     assert [one.criterion for one in report.observed] == [checking.INPUTS_STAY]
-    assert "the call changed" in report.text() and "argument 1" in report.text()
+    assert "the call changed" in report.observed[0].saw

@@ -134,6 +134,20 @@ def test_a_slip_cannot_replace_an_exercise_or_its_check(store):
         ex.MEAN.check = print
 
 
+def test_a_todo_after_a_pass_says_that_the_points_stay(store, capsys):
+    mean = lesson.start("00").MEAN
+    mean.check(TODO)
+    assert "passed this exercise before" not in capsys.readouterr().out
+    mean.check(right_answers(find_exercise("00.1"))[0])
+    mean.check(TODO)
+    assert "passed this exercise before" in capsys.readouterr().out
+
+
+def test_a_prediction_has_no_hint_and_says_so(store, capsys):
+    lesson.start("00").SUM_IN_HALF.hint()
+    assert "has no hints" in capsys.readouterr().out
+
+
 def test_a_prediction_is_stored_and_shown_back(store, capsys):
     ex = lesson.start("00")
     ex.SUM_IN_HALF.predict("c")

@@ -79,6 +79,11 @@ def test_votes_that_cannot_be_read_are_told_how(verdicts, votes):
         verdicts.vote(votes)
 
 
+def test_a_list_of_votes_is_told_that_one_string_is_read(verdicts):
+    with pytest.raises(BadRequest, match=r"the votes are a list(.|\n)*one string"):
+        verdicts.vote(MARKS.split())
+
+
 @pytest.mark.parametrize(("claim", "word"), [("C99", "true"), ("C1", "wrong")])
 def test_a_verdict_has_a_claim_and_says_true_partly_or_false(verdicts, claim, word):
     with pytest.raises(BadRequest, match="true, partly or false"):

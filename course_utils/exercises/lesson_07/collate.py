@@ -144,13 +144,13 @@ COLLATE = Exercise(
         Criterion(
             "Every token stays, and `pad` is added on the right.",
             keeps_the_ids,
-            why="the model cannot learn a token that is not in the row",
+            why="the model learns the rows as they stand in the batch, in this order",
             next="lengthen each row's ids with `pad`",
         ),
         Criterion(
             "The mask is 1 on the text, whatever its ids, and 0 on the padding.",
             masks_padding_alone,
-            why="the model answers without a token of the text whose mask is 0",
+            why="the model reads every token whose mask is 1, and no other",
             next="make the mask from the row's length",
         ),
         Criterion(

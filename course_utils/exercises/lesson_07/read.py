@@ -56,7 +56,7 @@ EMPTY = letters_exercise(
         "1": "a marker is searched as token ids, and in a row its text may be split into other "
         "tokens",
         "2": "a longer max_length helps in this case and in no other",
-        "3": "nothing in this code warns about a template that marks nothing",
+        "3": "transformers warns about such a template once, and the run goes on without a label",
     },
     nexts={
         "1": "tokenize the marker alone and compare its last ids with the ids in the row",

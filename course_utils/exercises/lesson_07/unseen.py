@@ -67,6 +67,11 @@ ASKED = Asked(
     tried=_Tried,
     time_limit_s=120.0,
 )
+# Where the script shows the cause better than its end tokens do.
+IN_THE_SCRIPT = replace(
+    ASKED, cause_next="read the script: is an end put there, and what happens after that?"
+)
+IN_THE_PROMPT = replace(ASKED, cause_next="compare run.batch and run.served, token by token")
 MENDED = (
     Criterion(
         "With your part, replies end and are right on three seeds.",
@@ -105,7 +110,7 @@ def answers_with_the_tokenizers_end(model, tokenizer, questions, limit):
     return whole[:, batch["input_ids"].shape[1] :].tolist()
 
 
-ROOM = ASKED.on(
+ROOM = IN_THE_SCRIPT.on(
     _Variant(unseen_07.no_room_for_the_end(), "encode", "c", same_rows),
     "An unseen run: the first three digits are right",
     mend=encodes_whole,
@@ -117,13 +122,13 @@ SERVER_ENDS = ASKED.on(
     mend=answers_with_the_tokenizers_end,
     mended=MENDED,
 )
-SERVER_PROMPT = ASKED.on(
+SERVER_PROMPT = IN_THE_PROMPT.on(
     _Variant(unseen_07.one_line_end_short(), "answer", "f", same_replies),
     "An unseen run: a server of our own",
     mend=answers_with_the_tokenizers_end,
     mended=MENDED,
 )
-PAIRS = ASKED.on(
+PAIRS = IN_THE_SCRIPT.on(
     _Variant(unseen_07.ends_on_one_side(), "encode", "b", same_pairs),
     "An unseen run: typed answers against sampled ones",
     mend=encodes_with_one_end,

@@ -19,7 +19,9 @@ def has_four_numbers(factors: dict) -> str | None:
 def _is_right(number: str) -> Observe:
     def is_the_factor(factors: dict) -> str | None:
         got = float({str(k): v for k, v in factors.items()}[number])
-        return number_differs(got, FACTORS[number], rtol=1e-3, given=f"log {number}")
+        if number_differs(got, FACTORS[number], rtol=1e-3, given=number) is None:
+            return None
+        return f"for log {number} it gives {got:g}, and that is not the factor"
 
     is_the_factor.__name__ = f"factor_{number}"
     return is_the_factor

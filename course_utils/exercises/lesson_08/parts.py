@@ -102,10 +102,17 @@ def every_token_weighs_the_same(parts) -> str | None:
     return _first(_weighs_the_same, (parts, EVEN), (parts, UNEVEN), (parts, (1, 2, 40)))
 
 
+def _in_float64(parts) -> str | None:
+    counts = (3, 11, 2)
+    for number, part in enumerate(parts(_Step(counts, torch.float64).losses)):
+        if part.dtype != torch.float64:
+            return f"with losses in float64, part {number} is {part.dtype}"
+    return _adds_up(parts, counts, torch.float64)
+
+
 def works_for_any_micro_batches(parts) -> str | None:
-    in_float64 = _adds_up(parts, (3, 11, 2), torch.float64)
     any_cut = ((parts, ALONE), (parts, GAPS))
-    return in_float64 or _first(_adds_up, *any_cut) or _first(_weighs_the_same, *any_cut)
+    return _in_float64(parts) or _first(_adds_up, *any_cut) or _first(_weighs_the_same, *any_cut)
 
 
 def sum_over_count(losses):
@@ -139,7 +146,7 @@ PARTS = Exercise(
         Criterion(
             "The loop can call .backward() on one part after the other.",
             can_be_learnt_from_in_turn,
-            why="a backward pass frees its graph, and a second pass over a freed graph raises",
+            why="a part without a graph has no gradient, and a backward pass frees its graph",
             next="give each part a graph of its own; all they share is a plain number",
         ),
         Criterion(
@@ -151,7 +158,8 @@ PARTS = Exercise(
         Criterion(
             "It works for one micro-batch, for empty ones, and in float64.",
             works_for_any_micro_batches,
-            why="a row that was truncated before its reply has no targets, and 0/0 is nan",
+            why="a row that was truncated before its reply has no targets, and the loop calls "
+            ".backward() on its part all the same",
             next="try a micro-batch without a single target",
         ),
     ),

@@ -8,7 +8,7 @@ from torch import Tensor
 from course_utils.checks.broken_script import Diagnosis, Variant, of_the_mend
 from course_utils.checks.input_fingerprint import Fingerprint, changed, fingerprint
 from course_utils.checks.settings import OverSeeds, over_seeds
-from course_utils.checks.watched_calls import InputsChanged
+from course_utils.checks.watched_calls import InputsChanged, describe
 from course_utils.diagnostics.splits.judging import distance
 from course_utils.reproductions.lesson_08.unseen_08 import BATCH_SIZE, HEALTHY, NUM_STEPS, Run
 
@@ -25,8 +25,29 @@ class Tried(Diagnosis):
             self.fix = _keeps_the_rows(self.fix)
         self.runs = OverSeeds(self.fresh, SEEDS)
 
+    def no_loss(self) -> str | None:
+        """What prevents the loop from calling .backward() on what `divide` returns."""
+        if self.place != "divide":
+            return None
+        run = Run(HEALTHY, SEEDS[0])
+        sums, counts = run.sums(run.rows[:2]), HEALTHY["count"](run.rows[:2])
+        got = self.fix(sums, dict(counts), dict(counts), 1)
+        if isinstance(got, Tensor) and got.dim() == 0 and got.requires_grad:
+            return None
+        return f"divide returns {describe(got)}; a 0-d tensor with its graph is needed"
+
     def fresh(self, seed: int) -> Run:
         return self.variant.ticket.fresh(seed, **{self.place: self.fix})
+
+
+def _with_a_loss(observe: Callable) -> Callable:
+    """A look at runs, which exist where the loop can learn from its loss."""
+
+    @functools.wraps(observe)
+    def look(tried: Tried) -> str | None:
+        return tried.no_loss() or observe(tried)
+
+    return look
 
 
 def _keeps_the_rows(count: Callable) -> Callable:
@@ -100,16 +121,19 @@ def the_right_step(run: Run) -> str | None:
 
 
 @of_the_mend
+@_with_a_loss
 def cut_changes_nothing(tried: Tried) -> str | None:
     return one_step_for_all(tried.runs)
 
 
 @of_the_mend
+@_with_a_loss
 def takes_two_means(tried: Tried) -> str | None:
     return the_right_step(tried.runs)
 
 
 @of_the_mend
+@_with_a_loss
 def trains_one_model(tried: Tried) -> str | None:
     """What a long run sees and those steps do not: rows and a step without a label."""
     for seed in SEEDS[:2]:

@@ -53,6 +53,18 @@ def encodes_with_room_for_three_digits(question, answer, tokenizer):
     return _row(prompt, reply[:4])
 
 
+@room.wrong(caught_by=unseen.nothing_else_changes)
+def encodes_with_room_for_seven_digits(question, answer, tokenizer):
+    prompt, reply = _parts(question, answer, tokenizer)
+    return _row(prompt, reply[:8])
+
+
+@room.wrong(caught_by=unseen.nothing_else_changes)
+def encodes_rows_of_forty_tokens(question, answer, tokenizer):
+    """Long questions lose the end of their reply."""
+    return {key: value[:40] for key, value in encode(question, answer, tokenizer).items()}
+
+
 @room.wrong(caught_by=unseen.run_gets_better)
 def encodes_unlearnt_end(question, answer, tokenizer):
     prompt, reply = _parts(question, answer, tokenizer)

@@ -111,6 +111,11 @@ def no_graph_for_an_empty_one(losses):
     return [one.sum() / count if len(one) else torch.tensor(0.0) for one in losses]
 
 
+@wrong(caught_by=parts.works_for_any_micro_batches)
+def in_float32(losses):
+    return [one.float().sum() / sum(map(len, losses)) for one in losses]
+
+
 @wrong(caught_by=parts.gives_one_number_each)
 def tensors_of_one(losses):
     return [part.reshape(1) for part in sum_over_count(losses)]

@@ -31,6 +31,12 @@ def divides_with_a_weight(sums, own, step, num_micro):
 
 @boxes.wrong(caught_by=unseen_looks.cut_changes_nothing)
 @terms.wrong(caught_by=unseen_looks.cut_changes_nothing)
+def divides_to_a_number(sums, own, step, num_micro):
+    return divides(sums, own, step, num_micro).item()
+
+
+@boxes.wrong(caught_by=unseen_looks.cut_changes_nothing)
+@terms.wrong(caught_by=unseen_looks.cut_changes_nothing)
 def divides_by_its_own(sums, own, step, num_micro):
     return sums["label"] / max(own["label"], 1) + 0.5 * sums["teacher"] / own["teacher"]
 
