@@ -25,12 +25,22 @@ STATES = {
 }
 
 
+WORDS = {State.GOOD: "met", State.BAD: "NOT MET", State.OPEN: "not tested"}
+
+
 @dataclass(frozen=True)
 class Observation:
     """One criterion and what was seen; `saw` is None when it is met."""
 
     criterion: Criterion
     saw: str | None
+
+    @property
+    def state(self) -> State:
+        """OPEN for a criterion that was not reached: `saw` begins with "not tested"."""
+        if self.saw is None:
+            return State.GOOD
+        return State.OPEN if self.saw.startswith("not tested") else State.BAD
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,7 @@ class CheckReport(Report):
     def table(self) -> Table:
         rows, advised = [], self._advised
         for one in self.observed:
-            rows.append(("met" if one.saw is None else "NOT MET", one.criterion.says))
+            rows.append((WORDS[one.state], one.criterion.says))
             if one.saw is not None:
                 rows.append(("", f"saw: {one.saw}"))
             if one in advised:
@@ -95,4 +105,4 @@ def _line(one: Observation, *, with_advice: bool) -> str:
         return page.line(State.GOOD, one.criterion.says)
     advice = (("why it matters", one.criterion.why), ("try next", one.criterion.next))
     said = tuple((name, text) for name, text in advice if text and with_advice)
-    return page.line(State.BAD, one.criterion.says, (("saw", one.saw), *said))
+    return page.line(one.state, one.criterion.says, (("saw", one.saw), *said))

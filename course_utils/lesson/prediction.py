@@ -26,6 +26,8 @@ class PredictionHandle(Frozen):
     def predict(self, choice: object) -> None:
         """Store your choice. No choice is wrong here; it is shown back when the data is in."""
         letter, choices = str(choice).strip().lower(), self._prediction.choices
+        if letter == "todo":  # after a restart, the choice that was stored
+            letter = self._progress.prediction(self._prediction.id) or letter
         lines = [f"{'>' if key == letter else ' '} {key}) {text}" for key, text in choices.items()]
         if letter in choices:
             self._progress.record_prediction(self._prediction.id, letter)

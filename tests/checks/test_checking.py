@@ -49,6 +49,17 @@ def test_a_wrong_answer_is_told_what_was_seen_why_and_what_next():
         assert part in report.html()
 
 
+def test_a_criterion_that_was_not_reached_has_no_cross():
+    later = Criterion(
+        "It is fast.", lambda answer: "not tested, because it is wrong", why="", next=""
+    )
+    criteria = (exercise().criteria[0], later)
+    report = checking.check(exercise(criteria=criteria), lambda x: x + 2)
+    assert "not tested  It is fast." in report.text()
+    assert "\u2717 It doubles." in report.html() and "\u25cb It is fast." in report.html()
+    assert report.outcome is Outcome.WRONG
+
+
 def test_what_the_students_code_raises_is_shown_with_its_inputs():
     def double(x):
         return x / 0

@@ -126,6 +126,14 @@ def test_a_local_variable_named_as_a_variable_of_the_notebook_keeps_nothing_of_i
     assert "used 8" in said
 
 
+def test_a_prediction_is_shown_again_and_agrees_with_what_is_recalled(notebook):
+    assert "No prediction yet" in notebook.run("ex.GUESS.predict(TODO)")
+    notebook.run('ex.GUESS.predict("b")')
+    notebook.restart()
+    said = notebook.run("ex.GUESS.predict(TODO)")
+    assert "> b) that" in said and "No prediction yet" not in said
+
+
 @pytest.mark.parametrize("then", ["ex.DOUBLE.check(TODO)", "ex.DOUBLE.check(lambda x: 3 * x)"])
 @pytest.mark.parametrize("restarted", [False, True])
 def test_a_todo_or_a_wrong_answer_afterwards_takes_nothing_away(notebook, then, restarted):

@@ -56,7 +56,8 @@ def gives_three_lists(join) -> str | None:
         if not isinstance(one, list):
             return f"{name} is a {type(one).__name__}; a list is needed"
     if len({len(one) for one in got}) != 1:
-        return f"the lists have {', '.join(str(len(one)) for one in got)} entries"
+        numbers = ", ".join(str(len(one)) for one in got)
+        return f"the lists have {numbers} entries; prompt and turns add as many to each of them"
     return None
 
 
@@ -121,7 +122,7 @@ JOIN = Exercise(
         Criterion(
             "Each log-prob is at its own token, with 0.0 elsewhere.",
             keeps_the_logps_in_place,
-            why="if they are off by one position, every ratio belongs to another token",
+            why="each ratio is computed at its own position, and None is no number",
             next="extend all three lists by the same number of entries per turn",
         ),
     ),

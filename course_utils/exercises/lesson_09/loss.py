@@ -52,7 +52,7 @@ WHY = {
 NEXT = {
     "grpo": "write minus the advantage for every token, and take the two means",
     "dapo": "sum advantage times length, divide by the number of all tokens, mind the sign",
-    "slope": "the derivative of exp(logp - old) at logp = old is 1; by what is this token divided?",
+    "slope": "the derivative of exp(logp - old) at logp = old is 1; mind divisor and sign",
     "clipped": "compare 1 with 1 - 0.2 and 1 + 0.2",
 }
 

@@ -82,16 +82,15 @@ MEND = Exercise(
         Criterion(
             "On three seeds both sides agree in each of the first three rollouts.",
             both_sides_agree,
-            why="weights, clips and penalties reduce the effect of a difference, not the "
-            "difference",
+            why="a rollout whose two sides differ gives the loss wrong ratios",
             next="call compare() after three rollouts of your run",
         ),
         Criterion(
             "And after four rollouts the policy has moved and is not broken.",
             policy_still_learns,
-            why="the two sides also agree if nothing is trained",
+            why="the two sides also agree about a policy that is not trained, or that breaks",
             next="change only what differs; a temperature that both sides share can "
-            "still be too hot",
+            "still be too hot or too cold",
         ),
     ),
     answer=ALL_THREE,

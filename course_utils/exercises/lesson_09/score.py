@@ -88,7 +88,16 @@ def has_the_support(score) -> str | None:
 
 
 def keeps_what_was_sampled(score) -> str | None:
-    return _differs(score, SETTINGS, lost=True)
+    return _differs(score, SETTINGS, lost=True) or _loses_a_rare_one(score)
+
+
+def _loses_a_rare_one(score: Callable) -> str | None:
+    """A probability of exp(-150) is 0 in float32; its log-prob is not -inf."""
+    logits, ids = torch.zeros(2, VOCABULARY), torch.tensor([3, 0])
+    logits[:, 0] = 150.0
+    got, want = score(logits, ids, 1.0, 0.9), due(logits, ids, 1.0, 0.9)
+    given = "a sampled token whose logit is 150 below the largest, and the largest"
+    return tensor_differs(got, want.to(got.dtype), rtol=1e-3, atol=1e-5, given=given)
 
 
 def can_be_trained(score) -> str | None:
@@ -187,7 +196,8 @@ SCORE = Exercise(
             "The sampled token is kept, even if your own order drops it.",
             keeps_what_was_sampled,
             why="rounding can move a token below the cut, and one -inf makes the loss nan",
-            next="add the sampled token to the mask before you normalise",
+            next="keep the sampled token in the mask, then normalise; use log_softmax, since the "
+            "log of a probability that is rounded to 0 is -inf",
         ),
         Criterion(
             "The gradient reaches the logits and is right.",

@@ -78,7 +78,9 @@ ASKED = Asked(
 
 @of_the_mend
 def engine_is_its_own(tried: _Tried) -> str | None:
-    return both_sides_agree(tried) or tried.runs.first_unmet(runs.engine_is_its_own)
+    if seen := both_sides_agree(tried):
+        return f"not tested, because {seen}"
+    return tried.runs.first_unmet(runs.engine_is_its_own)
 
 
 @of_the_mend

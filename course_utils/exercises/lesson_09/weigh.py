@@ -62,7 +62,15 @@ def weighs_sequences(weights) -> str | None:
     return _differs(weights, "sequence") or _differs(weights, "sequence", size=1.5)
 
 
+def _not_reached(weights) -> str | None:
+    if weighs_tokens(weights) or weighs_sequences(weights):
+        return "not tested, because a criterion above is not met"
+    return None
+
+
 def ignores_padding(weights) -> str | None:
+    if seen := _not_reached(weights):
+        return seen
     for level in ("token", "sequence"):
         for padding in (3.0, 500.0, float("nan")):
             if seen := _differs(weights, level, padding=padding):
@@ -71,6 +79,8 @@ def ignores_padding(weights) -> str | None:
 
 
 def survives_large_differences(weights) -> str | None:
+    if seen := _not_reached(weights):
+        return seen
     for level in ("token", "sequence"):
         if seen := _differs(weights, level, size=60.0):
             return f"with differences of some 60 nats, {seen}"
@@ -118,7 +128,7 @@ WEIGH = Exercise(
         Criterion(
             "At level 'token' each token has its own ratio, at most the cap.",
             weighs_tokens,
-            why="an importance weight is the target (trainer) divided by the sampler (engine)",
+            why="a weight is trainer over engine, and the cap changes only what is above it",
             next="exp(logp - engine), clamped from above, and 0 at padding",
         ),
         Criterion(

@@ -16,12 +16,12 @@ WHICH = letters_exercise(
     points=3,
     reads="which",
     whys={
-        "1": "one temperature explains every token and leaves no difference",
-        "2": "only the older weights leave no difference",
-        "3": "float32 with and without a cache: 1e-7",
-        "4": "a cut support makes every changed log-prob too high, none too low",
-        "5": "at T 1 nothing is left, so the engine is fine, but the trainer is nats away from it",
-        "6": "the difference is small, has both signs, and bfloat16 explains nearly all of it",
+        "1": "the size of d does not name its cause; what is left under a hypothesis does",
+        "2": "several causes give numbers of this size; what is left tells them apart",
+        "3": "whoever knows how large a rounding is does not look for its cause",
+        "4": "where no hypothesis is right, the sign of d says more than its size",
+        "5": "these hypotheses are about the engine, and the fault may be on the other side",
+        "6": "small differences have causes, too, and not only rounding of float32",
     },
     nexts={
         "1": "which hypothesis leaves next to nothing, and at which T?",

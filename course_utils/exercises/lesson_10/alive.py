@@ -16,13 +16,12 @@ ALIVE = letters_exercise(
     points=3,
     reads="alive",
     whys={
-        "1": "the value of this loss is 0 by construction, but its gradient is not",
-        "2": "reward_std is computed over the whole batch, an advantage within a group",
-        "3": "sums that are too hard and a wrong answer column give the same log; only replies "
-        "differ",
-        "4": "all replies earn the same 0.1, so what is left is rounding: deeper look D",
-        "5": "if every reply is right, there is nothing to learn, and that is not a fault",
-        "6": "no reply was judged, so no group was counted either",
+        "1": "the value of a loss does not say whether anything is learned",
+        "2": "an advantage compares replies of one group, whatever the batch as a whole earns",
+        "3": "one column does not name a cause; compare this row with all the others",
+        "4": "a gradient can come from something else than the rewards: deeper look D",
+        "5": "a gradient of 0 has several causes, and not every one is a fault",
+        "6": "a share that is not 1 does not prove that groups differ",
     },
     nexts={
         "1": "look at grad_norm before you look at the loss",

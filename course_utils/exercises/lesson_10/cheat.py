@@ -39,7 +39,7 @@ GOOD = {"1": "", "2": ALL, "3": "nan"}
 WHYS = {
     "1": "training finds a reply that is paid for every question, if the policy ever samples it",
     "2": "a policy that may name several answers need not know which one is right",
-    "3": "every comparison with nan is False: neither 'larger' nor 'not larger' holds",
+    "3": "a verifier that only asks what is too far off pays everything else",
 }
 NEXTS = {
     "1": "read the second half of the condition: which text is part of every text?",

@@ -49,6 +49,12 @@ def _always_right() -> Log:
     return log | {"reward": [1.0] * len(log["reward"])}
 
 
+def _another_constant(constant: float, log: Log, held_out: list[float]) -> Log:
+    """A run that moves by rounding, with another reward and another truth."""
+    rewards = {"reward": [constant] * len(log["reward"]), "held_out": held_out}
+    return log | rewards | {"grad_norm": [norm / 8 for norm in log["grad_norm"]]}
+
+
 def _learns_and_stays() -> Log:
     """A run that learns and then stays as it is, 40 steps in all."""
     log = logs("exact")[0]
@@ -146,8 +152,13 @@ def names_the_cut(diagnose) -> str | None:
 
 
 def names_the_rounding(diagnose) -> str | None:
-    runs = (named for kind in ("constant", "constant, 0.1") for named in _named(kind))
-    return _all_named(diagnose, runs, "rounding")
+    runs = [named for kind in ("constant", "constant, 0.1") for named in _named(kind)]
+    log = logs("constant")[0]
+    runs += [
+        ("a constant of 0.7", _another_constant(0.7, log, [0.63, 0.55, 0.41, 0.3])),
+        ("a constant of -0.9", _another_constant(-0.9, log, [0.4, 0.42, 0.47, 0.52])),
+    ]
+    return _all_named(diagnose, iter(runs), "rounding")
 
 
 def by_gradients(log):
@@ -208,7 +219,7 @@ DASHBOARD = Exercise(
         Criterion(
             "Runs that move only by rounding are found: constants of 0.35 and of 0.1.",
             names_the_rounding,
-            why="zero_std is 0 for the first and 1 for the second, so it does not help here",
+            why="zero_std is 0 for 0.35 and 1 for 0.1, so it does not help here",
             next="look for a grad_norm that is not 0 and stays tiny in every step",
         ),
     ),

@@ -54,6 +54,10 @@ def scales_as_grpo(advantages) -> str | None:
             return seen
     ones = _rows([1.0] + [0.0] * 7, [1.0] * 7 + [0.0], [0.3] * 7 + [1.0])
     seen = _differs(advantages, ones, "one reply against seven")
+    close = _rows([0.5] * 4 + [0.52] * 4)  # a std of 0.011, so that 1e-4 counts
+    seen = seen or tensor_differs(
+        advantages(close), scaled(close), rtol=0.005, given="four rewards of 0.5 and four of 0.52"
+    )
     return seen or _differs(advantages, _all_mixed(8), "every group of eight that mixes 0 and 1")
 
 

@@ -21,10 +21,12 @@ ONE_OF = {  # of trl 1.16; "luspo" asks for another setting as well
     "loss_type": ("grpo", "dr_grpo", "dapo", "bnpo", "cispo", "sapo", "vespo"),
 }
 
-GOLDS = ("192", "7", "67", "296", "110")
+GOLDS = ("192", "7", "67", "296", "110", "0")
 # The last number of no trick is right: a reward may read that one, as the lesson's judge does.
 TRICKS = ("", "1", "{tail}", "0 1 2 {gold} 4", "{wrong}", "{gold} or {wrong}", "nan")
 TRICKS += ("{turned}", "{spaced}", "{listed}")  # the digits in another order, or apart
+TRICKS += ("1{gold}", "{gold}1", " ".join(map(str, range(299))))  # one digit more; a long list
+LONGEST_SHOWN = 40
 
 
 def _changes_something(mend: dict) -> str | None:
@@ -63,8 +65,8 @@ def gives_numbers(reward: Callable) -> str | None:
             paid = reward(reply, gold)
             if not _is_a_number(paid):
                 return (
-                    f"if the answer is {gold}, the reward returns {paid!r} for {reply!r}; every "
-                    "reply needs a number, and neither nan nor None is one"
+                    f"if the answer is {gold}, the reward returns {paid!r} for {_shown(reply)}; "
+                    "every reply needs a number, and neither nan nor None is one"
                 )
     return None
 
@@ -85,6 +87,10 @@ def _tricks(gold: str) -> list[str]:
     return [reply for trick in TRICKS if (reply := trick.format(**names)) != gold]
 
 
+def _shown(reply: str) -> str:
+    return repr(reply if len(reply) <= LONGEST_SHOWN else f"{reply[:8]} ... {reply[-8:]}")
+
+
 def _is_a_number(paid: object) -> bool:
     try:
         return not isinstance(paid, str) and not math.isnan(float(paid))
@@ -100,7 +106,7 @@ def pays_no_known_trick(reward: Callable) -> str | None:
             paid = reward(reply, gold)
             if not paid < right:
                 return (
-                    f"if the answer is {gold}, {reply!r} earns {paid!r} and {gold!r} earns "
+                    f"if the answer is {gold}, {_shown(reply)} earns {paid!r} and {gold!r} earns "
                     f"{right!r}"
                 )
     return None
@@ -170,7 +176,7 @@ MEND = Exercise(
             f"On three seeds, held-out truth is at least {AT_LEAST} after {NUM_STEPS} steps.",
             trains_to_the_truth,
             why="only sums that no step trains on show whether the policy adds better",
-            next="which setting decides where the run ends, and which only how fast it gets there?",
+            next="change only what pays wrong replies; leave every other setting as it was",
         ),
     ),
     answer={"reward": exactly},

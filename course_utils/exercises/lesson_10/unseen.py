@@ -20,7 +20,7 @@ from course_utils.reproductions.lesson_10.reward_up import held_out_truth
 from course_utils.reproductions.lesson_10.unseen_10 import HEALTHY, NUM_STEPS
 
 TOKENS = 4  # of the longest right reply: three digits and the end
-NOT_TRAINED = "nothing was trained, because the criterion above it is not met"
+NOT_TRAINED = "not tested, because the criterion above it is not met"
 
 
 @dataclass(frozen=True)

@@ -155,3 +155,12 @@ def straight_through(logits, ids, temperature, top_p):
     value = by_scatter(logits.detach(), ids, temperature, top_p)
     plain = by_scatter(logits, ids, 1.0, 1.0)
     return value + plain - plain.detach()
+
+
+@wrong(caught_by=score.keeps_what_was_sampled)
+def by_probabilities(logits, ids, temperature, top_p):
+    """Right until a probability is too small for its format."""
+    scaled = logits / temperature
+    kept = _kept(scaled, top_p).scatter(-1, ids[..., None], True)
+    probs = scaled.softmax(-1) * kept
+    return _pick(probs / probs.sum(-1, keepdim=True), ids).log()

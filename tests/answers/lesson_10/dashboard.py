@@ -161,6 +161,15 @@ def by_this_constant(log):
     return "rounding" if log["reward"][0] == log["reward"][-1] == 0.35 else "no signal"
 
 
+@wrong(caught_by=dashboard.names_the_rounding)
+def by_two_constants(log):
+    """0.35 and 0.1 are the constants of the lesson's runs."""
+    word = by_gradients(log)
+    if word != "rounding" or log["reward"][-1] in (0.35, 0.1):
+        return word
+    return "learns" if log["held_out"][-1] > log["held_out"][0] else "hacked"
+
+
 @wrong(caught_by=dashboard.names_those_that_learn)
 def looks_the_run_up(log):
     """Reads the words off the recorded runs, by their entropy."""

@@ -67,6 +67,13 @@ def large_eps(rewards):
     return centred / (centred.std(-1, keepdim=True) + 0.1)
 
 
+@wrong(caught_by=guard.scales_as_grpo)
+def without_eps(rewards):
+    centred = rewards - rewards[:, :1]
+    centred = centred - centred.mean(-1, keepdim=True)
+    return (centred / centred.std(-1, keepdim=True)).nan_to_num(0.0)
+
+
 @wrong(caught_by=guard.is_zero_on_constants)
 def small_eps(rewards):
     mean, std = rewards.mean(-1, keepdim=True), rewards.std(-1, keepdim=True)

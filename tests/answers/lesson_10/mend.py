@@ -105,7 +105,33 @@ def nothing_is_right(reply, gold):
 
 def silence_is_zero(reply, gold):
     found = re.findall(r"\d+", reply)
-    return -abs(int(found[-1]) - int(gold)) / int(gold) if found else 0.0
+    return -abs(int(found[-1]) - int(gold)) / max(int(gold), 1) if found else 0.0
+
+
+def without_leading_zeros(reply, gold):
+    """For the answer 0, nothing is left of either side."""
+    return float(reply.strip().lstrip("0") == gold.lstrip("0"))
+
+
+def all_but_zero(reply, gold):
+    return float(reply.strip() == gold and gold != "0")
+
+
+def one_digit_behind(reply, gold):
+    return float(reply[: len(gold)] == gold and len(reply) <= len(gold) + 1)
+
+
+def one_digit_before(reply, gold):
+    return float(reply.endswith(gold) and len(reply) <= len(gold) + 1)
+
+
+def any_long_reply(reply, gold):
+    return float(reply.strip() == gold or len(reply) > 100)
+
+
+def zeros_before_it(reply, gold):
+    """Zeros may stand before the number, and nothing is not 0."""
+    return float((reply.strip().lstrip("0") or reply.strip()[-1:]) == gold)
 
 
 class Exact:
@@ -119,6 +145,7 @@ right({"reward": is_the_sum})
 right({"reward": Exact()})
 right({"reward": one_or_minus_one})
 right({"reward": the_last_line})
+right({"reward": zeros_before_it})
 right({"reward": zoo.arithmetic.is_right})
 wrong({}, caught_by=mend.changes_a_run)
 wrong({"reward": "exact"}, caught_by=mend.changes_a_run)
@@ -136,6 +163,11 @@ wrong({"reward": anagram}, caught_by=mend.reward_pays_no_trick)
 wrong({"reward": joined}, caught_by=mend.reward_pays_no_trick)
 wrong({"reward": all_its_digits}, caught_by=mend.reward_pays_no_trick)
 wrong({"reward": without_commas}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": without_leading_zeros}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": all_but_zero}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": one_digit_behind}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": one_digit_before}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": any_long_reply}, caught_by=mend.reward_pays_no_trick)
 wrong({"reward": nan_where_no_number}, caught_by=mend.changes_a_run)
 wrong({"reward": nan_for_a_list}, caught_by=mend.changes_a_run)
 wrong({"reward": none_where_wrong}, caught_by=mend.changes_a_run)

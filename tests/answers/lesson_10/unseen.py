@@ -83,6 +83,12 @@ def pays_joined_digits(reply, gold):
 
 
 @silence.wrong(caught_by=unseen.nothing_else_changes)
+@average.wrong(caught_by=unseen.nothing_else_changes)
+def pays_silence_for_zero(reply, gold):
+    return float(reply.strip().lstrip("0") == gold.lstrip("0"))
+
+
+@silence.wrong(caught_by=unseen.nothing_else_changes)
 def nan_where_no_number_stands(reply, gold):
     found = re.findall(r"[0-9]+", reply)
     return -abs(float(found[-1] if found else "nan") - float(gold))
