@@ -123,7 +123,8 @@ print(f"all equal to the last bit: {bool((d == 0).all())}")
 # ## 4. How far does each cause move it?
 #
 # We ask the same sums, with one pair of an engine and a trainer per cause. In most pairs the engine differs, and
-# the trainer scores in float32 at temperature 1. In the last four the trainer differs. Which causes are large?
+# the trainer scores in float32 at temperature 1. In `float16 on both` and in the last four the trainer differs,
+# too. Which causes are large?
 
 
 # %%
@@ -256,8 +257,8 @@ verdicts.judge("C12", "partly", nuance, "section 4", holds=holds, seeds="10 of 1
 
 # %% [markdown]
 # `mean |d|` and `share below 0` compare the trainer with the engine. `best T` is the temperature that explains
-# the engine best; 1.00 is the model as it is. The columns after it show what is left between the *engine* and a
-# hypothesis about it; the trainer plays no part. A column that is almost 0 explains the engine. Which one is it
+# the engine best; 1.00 is the model as it is. The columns after it show how far the *engine's* log-probs are from
+# those that a hypothesis predicts; the trainer plays no part. A column that is almost 0 explains the engine. Which one is it
 # in each row?
 
 # %% tags=["digits-vary"]
@@ -333,11 +334,12 @@ holds = max(seen) < 1e-6 and sick.gaps[-1] > 0.1
 verdicts.judge("C8", "false", nuance, "section 6, deeper look C", holds=holds)
 
 # %% [markdown]
-# The largest cause hides the others. So fix one, train two steps, and compare again.
+# The instrument names at most one cause per side. In the trainer's row even the best hypothesis leaves a large
+# difference, so it fails. A large cause hides others. So fix one, train two steps, and compare again.
 #
 # **Exercise 09.8, 6 minutes, a dict, 4 points.** `fix` holds the settings that you change. On three seeds, both
-# sides must agree to 1e-4 nats in each of the first three rollouts. After four rollouts the weights must have
-# moved by 1e-4 on average, and the policy must get 45% of held-out sums right. Try it first:
+# sides must agree to 1e-4 nats in each of the first three rollouts. After four rollouts the mean change of a
+# weight must be at least 1e-4, and the policy must get 45% of held-out sums right. Try it first:
 # `three_causes.run(1, **fix)` is such a run.
 
 # %%
@@ -388,8 +390,8 @@ script.compare()
 # %% [markdown]
 # Put three things into `unseen`: the place, the letter of the cause, and a function that replaces this part and
 # takes the same arguments. Try it first: `patient.fresh(1, the_place=my_part).train().compare()`, with the name
-# of the place before the `=`. The check trains three seeds: both sides must agree, and the policy must learn as
-# in 09.8.
+# of the place before the `=`. The check trains three seeds: both sides must agree, the policy must learn as in
+# 09.8, and the engine must have weights of its own.
 
 
 # %%
@@ -418,8 +420,8 @@ ex.UNSEEN.check(unseen)
 # 2510.26788](https://arxiv.org/abs/2510.26788), [KL estimators](http://joschu.net/blog/kl-approx.html).
 
 # %% [markdown]
-# Here the core ends. The deeper looks below stand on their own: take those that you need, in any order. The
-# last cells show every claim with its verdict; a claim of a look that you skipped is "not judged yet".
+# Here the core ends. The deeper looks below stand on their own: take those that you need, in any order. After a
+# restart of the kernel, run everything above section 5 first. The last cells show every claim with its verdict; a claim of a look that you skipped is "not judged yet".
 
 # %% [markdown]
 # ## Deeper look A: score what was sampled (18 minutes, 4 points)
@@ -857,8 +859,8 @@ expect_symptom("with two of them it ends below its start", holds=below)
 # %% [markdown]
 # ## Deeper look E: what is no fault (28 minutes, 6 points)
 #
-# Two things in a log worry people without need: a loss of 0, and what a KL estimator says. First the loss. On
-# policy the ratio is 1, so nothing is clipped, and the *value* of the loss is minus a mean of advantages.
+# Two things in a log worry people without need: the value of the loss, and what a KL estimator says. First the
+# loss of a step on policy, where the ratio of new to old probability is 1.
 
 # %% [markdown]
 # **Exercise 09.4, 5 minutes, four numbers, 3 points.** Four replies to one question have the advantages 1.5,

@@ -69,7 +69,7 @@ from course_utils.zoo import training
 # Instruments that look for nan see none of this. GRPO learns from **groups**. Here a group is eight sampled
 # completions (from now on: **replies**) to one sum of three numbers below 100. The **advantage** of a reply
 # says how much more it earns than the mean of its group, in units of the group's spread: (reward - mean) /
-# (std + 1e-4). What is learned when all eight earn the same?
+# (std + 1e-4). Which replies of this group become more likely?
 
 # %%
 book = reward_up.Book(zoo.arithmetic.is_right)
@@ -104,8 +104,8 @@ verdicts.vote(my_votes)
 # %% [markdown]
 # ## 3. Two runs, two curves
 #
-# The same policy is trained twice on hard sums, with two verifiers. `check_a` is the verifier of the first
-# report, without its tags. How do the two rewards develop?
+# The same policy is trained twice on hard sums, with two verifiers, `check_a` and `check_b`. How do the two
+# rewards develop?
 
 # %%
 NUM_STEPS = 16 if FAST else 24
@@ -263,12 +263,13 @@ verdicts.judge("C16", "true", nuance, "section 5", holds=holds)
 # ## 6. Fix it
 #
 # The threads suggest several fixes for run A: a KL penalty (`beta`), a smaller learning rate, another scaling of
-# the rewards, and **filtering**, which keeps only the sums whose replies earn different rewards. A KL penalty
-# adds a cost to the loss that grows as the policy moves away from where it began; `beta` is its weight.
+# the rewards (`not scaled`, or by the spread of the whole batch), and **filtering**, which keeps only the sums
+# whose replies earn different rewards. A KL penalty adds a cost to the loss that grows as the policy moves away
+# from where it began; `beta` is its weight.
 #
 # Here is each suggestion on five recorded seeds. (Ten minutes make them again: `reward_up_runs.py` in
-# `course_utils/reproductions`.) `exact` is `check_b`. All runs began with 0.63 of the held-out sums right.
-# Which rows end clearly above it?
+# `course_utils/reproductions`.) The last two rows have another verifier. All runs began with 0.63 of the
+# held-out sums right. Which rows end clearly above it?
 
 # %%
 changes = ("beta 0.04", "beta 1.0", "lr 1e-5", "not scaled")
@@ -321,9 +322,9 @@ verdicts.judge("C17", "true", nuance, "section 6", holds=holds)
 # a function of a reply and its answer, and GRPOConfig's `beta`, `learning_rate`, `scale_rewards`,
 # `loss_type`, `temperature`. After 12 steps, at least 0.7 of the held-out sums must be right on three seeds.
 #
-# A new reward is also tried by hand. Every reply must earn a number, not `nan` or None. A right number must earn
-# more than silence, a wrong number, a part of the right one, its digits in another order or apart (`1 9 2`),
-# `nan`, and a list whose last number is wrong.
+# A new reward is also tried by hand, with answers from 0 to 297. Every reply must earn a number, not `nan` or
+# None. A right number must earn more than silence, a wrong number, a part of the right one, one digit more, its
+# digits in another order or apart (`1 9 2`), `nan`, and a list whose last number is wrong.
 
 
 # %%
@@ -362,11 +363,11 @@ audits["A, fixed"].table
 
 # %% [markdown]
 # The first sentence of each table is about the truth, not about the reward. Two measurements with n questions can
-# show a change of 1.4 / sqrt(n) or more (two standard errors): 0.07 with these 400 questions, 0.18 with 64.
-# Take enough questions for the change that you want to see.
+# show a change of 1.4 / sqrt(n) or more (two standard errors): at most 0.07 with 400 questions, 0.18 with 64.
+# (The tables use the shares that were measured, and print less.) Take enough questions for the change that you want to see.
 #
-# Look at `wrong earns` in the row of step 0. Before any training, verifier A pays a wrong reply two thirds of
-# what it pays a right one. This is the cheapest test of a reward, and it needs no training. Where no answers
+# Look at `wrong earns`, the last column, in the row of step 0. Before any training, verifier A pays a wrong reply
+# two thirds of what it pays a right one. This is the cheapest test of a reward, and it needs no training. Where no answers
 # are known, read twenty replies and judge them yourself.
 
 # %% [markdown]
@@ -395,7 +396,9 @@ audits["A, fixed"].table
 #
 # **Exercise 10.8, 8 minutes, a place, a letter and a few lines, 5 points.** This script was written by hand and
 # has one of three faults; SEED decides which. `script.log` is what its owner sees. `script.run.audit` is what a
-# second judge sees, and `script.run.batches` holds the replies of each step.
+# second judge sees, and `script.run.batches` holds the replies of each step. In the log, `zero_std` is the
+# share of groups in which all replies earn the same, `cut` the share of replies that reach the limit of length,
+# and `entropy` says how random the next token is.
 
 # %%
 patient = ex.UNSEEN.draw(SEED)
@@ -445,8 +448,8 @@ ex.UNSEEN.check(unseen)
 # 2506.10947](https://arxiv.org/abs/2506.10947) (random rewards that improve one family of models).
 
 # %% [markdown]
-# Here the core ends. The deeper looks below stand on their own: take those that you need, in any order. The
-# last cells show every claim with its verdict; a claim of a look that you skipped is "not judged yet".
+# Here the core ends. The deeper looks below stand on their own: take those that you need, in any order. After a
+# restart of the kernel, run everything above section 6 first. The last cells show every claim with its verdict; a claim of a look that you skipped is "not judged yet".
 
 # %% [markdown]
 # ## Deeper look A: group the replies (10 minutes, 3 points)
@@ -1097,6 +1100,8 @@ for name, rule in RULES.items():
 Table(columns=("alarm", "in time", "false", "another"), rows=rows)
 
 # %% [markdown]
+# An alarm counts at any step, so `entropy` has more false ones here than above, at the end of the runs.
+#
 # One rule looks very good, the one on the loss. It was written after this trick was known: today's loss compares
 # lengths (deeper look C), and these replies become short. On another hack it never fires. No rule is good in all
 # three columns. So in this loop the log gives no early warning. The audit of section 6 needs none.
@@ -1129,7 +1134,7 @@ expect_symptom("a wrong reward helps", holds=all(rises))
 # * `"learns"` if the held-out truth rises, `"hacked"` if it falls;
 # * `"no signal"`: there is no gradient in any step;
 # * `"rounding"`: *any* constant reward that leaves a gradient, whatever the truth does;
-# * `"cut off"`: a third of the replies or more reach the limit.
+# * `"cut off"`: over all steps, a third of the replies or more reach the limit.
 #
 # Other runs may have another length or another constant, and may begin at another truth. Here are six runs:
 
