@@ -474,7 +474,7 @@ print(f"plain: mean |d| {before.abs().mean():.3f}, largest {before.max():.2f}")
 print(f"yours: mean |d| below 1e-5: {fixed.abs().mean() < 1e-5}")
 
 # %% [markdown]
-# ## Deeper look B: long replies and learned positions (12 minutes)
+# ## Deeper look B: long replies and learned positions (10 minutes)
 #
 # A reply here has three tokens; yours may have thousands. We let four engines write `LONG` tokens per reply, end
 # tokens included. If all d had the same sign, the |d| of a reply would be `LONG` times that of a token. Is it?
@@ -857,7 +857,7 @@ expect_symptom("with two of them it ends below its start", holds=below)
 # that are some steps old by design.
 
 # %% [markdown]
-# ## Deeper look E: what is no fault (28 minutes, 6 points)
+# ## Deeper look E: what is no fault (27 minutes, 6 points)
 #
 # Two things in a log worry people without need: the value of the loss, and what a KL estimator says. First the
 # loss of a step on policy, where the ratio of new to old probability is 1.
@@ -1000,7 +1000,7 @@ verdicts.judge("C11", "partly", nuance, "deeper look E", holds=holds)
 # verl, `kl_loss_type="k3+"` does the same in another way, but the default, `low_var_kl`, is plain k3.
 
 # %% [markdown]
-# ## Deeper look F: the same ids, and the same weights (21 minutes, 7 points)
+# ## Deeper look F: the same ids, and the same weights (22 minutes, 7 points)
 #
 # Some agent loops pass text: they decode a reply and encode it again. The result can be other tokens, because
 # one text has many tokenizations ([trl#5224](https://github.com/huggingface/trl/issues/5224)). Here the

@@ -19,7 +19,7 @@
 # * **fix** a run whose reward rises while the truth falls, and prove the fix,
 # * **audit** a run with a second judge that trains nothing.
 #
-# Seven deeper looks follow, about two hours and a half in all. Each stands on its own, and you may skip them:
+# Seven deeper looks follow, more than two hours in all. Each stands on its own, and you may skip them:
 # groups of replies, verifiers, a loss of 0, constant rewards, suggested fixes, rewards of several parts, alarms.
 # Everything runs on a CPU, most cells in seconds.
 
@@ -452,7 +452,7 @@ ex.UNSEEN.check(unseen)
 # restart of the kernel, run everything above section 6 first. The last cells show every claim with its verdict; a claim of a look that you skipped is "not judged yet".
 
 # %% [markdown]
-# ## Deeper look A: group the replies (10 minutes, 3 points)
+# ## Deeper look A: group the replies (9 minutes, 3 points)
 #
 # **Exercise 10.2, 6 minutes, a few lines, 3 points.** Nobody can read a million replies, so group them by their
 # **shape**, as in section 5: the reply with every digit replaced by a 9, and nothing else changed. Write
@@ -494,7 +494,7 @@ for step in (0, NUM_STEPS // 2, NUM_STEPS - 1):
 # their first words or by their length.
 
 # %% [markdown]
-# ## Deeper look B: a verifier that accepts no cheats (30 minutes, 4 points)
+# ## Deeper look B: a verifier that accepts no cheats (28 minutes, 4 points)
 #
 # Below are fifteen wrong replies to the question 76+26+90=, and fifteen right ones that are written in an unusual
 # way. How many of them does each verifier judge wrongly? `last number` is the judge that measured the truth in
@@ -703,7 +703,7 @@ holds = is_dead and says_alive and moves[share] == 1 and moves["grad_norm"] > 0
 verdicts.judge("C6", "false", nuance, "deeper look C", holds=holds)
 
 # %% [markdown]
-# ## Deeper look D: a constant reward (28 minutes, 3 points)
+# ## Deeper look D: a constant reward (27 minutes, 3 points)
 #
 # All replies earn the same. Is there a gradient? Predict what a few steps with a constant reward of 0.35 do to
 # the weights: a) nothing, every advantage is 0, b) they move by some 1e-4 of a usual step, c) they move about
@@ -882,7 +882,7 @@ Table(columns=("gap", "advantage in trl"), rows=rows)
 # length becomes a full reward for length in every group where nothing else differs.
 
 # %% [markdown]
-# ## Deeper look E: penalty, learning rate, early stop (9 minutes)
+# ## Deeper look E: penalty, learning rate, early stop (8 minutes)
 #
 # Section 6 showed where a KL penalty (`beta`) and a smaller learning rate end after 24 steps. Here we train run A
 # with each of them and look earlier:
@@ -1030,7 +1030,7 @@ holds = not passed and lost > 0.05
 verdicts.judge("C15", "partly", nuance, "deeper looks B and F", holds=holds)
 
 # %% [markdown]
-# ## Deeper look G: what would have shown it? (35 minutes, 6 points)
+# ## Deeper look G: what would have shown it? (33 minutes, 6 points)
 #
 # First we look at entropy and length, in 20 hacked runs (`substring`), 20 healthy ones (`exact`) and hacks of
 # three other kinds. The table divides the mean of the last five steps by that of the first five. Does one of

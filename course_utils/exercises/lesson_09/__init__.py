@@ -37,5 +37,5 @@ LESSON = Lesson(
     topic="logp",
     builds_on=("04",),
     deeper=("09.1", "09.10", "09.3", "09.4", "09.5", "09.6", "09.7"),
-    deeper_minutes=135,
+    deeper_minutes=132,
 )

@@ -46,5 +46,5 @@ LESSON = Lesson(
     topic="rise",
     builds_on=("04",),
     deeper=("10.2", "10.3", "10.4", "10.5", "10.7", "10.9"),
-    deeper_minutes=150,
+    deeper_minutes=142,
 )
