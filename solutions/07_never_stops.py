@@ -161,9 +161,9 @@ rows = [
 Table(columns=("step", "loss of run A", "loss of run B"), rows=rows)
 
 # %% [markdown]
-# Both logs look healthy. (The line that transformers printed above is a clue: one tokenizer differs from its
-# model.) One of the two models never stops. Which one? A reply counts as right if the number at its beginning is
-# the sum, whatever follows it.
+# Both logs look healthy. (On the first run of this cell transformers prints a line, and it is a clue: one
+# tokenizer differs from its model.) One of the two models never stops. Which one? A reply counts as right if
+# the number at its beginning is the sum, whatever follows it.
 
 # %%
 after = {name: behaviour(run.model) for name, run in runs.items()}
@@ -236,7 +236,7 @@ verdicts.judge("C8", "false", nuance, "section 5", holds=last < first - 0.5)
 # * d) the prompt was built with another template
 # * e) the user's words are learnt
 # * f) each row begins twice
-# * g) it is padded on the wrong side for its use
+# * g) it is padded on the wrong side for what the batch is used for
 # * h) chats that do not belong together see each other
 
 # %%
@@ -401,7 +401,8 @@ plotting.show(fig, f"Fixed, {said}; the log is {same}run A's.")
 # %% [markdown]
 # ## 8. Next time
 #
-# * **Signature**: the loss looks fine, and replies run to the limit; or loss 0.0 with grad_norm 0.0.
+# * **Signature**: the loss looks fine, and replies run to the limit; or loss 0.0 with grad_norm 0.0
+#   (look B).
 # * **Look first** at one batch, before the run. `inspect_batch(trainer)` is one line for SFT, DPO, reward,
 #   GRPO, or a DataLoader and its tokenizer. Then look at raw ids and at `generation_config.eos_token_id`.
 # * **Five causes, one symptom**: the end is not in the data, is truncated, has no label, stands outside `{%
@@ -435,10 +436,12 @@ print(patient.source())
 # %% [markdown]
 # Put three things into `unseen`: the place, the letter of the cause, and a function that replaces that part
 # and takes its arguments. Try it with `patient.fresh(1, **{"the part's name": my_part}).train()`, where 1 is
-# a seed. A right `encode` returns the prompt, the answer and one end token, with nothing after the end.
+# a seed.
 #
-# The check trains on three seeds. It also tests that everything else stays as it was, with other questions
-# and other limits.
+# The check trains on three seeds. It also tests the part with other questions, long ones too, and other
+# limits. A right `encode` gives the prompt, the whole reply and one end token, and nothing after it. A right
+# `collate` pads on the right, and the labels of padding are -100. A right `answer` gives the ids of each
+# reply, at most `limit` of them.
 
 
 # %%
@@ -512,8 +515,9 @@ holds = all(did.stops < 0.05 for did in tried.values())
 verdicts.judge("C9", "false", nuance, "deeper look A", holds=holds)
 
 # %% [markdown]
-# What about a model that already stops? Predict first, then fine-tune the chat model with run B's settings.
-# The replies are decoded greedily.
+# What about a model that already stops? We fine-tune the chat model with run B's settings, for 60 steps. How
+# many of its greedy replies still stop: a) none, b) about half, c) nearly all? Put a letter in place of
+# `TODO`.
 
 # %%
 ### BEGIN SOLUTION
@@ -544,8 +548,8 @@ verdicts.judge("C10", "false", nuance, "deeper look A", holds=holds)
 # %% [markdown]
 # ## Deeper look B: when every label is -100 (16 minutes, 5 points)
 #
-# This is the extreme case: nothing is learnt at all. What does the loss say, from the model alone, with the
-# count of targets that the Trainer passes (0 here), and with a count of at least 1, as TRL makes it?
+# This is the extreme case: nothing is learnt at all. What does the model's loss say: once without a count of
+# targets, once with the Trainer's count (0 here), once with 1 (TRL never passes less)?
 
 # %%
 batch, _ = batches.prompt_fills_it(SEED)
@@ -560,8 +564,8 @@ holds = alone != alone and counted != counted and at_least_1 == 0
 verdicts.judge("C12", "true", nuance, "deeper look B", holds=holds)
 
 # %% [markdown]
-# And TRL? It drops rows that have no label left, but only when it truncates, and a run without rows raises.
-# What happens to ready-made rows if `max_length` is None, or if packing is on?
+# And TRL? It drops rows without a label only if it truncates. If no row is left, it raises an error. What
+# happens to ready-made rows if `max_length` is None, or if packing is on?
 
 
 # %%

@@ -112,8 +112,9 @@ ex.ALIKE.predict(my_guess)
 # `token_losses` is a cross-entropy plus a small penalty, so you cannot fall back on the stock loss; it
 # returns one number per target.
 #
-# A mean still has to be divided by G when gradients are accumulated. `loss_is_scaled_for_ga = False` tells
-# the Trainer that our loss has not been divided yet, and the Trainer then divides it.
+# A mean still has to be divided by G when gradients are accumulated. The Trainer saw that our loss accepts the
+# count, so it takes every loss as already divided. `loss_is_scaled_for_ga = False` tells it that ours is not,
+# and the Trainer then divides it.
 
 
 # %%
@@ -257,8 +258,9 @@ found
 # Read the table like this:
 #
 # * `weights` is "wrong" where tokens of a small micro-batch weigh more than others.
-# * `factor`: a number by which the whole gradient is too long or too short, such as G or 1/G. It is measured
-#   apart from the weights: the gradient is compared with a mean that has the same weights.
+# * `factor`: a number by which the whole gradient is too long or too short, such as G or 1/G. To measure it,
+#   the instrument compares the gradient with a mean that has the same (wrong) weights, so only the length
+#   differs.
 # * `?` in both columns means that neither wrong weights nor a factor explains the gradient.
 #
 # `sizes=(2, 1)` are the numbers of rows per micro-batch to try, and `num_ranks=(1, 2)` the numbers of ranks.
@@ -280,15 +282,16 @@ verdicts.judge("C18", "true", nuance, "section 6", holds=holds)
 # passes this count, it does not divide by G. Afterwards the gradients and the losses of the ranks are
 # averaged. `self.accelerator.num_processes` is the number of ranks.
 #
-# An evaluation calls `compute_loss` too. There the count may be given, of the batches that all ranks evaluate
-# at that moment, or be None. The Trainer keeps the labels for its metrics and reads the logits from what you
-# return.
+# An evaluation calls `compute_loss` too. There it passes either the count of the batches that all ranks
+# evaluate at that moment, or None. The Trainer keeps the labels for its metrics and reads the logits from what
+# you return.
 
 # %% [markdown]
 # **Exercise 08.5, 10 minutes, a few lines, 5 points.** Write the function `compute_loss` for a Trainer with
 # our loss: the mean of `token_losses` over all targets.
 #
-# * Its gradient is the same for every split and every number of ranks.
+# * Its gradient is the same for every split and every number of ranks. The check simulates ranks in one
+#   process, so ask `self.accelerator` for their number.
 # * Where `num_items_in_batch` is None, it returns the batch's own mean.
 # * With `return_outputs=True` it returns a pair: the loss, and what the model returned.
 # * The model stays in the mode (train or eval) that it was in. You may remove keys from `inputs`; do not
@@ -347,16 +350,17 @@ verdicts.judge("C12", "false", nuance, "section 7", holds=not alone.is_healthy)
 #
 # * **Signature**: the batch size or the number of GPUs changes the result, with the same rows per step.
 # * **Look first**: `print(compare_splits(trainer))` before the run. It costs about ten steps of eight rows, in
-#   one process, without dropout. For FSDP or ZeRO, give the Trainer a small model of the same kind.
+#   one process, without dropout. If FSDP or ZeRO shards your model over GPUs, use a small one of its kind.
 # * **Guard**: divide the sum of each term by that term's own count in the whole step.
-# * **Two terms**: the Trainer passes one count. Count the other one in `get_batch_samples`, which sees all
-#   micro-batches of the step, and add it up over the ranks.
+# * **Two terms**: the Trainer passes one count. Count the other one in `get_batch_samples`, the Trainer's
+#   method that fetches all micro-batches of the step, and add it up over the ranks.
 
 # %% [markdown]
 # ## 9. A run you have not seen
 #
 # **Exercise 08.8, 10 minutes, a place, a letter and a few lines, 5 points.** A hand-written loop with one of
-# three faults, picked by SEED. The intended loss is the labels' mean plus half the teacher's mean. `run =
+# three faults, picked by SEED. Its rows have two kinds of targets: labels, and the scores of a second model,
+# the teacher. The intended loss is the labels' mean plus half the teacher's mean. `run =
 # patient.fresh()` builds the loop again from the start. It has `run.step`, `run.rows` and `run.model` for
 # `compare_splits`. `run.gradient(micro_batches)` is the gradient that `run.step` leaves for the optimizer.
 # `run.train(size)` returns the logged loss of each step.
@@ -377,9 +381,9 @@ print(patient.source())
 
 # %% [markdown]
 # Put three things into `unseen`: the place, the letter of the cause, and a function that replaces that part
-# and takes its arguments: `count(rows)`, `divide(sums, own, whole, num_micro)` or `log(losses)`. `sums` and
-# `own` are the losses and the counts of one micro-batch, added up per term. `whole` is `own` added up over
-# all micro-batches of the step.
+# and takes its arguments: `count(rows)`, `divide(sums, own, whole, num_micro)` or `log(losses)`. Per term,
+# `sums` holds the sum of the losses of one micro-batch, `own` its number of targets, and `whole` the number of
+# targets of all micro-batches of the step.
 #
 # Try it with `patient.fresh(1, **{"the part's name": my_part})`, where 1 is a seed. The check trains with other seeds and
 # several splits. Some micro-batches have no label, and one whole step has none.
@@ -985,8 +989,8 @@ gaps = {kind: drifted[f"{kind}, half right"].gap for kind in KINDS}
 concepts.a_gap_for_each_seed(gaps)
 
 # %% [markdown]
-# With 1/length, right and wrong replies move apart in every seed. `bnpo` has no such factor, and `dapo` has
-# none either, yet both lean to one side. The reason comes below.
+# With 1/length, right and wrong replies move apart in every seed. `bnpo` has no such factor, and it leans to
+# one side, too. `dapo` does so in most seeds; 60 seeds below decide.
 
 # %%
 both = drifted["grpo, 1 in 5 right"].all, drifted["grpo, 9 in 10 right"].all
