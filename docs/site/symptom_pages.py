@@ -24,20 +24,21 @@ ANSWERS = (
     f"{FENCE}text\n{{text}}\n{FENCE}\n\n`course explain` answers:\n\n{FENCE}text\n{{answer}}\n"
 )
 GENERAL = "In any log"
-# Of a page that an index lists: in a tree Sphinx would go through all of them for each side bar.
-IN_NO_TREE = "---\norphan: true\n---\n\n"
 
 
 def stage_symptoms(target: Path) -> None:
     """Write `index.md` and all pages into `target`."""
     target.mkdir(parents=True)
-    pages = {key: _cause_page(key) for key in CAUSES}
-    pages |= {slug(symptom.seen): _symptom_page(symptom) for symptom in SYMPTOMS}
-    for name, parts in pages.items():
-        text = IN_NO_TREE + "\n\n".join(parts)
-        (target / f"{name}.md").write_text(text, encoding="utf-8")
-    listed = "\n\n".join(["# Symptoms", INTRO, *plain_list("", "##")])
-    (target / "index.md").write_text(listed, encoding="utf-8")
+    for key in CAUSES:
+        (target / f"{key}.md").write_text("\n\n".join(_cause_page(key)), encoding="utf-8")
+    for symptom in SYMPTOMS:
+        text = "\n\n".join(_symptom_page(symptom))
+        (target / f"{slug(symptom.seen)}.md").write_text(text, encoding="utf-8")
+    names = [*(slug(symptom.seen) for symptom in SYMPTOMS), *CAUSES]
+    tree = ["```{toctree}", ":hidden:", "", *names, "```"]
+    (target / "index.md").write_text(
+        "\n\n".join(["# Symptoms", INTRO, *plain_list("", "##"), "\n".join(tree)]), encoding="utf-8"
+    )
 
 
 INTRO = (
