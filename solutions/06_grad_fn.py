@@ -16,11 +16,11 @@
 # After 60 minutes you will be able to
 #
 # * **locate** the place where a gradient is lost,
-# * **fix** a checkpointed LoRA run that raises, and one that fails in silence,
+# * **fix** a checkpointed LoRA run,
 # * **prove** that a run trains what it should.
 #
-# Sections 1 to 13 are the core. Sections 14 to 17 are deeper looks (75 minutes in all): each stands
-# alone, and you may skip any of them.
+# Sections 1 to 13 are the core. Sections 14 to 17 are deeper looks (67 minutes in all): each needs
+# the core alone, and you may skip any of them. After a restart of the kernel, run the cells above first.
 #
 # Everything runs on a CPU in seconds. On a GPU (`DEVICE="auto"` finds it) the same cells run there.
 
@@ -74,8 +74,8 @@ lesson_06.walk_back()
 # ## 2. The suspects
 #
 # An article explained the failure. Here are eight of its claims, each with the thread that says the
-# same, where we found one. Some are right; nothing is marked yet. (Its other claims get a verdict
-# too, without a vote.)
+# same, where we found one. Some are right; nothing is marked yet. (The table of section 18 has the
+# verdicts on its other claims.)
 #
 # Vote before you see the evidence: one mark per claim, in the order shown. `t` is true, `p` partly,
 # `f` false. Add `!` where you are sure; `-` leaves one out.
@@ -267,8 +267,8 @@ verdicts.judge("C5", "true", nuance, "section 6", holds=at_first)
 # first step.)
 #
 # Here it is as a drawing. Each box is a stage with the gradient of its weights. An arrow means that a
-# gradient can come back to the stage's output. (A cross above a frozen stage does no harm by itself.)
-# What do the remedies change?
+# gradient can come back to the stage's output. (A cross between layer 0 and the frozen embedding is
+# normal: no weight there waits for a gradient.) What do the remedies change?
 
 # %%
 from course_utils.reproductions.lesson_06.stages import follow_stages, show_stages
@@ -420,9 +420,6 @@ nuance = "the fix to prefer: no hook is needed"
 verdicts.judge("C14", "true", nuance, "section 8", holds=trains)
 
 # %% [markdown]
-# DeepSpeed matters in another way: with LoRA and ZeRO-3, TRL 1.16 itself sets `use_reentrant=True` (in
-# `GRPOTrainer.__init__`). There the hook is your only guard.
-#
 # ## 9. Explain
 #
 # 1. LoRA freezes the embeddings, so their output does not require grad.
@@ -704,7 +701,7 @@ ex.QUIZ.check(quiz)
 # verdicts and your points.
 
 # %% [markdown]
-# ## 14. Deeper look: what warns, what protects, what it costs (15 minutes)
+# ## 14. Deeper look: what warns, what protects, what it costs (12 minutes)
 #
 # Torch warned in section 4. Does it warn about healthy passes as well?
 
@@ -745,6 +742,9 @@ each_suffices = all(guarded.words[name] == "trains" for name in alone)
 expect_symptom("each guard alone is enough", holds=each_suffices)
 
 # %% [markdown]
+# With LoRA and DeepSpeed's ZeRO-3, TRL 1.16 itself sets `use_reentrant=True` (in
+# `GRPOTrainer.__init__`). There the hook is your only guard.
+#
 # You can add a guard of your own: the function of exercise 06.2, in a callback that stops at step 1.
 # Does it let the healthy run go on?
 
@@ -810,7 +810,7 @@ verdicts.judge(
 )
 
 # %% [markdown]
-# ## 15. Deeper look: which facts decide? (15 minutes)
+# ## 15. Deeper look: which facts decide? (13 minutes)
 #
 # In section 10 the loss had its grad_fn from the head only. So that run should be, number for number,
 # a run that trains a linear head on a frozen body, without checkpoints and adapters. Is it?
@@ -882,7 +882,7 @@ def outcome(base_frozen, reentrant, inputs_marked, head_trained):
 ex.RULE.check(outcome)
 
 # %% [markdown]
-# Now compare your rule with the model: each field of the table is a backward pass of the tiny Qwen2
+# Now compare your rule with the model: each cell of the table below is a backward pass of the tiny Qwen2
 # with LoRA; the head is a trained `lm_head`. Do they agree?
 
 # %%
@@ -923,7 +923,7 @@ said = f"{said} and {count['silent']} trains its head alone, in silence"
 plotting.show(fig, f"Of {count.total()} runs with a frozen base {said}.")
 
 # %% [markdown]
-# ## 16. Deeper look: the same words, five other causes (25 minutes)
+# ## 16. Deeper look: the same words, five other causes (22 minutes)
 #
 # A loss without a grad_fn can have causes other than a checkpoint. Here are five snippets that people
 # wrote. `model` has a `body` and a `head`; the comments say what each snippet should do.
@@ -1063,7 +1063,8 @@ ex.MEAN.check(mean_loss)
 # %% [markdown]
 # **Exercise 06.8, 2 minutes, one line, 1 point.** Snippet 4: a loss that has a gradient. Every weight
 # of the model gets one, every example counts, and a small step down the loss raises the mean
-# probability of the right answers `y`, whichever of the classes they are. You choose the loss.
+# probability of the right answers `y`, whichever of the classes they are. An example that is right
+# already gains nothing more. You choose the loss.
 
 
 # %%

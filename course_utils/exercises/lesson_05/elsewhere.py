@@ -2,6 +2,7 @@
 
 The other model has more layers, random gains and a large eps, and its batch is padded: an answer
 that has copied a number of the shown model, or forgets a part of the norm, computes something else.
+Its norms' formats are read with a stream so large that each of its post-norms overflows.
 """
 
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.exercises.lesson_05.stand_in import PADDED, another, half_precision, plain
+from course_utils.gemma3 import rescale_stream
+from course_utils.reproductions.lesson_05.gemma_dpo import STRETCH
 
 CLOSE = 1e-3  # relative; in float32 another order of the operations costs 1e-6
 POST = ("post_attention_layernorm", "post_feedforward_layernorm")
@@ -26,11 +29,12 @@ class Elsewhere:
 
 
 def look_elsewhere(keep_in_float32) -> Elsewhere:
-    model, bystander = another(), plain()
+    model, loud, bystander = another(), rescale_stream(another(), STRETCH), plain()
     with class_of_norms_restored():
-        keep_in_float32(model)
+        for one in (model, loud):
+            keep_in_float32(one)
         changed = torch.float32 in _formats(bystander)
-        narrow = _norm_not_in_float32(model)
+        narrow = _norm_not_in_float32(loud)
         step = _step(model)
     said = "the norms of a model that your function was not given return float32 as well"
     return Elsewhere(narrow or _function_differs(*step), said if changed else None)
@@ -68,11 +72,11 @@ def _formats(model: nn.Module) -> list[torch.dtype]:
 
 def _norm_not_in_float32(model: nn.Module) -> str | None:
     formats = _formats(model)
-    wrong = sum(dtype != torch.float32 for dtype in formats)
+    wrong = [str(dtype).removeprefix("torch.") for dtype in formats if dtype != torch.float32]
     if not wrong:
         return None
-    layers = len(model.model.layers)
-    return f"in a model of {layers} layers, {wrong} of {len(formats)} post-norms return float16"
+    where = f"in a model of {len(model.model.layers)} layers whose post-norms all overflow"
+    return f"{where}, {len(wrong)} of {len(formats)} return {wrong[0]} in eval mode"
 
 
 def _function_differs(logits: Tensor, gradients: list[Tensor | None]) -> str | None:

@@ -82,8 +82,8 @@ FIX = Exercise(
         Criterion(
             "Loss, grad_norm and rewards are finite at every step, for three seeds.",
             every_step_finite,
-            why="the overflow is in the forward pass; a setting that acts after it comes too late",
-            next="for each setting, ask whether it changes the format of an activation",
+            why="the overflow is in the forward pass: an activation does not fit its format",
+            next="for each setting, ask which format it gives the activations",
         ),
         Criterion(
             "Matrix products are still computed in 16 bits.",

@@ -17,7 +17,7 @@ from course_utils.exercises.lesson_05.elsewhere import (
 from course_utils.exercises.lesson_05.products import Products
 from course_utils.exercises.lesson_05.stand_in import BATCH, half_precision, plain, sick
 
-CLOSE = 0.05  # nats, rms: float16 autocast on a healthy model gives 0.01, clamping 0.6
+CLOSE = 0.05  # of a logit, rms: float16 autocast on a healthy model gives 0.01, clamping 0.6
 SCALE = 2.0**10  # of the loss, so that no gradient is lost in float16
 GRADIENT_CLOSE = 0.1  # of its norm: float16 autocast on a healthy model gives 0.02
 
@@ -37,9 +37,11 @@ class Kept:
 
 @class_of_norms_restored()
 def run_in_half(keep_in_float32) -> Kept:
+    """The model is handed over in eval mode and then run in train mode, as a Trainer does."""
     elsewhere = look_elsewhere(keep_in_float32)
     model, overflows, norms = sick(), [], set()
     keep_in_float32(model)
+    model.train()
     others = _formats_of_other_norms(model)
     for name, module in model.named_modules():
         module.register_forward_hook(
@@ -93,15 +95,17 @@ def all_finite(kept: Kept) -> str | None:
         if bad:
             first = kept.first_overflow
             where = f"; the first module to put out inf or nan is {first}" if first else ""
-            return f"{bad} of {tensor.numel()} {name} are not finite{where}"
+            return f"in train mode {bad} of {tensor.numel()} {name} are not finite{where}"
     return None
 
 
 def same_function(kept: Kept) -> str | None:
     logits, gradient, _ = _in_float32()
+    if not (kept.logits.isfinite().all() and kept.gradient.isfinite().all()):
+        return "not all are finite, so they cannot be compared"
     error = (kept.logits - logits).square().mean().sqrt().item()
     if not error <= CLOSE:
-        return f"the logits are {error:.2g} nats (rms) away from those in float32"
+        return f"the logits are {error:.2g} (rms) away from those in float32"
     off = ((kept.gradient - gradient).norm() / gradient.norm()).item()
     if not off <= GRADIENT_CLOSE:
         return f"the gradient of the embedding is off by {off:.0%} of its norm in float32"
@@ -173,13 +177,14 @@ KEEP = Exercise(
             "Logits and gradients are finite under float16 autocast.",
             all_finite,
             why="one inf in the stream makes a nan of every later layer",
-            next="look at the first place that still overflows; after the cast it is too late",
+            next="change the model that you are given, for train and eval mode alike; look at the "
+            "first place that still overflows: after the cast it is too late",
         ),
         Criterion(
             "Logits and gradients are those of float32, to float16's precision.",
             same_function,
-            why="a number that is cut off at 65504 is lost",
-            next="keep the large numbers, in a format that can hold them",
+            why="a number that is cut off at 65504 is lost, and so is a gradient without its path",
+            next="keep the large numbers, in a format that can hold them, and detach nothing",
         ),
         Criterion(
             "The norms that overflowed return float32.",

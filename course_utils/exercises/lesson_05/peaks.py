@@ -55,7 +55,8 @@ def gives_a_dict_by_name(peaks) -> str | None:
     if set(found) == set(names):
         texts = [name for name, value in found.items() if isinstance(value, str)]
         return f"the value of {texts[0]!r} is a str, where a number is asked for" if texts else None
-    return f"asked for {sorted(names)}, the keys are {sorted(map(str, found))}"
+    bound = "; a hook reads a loop variable when it runs, not when it is made"
+    return f"asked for {sorted(names)}, the keys are {sorted(map(str, found))}{bound}"
 
 
 def _inputs(shape: tuple[int, ...], seed: int, *, sign: float) -> Tensor:
@@ -95,8 +96,13 @@ def leaves_the_model_alone(peaks) -> str | None:
     net, ones = Net(FACTORS[0]), torch.ones(2, 2)
     net.layers[1].eval()  # within a model in train mode, as a frozen part often is
     net.stem.register_forward_hook(lambda *_: None)  # somebody else's, and it stays
+    for weight in net.parameters():
+        weight.grad = torch.ones_like(weight)  # of a step that is not over
     before = fingerprint(net, "the model"), [set(vars(m)) for m in net.modules()]
-    peaks(net, {"x": ones, "shift": ones}, ["stem", "layers.0.up"])
+    with torch.enable_grad():
+        peaks(net, {"x": ones, "shift": ones}, ["stem", "layers.0.up"])
+        if not torch.is_grad_enabled():
+            return "after the call torch records no gradient any more, for any model"
     if place := changed(before[0], fingerprint(net, "the model")):
         return f"the call has changed {place}"
     kept = before[1] == [set(vars(m)) for m in net.modules()]
@@ -148,8 +154,8 @@ PEAKS = Exercise(
             "A large negative number counts as large.",
             magnitude_counts,
             why="float16 ends at -65504 as well as at 65504",
-            next="take the absolute value before the maximum; and let the hook return None, "
-            "because what it returns takes the output's place",
+            next="take the absolute value before the maximum, in the output's own format; and let "
+            "the hook return None, because what it returns takes the output's place",
         ),
         Criterion(
             "inf and nan are reported as they are.",
@@ -162,7 +168,7 @@ PEAKS = Exercise(
             leaves_the_model_alone,
             why="a hook or a mode that stays changes the run that you look at",
             next="remove each hook by its handle; if you change modes, formats or requires_grad, "
-            "set each module back to what it was",
+            "set each back to what it was, torch's grad mode too",
         ),
     ),
     answer=peaks_with_hooks,

@@ -11,7 +11,7 @@ QUIZ = two_letters(
     ),
     whys=(
         "rewards that are nan at step 1 were made by the forward pass of the given weights",
-        "a run that is finite after clamping trains another model than the one you loaded",
+        "a remedy must act in the forward pass, and what that computes must stay",
     ),
     nexts=(
         "read section 6 again: what was nan without any training?",

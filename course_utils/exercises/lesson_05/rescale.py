@@ -23,7 +23,7 @@ UPWARD = (64, 20000.0)
 BACK = 2.0**-13  # on the sick model, a factor that leaves its stream four times the plain one's
 # A gain of 2**-8 is stored as gain - 1, which costs 8 of float32's 24 bits: 2**-16 of a logit.
 SMALL, SMALL_TOLERANCE = 2.0**-8, 2.0**-16 * LARGEST_LOGIT * 4
-# Nats, the furthest logit: float16 costs 0.06 in either mode. In float32, w = gain - 1 of the sick
+# Of a logit, the furthest: float16 costs 0.06 in either mode. In float32, w = gain - 1 of the sick
 # model's gains of 32768 costs up to 0.004, by the order of the operations.
 CLOSE = {"float32": 0.01, "mixed float16": 0.3, "pure float16": 0.3}
 
@@ -100,7 +100,7 @@ def survives_float16(rescale) -> str | None:
             if share < 1:
                 return f"sick with k = {k:g}: in {mode}, {share:.0%} of the logits are finite"
             if off > CLOSE[mode]:
-                return f"sick with k = {k:g}: in {mode}, a logit is {off:.2g} nats off"
+                return f"sick with k = {k:g}: in {mode}, a logit is {off:.2g} off"
     return None
 
 
@@ -113,6 +113,8 @@ def changes_nothing_else(rescale) -> str | None:
     left = sum(len(getattr(module, kind)) for module in model.modules() for kind in hooks)
     if left:
         return f"{left} hooks are on the model after the call"
+    if "model.embed_tokens.embed_scale" not in dict(model.named_buffers()):
+        return "embed_scale is no buffer after the call, so it does not follow the model to a GPU"
     now = _trained(model)
     for name in trained:
         if name not in now:
@@ -176,8 +178,9 @@ RESCALE = Exercise(
             "For k = 64 and k = 20000 the float32 logits stay, to 1e-5 of the largest.",
             logits_stay,
             why="all that is added to the stream must grow alike, or a branch counts for more",
-            next="the gain is 1 + weight; and the stream begins at embed_scale: the embedding's "
-            "weight is tied, it is the output matrix as well",
+            next="the gain is 1 + weight; the stream begins at embed_scale: the embedding's weight "
+            "is tied, it is the output matrix as well; eps changes only in norms that read the "
+            "stream",
         ),
         Criterion(
             "For k = 1/256 the logits stay as well.",
@@ -189,7 +192,8 @@ RESCALE = Exercise(
             "Every call makes the stream k times as large, from the first layer to the last.",
             stream_is_k_times,
             why="only a stream of another size helps a format with little range",
-            next="change the model that you are given, in place, all its layers, by k as it is",
+            next="change the model that you are given, in place, all its layers, by k as it is, "
+            "and each number from what it was: eps too differs from model to model",
         ),
         Criterion(
             "The sick model, made smaller, keeps its logits in float32 and in both float16 modes.",

@@ -75,5 +75,5 @@ LESSON = Lesson(
     predictions=(WHICH_ELEMENT, WITH_HEAD, LOG_TELLS),
     topic="gradfn",
     deeper=("06.3", "06.4", "06.5", "06.6", "06.7", "06.8", "06.9", "06.12"),
-    deeper_minutes=75,
+    deeper_minutes=67,
 )

@@ -11,7 +11,7 @@ QUIZ = two_letters(
     ),
     whys=(
         "loss, grad_norm and requires_grad all look healthy in the silent run",
-        "requires_grad_() makes the loss the only leaf of its graph",
+        "after requires_grad_() the graph holds the loss alone, and no weight",
     ),
     nexts=(
         "read the last table of section 10 again: which column told the runs apart?",

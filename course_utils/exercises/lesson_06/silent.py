@@ -72,7 +72,12 @@ def other_names_are_found(without_gradient) -> str | None:
     model.temperature = nn.Parameter(torch.ones(1))  # of the model itself, in no part of it
     given = "a classifier whose first layer is frozen and whose body is cut off"
     asked = ("body.2.weight", "head.bias", "temperature")
-    return _differs(without_gradient(model), asked, given=given)
+    if seen := _differs(without_gradient(model), asked, given=given):
+        return seen
+    prefix = "base_model.model."  # what PEFT puts before every name
+    wrapped = nn.ModuleDict({"base_model": nn.ModuleDict({"model": _after_backward(cut="1")})})
+    asked = tuple(prefix + name for name in ADAPTERS[:2])
+    return _differs(without_gradient(wrapped), asked, given="names as PEFT gives them")
 
 
 def healthy_first_step_is_empty(without_gradient) -> str | None:
@@ -129,7 +134,7 @@ SILENT = Exercise(
             "Every kind of model is read: other names, biases, frozen parts, evaluation mode.",
             other_names_are_found,
             why="the next run that you look at has other names",
-            next="use requires_grad and grad of each parameter, and nothing else about it",
+            next="use requires_grad and grad of each parameter, and give its name as it is",
         ),
         Criterion(
             "A healthy first step names nothing.",

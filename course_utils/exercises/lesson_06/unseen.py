@@ -97,7 +97,8 @@ def same_gradients(ticket: Ticket, fix: Callable, seed: int) -> str | None:
             return f"{name} gets no gradient"
         apart = ((got[name] - right).norm() / right.norm()).item()
         if apart > 1e-2:
-            return f"the gradient of {name} is {apart:.0%} away from that of the two terms"
+            seen = f"{apart:.0%} away from that of the two terms"
+            return f"the gradient of {name} is {seen}; the critic's own loss may reach it"
     return None
 
 

@@ -222,3 +222,32 @@ def keep_by_the_class(model):
     kind = type(_post_norms(model)[0])
     forward = kind.forward
     kind.forward = lambda self, x: forward(self, x.float())
+
+
+@wrong(caught_by=keep.all_finite)
+def keep_in_eval_mode_only(model):
+    for norm in _post_norms(model):
+        norm.register_forward_pre_hook(lambda m, a: None if m.training else (a[0].float(),))
+
+
+@wrong(caught_by=keep.serves_other_models)
+def keep_in_train_mode_only(model):
+    for norm in _post_norms(model):
+        norm.register_forward_pre_hook(lambda m, a: (a[0].float(),) if m.training else None)
+
+
+@right
+def keep_what_can_overflow(model):
+    """By the gain: no output of a norm is larger than its largest gain times sqrt(D)."""
+    for module in model.modules():
+        if hasattr(module, "eps") and hasattr(module, "weight"):
+            gain = (1 + module.weight).abs().max().item()
+            if gain * len(module.weight) ** 0.5 > torch.finfo(torch.float16).max:
+                module.register_forward_pre_hook(lambda _m, inputs: (inputs[0].float(),))
+
+
+@wrong(caught_by=keep.all_finite)
+def keep_another_model(model):
+    other = copy.deepcopy(model)
+    keep_by_hook(other)
+    return other

@@ -219,3 +219,30 @@ def peaks_in_float16(model, batch, names):
     model(**batch)
     [hook.remove() for hook in hooks]
     return found
+
+
+@wrong(caught_by=peaks.leaves_the_model_alone)
+def peaks_with_gradients_off(model, batch, names):
+    torch.set_grad_enabled(False)
+    return peaks_with_hooks(model, batch, names)
+
+
+@wrong(caught_by=peaks.leaves_the_model_alone)
+def peaks_without_its_gradients(model, batch, names):
+    found = peaks_with_hooks(model, batch, names)
+    model.zero_grad()
+    return found
+
+
+@wrong(caught_by=peaks.magnitude_counts)
+def peaks_of_halves(model, batch, names):
+    found, hooks = {}, []
+    for name in names:
+
+        def note(module, inputs, output, name=name):
+            found[name] = output.half().abs().max().float().item()
+
+        hooks.append(model.get_submodule(name).register_forward_hook(note))
+    model(**batch)
+    [hook.remove() for hook in hooks]
+    return found

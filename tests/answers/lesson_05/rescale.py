@@ -219,3 +219,21 @@ def rescale_as_buffers(model, k):
 def rescale_and_eval(model, k):
     rescale_by_layer(model, k)
     model.eval()
+
+
+@wrong(caught_by=rescale.changes_nothing_else)
+def rescale_without_the_buffer(model, k):
+    """The scale is a plain tensor afterwards, which stays on the CPU when the model moves."""
+    rescale_by_layer(model, k)
+    tokens = model.model.embed_tokens
+    scale = tokens.embed_scale
+    del tokens.embed_scale
+    tokens.embed_scale = scale
+
+
+@wrong(caught_by=rescale.stream_is_k_times)
+def rescale_with_an_eps_of_its_own(model, k):
+    rescale_by_layer(model, k)
+    for layer in model.model.layers:
+        layer.input_layernorm.eps = layer.pre_feedforward_layernorm.eps = 1e-6 * k**2
+    model.model.norm.eps = 1e-6 * k**2

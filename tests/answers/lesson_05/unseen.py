@@ -222,6 +222,12 @@ channel.wrong(
     {"place": "model.embed_tokens", "cause": "b", "fix": leave}, caught_by=unseen.place_is_found
 )
 channel.wrong({"place": "loss", "cause": "f", "fix": leave}, caught_by=unseen.place_is_found)
+for part in ("gate_proj", "act_fn", "up_proj"):
+    channel.wrong(
+        {"place": f"model.layers.2.mlp.{part}", "cause": "d", "fix": leave},
+        caught_by=unseen.place_is_found,
+    )
+channel.right({"place": "input of model.layers.2.mlp.down_proj"})
 channel.misdiagnoses(
     malformed=MALFORMED,
     place=unseen.ASKED.diagnosis[0].observe,

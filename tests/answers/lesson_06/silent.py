@@ -110,3 +110,8 @@ def without_gradient_of_the_parts(model):
         for part, module in model.named_children()
         for name in without_gradient_by_none(module)
     ]
+
+
+@wrong(caught_by=silent.other_names_are_found)
+def without_gradient_with_short_names(model):
+    return [n.replace("base_model.model.", "") for n in without_gradient_by_none(model)]
