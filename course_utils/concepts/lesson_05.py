@@ -149,15 +149,15 @@ def scales(curves: dict[str, list[float]]) -> None:
     plotting.show(fig, f"Times that the scale was halved in {steps} steps: {counts}.")
 
 
-def off_float32(off: dict[str, list[float]]) -> None:
-    """Draw the distance of each run's margin from float32's, from step 2 on."""
+def off_float32(off: dict[str, list[float]], largest: float) -> None:
+    """Draw each margin's distance from float32's, from step 2 on, and float32's largest margin."""
     fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
     ax.set(yscale="log", xlabel="optimizer step", ylabel="margin: distance from float32")
-    meanings = {"clamped float16": "suspicious"}
-    meanings |= {name: "alive" for name in off if name not in ("bfloat16", "clamped float16")}
+    meanings = {"clamped float16": "suspicious", "float32 norms": "alive"}
     num_steps = len(off["bfloat16"])
     plotting.draw_curves(ax, range(2, num_steps + 2), off, meanings=meanings)
     closest = min(off, key=lambda name: max(off[name]))
-    ax.set_title(f"Closest to float32: {closest}")
-    largest = ", ".join(f"{name} {max(values):.1g}" for name, values in off.items())
-    plotting.show(fig, f"The margin's largest distance from float32's: {largest}.")
+    plotting.draw_limit(ax, largest, "largest margin in float32")
+    ax.set_title(f"Closest to float32 at its worst step: {closest}")
+    said = ", ".join(f"{name} {max(values) / largest:.0%}" for name, values in off.items())
+    plotting.show(fig, f"Largest distance, as a share of float32's largest margin: {said}.")

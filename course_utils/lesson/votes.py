@@ -83,7 +83,15 @@ class Verdicts:
         display(Ballot(tuple(self._card(claim, judged=False) for claim in self._ballot)))
 
     def judge(
-        self, claim: str, word: str, nuance: str, shown_by: str, *, holds: bool, seeds: str = ""
+        self,
+        claim: str,
+        word: str,
+        nuance: str,
+        shown_by: str,
+        *,
+        holds: bool,
+        seeds: str = "",
+        show: bool = True,
     ) -> None:
         """Record a verdict that rests on something the lesson has just computed.
 
@@ -93,6 +101,7 @@ class Verdicts:
             shown_by: the section or cell that shows it.
             holds: whether this run shows it; where it does not, the verdict says so.
             seeds: on how many seeds of those tried it was shown, such as "9 of 10".
+            show: False for a claim that nobody voted on: it appears in the table alone.
 
         Raises:
             BadRequest: there is no such claim or word.
@@ -104,7 +113,7 @@ class Verdicts:
                 why="a verdict of this course rests on what its cells compute",
                 fix="look at the values above; run `course doctor` if you changed nothing",
             )
-        self._record(claim, Verdict(word, nuance, shown_by, seeds, bool(holds)))
+        self._record(claim, Verdict(word, nuance, shown_by, seeds, bool(holds)), show=show)
 
     def cite(self, claim: str, word: str, nuance: str, source: str) -> None:
         """Record a verdict that no cell can show: it rests on a source, and says so.
@@ -114,7 +123,7 @@ class Verdicts:
         """
         self._record(claim, Verdict(word, nuance, f"read, not run: {source}"))
 
-    def _record(self, claim: str, verdict: Verdict) -> None:
+    def _record(self, claim: str, verdict: Verdict, *, show: bool = True) -> None:
         if claim not in self._claims or verdict.word not in (*LETTERS.values(), OPEN):
             raise BadRequest(
                 f"there is no claim {self.topic}/{claim}, or no verdict {verdict.word!r}",
@@ -122,7 +131,8 @@ class Verdicts:
                 fix=f"use one of {', '.join((*self._claims, *LETTERS.values(), OPEN))}",
             )
         self._verdicts[claim] = verdict
-        display(self._card(claim))
+        if show:
+            display(self._card(claim))
 
     def _card(self, claim: str, *, judged: bool = True) -> ClaimCard:
         verdict = self._verdicts.get(claim) if judged else None

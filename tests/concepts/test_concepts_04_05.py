@@ -113,9 +113,9 @@ def test_curves_are_told_by_their_ends(shown):
     update = {"largest at padding": 0.0, "largest at tokens": 0.0}
     lesson_04.drift([update, {"largest at padding": 12.0, "largest at tokens": 2.0}], "float16")
     lesson_05.scales({"plain": [8.0, 8.0], "sick": [8.0, 4.0], "small stream": [8.0, 4.0]})
-    lesson_05.off_float32({"bfloat16": [0.1, 0.02], "rescaled float16": [0.001, 0.002]})
+    lesson_05.off_float32({"bfloat16": [0.1, 0.02], "rescaled float16": [0.001, 0.002]}, 0.2)
     captions = [caption for _, caption, _ in shown]
     assert "fixed from 40% to 60%; as it came ends at 0%" in captions[0]
     assert "padding reaches 12.0 nats; no token ever went past 2.0" in captions[1]
     assert captions[2].endswith("plain 0, sick 1, small stream 1.")
-    assert captions[3].endswith("bfloat16 0.1, rescaled float16 0.002.")
+    assert captions[3].endswith("bfloat16 50%, rescaled float16 1%.")

@@ -111,7 +111,9 @@ def test_readers_vote_on_the_ballot_alone(monkeypatch, tmp_path, capsys):
         verdicts.suspects().text()
     )
     verdicts.vote("t f")
-    verdicts.judge("C2", "false", "", "", holds=True)
+    capsys.readouterr()
+    verdicts.judge("C2", "false", "", "", holds=True, show=False)
+    assert not capsys.readouterr().out and verdicts.table().rows[1][2] == "FALSE"
     verdicts.judge("C3", "false", "", "", holds=True)
     assert verdicts.table().notes[0] == "Your score: 1 of 1 votes agree with the evidence."
 

@@ -53,5 +53,5 @@ LESSON = Lesson(
     predictions=(FIRST_BAD, SCALE_END, CLOSER),
     topic="gemma",
     deeper=("05.2", "05.5", "05.6", "05.8"),
-    deeper_minutes=88,
+    deeper_minutes=91,
 )

@@ -30,6 +30,7 @@ class Kept:
     gradient: Tensor  # of the embedding
     num_products: int  # matrix products of the forward pass in float16
     norms: frozenset[torch.dtype]  # of what the post-norms put out
+    unlike: str | None  # what of the weights and modes is not as it was
     others: dict[str, torch.dtype]  # of what each other norm put out, by name
     first_overflow: str  # the module that put out inf or nan before any other; "" if none did
     elsewhere: Elsewhere  # another model, and one that was not given
@@ -40,7 +41,11 @@ def run_in_half(keep_in_float32) -> Kept:
     """The model is handed over in eval mode and then run in train mode, as a Trainer does."""
     elsewhere = look_elsewhere(keep_in_float32)
     model, overflows, norms = sick(), [], set()
+    weights, modules = dict(model.named_parameters()), list(model.modules())
+    modules[-1].train()  # one part alone, so that a mode that is set for all shows
+    modes = [module.training for module in modules]
     keep_in_float32(model)
+    unlike = _unlike(model, weights, [module.training for module in modules] != modes)
     model.train()
     others = _formats_of_other_norms(model)
     for name, module in model.named_modules():
@@ -51,7 +56,17 @@ def run_in_half(keep_in_float32) -> Kept:
         norm.register_forward_hook(lambda _m, _i, out: norms.add(out.dtype))
     logits, gradient, products = _step(model)
     first = next(iter(overflows), "")
-    return Kept(logits, gradient, products, frozenset(norms), others, first, elsewhere)
+    return Kept(logits, gradient, products, frozenset(norms), unlike, others, first, elsewhere)
+
+
+def _unlike(model: nn.Module, weights: dict[str, nn.Parameter], mode_changed: bool) -> str | None:
+    now = {id(weight) for weight in model.parameters()}
+    for name, weight in weights.items():
+        if id(weight) not in now:
+            return f"{name} is another tensor after the call; an optimizer still holds the old one"
+        if not weight.requires_grad:
+            return f"{name} is frozen after the call"
+    return "a module is in another mode, training or eval, after the call" if mode_changed else None
 
 
 def _formats_of_other_norms(model: nn.Module) -> dict[str, torch.dtype]:
@@ -147,6 +162,10 @@ def serves_other_models(kept: Kept) -> str | None:
     return kept.elsewhere.other_model
 
 
+def weights_and_modes_stay(kept: Kept) -> str | None:
+    return kept.unlike
+
+
 def leaves_others_alone(kept: Kept) -> str | None:
     return kept.elsewhere.bystander
 
@@ -160,7 +179,7 @@ def keep_by_hook(model):
 KEEP = Exercise(
     id="05.4",
     name="KEEP",
-    title="float32 for the few modules that need it",
+    title="Fix it without bfloat16",
     minutes=7,
     difficulty="three lines",
     points=4,
@@ -203,6 +222,12 @@ KEEP = Exercise(
             serves_other_models,
             why="w and eps differ from norm to norm, and w is trained with the rest",
             next="go through all layers, and let each norm compute with its own 1 + w and eps",
+        ),
+        Criterion(
+            "The model's weights stay the same tensors, trained as before, and each mode stays.",
+            weights_and_modes_stay,
+            why="an optimizer holds the tensors that it was given; another mode changes the run",
+            next="change what goes into a module, and leave its weights and mode as they are",
         ),
         Criterion(
             "A model that the function was not given stays as it was.",

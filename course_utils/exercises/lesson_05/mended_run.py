@@ -1,5 +1,6 @@
 """Trains an unseen run of exercise 05.8 with a student's fix, beside its float32 twin."""
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ class Trained:
     gradient_off: float = 0.0  # distance of the first gradient from the twin's, by the twin's norm
     changed: str | None = None  # a setting that the fix changed
     share_half: float = 0.0  # of all matrix products, those in float16
+    has_bfloat16: bool = False  # whether anything was computed in it
     error: str | None = None  # what the fix or the training raised
 
 
@@ -71,7 +73,9 @@ def train(patient: Patient, fix: Callable, seed: int) -> Trained:
         return Trained(changed=changed, error=f"{type(error).__name__}: {lines[0][:120]}")
     twin, wanted = run_of_twin(patient, seed)
     off = _distance(first.gradient, wanted)
-    return Trained(_logged(trainer), twin, off, changed, products.share(torch.float16))
+    has_bfloat16 = torch.bfloat16 in products.formats
+    share = products.share(torch.float16)
+    return Trained(_logged(trainer), twin, off, changed, share, has_bfloat16)
 
 
 def _distance(got: Tensor | None, wanted: Tensor) -> float:
@@ -128,8 +132,15 @@ def learns_as_float32(run: Trained) -> str | None:
         return f"no gradient to compare: the run ends with {run.error}"
     if run.gradient_off <= GRADIENT_CLOSE:
         return None
+    if not math.isfinite(run.gradient_off):
+        return "in step 1 the gradient of the adapters is missing or not finite"
     off = f"off by {run.gradient_off:.0%} of its norm in the float32 twin"
     return f"in step 1 the gradient of the adapters is {off}"
+
+
+@of_the_runs
+def runs_without_bfloat16(run: Trained) -> str | None:
+    return "something is computed in bfloat16" if run.has_bfloat16 else None
 
 
 @of_the_runs

@@ -151,7 +151,7 @@ PEAKS = Exercise(
             "hook return something? That would take the output's place.",
         ),
         Criterion(
-            "A large negative number counts as large.",
+            "Large numbers count as they are: negative ones, and those beyond 65504.",
             magnitude_counts,
             why="float16 ends at -65504 as well as at 65504",
             next="take the absolute value before the maximum, in the output's own format; and let "
@@ -164,7 +164,7 @@ PEAKS = Exercise(
             next="torch's max lets nan through, and Python's max(0.0, nan) is 0.0; do not filter",
         ),
         Criterion(
-            "The model is as it was: hooks, each module's mode, weights.",
+            "The model is as it was: hooks, each module's mode, weights, gradients.",
             leaves_the_model_alone,
             why="a hook or a mode that stays changes the run that you look at",
             next="remove each hook by its handle; if you change modes, formats or requires_grad, "

@@ -1,8 +1,9 @@
-"""Counts the matrix products that run, by the format they compute in. Judges nothing."""
+"""Counts the matrix products that run, and notes every format. Judges nothing."""
 
 from collections import Counter
 
 import torch
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "linear", "matmul"}
@@ -22,9 +23,12 @@ class Products(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.count: Counter[torch.dtype] = Counter()
+        self.formats: set[torch.dtype] = set()  # of every result, whatever computed it
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            self.formats.add(result.dtype)
         if func._schema.name.rpartition("::")[2] in PRODUCTS:
             self.count[result.dtype] += 1
         return result

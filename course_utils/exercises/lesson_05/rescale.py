@@ -202,7 +202,7 @@ RESCALE = Exercise(
             next="what you multiply after the norm's last line has already been float16",
         ),
         Criterion(
-            "No hook is left; parameters stay parameters, trained or not, and modes stay.",
+            "No hook is left; parameters and buffers stay such, trained or not; modes stay.",
             changes_nothing_else,
             why="a hook is lost when the model is saved, a frozen weight is never trained",
             next="put the factor into the numbers that the model has: buffer, weights, eps",

@@ -14,6 +14,7 @@ from course_utils.exercises.lesson_05.mended_run import (
     learns_as_float32,
     nothing_else_is_changed,
     products_stay_in_half,
+    runs_without_bfloat16,
     train,
 )
 from course_utils.reproductions.lesson_05.unseen_05 import Patient, loud_channel, summed_weights
@@ -106,6 +107,12 @@ ASKED = Asked(
             products_stay_in_half,
             why="a run that is float32 throughout costs what mixed precision saves",
             next="only one place needs more range",
+        ),
+        Criterion(
+            "Nothing is computed in bfloat16: the ticket's device has none.",
+            runs_without_bfloat16,
+            why="a fix that its owner's device cannot run is no fix",
+            next="float32 has the range for the one place, and a smaller number may fit float16",
         ),
     ),
     tried=_Tried,

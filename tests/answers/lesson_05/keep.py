@@ -246,6 +246,26 @@ def keep_what_can_overflow(model):
                 module.register_forward_pre_hook(lambda _m, inputs: (inputs[0].float(),))
 
 
+@wrong(caught_by=keep.weights_and_modes_stay)
+def keep_with_new_weights(model):
+    keep_by_hook(model)
+    for norm in _post_norms(model):
+        norm.weight = nn.Parameter(norm.weight.detach().clone())
+
+
+@wrong(caught_by=keep.weights_and_modes_stay)
+def keep_and_freeze(model):
+    keep_by_hook(model)
+    for layer in model.model.layers:
+        layer.mlp.requires_grad_(False)
+
+
+@wrong(caught_by=keep.weights_and_modes_stay)
+def keep_and_eval(model):
+    keep_by_hook(model)
+    model.eval()
+
+
 @wrong(caught_by=keep.all_finite)
 def keep_another_model(model):
     other = copy.deepcopy(model)

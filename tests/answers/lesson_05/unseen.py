@@ -75,6 +75,18 @@ def scaled_in_the_forward(trainer):
     mlp.forward = lambda x: mlp.down_proj(mlp.act_fn(mlp.gate_proj(x)) * (mlp.up_proj(x) / 16)) * 16
 
 
+@channel.wrong(caught_by=mended_run.runs_without_bfloat16)
+def one_mlp_in_bfloat16(trainer):
+    mlp = _mlp(trainer)
+    forward = mlp.forward
+
+    def in_bfloat16(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return forward(x)
+
+    mlp.forward = in_bfloat16
+
+
 @channel.wrong(caught_by=mended_run.learns_as_float32)
 def mlp_without_gradient(trainer):
     """The numbers are right; no gradient comes back to what went into the MLP."""
@@ -119,6 +131,15 @@ def weights_by_the_mean(trainer):
 def weights_of_smaller_numbers(trainer):
     def token_weights(nll):
         hard = (nll / nll.max()) ** 3
+        return hard / hard.sum()
+
+    trainer.token_weights = token_weights
+
+
+@weights.wrong(caught_by=mended_run.runs_without_bfloat16)
+def weights_by_a_size_in_bfloat16(trainer):
+    def token_weights(nll):
+        hard = (nll.float() / nll.max().bfloat16()) ** 3
         return hard / hard.sum()
 
     trainer.token_weights = token_weights
