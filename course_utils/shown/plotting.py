@@ -156,11 +156,13 @@ def draw_chains(ax: Axes, chains: dict[str, list[tuple[str, str, bool]]]) -> Non
 
     Args:
         chains: for each title, stages as (name, what its weights get, joined): a stage that is
-            joined has a solid arrow from the next one down to it, any other a cross.
+            joined has a solid arrow from the next one down to it, any other a cross, which is
+            red where a weight below it waits for a gradient.
     """
     for x, (title, stages) in enumerate(chains.items()):
         for y, stage in enumerate(stages):
-            _draw_stage(ax, x, y, *stage)
+            waits = any(weights == "no gradient" for _, weights, _ in stages[: y + 1])
+            _draw_stage(ax, x, y, *stage, cut="dead" if waits else "neutral")
         ax.text(x, len(stages), "loss", ha="center", va="center", color=INK)
         ax.text(x, len(stages) + 0.6, title, ha="center", va="center", weight="bold", color=INK)
     ax.set_xlim(-0.6, len(chains) - 0.4)
@@ -169,7 +171,9 @@ def draw_chains(ax: Axes, chains: dict[str, list[tuple[str, str, bool]]]) -> Non
     ax.set_label(" ".join(_say_chain(title, stages) for title, stages in chains.items()))
 
 
-def _draw_stage(ax: Axes, x: int, y: int, name: str, weights: str, joined: bool) -> None:
+def _draw_stage(
+    ax: Axes, x: int, y: int, name: str, weights: str, joined: bool, *, cut: str
+) -> None:
     meaning = CHAIN_MEANINGS[weights]
     box = {"facecolor": tint(meaning), "edgecolor": COLOURS[meaning], "boxstyle": "round"}
     ax.text(x, y, f"{name}\n{weights}", ha="center", va="center", bbox=box, color=INK)
@@ -177,7 +181,7 @@ def _draw_stage(ax: Axes, x: int, y: int, name: str, weights: str, joined: bool)
         arrow = {"arrowstyle": "->", "color": COLOURS["alive"], "linewidth": 1.5}
         ax.annotate("", (x, y + 0.33), (x, y + 0.7), arrowprops=arrow)
     else:
-        ax.text(x, y + 0.5, "x", ha="center", va="center", color=COLOURS["dead"], weight="bold")
+        ax.text(x, y + 0.5, "x", ha="center", va="center", color=COLOURS[cut], weight="bold")
 
 
 def _say_chain(title: str, stages: list[tuple[str, str, bool]]) -> str:

@@ -395,6 +395,14 @@ def test_more_curves_than_line_styles_are_refused():
         plotting.draw_curves(ax, [0], {str(i): [0] for i in range(5)})
 
 
+def test_a_cross_is_red_only_where_a_weight_below_it_waits():
+    _, ax = plt.subplots()
+    chain = [("embed", "frozen", False), ("layer", "no gradient", False), ("head", "frozen", True)]
+    plotting.draw_chains(ax, {"reentrant": chain})
+    crosses = [text.get_color() for text in ax.texts if text.get_text() == "x"]
+    assert crosses == [COLOURS["neutral"], COLOURS["dead"]]
+
+
 def test_a_description_takes_no_limit_for_data_and_reads_two_axes():
     fig, (left, right) = plt.subplots(1, 2, sharey=True)
     left.plot([1, 2], [3, 4], label="a")

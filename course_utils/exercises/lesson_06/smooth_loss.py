@@ -174,7 +174,7 @@ SMOOTH = Exercise(
             next="use all rows of `x`, each with its own class",
         ),
         Criterion(
-            "An example that is right for certain has nothing more to gain.",
+            "An example that is right already gains nothing more.",
             certainty_gains_nothing,
             why="such a loss falls for ever, by pushing up logits of answers that are right "
             "already, and the wrong ones get no more of the step than they",
