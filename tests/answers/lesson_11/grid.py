@@ -191,10 +191,11 @@ def the_levels_without_their_scale(w16, w4, delta):
 
 @wrong(caught_by=grid.knows_what_was_learned)
 def a_whole_step_each(w16, w4, delta):
-    """Every weight moves by a level, in the direction of its change."""
+    """Every weight moves by a level, in the direction of its change, but for a block's largest."""
     steps, step = _blocks(w4)
-    moved = steps.round() + delta.reshape(-1, BLOCK).sign()
-    return (moved.clamp(-LEVELS, LEVELS) * step).reshape(w4.shape)
+    steps = steps.round()
+    moved = (steps + delta.reshape(-1, BLOCK).sign()).clamp(-LEVELS, LEVELS)
+    return (moved.where(steps.abs() < LEVELS, steps) * step).reshape(w4.shape)
 
 
 @wrong(caught_by=grid.knows_what_was_learned)
