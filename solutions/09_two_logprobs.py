@@ -235,7 +235,8 @@ verdicts.judge("C1", "false", nuance, "section 4", holds=bool(holds))
 # %% tags=["digits-vary"]
 token, reply = found["bfloat16"]
 share = (reply.abs().sum() / token.abs().sum()).item()
-nuance = f"with d's sign, by definition; with |d|, rounding gives only {share:.0%} of it"
+nuance = "by definition, if d keeps its sign; signs cancel, so replies in bf16 reach only "
+nuance += f"{share:.0%} of mean |d| times length"
 holds = bool((reply.sum() - token.sum()).abs() < 1e-3 and share < 0.99)
 verdicts.judge("C5", "true", nuance, "section 4", holds=holds, seeds="10 of 10")
 left_over = found["float16 on both"][0].abs().mean()
@@ -243,7 +244,7 @@ nuance = f"{left_over:.1g} nats are left: far less than with a bfloat16 engine, 
 holds = bool(10 * same < left_over < halved / 10)
 verdicts.judge("C3", "partly", nuance, "section 4", holds=holds, seeds="10 of 10")
 counted, jump = (found[n][0].abs().mean() for n in ("padding counted", "positions jump"))
-nuance = "not where RoPE counts the padding, too; a jump inside the row does"
+nuance = "no, if all positions are shifted alike (RoPE); yes, if they jump inside a row"
 holds = bool(counted < 1e-4 and jump > 1e-3)
 verdicts.judge("C12", "partly", nuance, "section 4", holds=holds, seeds="10 of 10")
 
@@ -471,7 +472,7 @@ s = torch.tensor([logp for reply in reported for logp in reply])
 before = logps_of(tokens.logits_NV, tokens.ids_N) - s
 fixed = ex.SCORE.answer(tokens.logits_NV, tokens.ids_N, 0.6, 0.9) - s
 print(f"plain: mean |d| {before.abs().mean():.3f}, largest {before.max():.2f}")
-print(f"yours: mean |d| below 1e-5: {fixed.abs().mean() < 1e-5}")
+print(f"scored at 0.6 and 0.9: mean |d| below 1e-5: {fixed.abs().mean() < 1e-5}")
 
 # %% [markdown]
 # ## Deeper look B: long replies and learned positions (10 minutes)
@@ -572,7 +573,7 @@ ex.WORST.predict(my_guess)
 
 # %%
 STEPS = 1 if FAST else 4
-for kind in ("equal", "system prompt"):
+for kind in ("equal", "T 2"):
     run = build(kind, SEED)
     run.train(STEPS)
     truth, gap = run.held_out(), mean(run.gaps)

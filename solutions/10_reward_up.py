@@ -255,7 +255,7 @@ print("first two steps:", dict(early), "\nlast two steps: ", dict(late))
 common = {shape for shape, n in late.items() if n > 0.1 * late.total()}
 lists = sum(" " in shape for shape in shapes(run_a.batches))
 nuance = f"in this run: silence {early['']} to {late['']} of {late.total()}; no list is "
-nuance += "ever sampled, and none is learned"
+nuance += "ever sampled, and none is learned; for long training of large models it is disputed"
 holds = common <= set(early) and late[""] > early[""] > 0 and lists == 0
 verdicts.judge("C16", "true", nuance, "section 5", holds=holds)
 
@@ -311,11 +311,18 @@ verdicts.judge("C9", "false", nuance, "section 6", holds=holds, seeds="5 of 5 an
 
 # %%
 ways = ("substring", "substring, beta 0.04", "substring, beta 1.0")
-ends = [mean(mean(r.log["reward"][-5:]) for r in recorded(w)[:5]) for w in ways]
-nuance = "last rewards without, with 0.04, with 1.0: " + ", ".join(f"{end:.2f}" for end in ends)
-nuance += "; but this is the wrong reward"
-holds = ends[0] > ends[1] > ends[2]
-verdicts.judge("C17", "true", nuance, "section 6", holds=holds)
+
+
+def rise(run):
+    return mean(run.log["reward"][-5:]) - mean(run.log["reward"][:5])
+
+
+rises = [[rise(run) for run in recorded(way)[:5]] for way in ways]
+ordered = sum(a > b > c for a, b, c in zip(*rises, strict=True))
+nuance = "rise in 24 steps without, with 0.04, with 1.0: "
+nuance += ", ".join(f"{mean(r):.2f}" for r in rises) + "; but this is the wrong reward"
+seeds = f"{ordered} of {len(rises[0])}"
+verdicts.judge("C17", "true", nuance, "section 6", holds=ordered == 5, seeds=seeds)
 
 # %% [markdown]
 # **Exercise 10.6, 5 minutes, a dict, 4 points.** Fix run A. `fix` holds what you change: `"reward"`,
@@ -324,7 +331,8 @@ verdicts.judge("C17", "true", nuance, "section 6", holds=holds)
 #
 # A new reward is also tried by hand, with answers from 0 to 297. Every reply must earn a number, not `nan` or
 # None. A right number must earn more than silence, a wrong number, a part of the right one, one digit more, its
-# digits in another order or apart (`1 9 2`), `nan`, and a list whose last number is wrong.
+# digits in another order or apart (`1 9 2`), `nan`, and a list whose last number is wrong. Spaces or a line
+# break around a right number must cost nothing.
 
 
 # %%
@@ -1054,7 +1062,7 @@ Table(columns=("reward", "entropy", "length of a reply"), rows=rows)
 
 # %%
 halves = [change(run, "entropy") < 0.6 for run in recorded("exact")]
-nuance = f"it also falls below 0.6 in {sum(halves)} of 20 healthy runs"
+nuance = f"at the end it is also below 0.6 in {sum(halves)} of 20 healthy runs"
 holds = ratios["exact"][0] < 0.7 < ratios["substring"][0]
 verdicts.judge("C10", "false", nuance, "deeper look G", holds=holds)
 longest, sound = ratios["any_number"][1], ratios["exact"][1]
@@ -1117,7 +1125,7 @@ rises = [run.held_out[8] > run.held_out[0] + 0.05 for run in recorded("length")]
 expect_symptom("a wrong reward helps", holds=all(rises))
 
 # %% [markdown]
-# **Exercise 10.7, 20 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
+# **Exercise 10.7, 15 minutes, a few lines, 4 points.** Build the smallest dashboard. `diagnose(log)` gets a
 # dict of columns. Each column is a list with one number per step:
 #
 # * `loss`, `grad_norm`, `reward`, `reward_std`, `entropy`, `length`;

@@ -175,7 +175,7 @@ DASHBOARD = Exercise(
     id="10.7",
     name="DASHBOARD",
     title="The smallest dashboard",
-    minutes=20,
+    minutes=15,
     difficulty="a few lines",
     points=4,
     reads="diagnose",
@@ -217,7 +217,7 @@ DASHBOARD = Exercise(
             next="look first at the share of truncated replies over the whole run",
         ),
         Criterion(
-            "Runs that move only by rounding are found: constants of 0.35 and of 0.1.",
+            "Runs that move only by rounding are found, whatever the constant is.",
             names_the_rounding,
             why="zero_std is 0 for 0.35 and 1 for 0.1, so it does not help here",
             next="look for a grad_norm that is not 0 and stays tiny in every step",

@@ -112,6 +112,14 @@ def pays_no_known_trick(reward: Callable) -> str | None:
     return None
 
 
+def allows_spaces(reward: Callable) -> str | None:
+    for gold in GOLDS:
+        spaced = f" {gold}\n"
+        if reward(spaced, gold) < reward(gold, gold):
+            return f"if the answer is {gold}, {spaced!r} earns less than {gold!r}"
+    return None
+
+
 class _Tried:
     """The settings of an answer, and its runs."""
 
@@ -129,6 +137,10 @@ class _Tried:
 
 def reward_pays_no_trick(tried: _Tried) -> str | None:
     return pays_no_known_trick(tried.reward) if tried.reward else None
+
+
+def reward_allows_spaces(tried: _Tried) -> str | None:
+    return allows_spaces(tried.reward) if tried.reward else None
 
 
 @over_seeds
@@ -171,6 +183,12 @@ MEND = Exercise(
             reward_pays_no_trick,
             why="a trick that the policy does not find in 12 steps it may find in 2000",
             next="call your reward on the reply in this message and on the right number",
+        ),
+        Criterion(
+            "Where you change the reward, spaces and a line break around the number cost nothing.",
+            reward_allows_spaces,
+            why="a right reply that earns nothing is trained away",
+            next="remove what surrounds the number before you compare",
         ),
         Criterion(
             f"On three seeds, held-out truth is at least {AT_LEAST} after {NUM_STEPS} steps.",

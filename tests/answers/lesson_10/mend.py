@@ -134,6 +134,10 @@ def zeros_before_it(reply, gold):
     return float((reply.strip().lstrip("0") or reply.strip()[-1:]) == gold)
 
 
+def to_the_letter(reply, gold):
+    return reply == gold
+
+
 class Exact:
     """A reward with a state of its own, so it has no `__name__`."""
 
@@ -168,6 +172,7 @@ wrong({"reward": all_but_zero}, caught_by=mend.reward_pays_no_trick)
 wrong({"reward": one_digit_behind}, caught_by=mend.reward_pays_no_trick)
 wrong({"reward": one_digit_before}, caught_by=mend.reward_pays_no_trick)
 wrong({"reward": any_long_reply}, caught_by=mend.reward_pays_no_trick)
+wrong({"reward": to_the_letter}, caught_by=mend.reward_allows_spaces)
 wrong({"reward": nan_where_no_number}, caught_by=mend.changes_a_run)
 wrong({"reward": nan_for_a_list}, caught_by=mend.changes_a_run)
 wrong({"reward": none_where_wrong}, caught_by=mend.changes_a_run)
