@@ -44,7 +44,7 @@ LESSON = Lesson(
     builds_on=("01",),
     exercises=(DEAD, FIX, QUIZ, LOGGED, STEP, RULE, ALARM, UNSEEN),
     deeper=("03.2", "03.3", "03.4", "03.6", "03.8"),
-    deeper_minutes=90,
+    deeper_minutes=96,
     predictions=(FIRST_DEATH, SMALL_WINDOW),
     topic="reward",
 )

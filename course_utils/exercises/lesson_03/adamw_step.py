@@ -24,7 +24,7 @@ def step_by_torch(grad, eps):
     weight = torch.nn.Parameter(torch.zeros_like(grad))
     weight.grad = grad.clone()
     torch.optim.AdamW([weight], lr=1.0, eps=eps, weight_decay=0.0, foreach=False).step()
-    return -weight.detach()
+    return 0.0 - weight.detach()  # not -0 for a gradient of 0
 
 
 def _gradients(dtype: torch.dtype) -> Iterator[tuple[Tensor, str]]:
@@ -113,13 +113,13 @@ STEP = Exercise(
             "In float32, bfloat16 and float64 it is torch's AdamW.",
             step_in_wide_formats,
             why="only if the formula is right can the format be the cause",
-            next="compare m / 0.1 and v / 0.001 with the bias correction of the paper; the step "
-            "has grad's shape, dtype and sign, in learning rates",
+            next="compare m / 0.1, v / 0.001 and eps with the formula of the text; the step has "
+            "grad's shape, dtype and sign, in learning rates",
         ),
         Criterion(
             "In float16 it gives inf and nan where torch's AdamW does.",
             step_in_float16,
-            why="0.001 g g is below 6e-8, the smallest float16, for every |g| below 5e-3",
+            why="for |g| below 5e-3, 0.001 g g is below half of 6e-8, float16's smallest: it is 0",
             next="keep every intermediate result in grad.dtype, eps included",
         ),
         Criterion(

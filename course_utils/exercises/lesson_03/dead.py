@@ -1,7 +1,7 @@
 """Exercise 03.1: find the parameters that hold inf or nan."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 
 import torch
 from torch import Tensor, nn
@@ -45,7 +45,7 @@ def _put(weight: Tensor, value: float, place: int) -> None:
 
 
 def _differs(dead_parameters, model: nn.Module, given: str) -> str | None:
-    """What the list names too much, too little or twice; a tied tensor may have either name."""
+    """What the list names too much or too little; a tied tensor may have either name."""
     got = [str(name) for name in dead_parameters(model)]
     names: dict[int, set[str]] = {}
     for name, weight in model.named_parameters(remove_duplicate=False):
@@ -54,12 +54,7 @@ def _differs(dead_parameters, model: nn.Module, given: str) -> str | None:
     known = set().union(*names.values())
     extra = [name for name in got if name not in known]
     lacks = [min(aliases) for aliases in names.values() if not aliases & set(got)]
-    twice = [name for name in got if got.count(name) > 1]
-    for named, says in (
-        (extra, "names"),
-        (lacks, "does not name"),
-        (twice, "names more than once"),
-    ):
+    for named, says in ((extra, "names"), (lacks, "does not name")):
         if named:
             return f"for {given} it {says} {named[0]}"
     return None
@@ -71,7 +66,9 @@ def is_a_list_of_names(dead_parameters) -> str | None:
         _put(model["b"].weight, value, 0)
         got = dead_parameters(model)
         if not isinstance(got, (list, tuple)):
-            return f"for {given} it gives a {type(got).__name__}, where a list of names is asked"
+            way = " (list(...) makes one of it)" if isinstance(got, (Set, Iterator)) else ""
+            kind = type(got).__name__
+            return f"for {given} it gives a {kind}, where a list of names is asked{way}"
         if wrong := [item for item in got if not isinstance(item, str)]:
             return f"for {given} its list holds a {type(wrong[0]).__name__}, where names are asked"
     return None
@@ -117,6 +114,9 @@ def finds_all(dead_parameters) -> str | None:
         given = f"three dead tensors ({', '.join(sorted(name for name, _ in dead))})"
         if seen := _differs(dead_parameters, model, given):
             return seen
+        got = dead_parameters(model)
+        if twice := [name for name in got if got.count(name) > 1]:
+            return f"for {given} it names {twice[0]} more than once"
     return None
 
 
@@ -177,7 +177,7 @@ DEAD = Exercise(
             "Several dead parameters are all named, each once.",
             finds_all,
             why="whether one tensor is dead or all of them tells you where it began",
-            next="continue after the first one that you find",
+            next="continue after the first one that you find, and give each name once",
         ),
         Criterion(
             "Frozen parameters and buffers are left out.",

@@ -21,7 +21,9 @@ ASKED = (
 settings_are_asked = both(
     only(*ASKED, at_most=2),
     trained.optimizer_is_one_of("adamw_torch", "adamw_torch_fused", "sgd"),
+    trained.values_are_possible,
 )
+REPORTED_RATE = 1e-5
 
 
 def train_with(fix: dict) -> OverSeeds:
@@ -29,9 +31,18 @@ def train_with(fix: dict) -> OverSeeds:
     return trained.train_over_seeds(reward_trainer, fix, ("score",))
 
 
+def head_moves_as_far_as_reported(run: trained.Trained) -> str | None:
+    if seen := trained.part_moves(run):
+        return seen
+    rates = max(change.largest_move for change in run.watched) * run.learning_rate / REPORTED_RATE
+    if rates >= 1:
+        return None
+    return f"no weight of the head moved further than {rates:.2g} of the reported learning rate"
+
+
 all_finite = over_seeds(trained.all_finite)
 head_is_trained = over_seeds(trained.part_is_trained)
-head_moves = over_seeds(trained.part_moves)
+head_moves = over_seeds(head_moves_as_far_as_reported)
 steps_are_sane = over_seeds(trained.steps_are_sane)
 remembers_gradients = over_seeds(trained.squares_are_kept)
 
@@ -66,10 +77,12 @@ FIX = Exercise(
             next="keep the head in training and change the arithmetic instead",
         ),
         Criterion(
-            "At least half of the head's weights have moved.",
+            "At least half of the head's weights moved, one by the reported learning rate or more.",
             head_moves,
-            why="an update below half a unit in the last place of its weight is rounded away",
-            next="compare the size of an update with the spacing of the format at 0.02",
+            why="a head that stands still, or nearly so, is not trained: an update that is less "
+            "than half the distance to the next number of the format is rounded away",
+            next="how large is one update, and how far is the next number after 0.02? AdamW's "
+            "three steps are about two learning rates",
         ),
         Criterion(
             "No head weight moved further than ten learning rates, or half of the head's size.",

@@ -5,6 +5,7 @@ remembers.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,6 +20,9 @@ from course_utils.reproductions.lesson_03.reward_model import (
 from course_utils.zoo.training import WeightChange, train_and_compare
 
 SEEDS = (0, 1, 2)
+FORMATS = ("auto", "float16", "bfloat16", "float32", "float64")
+NUMBERS = ("learning_rate", "adam_epsilon", "max_grad_norm", "weight_decay")
+COUNTS = ("per_device_train_batch_size", "gradient_accumulation_steps")
 REPORTED_STEPS = 3  # of 03.5, for which MAX_LEARNING_RATES was chosen
 MAX_SHARE = 0.5  # of the size of the weights; a step of 1e-5 on weights of 0.02 is 0.0005
 
@@ -30,6 +34,7 @@ class Trained:
     changes: list[WeightChange]
     parts: tuple[str, ...]  # one of them is in the name of every tensor of the report
     num_steps: int
+    learning_rate: float
 
     @property
     def watched(self) -> list[WeightChange]:
@@ -51,7 +56,8 @@ def train_over_seeds(build: Callable, fix: dict, parts: tuple[str, ...]) -> Over
     def train(seed: int) -> Trained:
         try:
             trainer = build(**(plain(fix) | {"seed": seed, "device": "cpu"}))
-            return Trained(train_and_compare(trainer), parts, trainer.args.max_steps)
+            changes, args = train_and_compare(trainer), trainer.args
+            return Trained(changes, parts, args.max_steps, args.learning_rate)
         except PASS_ON:
             raise
         except Exception as error:
@@ -69,6 +75,19 @@ def optimizer_is_one_of(*names: str) -> Observe:
         return None if is_known else f"optim {name!r} is not one of {', '.join(names)}"
 
     return knows_the_optimizer
+
+
+def values_are_possible(fix: dict) -> str | None:
+    """Form of a fix: each number is one that a trainer can take."""
+    for key, value in plain(fix).items():
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if key in COUNTS and not (is_number and isinstance(value, int) and value >= 1):
+            return f"{key} is a whole number, 1 or more; you gave {value!r}"
+        if key in NUMBERS and not (is_number and 0 <= value < math.inf):
+            return f"{key} is a number, 0 or more; you gave {value!r}"
+        if key == "dtype" and str(value).removeprefix("torch.") not in FORMATS:
+            return f"dtype is one of {', '.join(FORMATS)}; you gave {value!r}"
+    return None
 
 
 def all_finite(run: Trained) -> str | None:
@@ -111,8 +130,8 @@ def steps_are_sane(run: Trained) -> str | None:
         return f"a weight of {_name(in_rates)} moved by {far} in {_steps(run)}"
     in_size = max(run.watched, key=lambda change: change.largest_share)
     if in_size.largest_share > MAX_SHARE:
-        far = f"{in_size.largest_share:.2g} times their root mean square before"
-        return f"a weight of {_name(in_size)} moved by {far} in {_steps(run)}"
+        far = f"{in_size.largest_share:.2g} times the root mean square that they had before"
+        return f"of the weights of {_name(in_size)} one moved by {far}, in {_steps(run)}"
     return None
 
 

@@ -55,7 +55,11 @@ class _Variant(Variant):
         if not isinstance(mend, dict):
             return f"'fix' is a {type(mend).__name__}, and a dict of settings is asked"
         optimizers = ("adamw_torch", "adamw_torch_fused", "adagrad", "sgd")
-        return both(only(*SETTINGS, at_most=2), trained.optimizer_is_one_of(*optimizers))(mend)
+        return both(
+            only(*SETTINGS, at_most=2),
+            trained.optimizer_is_one_of(*optimizers),
+            trained.values_are_possible,
+        )(mend)
 
 
 class _Tried(Diagnosis):
@@ -82,7 +86,7 @@ def _fits(place: str, name: str) -> bool:
 def names_the_place(tried: _Tried) -> str | None:
     place, variant = tried.place, tried.variant
     if not any(_fits(place, name) for name in variant.broken):
-        return f"no tensor that broke first has {place!r} in its name"
+        return f"no tensor that is at fault has {place!r} in its name"
     for name in _weights(variant.ticket.trainer):
         # the frozen original of a broken copy is the same part of the model
         if _fits(place, name) and not any(part in name for part in variant.parts):
@@ -109,9 +113,9 @@ ASKED = Asked(
     ),
     diagnosis=(
         Criterion(
-            "The place is part of the name of what broke first, and of nothing else.",
+            "The place is part of the name of a tensor at fault, and of no healthy one.",
             names_the_place,
-            why="the first tensor to break is next to the cause",
+            why="the first tensor that breaks, or does not learn, is next to the cause",
             next="train_and_compare names every trained tensor; try max_steps=1",
         ),
         Criterion(

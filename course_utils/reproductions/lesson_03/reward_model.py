@@ -140,11 +140,12 @@ class Heads:
         rows = []
         for run, head in self.heads.items():
             dead = f"{self.num_dead[run]} of {len(self.changes[run])}"
-            moved = f"{round(10 * head.share_moved) * 10}%" if head else "-"
-            largest = f"{head.largest_move:.2g}" if head and not self.num_dead[run] else "-"
-            forgets = bool(head) and head.share_forgotten > MAX_SHARE_FORGOTTEN
-            forgotten = "-" if not head or self.num_dead[run] else "some" if forgets else "none"
-            rows.append((run, dead, moved, largest, forgotten, self.in_words(run)))
+            numbers = ("-", "-", "-")
+            if head and not self.num_dead[run]:
+                moved = f"{round(10 * head.share_moved) * 10}%"
+                forgets = head.share_forgotten > MAX_SHARE_FORGOTTEN
+                numbers = (moved, f"{head.largest_move:.2g}", "some" if forgets else "none")
+            rows.append((run, dead, *numbers, self.in_words(run)))
         columns = ("run", "dead tensors", "head moved", "largest move / lr", "v = 0", "head")
         return Table(columns=columns, rows=rows)
 

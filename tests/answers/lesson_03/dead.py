@@ -132,6 +132,16 @@ def dead_lazily(model):
     return (name for name in dead_by_isfinite(model))
 
 
+@wrong(caught_by=dead.finds_all)
+def dead_and_again(model):
+    return 2 * dead_by_isfinite(model)
+
+
+@wrong(caught_by=dead.is_a_list_of_names)
+def dead_in_a_set(model):
+    return set(dead_by_isfinite(model))
+
+
 @wrong(caught_by=dead.is_a_list_of_names)
 def dead_as_text(model):
     return ", ".join(dead_by_isfinite(model))

@@ -25,6 +25,8 @@ wrong({"dtype": "auto"}, caught_by=fix.head_moves)
 wrong({"dtype": torch.bfloat16, "optim": "adamw_torch_fused"}, caught_by=fix.head_moves)
 wrong({"dtype": "float32", "learning_rate": 0.0}, caught_by=fix.head_moves)
 wrong({"optim": "sgd"}, caught_by=fix.head_moves)
+wrong({"dtype": "float32", "learning_rate": 1e-8}, caught_by=fix.head_moves)
+wrong({"dtype": "float32", "adam_epsilon": 1.0}, caught_by=fix.head_moves)
 wrong({"adam_epsilon": 1e-4}, caught_by=fix.steps_are_sane)
 wrong({"adam_epsilon": 1e-6}, caught_by=fix.steps_are_sane)
 wrong({"optim": "sgd", "learning_rate": 1.0}, caught_by=fix.steps_are_sane)
@@ -36,6 +38,9 @@ wrong({"adam_epsilon": 1e-3}, caught_by=fix.remembers_gradients)
 wrong({"dtype": "float32", "seed": 1}, caught_by=fix.settings_are_asked)
 wrong({"dtype": "float32", "optim": "adafactor"}, caught_by=fix.settings_are_asked)
 wrong({"dtype": "float32", "callbacks": []}, caught_by=fix.settings_are_asked)
+wrong({"gradient_accumulation_steps": 0}, caught_by=fix.settings_are_asked)
+wrong({"dtype": "float32", "learning_rate": "1e-3"}, caught_by=fix.settings_are_asked)
+wrong({"dtype": "fp32"}, caught_by=fix.settings_are_asked)
 wrong(
     {"dtype": "float32", "learning_rate": 1e-3, "max_grad_norm": 0.5},
     caught_by=fix.settings_are_asked,

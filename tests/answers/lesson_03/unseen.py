@@ -12,6 +12,7 @@ MALFORMED = (
     {"fix": "float32"},
     {"fix": {"dtype": "float32", "seed": 3}},
     {"fix": {"optim": "adafactor"}},
+    {"fix": {"per_device_train_batch_size": 0}},
     {"why": "eps"},
 )
 
