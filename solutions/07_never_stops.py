@@ -19,7 +19,7 @@
 # * **tell apart** faults that give the same log and the same symptom,
 # * **fix** a collator, and prove the fix by training.
 #
-# Seven deeper looks follow, 57 minutes in all: templates, packing, serving, reward models and more. Each
+# Eight deeper looks follow, 74 minutes in all: templates, packing, serving, reward models and more. Each
 # stands on its own, and you may skip them. Everything runs on a CPU in seconds.
 
 # %% tags=["parameters"]
@@ -77,8 +77,8 @@ concepts.one_row(batch, tokenizer)
 # Which of the claims are right is not marked yet.
 #
 # Vote before you see the evidence, in the cell after the claims: one mark per claim, in the order shown. `t`
-# is true, `p` partly, `f` false. Add `!` where you are sure; `-` leaves one out. C13 is judged in deeper
-# look B, all others in the core.
+# is true, `p` partly, `f` false. Add `!` where you are sure; `-` leaves one out. Deeper looks judge C4, C7 and
+# C13, the core all others.
 
 # %%
 verdicts = ex.verdicts
@@ -227,7 +227,7 @@ nuance = "without a label the end ends up lower than at the start"
 verdicts.judge("C8", "false", nuance, "section 5", holds=last < first - 0.5)
 
 # %% [markdown]
-# **Exercise 07.1, 6 minutes, eight letters, 4 points.** What is wrong with each of these eight batches? A
+# **Exercise 07.1, 9 minutes, eight letters, 4 points.** What is wrong with each of these eight batches? A
 # letter may occur twice, or not at all. (`unread["1"].tokens` in a cell of its own shows colours.)
 #
 # * a) nothing is wrong
@@ -259,41 +259,19 @@ seen = dict(zip("12345678", "beaacghd", strict=True))
 ex.READ.check(seen)
 
 # %% [markdown]
-# **Exercise 07.2, 6 minutes, a few lines, 3 points.** Write the number that you should log next to the loss:
-# `share_of_ends(batch, start, end)`. The last message of a row begins at its last `start` token. Return the
-# share of rows in which, after that `start`, there is an `end` token whose attention mask is 1 **and** whose
-# label is the end. Each row has a `start`. The padding may be on either side, and its token may be the end
-# itself.
-
-
-# %%
-def share_of_ends(batch, start, end):
-    """The share of rows whose last message has its end in the loss."""
-    ### BEGIN SOLUTION
-    is_text = batch["attention_mask"] == 1
-    starts = (batch["input_ids"] == start) & is_text
-    after = starts.flip(-1).cumsum(-1).flip(-1) == 0
-    is_learnt = (batch["labels"] == end) & is_text
-    return (is_learnt & after).any(-1).double().mean().item()
-    ### END SOLUTION
-
-
-# %%
-ex.ENDS.check(share_of_ends)
-
-# %% [markdown]
 # ## 6. Eliminate
 #
-# We apply your function to batches that differ in one thing each. In the column "by id", labels are made as
-# in run B. In the column "by length", they are made from the lengths of the rows, as TRL does today. Which
-# pad tokens are safe?
+# These batches differ in one thing each. In the column "by id", labels are made as in run B. In the column
+# "by length", they are made from the lengths of the rows, as TRL does today. Which pad tokens are safe?
+#
+# The numbers are shares of rows with the end among their labels. That is enough here, where replies alone
+# have labels; deeper look H writes the number for batches of any kind.
 #
 # (This tokenizer has neither a bos nor an unk token. In the table, `<|im_start|>`, which begins every row as a
 # bos token does, takes the place of bos. The digit `1`, a token of the text, takes the place of unk.)
 
 # %%
-START_ID, end_id = tokenizer.convert_tokens_to_ids(["<|im_start|>", END])
-share = ex.ENDS.answer
+end_id = tokenizer.eos_token_id
 wider = zoo.load_tokenizer(MODEL)
 wider.add_special_tokens({"pad_token": "[PAD]"})
 ends, lost = {}, {}
@@ -302,7 +280,8 @@ for pad in (END, OWN, "[PAD]", "<|im_start|>", "1"):
     is_pad = by_length["labels"] == wider.convert_tokens_to_ids(pad)
     taken = by_length["labels"].masked_fill(is_pad, -100)
     by_id = by_length | {"labels": taken}
-    ends[pad] = [share(one, START_ID, end_id) for one in (by_id, by_length)]
+    has_end = ((one["labels"] == end_id).any(-1) for one in (by_id, by_length))
+    ends[pad] = [rows.double().mean().item() for rows in has_end]
     lost[pad] = int(is_pad.sum())
 rows = [(pad, *(f"{e:.0%}" for e in ends[pad]), str(lost[pad])) for pad in lost]
 columns = ("pad token", "ends learnt, by id", "by length", "labels lost by id")
@@ -310,7 +289,7 @@ Table(columns=columns, rows=rows)
 
 # %%
 safe = all(by_length == 1 for _, by_length in ends.values())
-nuance = "only if labels are made from ids, and the model cannot stop yet"
+nuance = "only if labels are made from ids; from lengths, no end is lost"
 holds = safe and ends[END][0] == 0
 verdicts.judge("C1", "partly", nuance, "sections 4 and 6", holds=holds)
 nuance = "labels made by length keep every end with pad == eos"
@@ -322,29 +301,6 @@ verdicts.judge("C5", "partly", nuance, "section 6", holds=holds)
 nuance = "bos is harmless; a token of the text loses its labels"
 holds = lost["<|im_start|>"] == 0 and lost["1"] > 0
 verdicts.judge("C6", "partly", nuance, "section 6", holds=holds)
-
-# %% [markdown]
-# The next two suggested fixes: append an end, and pad on the right. How many ends does each of them bring
-# back into the loss?
-
-# %%
-batch, _ = batches.labels_by_id(SEED)
-sides = {"right": share(batch, START_ID, end_id)}
-sides["left"] = share(batches.on_the_left(batch), START_ID, end_id)
-num_rows = len(batch["input_ids"])
-in_ids = int((batch["input_ids"] == end_id).any(-1).sum())
-print(f"rows with an end: {in_ids} of {num_rows}; ends learnt: {sides}")
-missing = share(batches.never_appended(SEED)[0], START_ID, end_id)
-appended = share(batches.replies_learnt(SEED)[0], START_ID, end_id)
-print(f"rows without an end: {missing:.0%} learnt; appended: {appended:.0%}")
-
-# %%
-nuance = "it fixes a missing end, not one that is there and masked"
-holds = in_ids == num_rows and sides["right"] == missing == 0 < appended
-verdicts.judge("C4", "partly", nuance, "section 6", holds=holds)
-holds = set(sides.values()) == {0.0}
-nuance = "the end has no label on either side"
-verdicts.judge("C7", "false", nuance, "section 6", holds=holds)
 
 # %% [markdown]
 # ## 7. Fix it
@@ -408,12 +364,12 @@ plotting.show(fig, f"Fixed, {said}; the log is {same}run A's.")
 # * **Five causes, one symptom**: the end is not in the data, is truncated, has no label, stands outside `{%
 #   generation %}` (TRL 1.16 warns), or is learnt while generation waits for another id. The batch shows four
 #   of them, raw ids show the fifth.
-# * **Guard**: log `share_of_ends` next to the loss.
+# * **Guard**: log the share of replies whose end is learnt next to the loss (deeper look H).
 
 # %% [markdown]
 # ## 9. A run you have not seen
 #
-# **Exercise 07.8, 10 minutes, a place, a letter and a few lines, 5 points.** A hand-written script with one
+# **Exercise 07.8, 12 minutes, a place, a letter and a few lines, 5 points.** A hand-written script with one
 # of four faults, picked by SEED. Its ticket lists the places and the causes. `patient.fresh()` builds the run
 # again from the start. After `.train()` it has `.behaviour()` with raw replies, and two batches for
 # `inspect_batch(..., run.tokenizer)`: `.batch`, which it learnt from, and `.served`, which it was asked.
@@ -493,7 +449,7 @@ ex.QUIZ.check(quiz)
 # last cells show every claim with its verdict; a claim of a look that you skipped is "not judged yet".
 
 # %% [markdown]
-# ## Deeper look A: fixes that change only the generation (6 minutes)
+# ## Deeper look A: fixes that change only the generation (7 minutes)
 #
 # Three more suggestions change only how the trained model generates: a lower limit, a stop string, a
 # repetition penalty. Does run B emit its end token with any of them?
@@ -546,7 +502,7 @@ verdicts.judge("C10", "false", nuance, "deeper look A", holds=holds)
 # decoding still picks the end, although its probability has fallen; sampled replies show the fault earlier.
 
 # %% [markdown]
-# ## Deeper look B: when every label is -100 (16 minutes, 5 points)
+# ## Deeper look B: when every label is -100 (18 minutes, 5 points)
 #
 # This is the extreme case: nothing is learnt at all. What does the model's loss say: once without a count of
 # targets, once with the Trainer's count (0 here), once with 1 (TRL never passes less)?
@@ -599,7 +555,7 @@ verdicts.judge("C13", "true", nuance, "deeper look B", holds=holds)
 # %% [markdown]
 # **Exercise 07.4, 3 minutes, three letters, 2 points.** Why is every label -100? Batch 1 gives labels to what
 # comes after the marker `"Answer: "`. Batch 2 was truncated at `max_length`, at its end. Batch 3 uses the
-# assistant mask of the template that is printed.
+# assistant mask of the template that is printed. (The cell holds one warning back: it would name a cause.)
 #
 # * a) the row ends before the reply
 # * b) the template has no `{% generation %}`
@@ -609,11 +565,8 @@ verdicts.judge("C13", "true", nuance, "deeper look B", holds=holds)
 # %%
 for number, one in batches.without_labels(SEED).items():
     print(f"Batch {number}\n{inspect_batch(*one, num_rows=2).tokens}\n")
-chat = batches.sums(SEED)[0]
-flat = tokenizer.apply_chat_template(
-    chat, tokenize=True, return_dict=True, return_assistant_tokens_mask=True
-)
-print("Batch 3\nassistant_masks:", flat["assistant_masks"])
+masks = batches.mask_by_template(SEED)
+print("Batch 3\nassistant_masks:", masks)
 print("template:", tokenizer.chat_template)
 
 # %%
@@ -691,7 +644,7 @@ Table(columns=("learnt", "in the loss", *models), rows=rows, title=title)
 # loss at step 0 tells you something only if you know what *this* model should have on *these* labels.
 
 # %% [markdown]
-# ## Deeper look D: at serving (4 minutes)
+# ## Deeper look D: at serving (5 minutes)
 #
 # Sometimes the rows are fine; the prompt, or the stop id waited for, is not. The `generation_config` of a
 # base model often stops at its own `<|endoftext|>`
@@ -724,7 +677,7 @@ Table(columns=("serving", "right", "emits the end", "halts"), rows=rows)
 # `model.generation_config.eos_token_id`. (A large model tolerates most of the other rows better.)
 
 # %% [markdown]
-# ## Deeper look E: packing (14 minutes, 3 points)
+# ## Deeper look E: packing (15 minutes, 3 points)
 #
 # Four chats in one sequence save padding. Do they see each other? We compare the loss of the same replies,
 # packed with nothing but the ends between them, with their loss alone.
@@ -820,7 +773,7 @@ holds = leaking < 0.4 < 0.7 < apart
 verdicts.judge("C14", "false", nuance, "deeper look E", holds=holds, seeds="10 of 10")
 
 # %% [markdown]
-# ## Deeper look F: the same fault in a reward model (9 minutes, 3 points)
+# ## Deeper look F: the same fault in a reward model (10 minutes, 3 points)
 #
 # A reward model reads its score at one token of the row. Up to Transformers 4.48, that was the token before
 # the first pad **id**. With pad == eos, where is that? We take two replies to each question in one batch,
@@ -891,12 +844,19 @@ for name, way in {"yours": fixed_pool, "today": todays_pool}.items():
 pooling.table(shares)
 
 # %% [markdown]
-# Today's pooling no longer depends on the batch. It still compares ids, though: with pad == eos, a row that
-# ends with the end token is scored one token too early. Yours scores the last token of the text.
+# Today's pooling no longer depends on the batch. It still compares ids, though. Where does it read the score
+# of a row that ends with the end token, if pad == eos?
+
+# %%
+row = tokenizer("<|im_start|>assistant\n42<|im_end|>", return_tensors="pt")
+scores = token_scores(**row)[0]
+for name, way in {"today": todays_pool, "yours": fixed_pool}.items():
+    place = (scores - way(**row)).abs().argmin().item()
+    print(f"{name}: token {place + 1} of {len(scores)}")
 
 # %%
 old, *now = shares.values()
-nuance = "until 4.48: yes on the left; wrong in all batches on the right"
+nuance = "until 4.48: padded left, yes; padded right, wrong in every batch"
 both = [share for by_side in now for share in by_side.values()]
 is_fixed = all(moved == 0 and equal < 0.1 for moved, equal in both)
 holds = old["right"][1] == 1 and old["left"][0] > 0.2 and is_fixed
@@ -934,15 +894,67 @@ verdicts.judge("C3", "false", nuance, "deeper look G", holds=without < start_los
 # training run B gets no more sums right than run A.
 
 # %% [markdown]
+# ## Deeper look H: the number to log (11 minutes, 3 points)
+#
+# Log one number next to the loss: the share of replies whose end is learnt. Section 6 looked for the end
+# among all labels of a row. Where whole chats are learnt, that counts the user's ends, too.
+
+# %% [markdown]
+# **Exercise 07.2, 8 minutes, a few lines, 3 points.** Write `share_of_ends(batch, start, end)`. The last
+# message of a row begins at the row's last `start` token. Return the share of rows in which, after that
+# `start`, there is an `end` token whose attention mask is 1 **and** whose label is the end. Each row has a
+# `start`. The padding may be on either side, and its token may be the end itself.
+
+
+# %%
+def share_of_ends(batch, start, end):
+    """The share of rows whose last message has its end in the loss."""
+    ### BEGIN SOLUTION
+    is_text = batch["attention_mask"] == 1
+    starts = (batch["input_ids"] == start) & is_text
+    after = starts.flip(-1).cumsum(-1).flip(-1) == 0
+    is_learnt = (batch["input_ids"] == end) & (batch["labels"] == end) & is_text
+    return (is_learnt & after).any(-1).double().mean().item()
+    ### END SOLUTION
+
+
+# %%
+ex.ENDS.check(share_of_ends)
+
+# %% [markdown]
+# Your number judges two more suggested fixes: append an end, and pad on the right. How many ends does each of
+# them bring back into the loss?
+
+# %%
+share, START_ID = ex.ENDS.answer, tokenizer.convert_tokens_to_ids("<|im_start|>")
+batch, _ = batches.labels_by_id(SEED)
+sides = {"right": share(batch, START_ID, end_id)}
+sides["left"] = share(batches.on_the_left(batch), START_ID, end_id)
+num_rows = len(batch["input_ids"])
+in_ids = int((batch["input_ids"] == end_id).any(-1).sum())
+print(f"rows with an end: {in_ids} of {num_rows}; ends learnt: {sides}")
+missing = share(batches.never_appended(SEED)[0], START_ID, end_id)
+appended = share(batches.replies_learnt(SEED)[0], START_ID, end_id)
+print(f"rows without an end: {missing:.0%} learnt; appended: {appended:.0%}")
+
+# %%
+nuance = "it fixes a missing end, not one that is there and masked"
+holds = in_ids == num_rows and sides["right"] == missing == 0 < appended
+verdicts.judge("C4", "partly", nuance, "deeper look H", holds=holds)
+holds = set(sides.values()) == {0.0}
+nuance = "the end has no label on either side"
+verdicts.judge("C7", "false", nuance, "deeper look H", holds=holds)
+
+# %% [markdown]
 # ## The verdicts, then and now
 #
 # Below are all claims with their verdicts, and then the failure in the libraries of its day: up to trl 0.15.2,
 # SFTTrainer's default collator compared ids. `course era 07` runs the plain tutorial in both.
 #
-# Which of these faults do today's libraries warn about? You met three: padding on the right before
-# `generate`, a run without rows, and a tokenizer that differs from its model. With
-# `assistant_only_loss=True`, TRL 1.16 also warns when the end stands outside `{% generation %}`, and replaces
-# or refuses a template that marks nothing. No library warns about labels made from ids, a truncated end, or
+# Which of these faults do today's libraries warn about? In the core, a tokenizer that differs from its model;
+# in deeper look B, a template without `{% generation %}`, and a run without rows; in D, padding on the right
+# before `generate`. With `assistant_only_loss=True`, TRL 1.16 also warns when the end stands outside `{%
+# generation %}`, and replaces or refuses a template that marks nothing. No library warns about labels made from ids, a truncated end, or
 # two BOS tokens.
 
 # %%

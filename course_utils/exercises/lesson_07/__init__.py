@@ -39,6 +39,6 @@ LESSON = Lesson(
     exercises=(READ, ENDS, COLLATE, EMPTY, TEMPLATE, PACK, POOL, UNSEEN, QUIZ),
     predictions=(WHICH_LOSS, INSTRUCT),
     topic="stop",
-    deeper=("07.4", "07.5", "07.6", "07.7"),
-    deeper_minutes=57,
+    deeper=("07.2", "07.4", "07.5", "07.6", "07.7"),
+    deeper_minutes=74,
 )

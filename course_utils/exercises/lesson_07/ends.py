@@ -23,6 +23,25 @@ def shared(batch: dict, start: int, end: int) -> float:
     return good / len(batch["input_ids"])
 
 
+def _rows(*rows: str) -> dict:
+    """A batch from tokens: S starts, E ends, e is an end without a label, . is padding.
+
+    A digit is any other token, without a label.
+    """
+    ids = {"S": START, "E": END, "e": END, ".": LINE}
+    made = {
+        "input_ids": [[ids.get(one, int(one) if one.isdigit() else 0) for one in r] for r in rows],
+        "attention_mask": [[int(one != ".") for one in row] for row in rows],
+        "labels": [[END if one == "E" else -100 for one in row] for row in rows],
+    }
+    return {key: torch.tensor(value) for key, value in made.items()}
+
+
+def _labelled_early(batch: dict) -> dict:
+    """Labels that somebody shifted by hand: each token has the label of the next one."""
+    return batch | {"labels": batch["labels"].roll(-1, dims=-1)}
+
+
 def _labelled_otherwise(seed: int) -> dict:
     """Where an end is in the row, the label is a line end."""
     batch = _made(batches.replies_learnt, seed)
@@ -94,6 +113,8 @@ def leaves_out_the_users_ends(share) -> str | None:
         _agrees("whole chats in the loss, with the users' ends", whole),
         _agrees("whole chats in which one reply of four keeps its end", mixed),
         _agrees("the same chats without a label at any start", mixed | {"labels": no_start}),
+        _agrees("rows whose last messages begin at different places", SHORT_LONG),
+        _agrees("the same rows in the other order", {k: v.flip(0) for k, v in SHORT_LONG.items()}),
     )(share)
 
 
@@ -119,15 +140,27 @@ def works_elsewhere(share) -> str | None:
     padded = {k: v.masked_fill(hidden, END) for k, v in pads_end.items() if k != "attention_mask"}
     padded |= {"attention_mask": pads_end["attention_mask"]}
     padded["labels"] = torch.where(hidden, END, learnt["labels"])
-    second = _with_one_more(learnt, END)
     return _first_of(
         _agrees("a batch padded on the left", batches.on_the_left(half)),
-        _agrees("a batch with a line end behind each end", _with_one_more(half)),
-        _agrees("rows with two ends, both learnt", _with_one_more(pads_end, END)),
-        _agrees("rows with two ends, of which only the second is learnt", second),
         _agrees("a batch whose start is id 7 and whose end is id 9", _renamed(half), 7, 9),
         _agrees("a batch whose padding is the end, and has labels", padded),
     )(share)
+
+
+def looks_at_every_end(share) -> str | None:
+    whole, none = (_made(make, 5) for make in (batches.replies_learnt, batches.labels_by_id))
+    second = _with_one_more(none, END)
+    return _first_of(
+        _agrees("a batch with a line end behind each end", _with_one_more(_half(4))),
+        _agrees("rows with two ends, both learnt", _with_one_more(whole, END)),
+        _agrees("rows with two ends, of which only the second is learnt", second),
+        _agrees("a row with two ends, of which only the first is learnt", _rows("S5Ee", "S6ee")),
+        _agrees("labels that stand one place before their tokens", _labelled_early(whole)),
+    )(share)
+
+
+# The user's end of the long row lies behind the start of the short row's reply.
+SHORT_LONG = _rows("S1ES5E...", "S1234ES6e")
 
 
 def by_rows(batch, start, end):
@@ -145,7 +178,7 @@ ENDS = Exercise(
     id="07.2",
     name="ENDS",
     title="The share of replies whose end is learnt",
-    minutes=6,
+    minutes=8,
     difficulty="a few lines",
     points=3,
     reads="share_of_ends",
@@ -163,13 +196,14 @@ ENDS = Exercise(
             "It counts the ends that have a label.",
             counts_labelled_ends,
             why="the model does not learn an end that has no label",
-            next="compare labels, not input_ids, with the end; count rows, not tokens",
+            next="an end counts if the token is the end and its label is the end, too; count rows, "
+            "not tokens",
         ),
         Criterion(
             "The users' ends do not count.",
             leaves_out_the_users_ends,
             why="half of all ends in a chat belong to a question",
-            next="look only after the last start of each row",
+            next="look only after the last start of each row, which every row has somewhere else",
         ),
         Criterion(
             "A row without an end counts as a row that does not learn it.",
@@ -178,10 +212,16 @@ ENDS = Exercise(
             next="divide by the number of rows, not by the number of ends",
         ),
         Criterion(
-            "It is right for padding on either side, text after the end, and other ids.",
+            "It is right for padding on either side, and for other ids.",
             works_elsewhere,
             why="you will use it on your own batches",
             next="use the arguments, and use the attention mask to find the padding",
+        ),
+        Criterion(
+            "Any end after the start counts, and nothing else does.",
+            looks_at_every_end,
+            why="a template may put a line end or a second end behind the end",
+            next="ask of each place after the start, not only of one: are token and label the end?",
         ),
     ),
     answer=by_rows,

@@ -53,7 +53,7 @@ def nothing_else_changes(tried: _Tried) -> str | None:
 
 ASKED = Asked(
     id="07.8",
-    minutes=10,
+    minutes=12,
     hints=(
         "Is the end in the rows, and is it learnt? If so, what is different "
         "between the rows and what the model gets at serving?",

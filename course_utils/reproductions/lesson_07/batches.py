@@ -3,6 +3,7 @@
 Each function returns the batch and its tokenizer. Nothing here trains, and nothing is judged.
 """
 
+import logging
 from collections.abc import Callable
 
 import torch
@@ -203,3 +204,14 @@ def unread() -> dict[str, Made]:
 def without_labels(seed: int = 0) -> dict[str, Made]:
     """Two batches by number, in which nothing is learnt."""
     return {"1": marker_not_found(seed), "2": prompt_fills_it(seed)}
+
+
+def mask_by_template(seed: int = 0) -> list[int]:
+    """The assistant mask of one row; what transformers says about its template is held back."""
+    asked = {"tokenize": True, "return_dict": True, "return_assistant_tokens_mask": True}
+    logging.disable(logging.WARNING)
+    try:
+        row = zoo.load_tokenizer("tiny").apply_chat_template(sums(seed)[0], **asked)
+    finally:
+        logging.disable(logging.NOTSET)
+    return row["assistant_masks"]

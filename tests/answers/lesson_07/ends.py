@@ -123,13 +123,13 @@ def start_among_the_labels(batch, start, end):
     return good / len(batch["labels"])
 
 
-@wrong(caught_by=ends.works_elsewhere)
+@wrong(caught_by=ends.looks_at_every_end)
 def counts_both_ends(batch, start, end):
     rows = [(i == end) & (la == end) & (m == 1) for i, m, la in _after_the_start(batch, start)]
     return sum(int(row.sum()) for row in rows) / len(rows)
 
 
-@wrong(caught_by=ends.works_elsewhere)
+@wrong(caught_by=ends.looks_at_every_end)
 def first_end_only(batch, start, end):
     good = 0
     for ids, mask, labels in _after_the_start(batch, start):
@@ -150,7 +150,7 @@ def without_the_mask(batch, start, end):
     return (learnt & (begun == begun[:, -1:])).any(-1).float().mean().item()
 
 
-@wrong(caught_by=ends.works_elsewhere)
+@wrong(caught_by=ends.looks_at_every_end)
 def last_attended(batch, start, end):
     """For padding on either side; a template's line end may follow the end, though."""
     last = batch["attention_mask"].cumsum(-1).argmax(-1)
@@ -161,3 +161,34 @@ def last_attended(batch, start, end):
 def last_attended_by_count(batch, start, end):
     last = batch["attention_mask"].sum(-1) - 1
     return (batch["labels"][torch.arange(len(last)), last] == end).float().mean().item()
+
+
+@wrong(caught_by=ends.leaves_out_the_users_ends)
+def from_the_last_start_of_row_0(batch, start, end):
+    """One place for all rows."""
+    begins = (batch["input_ids"][0] == start).nonzero().max()
+    is_end = (batch["input_ids"] == end) & (batch["labels"] == end)
+    return is_end[:, begins:].any(-1).double().mean().item()
+
+
+@wrong(caught_by=ends.leaves_out_the_users_ends)
+def from_the_earliest_last_start(batch, start, end):
+    begins = min(row.nonzero().max().item() for row in batch["input_ids"] == start)
+    is_end = (batch["input_ids"] == end) & (batch["labels"] == end)
+    return is_end[:, begins:].any(-1).double().mean().item()
+
+
+@wrong(caught_by=ends.looks_at_every_end)
+def labels_alone(batch, start, end):
+    """Never reads which token has the label."""
+    rows = [(m == 1) & (la == end) for _, m, la in _after_the_start(batch, start)]
+    return sum(bool(row.any()) for row in rows) / len(rows)
+
+
+@wrong(caught_by=ends.looks_at_every_end)
+def last_end_only(batch, start, end):
+    good = 0
+    for ids, mask, labels in _after_the_start(batch, start):
+        ends_at = ((ids == end) & (mask == 1)).nonzero()
+        good += bool(len(ends_at) and labels[ends_at[-1].item()] == end)
+    return good / len(batch["labels"])
