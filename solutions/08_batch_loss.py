@@ -19,7 +19,7 @@
 # * **measure** whether a run's gradient depends on micro-batches and ranks, and name the factor,
 # * **fix** a Trainer and a loop, and prove the fix.
 #
-# Six deeper looks follow, 91 minutes in all: who is over-weighted, loops, ranks, Adam, logs, GRPO. Each
+# Six deeper looks follow, 109 minutes in all: who is over-weighted, loops, ranks, Adam, logs, GRPO. Each
 # stands on its own, and you may skip them. Everything runs on a CPU in seconds.
 
 # %% tags=["parameters"]
@@ -83,7 +83,7 @@ verdicts.suspects()
 # Vote before you see the evidence, one mark per claim, in the order shown: `t` true, `p` partly, `f` false.
 # Add `!` where you are sure; `-` leaves one out. "Partly" is explained below the claims.
 #
-# The core judges all of them but C10, which deeper look D judges.
+# Deeper looks judge C10 and C12, the core all others.
 
 # %%
 ### BEGIN SOLUTION
@@ -189,7 +189,7 @@ nuance = "Ours: 16 times, and wrong weights; told: wrong weights alone"
 verdicts.judge("C2", "partly", nuance, "section 4", holds=too_high and wrong_way < 0.9)
 
 # %%
-nuance = "for the stock loss in one process; not for a mean of your own"
+nuance = "for the stock loss; not for a mean of your own"
 holds = closed and wrong_way < 0.9
 verdicts.judge("C6", "partly", nuance, "section 4", holds=holds)
 nuance = "Ours accepts it; its direction and its length are wrong"
@@ -220,25 +220,6 @@ verdicts.judge("C4", "false", nuance, "section 4", holds=still > 0.5)
 # Micro-batch one has the token losses [4, 2], micro-batch two has [1, 1, 1, 1]. The mean over all tokens is
 # 10/6. The mean of the two means is (3 + 1)/2 = 2. If two padding tokens were counted, it would be 10/8. The
 # sum is 10.
-
-# %% [markdown]
-# **Exercise 08.1, 4 minutes, two lines, 3 points.** Write `parts(losses)`. `losses` is a list of 1-d tensors,
-# the token losses of each micro-batch of a step. Return a list of as many 0-d tensors that add up to the
-# token mean. The loop calls `.backward()` on each of them while the graph of that micro-batch is still there.
-# A micro-batch may be empty.
-
-
-# %%
-def parts(losses):
-    """Each micro-batch's part of the token mean."""
-    ### BEGIN SOLUTION
-    count = sum(one.numel() for one in losses)
-    return [one.sum() / count for one in losses]
-    ### END SOLUTION
-
-
-# %%
-ex.PARTS.check(parts)
 
 # %% [markdown]
 # ## 6. An instrument
@@ -287,7 +268,7 @@ verdicts.judge("C18", "true", nuance, "section 6", holds=holds)
 # you return.
 
 # %% [markdown]
-# **Exercise 08.5, 10 minutes, a few lines, 5 points.** Write the function `compute_loss` for a Trainer with
+# **Exercise 08.5, 12 minutes, a few lines, 5 points.** Write the function `compute_loss` for a Trainer with
 # our loss: the mean of `token_losses` over all targets.
 #
 # * Its gradient is the same for every split and every number of ranks. The check simulates ranks in one
@@ -326,26 +307,6 @@ fixed = batch_loss.trainer(Fixed, eight)
 print(compare_splits(fixed, eight, num_ranks=(1, 2, 4)))
 
 # %% [markdown]
-# Does the setting alone fix a custom loss? Here is the sum over the count, without any other factor.
-
-
-# %%
-class Forgetful(Trainer):
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        labels = inputs.pop("labels")
-        out = model(**inputs)
-        loss = token_losses(out.logits, labels).sum() / num_items_in_batch
-        return (loss, out) if return_outputs else loss
-
-
-alone = compare_splits(batch_loss.trainer(Forgetful, eight), eight, sizes=(1,))
-print(alone.table())
-
-# %%
-nuance = "a custom loss has to multiply by the ranks itself"
-verdicts.judge("C12", "false", nuance, "section 7", holds=not alone.is_healthy)
-
-# %% [markdown]
 # ## 8. Next time
 #
 # * **Signature**: the batch size or the number of GPUs changes the result, with the same rows per step.
@@ -358,7 +319,7 @@ verdicts.judge("C12", "false", nuance, "section 7", holds=not alone.is_healthy)
 # %% [markdown]
 # ## 9. A run you have not seen
 #
-# **Exercise 08.8, 10 minutes, a place, a letter and a few lines, 5 points.** A hand-written loop with one of
+# **Exercise 08.8, 12 minutes, a place, a letter and a few lines, 5 points.** A hand-written loop with one of
 # three faults, picked by SEED. Its rows have two kinds of targets: labels, and the scores of a second model,
 # the teacher. The intended loss is the labels' mean plus half the teacher's mean. `run =
 # patient.fresh()` builds the loop again from the start. It has `run.step`, `run.rows` and `run.model` for
@@ -371,7 +332,7 @@ print(patient)
 
 # %%
 run = patient.fresh()
-print(compare_splits(run.step, run.rows[:8], model=run.model))
+print(compare_splits(run.step, run.rows[:8], model=run.model).table())
 
 # %% [markdown]
 # Which causes fit this table? Then read the script: which of its parts makes what you saw?
@@ -392,7 +353,8 @@ print(patient.source())
 # %%
 # For example {"place": "log", "cause": "f", "fix": my_part}
 ### BEGIN SOLUTION
-def my_part(sums, own, whole, num_micro):
+def my_part(*given):
+    sums, _, whole, _ = given
     label = sums["label"] / max(whole["label"], 1)
     return label + 0.5 * sums["teacher"] / whole["teacher"]
 
@@ -436,7 +398,7 @@ ex.QUIZ.check(quiz)
 # last cells show every claim with its verdict; a claim of a look that you skipped is "not judged yet".
 
 # %% [markdown]
-# ## Deeper look A: who is over-weighted? (28 minutes, 6 points)
+# ## Deeper look A: who is over-weighted? (32 minutes, 6 points)
 #
 # If a loop takes a mean of means, which tokens weigh too much?
 
@@ -628,8 +590,30 @@ holds = len(all_targets) == 1 and max(targets) > min(targets)
 verdicts.judge("C9", "partly", nuance, "deeper look A", holds=holds)
 
 # %% [markdown]
-# ## Deeper look B: six loops (10 minutes, 4 points)
+# ## Deeper look B: seven loops (17 minutes, 7 points)
 #
+# First a loop that needs one line of yours.
+
+# %% [markdown]
+# **Exercise 08.1, 4 minutes, two lines, 3 points.** Write `parts(losses)`. `losses` is a list of 1-d tensors,
+# the token losses of each micro-batch of a step. Return a list of as many 0-d tensors that add up to the
+# token mean. The loop calls `.backward()` on each of them while the graph of that micro-batch is still there.
+# A micro-batch may be empty.
+
+
+# %%
+def parts(losses):
+    """Each micro-batch's part of the token mean."""
+    ### BEGIN SOLUTION
+    count = sum(one.numel() for one in losses)
+    return [one.sum() / count for one in losses]
+    ### END SOLUTION
+
+
+# %%
+ex.PARTS.check(parts)
+
+# %% [markdown]
 # `compare_splits` also takes a loop of your own: `compare_splits(step, rows, model=model)`, where
 # `step(micro_batches)` runs the backward passes of one optimizer step.
 
@@ -687,8 +671,29 @@ loops_are = dict(zip("123456", "cfceda", strict=True))
 ex.LOOPS.check(loops_are)
 
 # %% [markdown]
-# ## Deeper look C: two processes (11 minutes)
+# ## Deeper look C: ranks, simulated and real (15 minutes)
 #
+# Does the setting `average_tokens_across_devices` alone fix a custom loss? Here is the sum over the count of
+# all ranks, without any other factor, on ranks that are simulated.
+
+
+# %%
+class Forgetful(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        labels = inputs.pop("labels")
+        out = model(**inputs)
+        loss = token_losses(out.logits, labels).sum() / num_items_in_batch
+        return (loss, out) if return_outputs else loss
+
+
+alone = compare_splits(batch_loss.trainer(Forgetful, eight), eight, sizes=(1,))
+print(alone.table())
+
+# %%
+nuance = "a custom loss has to multiply by the ranks itself"
+verdicts.judge("C12", "false", nuance, "deeper look C", holds=not alone.is_healthy)
+
+# %% [markdown]
 # So far the ranks were simulated in one process, which proves nothing until real ones agree. Here are two
 # real processes with gloo, as `torchrun` starts them, short rows first. (`accelerate launch --cpu
 # --num_processes 2` started only *one* process for us, and no warning said so. Count the processes on your
@@ -780,7 +785,7 @@ verdicts.judge("C16", "partly", nuance, "deeper look C", holds=holds)
 # exception).
 
 # %% [markdown]
-# ## Deeper look D: does Adam divide the factor away? (5 minutes)
+# ## Deeper look D: does Adam divide the factor away? (6 minutes)
 #
 # Adam divides each gradient by its running size, so a constant factor should not matter. We make one step of
 # AdamW and one of SGD on two of the gradients above. What are the size and the direction of the update?
@@ -829,14 +834,14 @@ fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 curves = {name: run.long for name, run in learnt.items()}
 meanings = {"token mean": "alive", "mean of means": "suspicious"}
 plotting.draw_curves(ax, learnt["token mean"].steps, curves, meanings=meanings)
-ax.set(xlabel="step", ylabel="held-out loss, nats per token")
-ax.set_title("Long rows are learnt more slowly")
+ax.set(xlabel="step", ylabel="held-out loss of long rows")
+ax.set_title("With a mean of means, long rows are learnt more slowly")
 last = {name: run.long[-1] for name, run in learnt.items()}
 short = {name: run.short[-1] for name, run in learnt.items()}
 long, short = (
     ", ".join(f"{loss:.2f} ({name})" for name, loss in end.items()) for end in (last, short)
 )
-plotting.show(fig, f"Long rows end at {long}, short rows at {short}.")
+plotting.show(fig, f"Long rows end at {long} nats per token, short rows at {short}.")
 
 # %% [markdown]
 # Long rows are learnt more slowly, and short ones faster. (This is one seed;
@@ -901,7 +906,7 @@ Table(columns=columns, rows=lines)
 # hard ones.
 
 # %% [markdown]
-# ## Deeper look F: the same formula in GRPO (25 minutes, 3 points)
+# ## Deeper look F: the same formula in GRPO (27 minutes, 3 points)
 #
 # The loss of a reply gives weights to its tokens, too. By what number does TRL's GRPOTrainer multiply the
 # loss of one token? We read it off the gradient of its own loss, for eight replies with advantage 1. The
@@ -976,7 +981,7 @@ def spread(x):
 lines = []
 for name, one in drifted.items():
     lines.append((name, *map(spread, (one.right, one.wrong, one.all))))
-columns = ("five seeds, tail after 300 steps", "right", "wrong", "all")
+columns = ("five seeds, mean of steps 281 to 300", "right", "wrong", "all")
 Table(columns=columns, rows=lines)
 
 # %% [markdown]

@@ -39,7 +39,7 @@ def who_is_heard(counts: list[int]) -> None:
         xlim=(0, 1),
         ylim=(-0.4, 1.75),
         xlabel="share of the step's weight",
-        title="A mean of means over-weights short rows",
+        title="How much each row counts in the two means",
     )
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     short = {name: f"{part[1]:.0%}" for name, part in parts.items()}

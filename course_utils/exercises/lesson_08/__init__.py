@@ -41,6 +41,6 @@ LESSON = Lesson(
     predictions=(ALIKE, RATE),
     topic="batch",
     builds_on=("07",),
-    deeper=("08.2", "08.3", "08.4", "08.6", "08.7"),
-    deeper_minutes=91,
+    deeper=("08.1", "08.2", "08.3", "08.4", "08.6", "08.7"),
+    deeper_minutes=109,
 )

@@ -14,7 +14,7 @@ from course_utils.reproductions.lesson_08 import unseen_08
 
 ASKED = Asked(
     id="08.8",
-    minutes=10,
+    minutes=12,
     hints=(
         "What changes with the split: a factor, the weights, or more than that?",
         "compare_splits(run.step, run.rows[:8], model=run.model) shows both terms together. "
