@@ -912,9 +912,9 @@ def share_of_ends(batch, start, end):
     ### BEGIN SOLUTION
     is_text = batch["attention_mask"] == 1
     starts = (batch["input_ids"] == start) & is_text
-    after = starts.flip(-1).cumsum(-1).flip(-1) == 0
+    behind = starts.flip(-1).cumsum(-1).flip(-1) == 0
     is_learnt = (batch["input_ids"] == end) & (batch["labels"] == end) & is_text
-    return (is_learnt & after).any(-1).double().mean().item()
+    return (is_learnt & behind).any(-1).double().mean().item()
     ### END SOLUTION
 
 

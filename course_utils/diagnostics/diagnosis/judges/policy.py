@@ -42,14 +42,16 @@ def judge_policy(subject: Subject, replies: Replies, sheet: Sheet) -> None:
         sheet.fail("the replies", error)
     if not replies.numbers:
         return
-    replies.listing.hint(subject.trainer, sheet)
+    texts = replies.texts()
+    if texts is None or not texts.is_unscored:
+        replies.listing.hint(subject.trainer, sheet)
     judge_numbers(
         replies.numbers,
         sheet,
         scale=scale_of(subject.trainer),
         spreads=subject.logged("reward_std"),
         group=getattr(subject.trainer, "num_generations", None),
-        replies=replies.texts(),
+        replies=texts,
         shape=replies.shape,
     )
     judge_unended(subject.trainer, replies, sheet)
