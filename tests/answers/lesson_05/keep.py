@@ -239,7 +239,7 @@ def keep_in_train_mode_only(model):
 @right
 def keep_what_can_overflow(model):
     """By the gain: no output of a norm is larger than its largest gain times sqrt(D)."""
-    for module in model.modules():
+    for _, module in model.named_modules():
         if hasattr(module, "eps") and hasattr(module, "weight"):
             gain = (1 + module.weight).abs().max().item()
             if gain * len(module.weight) ** 0.5 > torch.finfo(torch.float16).max:
