@@ -9,6 +9,16 @@ from dataclasses import dataclass, field
 # Takes the answer (or what `Exercise.run` made of it); returns what was seen, or None when all is
 # well. A raise means that the student's own code raised.
 Observe = Callable[[object], str | None]
+NOT_TESTED = "not tested"
+
+
+def not_tested(because: str) -> str:
+    """What is seen of a criterion that was not reached; the report marks it as open.
+
+    >>> not_tested("the call raised")
+    'not tested, because the call raised'
+    """
+    return f"{NOT_TESTED}, because {because}"
 
 
 class Todo:

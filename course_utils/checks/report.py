@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from course_utils.checks.declare import Criterion, Exercise
+from course_utils.checks.declare import NOT_TESTED, Criterion, Exercise
 from course_utils.shown import page
 from course_utils.shown.page import State
 from course_utils.shown.report import Report, Table
@@ -25,7 +25,7 @@ STATES = {
 }
 
 
-WORDS = {State.GOOD: "met", State.BAD: "NOT MET", State.OPEN: "not tested"}
+WORDS = {State.GOOD: "met", State.BAD: "NOT MET", State.OPEN: NOT_TESTED}
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class Observation:
 
     @property
     def state(self) -> State:
-        """OPEN for a criterion that was not reached: `saw` begins with "not tested"."""
+        """OPEN for a criterion that was not reached, as `not_tested` says."""
         if self.saw is None:
             return State.GOOD
-        return State.OPEN if self.saw.startswith("not tested") else State.BAD
+        return State.OPEN if self.saw.startswith(NOT_TESTED) else State.BAD
 
 
 @dataclass(frozen=True)

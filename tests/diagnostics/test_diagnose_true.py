@@ -46,6 +46,12 @@ def test_the_first_loss_of_a_preference_stands_beside_its_own_neutral_value(make
     assert f"{neutral} is that of a policy which is its reference" in report.first_loss
 
 
+def test_a_sum_of_losses_has_no_neutral_value_and_no_look_raises():
+    report = diagnose(dpo(loss_type=["sigmoid", "sft"]), steps=2)
+    assert "policy which is its reference" not in report.first_loss
+    assert "raised" not in str(report.to_dict())
+
+
 @pytest.mark.parametrize("make", [dpo, kto])
 def test_a_rejected_reply_is_not_said_to_be_learnt(make):
     chosen, rejected = (line for line in diagnose(make()).rows if not line.startswith("Row"))

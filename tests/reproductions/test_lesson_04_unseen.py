@@ -7,13 +7,12 @@ import pytest
 from whole import cases
 
 from course_utils import diagnostics
-from course_utils.exercises.lesson_04.unseen import (
-    CAUSES,
+from course_utils.exercises.lesson_04.unseen import CAUSES, UNSEEN
+from course_utils.exercises.lesson_04.unseen_looks import (
     CHECK_SEEDS,
     HEALTHY,
     MIN_REWARD,
     NUM_UPDATES,
-    UNSEEN,
 )
 
 TICKETS = [variant.case() for variant in UNSEEN.variants]

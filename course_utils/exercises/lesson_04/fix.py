@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from course_utils.checks.compare import tensor_differs
-from course_utils.checks.declare import Criterion, Exercise
+from course_utils.checks.declare import Criterion, Exercise, not_tested
 from course_utils.checks.probes import gradient_of
 from course_utils.checks.settings import OverSeeds, both, only, over_seeds, plain
 from course_utils.exercises.lesson_04.hooks import hangs_a_hook
@@ -198,7 +198,7 @@ def _the_reward_rises(run) -> str | None:
     return f"of the held-out sums {first:.0%} were right before the run and {last:.0%} after it"
 
 
-NOT_TRAINED = "nothing was trained, because a criterion above is not met"
+NOT_TRAINED = not_tested("a criterion above is not met")
 
 
 def every_update_counts(mended: Mended) -> str | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from course_utils.checks.declare import Criterion, Exercise
+from course_utils.checks.declare import Criterion, Exercise, not_tested
 from course_utils.checks.settings import OverSeeds, both, only, over_seeds, plain
 from course_utils.checks.watched_calls import PASS_ON
 from course_utils.exercises.lesson_06.gradients import known_warnings_ignored
@@ -24,7 +24,7 @@ KEYS = (
 )
 OF_THE_CHECKPOINT = "gradient_checkpointing_kwargs"
 OF_CHECKPOINTS = ("use_reentrant", "preserve_rng_state")
-NOTHING = "nothing was trained"
+NOT_TRAINED = not_tested("the run raises")
 NOT_RUN = Outcome(raised=True, num_adapters=0, num_moved=0, others_moved=False)
 SWITCHES = ("enable_input_require_grads", "gradient_checkpointing", "bf16")
 
@@ -95,7 +95,7 @@ def does_not_raise(trained: _Trained) -> str | None:
 @over_seeds
 def head_is_trained(trained: _Trained) -> str | None:
     if trained.outcome.raised:
-        return NOTHING
+        return NOT_TRAINED
     return None if trained.outcome.others_moved else "no weight of `score` moved"
 
 
@@ -103,7 +103,7 @@ def head_is_trained(trained: _Trained) -> str | None:
 def adapters_move(trained: _Trained) -> str | None:
     outcome = trained.outcome
     if outcome.raised:
-        return NOTHING
+        return NOT_TRAINED
     if outcome.num_moved == outcome.num_adapters > 0:
         return None
     return f"{outcome.num_moved} of {outcome.num_adapters} lora_B matrices moved"
@@ -112,7 +112,7 @@ def adapters_move(trained: _Trained) -> str | None:
 @over_seeds
 def memory_is_still_saved(trained: _Trained) -> str | None:
     if trained.outcome.raised:
-        return NOTHING
+        return NOT_TRAINED
     return None if trained.is_checkpointed else "no layer is checkpointed in this run"
 
 

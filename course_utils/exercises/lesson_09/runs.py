@@ -2,6 +2,7 @@
 
 import torch
 
+from course_utils.checks.declare import not_tested
 from course_utils.exercises.lesson_09.own_weights import follows, weights_differ
 from course_utils.reproductions.lesson_09.two_policies import TwoPolicies
 
@@ -40,7 +41,7 @@ def agrees(mended: Mended) -> str | None:
 def unexamined(mended: Mended) -> str | None:
     """Why there is no later rollout to look at, where the sides differ in an early one."""
     seen = agrees(mended)
-    return f"not tested, because {seen}" if seen else None
+    return not_tested(seen) if seen else None
 
 
 def engine_is_its_own(mended: Mended) -> str | None:

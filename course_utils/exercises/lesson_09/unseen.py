@@ -6,7 +6,7 @@ import torch
 
 from course_utils.checks.broken_script import Asked, Diagnosis, Variant, of_the_mend
 from course_utils.checks.compare import tensor_differs
-from course_utils.checks.declare import Criterion
+from course_utils.checks.declare import Criterion, not_tested
 from course_utils.checks.probes import gradient_of
 from course_utils.checks.settings import OverSeeds, over_seeds
 from course_utils.exercises.lesson_09 import runs
@@ -79,7 +79,7 @@ ASKED = Asked(
 @of_the_mend
 def engine_is_its_own(tried: _Tried) -> str | None:
     if seen := both_sides_agree(tried):
-        return f"not tested, because {seen}"
+        return not_tested(seen)
     return tried.runs.first_unmet(runs.engine_is_its_own)
 
 

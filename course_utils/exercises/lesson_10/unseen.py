@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from course_utils.checks.broken_script import Asked, Diagnosis, Variant, of_the_mend
-from course_utils.checks.declare import Criterion
+from course_utils.checks.declare import Criterion, not_tested
 from course_utils.checks.settings import OverSeeds
 from course_utils.exercises.lesson_10.mend import (
     AT_LEAST,
@@ -20,7 +20,7 @@ from course_utils.reproductions.lesson_10.reward_up import held_out_truth
 from course_utils.reproductions.lesson_10.unseen_10 import HEALTHY, NUM_STEPS
 
 TOKENS = 4  # of the longest right reply: three digits and the end
-NOT_TRAINED = "not tested, because the criterion above it is not met"
+NOT_TRAINED = not_tested("the criterion above it is not met")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from course_utils.checks.declare import Criterion, Exercise
+from course_utils.checks.declare import Criterion, Exercise, not_tested
 from course_utils.checks.settings import OverSeeds, only, over_seeds
 from course_utils.diagnostics import adapter_reach
 from course_utils.diagnostics.reach.groups import EXPERTS as OF_EXPERTS
@@ -59,7 +59,7 @@ def reaches_the_experts(tried: _Tried) -> str | None:
 
 def leaves_the_router(tried: _Tried) -> str | None:
     if tried.refused:
-        return "not looked at: there is no adapter"
+        return not_tested("there is no adapter")
     router = tried.groups[ROUTER]
     if not router.is_reached:
         return None
@@ -68,7 +68,7 @@ def leaves_the_router(tried: _Tried) -> str | None:
 
 def is_an_adapter(tried: _Tried) -> str | None:
     if tried.refused:
-        return "not looked at: there is no adapter"
+        return not_tested("there is no adapter")
     if tried.share <= MOST:
         return None
     return f"the trained weights are {tried.share:.0%} of the model's"
@@ -76,7 +76,7 @@ def is_an_adapter(tried: _Tried) -> str | None:
 
 def is_learned_and_served(tried: _Tried) -> str | None:
     if reaches_the_experts(tried) or leaves_the_router(tried) or is_an_adapter(tried):
-        return "nothing was trained, because a criterion above it is not met"
+        return not_tested("a criterion above it is not met")
     return _is_right(tried.runs)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks.declare import Criterion, Exercise
+from course_utils.checks.declare import Criterion, Exercise, not_tested
 from course_utils.checks.settings import OverSeeds
 from course_utils.reproductions.lesson_11 import four_bits, jobs
 from course_utils.reproductions.lesson_11.adapter_life import right
@@ -58,7 +58,7 @@ def _described(given: object) -> str:
 
 def stands_on_the_grid(tried: _Tried) -> str | None:
     if not tried.is_a_weight:
-        return "not looked at: no weight was returned"
+        return not_tested("no weight was returned")
     for _, given in tried.drawn:
         blocks = given.reshape(-1, BLOCK)
         steps = blocks / (blocks.abs().amax(1, keepdim=True) / LEVELS).clamp(min=1e-12)
@@ -70,7 +70,7 @@ def stands_on_the_grid(tried: _Tried) -> str | None:
 
 def knows_what_was_learned(tried: _Tried) -> str | None:
     if not tried.is_a_weight:
-        return "not looked at: no weight was returned"
+        return not_tested("no weight was returned")
 
     def is_right(model: nn.Module) -> str | None:
         share = right(model, jobs.JOBS["C"]["task"])

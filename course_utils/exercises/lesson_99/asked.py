@@ -3,13 +3,13 @@
 What needs no training is looked at first.
 """
 
-from course_utils.checks.declare import Criterion, Exercise
+from course_utils.checks.declare import Criterion, Exercise, not_tested
 from course_utils.exercises.lesson_99 import tries
 from course_utils.oncall.answer_form import form_of
 from course_utils.oncall.exam import TASKS
 from course_utils.oncall.hand_in import Tried, tried
 
-NOTHING_TRAINED = "nothing was trained, for the reason given above"
+NOT_TRAINED = not_tested("a criterion above is not met")
 
 
 def fits(tried: Tried) -> str | None:
@@ -18,7 +18,7 @@ def fits(tried: Tried) -> str | None:
 
 def keeps_its_size(tried: Tried) -> str | None:
     if tried.mended is None:
-        return "the edits do not fit, so there are no files to look at"
+        return not_tested("the edits do not fit")
     return "; ".join(tried.refusals) or None
 
 
@@ -40,7 +40,7 @@ def names_the_classes(tried: Tried) -> str | None:
 
 def is_healthy(tried: Tried) -> str | None:
     if tried.misfit or tried.refusals:
-        return NOTHING_TRAINED
+        return NOT_TRAINED
     return "; ".join(tried.verdicts[-1].problems) or None
 
 

@@ -9,13 +9,15 @@ import torch.nn.functional as F
 from course_utils.exercises.lesson_01 import unseen
 from course_utils.exercises.lesson_01.unseen import (
     compass_with_a_harmless_row,
+    reader_with_a_finite_mask,
+    search_with_a_harmless_row,
+)
+from course_utils.exercises.lesson_01.unseen_looks import (
     gradient_is_bounded,
     healthy_batches_stay,
     it_learns,
     others_keep_their_gradient,
     place_is_right,
-    reader_with_a_finite_mask,
-    search_with_a_harmless_row,
 )
 from course_utils.reproductions.lesson_01.unseen_01 import (
     attention_loss,

@@ -5,15 +5,17 @@ import math
 import torch
 
 from course_utils.exercises.lesson_04.unseen import (
-    HEALTHY,
     UNSEEN,
-    alarm_names_the_replies,
     entropy_with_zeros_before_the_product,
-    gradient_is_unchanged,
     mean_by_at_least_one,
+    ratio_bounded_before_exp,
+)
+from course_utils.exercises.lesson_04.unseen_looks import (
+    HEALTHY,
+    alarm_names_the_replies,
+    gradient_is_unchanged,
     names_the_cause,
     names_the_place,
-    ratio_bounded_before_exp,
     trained_it_lives,
     value_is_unchanged,
 )

@@ -96,7 +96,8 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
 def _neutral(subject: Subject) -> float | None:
     """The loss of pairs or single replies where policy and reference agree, if it is known."""
     asked = getattr(subject.args, "loss_type", None)
-    asked = asked[0] if isinstance(asked, list) and len(asked) == 1 else asked
+    if isinstance(asked, list):  # of several losses the sum has no such value
+        asked = asked[0] if len(asked) == 1 else None
     weights = [getattr(subject.args, f"{sign}desirable_weight", 1.0) for sign in ("", "un")]
     known = {(PAIRS, "sigmoid"): math.log(2), (REPLIES, "kto"): 0.5}
     return known.get((subject.kind, asked)) if weights == [1.0, 1.0] else None
