@@ -627,7 +627,6 @@ verdicts.judge("C10", "partly", nuance, "deeper look A", holds=exact and kept an
 settings = {
     "target_modules": list(adapter_life.ATTENTION),
     "target_parameters": ["mlp.experts.gate_up_proj", "mlp.experts.down_proj"],
-    "r": 8,
 }
 ### END SOLUTION
 if isinstance(settings, dict):
@@ -663,10 +662,12 @@ def mean_of(row, column="right"):
     return sum(one[column] for one in five) / len(five)
 
 
-blind, small = "seven names, r 32", "attention and experts, r 2"
 nuance = "all layers of a dense model; no expert of this one, they are no linear layers"
 holds = mean_of("all-linear, r 8") < 0.1 and mean_of("all-linear, r 8", "experts") == 0
 verdicts.judge("C4", "partly", nuance, "deeper look B", holds=holds, seeds="5 of 5")
+
+# %%
+blind, small = "seven names, r 32", "attention and experts, r 2"
 fewer = mean_of(small, "trainable") < mean_of(blind, "trainable")
 sizes = (f"{mean_of(row, 'trainable'):.1%}" for row in (blind, small))
 nuance = "{} without experts learn less than {} with them".format(*sizes)
