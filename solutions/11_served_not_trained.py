@@ -104,7 +104,7 @@ verdicts.vote(my_votes)
 
 # %%
 with listening() as said_in_training:
-    trained = {name: jobs.run(name, SEED) for name in jobs.JOBS}
+    trained = dict(zip(jobs.JOBS, jobs.run_all((name, SEED) for name in jobs.JOBS), strict=True))
 
 # %% tags=["digits-vary"]
 concepts.four_losses({name: job.losses for name, job in trained.items()})

@@ -61,14 +61,25 @@ class OverSeeds:
 
     Once a criterion has failed on a seed, later ones look only at the seeds trained so far: the
     student waits no longer than the verdict needs.
+
+    Args:
+        ahead: called with the other seeds once the first has passed, to train them side by side.
     """
 
-    def __init__(self, train: Callable[[int], object], seeds: tuple[int, ...]) -> None:
-        self._train, self._seeds, self._runs = train, seeds, {}
+    def __init__(
+        self,
+        train: Callable[[int], object],
+        seeds: tuple[int, ...],
+        *,
+        ahead: Callable[[tuple[int, ...]], object] = lambda seeds: None,
+    ) -> None:
+        self._train, self._seeds, self._runs, self._ahead = train, seeds, {}, ahead
 
     def first_unmet(self, observe: Observe) -> str | None:
         for seed in self._seeds:
             if seed not in self._runs:
+                if len(self._runs) == 1:
+                    self._ahead(self._seeds[1:])
                 self._runs[seed] = self._train(seed)
             if seen := observe(self._runs[seed]):
                 self._seeds = tuple(self._runs)

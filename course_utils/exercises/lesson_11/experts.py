@@ -32,7 +32,7 @@ class _Tried:
 
     def __post_init__(self) -> None:
         self.refused = self.groups = None
-        self.runs = OverSeeds(self.train, SEEDS)
+        self.runs = OverSeeds(self.train, SEEDS, ahead=self.train_all)
         try:
             model = adapter("mixture", **self.settings)
         except (ValueError, TypeError, KeyError, RuntimeError) as error:
@@ -45,6 +45,9 @@ class _Tried:
 
     def train(self, seed: int) -> Trained:
         return jobs.run("D", seed, **self.settings)
+
+    def train_all(self, seeds: tuple[int, ...]) -> None:
+        jobs.run_all([("D", seed) for seed in seeds], **self.settings)
 
 
 def reaches_the_experts(tried: _Tried) -> str | None:

@@ -21,7 +21,7 @@ class _Tried:
 
     def __init__(self, four: Callable) -> None:
         self.drawn = [(case, four(*(one.clone() for one in case))) for case in _drawn()]
-        self.models = OverSeeds(lambda seed: _model(four, seed), SEEDS)
+        self.models = OverSeeds(lambda seed: _model(four, seed), SEEDS, ahead=_train_all)
         self.is_a_weight = all(_fits(given, case[0]) for case, given in self.drawn)
 
 
@@ -39,6 +39,10 @@ def _fits(given: object, like: Tensor) -> bool:
 
 def _model(four: Callable, seed: int) -> nn.Module:
     return four_bits.served(jobs.run("C", seed).model, four)
+
+
+def _train_all(seeds: tuple[int, ...]) -> None:
+    jobs.run_all([("C", seed) for seed in seeds])
 
 
 def is_a_weight(tried: _Tried) -> str | None:

@@ -29,8 +29,12 @@ def _merged(merge: Callable, seed: int) -> _Merged:
     return _Merged(merge(servings.reloaded(job)), logits(job.model))
 
 
+def _train_all(seeds: tuple[int, ...]) -> None:
+    jobs.run_all([("B", seed) for seed in seeds])
+
+
 def merge_over_seeds(merge: Callable) -> OverSeeds:
-    return OverSeeds(lambda seed: _merged(merge, seed), SEEDS)
+    return OverSeeds(lambda seed: _merged(merge, seed), SEEDS, ahead=_train_all)
 
 
 @over_seeds

@@ -4,7 +4,8 @@ The base answers a sum a+b right. Each task changes that reply, so that the repl
 an adapter is served. Nothing here saves, merges or serves an adapter.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,6 +24,7 @@ EXPERTS = ["mlp.experts.gate_up_proj", "mlp.experts.down_proj"]
 NEIGHBOURS = str.maketrans("0123456789", "1032547698")
 
 SIZE, WARM = 16, 6  # rows per step, steps of warm-up
+SIDE_BY_SIDE = 2
 NUM_HELD_OUT = 100
 
 # The head's adapter is a little larger, so that one merge into the embedding shows on every seed.
@@ -76,7 +78,7 @@ def adapter(
     return get_peft_model(model, LoraConfig(**known | lora))
 
 
-def train(
+def begun(
     base: str = "dense",
     *,
     task: str = "plus one",
@@ -85,13 +87,31 @@ def train(
     steps: float = 1.0,
     rate: float = 1.0,
     **lora: object,
-) -> Trained:
-    """Train a new adapter; `steps` and `rate` are factors of the task's."""
+) -> Callable[[], Trained]:
+    """A new adapter, drawn by `seed`, and its data: to call it is to train it.
+
+    `steps` and `rate` are factors of the task's.
+    """
     model = adapter(base, seed=seed, on=on, **lora)
     asked = TASKS[task]
-    num_steps = round(asked.num_steps * steps)
-    losses = fit(model, batches(task, num_steps, seed), rate=rate * asked.rate)
-    return Trained(model.eval(), losses, base, task, seed)
+    data = batches(task, round(asked.num_steps * steps), seed)
+
+    def train() -> Trained:
+        losses = fit(model, data, rate=rate * asked.rate)
+        return Trained(model.eval(), losses, base, task, seed)
+
+    return train
+
+
+def train(base: str = "dense", **asked: object) -> Trained:
+    """Train a new adapter; the settings are those of `begun`."""
+    return begun(base, **asked)()
+
+
+def side_by_side(trainings: Iterable[Callable[[], Trained]]) -> list[Trained]:
+    """Train two adapters at a time. Nothing in `fit` is drawn at random, so threads do."""
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        return list(pool.map(lambda train: train(), trainings))
 
 
 def fit(model: nn.Module, steps: Sequence[Batch], *, rate: float) -> list[float]:
