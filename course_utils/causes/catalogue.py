@@ -16,6 +16,7 @@ from course_utils.causes.losses import LOSSES
 from course_utils.causes.memory import MEMORY
 from course_utils.causes.numbers import NUMBERS
 from course_utils.causes.own_code import OWN_CODE
+from course_utils.causes.parts import PARTS
 from course_utils.causes.policy import POLICY
 from course_utils.causes.preference import PREFERENCE
 from course_utils.causes.processes import PROCESSES
@@ -39,7 +40,7 @@ _ALL = (
         ENDS,
     ),
     *(LOSSES, RATES, REWARDS, POLICY, PREFERENCE, LIBRARIES),
-    *(DATA, OWN_CODE, TARGETS, CALLS, HABITS),
+    *(DATA, OWN_CODE, TARGETS, PARTS, CALLS, HABITS),
 )
 CAUSES: dict[str, Cause] = {one.key: one for one in chain.from_iterable(_ALL)}
 BY_NAME = {name: key for key, cause in CAUSES.items() for name in cause.names}  # of instruments

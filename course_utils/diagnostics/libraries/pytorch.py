@@ -4,6 +4,7 @@ All of it was seen in torch 2.13, and no other version was run; the fallbacks ar
 names. Without the two modules in the imports below nothing can be traced.
 """
 
+import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch._ops import OpOverload
 from torch.nn.utils import clip_grad
+from torch.optim.lr_scheduler import LRScheduler
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves, tree_map_only
 
@@ -153,6 +155,16 @@ def device_types() -> list[str]:
 def is_scheduled(optimizer: Any) -> bool:
     """Whether a schedule was made for this optimizer: torch marks its step then."""
     return hasattr(getattr(optimizer, "step", None), "_wrapped_by_lr_sched")
+
+
+def schedules_of(optimizer: Any) -> list[LRScheduler]:
+    """The schedules that hold this optimizer, as long as anybody keeps them."""
+    owners = gc.get_referrers(optimizer)
+    found = [one for one in owners if isinstance(one, LRScheduler)]
+    names = [one for one in owners if isinstance(one, dict) and one.get("optimizer") is optimizer]
+    for of in names:  # the attributes of an object, in Pythons that keep them in a dict
+        found += [one for one in gc.get_referrers(of) if isinstance(one, LRScheduler)]
+    return [one for one in found if getattr(one, "optimizer", None) is optimizer]
 
 
 @contextmanager

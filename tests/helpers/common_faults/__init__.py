@@ -10,5 +10,6 @@ from common_faults.registry import FAULTS, Fault
 
 __all__ = ["FAULTS", "Fault"]
 
-for module in ("rows", "evaluations", "settings", "models", "loops", "preferences"):
+OWN = ("own_loops", "own_trainers")  # with twins
+for module in ("rows", "evaluations", "settings", "models", "loops", "preferences", *OWN):
     import_module(f"common_faults.{module}")

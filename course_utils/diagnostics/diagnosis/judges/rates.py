@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from course_utils.diagnostics.diagnosis.judges.schedule import judge_schedule, plans_of
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import SHORT
@@ -28,6 +29,8 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
         sheet.find("rate_zero", COUNTED, said, **_brought_back(subject, steps, pace))
     elif dead is not None and len(rates) > 4 and dead < EARLY * len(rates):
         _ends_early(dead, rates, pace, specimen, sheet)
+    elif judge_schedule(subject, rates, plans_of(_schedules(subject, pace)), sheet):
+        return
     elif off := _not_as_asked(subject, steps, pace):
         sheet.find("rate_not_asked", MEASURED, off, place="lr_scheduler", specimen=specimen)
     else:
@@ -35,6 +38,11 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
         write = sheet.clear if is_known else sheet.show
         asked = ", as the settings ask" if is_known else ""
         write("rates used", f"{min(rates):.2g} to {max(rates):.2g}{asked}")
+
+
+def _schedules(subject: Subject, pace: Pace | None) -> list[Any]:
+    """Those that were stepped; a Trainer that makes its own is held against its settings."""
+    return [] if subject.makes_own_schedule or pace is None else list(pace.schedules.values())
 
 
 def _brought_back(subject: Subject, steps: Steps, pace: Pace | None) -> dict[str, str]:

@@ -54,11 +54,13 @@ def _no_step(subject: Subject, steps: Steps, sheet: Sheet, num_counted: int) -> 
     if steps.strangers:
         name, count = steps.strangers.most_common(1)[0]
         whose = (
-            "the model's frozen tensors"
+            "on the model's frozen tensors"
             if steps.frozen[name]
-            else "tensors that are not the model's"
+            else "of an optimizer that holds no tensor"
+            if name in steps.empty
+            else "on tensors that are not the model's"
         )
-        said = f"{count} steps of {name} were on {whose}"
+        said = f"{count} steps of {name} were {whose}"
         sheet.became(STOOD, f"none of {count} steps reached a weight")
         sheet.find("optimizer_holds_others", COUNTED, said, place=name)
     elif num_counted and not steps.failures:
@@ -81,6 +83,9 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     last, taken = steps.numbers[-1], len(steps.numbers)
     never = [n for n, count in steps.without_grad.items() if count == taken]
     never = [name for name in never if name not in subject.idle]
+    if never and all("pooler" in name.split(".") for name in never):
+        sheet.show("gradients", f"none for {never[0]}: other vectors are read than the pooler's")
+        return
     if never:
         said = f"{len(never)} of {last.num_trainable} trainable tensors never had a gradient"
         weight = COUNTED if len(never) >= last.num_trainable / 2 else MEASURED

@@ -19,6 +19,7 @@ from course_utils.diagnostics.diagnosis.sheet.faults import (
 )
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
+from course_utils.diagnostics.diagnosis.watches.read_places import ReadPlaces
 from course_utils.diagnostics.gradient_flow import audit_gradients
 from course_utils.diagnostics.gradient_flow.report import Flow, GradientFlow
 from course_utils.diagnostics.loss_kind import may_speak
@@ -45,7 +46,9 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         target, loss_of = subject.trainer or subject.model, subject.loss_of
         heard = HeardLosses()
         try:
-            flow = audit_gradients(target, keep(subject.batch), loss_of=loss_of)
+            with ReadPlaces(subject).listening() as places:
+                flow = audit_gradients(target, keep(subject.batch), loss_of=loss_of)
+            places.judge(sheet)
             drawn = torch.get_rng_state()
             with LossInputs() as inputs, Listening(heard), heard.passes(subject.model):
                 loss = loss_in(open_model(target, loss_of).loss_of(keep(subject.batch)))

@@ -34,6 +34,7 @@ from course_utils.diagnostics.diagnosis.looks.replies_to_learn import look_at_re
 from course_utils.diagnostics.diagnosis.looks.returns import look_at_returns
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
 from course_utils.diagnostics.diagnosis.looks.row_mask import look_at_row_mask
+from course_utils.diagnostics.diagnosis.looks.schedule import look_at_given_schedule
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
 from course_utils.diagnostics.diagnosis.looks.shown_rows import show_first_loss, show_rows
 from course_utils.diagnostics.diagnosis.looks.shown_settings import write_settings
@@ -42,7 +43,7 @@ from course_utils.diagnostics.diagnosis.looks.start_of_adapter import (
     look_at_frozen_head,
     look_at_start_of_adapter,
 )
-from course_utils.diagnostics.diagnosis.looks.stream import look_at_stream
+from course_utils.diagnostics.diagnosis.looks.stream import look_at_order_of_stream, look_at_stream
 from course_utils.diagnostics.diagnosis.looks.strength import look_at_strength
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
 from course_utils.diagnostics.diagnosis.looks.targets import look_at_numbers, look_at_tags
@@ -95,7 +96,9 @@ BEFORE = (
     look_at_positions,
     look_at_messages,
     look_at_stream,
+    look_at_order_of_stream,
     look_at_settings,
+    look_at_given_schedule,
     look_at_strength,
     look_at_best,
     look_at_forbidden,

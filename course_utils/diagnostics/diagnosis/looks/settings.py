@@ -31,6 +31,13 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
     rate = getattr(args, "learning_rate", None)
     if rate is None:
         return
+    if subject.own_optimizer is not None:
+        rate = subject.rate_of(subject.own_optimizer)
+        if rate is None or not subject.makes_own_schedule:
+            name = type(subject.own_optimizer).__name__
+            said = "sets its own" if rate is None else f"has {rate:g}, and a schedule of its own"
+            sheet.show("learning rate", f"{name} {said}")
+            return
     steps = num_steps_of(subject)
     warm_up = args.get_warmup_steps(steps) if steps else 0
     schedule = getattr(args, "lr_scheduler_type", "")

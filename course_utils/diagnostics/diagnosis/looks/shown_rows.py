@@ -41,9 +41,14 @@ def show_rows(subject: Subject, sheet: Sheet) -> None:
 
 @speaks_for(Loss.NEXT_TOKEN)
 def show_first_loss(subject: Subject, sheet: Sheet) -> None:
-    """The loss of the first rows beside that of guessing, of a model that predicts tokens."""
+    """The loss of the first rows beside that of guessing, of a model that predicts tokens.
+
+    Of a loss of one's own it is only a part. A model that has taken steps has no first loss left.
+    """
     batch = subject.batch
     if not has_ids(batch) or head_of(subject.model) is None:  # whose logits are not known
+        return
+    if subject.trainer is not None and not subject.logs_nats_per_token:
         return
     labels = batch.get("labels")
     if not isinstance(labels, Tensor) or labels.shape != batch["input_ids"].shape:
@@ -57,6 +62,12 @@ def show_first_loss(subject: Subject, sheet: Sheet) -> None:
     logits_TV = logits_BTV[:, :-1].flatten(0, 1)
     loss = float(nn.functional.cross_entropy(logits_TV, targets_T.to(logits_TV.device)))
     size = logits_TV.shape[-1]
+    if subject.log or _has_stepped(subject):
+        sheet.rows.append(
+            f"The model as it is now has a loss of {loss:.3g} nats per token on the labels of the "
+            "first rows"
+        )
+        return
     guess = math.log(size)
     whose = ", by the model's own loss on the labels of the first rows" * (subject.kind == LOOP)
     said = f"{loss:.3g} nats per token{whose}; guessing has ln({size}) = {guess:.3g}"
@@ -66,6 +77,11 @@ def show_first_loss(subject: Subject, sheet: Sheet) -> None:
             "and in the first steps of whole chats on a chat model"
         )
     sheet.first_loss = said
+
+
+def _has_stepped(subject: Subject) -> bool:
+    """Whether steps were taken, as far as the optimizer or the Trainer knows."""
+    return subject.has_ended or bool(getattr(subject.optimizer, "state", None))
 
 
 def _texts(subject: Subject) -> Iterator[str]:

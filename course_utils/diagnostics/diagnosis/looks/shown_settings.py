@@ -39,11 +39,22 @@ def _steps(subject: Subject) -> str:
         return _loop_settings(subject)
     size = f"{args.per_device_train_batch_size} rows x {args.gradient_accumulation_steps}"
     return (
-        f"{size} micro-batches x {_processes(args.world_size)}; {_plain(args.optim)}, "
-        f"{args.learning_rate:g}, "
-        f"{_plain(args.lr_scheduler_type)}, max_steps {args.max_steps}, bf16 {args.bf16}, fp16 "
-        f"{args.fp16}"
+        f"{size} micro-batches x {_processes(args.world_size)}; {_optimizer(subject)}, max_steps "
+        f"{args.max_steps}, bf16 {args.bf16}, fp16 {args.fp16}"
     )
+
+
+def _optimizer(subject: Subject) -> str:
+    """Optimizer, rate and schedule: of the settings, or those that the Trainer was given."""
+    args = subject.args
+    if subject.own_optimizer is None:
+        asked = _plain(args.lr_scheduler_type)
+        return f"{_plain(args.optim)}, {args.learning_rate:g}, {asked}"
+    rate = subject.rate_of(subject.own_optimizer)
+    schedule = getattr(subject.trainer, "lr_scheduler", None)
+    said = "which sets its own rate" if rate is None else f"{rate:g}"
+    kind = _plain(args.lr_scheduler_type) if schedule is None else type(schedule).__name__
+    return f"{type(subject.own_optimizer).__name__}, {said}, {kind}"
 
 
 def _loop_settings(subject: Subject) -> str:

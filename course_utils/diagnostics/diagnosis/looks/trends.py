@@ -87,6 +87,8 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
             f"{losses[0]:.3g} in the first entry of the log; {neutral:.3g} is that of a policy "
             "which is its reference"
         )
+    else:
+        sheet.first_loss = f"{losses[0]:.3g} in the first entry of the log"
     if is_per_token and losses[0] > ABOVE * math.log(vocabulary):
         said = f"the first loss, {losses[0]:.3g}, is above that of guessing, "
         said += f"ln({vocabulary}) = {math.log(vocabulary):.3g}"

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from statistics import fmean
+from statistics import fmean, variance
 
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import ids_of, labels_of
@@ -76,7 +76,7 @@ def judge_what_was_learnt(
 ) -> None:
     """Compare the last losses with what the frequencies of the labels alone would cost."""
     last, entropy = fmean(losses[-len(losses) // 3 :]), entropy_of(labels)
-    if last < LEARNT * entropy:
+    if last < LEARNT * entropy or (last < entropy and _falls(losses)):
         return
     said = (
         f"the loss of the last third, {last:.3g}, is that of always saying how frequent each label "
@@ -90,6 +90,16 @@ def judge_what_was_learnt(
         sheet.find("labels_uninformative", LIKELY, said, words, place="train_dataset")
     else:
         sheet.doubt(said)
+
+
+def _falls(losses: list[float]) -> bool:
+    """Whether the last third lies below the one before it by more than their noise."""
+    size = len(losses) // 3
+    if size < 2:
+        return losses[-1] < losses[0]
+    before, last = losses[-2 * size : -size], losses[-size:]
+    error = math.sqrt((variance(before) + variance(last)) / size)
+    return fmean(last) < fmean(before) - error
 
 
 def entropy_of(labels: list[int]) -> float:

@@ -148,7 +148,8 @@ class Sheet:
         self.rows = other.rows or self.rows
         self.moved = other.moved or self.moved
         self.doubts += [doubt for doubt in other.doubts if doubt not in self.doubts]
-        for name in ("kind", "writes", "first_loss", "broken_forward", "ended"):
+        self.first_loss = other.first_loss or self.first_loss  # the log's, once there is one
+        for name in ("kind", "writes", "broken_forward", "ended"):
             setattr(self, name, getattr(self, name) or getattr(other, name))
 
     def miss(self, what: str, why: str) -> None:

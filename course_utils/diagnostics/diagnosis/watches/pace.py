@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
@@ -21,6 +21,7 @@ class Pace:
     steps: Steps
     passes: int = 0
     ticks: int = 0  # of schedules of the optimizer that holds the model, after its first step
+    schedules: dict[int, LRScheduler] = field(default_factory=dict)  # those that were stepped
     began_at: int | None = None  # the Trainer's count of steps at the first pass: a resumed run's
 
     @contextmanager
@@ -54,7 +55,9 @@ class Pace:
             return  # a schedule steps once when it is made
         groups = getattr(getattr(schedule, "optimizer", None), "param_groups", ())
         own = {id(p) for p in self.subject.model.parameters()}
-        self.ticks += any(id(p) in own for group in groups for p in group["params"])
+        if any(id(p) in own for group in groups for p in group["params"]):
+            self.ticks += 1
+            self.schedules[id(schedule)] = schedule
 
     @property
     def ticks_a_step(self) -> float:

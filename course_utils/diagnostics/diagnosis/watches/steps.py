@@ -60,6 +60,7 @@ class Steps:
     compared: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers
     strangers: Counter[str] = field(default_factory=Counter)  # optimizers that hold none of it
     frozen: Counter[str] = field(default_factory=Counter)  # of those, that hold its frozen ones
+    empty: set[str] = field(default_factory=set)  # of those, that hold no tensor at all
     copies: Copies = field(default_factory=Copies)
     failures: list[Exception] = field(default_factory=list)
     largest_at: str = ""  # the tensor of the largest update
@@ -123,6 +124,7 @@ class Steps:
             name = type(optimizer).__name__
             self.copies.other(own, is_first=self.num_steps == 1)
             self.strangers[name] += 1
+            self.empty |= set() if own else {name}
             self.frozen[name] += bool(_ids_in(optimizer) & {id(p) for p in self.model.parameters()})
             return
         self.copies.watched(own)
