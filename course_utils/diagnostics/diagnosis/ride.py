@@ -10,6 +10,7 @@ from typing import Any
 from course_utils.diagnostics.diagnosis.judges.policy import judge_policy
 from course_utils.diagnostics.diagnosis.judges.run import judge_numbers_of_run
 from course_utils.diagnostics.diagnosis.judges.steps import judge_steps
+from course_utils.diagnostics.diagnosis.judges.terms import judge_terms_heard
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.order import look_after, look_before
@@ -21,6 +22,7 @@ from course_utils.diagnostics.diagnosis.watches.batch import FirstBatch
 from course_utils.diagnostics.diagnosis.watches.generate_calls import GenerateCalls
 from course_utils.diagnostics.diagnosis.watches.loads import Loads
 from course_utils.diagnostics.diagnosis.watches.loss_calls import LossCalls
+from course_utils.diagnostics.diagnosis.watches.loss_terms import LossTerms
 from course_utils.diagnostics.diagnosis.watches.metrics import Metrics
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.passes import Passes
@@ -57,6 +59,7 @@ class Watching:
         self._pace = Pace(subject, self._steps)
         self._passes = Passes(subject, self._steps, self._pace)
         self._metrics = Metrics(subject)
+        self._terms = LossTerms(subject)
         self._order = RowOrder(subject)
         self._places = ReadPlaces(subject)
         self._losses = LossCalls(subject, order=self._order)
@@ -105,6 +108,8 @@ class Watching:
             self._metrics.judge(sheet)
         with sheet.trying("the loss that is called"):
             self._losses.judge(sheet)
+        with sheet.trying("the terms of the loss"):
+            judge_terms_heard(self._terms.passes, self._losses.heard, sheet)
         with sheet.trying("what is read"):
             if not any(one.key == "padding_pooled" for one in self._before.found):
                 self._places.judge(sheet)
@@ -132,6 +137,7 @@ class Watching:
             ("listening to the metric", self._metrics.listening),
             ("listening to the loss", self._losses.listening),
             ("listening to the rows", self._order.listening),
+            ("listening to the terms of the loss", self._terms.listening),
             ("listening to what is read", self._places.listening),
             ("listening to what is loaded", self._loads.listening),
         ):

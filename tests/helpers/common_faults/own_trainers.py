@@ -21,6 +21,7 @@ from trl import GRPOConfig, GRPOTrainer
 from common_faults.loops import Setting
 from common_faults.own_loops import taught as taught_model
 from common_faults.registry import fault
+from common_faults.rows import reviewed
 from common_faults.settings import with_optimizer
 
 # --- The order of the rows
@@ -138,7 +139,10 @@ class LastColumn(Trainer):
 
 @fault("score_at_the_last_column", "padding_pooled", needs_run=True, has_twin=True)
 def score_at_the_last_column(folder, healthy=False):
-    trainer = as_class(LastColumn, reviewer(folder))
+    rows = [
+        {**row, "text": row["text"] + " we" * (i % 5)} for i, row in enumerate(texts.reviews(400))
+    ]
+    trainer = as_class(LastColumn, reviewed(folder, rows))
     trainer.by_mask = healthy
     return trainer
 

@@ -5,6 +5,7 @@ from inspect import signature
 
 import torch
 
+from course_utils.diagnostics.diagnosis.judges.terms import judge_terms_of
 from course_utils.diagnostics.diagnosis.looks.own_loss import compare_own_loss
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
 from course_utils.diagnostics.diagnosis.measures.heard_losses import HeardLosses, Listening
@@ -59,6 +60,8 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         if subject.has_own_loss:
             inputs.judge(sheet)
             judge_losses(heard, subject, sheet)
+            with sheet.trying("the terms of the loss"):
+                judge_terms_of(loss, heard, subject, sheet)
             if may_speak(compare_own_loss, subject.loss):
                 with sheet.trying("the loss beside the model's own"):
                     compare_own_loss(loss, drawn, subject, sheet)

@@ -13,7 +13,7 @@ from course_utils.diagnostics.diagnosis.looks.beginnings import (
 )
 from course_utils.diagnostics.diagnosis.looks.best import look_at_best, look_at_best_after
 from course_utils.diagnostics.diagnosis.looks.both_splits import look_at_both_splits
-from course_utils.diagnostics.diagnosis.looks.classes import look_at_classes
+from course_utils.diagnostics.diagnosis.looks.classes import look_at_class_numbers, look_at_classes
 from course_utils.diagnostics.diagnosis.looks.columns import look_at_columns
 from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
 from course_utils.diagnostics.diagnosis.looks.forbidden import look_at_forbidden
@@ -92,6 +92,7 @@ BEFORE = (
     look_at_id_type,
     look_at_columns,
     look_at_classes,
+    look_at_class_numbers,
     look_at_offsets,
     look_at_positions,
     look_at_messages,

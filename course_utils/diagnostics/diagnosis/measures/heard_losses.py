@@ -39,6 +39,8 @@ class Heard:
     weight: Tensor | None
     logits: Tensor | None  # (B, T, V), that the model returned
     batch: Mapping[str, Any]  # that it read
+    reduction: str = "mean"
+    has_graph: bool = True  # whether what it is given has a gradient, in a pass with one
 
 
 @dataclass
@@ -86,6 +88,9 @@ class HeardLosses:
         if isinstance(given, Tensor) and isinstance(target, Tensor):
             weight = weight.detach() if isinstance(weight, Tensor) else None
             found = (given.detach(), target.detach(), weight, self._logits, self._batch)
+            way = kwargs.get("reduction", args[3] if name == "kl_div" and len(args) > 3 else "mean")
+            is_dead = not given.requires_grad and not target.requires_grad
+            found += (str(way), not (is_dead and torch.is_grad_enabled()))
             self.calls.append(Heard(name, *found))
 
     def hear_softmax(self, name: str, args: tuple, kwargs: Mapping) -> None:

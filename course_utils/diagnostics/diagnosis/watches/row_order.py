@@ -10,9 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_utils.diagnostics.diagnosis.looks.classes import judge_class_numbers
 from course_utils.diagnostics.diagnosis.measures.data_sets import labels_of
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, TRAINING, Subject
+from course_utils.diagnostics.loss_kind import Loss
 
 IGNORED = -100
 FEWEST, WINDOWS, MOST = 64, 6, 8192  # rows; groups of rows that were read together; rows kept
@@ -88,6 +90,9 @@ class RowOrder:
         whole = labels_of(getattr(self.subject.trainer, "train_dataset", None))
         whole = whole if all(isinstance(one, int) for one in whole) else []
         judge_order(self.given or self.heard, whole, sheet)
+        if self.subject.kind == LOOP and self.subject.loss is Loss.ROWS:
+            seen = Counter(label for batch in self.given or self.heard for label in batch)
+            judge_class_numbers(seen, self.subject.model, sheet)
 
 
 def _first_learnt(labels_BT: Tensor) -> Tensor | None:
