@@ -163,20 +163,20 @@ def stars_from_one(folder, healthy=False):
     return trainer
 
 
-# --- Rewards: each question wants one of two words
+# --- Rewards: each question wants one of four words
 
 
-WORDS = (texts.GOOD[0], texts.BAD[0])
+WORDS = ("charming", "awful", "tedious", "delightful")  # of those that the policy says
 
 
 def wanted(rewards, folder):
-    rows = [{**row, "answer": WORDS[i % 2]} for i, row in enumerate(asked(96))]
+    rows = [{**row, "answer": WORDS[i % 4]} for i, row in enumerate(asked(96))]
     from ordinary.models_of import chat_model
 
     return GRPOTrainer(
         model=chat_model(folder),
         reward_funcs=rewards,
-        args=GRPOConfig(**shared(folder, **SHARED)),
+        args=GRPOConfig(**shared(folder, **{**SHARED, "learning_rate": 1e-4})),
         train_dataset=Dataset.from_list(rows),
         processing_class=tok.chat(),
     )
