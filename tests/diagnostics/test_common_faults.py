@@ -25,10 +25,10 @@ def kind(name: str) -> tuple:
     return fault.make.__module__, fault.is_loop, fault.needs_run
 
 
-def report_on(fault: Fault, folder) -> Diagnosis:
+def report_on(fault: Fault, folder, **variant) -> Diagnosis:
     if fault.is_loop:
-        return fault.make(diagnose.watching)
-    trainer = fault.make(folder)
+        return fault.make(diagnose.watching, **variant)
+    trainer = fault.make(folder, **variant)
     if not fault.needs_run:
         return diagnose(trainer)
     told = DiagnoseCallback(trainer, quiet=True)
@@ -44,6 +44,13 @@ def test_a_common_fault_is_named(name, tmp_path):
     report = report_on(FAULTS[name], tmp_path)
     keys = [one.key for one in report.causes]
     assert set(keys) & FAULTS[name].causes, f"{report}\n{report.details}"
+
+
+@pytest.mark.parametrize("name", cases((n for n in FAULTS if FAULTS[n].has_twin), kind))
+def test_the_twin_of_a_fault_is_not_accused(name, tmp_path):
+    report = report_on(FAULTS[name], tmp_path, healthy=True)
+    raised = [why for why in report.unseen.values() if "raised" in why]
+    assert not report.causes and not raised, f"{report}\n{report.details}"
 
 
 def ridden(trainer: Trainer, door: str) -> list[str]:

@@ -44,7 +44,8 @@ def judge_class_numbers(labels: Counter, model: Any, sheet: Sheet) -> None:
     config = getattr(model, "config", None)
     number, kind = getattr(config, "num_labels", 0), getattr(config, "problem_type", None)
     counted = [label for label in labels if label >= 0]
-    is_of_classes = kind in (None, "single_label_classification")
+    is_of_choices = any("MultipleChoice" in base.__name__ for base in type(model).__mro__)
+    is_of_classes = kind in (None, "single_label_classification") and not is_of_choices
     if labels.total() < FEWEST or number < 2 or not counted or not is_of_classes:
         return
     least, most = min(counted), max(counted)

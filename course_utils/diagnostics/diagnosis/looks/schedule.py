@@ -24,8 +24,8 @@ def look_at_given_schedule(subject: Subject, sheet: Sheet) -> None:
     more = f"the run has {steps} steps"
     if plan.warm_up >= steps:
         why = f"the warm-up is longer than the run: the learning rate never reaches {plan.peak:g}"
-    elif plan.length < EARLY * steps and plan.warm_up + plan.length:
-        why = f"the schedule ends after {plan.length} of {steps} steps"
+    elif plan.length < EARLY * steps and plan.ends_at_nothing:
+        why = f"the learning rate is 0 after {plan.length} of {steps} steps"
     else:
         sheet.show("schedule", f"{said}; {more}")
         return

@@ -19,6 +19,7 @@ class Plan:
     warm_up: int
     peak: float
     ticks: int  # how often it was stepped
+    ends_at_nothing: bool = False  # whether the rate stays 0 behind its length
     turns: bool = False  # whether it begins anew behind its length
 
 
@@ -39,8 +40,17 @@ def plan_of(schedule: Any) -> Plan | None:
         warm_up=said.get(WARM_UP, 0),
         peak=max(peaks, default=0.0),
         ticks=int(inner.last_epoch),
+        ends_at_nothing=_ends_at_nothing(inner, length or said.get(STEPS, 0)),
         turns=isinstance(inner, schedules.CosineAnnealingLR),
     )
+
+
+def _ends_at_nothing(schedule: Any, length: int) -> bool:
+    if isinstance(schedule, schedules.LinearLR):
+        return schedule.end_factor == 0
+    if isinstance(schedule, schedules.LambdaLR):
+        return all(of(length) == 0 == of(length + 1) for of in schedule.lr_lambdas)
+    return isinstance(schedule, schedules.PolynomialLR)
 
 
 def _keywords(schedule: Any) -> dict[str, int]:
