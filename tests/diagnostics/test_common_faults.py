@@ -39,6 +39,7 @@ def report_on(fault: Fault, folder, **variant) -> Diagnosis:
 
 @pytest.mark.filterwarnings("ignore:Detected call of .lr_scheduler.step")  # each is of one fault
 @pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.filterwarnings("ignore:reduction. .mean. divides")
 @pytest.mark.parametrize("name", cases(named(), kind))
 def test_a_common_fault_is_named(name, tmp_path):
     report = report_on(FAULTS[name], tmp_path)
