@@ -19,7 +19,7 @@ from transformers import (
 from trl import GRPOConfig, GRPOTrainer
 
 from common_faults.loops import Setting
-from common_faults.own_loops import taught as taught_model
+from common_faults.own_losses import taught as taught_model
 from common_faults.registry import fault
 from common_faults.rows import reviewed
 from common_faults.settings import with_optimizer

@@ -21,6 +21,7 @@ FEWEST, FEWEST_TESTED = 64, 16  # rows
 ERRORS = 3.0  # standard errors above the frequent label: what a count of words must tell
 KNOWN = 0.8  # of the rows: what it says of rows like its own
 LEARNT = 0.95  # of the entropy of the labels: a loss below it has learnt something of the rows
+OTHERWISE = 1.5  # times the entropy: it is no longer that of frequencies
 ENOUGH = 20  # steps
 ONE_SIDED = 0.75  # of the rows: with such a label, no count of right answers tells much
 
@@ -76,11 +77,13 @@ def judge_what_was_learnt(
 ) -> None:
     """Compare the last losses with what the frequencies of the labels alone would cost."""
     last, entropy = fmean(losses[-len(losses) // 3 :]), entropy_of(labels)
+    if last > OTHERWISE * entropy:
+        return  # a loss on another scale, or one that has diverged
     if last < LEARNT * entropy or (last < entropy and _falls(losses)):
         return
     said = (
-        f"the loss of the last third, {last:.3g}, is that of always saying how frequent each label "
-        f"is, {entropy:.3g}"
+        f"the loss of the last third, {last:.3g}, is no lower than that of always saying how "
+        f"frequent each label is, {entropy:.3g}"
     )
     if told is not None and told[3] < ONE_SIDED and not _tells(told):
         _, _, right, frequent = told
