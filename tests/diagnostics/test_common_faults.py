@@ -14,6 +14,8 @@ from course_utils.causes import CAUSES
 from course_utils.diagnostics import DiagnoseCallback, diagnose
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 
+OF_STREAMS = {"stream_by_label"}  # whose steps could not be put back
+
 
 def named() -> list[str]:
     return [name for name, fault in FAULTS.items() if not fault.is_open]
@@ -66,7 +68,7 @@ def keys(report: Diagnosis) -> list[str]:
 def test_every_door_names_a_common_fault(name, tmp_path):
     fault = FAULTS[name]
     told = {door: ridden(fault.make(tmp_path / door), door) for door in ("callback", "watching")}
-    if not fault.needs_run:
+    if not fault.needs_run and name not in OF_STREAMS:
         told["steps"] = keys(diagnose(fault.make(tmp_path / "steps"), steps=4))
     assert told["callback"] == told["watching"]
     assert all(set(one) & fault.causes for one in told.values()), told

@@ -19,6 +19,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.diagnosis.watches.batch import FirstBatch
 from course_utils.diagnostics.diagnosis.watches.generate_calls import GenerateCalls
+from course_utils.diagnostics.diagnosis.watches.kept_state import KeptState
 from course_utils.diagnostics.diagnosis.watches.loss_calls import LossCalls
 from course_utils.diagnostics.diagnosis.watches.metrics import Metrics
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
@@ -55,6 +56,7 @@ class Watching:
         self._passes = Passes(subject, self._steps, self._pace)
         self._metrics = Metrics(subject)
         self._losses = LossCalls(subject)
+        self._kept = KeptState(subject, self._steps)
         self._watch: Any = None
         self._error: BaseException | None = None
         self._began_at = 0
@@ -68,6 +70,8 @@ class Watching:
         self._judge(sheet)
         if self._after is not None:
             sheet.add(self._after)
+        if self._kept.puts_back:
+            sheet.withdraw("overfits")  # of the state that the run ends with nothing is known
         sheet.kind = self.subject.kind
         return Diagnosis.of(self.subject.name, sheet)
 
@@ -99,6 +103,8 @@ class Watching:
             self._metrics.judge(sheet)
         with sheet.trying("the loss that is called"):
             self._losses.judge(sheet)
+        with sheet.trying("the state that is loaded"):
+            self._kept.judge(sheet)
         with sheet.trying("the numbers of the run"):
             judge_numbers_of_run(self._watch, self._error, sheet, self._steps, subject)
 
@@ -117,6 +123,7 @@ class Watching:
             ("listening to the passes", self._passes.listening),
             ("listening to the metric", self._metrics.listening),
             ("listening to the loss", self._losses.listening),
+            ("listening to loaded states", self._kept.listening),
         ):
             with self._before.trying(what):
                 self._undo.enter_context(enter())

@@ -150,6 +150,21 @@ def device_types() -> list[str]:
 # --- Schedules, clipping, scaling, sharding
 
 
+def planned_steps(schedule: Any) -> int:
+    """The number of its steps that a schedule was made for; 0 where it does not say.
+
+    Of torch's: OneCycleLR, LinearLR, CosineAnnealingLR and PolynomialLR; of Transformers': those
+    whose function was given num_training_steps.
+    """
+    for name in ("total_steps", "T_max", "total_iters"):
+        if isinstance(count := getattr(schedule, name, None), int):
+            return count
+    given = (getattr(one, "keywords", {}) for one in getattr(schedule, "lr_lambdas", ()))
+    return next(
+        (int(words["num_training_steps"]) for words in given if "num_training_steps" in words), 0
+    )
+
+
 def is_scheduled(optimizer: Any) -> bool:
     """Whether a schedule was made for this optimizer: torch marks its step then."""
     return hasattr(getattr(optimizer, "step", None), "_wrapped_by_lr_sched")

@@ -41,7 +41,11 @@ def show_rows(subject: Subject, sheet: Sheet) -> None:
 
 @speaks_for(Loss.NEXT_TOKEN)
 def show_first_loss(subject: Subject, sheet: Sheet) -> None:
-    """The loss of the first rows beside that of guessing, of a model that predicts tokens."""
+    """The loss of the first rows beside that of guessing, of a model that predicts tokens.
+
+    It is the run's first loss only where the run's loss is the model's own and no step was taken,
+    which is not known of a loop.
+    """
     batch = subject.batch
     if not has_ids(batch) or head_of(subject.model) is None:  # whose logits are not known
         return
@@ -58,14 +62,18 @@ def show_first_loss(subject: Subject, sheet: Sheet) -> None:
     loss = float(nn.functional.cross_entropy(logits_TV, targets_T.to(logits_TV.device)))
     size = logits_TV.shape[-1]
     guess = math.log(size)
-    whose = ", by the model's own loss on the labels of the first rows" * (subject.kind == LOOP)
+    is_first = subject.kind != LOOP and not subject.has_own_loss and not subject.has_ended
+    whose = "" if is_first else ", on the labels of the first rows"
     said = f"{loss:.3g} nats per token{whose}; guessing has ln({size}) = {guess:.3g}"
     if loss > GUESSED * guess:
         said += (
             ". It is ABOVE guessing, as with weights that were not loaded or a head that is new, "
             "and in the first steps of whole chats on a chat model"
         )
-    sheet.first_loss = said
+    if is_first:
+        sheet.first_loss = said
+    else:
+        sheet.loss_now = said
 
 
 def _texts(subject: Subject) -> Iterator[str]:

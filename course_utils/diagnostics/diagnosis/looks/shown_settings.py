@@ -38,19 +38,28 @@ def _steps(subject: Subject) -> str:
     if args is None:
         return _loop_settings(subject)
     size = f"{args.per_device_train_batch_size} rows x {args.gradient_accumulation_steps}"
+    optimizer = _optimizer(subject) or f"{_plain(args.optim)}, {args.learning_rate:g}"
+    schedule = getattr(subject.trainer, "lr_scheduler", None)
+    named = _plain(args.lr_scheduler_type) if schedule is None else type(schedule).__name__
     return (
-        f"{size} micro-batches x {_processes(args.world_size)}; {_plain(args.optim)}, "
-        f"{args.learning_rate:g}, "
-        f"{_plain(args.lr_scheduler_type)}, max_steps {args.max_steps}, bf16 {args.bf16}, fp16 "
-        f"{args.fp16}"
+        f"{size} micro-batches x {_processes(args.world_size)}; {optimizer}, {named}, max_steps "
+        f"{args.max_steps}, bf16 {args.bf16}, fp16 {args.fp16}"
     )
 
 
 def _loop_settings(subject: Subject) -> str:
-    groups = getattr(subject.optimizer, "param_groups", None)
-    rates = [group.get("initial_lr", group["lr"]) for group in groups or ()]
-    rate = f"{type(subject.optimizer).__name__}, {max(rates):g}; " if rates else ""
-    return f"a loop of its own; {rate}{_processes(subject.processes)}"
+    optimizer = _optimizer(subject)
+    return f"a loop of its own; {optimizer + '; ' if optimizer else ''}" + _processes(
+        subject.processes
+    )
+
+
+def _optimizer(subject: Subject) -> str:
+    """The optimizer's class with its rate, if it has one: Adafactor may set its own."""
+    own = getattr(subject.optimizer, "optimizer", subject.optimizer)  # accelerate wraps it
+    rates = [group.get("initial_lr", group.get("lr")) for group in getattr(own, "param_groups", ())]
+    known = [rate for rate in rates if isinstance(rate, int | float)]
+    return type(own).__name__ + (f", {max(known):g}" if known else "") if rates else ""
 
 
 def _processes(count: int) -> str:

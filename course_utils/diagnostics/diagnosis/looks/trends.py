@@ -19,6 +19,7 @@ GROWS = 1.1  # entropy of the last third by that of the first
 LONGER = 1.3  # and length
 ENOUGH = 12  # entries, to say of a reward that it does not rise
 ERRORS = 2.0  # standard errors by which two thirds must differ
+HALF = 0.5  # of a schedule's highest rate
 ABOVE = 1.02  # of ln(vocabulary): a first loss beyond that is worse than guessing
 WRONG = re.compile(r"length.*(wrong|incorrect|fail)", re.IGNORECASE)
 HIGH_AT_FIRST = frozenset(key for key, cause in CAUSES.items() if cause.raises_first_loss)
@@ -82,6 +83,8 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
         guess = f"guessing has ln({vocabulary}) = {math.log(vocabulary):.3g}"
         above = ". It is ABOVE guessing" if losses[0] > ABOVE * math.log(vocabulary) else ""
         sheet.first_loss = f"{losses[0]:.3g} in the first entry of the log; {guess}{above}"
+    elif subject.kind == LOOP:
+        sheet.first_loss = f"{losses[0]:.3g} in the first entry of the log"
     elif (neutral := _neutral(subject)) is not None:
         sheet.first_loss = (
             f"{losses[0]:.3g} in the first entry of the log; {neutral:.3g} is that of a policy "
@@ -176,9 +179,21 @@ def _length(subject: Subject, sheet: Sheet) -> None:
     )
 
 
+def _peak(subject: Subject, rates: list[float], sheet: Sheet) -> None:
+    """A one-cycle schedule writes its highest rate beside the rate; a whole cycle reaches it."""
+    own = getattr(subject.optimizer, "optimizer", subject.optimizer)
+    peaks = [group["max_lr"] for group in getattr(own, "param_groups", ()) if "max_lr" in group]
+    if len(rates) < ENOUGH or not peaks or max(rates) > HALF * max(peaks):
+        return
+    said = f"the rate is at most {max(rates):.2g} in {len(rates)} entries of the log"
+    more = f"the schedule's highest is {max(peaks):.2g}"
+    sheet.find("schedule_stepped_rarely", LIKELY, said, more, place="schedule.step()")
+
+
 def _rate(subject: Subject, sheet: Sheet) -> None:
     """A rate that reaches 0 after a share of the run: one over the number of processes."""
     rates, processes = _series(subject.log, "learning_rate"), subject.processes
+    _peak(subject, rates, sheet)
     dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), 0)
     if min(processes, dead) < 2 or len(rates) // dead != processes:
         return

@@ -75,7 +75,8 @@ def judge_what_was_learnt(
     losses: list[float], labels: list[int], told: tuple | None, sheet: Sheet
 ) -> None:
     """Compare the last losses with what the frequencies of the labels alone would cost."""
-    last, entropy = fmean(losses[-len(losses) // 3 :]), entropy_of(labels)
+    size = -(-len(losses) // 3)
+    first, last, entropy = fmean(losses[:size]), fmean(losses[-size:]), entropy_of(labels)
     if last < LEARNT * entropy:
         return
     said = (
@@ -88,7 +89,7 @@ def judge_what_was_learnt(
             f"a count of words gives {right:.0%} of the labels; the most frequent is {frequent:.0%}"
         )
         sheet.find("labels_uninformative", LIKELY, said, words, place="train_dataset")
-    else:
+    elif not last < min(first, entropy):  # it may still begin to fall
         sheet.doubt(said)
 
 

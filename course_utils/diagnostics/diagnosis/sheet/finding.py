@@ -98,7 +98,8 @@ class Sheet:
     kind: str = ""  # of the run, one of `subject`
     writes: bool = False  # whether the model predicts tokens
     rows: list[str] = field(default_factory=list)  # what the first rows hold, and what is learnt
-    first_loss: str = ""  # beside that of guessing
+    first_loss: str = ""  # of the run, beside that of guessing
+    loss_now: str = ""  # of the model as it is, where the run's first loss is not known
     moved: list[str] = field(default_factory=list)  # by group of weights
     doubts: list[str] = field(default_factory=list)  # what forbids an all-clear
     broken_forward: str = ""  # the error of a forward pass on the first rows
@@ -148,7 +149,7 @@ class Sheet:
         self.rows = other.rows or self.rows
         self.moved = other.moved or self.moved
         self.doubts += [doubt for doubt in other.doubts if doubt not in self.doubts]
-        for name in ("kind", "writes", "first_loss", "broken_forward", "ended"):
+        for name in ("kind", "writes", "first_loss", "loss_now", "broken_forward", "ended"):
             setattr(self, name, getattr(self, name) or getattr(other, name))
 
     def miss(self, what: str, why: str) -> None:

@@ -11,6 +11,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
+from course_utils.diagnostics.libraries.pytorch import planned_steps
 
 
 @dataclass
@@ -22,6 +23,7 @@ class Pace:
     passes: int = 0
     ticks: int = 0  # of schedules of the optimizer that holds the model, after its first step
     began_at: int | None = None  # the Trainer's count of steps at the first pass: a resumed run's
+    planned: int = 0  # steps that the last of these schedules was made for, where it says so
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -54,7 +56,9 @@ class Pace:
             return  # a schedule steps once when it is made
         groups = getattr(getattr(schedule, "optimizer", None), "param_groups", ())
         own = {id(p) for p in self.subject.model.parameters()}
-        self.ticks += any(id(p) in own for group in groups for p in group["params"])
+        if any(id(p) in own for group in groups for p in group["params"]):
+            self.ticks += 1
+            self.planned = planned_steps(schedule)
 
     @property
     def ticks_a_step(self) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_utils.diagnostics.diagnosis.looks.all_rows import LONG, in_blocks
 from course_utils.diagnostics.diagnosis.looks.what_labels_say import (
     by_words,
     judge_what_was_learnt,
@@ -23,6 +24,7 @@ ENOUGH = 4  # steps
 MOST_ROWS = 2048
 MOST = 0.9  # of the passes or steps
 TWICE = 1.8  # steps per gradient
+RARE, MEANT = 0.3, 0.7  # of the steps that a schedule was made for: taken by it, by the optimizer
 
 
 @dataclass
@@ -110,6 +112,9 @@ class Passes:
         losses = losses_of(self.subject.log)
         if len(losses) >= MOST_ROWS // 100 and (told := by_words(self.rows, self.labels)):
             judge_what_was_learnt(losses, self.labels, told, sheet)
+        if len(self.labels) >= LONG and (said := in_blocks(self.labels)):
+            said = f"{said}, in the order in which the passes read them"
+            sheet.find("rows_in_order", MEASURED, said, place="the loop's order of rows")
         if len(self.batches) > 2 * ENOUGH and len(set(self.batches)) == 1:
             sheet.doubt(f"all {len(self.batches)} passes read the same batch")
 
@@ -154,6 +159,12 @@ class Passes:
             sheet.find("evaluated_in_training_mode", MEASURED, said, place="model.eval()")
 
     def _schedule(self, sheet: Sheet) -> None:
+        ticks, planned, steps = self.pace.ticks, self.pace.planned, self.steps.num_steps
+        if ticks and planned and ticks < RARE * min(planned, steps) and steps > MEANT * planned:
+            rates = self.steps.rates()
+            said = f"{ticks} steps of a schedule for {planned}, in {steps} optimizer steps"
+            more = f"the rate went from {rates[0]:.2g} to {rates[-1]:.2g}"
+            sheet.find("schedule_stepped_rarely", COUNTED, said, more, place="schedule.step()")
         optimizer, rates = self.subject.optimizer, set(self.steps.rates())
         if optimizer is None or self.steps.num_steps < 2 * ENOUGH or len(rates) != 1:
             return

@@ -20,6 +20,7 @@ from course_utils.diagnostics.diagnosis.measures.logp_shapes import AGREE, shape
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
 from course_utils.diagnostics.diagnosis.measures.routes import flips, routers_of
 from course_utils.diagnostics.diagnosis.watches.listing import Listing
+from course_utils.diagnostics.diagnosis.watches.whose_answer import WhoseAnswer
 from course_utils.diagnostics.libraries.trl import (
     ends_of,
     maker_of,
@@ -43,6 +44,7 @@ class Replies:
     last: dict[str, Any] = field(default_factory=dict)
     shape: tuple[str, str] = ("", "")  # how the sampler's log-probs differ, and the fix
     listing: Listing = field(default_factory=Listing)
+    whose_answer: WhoseAnswer = field(default_factory=WhoseAnswer)
     _asked: set[int] = field(default_factory=set)  # prompts of the batches so far, as hashes
 
     @contextmanager
@@ -102,7 +104,8 @@ class Replies:
         del self.numbers[:-MAX_BATCHES]
         self._compare(output, logps, found)
         self.last = {name: output[name] for name in KEPT} | {"logps": logps}
-        self.listing.read(rows, lambda: self.texts().texts, rewards)
+        for counts in (self.listing, self.whose_answer):
+            counts.read(rows, lambda: self.texts().texts, rewards)
 
     def _are_new(self, output: dict[str, Tensor]) -> Tensor:
         """Of each row, whether no batch before had its prompt, (N,)."""
