@@ -8,6 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import deviation, listed, said, share, thirds, trend
 
+ENOUGH = 12  # entries
 JUMPED = 0.3  # nats: a kl that was nearly 0 before
 NOT_HELD = 0.25  # nats per token: a KL term of this size pulls, if it has a gradient
 NO_SPRING = (
@@ -168,6 +169,8 @@ def kl_runs(log: Log) -> Finding | None:
     rests = levels is not None and min(values[-size:]) < RESTS * median(values[size:-size])
     if rests and rewards is not None and rewards[2] > rewards[0]:
         return None
+    if len(series) < ENOUGH and log.values("chosen_reward"):
+        return None  # an estimate of KTO, in the first steps
     few = log.values("reward") if rewards is None else []
     has_paid = len(few) > 2 and few[-1] > few[0] and max(values[-size:], default=0.0) < 1
     is_high = bool(early) and median(values[1:]) > JUMPED
