@@ -948,7 +948,7 @@ expect_symptom("these remedies are closer than bfloat16", holds=closer)
 far, forgets = error["clamped"] > 10 * exact, right["louder, clamped"] < 0.8
 expect_symptom("clamping is over ten times further off", holds=far)
 expect_symptom("louder and clamped, it forgets sums", holds=forgets)
-knows = right["louder, rescaled"] > 0.9
+knows = right["louder, rescaled"] > (0.7 if FAST else 0.9)  # of fewer sums
 expect_symptom("rescaled, it knows them", holds=knows)
 
 # %% [markdown]

@@ -186,8 +186,8 @@ NUMBERS = (
     Cause(
         "numbers_broken",
         "these numbers are broken and not learnt: no learning makes a loss exactly 0 from one "
-        "entry to the next, one odd gradient norm for ever, or a loss of 1e-39; a loss that is nan may "
-        "be logged as 0",
+        "entry to the next, one odd gradient norm for ever, or a loss of 1e-39; a loss that is nan "
+        "may be logged as 0",
         "go back to the checkpoint before, and look for the first bad step: log grad_norm, set "
         "logging_nan_inf_filter=False; another precision or attention kernel may avoid it",
         "look at the weights: nan, inf, or all alike",
