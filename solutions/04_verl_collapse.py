@@ -21,7 +21,7 @@
 #
 # Sections 1 to 10 are the core, with the verdicts in section 17. Sections 11 to 16 are deeper looks
 # (109 minutes in all): each needs only the core, and you may skip any of them. The numbers of the
-# exercises do not follow the pages.
+# exercises are not in the order of the page.
 #
 # Everything runs on a CPU. On a GPU (`DEVICE="auto"` finds it) the same cells run there.
 
@@ -63,9 +63,9 @@ ex
 # %% [markdown]
 # ## 2. The suspects
 #
-# An article explained the failure and gave remedies. Here are nine of its claims, each with the thread
-# that says the same, where we found one. Some are right; nothing is marked yet. (The article's other
-# claims get a verdict too, without a vote.)
+# A post that was passed around explained the failure and gave remedies. Here are nine of its claims, each
+# with the thread that says the same, where we found one. Some of them are right. (The other claims get a
+# verdict too, without a vote.)
 #
 # Vote before you see the evidence: one mark per claim, in the order shown. `t` is true, `p` partly,
 # `f` false. Add `!` where you are sure; `-` leaves one out.
@@ -83,7 +83,7 @@ verdicts.vote(my_votes)
 # %% [markdown]
 # ## 3. Predict
 #
-# Commit before you look. Put a letter in place of `TODO`.
+# Run the cell to see the question. Then put a letter in place of `TODO`, before you look on.
 
 # %%
 ### BEGIN SOLUTION
@@ -149,8 +149,8 @@ expect_symptom("kl_loss and grad_norm of that step are nan", holds=nan_now)
 verdicts.judge("C1", "true", "", "section 4", holds=sick.is_dead and nan_now)
 
 # %% [markdown]
-# The run was learning. From one rollout to the next, it writes only "!". We planted no fault: code,
-# data and seed are those of the healthy run.
+# The run was learning. Then, within one rollout, every reply becomes "!". We planted no fault: code, data
+# and seed are those of the healthy run.
 #
 # ## 5. Walk backwards
 #
@@ -201,8 +201,8 @@ own = "no norm grew; one was nan"
 verdicts.judge("C7", "false", own, "section 5", holds=steady)
 
 # %% [markdown]
-# One update has a loss and a KL like all updates before it, and a `grad_norm` of nan. The optimizer
-# took that step all the same. `old_log_prob` becomes nan only in the **next** rollout, in a forward
+# One update looks normal in its loss and its KL, but its `grad_norm` is nan. The optimizer took that
+# step all the same. `old_log_prob` becomes nan only in the **next** rollout, in a forward
 # pass through dead weights. Only one of verl's metrics warned in time: `actor/grad_norm`, in the fatal
 # update itself.
 
@@ -221,7 +221,7 @@ for logits_dtype, num_steps in (("float32", 2), ("float16", NUM_STEPS)):
         watched.train(num_steps, loss=seen)
     print(f"{logits_dtype}: found {seen.report.found}")
 same = seen.report.step == first_bad + 1
-again = "another update for each seed, but the same one each time; #747 saw the same"
+again = "which update it is depends on the seed; with one seed it is always the same; so in #747"
 verdicts.judge("C4", "partly", again, "section 5 and verl#747", holds=same)
 
 # %% tags=["nbval-ignore-output"]
@@ -254,7 +254,7 @@ print(source[source.index('    if kl_penalty == "low_var_kl"') :])
 #
 # At which positions did `exp` overflow? We train a fresh run up to the update before the fatal one,
 # and look at the next mini-batch. Each reply is padded to 16 tokens. `response_mask` is 1 at the tokens
-# of the reply and 0 at the padding behind them.
+# of the reply and 0 at the padding after them.
 
 
 # %%
@@ -286,9 +286,9 @@ near = max(update["largest at tokens"] for update in until)
 expect_symptom("only padding is beyond 11.09", holds=far > 11.09 > near)
 
 # %% [markdown]
-# No token overflowed. All overflows sit in the **padding**, where the mask is 0. What the policy would
-# say there changes neither the reward nor the KL in the log, so nothing holds it, and its log-ratio to
-# the reference drifts.
+# No token overflowed. All overflows sit in the **padding**, where the mask is 0. The
+# reward and the logged KL leave padding out, so nothing keeps the policy near the reference there, and its
+# log-ratio drifts.
 #
 # ## 6. Explain
 #
@@ -300,12 +300,12 @@ expect_symptom("only padding is beyond 11.09", holds=far > 11.09 > near)
 concepts.there_and_back(12.0, torch.float16)
 
 # %% [markdown]
-# The loss is fine and the gradient is nan. Clipping and the optimizer step write that nan into every
+# The value survives: the clamp to ±10 behind `exp` turns inf into 10. The gradient does not: it is nan. Clipping and the optimizer step write that nan into every
 # weight. Then come nan logits, token 0 and "!!!!".
 #
 # bfloat16 and float32 have the same chain, with a limit of 88.7 instead of 11.09. Large vocabularies,
-# low temperatures, long paddings and damaged weights can reach 88.7. Which of these the reporters met,
-# we do not know.
+# low temperatures, long paddings and damaged weights can reach 88.7. We do
+# not know which of these the reporters met.
 
 # %% [markdown]
 # Predict, before you write a fix: which one ends the nan gradients?
@@ -328,7 +328,7 @@ ex.CURES.predict(my_guess)
 # * however far away a token is, the gradient never pushes `logprob` further from `ref_logprob` (0 is
 #   allowed).
 #
-# Each token is computed for itself, and no hook changes the gradient on its way.
+# Each token's value depends on that token alone, and no hook changes the gradient on its way.
 
 
 # %%
@@ -394,8 +394,9 @@ for name, outcome in tried.runs.items():
     print(f"{name:20} gradients {outcome.words[0]:8} weights {outcome.words[2]}")
 
 # %% [markdown]
-# Even a coefficient of 0 does not help, because 0 times nan is nan. In the loss, low_var_kl survives
-# only if its bound stands before `exp` and fits the format, or if no padding is computed. A bound of
+# Even a coefficient of 0 does not help, because 0 times nan is nan. With k3
+# (`low_var_kl`) in the loss, a run survives only if the bound stands before `exp` and fits the format, or if
+# no padding is computed. A bound of
 # 20 leaves a gap in float16, from 11.09 to 20.
 
 # %%
@@ -426,8 +427,8 @@ verdicts.cite("C5", "true", "", threads)
 # the KL in the loss stays k3, with its coefficient and without hooks. The run calls
 # `kl_penalty(logprob, ref_logprob, kind)`; `kind` is the name `"low_var_kl"`, which you may ignore.
 #
-# The check *trains* three seeds, for about ten seconds. Every update has to be taken, and the reward
-# has to rise.
+# The check *trains* three seeds, for about ten seconds. No update may be skipped, and the reward has
+# to rise.
 
 # %%
 ### BEGIN SOLUTION
@@ -1058,7 +1059,7 @@ concepts.before_and_after(rewards, x="updates", y="share of right digits")
 verdicts.table()
 
 # %% [markdown]
-# Here is the failure in the libraries of its day and in yours. `course era 04` runs the reported
+# Here is the failure in the library versions of that time and in yours. `course era 04` runs the reported
 # script in both.
 
 # %%
@@ -1077,8 +1078,9 @@ eras.row("04")
 # In three lines:
 #
 # * A clamp or a mask after `exp` repairs the value and not the gradient: 0 · inf is nan.
-# * Padding is computed too, and nothing holds the policy there. Look at what the mask hides.
-# * Bound what goes into `exp`. A guard behind it saves the weights, not the update.
+# * Padding is computed too, and nothing keeps the policy near its reference there. Check the values at
+#   masked positions as well.
+# * Bound what goes into `exp`. A guard behind it saves the weights, but the update is lost.
 #
 # Further reading: Schulman (2020), [approximating KL](http://joschu.net/blog/kl-approx.html);
 # PyTorch's issue on [where and nan gradients](https://github.com/pytorch/pytorch/issues/68425).

@@ -17,10 +17,10 @@
 #
 # * **locate** the first number that its format cannot hold,
 # * **choose** a format, or the few modules that need another one, and say why,
-# * **prove** how closely a run in 16 bits follows float32.
+# * **measure** how closely a run in 16 bits follows float32.
 #
 # Sections 1 to 11 are the core. Sections 12 to 16 are deeper looks (91 minutes in all): each needs
-# the core alone, and you may skip any of them.
+# only the core, and you may skip any of them.
 #
 # Everything runs on a CPU in seconds. With a GPU (`DEVICE="auto"` finds it) the Trainer's own mixed
 # precision is used.
@@ -52,7 +52,7 @@ ex
 # %% [markdown]
 # ## 1. The report
 #
-# gemma-3-12b-it is trained with `DPOTrainer` and LoRA, eager attention, batch 1 x 4. From
+# gemma-3-12b-it is trained with `DPOTrainer` and LoRA, eager attention, batch size 1, 4 accumulation steps. From
 # [trl#3236](https://github.com/huggingface/trl/issues/3236), April 2025: in full precision the curve
 # looks reasonable. With fp16 the log suddenly shows `loss=0, grad_norm=0, reward=nan`.
 #
@@ -61,9 +61,9 @@ ex
 # %% [markdown]
 # ## 2. The suspects
 #
-# An article explained the failure and gave remedies. Here are nine of its claims, each with the thread
-# that says the same, where we found one. Some are right; nothing is marked yet. (The table of section
-# 17 has the verdicts on its other claims.)
+# A post that was passed around explained the failure and gave remedies. Here are nine of its claims, each
+# with the thread that says the same, where we found one. Some of them are right. (The table of section 17
+# has the verdicts on its other claims.) Deeper look 12 judges C11 and C15, the core the rest.
 #
 # Vote before you see the evidence: one mark per claim, in the order shown. `t` is true, `p` partly,
 # `f` false. Add `!` where you are sure; `-` leaves one out.
@@ -81,7 +81,7 @@ verdicts.vote(my_votes)
 # %% [markdown]
 # ## 3. Predict
 #
-# Commit before you look. Put a letter in place of `TODO`.
+# Run the cell to see the question. Then put a letter in place of `TODO`, before you look on.
 
 # %%
 ### BEGIN SOLUTION
@@ -99,7 +99,8 @@ concepts.one_layer()
 
 # %% [markdown]
 # The tiny model was trained to add small numbers. Then we gave it one property that large Gemmas have
-# and small ones lack. `stretch` says how much of it: 1 is none, and gives `plain`, the control.
+# and small ones lack. `stretch` says how much of it. `stretch=1` leaves the model unchanged; we call it
+# `plain`, the control.
 # Section 6 finds out what is stretched. Do the two models compute the same? How far apart are their
 # logits?
 
@@ -120,9 +121,11 @@ print(f"largest difference of a float32 logit: {difference:.0e}")
 expect_symptom("the logits agree to 1e-5", holds=difference < 1e-5)
 
 # %% [markdown]
-# The two are the same function; the difference is 0 because the stretch is a power of two.
+# The two are the same function. The difference is 0 because the stretch is a power of two: it changes only
+# exponents, so nothing is rounded.
 #
-# Now the reported configuration: float32 weights, batch 1 x 4. Three settings are ours. Every step is
+# Now the reported configuration: float32 weights, batch size 1, 4 accumulation steps. Three
+# settings are ours. Every step is
 # logged. The learning rate is high, so that a few steps change something. Gradient checkpointing is
 # off, to save time.
 
@@ -142,8 +145,7 @@ reported = dict(
 )
 
 # %% [markdown]
-# First float32, then float16. On a CPU, accelerate ignores `fp16=True` without a word (section 15 shows
-# it). So a mixin of the course switches autocast and the gradient scaler on here; on CUDA it does
+# First float32, then float16. On a CPU, accelerate silently ignores `fp16=True` (section 15 shows it). So a mixin of the course switches autocast and the gradient scaler on here; on CUDA it does
 # nothing. What does the second log say?
 
 
@@ -203,14 +205,15 @@ nuance = "grad_norm is nan here; why the report has 0 is open"
 verdicts.judge("C1", "true", nuance, "section 4", holds=shown, show=False)
 
 # %% [markdown]
-# This is the log of the report. The model is the same function in both runs and its weights are
-# float32 in both. Only the format of the arithmetic differs.
+# This is the log of the report, but for `grad_norm`: nan here, 0 there. The model is the same function in
+# both runs and its weights are float32 in both. Only the format of the arithmetic differs.
 
 # %% [markdown]
 # ## 5. What the log says
 #
-# The loss cannot be 0: DPO starts at ln 2. Lesson 03 names the cause: `logging_nan_inf_filter` logs a
-# window that holds only nan as 0. TRL's own metrics do not pass through the filter, so the rewards
+# The loss cannot be 0: before any update the policy is its reference, and DPO starts at ln 2. Lesson 03
+# names the cause: with `logging_nan_inf_filter` the steps between two log entries are logged as 0 if all of
+# them are nan. TRL's own metrics do not pass through the filter, so the rewards
 # show the nan. Section 15 trains without the filter.
 
 # %% [markdown]
@@ -250,8 +253,8 @@ verdicts.judge("C10", "false", nuance, "sections 4 and 6", holds=holds)
 
 # %% [markdown]
 # So training is not needed to see the failure. Which operation is it? `trace_step` runs one step of a
-# Trainer and follows the first value that is not finite back to its origin. (`dpo_trainer` is section 4
-# as a function, with three steps; its arguments are the settings to change.) The healthy run comes
+# Trainer and follows the first value that is not finite back to its origin. (`dpo_trainer(...)`
+# builds the Trainer of section 4, with three steps; its arguments are the settings to change.) The healthy run comes
 # first.
 
 # %%
@@ -283,8 +286,8 @@ print(f"became nan in {report.became_nan.module.split('model.model.')[-1]}")
 # **Exercise 05.1, 8 minutes, a few lines, 4 points.** Write `peaks(model, batch, names)`. It returns a
 # dict from each module name to the largest magnitude of that module's output, as a number. `model` is
 # any torch module (it need not have `device`, `config` or `logits`) whose parts put out one tensor
-# each; `batch` is a dict for `model(**batch)`. Leave the model as it was: no hook of yours stays, and
-# modes, weights and gradients do, as does torch's grad mode.
+# each; `batch` is a dict for `model(**batch)`. nan and inf are returned as they are. Leave the
+# model as it was: remove your hooks, and change no modes, weights, gradients or torch's grad mode.
 
 
 # %%
@@ -330,19 +333,12 @@ concepts.against_the_limit(largest)
 
 # %% [markdown]
 # The output of the MLP is small in both models. The norm multiplies by its gain, 1 + weight, and there
-# the numbers leave the range. How large is the gain? And how large could a dot product of attention
-# become, which the article suspects?
+# the numbers leave the range. How large is the gain?
 
 # %%
 norm = sick.model.layers[0].post_attention_layernorm
-gain, bound = (1 + norm.weight).abs().max().item(), sick.config.head_dim
-for part in ("q_norm", "k_norm"):
-    names = [f"model.layers.{i}.self_attn.{part}" for i in layers]
-    bound *= max(map(float, measure(sick, batch, names).values()))
+gain = (1 + norm.weight).abs().max().item()
 print(f"gain of the norm: about {gain:.0e}")
-print(f"no dot product of attention can exceed {bound:.0e}")
-nuance = "q and k are normalised, which bounds their products"
-verdicts.judge("C11", "false", nuance, "section 6", holds=bound < 65504)
 nuance = "not by normalising, but by the gain of the norm after each block"
 holds = "post_attention_layernorm" in report.module and gain > 1000
 verdicts.judge("C12", "partly", nuance, "section 6", holds=holds)
@@ -381,7 +377,7 @@ concepts.one_layer(flowing)
 #
 # * The embedding is float32, and autocast leaves lookups alone.
 # * Attention and MLP are matrix products: float16.
-# * The norm behind them computes in float32 and *returns* the format of its input: float16.
+# * The norm after them computes in float32 and *returns* the format of its input: float16.
 # * float32 + float16 is float32. So the stream stays float32, but what is added to it has already been
 #   cut to float16.
 #
@@ -395,7 +391,7 @@ ex.FIRST_BAD.recall("d", holds=holds)
 # ## 7. Eliminate
 #
 # Each remedy of the article gets its own run: three steps, then a look at the adapters. `scale` is the
-# gradient scaler's at the end. Which rows differ from the first one?
+# gradient scaler's value after the last step. Which rows differ from the first one?
 
 # %% tags=["nbval-ignore-output"]
 from course_utils.reproductions.lesson_05.gemma_dpo import outcomes_of
@@ -494,10 +490,19 @@ verdicts.judge("C4", "true", nuance, "sections 8 and 9", holds=holds)
 # Gemma 3 on a V100 logged nan from the start
 # ([unsloth#2040](https://github.com/unslothai/unsloth/issues/2040)).
 #
+# Each layer adds the output of two such norms to the stream: `post_attention_layernorm` and
+# `post_feedforward_layernorm`. This is the code of both:
+
+# %%
+import inspect
+
+print(inspect.getsource(type(norm).forward))
+
+# %% [markdown]
 # **Exercise 05.4, 7 minutes, three lines, 4 points.** Write `keep_in_float32(model)`. It makes the few
 # modules that overflow return float32 under autocast. It leaves all matrix products in float16, and
-# the other norms as they are. Change this model only, in place: its weights stay the same tensors, and
-# each module keeps its mode. The check trains, and compares logits and gradients with those of
+# the other norms as they are. Change this model in place, not its class: its weights stay the same
+# tensors, and each module stays in its train or eval mode. The check trains, and compares logits and gradients with those of
 # float32, also the gradients of the norms' weights, and also on a Gemma with another depth, other
 # weights and another eps.
 
@@ -517,7 +522,7 @@ def keep_in_float32(model):
 ex.KEEP.check(keep_in_float32)
 
 # %%
-nuance = "T4 and V100 have none, and their users meet this failure"
+nuance = "devices still in use (T4, V100) have none, and their users meet this failure"
 verdicts.cite("C5", "partly", nuance, "unsloth#7867, unsloth#2040")
 
 # %% [markdown]
@@ -570,8 +575,7 @@ ex.CLOSER.recall("b", holds=closer)
 
 # %% [markdown]
 # Both fixes are finite, and float16 with the norms in float32 follows float32 closely. bfloat16 has
-# fewer digits, and is off by a large part of the margin: so few steps learn little, and the margin is
-# small. (On ten seeds of ten, float16 with the norms in float32 was at least three times closer than
+# fewer digits, and is off by a large part of the margin, which is still small after so few steps. (On ten seeds of ten, float16 with the norms in float32 was at least three times closer than
 # bfloat16.)
 
 # %% [markdown]
@@ -608,7 +612,7 @@ ex.QUIZ.check(quiz)
 #   step.
 # * **Look first** at one forward pass in float32: which output is beyond 65504?
 # * **Look-alikes**: nan from the *second* step on (the optimizer: lesson 03); a scale that drops once
-#   and recovers (healthy); fp16 on a CPU that never breaks (it is not fp16).
+#   and recovers (healthy); fp16 on a CPU that never breaks (accelerate ignored the flag).
 #
 # This is the end of the core. Five deeper looks follow. To skip them, go to section 17 for the
 # verdicts and your points.
@@ -628,6 +632,19 @@ autocast_table()
 # Matrix products, convolutions and attention kernels go to float16. Softmax, norms and sums go to
 # float32 on CUDA and keep their format on a CPU. Additions and lookups are on neither list.
 #
+# The post also suspects the dot products of attention. By how much could they leave the range? A product of
+# q and k is at most head_dim · max|q| · max|k|, and Gemma 3 normalises both:
+
+# %%
+bound = sick.config.head_dim
+for part in ("q_norm", "k_norm"):
+    names = [f"model.layers.{i}.self_attn.{part}" for i in layers]
+    bound *= max(map(float, measure(sick, batch, names).values()))
+print(f"no dot product of attention can exceed {bound:.0e}")
+nuance = "q and k are normalised, which bounds their products"
+verdicts.judge("C11", "false", nuance, "section 12", holds=bound < 65504)
+
+# %% [markdown]
 # With float16 **weights** there is no autocast, so the stream is float16 too. How large may it grow in
 # each mode? `stretch` is how many times larger than that of `plain` the stream is.
 
@@ -931,7 +948,7 @@ expect_symptom("these remedies are closer than bfloat16", holds=closer)
 far, forgets = error["clamped"] > 10 * exact, right["louder, clamped"] < 0.8
 expect_symptom("clamping is over ten times further off", holds=far)
 expect_symptom("louder and clamped, it forgets sums", holds=forgets)
-knows = right["louder, rescaled"] > 0.9
+knows = right["louder, rescaled"] > (0.7 if FAST else 0.9)  # of fewer sums
 expect_symptom("rescaled, it knows them", holds=knows)
 
 # %% [markdown]
@@ -1131,7 +1148,7 @@ ex.UNSEEN.check(diagnosis)
 verdicts.table()
 
 # %% [markdown]
-# Here is the failure in the libraries of its day and in yours. `course era 05` runs the reported
+# Here is the failure in the library versions of that time and in yours. `course era 05` runs the reported
 # script in both. (The thread ends with the advice to use bfloat16.)
 
 # %%

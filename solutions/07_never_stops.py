@@ -78,7 +78,7 @@ concepts.one_row(batch, tokenizer)
 #
 # Vote before you see the evidence, in the cell after the claims: one mark per claim, in the order shown. `t`
 # is true, `p` partly, `f` false. Add `!` where you are sure; `-` leaves one out. Deeper looks judge C4, C7 and
-# C13, the core all others.
+# C13; the core judges the rest.
 
 # %%
 verdicts = ex.verdicts
@@ -161,8 +161,8 @@ rows = [
 Table(columns=("step", "loss of run A", "loss of run B"), rows=rows)
 
 # %% [markdown]
-# Both logs look healthy. (On the first run of this cell transformers prints a line, and it is a clue: one
-# tokenizer differs from its model.) One of the two models never stops. Which one? A reply counts as right if
+# Both logs look healthy. (On the first run of this cell transformers prints a line, which is a clue:
+# run B's pad token differs from the one in its model's config.) One of the two models never stops. Which one? A reply counts as right if
 # the number at its beginning is the sum, whatever follows it.
 
 # %%
@@ -188,7 +188,7 @@ verdicts.judge(
 # ## 5. Read the batch
 #
 # Neither the log nor the replies say why. The batch does. `inspect_batch(...).tokens` shows it; tokens in
-# double brackets (in colour on a page) are learnt. Point at a token to see its label and its mask.
+# double brackets (coloured in Jupyter) are learnt. Hover over a token to see its label and its mask.
 #
 # Compare run A with run B: which token is learnt in A and not in B? After that comes the instrument's
 # diagnosis of B.
@@ -208,11 +208,11 @@ expect_symptom("the ends have no label", holds=masked)
 
 # %% [markdown]
 # The collator's line compares **ids**, and the end has the same id as the padding. So the ends lost their
-# labels and left the average. They were tokens with a high loss, so the average fell (deeper look G measures
-# by how much).
+# labels and no longer count in the mean loss. They were tokens with a high loss, so the mean fell (deeper look
+# G measures by how much).
 #
 # Does run B at least learn the end slowly? This is the log-probability of the end token, right after the
-# answer.
+# answer. It can fall although it has no label: wherever another token is learnt, softmax lowers all others.
 
 # %% tags=["digits-vary"]
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
@@ -237,7 +237,8 @@ verdicts.judge("C8", "false", nuance, "section 5", holds=last < first - 0.5)
 # * e) the user's words are learnt
 # * f) each row begins twice
 # * g) it is padded on the wrong side for what the batch is used for
-# * h) chats that do not belong together see each other
+# * h) chats that do not belong together attend to each other (unless its `position_ids` start again and no
+#   mask is passed)
 
 # %%
 unread = batches.unread()
@@ -364,7 +365,7 @@ plotting.show(fig, f"Fixed, {said}; the log is {same}run A's.")
 # * **Five causes, one symptom**: the end is not in the data, is truncated, has no label, stands outside `{%
 #   generation %}` (TRL 1.16 warns), or is learnt while generation waits for another id. The batch shows four
 #   of them, raw ids show the fifth.
-# * **Guard**: log the share of replies whose end is learnt next to the loss (deeper look H).
+# * **Guard**: next to the loss, log the share of replies whose end is learnt (deeper look H).
 
 # %% [markdown]
 # ## 9. A run you have not seen
@@ -372,7 +373,7 @@ plotting.show(fig, f"Fixed, {said}; the log is {same}run A's.")
 # **Exercise 07.8, 12 minutes, a place, a letter and a few lines, 5 points.** A hand-written script with one
 # of four faults, picked by SEED. Its ticket lists the places and the causes. `patient.fresh()` builds the run
 # again from the start. After `.train()` it has `.behaviour()` with raw replies, and two batches for
-# `inspect_batch(..., run.tokenizer)`: `.batch`, which it learnt from, and `.served`, which it was asked.
+# `inspect_batch(..., run.tokenizer)`: `.batch`, which it learnt from, and `.served`, the prompts it was served.
 
 # %%
 patient = ex.UNSEEN.draw(SEED)

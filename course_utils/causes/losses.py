@@ -22,6 +22,16 @@ LOSSES = (
         complaints=(("changes with accumulation", 1),),
     ),
     Cause(
+        "term_without_part",
+        "a second model takes part in the loss, and has next to no part in its gradient: the run "
+        "learns as it would without that model",
+        "give the term the size of the others: of a KL the sum over the classes and the mean over "
+        "the tokens (F.kl_div with reduction='batchmean', not 'mean'); and look at its weight",
+        "the gradient of the whole loss beside that of the model's own loss",
+        kinds=("normalisation",),
+        harm=LESS,
+    ),
+    Cause(
         "loss_off_by_a_factor",
         "the training loss is a whole multiple of the evaluation loss: micro-batches "
         "are summed where they should be averaged",

@@ -185,10 +185,11 @@ NUMBERS = (
     ),
     Cause(
         "numbers_broken",
-        "these numbers are broken: no learning makes a loss exactly 0 from one entry "
-        "to the next beside a finite gradient, one odd gradient norm for ever, or a "
-        "loss of 1e-39",
-        "restart from the checkpoint before; another precision or attention kernel",
+        "these numbers are broken and not learnt: no learning makes a loss exactly 0 from one "
+        "entry to the next, one odd gradient norm for ever, or a loss of 1e-39; a loss that is nan "
+        "may be logged as 0",
+        "go back to the checkpoint before, and look for the first bad step: log grad_norm, set "
+        "logging_nan_inf_filter=False; another precision or attention kernel may avoid it",
         "look at the weights: nan, inf, or all alike",
         lesson="01_floats",
         met="inf or nan",

@@ -54,8 +54,10 @@ PROCESSES = (
     Cause(
         "killed_for_memory",
         "the operating system killed the process, nearly always for memory",
-        "smaller batches, shorter replies; the largest tensor is often batch x length x vocabulary",
-        "the kernel's log (dmesg), and peak memory",
+        "free memory of the machine: fewer processes and DataLoader workers, less offload, or a "
+        "higher limit of the container or job (cgroup, --mem), which the machine's own percentage "
+        "does not show; on a CPU also smaller batches and shorter replies",
+        "the kernel's log (dmesg), the container's limit, and peak memory",
         lesson="02_grpo_sigfpe",
         met="sigkill",
         instrument="run_in_child",

@@ -1,7 +1,7 @@
 """Causes in which rows meet: padding, packing, pooling, the ids and labels of a data set."""
 
 from course_utils.causes.cause import WARNED, Cause, Phrase, keys
-from course_utils.causes.harms import EVALUATION, SOUND, WRONG
+from course_utils.causes.harms import ENDED, EVALUATION, SOUND, WRONG
 from course_utils.causes.shared import (
     NOTHING_MOVES,
     OF_LABELS,
@@ -102,6 +102,23 @@ ROWS = (
         speaks_of=OF_ROWS | frozenset({"packed rows"}),
         one_fix="packing=False: one row per sequence, padded",
         phrases=(Phrase(r"`\w+` can't keep packed sequences apart without `[\w-]+`"),),
+    ),
+    Cause(
+        "column_changes_type",
+        "a column of the data holds another type from one row on: each column of a dataset has one",
+        "make the column of one type in all rows (a string, for one), or give load_dataset its "
+        "features; each line may still be valid JSON",
+        "the row that is named, and that column in the first row",
+        kinds=("labels",),
+        harm=ENDED,
+        explains=keys("no_samples"),
+        phrases=(
+            Phrase(r"Column\(\S+\) changed from \w+ to \w+ in row \d+", 11.0),
+            Phrase(r"Couldn't cast array of type \S+ to \S+", 11.0),
+            Phrase(
+                r"ArrowInvalid: Could not convert .{1,60} with type \w+: tried to convert", 11.0
+            ),
+        ),
     ),
     Cause(
         "rows_pooled_wrong",

@@ -18,8 +18,9 @@ nothing for a reader that ignores the names it does not know. No value is nan or
   neither good nor bad, the run's settings, what was not looked at and why.
 * `unexplained`: what is odd and follows from no cause; `no_faults`: keys of what only looks wrong.
 * `unreadable`: the libraries whose version some looks cannot read.
-* `doubts`: why "nothing found" would be no all-clear; `rows`, `first_loss`, `moved`, `look_next`:
-  what the short report shows where nothing is found.
+* `doubts`: why "nothing found" would be no all-clear; `rows`, `first_loss` (of the run), `loss_now`
+  (of the model as it is, where the run's first is not known), `moved`, `look_next`: what the short
+  report shows where nothing is found.
 
 `course explain --json`:
 

@@ -13,6 +13,9 @@ _VOCABULARY = re.compile(
 )
 _OTHERS = re.compile(r"Process (\d+) has ([\d.]+) ([KMG])i?B memory in use")
 _IDLE = re.compile(r"([\d.]+) ([KMG])i?B is reserved by PyTorch but unallocated")
+_MOMENTS = re.compile(
+    r"state\[.exp_avg\w*.\]|\bin _init_group\b|\bexp_avg_sqs?\b|\binitialize_optimizer_states\b"
+)
 _BYTES = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -29,6 +32,8 @@ def told(one: Finding, beside: Beside) -> Told:
     others = _OTHERS.findall(one.at.text)
     if len(others) > 1:
         return _shared(others)
+    if made := beside.matching(_MOMENTS):
+        return _moments(made[0].where, made[1])
     size = _vocabulary(beside)
     if not asked or not size or _bytes(asked[1], asked[2]) < 2**30:
         return _fragments(one, asked)
@@ -51,6 +56,18 @@ def _tokens(asked: re.Match, size: int, beside: Beside) -> Told:
         "not hold in this pass",
         advice="find out why the batch of this pass is not split by the limit (another setting for "
         "log-probs, no packing by tokens in this version); until then compute log-probs in chunks",
+    )
+
+
+def _moments(where: str, line: str) -> Told:
+    """The frame is the optimizer's: forward and backward have had their memory already."""
+    return Told(
+        (f"{where} says: {line}",),
+        why="the memory ends in the optimizer's step, where AdamW makes its two moments: weights, "
+        "gradients and moments of all trained weights stand on each GPU, 12 to 16 bytes per "
+        "trained weight, whatever the batch",
+        advice="spread them over the GPUs (FSDP, ZeRO-2 or ZeRO-3) or offload them, an optimizer "
+        "of 8 bits, or LoRA; a smaller batch or shorter rows do not help",
     )
 
 

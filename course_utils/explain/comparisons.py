@@ -8,7 +8,7 @@ from course_utils.explain.entries import Line, number_of
 from course_utils.explain.finding import Finding
 from course_utils.explain.tables import cells
 
-_ACCUMULATION = re.compile(r"accum|\bga[s]?\b", re.IGNORECASE)
+_ACCUMULATION = re.compile(r"accum|\bgrad\w*[ _.-]acc|\bga[s]?\b", re.IGNORECASE)
 _LOSS = re.compile(r"(?<!eval)(?<!eval[_ ])(?<!val[_ ])loss", re.IGNORECASE)
 _JUDGED = re.compile(r"\b(?:eval|val|test)\w*[_ ]loss", re.IGNORECASE)
 NEAR, LEVEL = 1.6, 1.15  # how far apart ratios may be; how far the losses of an evaluation

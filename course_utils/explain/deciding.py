@@ -17,6 +17,10 @@ _RUN_IN_FLOAT16 = re.compile(
     r"dtype['\"]?\s*[:=]\s*['\"]?(?:torch\.)?(?:float16|fp16|half)\b|\.half\(\)", re.IGNORECASE
 )
 _LONGER = re.compile(r"sequence length is longer.{0,90}?(\(\d+ > \d+\))", re.IGNORECASE)
+_ADDED = re.compile(
+    r"added[_ ]tokens|add(?:ed|ing)?[_ ](?:special[_ ]|new[_ ])?tokens|extended vocabulary",
+    re.IGNORECASE,
+)
 _BARE = re.compile(r"\{\{-? ?\.Prompt ?-?\}\}")
 _PAD_IS_END = re.compile(r"pad_token(?:_id)?['\"]?\s*[=:]\s*\S*eos_token(?:_id)?", re.IGNORECASE)
 SHOWN = 4.5  # of a hint that a line of code bears out
@@ -131,6 +135,17 @@ def _shapes(one: Finding, beside: Beside, log: Log) -> Finding:
 
 def _index(one: Finding, beside: Beside, log: Log) -> Finding:
     """A row beyond the model's positions, where the tokenizer warned of it."""
+    added = beside.matching(_ADDED)
+    if added and (found := beside.matching(_LONGER)) is None:
+        return replace(
+            one,
+            for_it=(*one.for_it, f"{added[0].where} speaks of {added[1]}"),
+            why="token ids of the data are beyond the rows of the embedding: tokens were added to "
+            "the tokenizer, and the table that is loaded here has no rows for them",
+            advice="model.resize_token_embeddings(len(tokenizer)) before training, and the resized "
+            "table saved with the model; the frame of the traceback says little, since the GPU "
+            "reports late",
+        )
     if (found := beside.matching(_LONGER)) is None:
         return one
     return replace(

@@ -19,6 +19,7 @@ from course_utils.explain.entries import Entry, Line
 from course_utils.explain.finding import Finding
 from course_utils.explain.heard import Heard
 from course_utils.explain.log import TRAINED, Log
+from course_utils.explain.module_names import names_apart
 from course_utils.explain.numbers import listed, said, thirds, trend
 from course_utils.explain.reading import read
 from course_utils.explain.rules import RULES
@@ -86,7 +87,7 @@ def explain_entries(parts: Iterable[Entry | Line], num_lines: SupportsInt) -> An
     if not log.entries and (skips := scaler_skips(log)):
         found.append(skips)
     found = [_from_its_beginning(log, one) for one in found] + list(heard.findings(log))
-    found += [*served(beside), *summed(beside), *spoken(beside)]
+    found += [*served(beside), *summed(beside), *spoken(beside), *names_apart(beside)]
     if not any(one.weight >= LATER for one in found):
         found += standstill(beside)
     found = [decided(one, beside, log) for one in found]

@@ -68,10 +68,18 @@ def test_an_unsolved_lesson_runs_to_its_end_also_with_every_cell_run_twice(stem,
     assert sum(entry["best"] for entry in known) == 0
 
 
-@pytest.mark.parametrize(("stem", "seed"), cases(product(STEMS, SEEDS)))
-def test_a_solved_lesson_runs_to_its_end_on_another_seed(stem, seed, tmp_path):
+@pytest.mark.parametrize(("stem", "seed", "fast"), cases(product(STEMS, SEEDS, (False, True))))
+def test_an_unsolved_lesson_runs_to_its_end_on_another_seed(stem, seed, fast, tmp_path):
+    source = ROOT / "notebooks" / f"{stem}.ipynb"
+    parameters = {"SEED": seed, "FAST": fast}
+    executed(source, tmp_path, len(read_notebook(source).cells), parameters)
+
+
+@pytest.mark.parametrize(("stem", "seed", "fast"), cases(product(STEMS, SEEDS, (False, True))))
+def test_a_solved_lesson_runs_to_its_end_on_another_seed(stem, seed, fast, tmp_path):
     source = ROOT / "solutions" / f"{stem}.ipynb"
-    progress = executed(source, tmp_path, len(read_notebook(source).cells), {"SEED": seed})
+    parameters = {"SEED": seed, "FAST": fast}
+    progress = executed(source, tmp_path, len(read_notebook(source).cells), parameters)
     lost = [e for e in find_lesson(stem).exercises if progress.exercise(e.id)["best"] < e.points]
     assert [e.id for e in lost] == []
 

@@ -1,5 +1,6 @@
 """Looks at replies: bans of generation settings, rewards for lists, ends that are not seen."""
 
+import random
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ from course_utils import zoo
 from course_utils.diagnostics import diagnose
 from course_utils.diagnostics.diagnosis.judges.unended import judge_unended
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
+from course_utils.diagnostics.diagnosis.watches.answers import Answers
 from course_utils.diagnostics.diagnosis.watches.listing import Listing
 
 
@@ -138,3 +140,20 @@ def test_replies_that_end_or_hold_no_mark_are_not_accused():
     assert not unended([5, 5, 5, 5], [5, 5, 5, 5]).found  # long, and no mark in them
     assert not unended([5, 6, 5, 5], [5, 5, 5, 5], [5, 5, 5, 5]).found  # in one reply alone
     assert not unended([5, 7, 8, 5], [5, 7, 7, 8]).found  # padding and the end itself
+
+
+# --- a reward that reads another row's answer -------------------------------------------------
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_reward_that_reads_the_first_rows_answer_is_named(is_own):
+    counts, sheet = Answers(), Sheet()
+    for at in range(4):
+        drawn = random.Random(at)
+        answers, said = drawn.choices(TEAMS, k=16), drawn.choices(TEAMS, k=16)
+        rows = [{"prompt": "?", "answer": answer} for answer in answers]
+        paid = answers if is_own else [answers[0]] * 16
+        rewards = [float(a == b) for a, b in zip(said, paid, strict=True)]
+        counts.read(rows, lambda said=said: said, rewards)
+    counts.judge(SimpleNamespace(reward_funcs=[contains], reward_func_names=["right"]), sheet)
+    assert [one.key for one in sheet.found] == ["reward_of_other_row"] * (not is_own)

@@ -1,12 +1,15 @@
 """What looks like a fault and was meant, and faults that were taken for something else."""
 
+import copy
+
 import pytest
 import torch
+from common_faults.loops import Setting, in_epochs
 from datasets import Dataset
 from diagnosed_runs import dpo, grpo, sft
 from door_runs import VOCAB, LanguageModel, rows
 from torch import nn
-from transformers import set_seed
+from transformers import get_linear_schedule_with_warmup, set_seed
 
 from course_utils import zoo
 from course_utils.diagnostics import diagnose
@@ -51,6 +54,39 @@ def test_a_reward_that_compares_a_message_with_a_text_is_named_by_replies_that_a
 
 
 # --- loops ------------------------------------------------------------------------------------
+
+
+def step_lr(own):
+    return torch.optim.lr_scheduler.StepLR(own.optimizer, 1, 0.5)
+
+
+def cosine_of_epochs(own):
+    return torch.optim.lr_scheduler.CosineAnnealingLR(own.optimizer, 3)
+
+
+def for_a_longer_run(own):
+    return get_linear_schedule_with_warmup(own.optimizer, 0, 1000)
+
+
+@pytest.mark.parametrize("schedule", [step_lr, cosine_of_epochs, for_a_longer_run])
+def test_a_schedule_made_for_epochs_may_be_stepped_once_an_epoch(schedule):
+    own = Setting()
+    made = schedule(own)
+    report = in_epochs(own, diagnose.watching, each=lambda: made.step())
+    assert "schedule_too_slow" not in keys(report), report
+
+
+def test_a_copy_of_the_best_state_is_put_back_and_nothing_is_overfitted():
+    own, kept, losses = Setting(), {}, iter([0.3, 0.5, 0.9])
+
+    def each():
+        own.log.append({"eval_loss": next(losses)})
+        kept.update({} if kept else copy.deepcopy(own.model.state_dict()))
+
+    report = in_epochs(
+        own, diagnose.watching, each=each, end=lambda model: model.load_state_dict(kept)
+    )
+    assert not {"kept_by_reference", "overfits"} & set(keys(report)), report
 
 
 def watched(loss_of) -> list[str]:

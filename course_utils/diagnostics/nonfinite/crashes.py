@@ -98,6 +98,14 @@ def _bad_id(name: str, kind: str, tensor: Tensor, at: tuple[int, ...], size: int
     what = "classes" if kind == "labels" else f"{kind} in the embedding"
     why = f"{name}{list(at)} is {int(tensor[at])}, and there are {size} {what} (0 to {size - 1})"
     if kind == "labels":
+        used = tensor[tensor != IGNORED]
+        if int(used.min()) == 1 and int(used.max()) == size:
+            return Cause(
+                "label out of range",
+                f"{why}: the labels are numbered from 1 to {size}",
+                "subtract 1 from the labels; a larger num_labels would only add a class that no "
+                "row has",
+            )
         return Cause(
             "label out of range",
             why,

@@ -12,10 +12,10 @@ QUIZ = two_letters(
     ),
     whys=(
         "five causes have the same symptom; only the tokens tell them apart",
-        "tokens with a high loss left the average, so the average fell",
+        "tokens with a high loss no longer counted in the mean, so it fell",
     ),
     nexts=(
         "ask which of the three shows what is learnt",
-        "look again at section 5: which tokens left the average, and how high was their loss?",
+        "look again at section 5: which tokens no longer count, and how high was their loss?",
     ),
 )

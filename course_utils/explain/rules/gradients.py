@@ -65,8 +65,8 @@ def scaler_skips(log: Log) -> Finding | None:
         return None
     lowest = min(log.skips, key=lambda skip: skip.scale)
     counted = (
-        f"{len(log.skips)} skipped steps, attempted loss scale from {log.skips[0].scale:g} "
-        f"to {lowest.scale:g} at {lowest.line.where}"
+        f"{len(log.skips)} lines of a skipped step, at a loss scale of {log.skips[0].scale:g} "
+        f"in the first and {lowest.scale:g} in the lowest, {lowest.line.where}"
     )
     if lowest.scale <= LOW:
         weight = 9.0 if lowest.scale <= LEAST else 6.5

@@ -178,8 +178,24 @@ def lone_metric(log: Log) -> Finding | None:
             proof = [f"{entry.where}: {said(entry, name)} beside {said(entry, *beside)}"]
             if name == "loss":
                 proof.append("a loss that is trained on and nan has no finite gradient")
-            return Finding("nan_metric", 6.0, entry, tuple(proof))
+            why, advice = _of_nothing(log, entry)
+            return Finding("nan_metric", 6.0, entry, tuple(proof), why=why, advice=advice)
     return None
+
+
+def _of_nothing(log: Log, entry: Entry) -> tuple[str, str]:
+    """One side of the preference is nan in some entries: those batches hold no row of it."""
+    for side in ("chosen", "rejected"):
+        values = log.values(f"{side}_logp")
+        if math.isnan(entry.numbers.get(f"{side}_logp", 0.0)) and any(map(math.isfinite, values)):
+            return (
+                f"the numbers of {side} replies are nan in some entries and finite in others: in "
+                f"those micro-batches no reply is {side}, and the mean of nothing is nan",
+                "larger micro-batches, or rows mixed so that each holds both; the weights are "
+                "whole, since grad_norm stays finite; newer versions of the trainer sum over all "
+                "processes before they divide",
+            )
+    return "", ""
 
 
 def std_of_one(log: Log) -> Finding | None:

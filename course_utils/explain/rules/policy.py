@@ -8,6 +8,7 @@ from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import deviation, listed, said, share, thirds, trend
 
+ENOUGH = 12  # entries
 JUMPED = 0.3  # nats: a kl that was nearly 0 before
 NOT_HELD = 0.25  # nats per token: a KL term of this size pulls, if it has a gradient
 NO_SPRING = (
@@ -157,9 +158,9 @@ def constant_part(log: Log) -> Finding | None:
 def kl_runs(log: Log) -> Finding | None:
     """kl jumps from nearly 0 past 0.3 in the first entries and stays, or grows tenfold past 1.
 
-    Where it has come to rest and the reward has risen, it is what the reward has cost. What runs
-    away does not come back in its last third; single estimates, the exp of one token's log-ratio,
-    may be far out.
+    Where it has come to rest and the reward has risen, it is what the reward has cost; so it is in
+    a log of few rewards whose last is above the first. What runs away does not come back in its
+    last third; single estimates, the exp of one token's log-ratio, may be far out.
     """
     series = [(e, v) for e, v in log.series("kl") if math.isfinite(v)]
     early = [(a, b) for a, b in pairwise(series) if a[1] < 0.05 and b[1] > JUMPED]
@@ -168,7 +169,12 @@ def kl_runs(log: Log) -> Finding | None:
     rests = levels is not None and min(values[-size:]) < RESTS * median(values[size:-size])
     if rests and rewards is not None and rewards[2] > rewards[0]:
         return None
-    if early and early[0][1] in series[:6] and median(v for _, v in series[1:]) > JUMPED:
+    if len(series) < ENOUGH and log.values("chosen_reward"):
+        return None  # an estimate of KTO, in the first steps
+    few = log.values("reward") if rewards is None else []
+    has_paid = len(few) > 2 and few[-1] > few[0] and max(values[-size:], default=0.0) < 1
+    is_high = bool(early) and median(values[1:]) > JUMPED
+    if is_high and early[0][1] in series[:6] and not has_paid:
         (before, _), (entry, _) = early[0]
         proof = [f"{entry.where}: {said(entry, 'kl')}; {before.where}: {said(before, 'kl')}"]
     elif levels and levels[2] > 1 and levels[2] > 5 * abs(levels[0]):

@@ -8,6 +8,8 @@ from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import listed, said, share, spread, thirds, trend
 
 WHOLE = 0.07  # of a whole number: how far a ratio of two losses may be from it
+HIGH_RATE, ROSE = 2e-4, 1.25  # a rate; times the loss of the first entry
+RISES_WITH_RATE = "the loss rises while the learning rate warms up"
 SOON = 3  # entries after a resume, in which what it left behind shows
 NOT_RESTORED = (
     "the loss climbs where the run was resumed, at the rate of before: something was not restored, "
@@ -80,11 +82,26 @@ def turned_to_zero(log: Log) -> Finding | None:
     if norm == 0:
         return Finding("labels_masked", 6.0, turned, tuple(proof), (_OR_BROKEN,))
     if not log.values("grad_norm") and (judged := _judged_nan(log)):
+        if rises := _rises_with_rate(series[: alive[-1] + 1]):
+            why = f"{RISES_WITH_RATE}; then it is nan, which the log shows as 0"
+            return Finding("rate_too_high", 7.5, turned, (*rises, *proof, judged), why=why)
         return Finding("nan_shown_as_zero", 6.5, turned, (*proof, judged))
     norms = log.values("grad_norm")
     if len(norms) > 1 and len(set(norms)) == 1 and norm:
         proof.append(f"{said(turned, 'grad_norm')} in all {len(norms)} entries, to the last digit")
     return Finding("numbers_broken", 6.5, turned, tuple(proof))
+
+
+def _rises_with_rate(series: list[tuple[Entry, float]]) -> tuple[str, ...]:
+    """The entries in which the loss goes up while the rate warms up, to a rate that is high."""
+    rated = [(e, loss) for e, loss in series if "learning_rate" in e.numbers]
+    if len(rated) < 3:
+        return ()
+    (first, low), (top, high) = rated[0], max(rated[1:4], key=lambda pair: pair[1])
+    rates = [one.numbers["learning_rate"] for one in (first, top)]
+    if not (rates[1] > rates[0] and rates[1] >= HIGH_RATE and high > ROSE * low):
+        return ()
+    return tuple(f"{one.where}: {said(one, 'loss', 'learning_rate')}" for one in (first, top))
 
 
 def _judged_nan(log: Log) -> str:

@@ -5,7 +5,11 @@ from ordinary import texts
 from ordinary import tokenizers_of as tok
 from ordinary.models_of import encoder
 from torch import nn
-from transformers import BertConfig, BertForSequenceClassification
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    get_linear_schedule_with_warmup,
+)
 
 from common_faults.registry import fault
 
@@ -207,6 +211,55 @@ def schedule_in_each_micro_batch(watching):
                 own.optimizer.zero_grad()
                 own.say(4 * loss)
     return run.report
+
+
+def in_epochs(own, watching, *, rows=None, each=lambda: None, end=lambda model: None):
+    """Three epochs of eight steps; `each` is called after each epoch, `end` after all."""
+    rows = rows or own.rows
+    own.rows = rows
+    own.model.train()
+    with own.watched(watching) as run:
+        for step in range(STEPS):
+            loss = own.model(**own.batch(step)).loss
+            own.optimizer.zero_grad()
+            loss.backward()
+            own.optimizer.step()
+            own.say(loss)
+            if step % 8 == 7:
+                each()
+        end(own.model)
+    return run.report
+
+
+@fault("linear_schedule_by_epochs", "schedule_too_slow", is_loop=True)
+def linear_schedule_by_epochs(watching):
+    own = Setting()
+    schedule = get_linear_schedule_with_warmup(own.optimizer, 4, STEPS)
+    return in_epochs(own, watching, each=lambda: schedule.step())
+
+
+@fault("cosine_schedule_by_epochs", "schedule_too_slow", is_loop=True)
+def cosine_schedule_by_epochs(watching):
+    own = Setting()
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(own.optimizer, STEPS)
+    return in_epochs(own, watching, each=lambda: schedule.step())
+
+
+@fault("best_kept_without_a_copy", "kept_by_reference", is_loop=True)
+def best_kept_without_a_copy(watching):
+    own, kept = Setting(), {}
+    return in_epochs(
+        own,
+        watching,
+        each=lambda: kept or kept.update(own.model.state_dict()),
+        end=lambda model: model.load_state_dict(kept),
+    )
+
+
+@fault("rows_sorted_in_a_loop", "rows_in_order", is_loop=True)
+def rows_sorted_in_a_loop(watching):
+    own = Setting()
+    return in_epochs(own, watching, rows=sorted(own.rows, key=lambda row: row["label"]))
 
 
 @fault("loss_of_another_batch", "labels_uninformative", is_loop=True)

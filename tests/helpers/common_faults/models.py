@@ -66,6 +66,18 @@ class Mixed(Trainer):
         return (loss, outputs) if return_outputs else loss
 
 
+class Taught(Trainer):
+    """The KL to the teacher is a mean over the vocabulary, too, so it is next to nothing."""
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        outputs = model(**inputs)
+        with torch.no_grad():
+            told = self.teacher(**inputs).logits.float().log_softmax(-1)
+        apart = told - outputs.logits.float().log_softmax(-1)
+        loss = outputs.loss + 0.5 * (told.exp() * apart).mean()
+        return (loss, outputs) if return_outputs else loss
+
+
 class Weighted(Trainer):
     """The weights of the classes are in the wrong order: the frequent class weighs most."""
 
@@ -104,6 +116,13 @@ def body_without_gradient(folder):
 @fault("axes_mixed_up", "loss_against_labels loss_not_shifted")
 def axes_mixed_up(folder):
     return as_class(Mixed, writer(folder))
+
+
+@fault("teacher_of_no_weight", "divergence_divided term_without_gradient term_without_part")
+def teacher_of_no_weight(folder):
+    trainer = as_class(Taught, writer(folder))
+    trainer.teacher = type(trainer.model)(trainer.model.config)
+    return trainer
 
 
 @fault("class_of_no_weight", "class_without_weight")

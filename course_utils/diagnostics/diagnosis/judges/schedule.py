@@ -41,7 +41,8 @@ def plans_of(schedules: list[Any]) -> list[Plan]:
 def _too_slow(subject: Subject, rates: list[float], plan: Plan, sheet: Sheet) -> bool:
     """The rate never comes to half of what the schedule leads to, or the plan is hardly begun."""
     steps, ticks = len(rates), plan.ticks
-    is_rare = 0 < ticks < RARELY * steps and plan.length >= RARELY * steps
+    is_of_the_run = RARELY * steps <= plan.length <= steps / RARELY  # or it may be for epochs
+    is_rare = 0 < ticks < RARELY * steps and is_of_the_run
     is_low = max(rates) < HALF * plan.peak and rates[-1] == max(rates) > rates[0]
     if not is_rare and not (is_low and subject.kind == LOOP):
         return False

@@ -1,7 +1,7 @@
 """Looks at a loss of one's own beside the model's: its direction, its targets, its weights."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
@@ -10,7 +10,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
 from course_utils.diagnostics.nonfinite.batches import keep
 
-AGAINST = -0.3  # cosine of the two gradients
+AGAINST, SAME = -0.3, 0.995  # cosines of the two gradients
 
 
 @speaks_for(Loss.ROWS, Loss.TAGS, Loss.NEXT_TOKEN, Loss.HIDDEN_TOKENS, Loss.SEQ2SEQ)
@@ -36,8 +36,26 @@ def compare_own_loss(own: Tensor | None, drawn: Tensor, subject: Subject, sheet:
     )
     if cosine < AGAINST:
         sheet.find("loss_against_labels", MEASURED, said, place="compute_loss")
+    elif cosine > SAME and (name := _second_model(subject)):
+        sheet.find("term_without_part", MEASURED, said, place=f"compute_loss, the term with {name}")
     else:
         sheet.show("the loss beside the model's own", said)
+
+
+def _second_model(subject: Subject) -> str:
+    """The name under which the Trainer holds another model of a size of its own, or ""."""
+    held = vars(subject.trainer) if subject.trainer is not None else {}
+    own = {id(one) for one in subject.model.modules()} | {id(subject.model)}
+    others = {name: one for name, one in held.items() if isinstance(one, nn.Module)}
+    wraps = {id(subject.model)}
+    return next(
+        (
+            name
+            for name, one in others.items()
+            if id(one) not in own and not wraps & {id(inner) for inner in one.modules()}
+        ),
+        "",
+    )
 
 
 def _vector(loss: Tensor | None, subject: Subject) -> Tensor | None:

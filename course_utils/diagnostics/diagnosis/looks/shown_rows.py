@@ -43,12 +43,11 @@ def show_rows(subject: Subject, sheet: Sheet) -> None:
 def show_first_loss(subject: Subject, sheet: Sheet) -> None:
     """The loss of the first rows beside that of guessing, of a model that predicts tokens.
 
-    Of a loss of one's own it is only a part. A model that has taken steps has no first loss left.
+    It is the run's first loss only where the run's loss is the model's own and no step was taken,
+    which is not known of a loop.
     """
     batch = subject.batch
     if not has_ids(batch) or head_of(subject.model) is None:  # whose logits are not known
-        return
-    if subject.trainer is not None and not subject.logs_nats_per_token:
         return
     labels = batch.get("labels")
     if not isinstance(labels, Tensor) or labels.shape != batch["input_ids"].shape:
@@ -62,26 +61,25 @@ def show_first_loss(subject: Subject, sheet: Sheet) -> None:
     logits_TV = logits_BTV[:, :-1].flatten(0, 1)
     loss = float(nn.functional.cross_entropy(logits_TV, targets_T.to(logits_TV.device)))
     size = logits_TV.shape[-1]
-    if subject.log or _has_stepped(subject):
-        sheet.rows.append(
-            f"The model as it is now has a loss of {loss:.3g} nats per token on the labels of the "
-            "first rows"
-        )
-        return
     guess = math.log(size)
-    whose = ", by the model's own loss on the labels of the first rows" * (subject.kind == LOOP)
+    is_first = _is_before_the_run(subject) and subject.logs_nats_per_token
+    whose = "" if is_first else ", on the labels of the first rows"
     said = f"{loss:.3g} nats per token{whose}; guessing has ln({size}) = {guess:.3g}"
     if loss > GUESSED * guess:
         said += (
             ". It is ABOVE guessing, as with weights that were not loaded or a head that is new, "
             "and in the first steps of whole chats on a chat model"
         )
-    sheet.first_loss = said
+    if is_first:
+        sheet.first_loss = said
+    else:
+        sheet.loss_now = said
 
 
-def _has_stepped(subject: Subject) -> bool:
-    """Whether steps were taken, as far as the optimizer or the Trainer knows."""
-    return subject.has_ended or bool(getattr(subject.optimizer, "state", None))
+def _is_before_the_run(subject: Subject) -> bool:
+    """Whether no step was taken, which nobody knows of a loop."""
+    has_stepped = subject.has_ended or subject.log or getattr(subject.optimizer, "state", None)
+    return subject.kind != LOOP and not has_stepped
 
 
 def _texts(subject: Subject) -> Iterator[str]:

@@ -102,13 +102,31 @@ def _in_batch(call: Heard, sheet: Sheet) -> None:
     columns = Counter(tuple(column) for column in scores.T.tolist())
     share = sum(n - 1 for n in columns.values()) / scores.shape[1]
     if share >= TWICE:
-        said = f"{share:.0%} of the {scores.shape[1]} columns of scores are copies of another one"
-        _once(sheet, "positives_twice", COUNTED, said, place="the rows of one batch")
+        _copies(share, scores, sheet)
     if float(scores.abs().max()) <= 1.01:
         least = math.log(1 + (scores.shape[1] - 1) * math.exp(-2))
         said = f"the scores lie between {float(scores.min()):.2g} and {float(scores.max()):.2g}"
         more = f"with cosines alone the loss of {size} rows never falls below {least:.2g}"
         _once(sheet, "similarity_unscaled", LIKELY, said, more, place="temperature, scale")
+
+
+def _copies(share: float, scores: Tensor, sheet: Sheet) -> None:
+    """Equal columns: one text several times, or a column of zeros, whose vector is no text's."""
+    said = f"{share:.0%} of the {scores.shape[1]} columns of scores are copies of another one"
+    empty = int((scores == 0).all(0).sum())
+    if empty < 2:
+        _once(sheet, "positives_twice", COUNTED, said, place="the rows of one batch")
+        return
+    _once(
+        sheet,
+        "rows_pooled_wrong",
+        COUNTED,
+        f"{empty} of {scores.shape[1]} rows of the batch have a score of 0 with every other",
+        place="the token, or the mask, from which a row's vector is made",
+        why="the vectors of some rows are 0: they are read where padding stands, or from no token",
+        advice="with padding on the left read the last position (hidden[:, -1]); with padding on "
+        "the right the position mask.sum(1) - 1",
+    )
 
 
 def _places(call: Heard, sheet: Sheet) -> None:

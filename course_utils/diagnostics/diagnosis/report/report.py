@@ -71,7 +71,8 @@ class Diagnosis(Report):
     no_faults: tuple[Found, ...] = ()  # what only looks like a fault
     doubts: tuple[str, ...] = ()  # why "nothing found" would be no all-clear
     rows: tuple[str, ...] = ()  # what the first rows hold, and what is learnt of them
-    first_loss: str = ""  # beside that of guessing
+    first_loss: str = ""  # of the run, beside that of guessing
+    loss_now: str = ""  # of the model as it is, where the run's first loss is not known
     moved: tuple[str, ...] = ()  # the share of the weights that a step moves, by group
     look_next: tuple[str, ...] = ()
     ended: str = ""  # the error that ended the run
@@ -114,6 +115,7 @@ class Diagnosis(Report):
             doubts=tuple(sheet.doubts),
             rows=tuple(sheet.rows),
             first_loss=sheet.first_loss,
+            loss_now=sheet.loss_now,
             moved=tuple(sheet.moved),
             look_next=next_looks(sheet),
             ended=sheet.ended,
@@ -184,6 +186,7 @@ class Diagnosis(Report):
         healthy = f"{self.what}: nothing found" if self.is_healthy else ""
         lines = [healthy or f"{self.what}: {self._without_causes}", *self.doubts[1:], *self.rows]
         lines += [f"First loss: {self.first_loss}"] if self.first_loss else []
+        lines += [f"The model's own loss now: {self.loss_now}"] if self.loss_now else []
         lines += [f"Moved by a step: {', '.join(self.moved)}"] if self.moved else []
         lines += items("Look next", self.look_next)
         return [*map(wrapped, lines), *one_line("Not looked at", self.unseen), MORE]
@@ -221,6 +224,7 @@ class Diagnosis(Report):
             "no_faults": [one.key for one in self.no_faults],
             **{name: _plain(getattr(self, name)) for name in LISTS},
             "first_loss": self.first_loss,
+            "loss_now": self.loss_now,
         }
 
 
