@@ -7,12 +7,18 @@ from contextlib import nullcontext, suppress
 
 import pytest
 from common_faults import FAULTS, Fault
-from transformers import Trainer
+from transformers import Trainer, set_seed
 from whole import cases
 
 from course_utils.causes import CAUSES
 from course_utils.diagnostics import DiagnoseCallback, diagnose
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """Models are drawn alike, whatever ran before."""
+    set_seed(0)
 
 
 def named() -> list[str]:

@@ -21,6 +21,7 @@ FEWEST, FEWEST_TESTED = 64, 16  # rows
 ERRORS = 3.0  # standard errors above the frequent label: what a count of words must tell
 KNOWN = 0.8  # of the rows: what it says of rows like its own
 LEARNT = 0.95  # of the entropy of the labels: a loss below it has learnt something of the rows
+SURELY = 2.0  # standard errors by which a loss that falls does
 OTHERWISE = 1.5  # times the entropy: it is no longer that of frequencies
 ENOUGH = 20  # steps
 ONE_SIDED = 0.75  # of the rows: with such a label, no count of right answers tells much
@@ -91,7 +92,7 @@ def judge_what_was_learnt(
             f"a count of words gives {right:.0%} of the labels; the most frequent is {frequent:.0%}"
         )
         sheet.find("labels_uninformative", LIKELY, said, words, place="train_dataset")
-    else:
+    elif not last < min(fmean(losses[: len(losses) // 3]), entropy):  # it may still begin to fall
         sheet.doubt(said)
 
 
@@ -102,7 +103,7 @@ def _falls(losses: list[float]) -> bool:
         return losses[-1] < losses[0]
     before, last = losses[-2 * size : -size], losses[-size:]
     error = math.sqrt((variance(before) + variance(last)) / size)
-    return fmean(last) < fmean(before) - error
+    return fmean(last) < fmean(before) - SURELY * error
 
 
 def entropy_of(labels: list[int]) -> float:
