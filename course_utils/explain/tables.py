@@ -58,10 +58,18 @@ def cells(text: str) -> list[str] | None:
     elif ";" in text:
         found = text.split(";")
     elif "," in text and not any(DECIMAL_COMMA.fullmatch(cell) for cell in columns[1:]):
-        return _more_than_one(next(csv.reader([text]), []))
+        return _more_than_one(_between_commas(text))
     else:
         found = columns
     return _more_than_one([_with_point(cell) for cell in found])
+
+
+def _between_commas(text: str) -> list[str]:
+    """A progress bar may leave "\r" in a line, and a dump a field that csv finds too long."""
+    try:
+        return next(csv.reader([text.replace("\r", " ")]), [])
+    except csv.Error:
+        return []
 
 
 def _more_than_one(found: list[str]) -> list[str] | None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.measures.heard_losses import Heard, HeardLosses
@@ -20,9 +21,12 @@ def judge_terms_of(loss: Tensor, heard: HeardLosses, subject: Subject, sheet: Sh
         return
     terms = terms_of(loss)
     if len(terms.nodes) > 1:
-        norms = terms.norms(loss, list(subject.trainable().values()))
+        weights = list(subject.trainable().values())
+        norms = terms.norms(loss, weights)
         shares = [norm / (sum(norms) or 1.0) for norm in norms]
-        _without_weight(terms.names, shares, "the first rows", sheet)
+        with terms.weighed():  # a KL to one's own start has a weight, and no gradient yet
+            torch.autograd.grad(loss, weights, retain_graph=True, allow_unused=True)
+        _without_weight(terms.names, terms.weights, "the first rows", sheet)
         _divided(heard.calls, shares, sheet)
         listed = ", ".join(
             f"{share:.3g} by {name or 'another term'}"
