@@ -94,4 +94,55 @@ PARTS = (
         would_show=BY_ANOTHER_JUDGE,
         explains=keys("at_chance"),
     ),
+    Cause(
+        "schedule_of_another_optimizer",
+        "the schedule changes the rate of another optimizer than the one that trains, whose rate "
+        "never changes",
+        "make the schedule with the optimizer that is stepped, and after it",
+        "schedule.optimizer is optimizer",
+        kinds=("schedule",),
+        harm=LESS,
+        explains=keys("schedule_not_stepped rate_not_asked"),
+        follows=OUTCOME | {"rates used"},
+        speaks_of=OF_RATES,
+    ),
+    Cause(
+        "mask_hides_all",
+        "the attention mask is 0 for every token of a row: the model reads none of its text, or "
+        "all of it and the padding, as its attention has it",
+        "attention_mask is 1 for each token of the text and 0 for padding, as tokenizers give it",
+        "the sum of the attention mask by row",
+        kinds=("padding_side",),
+        harm=WRONG,
+        explains=keys("at_chance row_depends_on_batch labels_uninformative"),
+        follows=OUTCOME,
+    ),
+    Cause(
+        "similarity_scaled_too_far",
+        "the scores of the softmax over the batch are so large that it is sure of one text each "
+        "time: next to no other text has a gradient",
+        "cosines times about 20 (a temperature of 0.05)",
+        "the smallest and largest score of one batch",
+        kinds=("rate",),
+        harm=LESS,
+        follows=OUTCOME,
+    ),
+    Cause(
+        "class_weights_inverted",
+        "the loss gives the frequent class the larger weight, so that the rare one teaches even "
+        "less than its few rows would",
+        "one over the number of rows of each class, not that number",
+        "the weights of the loss beside the counts of the labels",
+        kinds=("labels",),
+        harm=LESS,
+        explains=keys("one_class"),
+    ),
+    Cause(
+        "never_in_training_mode",
+        "the model is trained in evaluation mode: its batch norms use the statistics that they "
+        "were made with, and never learn those of the data",
+        "model.train() before the loop, and after each evaluation",
+        "model.training in a step; running_mean of a batch norm",
+        harm=LESS,
+    ),
 )

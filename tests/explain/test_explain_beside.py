@@ -204,4 +204,5 @@ def test_words_that_speak_of_no_run_are_nothing():
 
 @pytest.mark.parametrize("line", ["step, loss\rstep, loss, 0.5", "a, " + "b" * 200_000])
 def test_a_line_that_is_no_table_ends_nothing(line):
-    assert f"{len(FALLS)} log entries" in str(explain([f"{line}\n", *(f"{one}\n" for one in FALLS)]))
+    said = str(explain([f"{line}\n", *(f"{one}\n" for one in FALLS)]))
+    assert f"{len(FALLS)} log entries" in said

@@ -29,6 +29,7 @@ from course_utils.diagnostics.diagnosis.watches.passes import Passes
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
 from course_utils.diagnostics.diagnosis.watches.read_places import ReadPlaces
 from course_utils.diagnostics.diagnosis.watches.row_order import RowOrder
+from course_utils.diagnostics.diagnosis.watches.rows_seen import RowsSeen
 from course_utils.diagnostics.diagnosis.watches.sampler import SamplerWatch
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 from course_utils.diagnostics.watching import watch
@@ -62,6 +63,7 @@ class Watching:
         self._terms = LossTerms(subject)
         self._order = RowOrder(subject)
         self._places = ReadPlaces(subject)
+        self._rows = RowsSeen(subject)
         self._losses = LossCalls(subject, order=self._order)
         self._loads = Loads(subject, self._steps)
         self._watch: Any = None
@@ -116,6 +118,8 @@ class Watching:
         with sheet.trying("the order of the rows"):
             if not any(one.key == "rows_in_order" for one in self._before.found):
                 self._order.judge(sheet)
+        with sheet.trying("the rows that are evaluated"):
+            self._rows.judge(sheet)
         with sheet.trying("the weights that are loaded"):
             self._loads.judge(sheet)
         with sheet.trying("the numbers of the run"):
@@ -139,6 +143,7 @@ class Watching:
             ("listening to the rows", self._order.listening),
             ("listening to the terms of the loss", self._terms.listening),
             ("listening to what is read", self._places.listening),
+            ("listening to what is evaluated", self._rows.listening),
             ("listening to what is loaded", self._loads.listening),
         ):
             with self._before.trying(what):

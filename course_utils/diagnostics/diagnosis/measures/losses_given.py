@@ -19,6 +19,8 @@ FAR = 0.1  # of the spread of the logits
 SURE = 0.9  # of the targets
 SOME, FIRST = 64, 16  # rows of logits that are placed, and of each the numbers that are compared
 TWICE = 0.2  # of the columns
+FARTHEST = 300.0  # the largest score of a softmax over the batch that can still be unsure
+RARER, HEAVIER = 2.0, 1.5  # times: how much rarer a class is, and how much more the frequent weighs
 PLACES = {
     0: "the token at the same place: each token is learnt from itself",
     2: "the token two places on: the labels were moved twice",
@@ -89,6 +91,15 @@ def _weights(targets: Tensor, weight: Tensor, sheet: Sheet) -> None:
         count = sum(int((targets == c).sum()) for c in lost)
         said = f"class {lost[0]} has weight 0, and {count} of {targets.numel()} labels are of it"
         _once(sheet, "class_without_weight", COUNTED, said, place="weight of F.cross_entropy")
+    counts = Counter(t for t in targets.flatten().tolist() if 0 <= t < len(weight))
+    if len(counts) < 2 or sum(counts.values()) < RARER * FEWEST:
+        return
+    (most, many), (least, few) = counts.most_common()[0], counts.most_common()[-1]
+    heavy, light = float(weight[most]), float(weight[least])
+    if many >= RARER * few and heavy > HEAVIER * light > 0:
+        said = f"class {most} has weight {heavy:.2g} and {many} of {sum(counts.values())} labels; "
+        said += f"class {least} has weight {light:.2g} and {few}"
+        _once(sheet, "class_weights_inverted", LIKELY, said, place="weight of F.cross_entropy")
 
 
 def _in_batch(call: Heard, sheet: Sheet) -> None:
@@ -103,11 +114,22 @@ def _in_batch(call: Heard, sheet: Sheet) -> None:
     share = sum(n - 1 for n in columns.values()) / scores.shape[1]
     if share >= TWICE:
         _copies(share, scores, sheet)
+    _scale(scores, sheet)
     if float(scores.abs().max()) <= 1.01:
         least = math.log(1 + (scores.shape[1] - 1) * math.exp(-2))
         said = f"the scores lie between {float(scores.min()):.2g} and {float(scores.max()):.2g}"
         more = f"with cosines alone the loss of {size} rows never falls below {least:.2g}"
         _once(sheet, "similarity_unscaled", LIKELY, said, more, place="temperature, scale")
+
+
+def _scale(scores: Tensor, sheet: Sheet) -> None:
+    """Cosines times a scale: their largest is the scale, as each text is nearest to itself."""
+    largest = float(scores.abs().max())
+    if largest < FARTHEST:
+        return
+    said = f"the scores lie between {float(scores.min()):.3g} and {float(scores.max()):.3g}"
+    more = "the softmax over the batch gives one text everything, and the others no gradient"
+    _once(sheet, "similarity_scaled_too_far", LIKELY, said, more, place="temperature, scale")
 
 
 def _copies(share: float, scores: Tensor, sheet: Sheet) -> None:

@@ -22,6 +22,7 @@ class Pace:
     passes: int = 0
     ticks: int = 0  # of schedules of the optimizer that holds the model, after its first step
     schedules: dict[int, LRScheduler] = field(default_factory=dict)  # those that were stepped
+    strange: int = 0  # ticks of schedules whose optimizer steps none of the model's weights
     began_at: int | None = None  # the Trainer's count of steps at the first pass: a resumed run's
 
     @contextmanager
@@ -53,7 +54,9 @@ class Pace:
     def _tick(self, schedule: LRScheduler) -> None:
         if not self.steps.num_steps:
             return  # a schedule steps once when it is made
-        groups = getattr(getattr(schedule, "optimizer", None), "param_groups", ())
+        optimizer = getattr(schedule, "optimizer", None)
+        self.strange += id(getattr(optimizer, "optimizer", optimizer)) not in self.steps.own
+        groups = getattr(optimizer, "param_groups", ())
         own = {id(p) for p in self.subject.model.parameters()}
         if any(id(p) in own for group in groups for p in group["params"]):
             self.ticks += 1

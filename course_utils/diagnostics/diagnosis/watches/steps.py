@@ -60,6 +60,7 @@ class Steps:
     compared: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers
     strangers: Counter[str] = field(default_factory=Counter)  # optimizers that hold none of it
     frozen: Counter[str] = field(default_factory=Counter)  # of those, that hold its frozen ones
+    own: set[int] = field(default_factory=set)  # ids of optimizers that step the model's weights
     empty: set[str] = field(default_factory=set)  # of those, that hold no tensor at all
     copies: Copies = field(default_factory=Copies)
     failures: list[Exception] = field(default_factory=list)
@@ -127,6 +128,7 @@ class Steps:
             self.empty |= set() if own else {name}
             self.frozen[name] += bool(_ids_in(optimizer) & {id(p) for p in self.model.parameters()})
             return
+        self.own.add(id(optimizer))
         self.copies.watched(own)
         trainable = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
         without = [name for name, p in trainable.items() if p.grad is None]
