@@ -9,7 +9,7 @@ from course_utils.shown.wrap import wrapped
 
 LETTERS = {"t": "true", "p": "partly", "f": "false"}
 STATES = {"true": State.GOOD, "partly": State.ALARM, "false": State.BAD, "open": State.OPEN}
-MARKS = ("✓", "one step off", "✗")  # by the steps between vote and verdict
+MARKS = ("✓", "(one step off)", "✗")  # by the steps between vote and verdict
 OPEN = "open"  # what no evidence within reach decides; no vote is counted on it
 
 

@@ -51,7 +51,7 @@ def test_a_vote_next_to_the_verdict_is_said_to_be_one_step_off(verdicts, capsys)
     assert verdicts.table().notes[0] == said
     assert [row[4].split(" ", 1)[1] for row in verdicts.table().rows[:5]] == [
         *("✓", "✗"),
-        *["one step off"] * 3,
+        *["(one step off)"] * 3,
     ]
 
 
