@@ -206,3 +206,32 @@ def test_words_that_speak_of_no_run_are_nothing():
 def test_a_line_that_is_no_table_ends_nothing(line):
     said = str(explain([f"{line}\n", *(f"{one}\n" for one in FALLS)]))
     assert f"{len(FALLS)} log entries" in said
+
+
+def of_lightning(n: int, loss: float | str) -> str:
+    return (
+        f"Epoch 0 | iter {n:2} step {n:2} | loss train: {loss}, val: n/a | iter time: 7.5 s (step)"
+    )
+
+
+SPACED = "Training Loss Epoch Step Validation Loss", "-" * 40
+FORMS = {
+    "loss train": ([of_lightning(n, 1.4) for n in range(6)] + [of_lightning(6, "nan")] * 2, "nan"),
+    "single spaces": (
+        [
+            *SPACED,
+            *(f"{2 - n / 5:.4f} {n}.0 {291 * n} {1.3 + (n - 3) ** 2 / 30:.4f}" for n in range(9)),
+        ],
+        "overfits",
+    ),
+    "a rate of 5e-12": (
+        [str({"loss": 0.6, "grad_norm": 7e4, "learning_rate": n * 1e-12}) for n in range(6)],
+        "rate_too_low",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_stands_in_an_unusual_form_is_read(form):
+    lines, key = FORMS[form]
+    assert key in first(*lines).key
