@@ -127,6 +127,15 @@ OWN_CODE = (
         explains=NOTHING_MOVES | keys("weight_without_gradient"),
     ),
     Cause(
+        "adapter_too_strong",
+        "the adapter's scale is so large that each step of a usual rate throws the weights about",
+        "lora_alpha between r and 4 r; a larger change needs a larger rate or rank",
+        "the scaling of the adapter's layers",
+        kinds=("adapter", "rate"),
+        harm=BROKEN,
+        explains=DRIFTS | keys("update_too_large"),
+    ),
+    Cause(
         "adapter_begins_random",
         "the adapter is not 0 at the start: it changes the model before it has learnt anything",
         "init_lora_weights=True (False draws both matrices at random, for tests)",

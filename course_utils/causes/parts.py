@@ -145,4 +145,16 @@ PARTS = (
         "model.training in a step; running_mean of a batch norm",
         harm=LESS,
     ),
+    Cause(
+        "reward_against_answer",
+        "replies that hold the answer of their row earn less than those that hold another one: the "
+        "reward is turned round",
+        "look at the sign of the reward, and at what it returns for a right reply",
+        "ten replies, each with its row's answer and its reward",
+        kinds=("no_signal", "reward_hacking"),
+        where=REWARD,
+        harm=WRONG,
+        would_show=BY_ANOTHER_JUDGE,
+        explains=keys("at_chance"),
+    ),
 )

@@ -205,8 +205,18 @@ def holds_any(completions, answer, **_):
     return [float(WORDS[0] in said(c)) for c in completions]
 
 
-for _name, _reward in (("first", holds_first), ("previous", holds_previous), ("fixed", holds_any)):
+def holds_not(completions, answer, **_):
+    return [float(a not in said(c)) for c, a in zip(completions, answer, strict=True)]
 
-    @fault(f"reward_by_the_{_name}_answer", "reward_of_other_row", needs_run=True, has_twin=True)
+
+OTHER = "reward_of_other_row"
+for _name, _reward, _causes in (
+    ("first", holds_first, OTHER),
+    ("previous", holds_previous, OTHER),
+    ("fixed", holds_any, OTHER),
+    ("absent", holds_not, "reward_against_answer"),
+):
+
+    @fault(f"reward_by_the_{_name}_answer", _causes, needs_run=True, has_twin=True)
     def _make(folder, healthy=False, reward=_reward):
         return wanted(holds_own if healthy else reward, folder)

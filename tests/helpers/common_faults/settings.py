@@ -75,7 +75,7 @@ def adapter_of_weight_zero(folder):
     return adapted(folder, LoraConfig(r=8, lora_alpha=0, task_type="CAUSAL_LM"))
 
 
-@fault("adapter_far_too_strong", "rate_too_high update_too_large adapter_too_strong", is_open=True)
+@fault("adapter_far_too_strong", "adapter_too_strong")
 def adapter_far_too_strong(folder):
     config = LoraConfig(r=8, lora_alpha=4096, task_type="CAUSAL_LM")
     return adapted(folder, config, learning_rate=3e-3)

@@ -86,16 +86,15 @@ class Answers:
         by_first = sum((one.reward > middle) == one.holds_first for one in away)
         is_first = len(away) >= FEWEST and by_first >= ALL * len(away)
         error = math.sqrt(sum(_error(kind) ** 2 for kind in (own, others)))
-        gap = earns - also
+        gap, names = earns - also, _names(trainer, is_asked)
+        if not is_first and gap < -max(ERRORS * error, MORE * span):
+            seen = {"place": names, "specimen": self.specimen}
+            sheet.find("reward_against_answer", MEASURED, said, **seen)
+            return
         if not is_first and (gap > ERRORS * error or gap + ERRORS * error > MORE * span):
             write = sheet.clear if gap > ERRORS * error else sheet.show
             write("rewards by answers", said)
             return
-        names = ", ".join(
-            name
-            for name, f in zip(reward_names(trainer), trainer.reward_funcs, strict=False)
-            if f in is_asked
-        )
         more: tuple[str, ...] = ()
         why = f"the reward does not follow the column {self.column!r} of its own row"
         advice = f"let {names} compare each reply with its own {self.column}: "
@@ -116,6 +115,11 @@ class Answers:
             advice=advice,
             specimen=self.specimen,
         )
+
+
+def _names(trainer: Any, functions: Sequence[Callable]) -> str:
+    named = zip(reward_names(trainer), trainer.reward_funcs, strict=False)
+    return ", ".join(name for name, f in named if f in functions)
 
 
 def _error(replies: list[Reply]) -> float:
