@@ -235,3 +235,13 @@ FORMS = {
 def test_what_stands_in_an_unusual_form_is_read(form):
     lines, key = FORMS[form]
     assert key in first(*lines).key
+
+
+@pytest.mark.parametrize(("loss", "is_said"), [(1.4, True), (9.0, False)])
+def test_lone_spikes_of_the_gradient_are_explained_where_the_loss_stays(loss, is_said):
+    norms = [9.8, 7.6, 29.0, 5.2, 7.8, 7.7, 11140.0, 6.9, 8.1]
+    losses = [1.5, 1.3, 1.6, 1.4, 1.5, 1.4, loss, 1.4, 1.3]
+    pairs = zip(losses, norms, strict=True)
+    answer = explain("\n".join(str({"loss": a, "grad_norm": b}) for a, b in pairs))
+    assert ("lone_spikes" in [one.key for one in answer.no_faults]) == is_said
+    assert not answer.is_healthy
