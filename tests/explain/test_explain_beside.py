@@ -224,6 +224,33 @@ FORMS = {
         ],
         "overfits",
     ),
+    "keys of another library": (
+        ["lora key not loaded: lora_unet_text_model_layers_0_mlp_fc1.lora_down.weight"],
+        "adapter_not_loaded",
+    ),
+    "another forward": (
+        [
+            "torch.utils.checkpoint.CheckpointError: torch.utils.checkpoint: Recomputed values for "
+            "the following tensors have different metadata than during the forward pass."
+        ],
+        "recomputed_differs",
+    ),
+    "the first that failed": (
+        [
+            "  traceback : Signal 15 (SIGTERM) received by PID 7561",
+            "Root Cause (first observed failure):",
+            "  exitcode  : 1 (pid: 7562)",
+        ],
+        "python_error",
+    ),
+    "one accuracy": (
+        [
+            "| epoch | train loss | val loss | acc |",
+            "|---|---|---|---|",
+            *(f"| {n} | {0.85 + n % 2 / 1e3} | {0.851 - n % 3 / 1e3} | 0.61 |" for n in range(8)),
+        ],
+        "one_class",
+    ),
     "a rate of 5e-12": (
         [str({"loss": 0.6, "grad_norm": 7e4, "learning_rate": n * 1e-12}) for n in range(6)],
         "rate_too_low",
