@@ -12,6 +12,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, MEASURED, S
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 SMALL = 0.2  # of the gradient: a term that was meant to count has more
+SMALL_IS_GOOD = ("a cross-entropy", "a squared error", "a binary cross-entropy")
 WORDS = 8  # numbers that a divergence runs over, at least
 
 
@@ -46,9 +47,21 @@ def judge_terms_heard(passes: Sequence[Terms], heard: HeardLosses, sheet: Sheet)
     if size > 1 and len(alike) > 3:
         weights = [max(one.weights[i] for one in alike) for i in range(size)]
         _without_weight(alike[0].names, weights, f"all {len(alike)} backward passes", sheet)
+    _turned(alike, sheet)
     _without_graph(heard.calls, all(one.has_constant for one in alike), sheet)
     if size > 1:
         _divided(heard.calls, None, sheet)
+
+
+def _turned(passes: Sequence[Terms], sheet: Sheet) -> None:
+    """The only term that is to become small is made large, in each backward pass."""
+    errors = [i for i, name in enumerate(passes[0].names) if name in SMALL_IS_GOOD]
+    if len(passes) <= 3 or len(errors) != 1 or not all(one.turned[errors[0]] for one in passes):
+        return
+    name = passes[0].names[errors[0]]
+    said = f"{name} has a weight below 0 in all {len(passes)} backward passes"
+    why = f"the run makes {name} larger: its sign in the loss is turned round"
+    sheet.find("loss_against_labels", MEASURED, said, place="the sign of the loss", why=why)
 
 
 def _without_weight(names: list[str], weights: list[float], where: str, sheet: Sheet) -> None:

@@ -26,6 +26,7 @@ from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.metrics import look_at_metrics
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
+from course_utils.diagnostics.diagnosis.looks.optimizer_numbers import look_at_optimizer_numbers
 from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed_state
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
@@ -101,6 +102,7 @@ BEFORE = (
     look_at_settings,
     look_at_given_schedule,
     look_at_strength,
+    look_at_optimizer_numbers,
     look_at_best,
     look_at_forbidden,
     look_at_gradients,

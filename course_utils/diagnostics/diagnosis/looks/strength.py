@@ -11,6 +11,7 @@ TOO_SHORT = 3e-4  # of a weight's size: what the whole run can change
 DECAYED = 0.5  # of the logarithm of a weight
 FEW, FEWEST = 3, 16  # steps: of a run that is short, and of one that is meant to train
 MOST_DROPPED = 0.8
+SMOOTHED = 0.5  # of a label: beyond it the other classes have more
 WEAKEST, STRONGEST = 1e-3, 10.0  # of DPO's beta
 
 
@@ -23,6 +24,7 @@ def look_at_strength(subject: Subject, sheet: Sheet) -> None:
         ("the number of steps", _steps),
         ("dropout", _dropout),
         ("beta", _beta),
+        ("how far labels are smoothed", _smoothing),
     ):
         with sheet.trying(what):
             look(subject, sheet)
@@ -95,3 +97,10 @@ def _beta(subject: Subject, sheet: Sheet) -> None:
         return
     if not WEAKEST <= beta <= STRONGEST:
         sheet.find("beta_unusual", LIKELY, f"beta is {beta:g}", place="beta")
+
+
+def _smoothing(subject: Subject, sheet: Sheet) -> None:
+    smooth = float(getattr(subject.args, "label_smoothing_factor", 0) or 0)
+    if smooth > SMOOTHED:
+        said = f"label_smoothing_factor is {smooth:g}"
+        sheet.find("smoothing_too_strong", LIKELY, said, place="label_smoothing_factor")

@@ -40,6 +40,8 @@ class Heard:
     logits: Tensor | None  # (B, T, V), that the model returned
     batch: Mapping[str, Any]  # that it read
     reduction: str = "mean"
+    smoothing: float = 0.0
+    ignored: int = -100  # the target that is left out
     has_graph: bool = True  # whether what it is given has a gradient, in a pass with one
 
 
@@ -90,7 +92,9 @@ class HeardLosses:
             found = (given.detach(), target.detach(), weight, self._logits, self._batch)
             way = kwargs.get("reduction", args[3] if name == "kl_div" and len(args) > 3 else "mean")
             is_dead = not given.requires_grad and not target.requires_grad
-            found += (str(way), not (is_dead and torch.is_grad_enabled()))
+            found += (str(way), float(kwargs.get("label_smoothing", 0.0)))
+            ignored = kwargs.get("ignore_index", -100)
+            found += (int(ignored), not (is_dead and torch.is_grad_enabled()))
             self.calls.append(Heard(name, *found))
 
     def hear_softmax(self, name: str, args: tuple, kwargs: Mapping) -> None:

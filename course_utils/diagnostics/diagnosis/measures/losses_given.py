@@ -9,6 +9,7 @@ from collections import Counter
 import torch
 from torch import Tensor
 
+from course_utils.diagnostics.diagnosis.looks.strength import SMOOTHED
 from course_utils.diagnostics.diagnosis.measures.heard_losses import Heard, HeardLosses
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
@@ -19,6 +20,8 @@ FAR = 0.1  # of the spread of the logits
 SURE = 0.9  # of the targets
 SOME, FIRST = 64, 16  # rows of logits that are placed, and of each the numbers that are compared
 TWICE = 0.2  # of the columns
+AMOUNTS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+BIG = 100.0  # times the predictions, and 1
 FARTHEST = 300.0  # the largest score of a softmax over the batch that can still be unsure
 RARER, HEAVIER = 2.0, 1.5  # times: how much rarer a class is, and how much more the frequent weighs
 PLACES = {
@@ -48,6 +51,7 @@ def _judge(call: Heard, subject: Subject, sheet: Sheet) -> None:
     if call.weight is not None:
         _weights(call.target, call.weight, sheet)
     _in_batch(call, sheet)
+    _left_out(call, subject, sheet)
     if subject.loss in (Loss.NEXT_TOKEN, Loss.OTHER) and call.logits is not None:
         _places(call, sheet)
 
@@ -60,12 +64,23 @@ def _once(sheet: Sheet, key: str, weight: float, *said: str, **more) -> None:
 def _shapes(call: Heard, sheet: Sheet) -> None:
     """Torch warns and lets each prediction meet every target."""
     shapes = tuple(call.given.shape), tuple(call.target.shape)
+    if shapes[0] == shapes[1] and call.name in AMOUNTS:
+        _amounts(call, sheet)
     if call.name == "kl_div" or shapes[0] == shapes[1] or call.target.numel() == 1:
         return
     if call.given.numel() == call.target.numel() and call.given.numel() > 1:
         said = f"{call.name} gets {shapes[0]} and {shapes[1]}: each number meets every target"
         why = "predictions and targets have other shapes, and are spread out against each other"
         _once(sheet, "labels_shape", COUNTED, said, place=f"the loss, F.{call.name}", why=why)
+
+
+def _amounts(call: Heard, sheet: Sheet) -> None:
+    """Targets that are far larger than what is predicted, and than 1."""
+    sizes = [float(one.float().square().mean().sqrt()) for one in (call.target, call.given)]
+    if call.target.numel() < FEWEST or sizes[0] < BIG * max(1.0, sizes[1]):
+        return
+    said = f"the targets of {call.name} are about {sizes[0]:.3g}, the predictions {sizes[1]:.2g}"
+    _once(sheet, "targets_unscaled", LIKELY, said, place="the targets of the loss")
 
 
 def _are_logs(call: Heard, sheet: Sheet) -> None:
@@ -100,6 +115,18 @@ def _weights(targets: Tensor, weight: Tensor, sheet: Sheet) -> None:
         said = f"class {most} has weight {heavy:.2g} and {many} of {sum(counts.values())} labels; "
         said += f"class {least} has weight {light:.2g} and {few}"
         _once(sheet, "class_weights_inverted", LIKELY, said, place="weight of F.cross_entropy")
+
+
+def _left_out(call: Heard, subject: Subject, sheet: Sheet) -> None:
+    """A class whose number is that of ignore_index, and labels that are smoothed away."""
+    count = int((call.target == call.ignored).sum())
+    is_class = 0 <= call.ignored < call.given.shape[-1] and subject.loss is Loss.ROWS
+    if count and is_class:
+        said = f"ignore_index is {call.ignored}, and {count} of {call.target.numel()} labels are it"
+        _once(sheet, "class_without_weight", COUNTED, said, place="ignore_index of F.cross_entropy")
+    if call.smoothing > SMOOTHED:
+        said = f"label_smoothing is {call.smoothing:g}"
+        _once(sheet, "smoothing_too_strong", LIKELY, said, place="F.cross_entropy")
 
 
 def _in_batch(call: Heard, sheet: Sheet) -> None:

@@ -41,6 +41,7 @@ class Terms:
     nodes: list[Any] = field(default_factory=list)
     has_constant: bool = False  # whether something is added that has no gradient
     weights: list[float] = field(default_factory=list)  # of each, once a backward pass has run
+    turned: list[bool] = field(default_factory=list)  # whether a number below 0 arrived there
 
     @property
     def names(self) -> list[str]:
@@ -49,7 +50,7 @@ class Terms:
     @contextmanager
     def weighed(self) -> Iterator[None]:
         """In the block, the largest gradient that arrives at each term is noted."""
-        self.weights = [0.0] * len(self.nodes)
+        self.weights, self.turned = [0.0] * len(self.nodes), [False] * len(self.nodes)
         handles = [n.register_prehook(self._note(i)) for i, n in enumerate(self.nodes)]
         try:
             yield
@@ -61,6 +62,7 @@ class Terms:
         def note(grads: tuple) -> None:
             for grad in (one for one in grads if one is not None):
                 self.weights[index] = max(self.weights[index], float(grad.detach().abs().max()))
+                self.turned[index] |= grad.numel() == 1 and float(grad) < 0
 
         return note
 

@@ -53,6 +53,7 @@ class LossTerms:
         """Keep the numbers; the names of the first pass alone, since nodes hold their graph."""
         kept = Known(terms.names if not self.passes else [""] * len(terms.nodes))
         kept.has_constant, kept.weights = terms.has_constant, terms.weights
+        kept.turned = terms.turned
         self.passes.append(kept)
 
 

@@ -1,0 +1,131 @@
+"""Faults of numbers and signs, in loops and Trainers, each with its healthy twin."""
+
+import copy
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+
+from common_faults.loops import STEPS, Setting
+from common_faults.models import reviewer
+from common_faults.own_loops import plain, run
+from common_faults.registry import fault
+
+loop_with_twin = partial(fault, is_loop=True, has_twin=True)
+
+
+def by_logits(own, loss):
+    """The loss of a function of logits and labels."""
+
+    def loss_of(step):
+        batch = own.batch(step)
+        labels = batch.pop("labels")
+        return loss(own.model(**batch).logits, labels)
+
+    return loss_of
+
+
+def cross_entropy(logits, labels, **changed):
+    return F.cross_entropy(logits, labels, **changed)
+
+
+@loop_with_twin("smoothing_of_nearly_all", "smoothing_too_strong")
+def smoothing_of_nearly_all(watching, healthy=False):
+    own = Setting()
+    smooth = 0.05 if healthy else 0.95
+    return run(own, watching, by_logits(own, partial(cross_entropy, label_smoothing=smooth)))
+
+
+@loop_with_twin("class_zero_ignored", "class_without_weight")
+def class_zero_ignored(watching, healthy=False):
+    """The padding's number is left out of the loss, and class 0 has it too."""
+    own = Setting()
+    ignored = -100 if healthy else 0
+    return run(own, watching, by_logits(own, partial(cross_entropy, ignore_index=ignored)))
+
+
+@loop_with_twin("eps_of_one", "eps_too_large")
+def eps_of_one(watching, healthy=False):
+    own = Setting()
+    own.optimizer.param_groups[0]["eps"] = 1e-8 if healthy else 1.0
+    return run(own, watching, plain(own))
+
+
+@loop_with_twin("betas_turned", "betas_swapped")
+def betas_turned(watching, healthy=False):
+    own = Setting()
+    own.optimizer.param_groups[0]["betas"] = (0.9, 0.999) if healthy else (0.999, 0.9)
+    return run(own, watching, plain(own))
+
+
+@loop_with_twin("loss_is_maximised", "loss_against_labels")
+def loss_is_maximised(watching, healthy=False):
+    """A log-likelihood was meant, and the loss is negated once too often."""
+    own = Setting()
+    sign = 1 if healthy else -1
+    return run(own, watching, lambda step: sign * own.model(**own.batch(step)).loss)
+
+
+@loop_with_twin("average_never_updated", "start_loaded_back")
+def average_never_updated(watching, healthy=False):
+    """The average of the weights is made before the run, and nothing is added to it."""
+    own = Setting()
+    average = copy.deepcopy(own.model)
+
+    def add(step):
+        if healthy:
+            with torch.no_grad():
+                for mean, p in zip(average.parameters(), own.model.parameters(), strict=True):
+                    mean.lerp_(p, 0.2)
+
+    finish = lambda: own.model.load_state_dict(average.state_dict())  # noqa: E731
+    return run(own, watching, plain(own), after=add, end=finish)
+
+
+@loop_with_twin("softmax_before_its_loss", "probabilities_as_logs")
+def softmax_before_its_loss(watching, healthy=False):
+    own = Setting()
+
+    def loss(logits, labels):
+        given = logits if healthy else logits.softmax(-1)
+        return F.binary_cross_entropy_with_logits(given, F.one_hot(labels, 2).float())
+
+    return run(own, watching, by_logits(own, loss))
+
+
+@loop_with_twin("amounts_as_they_are", "targets_unscaled")
+def amounts_as_they_are(watching, healthy=False):
+    own = Setting()
+    unit = 1 if healthy else 4e4
+
+    def loss(logits, labels):
+        return F.mse_loss(logits[:, 0], unit * (labels.float() + 0.5))
+
+    return run(own, watching, by_logits(own, loss))
+
+
+@loop_with_twin("clipped_far_below", "clipped_to_nothing")
+def clipped_far_below(watching, healthy=False):
+    own = Setting()
+    own.model.train()
+    with own.watched(watching) as seen:
+        for step in range(STEPS):
+            loss = own.model(**own.batch(step)).loss
+            own.optimizer.zero_grad()
+            loss.backward()
+            limit = 1.0 if healthy else 1e-7
+            torch.nn.utils.clip_grad_norm_(own.model.parameters(), limit)
+            own.optimizer.step()
+            own.say(loss)
+    return seen.report
+
+
+for _name, _cause, _wrong in (
+    ("smoothing", "smoothing_too_strong", {"label_smoothing_factor": 0.95}),
+    ("eps", "eps_too_large", {"adam_epsilon": 0.5}),
+    ("betas", "betas_swapped", {"adam_beta1": 0.999, "adam_beta2": 0.9}),
+):
+
+    @fault(f"{_name}_of_the_settings", _cause, has_twin=True)
+    def _make(folder, healthy=False, wrong=_wrong):
+        return reviewer(folder, **({} if healthy else wrong))
