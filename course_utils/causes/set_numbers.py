@@ -47,6 +47,19 @@ SET_NUMBERS = (
         follows=OUTCOME,
     ),
     Cause(
+        "gradient_mostly_zero",
+        "most trained weights get a gradient that is exactly 0 in every step: something between "
+        "them and the loss multiplies by 0",
+        "look for weights that were set to 0 in two layers that follow each other, a gate, a mask "
+        "or an activation that is 0 for every row",
+        "the gradients by layer: audit_gradients(model, batch)",
+        instrument="audit_gradients",
+        kinds=("no_grad",),
+        harm=LESS,
+        explains=NOTHING_MOVES | keys("rate_too_low"),
+        follows=OUTCOME,
+    ),
+    Cause(
         "start_loaded_back",
         "the weights that are loaded at the end are those from before the first step: an average "
         "that was never updated, or a copy that was made too early",

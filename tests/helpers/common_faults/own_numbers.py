@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from common_faults.loops import STEPS, Setting
 from common_faults.models import reviewer
 from common_faults.own_loops import plain, run
+from common_faults.preferences import DPOConfig, DPOTrainer, grpo, prefer
 from common_faults.registry import fault
 
 loop_with_twin = partial(fault, is_loop=True, has_twin=True)
@@ -120,6 +121,36 @@ def clipped_far_below(watching, healthy=False):
     return seen.report
 
 
+@loop_with_twin("logs_as_the_teachers_word", "probabilities_as_logs")
+def logs_as_the_teachers_word(watching, healthy=False):
+    """The teacher's log-probabilities stand where its probabilities are meant."""
+    own = Setting()
+    teacher = copy.deepcopy(own.model).eval()
+
+    def loss_of(step):
+        batch = own.batch(step)
+        labels = batch.pop("labels")
+        with torch.no_grad():
+            logits = teacher(**batch).logits
+        told = logits.softmax(-1) if healthy else logits.log_softmax(-1)
+        mine = own.model(**batch).logits
+        term = F.kl_div(mine.log_softmax(-1), told, reduction="batchmean")
+        return F.cross_entropy(mine, labels) + 0.1 * term
+
+    return run(own, watching, loss_of)
+
+
+@loop_with_twin("two_layers_of_zeros", "gradient_mostly_zero")
+def two_layers_of_zeros(watching, healthy=False):
+    """Head and pooler both begin at 0: neither gets a gradient through the other."""
+    own = Setting()
+    layers = (own.model.classifier, own.model.bert.pooler.dense)
+    for layer in layers[: 1 if healthy else 2]:
+        for weight in layer.parameters():
+            torch.nn.init.zeros_(weight)
+    return run(own, watching, plain(own))
+
+
 for _name, _cause, _wrong in (
     ("smoothing", "smoothing_too_strong", {"label_smoothing_factor": 0.95}),
     ("eps", "eps_too_large", {"adam_epsilon": 0.5}),
@@ -129,3 +160,13 @@ for _name, _cause, _wrong in (
     @fault(f"{_name}_of_the_settings", _cause, has_twin=True)
     def _make(folder, healthy=False, wrong=_wrong):
         return reviewer(folder, **({} if healthy else wrong))
+
+
+@fault("half_of_the_pairs_smoothed", "smoothing_too_strong", has_twin=True)
+def half_of_the_pairs_smoothed(folder, healthy=False):
+    return prefer(folder, DPOTrainer, DPOConfig, label_smoothing=0.1 if healthy else 0.5)
+
+
+@fault("kl_of_a_hundred", "beta_unusual", has_twin=True)
+def kl_of_a_hundred(folder, healthy=False):
+    return grpo(folder, beta=0.04 if healthy else 100.0)

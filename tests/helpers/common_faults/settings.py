@@ -42,7 +42,7 @@ def one_step_for_all(folder):
     return reviewer(folder, per_device_train_batch_size=8, **changed)
 
 
-@fault("clipped_to_nothing", "rate_too_low weights_do_not_move", needs_run=True)
+@fault("clipped_to_nothing", "clipped_to_nothing rate_too_low", needs_run=True)
 def clipped_to_nothing(folder):
     changed = {"optim": "sgd", "max_grad_norm": 1e-6, "learning_rate": 0.03}
     return reviewer(folder, **changed)

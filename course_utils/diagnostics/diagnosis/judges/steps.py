@@ -22,6 +22,9 @@ FEW = 0.05  # share that moves in a step where nearly all of it is rounded away
 STILL = 1e-3  # a step that moves a smaller share of the weights does not count
 USUAL = 0.5  # share that moves in a step of float32 weights, and far less in narrow formats
 CLIPPED = 1.1  # how much larger a norm in the log is than the optimizer's, if it was clipped
+ENOUGH = 8  # steps
+MOSTLY = 0.5  # of the trained tensors
+ROUNDING = 1e-6  # a norm: far below what a loss of a model has
 LARGE = 0.5  # update by weight, in the median of the steps
 
 
@@ -110,8 +113,32 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     norms = median(one.grad_norm for one in steps.numbers)
     if judge_clipping(steps, sheet) or not math.isfinite(norms):
         return
+    if taken >= ENOUGH and _next_to_none(subject, steps, norms, sheet):
+        return
     norm = _before_and_after(subject, steps, norms)
     sheet.clear("gradients", f"all {last.num_trainable} tensors have one, norm {norm}")
+
+
+def _next_to_none(subject: Subject, steps: Steps, norms: float, sheet: Sheet) -> bool:
+    """A gradient of rounding alone, or one of exactly 0 for most of the trained tensors."""
+    zeros = [one.num_zero_grad for one in steps.numbers]
+    whole = steps.numbers[-1].num_trainable
+    if min(zeros) > MOSTLY * whole:
+        said = f"the gradient of {min(zeros)} of {whole} trained tensors is exactly 0 in all "
+        said += f"{len(zeros)} steps"
+        sheet.find("gradient_mostly_zero", MEASURED, said)
+        return True
+    is_raw = all(one.clipped_to is None for one in steps.numbers)
+    if norms < ROUNDING and is_raw and subject.kind != POLICY:
+        said = f"grad_norm is {norms:.1g} in the median of {len(zeros)} steps"
+        more = {
+            "why": "the gradient of every step is next to 0: what is left of it is rounding",
+            "rivals": "two terms that are the same cancel (a reference that is the policy itself), "
+            "or the loss hardly depends on the weights",
+        }
+        sheet.find("no_gradient", LIKELY, said, **more)
+        return True
+    return False
 
 
 def _without_rewards(subject: Subject) -> dict[str, str]:

@@ -11,7 +11,9 @@ TOO_SHORT = 3e-4  # of a weight's size: what the whole run can change
 DECAYED = 0.5  # of the logarithm of a weight
 FEW, FEWEST = 3, 16  # steps: of a run that is short, and of one that is meant to train
 MOST_DROPPED = 0.8
+TURNED = 0.49  # of DPO's pairs: with a half of them the gradient is 0
 SMOOTHED = 0.5  # of a label: beyond it the other classes have more
+HOLDS = 2.0  # of a policy's beta: beyond it the reference decides, whatever the reward
 WEAKEST, STRONGEST = 1e-3, 10.0  # of DPO's beta
 
 
@@ -91,6 +93,8 @@ def _dropout(subject: Subject, sheet: Sheet) -> None:
 
 def _beta(subject: Subject, sheet: Sheet) -> None:
     beta = getattr(subject.args, "beta", None)
+    if subject.kind == POLICY and isinstance(beta, float | int) and beta > HOLDS:
+        sheet.find("beta_unusual", LIKELY, f"beta is {beta:g}", place="beta")
     kinds = getattr(subject.args, "loss_type", None)
     is_plain = kinds in ("sigmoid", ["sigmoid"], None)
     if subject.kind != PAIRS or not is_plain or not isinstance(beta, float | int) or not beta:
@@ -100,7 +104,7 @@ def _beta(subject: Subject, sheet: Sheet) -> None:
 
 
 def _smoothing(subject: Subject, sheet: Sheet) -> None:
-    smooth = float(getattr(subject.args, "label_smoothing_factor", 0) or 0)
-    if smooth > SMOOTHED:
-        said = f"label_smoothing_factor is {smooth:g}"
-        sheet.find("smoothing_too_strong", LIKELY, said, place="label_smoothing_factor")
+    for name, most in (("label_smoothing_factor", SMOOTHED), ("label_smoothing", TURNED)):
+        smooth = float(getattr(subject.args, name, 0) or 0)
+        if smooth > most:
+            sheet.find("smoothing_too_strong", LIKELY, f"{name} is {smooth:g}", place=name)

@@ -43,6 +43,11 @@ def _judge(call: Heard, subject: Subject, sheet: Sheet) -> None:
     is_class = call.name in ("cross_entropy", "nll_loss")
     if not is_class:
         _shapes(call, sheet)
+        if call.name == "kl_div" and not call.is_log and bool((call.target < 0).any()):
+            said = "kl_div is called without log_target, and its target has numbers below 0"
+            why = "kl_div takes probabilities as its target, and gets logs"
+            more = {"why": why, "advice": "softmax for the target, or log_target=True"}
+            _once(sheet, "probabilities_as_logs", COUNTED, said, place="F.kl_div", **more)
         return
     if call.target.is_floating_point() or call.target.numel() < FEWEST:
         return
