@@ -2,17 +2,17 @@
 
 import torch
 
+from course_utils.diagnostics.diagnosis.judges.rates import DECAYED
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
+from course_utils.diagnostics.diagnosis.measures.losses_given import SMOOTHED
 from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
 from course_utils.diagnostics.libraries.pytorch import dropouts
 
 TOO_SHORT = 3e-4  # of a weight's size: what the whole run can change
-DECAYED = 0.5  # of the logarithm of a weight
 FEW, FEWEST = 3, 16  # steps: of a run that is short, and of one that is meant to train
 MOST_DROPPED = 0.8
 TURNED = 0.49  # of DPO's pairs: with a half of them the gradient is 0
-SMOOTHED = 0.5  # of a label: beyond it the other classes have more
 HOLDS = 2.0  # of a policy's beta: beyond it the reference decides, whatever the reward
 WEAKEST, STRONGEST = 1e-3, 10.0  # of DPO's beta
 

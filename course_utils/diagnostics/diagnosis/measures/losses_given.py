@@ -9,7 +9,6 @@ from collections import Counter
 import torch
 from torch import Tensor
 
-from course_utils.diagnostics.diagnosis.looks.strength import SMOOTHED
 from course_utils.diagnostics.diagnosis.measures.heard_losses import Heard, HeardLosses
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
@@ -20,6 +19,7 @@ FAR = 0.1  # of the spread of the logits
 SURE = 0.9  # of the targets
 SOME, FIRST = 64, 16  # rows of logits that are placed, and of each the numbers that are compared
 TWICE = 0.2  # of the columns
+SMOOTHED = 0.5  # of a label: beyond it the other classes have more
 AMOUNTS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 BIG = 100.0  # times the predictions, and 1
 FARTHEST = 300.0  # the largest score of a softmax over the batch that can still be unsure
