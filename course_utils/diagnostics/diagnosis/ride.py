@@ -10,11 +10,12 @@ from typing import Any
 from course_utils.diagnostics.diagnosis.judges.policy import judge_policy
 from course_utils.diagnostics.diagnosis.judges.run import judge_numbers_of_run
 from course_utils.diagnostics.diagnosis.judges.steps import judge_steps
-from course_utils.diagnostics.diagnosis.judges.terms import judge_terms_heard
 from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.order import look_after, look_before
 from course_utils.diagnostics.diagnosis.looks.shown_rows import show_rows
+from course_utils.diagnostics.diagnosis.measures.read_places import ReadPlaces
+from course_utils.diagnostics.diagnosis.measures.terms_given import judge_terms_heard
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
@@ -27,7 +28,6 @@ from course_utils.diagnostics.diagnosis.watches.metrics import Metrics
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.passes import Passes
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
-from course_utils.diagnostics.diagnosis.watches.read_places import ReadPlaces
 from course_utils.diagnostics.diagnosis.watches.row_order import RowOrder
 from course_utils.diagnostics.diagnosis.watches.rows_seen import RowsSeen
 from course_utils.diagnostics.diagnosis.watches.sampler import SamplerWatch

@@ -4,7 +4,8 @@ from typing import Any
 
 import torch
 
-from course_utils.diagnostics.diagnosis.judges.schedule import judge_schedule, plans_of
+from course_utils.diagnostics.diagnosis.measures.decay import DECAYED
+from course_utils.diagnostics.diagnosis.measures.schedules import judge_schedule, plans_of
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import SHORT
@@ -13,7 +14,6 @@ from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 
 EARLY = 0.8  # of the run: a rate of 0 before that is too early
-DECAYED = 0.5  # of the logarithm of a weight
 SHRINKS = 5e-3  # of a weight, in one step
 OFTEN = 1.5  # schedule steps an optimizer step: above that it is stepped too often
 OFF, MANY = 0.1, 0.3  # relative difference from the schedule, and share of steps that have it

@@ -5,13 +5,14 @@ from inspect import signature
 
 import torch
 
-from course_utils.diagnostics.diagnosis.judges.terms import judge_terms_of
 from course_utils.diagnostics.diagnosis.looks.own_loss import compare_own_loss
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
 from course_utils.diagnostics.diagnosis.measures.heard_losses import HeardLosses, Listening
 from course_utils.diagnostics.diagnosis.measures.loss_inputs import LossInputs
 from course_utils.diagnostics.diagnosis.measures.losses_given import judge_losses
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
+from course_utils.diagnostics.diagnosis.measures.read_places import ReadPlaces
+from course_utils.diagnostics.diagnosis.measures.terms_given import judge_terms_of
 from course_utils.diagnostics.diagnosis.sheet.faults import (
     FINITE_BEFORE,
     LOSS_OR_LAYER,
@@ -20,7 +21,6 @@ from course_utils.diagnostics.diagnosis.sheet.faults import (
 )
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
-from course_utils.diagnostics.diagnosis.watches.read_places import ReadPlaces
 from course_utils.diagnostics.gradient_flow import audit_gradients
 from course_utils.diagnostics.gradient_flow.report import Flow, GradientFlow
 from course_utils.diagnostics.loss_kind import may_speak

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from course_utils.diagnostics.diagnosis.judges.schedule import judge_schedule, plans_of
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.plans import plan_of
+from course_utils.diagnostics.diagnosis.measures.schedules import judge_schedule, plans_of
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, Subject
 from course_utils.diagnostics.libraries.pytorch import schedules_of

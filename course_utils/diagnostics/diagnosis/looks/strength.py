@@ -2,8 +2,8 @@
 
 import torch
 
-from course_utils.diagnostics.diagnosis.judges.rates import DECAYED
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
+from course_utils.diagnostics.diagnosis.measures.decay import DECAYED
 from course_utils.diagnostics.diagnosis.measures.losses_given import SMOOTHED
 from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
