@@ -5,11 +5,18 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
+from ordinary import texts
+from ordinary import tokenizers_of as tok
+from ordinary.models_of import chat_model
+from ordinary.online import friendliness, said
+from ordinary.post_training import turn
+from ordinary.usual import shared, split
+from trl import KTOConfig, KTOTrainer
 
 from common_faults.loops import STEPS, Setting
 from common_faults.models import reviewer
 from common_faults.own_loops import plain, run
-from common_faults.preferences import DPOConfig, DPOTrainer, grpo, prefer
+from common_faults.preferences import DPOConfig, DPOTrainer, dpo_on, grpo, prefer
 from common_faults.registry import fault
 
 loop_with_twin = partial(fault, is_loop=True, has_twin=True)
@@ -170,3 +177,39 @@ def half_of_the_pairs_smoothed(folder, healthy=False):
 @fault("kl_of_a_hundred", "beta_unusual", has_twin=True)
 def kl_of_a_hundred(folder, healthy=False):
     return grpo(folder, beta=0.04 if healthy else 100.0)
+
+
+@fault("one_prompt_for_all_pairs", "prompts_alike", has_twin=True)
+def one_prompt_for_all_pairs(folder, healthy=False):
+    rows = texts.preferences(160, seed=9)
+    return dpo_on(folder, rows if healthy else [{**row, "prompt": "Hi"} for row in rows])
+
+
+@fault("thumbs_down_weigh_nothing", "class_without_weight", has_twin=True)
+def thumbs_down_weigh_nothing(folder, healthy=False):
+    sides = ("chosen", "rejected")
+    rows = [
+        {
+            "prompt": [turn("user", row["prompt"])],
+            "completion": [turn("assistant", row[sides[i % 2]])],
+            "label": i % 2 == 0,
+        }
+        for i, row in enumerate(texts.preferences(160, seed=9))
+    ]
+    weight = 1.0 if healthy else 0.0
+    train, held_out = split(rows)
+    return KTOTrainer(
+        model=chat_model(folder),
+        args=KTOConfig(**shared(folder, max_length=64, undesirable_weight=weight)),
+        train_dataset=train,
+        eval_dataset=held_out,
+        processing_class=tok.chat(),
+    )
+
+
+@fault("reward_that_says_nothing", "rewards_missing", needs_run=True, has_twin=True)
+def reward_that_says_nothing(folder, healthy=False):
+    def brief(completions, **_):
+        return [0.1 * (len(said(one)) < 40) if healthy else None for one in completions]
+
+    return grpo(folder, [friendliness, brief])

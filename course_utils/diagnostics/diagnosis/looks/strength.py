@@ -5,7 +5,7 @@ import torch
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.decay import DECAYED
 from course_utils.diagnostics.diagnosis.measures.losses_given import SMOOTHED
-from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
 from course_utils.diagnostics.libraries.pytorch import dropouts
 
@@ -27,6 +27,7 @@ def look_at_strength(subject: Subject, sheet: Sheet) -> None:
         ("dropout", _dropout),
         ("beta", _beta),
         ("how far labels are smoothed", _smoothing),
+        ("the weights of thumbs", _thumbs),
     ):
         with sheet.trying(what):
             look(subject, sheet)
@@ -108,3 +109,11 @@ def _smoothing(subject: Subject, sheet: Sheet) -> None:
         smooth = float(getattr(subject.args, name, 0) or 0)
         if smooth > most:
             sheet.find("smoothing_too_strong", LIKELY, f"{name} is {smooth:g}", place=name)
+
+
+def _thumbs(subject: Subject, sheet: Sheet) -> None:
+    """KTO's weights of desirable and undesirable replies."""
+    for name in ("desirable_weight", "undesirable_weight"):
+        if getattr(subject.args, name, None) == 0:
+            why = "replies of one kind have the weight 0, so that nothing is learnt of them"
+            sheet.find("class_without_weight", COUNTED, f"{name} is 0", place=name, why=why)

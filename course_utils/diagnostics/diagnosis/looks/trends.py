@@ -8,7 +8,7 @@ from statistics import fmean, variance
 from course_utils.causes import CAUSES
 from course_utils.diagnostics.diagnosis.measures.first_rows import SUMMARY, keeps_first_rows
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
-from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
 from course_utils.diagnostics.diagnosis.sheet.harm import SHORT, WORSE
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, PAIRS, POLICY, REPLIES, Subject
@@ -18,6 +18,7 @@ from course_utils.explain.fields import canonical
 GROWS = 1.1  # entropy of the last third by that of the first
 LONGER = 1.3  # and length
 ENOUGH = 12  # entries, to say of a reward that it does not rise
+PART, FEW_PARTS = re.compile(r"rewards/(.+)/mean"), 4  # of TRL's log; its entries
 ERRORS = 2.0  # standard errors by which two thirds must differ
 ABOVE = 1.02  # of ln(vocabulary): a first loss beyond that is worse than guessing
 WRONG = re.compile(r"length.*(wrong|incorrect|fail)", re.IGNORECASE)
@@ -32,6 +33,7 @@ def look_at_trends(subject: Subject, sheet: Sheet) -> None:
         ("entropy", _entropy),
         ("length", _length),
         ("rate", _rate),
+        ("parts of the reward", _parts),
     )
     for what, look in looks:
         with sheet.trying(f"the log's {what}"):
@@ -176,6 +178,18 @@ def _length(subject: Subject, sheet: Sheet) -> None:
         advice="weigh every token alike: divide by a constant, not by each reply's own length "
         "(loss_type='dr_grpo')",
     )
+
+
+def _parts(subject: Subject, sheet: Sheet) -> None:
+    """A reward function of which every entry is nan, or None, gave no reply a number."""
+    names = {name for row in subject.log for name in row if PART.fullmatch(name)}
+    for name in sorted(names):
+        values = [row[name] for row in subject.log if name in row]
+        if len(values) >= FEW_PARTS and all(v is None or math.isnan(v) for v in values):
+            part = PART.fullmatch(name)[1]
+            said = f"{name} is no number in any of {len(values)} entries of the log"
+            why = f"the reward function {part} gave no reply a number: it returned None for each"
+            sheet.find("rewards_missing", COUNTED, said, place=part, why=why)
 
 
 def _rate(subject: Subject, sheet: Sheet) -> None:
