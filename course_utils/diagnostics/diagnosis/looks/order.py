@@ -47,7 +47,11 @@ from course_utils.diagnostics.diagnosis.looks.start_of_adapter import (
 from course_utils.diagnostics.diagnosis.looks.stream import look_at_order_of_stream, look_at_stream
 from course_utils.diagnostics.diagnosis.looks.strength import look_at_strength
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
-from course_utils.diagnostics.diagnosis.looks.targets import look_at_numbers, look_at_tags
+from course_utils.diagnostics.diagnosis.looks.targets import (
+    look_at_answers_of_several,
+    look_at_numbers,
+    look_at_tags,
+)
 from course_utils.diagnostics.diagnosis.looks.text_and_ids import look_at_text_and_ids
 from course_utils.diagnostics.diagnosis.looks.trends import look_at_trends
 from course_utils.diagnostics.diagnosis.looks.unread import look_at_unread
@@ -83,6 +87,7 @@ BEFORE = (
     look_at_replies_to_learn,
     look_at_numbers,
     look_at_tags,
+    look_at_answers_of_several,
     look_at_first_token,
     look_at_spans,
     look_at_blank,
