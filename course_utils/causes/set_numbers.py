@@ -47,6 +47,17 @@ SET_NUMBERS = (
         follows=OUTCOME,
     ),
     Cause(
+        "optimizer_made_anew",
+        "the optimizer is made again before each step, so that its moments are always those of a "
+        "single gradient: each weight moves by the learning rate, whatever its gradients say",
+        "make the optimizer once, before the loop",
+        "the count of steps in optimizer.state",
+        kinds=("rate",),
+        harm=LESS,
+        explains=keys("update_too_large schedule_of_another_optimizer"),
+        follows=OUTCOME,
+    ),
+    Cause(
         "gradient_mostly_zero",
         "most trained weights get a gradient that is exactly 0 in every step: something between "
         "them and the loss multiplies by 0",

@@ -128,6 +128,16 @@ TARGETS = (
         harm=LESS,
     ),
     Cause(
+        "pairs_misaligned",
+        "the softmax over the batch asks for another text than the one that belongs to each row",
+        "targets = torch.arange(rows), with both halves of a pair at the same place of the batch; "
+        "similarities and not distances as scores",
+        "the scores of one batch: the largest of each row, beside its target",
+        kinds=("preference", "labels"),
+        harm=WRONG,
+        follows=OUTCOME,
+    ),
+    Cause(
         "similarity_unscaled",
         "cosines go into cross-entropy as they are: between -1 and 1 no softmax over the batch can "
         "become sure",

@@ -46,6 +46,9 @@ def judge_steps(
     _skipped(steps, sheet, num_counted)
     _gradients(subject, steps, sheet)
     _movement(subject, steps, sheet)
+    if len(steps.counts) >= ENOUGH and max(steps.counts) == 1:
+        said = f"in all {len(steps.counts)} steps the optimizer counts its first"
+        sheet.find("optimizer_made_anew", COUNTED, said, place="where the optimizer is made")
     steps.copies.judge(sheet)
     judge_rates(subject, steps, pace, sheet)
     judge_reach(subject, steps, sheet)

@@ -66,6 +66,7 @@ class Steps:
     failures: list[Exception] = field(default_factory=list)
     largest_at: str = ""  # the tensor of the largest update
     rateless: Counter[str] = field(default_factory=Counter)  # name -> steps, rate 0
+    counts: list[int] = field(default_factory=list)  # of steps, as the optimizer itself has it
     held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
     _sized: set[str] = field(default_factory=set)  # matrices that did not begin at 0
     _before: dict[str, Tensor] = field(default_factory=dict)
@@ -180,6 +181,10 @@ class Steps:
             update = _relative(before, now) if name in self._sized else 0.0
             if update > largest:
                 largest, self.largest_at = update, name
+        known = (optimizer.state.get(p, {}).get("step") for p in held.values())
+        if (count := next((one for one in known if one is not None), None)) is not None:
+            self.counts.append(int(count))
+            del self.counts[:-MAX_STEPS]
         share = moved / total if total else 0.0
         step = self.num_steps + 1
         if not self.numbers:
