@@ -130,8 +130,7 @@ TARGETS = (
     Cause(
         "pairs_misaligned",
         "the softmax over the batch asks for another text than the one that belongs to each row",
-        "targets = torch.arange(rows), with both halves of a pair at the same place of the batch; "
-        "similarities and not distances as scores",
+        "targets = torch.arange(rows), with both halves of a pair at the same place of the batch",
         "the scores of one batch: the largest of each row, beside its target",
         kinds=("preference", "labels"),
         harm=WRONG,

@@ -10,11 +10,10 @@ import torch
 from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.measures.heard_losses import Heard
-from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 
 FEWEST = 4  # rows
 TWICE = 0.2  # of the columns
-MANY = 0.5  # of the rows
 FARTHEST = 300.0  # the largest score of a softmax over the batch that can still be unsure
 
 
@@ -36,15 +35,6 @@ def judge_batch_scores(call: Heard, sheet: Sheet) -> None:
             )
             once(sheet, "pairs_misaligned", LIKELY, said, place="the targets of the loss")
         return
-    least = scores.argmin(-1).cpu() == targets
-    if (
-        scores.shape[-1] == size
-        and bool((scores >= 0).all())
-        and float(least.float().mean()) > MANY
-    ):
-        said = f"in {int(least.sum())} of {size} rows the target has the smallest score of all"
-        why = "distances stand where similarities are meant: the nearest text has the least score"
-        once(sheet, "pairs_misaligned", MEASURED, said, place="the scores", why=why)
     columns = Counter(tuple(column) for column in scores.T.tolist())
     share = sum(n - 1 for n in columns.values()) / scores.shape[1]
     if share >= TWICE:
