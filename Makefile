@@ -3,6 +3,7 @@
 #
 #   make run    execute the whole course, solved, and print the score sheet
 #   make test   the first case of each kind of all that proves the course (tests/README.md)
+#   make seconds  measure which tests are slow: make test leaves those to make prove
 #   make prove  all of it that has changed since it was last proved, two at a time; PART=3/8 takes an
 #               eighth, ONLY=WORD what has WORD in its name
 #   make proved whether all of it holds for these sources; a release needs that
@@ -35,18 +36,24 @@ export MKL_NUM_THREADS := 1
 # Hundreds of processes import the course: compiled modules are kept, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lab build site bench bench-diagnosis bench-explain yardstick lora-reach incidents failures oncall eras stacks lock prove proved
+.PHONY: run test seconds lab build site bench bench-diagnosis bench-explain yardstick lora-reach incidents failures oncall eras stacks lock prove proved
 .DELETE_ON_ERROR:
 
 run: $(INSTALLED)
 	$(BIN)/course run --solutions --jobs 2
 
+PYTEST := $(BIN)/python -m tests.prove.nothing_left $(BIN)/pytest --numprocesses 2 \
+  --no-loadscope-reorder
+ROOMS := tests/site tests course_utils
+
 test: $(INSTALLED)-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m tests.prove.nothing_left $(BIN)/pytest --numprocesses 2 --no-loadscope-reorder \
-	  --nbval --nbval-cell-timeout=300 --nbval-sanitize-with=tests/nbval.cfg \
-	  solutions/*.ipynb tests/site tests course_utils
+	$(PYTEST) --nbval --nbval-cell-timeout=300 --nbval-sanitize-with=tests/nbval.cfg \
+	  solutions/*.ipynb $(ROOMS)
+
+seconds: $(INSTALLED)-test
+	$(PYTEST) --measure $(ROOMS)
 
 prove: $(INSTALLED)-test
 	$(BIN)/python -m tests.prove $(if $(PART),--part $(PART)) $(ONLY)

@@ -5,6 +5,7 @@ At the end it prints what the tests left to `make prove`, which `whole.py` decid
 
 import contextlib
 import gc
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from by_lesson import lesson_of
 from lab_server import browser_page, fresh_course, lab_on
 from site_server import served, site_in
+from whole import IS_WHOLE, SECONDS, SLOW, measured, slow_ones
 from xdist.workermanage import NodeManager
 
 from course_utils.commands import main as course
@@ -34,6 +36,7 @@ collect_ignore = [
 ]  # imported as tests.answers, and by every process
 
 LEFT: dict[str, int] = {}  # how many cases each test leaves to `make prove`
+TOOK: dict[str, float] = {}  # seconds of each slow test of this run
 
 
 def pytest_xdist_make_scheduler(config, log):
@@ -44,6 +47,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_addoption(parser):
     parser.addoption("--lesson", help="only the tests of this lesson; none: those of no lesson")
+    parser.addoption("--measure", action="store_true", help="also slow tests; keep their seconds")
 
 
 @pytest.hookimpl(trylast=True)  # when -k and -m have chosen
@@ -54,6 +58,24 @@ def pytest_collection_modifyitems(config, items):
         for given in (given for mark in item.iter_markers("parametrize") for given in mark.args):
             if num_left := getattr(given, "num_left", 0):
                 LEFT[item.nodeid.partition("[")[0]] = num_left
+    if not IS_WHOLE and not config.getoption("measure", None):
+        _leave_slow_ones(config, items)
+
+
+def _leave_slow_ones(config, items):
+    """Of whole files: who asks for a test by its name gets it."""
+    if any("::" in argument for argument in config.args):
+        return
+    left = slow_ones([item.nodeid for item in items], measured())
+    for nodeid in left:
+        test = nodeid.partition("[")[0]
+        LEFT[test] = LEFT.get(test, 0) + 1
+    items[:] = [item for item in items if item.nodeid not in left]
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" and report.duration > SLOW and report.nodeid.startswith("tests/"):
+        TOOK[report.nodeid] = round(report.duration, 1)
 
 
 def pytest_collection_finish():
@@ -64,6 +86,8 @@ def pytest_collection_finish():
 
 def pytest_sessionfinish(session):
     getattr(session.config, "workeroutput", {})["left"] = LEFT
+    if session.config.getoption("measure", None) and not hasattr(session.config, "workerinput"):
+        SECONDS.write_text(json.dumps(dict(sorted(TOOK.items())), indent=1) + "\n")
 
 
 def pytest_testnodedown(node):

@@ -7,12 +7,20 @@ incidents of one family, the seeds of one run. `make test` takes the first case 
 `make test` runs already is left as well (`elsewhere`): a check that trains passes on the answer of
 the solved lesson, which nbval executes. Three more things are left (`IS_WHOLE`): what fetches
 packages from the index, the criteria after the one that rejects an answer, and tables of all cases.
+
+Slow tests are left too (`slow_ones`): those that took more than `SLOW` seconds when `make seconds`
+last measured all of them. A file that has no quick test keeps its quickest one.
 """
 
+import json
 import os
-from collections.abc import Callable, Hashable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from pathlib import Path
 
 IS_WHOLE = bool(os.environ.get("PROVE"))
+SLOW = 2.0  # seconds of one test, without its fixtures
+SECONDS = Path(__file__).with_name("seconds.json")  # of each slow test
 
 
 class Cases(list):
@@ -40,3 +48,27 @@ def cases(
     taken = Cases(every if IS_WHOLE else first.values())
     taken.num_left = len(every) - len(taken)
     return taken
+
+
+def slow_ones(nodeids: Iterable[str], seconds: Mapping[str, float]) -> set[str]:
+    """Of tests, those that are left to `make prove` for their time.
+
+    Args:
+        seconds: of the slow tests, by their ids.
+
+    >>> sorted(slow_ones(["a::1", "a::2", "b::1", "b::2"], {"a::1": 9, "b::1": 5, "b::2": 4}))
+    ['a::1', 'b::1']
+    """
+    by_file = defaultdict(list)
+    for nodeid in nodeids:
+        by_file[nodeid.partition("::")[0]].append(nodeid)
+    left = set()
+    for ids in by_file.values():
+        slow = sorted((one for one in ids if one in seconds), key=lambda one: seconds[one])
+        left |= set(slow[len(slow) == len(ids) :])
+    return left
+
+
+def measured() -> dict[str, float]:
+    """The slow tests when all were last measured, in seconds."""
+    return json.loads(SECONDS.read_text(encoding="utf-8"))
