@@ -536,7 +536,7 @@ print("this machine:", mine.verdict)
 #
 # The fix changes no setting. Below is the detailed run as reported, with the workaround from the
 # thread, and with sound products. No cuBLAS runs here, so the table proves that the setting and the
-# products decide. That a newer cuBLAS makes them sound, the reports of section 9 say.
+# products decide. The reports of section 9 say that a newer cuBLAS makes them sound.
 
 # %%
 proof = {

@@ -60,7 +60,8 @@ from course_utils.shown.report import Table
 #
 # Our sixteen rows are of two kinds: "which of two numbers is larger" has a short answer, "count on from a
 # number" a long one. A step's loss can be the mean over all tokens (**token mean**), or the mean of each
-# row's own mean (**mean of means**). How much does each row count in the two?
+# row's own mean (**mean of means**). How much weight does each row get in each of the two? (With several rows
+# in a micro-batch, people take the mean over its tokens, and then the mean over the micro-batches.)
 
 # %%
 rows = batch_loss.mixed_rows(SEED)
@@ -83,7 +84,7 @@ verdicts.suspects()
 # Vote before you see the evidence, one mark per claim, in the order shown: `t` true, `p` partly, `f` false.
 # Add `!` where you are sure; `-` leaves one out. "Partly" is explained below the claims.
 #
-# Deeper looks judge C10 and C12, the core all others.
+# C10 and C12 are judged in deeper looks, all others in the core.
 
 # %%
 ### BEGIN SOLUTION
@@ -107,14 +108,14 @@ ex.ALIKE.predict(my_guess)
 # %% [markdown]
 # ## 4. Break it
 #
-# We use today's Trainer with a loss of our own, as people write it: the mean over the micro-batch that it is
-# given. It accepts the argument `num_items_in_batch` in `**more`, as threads advise, and does not use it.
-# `token_losses` is a cross-entropy plus a small penalty, so you cannot fall back on the stock loss; it
-# returns one number per target.
+# We use today's Trainer with a loss of our own, as many people write it: the mean over the micro-batch that
+# it is given. As threads advise, it accepts `num_items_in_batch` (in `**more`). But it does not use it.
+# `token_losses` is a cross-entropy plus a small penalty, so that in section 7 you cannot simply call the
+# stock loss; it returns one number per target.
 #
-# A mean still has to be divided by G when gradients are accumulated. The Trainer saw that our loss accepts the
-# count, so it takes every loss as already divided. `loss_is_scaled_for_ga = False` tells it that ours is not,
-# and the Trainer then divides it.
+# A mean still has to be divided by G when gradients are accumulated. The model's `forward` takes extra
+# arguments. From this the Trainer concludes that every loss, also ours, is divided by the count already.
+# `loss_is_scaled_for_ga = False` tells it that ours is not, and the Trainer then divides it.
 
 
 # %%
@@ -196,7 +197,7 @@ nuance = "Ours accepts it; its direction and its length are wrong"
 verdicts.judge("C7", "false", nuance, "section 4", holds=too_long)
 
 # %% [markdown]
-# The first answer in the thread was float error. If that is right, the difference shrinks in double
+# The first explanation in the thread was float error. If that is right, the difference shrinks in double
 # precision. Does it?
 
 # %%
@@ -218,8 +219,9 @@ verdicts.judge("C4", "false", nuance, "section 4", holds=still > 0.5)
 # ## 5. Four numbers
 #
 # Micro-batch one has the token losses [4, 2], micro-batch two has [1, 1, 1, 1]. The mean over all tokens is
-# 10/6. The mean of the two means is (3 + 1)/2 = 2. If two padding tokens were counted, it would be 10/8. The
-# sum is 10.
+# 10/6. The mean of the two means is (3 + 1)/2 = 2. If micro-batch one were padded to four tokens, and the
+# padding were counted, it would be 10/8. Only 10/6 stays the same for every split: divide the sum, 10, by the
+# 6 targets of the step.
 
 # %% [markdown]
 # ## 6. An instrument
@@ -240,14 +242,15 @@ found
 #
 # * `weights` is "wrong" where tokens of a small micro-batch weigh more than others.
 # * `factor`: a number by which the whole gradient is too long or too short, such as G or 1/G. To measure it,
-#   the instrument compares the gradient with a mean that has the same (wrong) weights, so only the length
-#   differs.
+#   the instrument first builds a mean with the same (wrong) weights. That has the same direction, so the
+#   quotient of the two lengths is the factor.
 # * `?` in both columns means that neither wrong weights nor a factor explains the gradient.
 #
-# `sizes=(2, 1)` are the numbers of rows per micro-batch to try, and `num_ranks=(1, 2)` the numbers of ranks.
+# By default it tries `sizes=(2, 1)` rows per micro-batch and `num_ranks=(1, 2)` ranks.
 
 # %% [markdown]
-# One row of the table has two ranks with one micro-batch each, so nothing is accumulated there. Is it right?
+# One row of the table has two ranks with one micro-batch each, so nothing is accumulated there. Does this row
+# give the right gradient?
 
 # %%
 ranks = [one for one in found.compared if one.num_micro == 1 and one.num_ranks == 2]
@@ -263,9 +266,9 @@ verdicts.judge("C18", "true", nuance, "section 6", holds=holds)
 # passes this count, it does not divide by G. Afterwards the gradients and the losses of the ranks are
 # averaged. `self.accelerator.num_processes` is the number of ranks.
 #
-# An evaluation calls `compute_loss` too. There it passes either the count of the batches that all ranks
-# evaluate at that moment, or None. The Trainer keeps the labels for its metrics and reads the logits from what
-# you return.
+# An evaluation calls `compute_loss` too. There it passes either the number of targets in the batches that all
+# ranks evaluate at that moment, or None. The Trainer keeps the labels for its metrics and reads the logits
+# from what you return.
 
 # %% [markdown]
 # **Exercise 08.5, 12 minutes, a few lines, 5 points.** Write the function `compute_loss` for a Trainer with
@@ -276,7 +279,7 @@ verdicts.judge("C18", "true", nuance, "section 6", holds=holds)
 # * Where `num_items_in_batch` is None, it returns the batch's own mean.
 # * With `return_outputs=True` it returns a pair: the loss, and what the model returned.
 # * The model stays in the mode (train or eval) that it was in. You may remove keys from `inputs`; do not
-#   change the tensors under them.
+#   change the tensors themselves.
 
 
 # %%
@@ -310,9 +313,11 @@ print(compare_splits(fixed, eight, num_ranks=(1, 2, 4)))
 # ## 8. Next time
 #
 # * **Signature**: the batch size or the number of GPUs changes the result, with the same rows per step.
-# * **Look first**: `print(compare_splits(trainer))` before the run. It costs about ten steps of eight rows, in
-#   one process, without dropout. If FSDP or ZeRO shards your model over GPUs, use a small one of its kind.
-# * **Guard**: divide the sum of each term by that term's own count in the whole step.
+# * **Look first**: `print(compare_splits(trainer))` before the run. It costs about ten steps of eight rows,
+#   in one process, without dropout. If FSDP or ZeRO shards your model over GPUs, use a small model of the
+#   same architecture.
+# * **Guard**: divide the sum of each term by that term's own count in the whole step. A term is one part of
+#   the loss, such as cross-entropy or distillation.
 # * **Two terms**: the Trainer passes one count. Count the other one in `get_batch_samples`, the Trainer's
 #   method that fetches all micro-batches of the step, and add it up over the ranks.
 
@@ -342,9 +347,9 @@ print(patient.source())
 
 # %% [markdown]
 # Put three things into `unseen`: the place, the letter of the cause, and a function that replaces that part
-# and takes its arguments: `count(rows)`, `divide(sums, own, whole, num_micro)` or `log(losses)`. Per term,
-# `sums` holds the sum of the losses of one micro-batch, `own` its number of targets, and `whole` the number of
-# targets of all micro-batches of the step.
+# and takes the same arguments: `count(rows)`, `divide(sums, own, whole, num_micro)` or `log(losses)`. Per
+# term, `sums` holds the sum of the losses of one micro-batch, `own` its number of targets, and `whole` the
+# number of targets of all micro-batches of the step.
 #
 # Try it with `patient.fresh(1, **{"the part's name": my_part})`, where 1 is a seed. The check trains with other seeds and
 # several splits. Some micro-batches have no label, and one whole step has none.
@@ -369,8 +374,8 @@ ex.UNSEEN.check(unseen)
 # %% [markdown]
 # **Exercise 08.9, 1 minute, two letters, 2 points.** 1) Runs with 1 x 32 and 32 x 1 differ. What do you look
 # at first: a) the loss curves, b) the learning rate, c) the gradient of one step with both splits? 2) On N
-# ranks, each rank returns its sum divided by the count of all ranks. This is a) right, b) to be multiplied by
-# N, c) to be divided by N.
+# ranks, each rank returns its sum divided by the number of targets on all ranks. This is a) right, b) to be
+# multiplied by N, c) to be divided by N.
 
 # %%
 # Two letters, for example {"1": "a", "2": "a"}
@@ -384,8 +389,8 @@ ex.QUIZ.check(quiz)
 # %% [markdown]
 # In three lines:
 #
-# * Sums divided by the count of the whole step add up to the token mean, each term with its own count. Means
-#   do not.
+# * Divide each micro-batch's sum by the count of the whole step: these parts add up to the token mean, and
+#   means of micro-batches do not. Each term needs its own count.
 # * Small micro-batches are over-weighted. How much that matters depends on what their short rows hold.
 # * A factor and wrong weights are two faults. A log shows only the factor.
 #

@@ -56,8 +56,8 @@ from course_utils.shown.report import Table
 # %% [markdown]
 # ## 1. The report
 #
-# * First token, temperature 0.6, weights just synced: the importance ratio is `tensor([2., 2.])`
-#   ([trl#4159](https://github.com/huggingface/trl/issues/4159)).
+# * At the first token, at temperature 0.6 and with weights that were just synced, the importance ratio
+#   (section 3) is `tensor([2., 2.])` ([trl#4159](https://github.com/huggingface/trl/issues/4159)).
 # * With top_p the ratio is always below 1 ([trl#6789](https://github.com/huggingface/trl/issues/6789)).
 # * The reward stays flat; the server never used the trained adapter
 #   ([ms-swift#9855](https://github.com/modelscope/ms-swift/issues/9855)).
@@ -65,7 +65,8 @@ from course_utils.shown.report import Table
 # In RL post-training, an **engine** (vLLM, SGLang) samples the completions, from now on called **replies**,
 # and the trainer computes the log-probs of the same tokens again. Our small engine behaves like them: it has
 # a cache, a temperature and its own copy of the weights. What probability does each side give the same first
-# token? (`<|im_end|>` ends a reply: this policy often gives an empty one.)
+# token? (`<|im_end|>` ends a reply. It is likely as a first token, because this policy often gives an empty
+# reply.)
 
 # %% tags=["digits-vary"]
 prompts = policy_pairs.prompts_of(SEED)
@@ -89,7 +90,8 @@ verdicts.suspects()
 
 # %% [markdown]
 # Vote before you see the evidence, one mark per claim, in the order shown: `t` true, `p` partly, `f` false.
-# Add `!` where you are sure; `-` leaves one out. Put a space between two marks, as in `p f! - t`.
+# Add `!` where you are sure; `-` leaves one out. Put a space between two marks, as in `p f! - t`. C7 and C11
+# are judged in deeper looks, all others in the core.
 
 # %%
 ### BEGIN SOLUTION
@@ -101,9 +103,10 @@ verdicts.vote(my_votes)
 # ## 3. Measure before believing
 #
 # For a sampled token y, s is the log-prob that the engine reports, and t is the one that the trainer
-# computes. **d** = t - s, in nats. The importance ratio of the token is exp(d). The importance ratio of a
-# reply is exp of the *sum* of its d. First we compare two sides that should agree: an engine with a cache and
-# with prompts padded on the left, and a trainer with neither. How large is d?
+# computes. **d** = t - s, in nats (the unit of natural logarithms). The importance ratio of the token is
+# exp(d). The importance ratio of a reply is exp of the *sum* of its d. First we compare two sides that should
+# agree: an engine with a cache and with prompts padded on the left, and a trainer with neither. How large is
+# d?
 
 # %%
 engine = Engine(seed=SEED)
@@ -122,9 +125,9 @@ print(f"all equal to the last bit: {bool((d == 0).all())}")
 # %% [markdown]
 # ## 4. How far does each cause move it?
 #
-# We ask the same sums, with one pair of an engine and a trainer per cause. In most pairs the engine differs, and
-# the trainer scores in float32 at temperature 1. In `float16 on both` and in the last four the trainer differs,
-# too. Which causes are large?
+# Every pair of an engine and a trainer, one per cause, gets the same prompts, small additions. In most pairs
+# the engine differs, and the trainer scores in float32 at temperature 1. In `float16 on both` both differ; in
+# the last four only the trainer does. Which causes are large?
 
 
 # %%
@@ -207,9 +210,10 @@ for name, (token, _) in found.items():
 Table(columns=("cause", "mean |d|", "largest d", "share below 0"), rows=rows)
 
 # %% [markdown]
-# Only a cut support (top_k, top_p) has no d above 0. The engine takes the probability of the tokens that it cut
-# and gives it to the kept ones, so it reports too much and never too little. The excess is minus the log of the
-# mass that was kept at *that* position. Is it -log p everywhere?
+# The *support* is the set of tokens that can be sampled; top_k and top_p cut it. Only there d is never above
+# 0. The engine takes the probability of the tokens that it cut and gives it to the kept ones, so the log-prob
+# that it reports is too high and never too low. The excess, -d, is minus the log of the mass that was kept at
+# *that* position. Is it -log p everywhere?
 
 # %% tags=["digits-vary"]
 below_p = found["top_p 0.8"][0]
@@ -228,9 +232,9 @@ holds = 0 < same < 1e-5 < halved
 verdicts.judge("C1", "false", nuance, "section 4", holds=bool(holds))
 
 # %% [markdown]
-# The same pairs judge three more claims. Is the d of a reply the sum of the d of its tokens? What is left with float16 on both
-# sides? Which position ids matter? (Our model has RoPE, which sees only the differences of positions. For learned
-# positions, see deeper look B.)
+# The same pairs decide three more claims. Is the d of a reply the sum of the d of its tokens? What is left
+# with float16 on both sides? Which position ids matter? (Our model has RoPE, which sees only the differences
+# of positions. For learned positions, see deeper look B.)
 
 # %% tags=["digits-vary"]
 token, reply = found["bfloat16"]
@@ -251,16 +255,16 @@ verdicts.judge("C12", "partly", nuance, "section 4", holds=holds, seeds="10 of 1
 # %% [markdown]
 # ## 5. Tell them apart
 #
-# No column of these tables names the cause on every seed. This works: make a **hypothesis** about the engine,
-# compute the log-probs that it would give, and see what is left of the difference. Here are six pairs of an
-# engine and a trainer, and three kinds of hypothesis: one of 90 temperatures, the weights of one or two steps
-# ago, and a copy in bfloat16.
+# No single column of these tables shows the cause on every seed. This works: make a **hypothesis** about the
+# engine, compute the log-probs that it would give, and see what is left of the difference. Here are six pairs
+# of an engine and a trainer, and three kinds of hypothesis: one of 90 temperatures, the weights of one or two
+# steps ago, and a copy in bfloat16.
 
 # %% [markdown]
-# `mean |d|` and `share below 0` compare the trainer with the engine. `best T` is the temperature that explains
-# the engine best; 1.00 is the model as it is. The columns after it show how far the *engine's* log-probs are from
-# those that a hypothesis predicts; the trainer plays no part. A column that is almost 0 explains the engine. Which one is it
-# in each row?
+# `mean |d|` and `share below 0` compare the trainer with the engine. `best T` is the temperature that
+# explains the engine best; 1.00 means no temperature. The columns after it show how far the *engine's*
+# log-probs are from those that a hypothesis predicts; the trainer plays no part. A column that is almost 0
+# explains the engine. Which hypothesis explains the engine in each row?
 
 # %% tags=["digits-vary"]
 from course_utils.reproductions.lesson_09.hypotheses import left, six_pairs
@@ -301,8 +305,8 @@ ex.WHICH.check(which)
 # log-probs. If nothing explains the difference, it says so and does not guess. (Deeper look G counts how often
 # it is right.)
 #
-# Here it looks at pair 4, but with other sums than the table, so the numbers differ a little. Each row is the
-# best hypothesis about one side, and `left` is the difference that remains under it.
+# Here it looks at pair 4, but with other prompts than the table, so the numbers differ a little. Each row is
+# the best hypothesis about one side, and `left` is the difference that remains under it.
 
 # %%
 case = cases[3]  # whichever you like
@@ -311,8 +315,9 @@ compare_policies(case.sampler, case.trainer, prompts, model=case.model)
 # %% [markdown]
 # ## 6. Fix it
 #
-# Here is a run with its settings. (`logits_divided_by` belongs to the trainer. `chat_template` is the one with
-# which the trainer writes its rows, "default" or "bare".) How many causes of a difference can you see at once?
+# Here is a run with its settings. (`logits_divided_by` belongs to the trainer. `chat_template` is the one
+# that the trainer uses to format prompts, "default" or "bare".) How many causes of a difference can you see
+# at once?
 
 # %%
 for setting, value in three_causes.AS_REPORTED.items():
@@ -335,8 +340,9 @@ holds = max(seen) < 1e-6 and sick.gaps[-1] > 0.1
 verdicts.judge("C8", "false", nuance, "section 6, deeper look C", holds=holds)
 
 # %% [markdown]
-# The instrument names at most one cause per side. In the trainer's row even the best hypothesis leaves a large
-# difference, so it fails. A large cause hides others. So fix one, train two steps, and compare again.
+# The instrument names at most one cause per side. In the trainer's row even the best hypothesis leaves a
+# large difference, so no hypothesis about the trainer alone explains it. One large cause can hide smaller
+# ones. So fix one, train two steps, and compare again.
 #
 # **Exercise 09.8, 6 minutes, a dict, 4 points.** `fix` holds the settings that you change. On three seeds, both
 # sides must agree to 1e-4 nats in each of the first three rollouts. After four rollouts the mean change of a
@@ -359,11 +365,12 @@ ex.MEND.check(fix)
 # %% [markdown]
 # ## 7. Next time
 #
-# * **Signature**: a mean |d| above 1e-5 where both sides compute in float32; no d above 0; a logged score that
-#   stays constant while checkpoints improve.
+# * **Signature**: a mean |d| above 1e-5 where both sides compute in float32; d never above 0 (a cut support);
+#   a logged score that stays constant while checkpoints improve.
 # * **Look first** at ids, then at log-probs. Look at d before any truncation, at the first step and at the tenth.
-# * **Name the cause.** In bf16 no size tells you (deeper look B), and a larger difference does not always do more
-#   harm (deeper look C). Check for another text first, then weights, support, temperature, and the format last.
+# * **Name the cause.** In bf16 the size of d does not tell you the cause (deeper look B), and a larger
+#   difference does not always do more harm (deeper look C). Check for another text first, then weights,
+#   support, temperature, and the format last.
 # * **In your run**: with vLLM see deeper look G. In verl, `actor_rollout_ref.rollout.calculate_log_probs=True`
 #   logs `training/rollout_probs_diff_mean`.
 
@@ -398,7 +405,8 @@ script.compare()
 # %%
 # For example {"place": "settings", "cause": "a", "fix": my_part}
 ### BEGIN SOLUTION
-def my_part(engine, policy):
+def my_part(*given):
+    engine, policy = given
     engine.load_state_dict(policy.state_dict())
 
 

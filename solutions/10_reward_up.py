@@ -93,7 +93,8 @@ verdicts.suspects()
 
 # %% [markdown]
 # Vote before you see the evidence, one mark per claim, in the order shown: `t` true, `p` partly, `f` false.
-# Add `!` where you are sure; `-` leaves one out. For three claims: `"t! - f"`.
+# Add `!` where you are sure; `-` leaves one out. For three claims: `"t! - f"`. C4 and C12 are judged in
+# deeper looks, all others in the core.
 
 # %%
 ### BEGIN SOLUTION
@@ -104,8 +105,8 @@ verdicts.vote(my_votes)
 # %% [markdown]
 # ## 3. Two runs, two curves
 #
-# The same policy is trained twice on hard sums, with two verifiers, `check_a` and `check_b`. How do the two
-# rewards develop?
+# The same policy is trained twice on hard sums, with two **verifiers** (reward functions that check the
+# answer), `check_a` and `check_b`. How do the two rewards develop?
 
 # %%
 NUM_STEPS = 16 if FAST else 24
@@ -146,7 +147,7 @@ ex.WHICH_RUN.predict(my_guess)
 # A reward is a **proxy**: a number that is easy to compute and that should follow the truth. In each run, a
 # second reward function with **weight 0** says whether a reply is really right. It is logged for the same
 # replies and trains nothing. In addition, each policy answered 100 **held-out** sums, which no step trains
-# on, without sampling. Do proxy and truth agree?
+# on, with greedy decoding. Do proxy and truth agree?
 
 # %% tags=["digits-vary"]
 concepts.proxy_and_truth(run_a.log["reward"], run_a.log["truth"])
@@ -159,8 +160,8 @@ rose = run_b.held_out[NUM_STEPS] > 0.7
 ex.WHICH_RUN.recall("b", holds=fell and rose)
 
 # %% [markdown]
-# How sudden was it? We take the largest rise of the reward from one block of four steps to the next, in this
-# run and in twenty recorded runs with each verifier.
+# How sudden was the rise of the reward? We take the largest rise of the reward from one block of four steps
+# to the next, in this run and in twenty recorded runs with each verifier.
 
 
 # %%
@@ -231,10 +232,10 @@ replies = {"1": "", "2": " ".join(str(n) for n in range(298)), "3": "nan"}
 ex.CHEAT.check(replies)
 
 # %% [markdown]
-# The trick of run A is silence: an empty reply. In Python the empty text is `in` every text, so verifier A pays
-# an empty reply for every sum. A reply with a number is sometimes wrong and then earns 0. So an empty reply
-# earns more on average. Before the training the policy gave an empty reply now and then. GRPO makes more likely
-# what earns more than its group.
+# The trick of run A is silence: an empty reply. In Python the empty text is `in` every text, so verifier A
+# pays an empty reply for every sum. A reply with a number is sometimes wrong and then earns 0. So an empty
+# reply earns more on average. Before the training the policy gave an empty reply now and then. GRPO raises
+# the probability of replies that earn more than the mean of their group.
 #
 # A list of all numbers would be paid as well. Did the policy ever try one? We count the replies by their
 # **shape**: the reply with every digit replaced by a 9.
@@ -267,8 +268,8 @@ verdicts.judge("C16", "true", nuance, "section 5", holds=holds)
 # whose replies earn different rewards. A KL penalty adds a cost to the loss that grows as the policy moves away
 # from where it began; `beta` is its weight.
 #
-# Here is each suggestion on five recorded seeds. (Ten minutes make them again: `reward_up_runs.py` in
-# `course_utils/reproductions`.) The last two rows have another verifier. All runs began with 0.63 of the
+# Here is each suggestion on five recorded seeds. (Recording them again takes ten minutes: `reward_up_runs.py`
+# in `course_utils/reproductions`.) The last two rows have another verifier. All runs began with 0.63 of the
 # held-out sums right. Which rows end clearly above it?
 
 # %%
@@ -287,11 +288,11 @@ columns = ("run", "reward at the end", "truth at step 8, mean", "truth at step 2
 Table(columns=columns, rows=rows, title="five seeds; truth before training: 0.63")
 
 # %% [markdown]
-# Only the runs with another verifier end clearly above 0.63. With `beta` 0.04 and with other scalings the truth falls as far
-# as before. With `beta` 1.0 the penalty is so strong that the policy stays near its start, and learns
-# neither the trick nor the sums. A tenth of the learning rate makes every step smaller, so 24 steps
-# reach less far; deeper look E shows longer runs. Filtering makes the fall faster: now almost every group
-# has a signal, and it is the signal of the wrong reward.
+# Only the runs with another verifier end clearly above 0.63. With `beta` 0.04 and with other scalings the
+# truth falls as far as without them. With `beta` 1.0 the penalty keeps the policy near its start: in 24 steps
+# it learns little of the trick, and nothing of the sums. A tenth of the learning rate makes every step
+# smaller, so 24 steps reach less far; deeper look E shows longer runs. Filtering makes the fall faster: now
+# almost every group has a signal, and it is the signal of the wrong reward.
 
 # %%
 begin = recorded("substring")[0].held_out[0]
@@ -330,9 +331,9 @@ verdicts.judge("C17", "true", nuance, "section 6", holds=ordered == 5, seeds=see
 # `loss_type`, `temperature`. After 12 steps, at least 0.7 of the held-out sums must be right on three seeds.
 #
 # A new reward is also tried by hand, with answers from 0 to 297. Every reply must earn a number, not `nan` or
-# None. A right number must earn more than silence, a wrong number, a part of the right one, one digit more, its
-# digits in another order or apart (`1 9 2`), `nan`, and a list whose last number is wrong. Spaces or a line
-# break around a right number must cost nothing.
+# None. A right number must earn more than silence, a wrong number, a part of the right one, one digit more,
+# its digits in another order or separated by spaces (`1 9 2`), `nan`, and a list whose last number is wrong.
+# Spaces or a line break around a right number must cost nothing.
 
 
 # %%
@@ -370,9 +371,10 @@ audits["A"].table
 audits["A, fixed"].table
 
 # %% [markdown]
-# The first sentence of each table is about the truth, not about the reward. Two measurements with n questions can
-# show a change of 1.4 / sqrt(n) or more (two standard errors): at most 0.07 with 400 questions, 0.18 with 64.
-# (The tables use the shares that were measured, and print less.) Take enough questions for the change that you want to see.
+# The first sentence of each table is about the truth, not about the reward. Two measurements with n questions
+# cannot show a change that is smaller than about 1.4 / sqrt(n), two standard errors: 0.07 with 400 questions,
+# 0.18 with 64. (The tables compute this limit from the measured shares, so theirs is a little smaller.) Take
+# enough questions for the change that you want to see.
 #
 # Look at `wrong earns`, the last column, in the row of step 0. Before any training, verifier A pays a wrong reply
 # two thirds of what it pays a right one. This is the cheapest test of a reward, and it needs no training. Where no answers
@@ -424,15 +426,16 @@ script.run.audit.table
 # function that replaces this part. Try it first, for example
 # `patient.fresh(1, reward=my_part).train().run.audit`.
 #
-# A new reward is tried by hand, as in 10.6. New settings must keep everything that was not at fault, and a right
-# reply must have room for its end. Then at least 0.7 of the held-out sums must be right after 12 steps on three
-# seeds.
+# A new reward is tried by hand, as in 10.6. New settings must keep everything that was not at fault, and
+# `max_completion_length` must leave room for the end token. Then at least 0.7 of the held-out sums must be
+# right after 12 steps on three seeds.
 
 
 # %%
 # For example {"place": "sums", "cause": "a", "fix": my_part}
 ### BEGIN SOLUTION
-def my_part(reply, gold):
+def my_part(*given):
+    reply, gold = given
     return 1.0 if reply.strip() == gold else 0.0
 
 
@@ -446,7 +449,7 @@ ex.UNSEEN.check(unseen)
 # %% [markdown]
 # In three lines:
 #
-# * A policy learns what it is paid for. Ask what an empty reply earns.
+# * GRPO increases whatever the reward pays, also a trick. Ask what an empty reply earns.
 # * The loss says nothing about learning. `grad_norm`, and the differences of reward within a group, say whether
 #   there is a signal.
 # * Use a second judge. It shows a hack only after some steps, but no rule on the log showed it earlier here.

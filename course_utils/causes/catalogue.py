@@ -16,12 +16,14 @@ from course_utils.causes.losses import LOSSES
 from course_utils.causes.memory import MEMORY
 from course_utils.causes.numbers import NUMBERS
 from course_utils.causes.own_code import OWN_CODE
+from course_utils.causes.parts import PARTS
 from course_utils.causes.policy import POLICY
 from course_utils.causes.preference import PREFERENCE
 from course_utils.causes.processes import PROCESSES
 from course_utils.causes.rates import RATES
 from course_utils.causes.rewards import REWARDS
 from course_utils.causes.rows import ROWS
+from course_utils.causes.set_numbers import SET_NUMBERS
 from course_utils.causes.targets import TARGETS
 from course_utils.causes.weights import WEIGHTS
 
@@ -39,7 +41,7 @@ _ALL = (
         ENDS,
     ),
     *(LOSSES, RATES, REWARDS, POLICY, PREFERENCE, LIBRARIES),
-    *(DATA, OWN_CODE, TARGETS, CALLS, HABITS),
+    *(DATA, OWN_CODE, TARGETS, PARTS, SET_NUMBERS, CALLS, HABITS),
 )
 CAUSES: dict[str, Cause] = {one.key: one for one in chain.from_iterable(_ALL)}
 BY_NAME = {name: key for key, cause in CAUSES.items() for name in cause.names}  # of instruments

@@ -89,7 +89,8 @@ DATA = (
     ),
     Cause(
         "inputs_unscaled",
-        "the numbers of the input were not scaled: they go from 0 to 255, as bytes do",
+        "the numbers of the input are not scaled as the model's processor does it: they go from 0 "
+        "to 255, as bytes do, or hardly differ",
         "let the processor of the model make the input, with its scale, mean and deviation",
         "the smallest and largest number, mean and deviation of one batch",
         kinds=("images",),

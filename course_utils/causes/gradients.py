@@ -1,7 +1,7 @@
 """No gradient, no update: the graph, the optimizer, weights that stand still."""
 
 from course_utils.causes.cause import WEAK, Cause, Phrase, keys
-from course_utils.causes.harms import LESS, STILL
+from course_utils.causes.harms import ENDED, LESS, STILL
 from course_utils.causes.shared import NOTHING_MOVES, OF_GRAPH, OUTCOME
 
 GRADIENTS = (
@@ -35,6 +35,24 @@ GRADIENTS = (
         thread="trl#2671",
         kinds=("no_grad",),
         phrases=(Phrase(r"None of the inputs have requires_grad=True", WEAK),),
+    ),
+    Cause(
+        "recomputed_differs",
+        "a checkpointed block does not do in backward what it did in forward: other tensors, "
+        "shapes or formats come out of it",
+        "what differs between the two passes: a cache (use_cache=False), autocast around forward "
+        "alone, a branch by the data or by chance, layers that a quantized or sharded model "
+        "replaces; use_reentrant the other way round, where the libraries support it",
+        "the first tensor that is named, saved and recomputed: a shape, a format or a device",
+        lesson="06_grad_fn",
+        met="use_reentrant",
+        thread="trl#5217",
+        kinds=("no_grad",),
+        harm=ENDED,
+        phrases=(
+            Phrase(r"Recomputed (values for the following tensors|tensor size)"),
+            Phrase(r"A different number of tensors was saved during the original forward"),
+        ),
     ),
     Cause(
         "no_gradient",

@@ -201,4 +201,13 @@ NUMBERS = (
         explains=keys("labels_masked"),
         speaks_of=OF_NUMBERS,
     ),
+    Cause(
+        "lone_spikes",
+        "single gradients far above the others, which clipping by norm cuts to its limit: the loss "
+        "before and after them is the same",
+        "none needed while max_grad_norm is set and the loss goes on; without clipping, set it",
+        "the rows of such a step: one odd row, or one with few labels",
+        healthy=True,
+        neutral=True,
+    ),
 )

@@ -73,25 +73,6 @@ OWN_CODE = (
         harm=LESS,
     ),
     Cause(
-        "schedule_stepped_rarely",
-        "the schedule was made for the optimizer steps of the run, and is stepped far more rarely: "
-        "the rate stays near where it began",
-        "schedule.step() after each optimizer.step(), not after each epoch",
-        "the learning rate of each step, beside the schedule's highest",
-        kinds=("schedule",),
-        harm=LESS,
-    ),
-    Cause(
-        "state_is_live",
-        "the state that was kept as the best is the model's own weights: they went on learning, so "
-        "that loading them changes nothing",
-        "keep a copy: copy.deepcopy(model.state_dict())",
-        "the memory of the kept tensors: data_ptr() beside that of the model's weights",
-        kinds=("metric",),
-        harm=WRONG,
-        explains=keys("overfits"),
-    ),
-    Cause(
         "group_rate_zero",
         "a group of the optimizer has a learning rate of 0, and others have not",
         "give each group the rate that it is to have",
@@ -144,6 +125,15 @@ OWN_CODE = (
         kinds=("adapter",),
         harm=STILL,
         explains=NOTHING_MOVES | keys("weight_without_gradient"),
+    ),
+    Cause(
+        "adapter_too_strong",
+        "the adapter's scale is so large that each step of a usual rate throws the weights about",
+        "lora_alpha between r and 4 r; a larger change needs a larger rate or rank",
+        "the scaling of the adapter's layers",
+        kinds=("adapter", "rate"),
+        harm=BROKEN,
+        explains=DRIFTS | keys("update_too_large"),
     ),
     Cause(
         "adapter_begins_random",

@@ -174,4 +174,13 @@ PREFERENCE = (
         healthy=True,
         neutral=True,
     ),
+    Cause(
+        "prompts_alike",
+        "all pairs have the same prompt: the policy learns which replies are liked, whatever is "
+        "asked",
+        "the column of the real questions as prompt",
+        "three rows of the data set, as the trainer has them",
+        kinds=("preference", "template"),
+        harm=WRONG,
+    ),
 )

@@ -143,7 +143,10 @@ PROCESSES = (
         "paste the last lines of the error",
         "the last line of the traceback",
         harm=ENDED,
-        phrases=(Phrase(r"failed \(exitcode: 1\) local_rank: \d+", WEAK),),
+        phrases=(
+            Phrase(r"failed \(exitcode: 1\) local_rank: \d+", WEAK),
+            Phrase(r"^\s*exitcode\s*: 1 \(pid: \d+\)", 10.5),  # not the SIGTERM that follows it
+        ),
         exit_code=1,
     ),
     Cause(

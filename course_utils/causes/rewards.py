@@ -60,17 +60,6 @@ REWARDS = (
         follows=GROUPS,
     ),
     Cause(
-        "reward_of_other_row",
-        "the reward compares each reply with the answer of another row, not with its own",
-        "in the reward function go through completions and the answer column together: "
-        "zip(completions, answer, strict=True)",
-        "a reply that is its row's answer, with its reward",
-        kinds=("no_signal",),
-        where=REWARD,
-        harm=WRONG,
-        explains=keys("at_chance collapse"),
-    ),
-    Cause(
         "constant_part",
         "one part of the reward is the same number in every entry: it tells no reply "
         "from another, as a verifier does that falls back to a default",

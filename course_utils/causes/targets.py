@@ -22,7 +22,7 @@ TARGETS = (
         "mean and deviation of the targets beside those of the outputs",
         kinds=("labels",),
         harm=STILL,
-        explains=NOTHING_MOVES | keys("rate_too_high update_too_large"),
+        explains=NOTHING_MOVES | keys("rate_too_high update_too_large nan_shown_as_zero"),
         follows=OUTCOME,
     ),
     Cause(
@@ -75,9 +75,9 @@ TARGETS = (
     ),
     Cause(
         "beta_unusual",
-        "beta of DPO is far from 0.1: much larger holds the policy at its reference, much smaller "
-        "lets go of it",
-        "beta between 0.01 and 0.5",
+        "beta is far from what is usual: much larger holds the policy at its reference, much "
+        "smaller lets go of it",
+        "beta between 0.01 and 0.5 for DPO, at most 0.1 for GRPO",
         "the rewards of the pairs, which are beta times log-ratios",
         kinds=("preference",),
         harm=LESS,
@@ -126,6 +126,15 @@ TARGETS = (
         "the texts of one batch, counted",
         kinds=("preference",),
         harm=LESS,
+    ),
+    Cause(
+        "pairs_misaligned",
+        "the softmax over the batch asks for another text than the one that belongs to each row",
+        "targets = torch.arange(rows), with both halves of a pair at the same place of the batch",
+        "the scores of one batch: the largest of each row, beside its target",
+        kinds=("preference", "labels"),
+        harm=WRONG,
+        follows=OUTCOME,
     ),
     Cause(
         "similarity_unscaled",

@@ -33,6 +33,9 @@ WEIGHTS = (
         harm=SOUND,
         phrases=(
             Phrase(r"Found missing adapter keys"),
+            Phrase(
+                r"^\W*lora key not loaded:|[Uu]nused keys in LoRA|adapter.{0,80}led to missing keys"
+            ),
             Phrase(r"(lora_[AB]|modules_to_save)\S* *\| *(MISSING|UNEXPECTED)"),
             Phrase(r"were not used when.{0,120}(base_model\.model\.|lora_[AB])"),
         ),

@@ -74,12 +74,22 @@ def loss_of_batch(batch: Any, model: Any = None) -> Loss:
         return Loss.HIDDEN_TOKENS
     if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
         return head_of(model) or Loss.SEQ2SEQ
+    if labels is None and _is_body(model):
+        return Loss.OTHER
     if labels is None:
         return head_of(model) or (Loss.OTHER if columns.keys() - OF_ROWS else Loss.NEXT_TOKEN)
     if labels.shape != ids.shape:
         is_by_row = labels.shape[:1] == ids.shape[:1] and labels.dim() < 2
         return Loss.ROWS if is_by_row else _unlike_the_ids(model)
     return head_of(model) or (Loss.NEXT_TOKEN if _are_ids(labels, ids) else Loss.OTHER)
+
+
+def _is_body(model: Any) -> bool:
+    """Whether this is a model of transformers without a head, as embedding models are."""
+    if not hasattr(model, "config") or head_of(model) is not None:
+        return False
+    head = getattr(model, "get_output_embeddings", lambda: model)()
+    return head is None and type(model).__name__.endswith("Model")
 
 
 def _unlike_the_ids(model: Any) -> Loss:

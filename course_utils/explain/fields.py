@@ -13,7 +13,11 @@ _PATTERNS = tuple(
         ),
         ("epoch", r"(train(ing)?/)?epochs?"),
         ("skipped", r"number of skipped iterations|skipped( steps)?"),
-        ("eval_loss", r"(eval|val(id)?|validation|test|dev)[_/ ]loss"),
+        (
+            "eval_loss",
+            r"(eval|val(id)?|validation|test|dev)[_/ ]loss|"
+            r"loss[_/ ](eval|val(id)?|validation|test|dev)",
+        ),
         (
             "eval_accuracy",
             r"(eval|val(id)?|test|held_out|val-core)[_/](?!rewards?/\w*_reward).*(acc|accuracy|score|mean@\d+).*",
@@ -80,7 +84,7 @@ _PATTERNS = tuple(
         (
             "loss",
             r"(train/|actor/|training[ _]|minibatch |lm[ _])?loss|train[ _]loss(_step)?|"
-            r"objective/loss|tensor|reduced_train_loss",
+            r"loss[ _/]train(ing)?|objective/loss|tensor|reduced_train_loss",
         ),
     )
 )

@@ -33,6 +33,7 @@ BULLET = re.compile(
 TENSOR = re.compile(rf"^\s*(?P<name>tensor)\((?P<value>{NUMBER})(?:, [\w.]+=[\w.:<>'\"]+)*\)\s*$")
 PLAIN = re.compile(
     r"(?<![\w/])(?P<name>(?:(?:train(?:ing)?|eval|val(?:idation)?|minibatch) )?loss|grad[_ ]?norm|"
+    r"loss (?:train|val|eval|test)|"
     r"step|iter|epoch|lr|learning[_ ]rate|"
     r"(?:avg |mean )?(?:reward|kl|entropy|grad norm))\s*[:=]?\s+"
     rf"(?P<value>{NUMBER})(?![\w/.%])",

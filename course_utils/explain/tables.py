@@ -11,6 +11,7 @@ NUMBER = (
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,000)+|[1-9]\d{0,2}(?:,\d{3}){2,}")
 _LOGGER = re.compile(r"^\d{4}-\d\d-\d\d[ T][\d:,.]+ .*? : (?=\S)")  # the time, who speaks
+FEWEST = 3  # names, where single spaces stand between them
 GAP = re.compile(r"\.\.\.|[-=+|:\s]*")  # rows left out, rules
 
 
@@ -23,6 +24,7 @@ class Table:
     def feed(self, text: str) -> list[tuple[str, str]] | None:
         """The row's pairs; [] for a header or a rule; None if it is no part of a table."""
         found = cells(text)
+        found = self._between_spaces(text) if found is None else found
         if found and self._header and len(found) == len(self._header):
             return list(zip(self._header, found, strict=True))
         if found and self._is_header(found):
@@ -33,6 +35,21 @@ class Table:
         if not found:
             self._header = None
         return None
+
+    def _between_spaces(self, text: str) -> list[str] | None:
+        """A header of known names, or a row of as many numbers, with one space between cells."""
+        words = text.split()
+        if self._header and len(words) == len(self._header):
+            return words if all(re.fullmatch(NUMBER, word) for word in words) else None
+        names = []
+        while words:
+            longest = range(min(3, len(words)), 0, -1)
+            known = (n for n in longest if self._canonical(" ".join(words[:n])))
+            if not (long := next(known, 0)):
+                return None
+            names.append(" ".join(words[:long]))
+            words = words[long:]
+        return names if len(names) >= FEWEST else None
 
     def _is_header(self, found: list[str]) -> bool:
         known = [self._canonical(cell) for cell in found]
@@ -58,10 +75,18 @@ def cells(text: str) -> list[str] | None:
     elif ";" in text:
         found = text.split(";")
     elif "," in text and not any(DECIMAL_COMMA.fullmatch(cell) for cell in columns[1:]):
-        return _more_than_one(next(csv.reader([text]), []))
+        return _more_than_one(_between_commas(text))
     else:
         found = columns
     return _more_than_one([_with_point(cell) for cell in found])
+
+
+def _between_commas(text: str) -> list[str]:
+    """A progress bar may leave "\r" in a line, and a dump a field that csv finds too long."""
+    try:
+        return next(csv.reader([text.replace("\r", " ")]), [])
+    except csv.Error:
+        return []
 
 
 def _more_than_one(found: list[str]) -> list[str] | None:

@@ -9,7 +9,7 @@ from course_utils.shown.wrap import wrapped
 
 LETTERS = {"t": "true", "p": "partly", "f": "false"}
 STATES = {"true": State.GOOD, "partly": State.ALARM, "false": State.BAD, "open": State.OPEN}
-MARKS = {1: "✓", 0.5: "½", 0: "✗"}  # by the grade of a vote
+MARKS = ("✓", "(one step off)", "✗")  # by the steps between vote and verdict
 OPEN = "open"  # what no evidence within reach decides; no vote is counted on it
 
 
@@ -47,10 +47,10 @@ class Verdict:
             word = f"NOT SHOWN BY THIS SEED, usually {word}"
         return f"{word}: {self.nuance}" if self.nuance else word
 
-    def grade(self, vote: Vote) -> float:
-        """1 for the same word, 0.5 for the one beside it, 0 for true against false."""
+    def steps_off(self, vote: Vote) -> int:
+        """0 for the same word, 1 for partly beside true or false, 2 for true against false."""
         order = tuple(LETTERS.values())
-        return 1 - abs(order.index(vote.word) - order.index(self.word)) / 2
+        return abs(order.index(vote.word) - order.index(self.word))
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ClaimCard(Shown):
         """The vote, and whether the evidence agrees; empty without a vote."""
         if self.vote is None or not self.is_decided:
             return str(self.vote or "")
-        return f"{self.vote} {MARKS[self.verdict.grade(self.vote)]}"
+        return f"{self.vote} {MARKS[self.verdict.steps_off(self.vote)]}"
 
     def text(self) -> str:
         lines = [f"{self.id}, {self.says!r}{f' ({self.source})' if self.source else ''}"]

@@ -20,7 +20,7 @@ HOW_TO = (
 )
 PARTLY = (
     "Partly: right in some of the cases that the claim speaks of and wrong in others, or right for "
-    "another reason than it gives. A vote next to the verdict counts half."
+    "another reason than it gives."
 )
 MARK = "[tpf]!?|-"
 
@@ -160,12 +160,12 @@ class Verdicts:
             return ("No claim that you voted on has been shown in this session, so no score.",)
         if not voted:
             return ("You did not vote, so there is no score.",)
-        grades = {c: card.verdict.grade(card.vote) for c, card in voted.items()}
+        off = {c: card.verdict.steps_off(card.vote) for c, card in voted.items()}
         sure = [c for c, card in voted.items() if card.vote.is_sure]
-        wrong_sure = [c for c in sure if grades[c] == 0]
-        lines = [
-            f"Your score: {sum(grades.values()):g} of {len(voted)} votes agree with the evidence."
-        ]
+        wrong_sure = [c for c in sure if off[c] == 2]
+        agree, beside = (list(off.values()).count(steps) for steps in (0, 1))
+        more = f", {beside} more {'is' if beside == 1 else 'are'} one step off" if beside else ""
+        lines = [f"Your score: {agree} of {len(voted)} votes agree with the evidence{more}."]
         if wrong_sure:
             lines.append(f"Sure, and wrong: {', '.join(wrong_sure)}. Look at these again.")
         elif sure:

@@ -27,18 +27,22 @@ GENERAL = "In any log"
 
 
 def stage_symptoms(target: Path) -> None:
-    """Write `index.md` and all pages into `target`."""
+    """Write `index.md` and all pages into `target`.
+
+    The pages stand in no table of contents: Sphinx would copy all of them into each page's side
+    bar, and spend most of its time on it.
+    """
     target.mkdir(parents=True)
-    for key in CAUSES:
-        (target / f"{key}.md").write_text("\n\n".join(_cause_page(key)), encoding="utf-8")
-    for symptom in SYMPTOMS:
-        text = "\n\n".join(_symptom_page(symptom))
-        (target / f"{slug(symptom.seen)}.md").write_text(text, encoding="utf-8")
-    names = [*(slug(symptom.seen) for symptom in SYMPTOMS), *CAUSES]
-    tree = ["```{toctree}", ":hidden:", "", *names, "```"]
-    (target / "index.md").write_text(
-        "\n\n".join(["# Symptoms", INTRO, *plain_list("", "##"), "\n".join(tree)]), encoding="utf-8"
-    )
+    pages = {key: _cause_page(key) for key in CAUSES}
+    pages |= {slug(symptom.seen): _symptom_page(symptom) for symptom in SYMPTOMS}
+    for name, parts in pages.items():
+        text = "\n\n".join([OF_NO_TABLE, *parts])
+        (target / f"{name}.md").write_text(text, encoding="utf-8")
+    index = "\n\n".join(["# Symptoms", INTRO, *plain_list("", "##")])
+    (target / "index.md").write_text(index, encoding="utf-8")
+
+
+OF_NO_TABLE = "---\norphan: true\n---"
 
 
 INTRO = (

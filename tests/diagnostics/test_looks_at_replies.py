@@ -12,8 +12,8 @@ from course_utils import zoo
 from course_utils.diagnostics import diagnose
 from course_utils.diagnostics.diagnosis.judges.unended import judge_unended
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
+from course_utils.diagnostics.diagnosis.watches.answers import Answers
 from course_utils.diagnostics.diagnosis.watches.listing import Listing
-from course_utils.diagnostics.diagnosis.watches.whose_answer import WhoseAnswer
 
 
 def keys(report) -> list[str]:
@@ -147,7 +147,7 @@ def test_replies_that_end_or_hold_no_mark_are_not_accused():
 
 @pytest.mark.parametrize("is_own", [True, False])
 def test_a_reward_that_reads_the_first_rows_answer_is_named(is_own):
-    counts, sheet = WhoseAnswer(), Sheet()
+    counts, sheet = Answers(), Sheet()
     for at in range(4):
         drawn = random.Random(at)
         answers, said = drawn.choices(TEAMS, k=16), drawn.choices(TEAMS, k=16)

@@ -73,7 +73,7 @@ def test_a_schedule_made_for_epochs_may_be_stepped_once_an_epoch(schedule):
     own = Setting()
     made = schedule(own)
     report = in_epochs(own, diagnose.watching, each=lambda: made.step())
-    assert "schedule_stepped_rarely" not in keys(report), report
+    assert "schedule_too_slow" not in keys(report), report
 
 
 def test_a_copy_of_the_best_state_is_put_back_and_nothing_is_overfitted():
@@ -86,7 +86,7 @@ def test_a_copy_of_the_best_state_is_put_back_and_nothing_is_overfitted():
     report = in_epochs(
         own, diagnose.watching, each=each, end=lambda model: model.load_state_dict(kept)
     )
-    assert not {"state_is_live", "overfits"} & set(keys(report)), report
+    assert not {"kept_by_reference", "overfits"} & set(keys(report)), report
 
 
 def watched(loss_of) -> list[str]:

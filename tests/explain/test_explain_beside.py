@@ -200,3 +200,75 @@ def test_sentences_without_a_log_say_what_to_bring(said, bring):
 
 def test_words_that_speak_of_no_run_are_nothing():
     assert explain("The weather is fine today, and so am I.").read_nothing
+
+
+@pytest.mark.parametrize("line", ["step, loss\rstep, loss, 0.5", "a, " + "b" * 200_000])
+def test_a_line_that_is_no_table_ends_nothing(line):
+    said = str(explain([f"{line}\n", *(f"{one}\n" for one in FALLS)]))
+    assert f"{len(FALLS)} log entries" in said
+
+
+def of_lightning(n: int, loss: float | str) -> str:
+    return (
+        f"Epoch 0 | iter {n:2} step {n:2} | loss train: {loss}, val: n/a | iter time: 7.5 s (step)"
+    )
+
+
+SPACED = "Training Loss Epoch Step Validation Loss", "-" * 40
+FORMS = {
+    "loss train": ([of_lightning(n, 1.4) for n in range(6)] + [of_lightning(6, "nan")] * 2, "nan"),
+    "single spaces": (
+        [
+            *SPACED,
+            *(f"{2 - n / 5:.4f} {n}.0 {291 * n} {1.3 + (n - 3) ** 2 / 30:.4f}" for n in range(9)),
+        ],
+        "overfits",
+    ),
+    "keys of another library": (
+        ["lora key not loaded: lora_unet_text_model_layers_0_mlp_fc1.lora_down.weight"],
+        "adapter_not_loaded",
+    ),
+    "another forward": (
+        [
+            "torch.utils.checkpoint.CheckpointError: torch.utils.checkpoint: Recomputed values for "
+            "the following tensors have different metadata than during the forward pass."
+        ],
+        "recomputed_differs",
+    ),
+    "the first that failed": (
+        [
+            "  traceback : Signal 15 (SIGTERM) received by PID 7561",
+            "Root Cause (first observed failure):",
+            "  exitcode  : 1 (pid: 7562)",
+        ],
+        "python_error",
+    ),
+    "one accuracy": (
+        [
+            "| epoch | train loss | val loss | acc |",
+            "|---|---|---|---|",
+            *(f"| {n} | {0.85 + n % 2 / 1e3} | {0.851 - n % 3 / 1e3} | 0.61 |" for n in range(8)),
+        ],
+        "one_class",
+    ),
+    "a rate of 5e-12": (
+        [str({"loss": 0.6, "grad_norm": 7e4, "learning_rate": n * 1e-12}) for n in range(6)],
+        "rate_too_low",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_stands_in_an_unusual_form_is_read(form):
+    lines, key = FORMS[form]
+    assert key in first(*lines).key
+
+
+@pytest.mark.parametrize(("loss", "is_said"), [(1.4, True), (9.0, False)])
+def test_lone_spikes_of_the_gradient_are_explained_where_the_loss_stays(loss, is_said):
+    norms = [9.8, 7.6, 29.0, 5.2, 7.8, 7.7, 11140.0, 6.9, 8.1]
+    losses = [1.5, 1.3, 1.6, 1.4, 1.5, 1.4, loss, 1.4, 1.3]
+    pairs = zip(losses, norms, strict=True)
+    answer = explain("\n".join(str({"loss": a, "grad_norm": b}) for a, b in pairs))
+    assert ("lone_spikes" in [one.key for one in answer.no_faults]) == is_said
+    assert not answer.is_healthy

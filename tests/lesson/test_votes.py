@@ -38,17 +38,21 @@ def test_the_score_counts_votes_and_names_where_she_was_sure_and_wrong(verdicts)
         verdicts.judge(claim, word, "", "", holds=True)
     verdicts.cite("C7", "open", "nobody knows", "the thread")
     assert verdicts.table().notes == (
-        "Your score: 1.5 of 3 votes agree with the evidence.",
+        "Your score: 1 of 3 votes agree with the evidence, 1 more is one step off.",
         "Sure, and wrong: C1. Look at these again.",
     )
 
 
-def test_a_vote_next_to_the_verdict_counts_half(verdicts, capsys):
+def test_a_vote_next_to_the_verdict_is_said_to_be_one_step_off(verdicts, capsys):
     verdicts.vote("t f p f t p t f p t")
     for number, word in enumerate(("true", "true", "true", "partly", "partly"), start=1):
         verdicts.judge(f"C{number}", word, "", "", holds=True)
-    assert verdicts.table().notes[0].startswith("Your score: 2.5 of 5 votes")
-    assert [row[4][-1] for row in verdicts.table().rows[:5]] == ["✓", "✗", "½", "½", "½"]
+    said = "Your score: 1 of 5 votes agree with the evidence, 3 more are one step off."
+    assert verdicts.table().notes[0] == said
+    assert [row[4].split(" ", 1)[1] for row in verdicts.table().rows[:5]] == [
+        *("✓", "✗"),
+        *["(one step off)"] * 3,
+    ]
 
 
 def test_votes_outlive_the_kernel_and_a_todo_leaves_them_alone(verdicts, tmp_path):

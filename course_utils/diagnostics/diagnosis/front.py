@@ -9,6 +9,7 @@ from typing import Any
 from course_utils.diagnostics.diagnosis.deaths import sheet_of_death
 from course_utils.diagnostics.diagnosis.folder import look_into
 from course_utils.diagnostics.diagnosis.looks.order import look_after, look_before
+from course_utils.diagnostics.diagnosis.looks.schedule import look_at_finished_schedule
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back, train_some
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 from course_utils.diagnostics.diagnosis.ride import Watching
@@ -31,7 +32,7 @@ def diagnose(
 
     Of the user's own code it calls the data set and the collator for the first 8 rows, twice at
     most, and the loss of a Trainer on them, 2 times (5 with gradient accumulation). It reads these
-    rows once more for their chats, and 4 rows of a stream as each of two workers would. Reward
+    rows once more for their chats, 64 rows of a stream, and 4 as each of two workers would. Reward
     functions are called by `steps`, once per batch of replies as in training, and by
     `probe_rewards`. What they keep outside of themselves (a file, a bill) cannot be put back.
 
@@ -73,6 +74,8 @@ def diagnose(
     sheet = Sheet()
     look_before(subject, sheet)
     look_after(subject, sheet)
+    with sheet.trying("the schedule"):
+        look_at_finished_schedule(subject, sheet)
     sheet.miss("the run", NO_RUN[subject.trainer is None])
     if not subject.has_ended and not subject.log:
         sheet.became(NOT_BEGUN, "no step was taken")

@@ -14,17 +14,22 @@ from course_utils.diagnostics.diagnosis.looks.batch import look_at_batch
 from course_utils.diagnostics.diagnosis.looks.forward import look_at_forward
 from course_utils.diagnostics.diagnosis.looks.order import look_after, look_before
 from course_utils.diagnostics.diagnosis.looks.shown_rows import show_rows
+from course_utils.diagnostics.diagnosis.measures.read_places import ReadPlaces
+from course_utils.diagnostics.diagnosis.measures.terms_given import judge_terms_heard
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.diagnosis.watches.batch import FirstBatch
 from course_utils.diagnostics.diagnosis.watches.generate_calls import GenerateCalls
-from course_utils.diagnostics.diagnosis.watches.kept_state import KeptState
+from course_utils.diagnostics.diagnosis.watches.loads import Loads
 from course_utils.diagnostics.diagnosis.watches.loss_calls import LossCalls
+from course_utils.diagnostics.diagnosis.watches.loss_terms import LossTerms
 from course_utils.diagnostics.diagnosis.watches.metrics import Metrics
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.passes import Passes
 from course_utils.diagnostics.diagnosis.watches.policy import Replies
+from course_utils.diagnostics.diagnosis.watches.row_order import RowOrder
+from course_utils.diagnostics.diagnosis.watches.rows_seen import RowsSeen
 from course_utils.diagnostics.diagnosis.watches.sampler import SamplerWatch
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 from course_utils.diagnostics.watching import watch
@@ -55,8 +60,12 @@ class Watching:
         self._pace = Pace(subject, self._steps)
         self._passes = Passes(subject, self._steps, self._pace)
         self._metrics = Metrics(subject)
-        self._losses = LossCalls(subject)
-        self._kept = KeptState(subject, self._steps)
+        self._terms = LossTerms(subject)
+        self._order = RowOrder(subject)
+        self._places = ReadPlaces(subject)
+        self._rows = RowsSeen(subject)
+        self._losses = LossCalls(subject, order=self._order)
+        self._loads = Loads(subject, self._steps)
         self._watch: Any = None
         self._error: BaseException | None = None
         self._began_at = 0
@@ -70,8 +79,6 @@ class Watching:
         self._judge(sheet)
         if self._after is not None:
             sheet.add(self._after)
-        if self._kept.puts_back:
-            sheet.withdraw("overfits")  # of the state that the run ends with nothing is known
         sheet.kind = self.subject.kind
         return Diagnosis.of(self.subject.name, sheet)
 
@@ -103,8 +110,18 @@ class Watching:
             self._metrics.judge(sheet)
         with sheet.trying("the loss that is called"):
             self._losses.judge(sheet)
-        with sheet.trying("the state that is loaded"):
-            self._kept.judge(sheet)
+        with sheet.trying("the terms of the loss"):
+            judge_terms_heard(self._terms.passes, self._losses.heard, sheet)
+        with sheet.trying("what is read"):
+            if not any(one.key == "padding_pooled" for one in self._before.found):
+                self._places.judge(sheet)
+        with sheet.trying("the order of the rows"):
+            if not any(one.key == "rows_in_order" for one in self._before.found):
+                self._order.judge(sheet)
+        with sheet.trying("the rows that are evaluated"):
+            self._rows.judge(sheet)
+        with sheet.trying("the weights that are loaded"):
+            self._loads.judge(sheet)
         with sheet.trying("the numbers of the run"):
             judge_numbers_of_run(self._watch, self._error, sheet, self._steps, subject)
 
@@ -123,7 +140,11 @@ class Watching:
             ("listening to the passes", self._passes.listening),
             ("listening to the metric", self._metrics.listening),
             ("listening to the loss", self._losses.listening),
-            ("listening to loaded states", self._kept.listening),
+            ("listening to the rows", self._order.listening),
+            ("listening to the terms of the loss", self._terms.listening),
+            ("listening to what is read", self._places.listening),
+            ("listening to what is evaluated", self._rows.listening),
+            ("listening to what is loaded", self._loads.listening),
         ):
             with self._before.trying(what):
                 self._undo.enter_context(enter())

@@ -4,6 +4,7 @@ All of it was seen in torch 2.13, and no other version was run; the fallbacks ar
 names. Without the two modules in the imports below nothing can be traced.
 """
 
+import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch._ops import OpOverload
 from torch.nn.utils import clip_grad
+from torch.optim.lr_scheduler import LRScheduler
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves, tree_map_only
 
@@ -150,24 +152,19 @@ def device_types() -> list[str]:
 # --- Schedules, clipping, scaling, sharding
 
 
-def planned_steps(schedule: Any) -> int:
-    """The number of its steps that a schedule was made for; 0 where it does not say.
-
-    Of torch's: OneCycleLR, LinearLR, CosineAnnealingLR and PolynomialLR; of Transformers': those
-    whose function was given num_training_steps.
-    """
-    for name in ("total_steps", "T_max", "total_iters"):
-        if isinstance(count := getattr(schedule, name, None), int):
-            return count
-    given = (getattr(one, "keywords", {}) for one in getattr(schedule, "lr_lambdas", ()))
-    return next(
-        (int(words["num_training_steps"]) for words in given if "num_training_steps" in words), 0
-    )
-
-
 def is_scheduled(optimizer: Any) -> bool:
     """Whether a schedule was made for this optimizer: torch marks its step then."""
     return hasattr(getattr(optimizer, "step", None), "_wrapped_by_lr_sched")
+
+
+def schedules_of(optimizer: Any) -> list[LRScheduler]:
+    """The schedules that hold this optimizer, as long as anybody keeps them."""
+    owners = gc.get_referrers(optimizer)
+    found = [one for one in owners if isinstance(one, LRScheduler)]
+    names = [one for one in owners if isinstance(one, dict) and one.get("optimizer") is optimizer]
+    for of in names:  # the attributes of an object, in Pythons that keep them in a dict
+        found += [one for one in gc.get_referrers(of) if isinstance(one, LRScheduler)]
+    return [one for one in found if getattr(one, "optimizer", None) is optimizer]
 
 
 @contextmanager

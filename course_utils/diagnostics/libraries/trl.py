@@ -132,7 +132,8 @@ def scale_of(trainer: Any) -> str:
 
 
 def loss_type_of(trainer: Any) -> str:
-    return getattr(trainer, "loss_type", "grpo")  # 0.17 to 1.16; before it there was one
+    asked = getattr(trainer, "loss_type", "grpo")  # 0.17 to 1.16; before it there was one
+    return asked if isinstance(asked, str) else " + ".join(map(str, asked))  # DPO may have several
 
 
 def ends_of(trainer: Any) -> set[int]:

@@ -1,15 +1,18 @@
 """What only looks wrong: zeros and signs that the formula of a sound run gives as well."""
 
 import math
+from statistics import median
 
 from course_utils.explain.entries import MAX_QUOTE
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said, share
+from course_utils.explain.numbers import listed, said, share, thirds
 from course_utils.explain.rules.preference import LN_2
 
 FAR = -1.0  # of a chosen reward: below it the chosen replies themselves are lost
 EARLY = 0.1  # of an epoch
+MANY, SPIKE, SOME = 8, 30.0, 0.25  # entries; times the median; of the entries
+CALM = 1.1  # times the usual loss
 TELLS_APART = 0.6  # of the pairs: an accuracy beyond a coin's
 
 
@@ -120,7 +123,30 @@ def kl_cut_off(log: Log) -> Finding | None:
     return Finding("kl_cut_off", 3.2, zeros[0], proof)
 
 
+def lone_spikes(log: Log) -> Finding | None:
+    """Single gradients far above all others, beside a loss that is none the worse for them."""
+    norms = [(e, v) for e, v in log.series("grad_norm") if math.isfinite(v)]
+    losses = [(e, v) for e, v in log.series("loss") if math.isfinite(v)]
+    levels = thirds([v for _, v in losses])
+    if len(norms) < MANY or levels is None or len(norms) < len(log.values("grad_norm")):
+        return None
+    middle = median(v for _, v in norms)
+    spikes = [(e, v) for e, v in norms if v > SPIKE * middle > 0]
+    usual = max((v for e, v in losses if all(e is not spike for spike, _ in spikes)), default=0.0)
+    calm = all(e.numbers.get("loss", 0.0) <= CALM * usual for e, _ in spikes)
+    if not spikes or len(spikes) > SOME * len(norms) or not calm or levels[2] > CALM * levels[0]:
+        return None
+    entry, _ = max(spikes, key=lambda pair: pair[1])
+    proof = (
+        f"{len(spikes)} of {len(norms)} entries, the largest {entry.where}: "
+        f"{said(entry, *(n for n in ('loss', 'grad_norm') if n in entry.numbers))}",
+        f"grad_norm is {middle:.3g} in the median; the loss by thirds of the log: {listed(levels)}",
+    )
+    return Finding("lone_spikes", 2.5, entry, proof)
+
+
 RULES = (
+    lone_spikes,
     clips_nothing,
     kl_cut_off,
     no_kl_term,

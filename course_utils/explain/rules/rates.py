@@ -7,9 +7,10 @@ from itertools import pairwise
 from course_utils.explain.entries import Entry
 from course_utils.explain.finding import Finding
 from course_utils.explain.log import Log, finite
-from course_utils.explain.numbers import said, thirds
+from course_utils.explain.numbers import listed, said, thirds
 
-LARGE_RATE = 1e-2
+LARGE_RATE, TINY_RATE = 1e-2, 1e-9
+FALLEN = 0.9  # of the first losses
 ENDS_EARLY = "the learning rate is at 0 long before the log ends"
 NEVER_WARM = (
     "the warm-up is longer than the run, so the learning rate that was asked for is never reached",
@@ -55,6 +56,20 @@ def no_rate(log: Log) -> Finding | None:
         against = (f"it is printed with {decimals} decimals: 4e-{decimals + 1} looks the same",)
     proof = f"learning_rate 0 in all {len(rates)} entries"
     return Finding("rate_zero", 7.0, entry, (proof,), against)
+
+
+def tiny_rate(log: Log) -> Finding | None:
+    """A rate that no optimizer of networks has a use for: 5e-12, as of a slip in an exponent."""
+    rates = [(e, v) for e, v in log.series("learning_rate") if math.isfinite(v)]
+    if len(rates) < 3 or not 0 < max(v for _, v in rates) < TINY_RATE:
+        return None
+    entry, rate = max(rates, key=lambda pair: pair[1])
+    losses = thirds(log.values("loss"))
+    proof = [f"learning_rate at most {rate:.2g}, {entry.where}, in {len(rates)} entries"]
+    if losses and losses[2] < FALLEN * losses[0]:
+        return None
+    proof += [f"the loss by thirds of the log: {listed(losses)}"] if losses else []
+    return Finding("rate_too_low", 6.0, entry, tuple(proof))
 
 
 def _decimals(entry: Entry) -> int | None:
@@ -172,4 +187,13 @@ def still_climbs(log: Log) -> Finding | None:
     return Finding("schedule_ends_early", 5.0, last, proof, why=why, advice=advice)
 
 
-RULES = (large_rate, no_rate, rate_ends_early, zero_at_first, begun_anew, data_again, still_climbs)
+RULES = (
+    large_rate,
+    no_rate,
+    tiny_rate,
+    rate_ends_early,
+    zero_at_first,
+    begun_anew,
+    data_again,
+    still_climbs,
+)

@@ -80,16 +80,19 @@ def _evaluations_again(log: Log) -> Finding | None:
 
 def one_answer(log: Log) -> Finding | None:
     """The accuracy of every evaluation is the same, to the digit, and the losses differ."""
-    both = [e for e in log.entries if {"eval_accuracy", "eval_loss"} <= e.numbers.keys()]
-    right = {entry.numbers["eval_accuracy"] for entry in both}
+    hits = "eval_accuracy" if log.values("eval_accuracy") else "accuracy"
+    both = [e for e in log.entries if {hits, "eval_loss"} <= e.numbers.keys()]
+    right = {entry.numbers[hits] for entry in both}
     judged = [entry.numbers["eval_loss"] for entry in both]
     levels = thirds(log.values("loss"))
-    if len(both) < 4 or len(right) > 1 or len(set(judged)) < 4 or levels is None:
+    if log.kind() != "supervised" or len(both) < 4 or len(right) > 1 or levels is None:
+        return None
+    if len(set(judged)) < (4 if _is_fine(judged) else 2):
         return None
     if levels[2] < 0.9 * levels[0] or min(right) in (1.0, 100.0):
         return None
     proof = (
-        f"{said(both[0], 'eval_accuracy')} in all {len(both)} evaluations, while their losses "
+        f"{said(both[0], hits)} in all {len(both)} evaluations, while their losses "
         f"differ: {min(judged):.4g} to {max(judged):.4g}",
         f"the training loss by thirds of the log: {listed(levels)}",
     )

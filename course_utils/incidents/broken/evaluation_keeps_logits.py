@@ -27,6 +27,7 @@ def _build(*, seed: int, reduce: bool) -> Run:
         rows[NUM_TESTED:],
         tokenizer.pad_token_id,
         max_steps=8,
+        learning_rate=2e-4,
         eval_strategy="steps",
         eval_steps=4,
         tested=rows[:NUM_TESTED],

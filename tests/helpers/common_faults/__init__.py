@@ -10,5 +10,13 @@ from common_faults.registry import FAULTS, Fault
 
 __all__ = ["FAULTS", "Fault"]
 
-for module in ("rows", "evaluations", "settings", "models", "loops", "preferences"):
+OWN = (
+    "own_loops",
+    "own_losses",
+    "own_trainers",
+    "own_habits",
+    "own_numbers",
+    "own_tasks",
+)  # with twins
+for module in ("rows", "evaluations", "settings", "models", "loops", "preferences", *OWN):
     import_module(f"common_faults.{module}")

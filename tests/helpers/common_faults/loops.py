@@ -231,21 +231,21 @@ def in_epochs(own, watching, *, rows=None, each=lambda: None, end=lambda model: 
     return run.report
 
 
-@fault("linear_schedule_by_epochs", "schedule_stepped_rarely", is_loop=True)
+@fault("linear_schedule_by_epochs", "schedule_too_slow", is_loop=True)
 def linear_schedule_by_epochs(watching):
     own = Setting()
     schedule = get_linear_schedule_with_warmup(own.optimizer, 4, STEPS)
     return in_epochs(own, watching, each=lambda: schedule.step())
 
 
-@fault("cosine_schedule_by_epochs", "schedule_stepped_rarely", is_loop=True)
+@fault("cosine_schedule_by_epochs", "schedule_too_slow", is_loop=True)
 def cosine_schedule_by_epochs(watching):
     own = Setting()
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(own.optimizer, STEPS)
     return in_epochs(own, watching, each=lambda: schedule.step())
 
 
-@fault("best_kept_without_a_copy", "state_is_live", is_loop=True)
+@fault("best_kept_without_a_copy", "kept_by_reference", is_loop=True)
 def best_kept_without_a_copy(watching):
     own, kept = Setting(), {}
     return in_epochs(

@@ -118,7 +118,7 @@ def axes_mixed_up(folder):
     return as_class(Mixed, writer(folder))
 
 
-@fault("teacher_of_no_weight", "term_without_part")
+@fault("teacher_of_no_weight", "divergence_divided term_without_gradient term_without_part")
 def teacher_of_no_weight(folder):
     trainer = as_class(Taught, writer(folder))
     trainer.teacher = type(trainer.model)(trainer.model.config)

@@ -18,6 +18,7 @@ class Fault:
     is_loop: bool
     needs_run: bool  # a look before training does not show it
     is_open: bool  # nothing names it yet
+    has_twin: bool  # `make(..., healthy=True)` is the same run without the fault
     make: Callable
 
 
@@ -28,13 +29,14 @@ def fault(
     is_loop: bool = False,
     needs_run: bool = False,
     is_open: bool = False,
+    has_twin: bool = False,
 ):
     """Declare a function as a fault, with the keys of the causes that would be right."""
 
     def declare(make: Callable) -> Callable:
         assert name not in FAULTS, f"two faults are called {name}"
         found = frozenset(causes.split())
-        FAULTS[name] = Fault(name, found, is_loop, needs_run, is_open, make)
+        FAULTS[name] = Fault(name, found, is_loop, needs_run, is_open, has_twin, make)
         return make
 
     return declare

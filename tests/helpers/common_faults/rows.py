@@ -40,19 +40,6 @@ def labels_shuffled(folder):
     return reviewed(folder, [{**r, "label": y} for r, y in zip(rows, labels, strict=True)])
 
 
-@fault("stream_by_label", "rows_in_order")
-def stream_by_label(folder):
-    """An export is streamed as it was written: all rows of a class, then those of the next."""
-    trainer = reviewed(folder, sorted(texts.reviews(400), key=lambda row: row["label"]))
-    trainer.train_dataset = trainer.train_dataset.to_iterable_dataset()
-    return trainer
-
-
-@fault("labels_from_one", "label_outside index_outside")
-def labels_from_one(folder):
-    return reviewed(folder, [{**row, "label": row["label"] + 1} for row in texts.reviews(400)])
-
-
 @fault("second_sentence_shuffled", "labels_uninformative", needs_run=True)
 def second_sentence_shuffled(folder):
     tokenizer = tok.bert()

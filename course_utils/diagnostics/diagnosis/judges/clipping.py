@@ -3,10 +3,12 @@
 import math
 from statistics import median
 
-from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.watches.steps import StepNumbers, Steps
 
 MOST = 0.8  # of the steps
+FEWEST = 4  # steps
+NOTHING, FAR = 1e-4, 100.0  # a limit, and how far above it the norms are
 LEAST = 16.0  # a scale that makes gradients tiny; a GradScaler begins at 65536
 EXACT = 0.01  # by which a ratio may miss a power of two: clipping adds 1e-6 to the norm
 
@@ -18,6 +20,11 @@ def judge_clipping(steps: Steps, sheet: Sheet) -> bool:
     times the norm that the optimizer gets, the factor was taken out in between.
     """
     clipped = [one for one in steps.numbers if one.clipped_to is not None and one.grad_norm]
+    far = [one for one in clipped if one.clipped_to < NOTHING and one.norm > FAR * one.clipped_to]
+    if len(far) > MOST * len(steps.numbers) and len(far) >= FEWEST:
+        said = f"clipping cuts a norm of {median(one.norm for one in far):.2g} to "
+        said += f"{median(one.clipped_to for one in far):g}, in {len(far)} of {len(steps.numbers)}"
+        sheet.find("clipped_to_nothing", MEASURED, f"{said} steps", place="max_norm, max_grad_norm")
     scales = [scale for one in clipped if (scale := _scale_between(one)) >= LEAST]
     if not scales or len(scales) < MOST * len(steps.numbers):
         return False

@@ -4,20 +4,25 @@ from typing import Any
 
 import torch
 
+from course_utils.diagnostics.diagnosis.measures.decay import DECAYED
+from course_utils.diagnostics.diagnosis.measures.schedules import judge_schedule, plans_of
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
-from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import SHORT
-from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, Subject
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 
 EARLY = 0.8  # of the run: a rate of 0 before that is too early
+SHRINKS = 5e-3  # of a weight, in one step
 OFTEN = 1.5  # schedule steps an optimizer step: above that it is stepped too often
 OFF, MANY = 0.1, 0.3  # relative difference from the schedule, and share of steps that have it
 
 
 def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet) -> None:
     rates = steps.rates()
+    if subject.kind == LOOP:
+        _decay(subject, rates, sheet)
     dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), None)
     specimen = (f"learning rate by step: {in_order(rates)}",)
     is_first = subject.trainer is not None and len(rates) == 1  # such as that of a warm-up
@@ -28,6 +33,8 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
         sheet.find("rate_zero", COUNTED, said, **_brought_back(subject, steps, pace))
     elif dead is not None and len(rates) > 4 and dead < EARLY * len(rates):
         _ends_early(dead, rates, pace, specimen, sheet)
+    elif judge_schedule(subject, rates, plans_of(_schedules(subject, pace)), sheet):
+        return
     elif off := _not_as_asked(subject, steps, pace):
         sheet.find("rate_not_asked", MEASURED, off, place="lr_scheduler", specimen=specimen)
     else:
@@ -35,6 +42,21 @@ def judge_rates(subject: Subject, steps: Steps, pace: Pace | None, sheet: Sheet)
         write = sheet.clear if is_known else sheet.show
         asked = ", as the settings ask" if is_known else ""
         write("rates used", f"{min(rates):.2g} to {max(rates):.2g}{asked}")
+
+
+def _decay(subject: Subject, rates: list[float], sheet: Sheet) -> None:
+    """What the decay alone takes from the weights, in a loop whose optimizer is known."""
+    groups = getattr(subject.optimizer, "param_groups", ())
+    decay = max((float(group.get("weight_decay", 0) or 0) for group in groups), default=0.0)
+    shrunk = sum(rates) * decay
+    if subject.steps_by_rate and decay * max(rates) > SHRINKS and shrunk > DECAYED:
+        said = f"weight_decay {decay:g} x the learning rates of {len(rates)} steps = {shrunk:.2g}"
+        sheet.find("decay_too_strong", LIKELY, said, place="weight_decay")
+
+
+def _schedules(subject: Subject, pace: Pace | None) -> list[Any]:
+    """Those that were stepped; a Trainer that makes its own is held against its settings."""
+    return [] if subject.makes_own_schedule or pace is None else list(pace.schedules.values())
 
 
 def _brought_back(subject: Subject, steps: Steps, pace: Pace | None) -> dict[str, str]:

@@ -22,6 +22,9 @@ FEW = 0.05  # share that moves in a step where nearly all of it is rounded away
 STILL = 1e-3  # a step that moves a smaller share of the weights does not count
 USUAL = 0.5  # share that moves in a step of float32 weights, and far less in narrow formats
 CLIPPED = 1.1  # how much larger a norm in the log is than the optimizer's, if it was clipped
+ENOUGH = 8  # steps
+MOSTLY = 0.5  # of the trained tensors
+ROUNDING = 1e-6  # a norm: far below what a loss of a model has
 LARGE = 0.5  # update by weight, in the median of the steps
 
 
@@ -43,6 +46,9 @@ def judge_steps(
     _skipped(steps, sheet, num_counted)
     _gradients(subject, steps, sheet)
     _movement(subject, steps, sheet)
+    if len(steps.counts) >= ENOUGH and max(steps.counts) == 1:
+        said = f"in all {len(steps.counts)} steps the optimizer counts its first"
+        sheet.find("optimizer_made_anew", COUNTED, said, place="where the optimizer is made")
     steps.copies.judge(sheet)
     judge_rates(subject, steps, pace, sheet)
     judge_reach(subject, steps, sheet)
@@ -54,11 +60,13 @@ def _no_step(subject: Subject, steps: Steps, sheet: Sheet, num_counted: int) -> 
     if steps.strangers:
         name, count = steps.strangers.most_common(1)[0]
         whose = (
-            "the model's frozen tensors"
+            "on the model's frozen tensors"
             if steps.frozen[name]
-            else "tensors that are not the model's"
+            else "of an optimizer that holds no tensor"
+            if name in steps.empty
+            else "on tensors that are not the model's"
         )
-        said = f"{count} steps of {name} were on {whose}"
+        said = f"{count} steps of {name} were {whose}"
         sheet.became(STOOD, f"none of {count} steps reached a weight")
         sheet.find("optimizer_holds_others", COUNTED, said, place=name)
     elif num_counted and not steps.failures:
@@ -81,6 +89,9 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     last, taken = steps.numbers[-1], len(steps.numbers)
     never = [n for n, count in steps.without_grad.items() if count == taken]
     never = [name for name in never if name not in subject.idle]
+    if never and all("pooler" in name.split(".") for name in never):
+        sheet.show("gradients", f"none for {never[0]}: other vectors are read than the pooler's")
+        return
     if never:
         said = f"{len(never)} of {last.num_trainable} trainable tensors never had a gradient"
         weight = COUNTED if len(never) >= last.num_trainable / 2 else MEASURED
@@ -105,8 +116,32 @@ def _gradients(subject: Subject, steps: Steps, sheet: Sheet) -> None:
     norms = median(one.grad_norm for one in steps.numbers)
     if judge_clipping(steps, sheet) or not math.isfinite(norms):
         return
+    if taken >= ENOUGH and _next_to_none(subject, steps, norms, sheet):
+        return
     norm = _before_and_after(subject, steps, norms)
     sheet.clear("gradients", f"all {last.num_trainable} tensors have one, norm {norm}")
+
+
+def _next_to_none(subject: Subject, steps: Steps, norms: float, sheet: Sheet) -> bool:
+    """A gradient of rounding alone, or one of exactly 0 for most of the trained tensors."""
+    zeros = [one.num_zero_grad for one in steps.numbers]
+    whole = steps.numbers[-1].num_trainable
+    if min(zeros) > MOSTLY * whole:
+        said = f"the gradient of {min(zeros)} of {whole} trained tensors is exactly 0 in all "
+        said += f"{len(zeros)} steps"
+        sheet.find("gradient_mostly_zero", MEASURED, said)
+        return True
+    is_raw = all(one.clipped_to is None for one in steps.numbers)
+    if norms < ROUNDING and is_raw and subject.kind != POLICY:
+        said = f"grad_norm is {norms:.1g} in the median of {len(zeros)} steps"
+        more = {
+            "why": "the gradient of every step is next to 0: what is left of it is rounding",
+            "rivals": "two terms that are the same cancel (a reference that is the policy itself), "
+            "or the loss hardly depends on the weights",
+        }
+        sheet.find("no_gradient", LIKELY, said, **more)
+        return True
+    return False
 
 
 def _without_rewards(subject: Subject) -> dict[str, str]:

@@ -11,6 +11,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, SCORES, Subj
 FEWEST = 32  # pairs, below which nothing is said of their lengths
 SOME = 0.1  # of the pairs
 GAP = 2  # tokens, in every pair
+PROMPTS = ("prompt_ids", "prompt_input_ids", "prompt")
 SIDES = (
     ("chosen_ids", "rejected_ids"),
     ("chosen_input_ids", "rejected_input_ids"),
@@ -24,6 +25,7 @@ def look_at_all_pairs(subject: Subject, sheet: Sheet) -> None:
     data = getattr(subject.trainer, "train_dataset", None)
     if subject.kind == PAIRS:
         look_at_pairs_in_both_orders(data, sheet)
+        look_at_prompts(data, sheet)
     look_at_lengths(data, sheet, is_scored=subject.kind == SCORES)
 
 
@@ -33,7 +35,7 @@ def look_at_pairs_in_both_orders(data: Any, sheet: Sheet) -> None:
     known = [pair for pair in SIDES if set(pair) <= set(names)]
     if not known:
         return
-    prompt = next((n for n in ("prompt_ids", "prompt_input_ids", "prompt") if n in names), "")
+    prompt = next((n for n in PROMPTS if n in names), "")
     sides = [[frozen(one) for one in column(data, name)] for name in known[0]]
     prompts = [frozen(one) for one in column(data, prompt)] if prompt else [()] * len(sides[0])
     rows = list(zip(prompts, *sides, strict=True))
@@ -42,6 +44,15 @@ def look_at_pairs_in_both_orders(data: Any, sheet: Sheet) -> None:
     if share >= SOME:
         said = f"{share:.0%} of the pairs stand there the other way round as well"
         sheet.find("pairs_contradict", COUNTED, said, place="chosen, rejected")
+
+
+def look_at_prompts(data: Any, sheet: Sheet) -> None:
+    """One prompt for all pairs, as when a column is filled with a constant."""
+    name = next((n for n in PROMPTS if n in columns_of(data)), "")
+    prompts = [frozen(one) for one in column(data, name)] if name else []
+    if len(prompts) >= FEWEST and len(set(prompts)) == 1:
+        said = f"all {len(prompts)} rows have the same {name}"
+        sheet.find("prompts_alike", LIKELY, said, place=name)
 
 
 def look_at_lengths(data: Any, sheet: Sheet, *, is_scored: bool) -> None:

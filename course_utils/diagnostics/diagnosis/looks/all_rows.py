@@ -9,7 +9,7 @@ from course_utils.diagnostics.diagnosis.measures.data_sets import (
     inputs_of,
     labels_of,
 )
-from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.loss_kind import Loss
 
@@ -18,7 +18,6 @@ MANY = 0.5  # of the rows
 LEAK = 0.1  # of the evaluation's rows
 NATURAL = 3  # times the share of rows that stand twice in training, and its standard errors
 IN_BLOCKS = 0.2  # of the changes of label that an order drawn at random would have
-LONG = 128  # rows of a stream, below which its order says nothing
 
 
 def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
@@ -63,35 +62,14 @@ def _order(subject: Subject, labels: list, sheet: Sheet) -> None:
     """Labels in blocks, in rows that are read in the order in which they stand."""
     if not _is_in_order(subject.trainer) or len(set(labels)) < 2:
         return
-    if said := in_blocks(labels):
+    whole = len(labels)
+    changes = sum(a != b for a, b in pairwise(labels))
+    by_chance = whole * (1 - sum((n / whole) ** 2 for n in Counter(labels).values()))
+    said = f"the label changes {changes} times in {whole} rows; mixed rows have {by_chance:.0f}"
+    if changes < IN_BLOCKS * by_chance:
         sheet.find("rows_in_order", COUNTED, said, place="train_dataset, its sampler")
     else:
-        sheet.clear("order of the rows", f"the labels of {len(labels)} rows are mixed")
-
-
-def in_blocks(labels: list[int]) -> str:
-    """How rarely the label changes from row to row, if that is far rarer than in mixed rows."""
-    whole, found = len(labels), Counter(labels)
-    changes = sum(a != b for a, b in pairwise(labels))
-    by_chance = whole * (1 - sum((n / whole) ** 2 for n in found.values()))
-    said = f"the label changes {changes} times in {whole} rows; mixed rows have {by_chance:.0f}"
-    return said if len(found) > 1 and changes < IN_BLOCKS * by_chance else ""
-
-
-def judge_stream(labels: list, num_classes: int, sheet: Sheet) -> None:
-    """The labels of a stream's first rows, as they come: of one class of several, or in blocks."""
-    if len(labels) < LONG or not all(type(one) is int for one in labels):
-        return
-    said = in_blocks(labels)
-    if len(set(labels)) == 1 and num_classes > 2:
-        said = f"the first {len(labels)} rows of the stream have label {labels[0]}, of "
-        said = f"{said}{num_classes} classes"
-    if said:
-        advice = "shuffle the file once, or the stream with a buffer larger than a block of rows"
-        place = "train_dataset, a stream"
-        sheet.find("rows_in_order", MEASURED, said, place=place, advice=advice)
-    else:
-        sheet.clear("order of the stream", f"the labels of its first {len(labels)} rows are mixed")
+        sheet.clear("order of the rows", said)
 
 
 def _is_in_order(trainer: Any) -> bool:

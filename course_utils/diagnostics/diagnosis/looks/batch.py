@@ -14,6 +14,7 @@ from course_utils.diagnostics.diagnosis.measures.specimens import SHOWN, of_find
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
 from course_utils.diagnostics.libraries.trl import prompt_ids
+from course_utils.diagnostics.loss_kind import OF_TEXT
 
 PLACES = {  # of what inspect_batch found -> a column or a setting
     "no labels": "labels",
@@ -49,6 +50,9 @@ def look_at_batch(subject: Subject, sheet: Sheet) -> None:
         return
     if not has_ids(subject.rows):
         sheet.miss("the tokens", "the batch holds no token ids of shape (rows, tokens)")
+        return
+    if subject.trainer is None and "labels" not in subject.batch and subject.loss not in OF_TEXT:
+        sheet.miss("the tokens", "the batch has no labels, and the model writes no text")
         return
     with sheet.trying("the tokens"):
         source = subject.trainer if subject.trainer is not None else subject.batch

@@ -11,6 +11,7 @@ from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 NUMBERS = ("pixel_values", "input_values", "input_features")
 MOST, A_BYTE = 64.0, 255.5  # above which no number stands that was scaled; and the largest byte
+FAINT = {"pixel_values": 0.02, "input_values": 1e-4}  # deviation: a processor leaves about 1
 FEWEST = 4  # rows
 
 
@@ -52,6 +53,10 @@ def _scale(name: str, value: Tensor, sheet: Sheet) -> None:
     said = f"{name} goes from {least:.3g} to {most:.3g}, mean {float(value.float().mean()):.3g}"
     if name == "pixel_values" and least >= 0 and MOST < most <= A_BYTE:
         sheet.find("inputs_unscaled", LIKELY, said, place=name)
+    elif name in FAINT and (spread := float(value.float().std())) < FAINT[name]:
+        why = f"the numbers of {name} hardly differ: they were scaled twice, or by far too much"
+        said = f"{said}, deviation {spread:.2g}"
+        sheet.find("inputs_unscaled", LIKELY, said, place=name, why=why)
     else:
         sheet.show(f"numbers of {name}", said)
 

@@ -32,6 +32,38 @@ def look_at_classes(subject: Subject, sheet: Sheet) -> None:
         _evaluated(learnt, tested, sheet)
 
 
+@speaks_for(Loss.ROWS)
+def look_at_class_numbers(subject: Subject, sheet: Sheet) -> None:
+    """The labels of all rows beside the number of classes of the model."""
+    labels = _labels(getattr(subject.trainer, "train_dataset", None))
+    judge_class_numbers(labels, subject.model, sheet)
+
+
+def judge_class_numbers(labels: Counter, model: Any, sheet: Sheet) -> None:
+    """Labels that begin at 1, or that go beyond the classes of the model."""
+    config = getattr(model, "config", None)
+    number, kind = getattr(config, "num_labels", 0), getattr(config, "problem_type", None)
+    counted = [label for label in labels if label >= 0]
+    is_of_choices = any("MultipleChoice" in base.__name__ for base in type(model).__mro__)
+    is_of_classes = kind in (None, "single_label_classification") and not is_of_choices
+    if labels.total() < FEWEST or number < 2 or not counted or not is_of_classes:
+        return
+    least, most = min(counted), max(counted)
+    if most < number:
+        return
+    said = (
+        f"the labels go from {least} to {most}; the model has {number} classes, 0 to {number - 1}"
+    )
+    if least == 1 and most == number:
+        why = "the labels begin at 1, and those of the model at 0: they were not moved"
+        advice = f"subtract 1 from each label, in both splits; num_labels={number} is right"
+    else:
+        why = f"num_labels is {number}, and the labels need {most + 1}"
+        advice = f"num_labels={most + 1}, or number the labels from 0 to {number - 1}"
+    place = "labels, num_labels"
+    sheet.find("label_outside", COUNTED + 1, said, place=place, why=why, advice=advice)
+
+
 def _one_thumb(learnt: Counter, sheet: Sheet) -> None:
     """Single replies of which all are good, or all bad."""
     [[label, count]] = learnt.items()

@@ -57,6 +57,9 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
     if _restarts(batch) or mask is None or bool(mask.bool().all()):
         sheet.miss("rows alone", "no row of the batch has padding")
         return
+    if hidden := int((~mask.bool().any(1)).sum()):
+        _hidden(hidden, len(ids), sheet)
+        return
     with evaluated(subject.model), formats_of(subject.model) as formats:
         together = outputs_of(subject.model, batch)
         apart = [
@@ -82,6 +85,16 @@ def _rows_alone(subject: Subject, sheet: Sheet) -> None:
         sheet.clear(
             "rows alone", f"as in the batch, up to {share:.1g} of the logits' spread {fine}"
         )
+
+
+def _hidden(hidden: int, rows: int, sheet: Sheet) -> None:
+    """Rows of which the mask shows no token."""
+    said = f"the attention mask of {hidden} of the first {rows} rows is 0 throughout"
+    if hidden == rows:
+        sheet.find("mask_hides_all", COUNTED, said, place="attention_mask")
+    else:
+        sheet.doubt(said)
+    sheet.miss("rows alone", "a row has no token that its mask shows")
 
 
 def _restarts(batch: Mapping) -> bool:

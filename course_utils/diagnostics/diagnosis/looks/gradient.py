@@ -11,6 +11,8 @@ from course_utils.diagnostics.diagnosis.measures.heard_losses import HeardLosses
 from course_utils.diagnostics.diagnosis.measures.loss_inputs import LossInputs
 from course_utils.diagnostics.diagnosis.measures.losses_given import judge_losses
 from course_utils.diagnostics.diagnosis.measures.putting_back import put_back
+from course_utils.diagnostics.diagnosis.measures.read_places import ReadPlaces
+from course_utils.diagnostics.diagnosis.measures.terms_given import judge_terms_of
 from course_utils.diagnostics.diagnosis.sheet.faults import (
     FINITE_BEFORE,
     LOSS_OR_LAYER,
@@ -45,7 +47,9 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         target, loss_of = subject.trainer or subject.model, subject.loss_of
         heard = HeardLosses()
         try:
-            flow = audit_gradients(target, keep(subject.batch), loss_of=loss_of)
+            with ReadPlaces(subject).listening() as places:
+                flow = audit_gradients(target, keep(subject.batch), loss_of=loss_of)
+            places.judge(sheet)
             drawn = torch.get_rng_state()
             with LossInputs() as inputs, Listening(heard), heard.passes(subject.model):
                 loss = loss_in(open_model(target, loss_of).loss_of(keep(subject.batch)))
@@ -56,6 +60,8 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         if subject.has_own_loss:
             inputs.judge(sheet)
             judge_losses(heard, subject, sheet)
+            with sheet.trying("the terms of the loss"):
+                judge_terms_of(loss, heard, subject, sheet)
             if may_speak(compare_own_loss, subject.loss):
                 with sheet.trying("the loss beside the model's own"):
                     compare_own_loss(loss, drawn, subject, sheet)

@@ -5,12 +5,26 @@ reference. Where the run is at hand, a rule whose grounds it lacks is not taken 
 """
 
 from collections.abc import Callable
+from statistics import fmean
 
-from course_utils.diagnostics.diagnosis.measures.first_rows import keeps_first_rows
-from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, RELEASE, SCORES, Subject
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.looks.split import has_labels
+from course_utils.diagnostics.diagnosis.measures.first_rows import keeps_first_rows, losses_of
+from course_utils.diagnostics.diagnosis.measures.forward import evaluated
+from course_utils.diagnostics.diagnosis.sheet.subject import (
+    LOOP,
+    PAIRS,
+    RELEASE,
+    SCORES,
+    Subject,
+)
 from course_utils.diagnostics.loss_kind import Loss
+from course_utils.diagnostics.nonfinite.batches import keep
 
 FAR = 10  # times the training loss
+SLACK = 0.1  # nats
+SMALL = 20_000  # weights: a model from scratch, which bears large rates
 GROUNDS: dict[str, Callable[[Subject], bool]] = {}
 
 
@@ -27,7 +41,8 @@ def needed_by(*causes: str) -> Callable[[Callable], Callable]:
 @needed_by("rate_unusual")
 def _rate_is_not_judged_elsewhere(subject: Subject) -> bool:
     """The look at the settings knows the optimizer, and what is trained."""
-    return subject.args is None
+    is_small = sum(p.numel() for p in subject.model.parameters()) < SMALL
+    return subject.args is None and not is_small
 
 
 @needed_by("wrong_reference")
@@ -53,6 +68,24 @@ def _is_worse_on_other_rows(subject: Subject) -> bool:
     """A low loss is memory only where held-out rows have a far higher one."""
     judged, trained = ([row[k] for row in subject.log if k in row] for k in ("eval_loss", "loss"))
     return bool(judged and trained) and judged[-1] > FAR * trained[-1]
+
+
+@needed_by("overfits")
+def _keeps_its_last_weights(subject: Subject) -> bool:
+    """Whoever stops at the best evaluation, and puts its weights back, has nothing to stop.
+
+    Of a loop that is over, the loss of its rows tells: the last weights know them by heart.
+    """
+    best_is_loaded = getattr(subject.args, "load_best_model_at_end", False)
+    if subject.was_put_back or best_is_loaded:
+        return False
+    losses = losses_of(subject.log)
+    if subject.kind != LOOP or len(losses) < 6 or not has_labels(subject.batch):
+        return True
+    with evaluated(subject.model):
+        now = getattr(subject.model(**keep(dict(subject.batch))), "loss", None)
+    last = fmean(losses[-len(losses) // 3 :])
+    return not (isinstance(now, Tensor) and float(now) > max(FAR / 3 * last, last + SLACK))
 
 
 @needed_by("above_uniform")

@@ -13,7 +13,7 @@ from course_utils.diagnostics.diagnosis.looks.beginnings import (
 )
 from course_utils.diagnostics.diagnosis.looks.best import look_at_best, look_at_best_after
 from course_utils.diagnostics.diagnosis.looks.both_splits import look_at_both_splits
-from course_utils.diagnostics.diagnosis.looks.classes import look_at_classes
+from course_utils.diagnostics.diagnosis.looks.classes import look_at_class_numbers, look_at_classes
 from course_utils.diagnostics.diagnosis.looks.columns import look_at_columns
 from course_utils.diagnostics.diagnosis.looks.displaced import look_at_displaced
 from course_utils.diagnostics.diagnosis.looks.forbidden import look_at_forbidden
@@ -26,6 +26,7 @@ from course_utils.diagnostics.diagnosis.looks.log import look_at_log
 from course_utils.diagnostics.diagnosis.looks.messages import look_at_messages
 from course_utils.diagnostics.diagnosis.looks.metrics import look_at_metrics
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
+from course_utils.diagnostics.diagnosis.looks.optimizer_numbers import look_at_optimizer_numbers
 from course_utils.diagnostics.diagnosis.looks.packed_state import look_at_packed_state
 from course_utils.diagnostics.diagnosis.looks.packing import look_at_packing
 from course_utils.diagnostics.diagnosis.looks.positions import look_at_positions
@@ -34,6 +35,7 @@ from course_utils.diagnostics.diagnosis.looks.replies_to_learn import look_at_re
 from course_utils.diagnostics.diagnosis.looks.returns import look_at_returns
 from course_utils.diagnostics.diagnosis.looks.reward import look_at_rewards
 from course_utils.diagnostics.diagnosis.looks.row_mask import look_at_row_mask
+from course_utils.diagnostics.diagnosis.looks.schedule import look_at_given_schedule
 from course_utils.diagnostics.diagnosis.looks.settings import look_at_settings
 from course_utils.diagnostics.diagnosis.looks.shown_rows import show_first_loss, show_rows
 from course_utils.diagnostics.diagnosis.looks.shown_settings import write_settings
@@ -42,10 +44,14 @@ from course_utils.diagnostics.diagnosis.looks.start_of_adapter import (
     look_at_frozen_head,
     look_at_start_of_adapter,
 )
-from course_utils.diagnostics.diagnosis.looks.stream import look_at_stream
+from course_utils.diagnostics.diagnosis.looks.stream import look_at_order_of_stream, look_at_stream
 from course_utils.diagnostics.diagnosis.looks.strength import look_at_strength
 from course_utils.diagnostics.diagnosis.looks.tables import look_at_tables
-from course_utils.diagnostics.diagnosis.looks.targets import look_at_numbers, look_at_tags
+from course_utils.diagnostics.diagnosis.looks.targets import (
+    look_at_answers_of_several,
+    look_at_numbers,
+    look_at_tags,
+)
 from course_utils.diagnostics.diagnosis.looks.text_and_ids import look_at_text_and_ids
 from course_utils.diagnostics.diagnosis.looks.trends import look_at_trends
 from course_utils.diagnostics.diagnosis.looks.unread import look_at_unread
@@ -81,6 +87,7 @@ BEFORE = (
     look_at_replies_to_learn,
     look_at_numbers,
     look_at_tags,
+    look_at_answers_of_several,
     look_at_first_token,
     look_at_spans,
     look_at_blank,
@@ -91,12 +98,16 @@ BEFORE = (
     look_at_id_type,
     look_at_columns,
     look_at_classes,
+    look_at_class_numbers,
     look_at_offsets,
     look_at_positions,
     look_at_messages,
     look_at_stream,
+    look_at_order_of_stream,
     look_at_settings,
+    look_at_given_schedule,
     look_at_strength,
+    look_at_optimizer_numbers,
     look_at_best,
     look_at_forbidden,
     look_at_gradients,

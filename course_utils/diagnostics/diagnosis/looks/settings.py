@@ -31,11 +31,13 @@ def _rate(subject: Subject, sheet: Sheet) -> None:
     rate = getattr(args, "learning_rate", None)
     if rate is None:
         return
-    groups = getattr(subject.optimizer, "param_groups", ())
-    if groups and rate not in [group.get("initial_lr", group.get("lr")) for group in groups]:
-        said = f"that of the optimizer that was handed over; learning_rate {rate:g} is not used"
-        sheet.show("learning rate", said)
-        return
+    if subject.own_optimizer is not None:
+        rate = subject.rate_of(subject.own_optimizer)
+        if rate is None or not subject.makes_own_schedule:
+            name = type(subject.own_optimizer).__name__
+            said = "sets its own" if rate is None else f"has {rate:g}, and a schedule of its own"
+            sheet.show("learning rate", f"{name} {said}")
+            return
     steps = num_steps_of(subject)
     warm_up = args.get_warmup_steps(steps) if steps else 0
     schedule = getattr(args, "lr_scheduler_type", "")

@@ -62,7 +62,7 @@ def show_first_loss(subject: Subject, sheet: Sheet) -> None:
     loss = float(nn.functional.cross_entropy(logits_TV, targets_T.to(logits_TV.device)))
     size = logits_TV.shape[-1]
     guess = math.log(size)
-    is_first = subject.kind != LOOP and not subject.has_own_loss and not subject.has_ended
+    is_first = _is_before_the_run(subject) and subject.logs_nats_per_token
     whose = "" if is_first else ", on the labels of the first rows"
     said = f"{loss:.3g} nats per token{whose}; guessing has ln({size}) = {guess:.3g}"
     if loss > GUESSED * guess:
@@ -74,6 +74,12 @@ def show_first_loss(subject: Subject, sheet: Sheet) -> None:
         sheet.first_loss = said
     else:
         sheet.loss_now = said
+
+
+def _is_before_the_run(subject: Subject) -> bool:
+    """Whether no step was taken, which nobody knows of a loop."""
+    has_stepped = subject.has_ended or subject.log or getattr(subject.optimizer, "state", None)
+    return subject.kind != LOOP and not has_stepped
 
 
 def _texts(subject: Subject) -> Iterator[str]:

@@ -38,28 +38,30 @@ def _steps(subject: Subject) -> str:
     if args is None:
         return _loop_settings(subject)
     size = f"{args.per_device_train_batch_size} rows x {args.gradient_accumulation_steps}"
-    optimizer = _optimizer(subject) or f"{_plain(args.optim)}, {args.learning_rate:g}"
-    schedule = getattr(subject.trainer, "lr_scheduler", None)
-    named = _plain(args.lr_scheduler_type) if schedule is None else type(schedule).__name__
     return (
-        f"{size} micro-batches x {_processes(args.world_size)}; {optimizer}, {named}, max_steps "
+        f"{size} micro-batches x {_processes(args.world_size)}; {_optimizer(subject)}, max_steps "
         f"{args.max_steps}, bf16 {args.bf16}, fp16 {args.fp16}"
     )
 
 
-def _loop_settings(subject: Subject) -> str:
-    optimizer = _optimizer(subject)
-    return f"a loop of its own; {optimizer + '; ' if optimizer else ''}" + _processes(
-        subject.processes
-    )
-
-
 def _optimizer(subject: Subject) -> str:
-    """The optimizer's class with its rate, if it has one: Adafactor may set its own."""
-    own = getattr(subject.optimizer, "optimizer", subject.optimizer)  # accelerate wraps it
-    rates = [group.get("initial_lr", group.get("lr")) for group in getattr(own, "param_groups", ())]
-    known = [rate for rate in rates if isinstance(rate, int | float)]
-    return type(own).__name__ + (f", {max(known):g}" if known else "") if rates else ""
+    """Optimizer, rate and schedule: of the settings, or those that the Trainer was given."""
+    args = subject.args
+    if subject.own_optimizer is None:
+        asked = _plain(args.lr_scheduler_type)
+        return f"{_plain(args.optim)}, {args.learning_rate:g}, {asked}"
+    rate = subject.rate_of(subject.own_optimizer)
+    schedule = getattr(subject.trainer, "lr_scheduler", None)
+    said = "which sets its own rate" if rate is None else f"{rate:g}"
+    kind = _plain(args.lr_scheduler_type) if schedule is None else type(schedule).__name__
+    return f"{type(subject.own_optimizer).__name__}, {said}, {kind}"
+
+
+def _loop_settings(subject: Subject) -> str:
+    groups = getattr(subject.optimizer, "param_groups", None)
+    rates = [group.get("initial_lr", group["lr"]) for group in groups or ()]
+    rate = f"{type(subject.optimizer).__name__}, {max(rates):g}; " if rates else ""
+    return f"a loop of its own; {rate}{_processes(subject.processes)}"
 
 
 def _processes(count: int) -> str:

@@ -5,11 +5,12 @@ from torch import nn
 
 from course_utils.diagnostics.diagnosis.looks.adapter import HEADS
 from course_utils.diagnostics.diagnosis.measures.comparing import adds_to_weight
-from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
 
 CHANGED = 0.01  # of a weight's size
+STRONG = 64.0  # times B @ A: beyond it a step of a usual rate throws the weights about
 
 
 @speaks_for(Loss.ROWS, Loss.TAGS, Loss.SPANS, Loss.SCORES)
@@ -46,6 +47,9 @@ def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
         said = f"the scaling of all {len(layers)} adapted layers is 0 (lora_alpha / r)"
         sheet.find("adapter_without_effect", COUNTED, said, place="lora_alpha")
         return
+    if max(scales) > STRONG:
+        said = f"lora_alpha / r is {max(scales):g} in {len(layers)} adapted layers"
+        sheet.find("adapter_too_strong", LIKELY, said, place="lora_alpha")
     sheet.show("scale of the adapter", ", ".join(f"{scale:g}" for scale in sorted(scales)[:3]))
     config = getattr(subject.model, "active_peft_config", None)
     if getattr(config, "init_lora_weights", True) is not False or not _is_untrained(subject):

@@ -3,14 +3,17 @@
 import torch
 
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
-from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, Sheet
+from course_utils.diagnostics.diagnosis.measures.decay import DECAYED
+from course_utils.diagnostics.diagnosis.measures.losses_given import SMOOTHED
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, POLICY, Subject
 from course_utils.diagnostics.libraries.pytorch import dropouts
 
 TOO_SHORT = 3e-4  # of a weight's size: what the whole run can change
-DECAYED = 0.5  # of the logarithm of a weight
 FEW, FEWEST = 3, 16  # steps: of a run that is short, and of one that is meant to train
 MOST_DROPPED = 0.8
+TURNED = 0.49  # of DPO's pairs: with a half of them the gradient is 0
+HOLDS = 2.0  # of a policy's beta: beyond it the reference decides, whatever the reward
 WEAKEST, STRONGEST = 1e-3, 10.0  # of DPO's beta
 
 
@@ -23,6 +26,8 @@ def look_at_strength(subject: Subject, sheet: Sheet) -> None:
         ("the number of steps", _steps),
         ("dropout", _dropout),
         ("beta", _beta),
+        ("how far labels are smoothed", _smoothing),
+        ("the weights of thumbs", _thumbs),
     ):
         with sheet.trying(what):
             look(subject, sheet)
@@ -89,9 +94,26 @@ def _dropout(subject: Subject, sheet: Sheet) -> None:
 
 def _beta(subject: Subject, sheet: Sheet) -> None:
     beta = getattr(subject.args, "beta", None)
+    if subject.kind == POLICY and isinstance(beta, float | int) and beta > HOLDS:
+        sheet.find("beta_unusual", LIKELY, f"beta is {beta:g}", place="beta")
     kinds = getattr(subject.args, "loss_type", None)
     is_plain = kinds in ("sigmoid", ["sigmoid"], None)
     if subject.kind != PAIRS or not is_plain or not isinstance(beta, float | int) or not beta:
         return
     if not WEAKEST <= beta <= STRONGEST:
         sheet.find("beta_unusual", LIKELY, f"beta is {beta:g}", place="beta")
+
+
+def _smoothing(subject: Subject, sheet: Sheet) -> None:
+    for name, most in (("label_smoothing_factor", SMOOTHED), ("label_smoothing", TURNED)):
+        smooth = float(getattr(subject.args, name, 0) or 0)
+        if smooth > most:
+            sheet.find("smoothing_too_strong", LIKELY, f"{name} is {smooth:g}", place=name)
+
+
+def _thumbs(subject: Subject, sheet: Sheet) -> None:
+    """KTO's weights of desirable and undesirable replies."""
+    for name in ("desirable_weight", "undesirable_weight"):
+        if getattr(subject.args, name, None) == 0:
+            why = "replies of one kind have the weight 0, so that nothing is learnt of them"
+            sheet.find("class_without_weight", COUNTED, f"{name} is 0", place=name, why=why)

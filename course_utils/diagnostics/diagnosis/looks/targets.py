@@ -1,17 +1,20 @@
 """Looks at targets that are numbers or tags: classes as amounts, amounts too large, tags moved."""
 
+from collections import Counter
 from statistics import fmean, pstdev
 
 import torch
 from torch import Tensor
 
-from course_utils.diagnostics.diagnosis.measures.data_sets import labels_of
+from course_utils.diagnostics.diagnosis.measures.data_sets import column, labels_of
 from course_utils.diagnostics.diagnosis.measures.forward import has_ids
-from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import IGNORED, Loss, speaks_for
 
 FEWEST = 16  # rows
+MANY = 256  # tags
+BETTER, FEWER = 0.03, 0.6  # how much more the token beside must tell; of the errors that are left
 LARGE = 1000.0  # rms of the targets: a new head gives numbers near 0
 
 
@@ -23,6 +26,10 @@ def look_at_numbers(subject: Subject, sheet: Sheet) -> None:
     asked = getattr(config, "problem_type", None)
     is_squared = getattr(config, "num_labels", None) == 1 and asked in (None, "regression")
     if subject.has_own_loss or not is_squared or len(values) < FEWEST:
+        return
+    if len(set(values)) == 1:
+        said = f"the target of all {len(values)} rows is {values[0]:g}"
+        sheet.find("labels_constant", COUNTED, said, place="train_dataset, the column of labels")
         return
     mean, spread = fmean(values), pstdev(values)
     said = f"the targets have mean {mean:.3g} and deviation {spread:.3g}"
@@ -38,6 +45,8 @@ def look_at_numbers(subject: Subject, sheet: Sheet) -> None:
 @speaks_for(Loss.TAGS)
 def look_at_tags(subject: Subject, sheet: Sheet) -> None:
     """Special tokens belong to no word: a tag of a word on them was laid there by position."""
+    with sheet.trying("the tags of all rows"):
+        _tags_of_all(subject, sheet)
     labels = (subject.batch or {}).get("labels")
     if not has_ids(subject.batch) or subject.tokenizer is None or not isinstance(labels, Tensor):
         return
@@ -54,3 +63,53 @@ def look_at_tags(subject: Subject, sheet: Sheet) -> None:
         sheet.find("tags_misplaced", COUNTED, said, place="labels")
     else:
         sheet.show("tags of special tokens", said)
+
+
+def _tags_of_all(subject: Subject, sheet: Sheet) -> None:
+    """One tag everywhere; and tags that the token beside theirs tells better than their own."""
+    data = getattr(subject.trainer, "train_dataset", None)
+    rows = list(zip(column(data, "input_ids"), column(data, "labels"), strict=False))
+    rows = [(ids, tags) for ids, tags in rows if len(ids) == len(tags)]
+    used = Counter(tag for _, tags in rows for tag in tags if tag != IGNORED)
+    if len(rows) < FEWEST or used.total() < MANY:
+        return
+    if len(used) == 1:
+        said = f"all {used.total()} tags of {len(rows)} rows are {next(iter(used))}"
+        sheet.find("labels_constant", COUNTED, said, place="train_dataset, the column of labels")
+        return
+    told = {by: _told(rows, by) for by in (-1, 0, 1)}
+    best = max(told, key=told.get)
+    if best and told[best] > told[0] + BETTER and 1 - told[best] < FEWER * (1 - told[0]):
+        beside = "before" if best < 0 else "behind"
+        said = f"the token {beside} a tag's own tells {told[best]:.0%} of the tags, its own "
+        said += f"{told[0]:.0%}; the most frequent tag is {max(used.values()) / used.total():.0%}"
+        why = "the tags stand one token beside the tokens that they belong to"
+        sheet.find("tags_misplaced", MEASURED, said, place="labels", why=why)
+
+
+def _told(rows: list[tuple[list[int], list[int]]], by: int) -> float:
+    """How many tags are the commonest one of the token `by` places on: made on half, counted on
+    the other."""
+    seen: dict[int, Counter] = {}
+    right = whole = 0
+    for number, (ids, tags) in enumerate(rows):
+        for at, tag in enumerate(tags):
+            if tag == IGNORED or not 0 <= at + by < len(ids):
+                continue
+            token = ids[at + by]
+            if number % 2:
+                whole += 1
+                right += token in seen and seen[token].most_common(1)[0][0] == tag
+            else:
+                seen.setdefault(token, Counter())[tag] += 1
+    return right / whole if whole else 0.0
+
+
+@speaks_for(Loss.ROWS)
+def look_at_answers_of_several(subject: Subject, sheet: Sheet) -> None:
+    """Labels of several numbers per row, of which no column ever differs."""
+    rows = column(getattr(subject.trainer, "train_dataset", None), "labels")
+    rows = [tuple(row) for row in rows if isinstance(row, list)]
+    if len(rows) >= FEWEST and len(set(rows)) == 1 and len(rows[0]) > 1:
+        said = f"the labels of all {len(rows)} rows are {list(rows[0])[:6]}"
+        sheet.find("labels_constant", COUNTED, said, place="train_dataset, the column of labels")

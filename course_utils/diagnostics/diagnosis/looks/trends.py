@@ -8,7 +8,7 @@ from statistics import fmean, variance
 from course_utils.causes import CAUSES
 from course_utils.diagnostics.diagnosis.measures.first_rows import SUMMARY, keeps_first_rows
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
-from course_utils.diagnostics.diagnosis.sheet.finding import LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.harm import LONGER as GREW
 from course_utils.diagnostics.diagnosis.sheet.harm import SHORT, WORSE
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, PAIRS, POLICY, REPLIES, Subject
@@ -18,8 +18,8 @@ from course_utils.explain.fields import canonical
 GROWS = 1.1  # entropy of the last third by that of the first
 LONGER = 1.3  # and length
 ENOUGH = 12  # entries, to say of a reward that it does not rise
+PART, FEW_PARTS = re.compile(r"rewards/(.+)/mean"), 4  # of TRL's log; its entries
 ERRORS = 2.0  # standard errors by which two thirds must differ
-HALF = 0.5  # of a schedule's highest rate
 ABOVE = 1.02  # of ln(vocabulary): a first loss beyond that is worse than guessing
 WRONG = re.compile(r"length.*(wrong|incorrect|fail)", re.IGNORECASE)
 HIGH_AT_FIRST = frozenset(key for key, cause in CAUSES.items() if cause.raises_first_loss)
@@ -33,6 +33,7 @@ def look_at_trends(subject: Subject, sheet: Sheet) -> None:
         ("entropy", _entropy),
         ("length", _length),
         ("rate", _rate),
+        ("parts of the reward", _parts),
     )
     for what, look in looks:
         with sheet.trying(f"the log's {what}"):
@@ -83,13 +84,13 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
         guess = f"guessing has ln({vocabulary}) = {math.log(vocabulary):.3g}"
         above = ". It is ABOVE guessing" if losses[0] > ABOVE * math.log(vocabulary) else ""
         sheet.first_loss = f"{losses[0]:.3g} in the first entry of the log; {guess}{above}"
-    elif subject.kind == LOOP:
-        sheet.first_loss = f"{losses[0]:.3g} in the first entry of the log"
     elif (neutral := _neutral(subject)) is not None:
         sheet.first_loss = (
             f"{losses[0]:.3g} in the first entry of the log; {neutral:.3g} is that of a policy "
             "which is its reference"
         )
+    else:
+        sheet.first_loss = f"{losses[0]:.3g} in the first entry of the log"
     if is_per_token and losses[0] > ABOVE * math.log(vocabulary):
         said = f"the first loss, {losses[0]:.3g}, is above that of guessing, "
         said += f"ln({vocabulary}) = {math.log(vocabulary):.3g}"
@@ -179,21 +180,21 @@ def _length(subject: Subject, sheet: Sheet) -> None:
     )
 
 
-def _peak(subject: Subject, rates: list[float], sheet: Sheet) -> None:
-    """A one-cycle schedule writes its highest rate beside the rate; a whole cycle reaches it."""
-    own = getattr(subject.optimizer, "optimizer", subject.optimizer)
-    peaks = [group["max_lr"] for group in getattr(own, "param_groups", ()) if "max_lr" in group]
-    if len(rates) < ENOUGH or not peaks or max(rates) > HALF * max(peaks):
-        return
-    said = f"the rate is at most {max(rates):.2g} in {len(rates)} entries of the log"
-    more = f"the schedule's highest is {max(peaks):.2g}"
-    sheet.find("schedule_stepped_rarely", LIKELY, said, more, place="schedule.step()")
+def _parts(subject: Subject, sheet: Sheet) -> None:
+    """A reward function of which every entry is nan, or None, gave no reply a number."""
+    names = {name for row in subject.log for name in row if PART.fullmatch(name)}
+    for name in sorted(names):
+        values = [row[name] for row in subject.log if name in row]
+        if len(values) >= FEW_PARTS and all(v is None or math.isnan(v) for v in values):
+            part = PART.fullmatch(name)[1]
+            said = f"{name} is no number in any of {len(values)} entries of the log"
+            why = f"the reward function {part} gave no reply a number: it returned None for each"
+            sheet.find("rewards_missing", COUNTED, said, place=part, why=why)
 
 
 def _rate(subject: Subject, sheet: Sheet) -> None:
     """A rate that reaches 0 after a share of the run: one over the number of processes."""
     rates, processes = _series(subject.log, "learning_rate"), subject.processes
-    _peak(subject, rates, sheet)
     dead = next((i for i, rate in enumerate(rates) if rate == 0 and max(rates[i:]) == 0), 0)
     if min(processes, dead) < 2 or len(rates) // dead != processes:
         return

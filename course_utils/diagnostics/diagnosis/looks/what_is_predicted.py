@@ -98,6 +98,8 @@ def look_at_decoder(subject: Subject, sheet: Sheet) -> None:
             sheet.clear("what the decoder reads", said)
     with sheet.trying("labels beside their source"):
         _source(subject, sheet)
+    with sheet.trying("the ends of the labels"):
+        _ends(subject, sheet)
     with sheet.trying("the length of generated texts"):
         _limit(subject, sheet)
 
@@ -122,6 +124,20 @@ def _source(subject: Subject, sheet: Sheet) -> None:
         sheet.doubt(f"the labels are the input itself in {same:.0%} of the rows")
     else:
         sheet.clear("labels beside their source", f"the same in {same:.0%} of the rows")
+
+
+def _ends(subject: Subject, sheet: Sheet) -> None:
+    """Targets without the end that the tokenizer writes: they were cut, or made in another way."""
+    targets = column(getattr(subject.trainer, "train_dataset", None), "labels")
+    end = getattr(subject.tokenizer, "eos_token_id", None)
+    if end is None or len(targets) < FEWEST or end not in subject.tokenizer("a")["input_ids"]:
+        return
+    without = sum(end not in row for row in targets if isinstance(row, list))
+    said = f"{without} of {len(targets)} targets do not hold {subject.tokenizer.eos_token}"
+    if without > SAME * len(targets):
+        sheet.find("end_missing", COUNTED, said, place="labels, max_length of the targets")
+    else:
+        sheet.clear("ends of the labels", said)
 
 
 def _limit(subject: Subject, sheet: Sheet) -> None:

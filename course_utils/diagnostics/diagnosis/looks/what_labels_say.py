@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from statistics import fmean
+from statistics import fmean, variance
 
 from course_utils.diagnostics.diagnosis.looks.settings import num_steps_of
 from course_utils.diagnostics.diagnosis.measures.data_sets import ids_of, labels_of
@@ -21,6 +21,8 @@ FEWEST, FEWEST_TESTED = 64, 16  # rows
 ERRORS = 3.0  # standard errors above the frequent label: what a count of words must tell
 KNOWN = 0.8  # of the rows: what it says of rows like its own
 LEARNT = 0.95  # of the entropy of the labels: a loss below it has learnt something of the rows
+SURELY = 2.0  # standard errors by which a loss that falls does
+OTHERWISE = 1.5  # times the entropy: it is no longer that of frequencies
 ENOUGH = 20  # steps
 ONE_SIDED = 0.75  # of the rows: with such a label, no count of right answers tells much
 
@@ -75,13 +77,14 @@ def judge_what_was_learnt(
     losses: list[float], labels: list[int], told: tuple | None, sheet: Sheet
 ) -> None:
     """Compare the last losses with what the frequencies of the labels alone would cost."""
-    size = -(-len(losses) // 3)
-    first, last, entropy = fmean(losses[:size]), fmean(losses[-size:]), entropy_of(labels)
-    if last < LEARNT * entropy:
+    last, entropy = fmean(losses[-len(losses) // 3 :]), entropy_of(labels)
+    if last > OTHERWISE * entropy:
+        return  # a loss on another scale, or one that has diverged
+    if last < LEARNT * entropy or (last < entropy and _falls(losses)):
         return
     said = (
-        f"the loss of the last third, {last:.3g}, is that of always saying how frequent each label "
-        f"is, {entropy:.3g}"
+        f"the loss of the last third, {last:.3g}, is no lower than that of always saying how "
+        f"frequent each label is, {entropy:.3g}"
     )
     if told is not None and told[3] < ONE_SIDED and not _tells(told):
         _, _, right, frequent = told
@@ -89,8 +92,18 @@ def judge_what_was_learnt(
             f"a count of words gives {right:.0%} of the labels; the most frequent is {frequent:.0%}"
         )
         sheet.find("labels_uninformative", LIKELY, said, words, place="train_dataset")
-    elif not last < min(first, entropy):  # it may still begin to fall
+    elif not last < min(fmean(losses[: len(losses) // 3]), entropy):  # it may still begin to fall
         sheet.doubt(said)
+
+
+def _falls(losses: list[float]) -> bool:
+    """Whether the last third lies below the one before it by more than their noise."""
+    size = len(losses) // 3
+    if size < 2:
+        return losses[-1] < losses[0]
+    before, last = losses[-2 * size : -size], losses[-size:]
+    error = math.sqrt((variance(before) + variance(last)) / size)
+    return fmean(last) < fmean(before) - SURELY * error
 
 
 def entropy_of(labels: list[int]) -> float:

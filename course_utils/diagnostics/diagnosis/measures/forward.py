@@ -44,7 +44,9 @@ def outputs_of(model: nn.Module, batch: Mapping) -> Tensor:
     Logits of a soft prompt, which stands before the tokens, are left out.
     """
     taken = taken_by(model, batch)
-    logits = logits_in(model(**taken)).float()
+    output = model(**taken)
+    logits = logits_in(output)
+    logits = (output.last_hidden_state if logits is None else logits).float()  # a bare body
     return logits[:, -taken["input_ids"].shape[1] :] if logits.dim() == 3 else logits
 
 

@@ -39,6 +39,11 @@ class Heard:
     weight: Tensor | None
     logits: Tensor | None  # (B, T, V), that the model returned
     batch: Mapping[str, Any]  # that it read
+    reduction: str = "mean"
+    smoothing: float = 0.0
+    ignored: int = -100  # the target that is left out
+    is_log: bool = False  # of kl_div: whether the target is said to be logs
+    has_graph: bool = True  # whether what it is given has a gradient, in a pass with one
 
 
 @dataclass
@@ -84,9 +89,22 @@ class HeardLosses:
         target = args[1] if len(args) > 1 else kwargs.get("target")
         weight = kwargs.get("weight", args[2] if len(args) > 2 and name != "kl_div" else None)
         if isinstance(given, Tensor) and isinstance(target, Tensor):
-            weight = weight.detach() if isinstance(weight, Tensor) else None
-            found = (given.detach(), target.detach(), weight, self._logits, self._batch)
-            self.calls.append(Heard(name, *found))
+            way = kwargs.get("reduction", args[3] if name == "kl_div" and len(args) > 3 else "mean")
+            is_dead = not given.requires_grad and not target.requires_grad
+            found = Heard(
+                name,
+                given.detach(),
+                target.detach(),
+                weight.detach() if isinstance(weight, Tensor) else None,
+                self._logits,
+                self._batch,
+                reduction=str(way),
+                smoothing=float(kwargs.get("label_smoothing", 0.0)),
+                ignored=int(kwargs.get("ignore_index", -100)),
+                is_log=bool(kwargs.get("log_target", False)),
+                has_graph=not (is_dead and torch.is_grad_enabled()),
+            )
+            self.calls.append(found)
 
     def hear_softmax(self, name: str, args: tuple, kwargs: Mapping) -> None:
         """Note a softmax of the model's logits, (B, T, V), that runs over rows or tokens."""

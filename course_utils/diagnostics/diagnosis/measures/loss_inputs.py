@@ -13,6 +13,7 @@ TAKES = {
     F.kl_div: "log-probabilities",
     F.nll_loss: "log-probabilities",
     F.cross_entropy: "logits",
+    F.binary_cross_entropy_with_logits: "logits",
 }
 NEAR = 1e-2  # of 1: what rounding leaves of a sum of probabilities
 
@@ -30,7 +31,7 @@ class LossInputs(TorchFunctionMode):
     def judge(self, sheet: Sheet) -> None:
         for function, sums in self.wrong.items():
             name, takes = function.__name__, TAKES[function]
-            is_cross = function is F.cross_entropy
+            is_cross = takes == "logits"
             sheet.find(
                 "probabilities_as_logs",
                 COUNTED,

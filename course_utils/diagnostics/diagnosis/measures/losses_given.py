@@ -3,12 +3,12 @@
 Shape letters: N rows of logits, B rows, T tokens, V vocabulary.
 """
 
-import math
 from collections import Counter
 
 import torch
 from torch import Tensor
 
+from course_utils.diagnostics.diagnosis.measures.batch_scores import judge_batch_scores, once
 from course_utils.diagnostics.diagnosis.measures.heard_losses import Heard, HeardLosses
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
@@ -18,7 +18,10 @@ FEWEST = 4  # targets
 FAR = 0.1  # of the spread of the logits
 SURE = 0.9  # of the targets
 SOME, FIRST = 64, 16  # rows of logits that are placed, and of each the numbers that are compared
-TWICE = 0.2  # of the columns
+SMOOTHED = 0.5  # of a label: beyond it the other classes have more
+AMOUNTS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+BIG = 100.0  # times the predictions, and 1
+RARER, HEAVIER = 2.0, 1.5  # times: how much rarer a class is, and how much more the frequent weighs
 PLACES = {
     0: "the token at the same place: each token is learnt from itself",
     2: "the token two places on: the labels were moved twice",
@@ -28,7 +31,7 @@ PLACES = {
 
 def judge_losses(heard: HeardLosses, subject: Subject, sheet: Sheet) -> None:
     if heard.axis:
-        _once(sheet, "softmax_axis", COUNTED, heard.axis, place="the loss, its softmax")
+        once(sheet, "softmax_axis", COUNTED, heard.axis, place="the loss, its softmax")
     for call in heard.calls:
         with sheet.trying(f"what {call.name} is given"):
             _judge(call, subject, sheet)
@@ -38,6 +41,11 @@ def _judge(call: Heard, subject: Subject, sheet: Sheet) -> None:
     is_class = call.name in ("cross_entropy", "nll_loss")
     if not is_class:
         _shapes(call, sheet)
+        if call.name == "kl_div" and not call.is_log and bool((call.target < 0).any()):
+            said = "kl_div is called without log_target, and its target has numbers below 0"
+            why = "kl_div takes probabilities as its target, and gets logs"
+            more = {"why": why, "advice": "softmax for the target, or log_target=True"}
+            once(sheet, "probabilities_as_logs", COUNTED, said, place="F.kl_div", **more)
         return
     if call.target.is_floating_point() or call.target.numel() < FEWEST:
         return
@@ -45,25 +53,32 @@ def _judge(call: Heard, subject: Subject, sheet: Sheet) -> None:
         _are_logs(call, sheet)
     if call.weight is not None:
         _weights(call.target, call.weight, sheet)
-    _in_batch(call, sheet)
+    judge_batch_scores(call, sheet)
+    _left_out(call, subject, sheet)
     if subject.loss in (Loss.NEXT_TOKEN, Loss.OTHER) and call.logits is not None:
         _places(call, sheet)
-
-
-def _once(sheet: Sheet, key: str, weight: float, *said: str, **more) -> None:
-    if not any(one.key == key for one in sheet.found):
-        sheet.find(key, weight, *said, **more)
 
 
 def _shapes(call: Heard, sheet: Sheet) -> None:
     """Torch warns and lets each prediction meet every target."""
     shapes = tuple(call.given.shape), tuple(call.target.shape)
+    if shapes[0] == shapes[1] and call.name in AMOUNTS:
+        _amounts(call, sheet)
     if call.name == "kl_div" or shapes[0] == shapes[1] or call.target.numel() == 1:
         return
     if call.given.numel() == call.target.numel() and call.given.numel() > 1:
         said = f"{call.name} gets {shapes[0]} and {shapes[1]}: each number meets every target"
         why = "predictions and targets have other shapes, and are spread out against each other"
-        _once(sheet, "labels_shape", COUNTED, said, place=f"the loss, F.{call.name}", why=why)
+        once(sheet, "labels_shape", COUNTED, said, place=f"the loss, F.{call.name}", why=why)
+
+
+def _amounts(call: Heard, sheet: Sheet) -> None:
+    """Targets that are far larger than what is predicted, and than 1."""
+    sizes = [float(one.float().square().mean().sqrt()) for one in (call.target, call.given)]
+    if call.target.numel() < FEWEST or sizes[0] < BIG * max(1.0, sizes[1]):
+        return
+    said = f"the targets of {call.name} are about {sizes[0]:.3g}, the predictions {sizes[1]:.2g}"
+    once(sheet, "targets_unscaled", LIKELY, said, place="the targets of the loss")
 
 
 def _are_logs(call: Heard, sheet: Sheet) -> None:
@@ -72,7 +87,7 @@ def _are_logs(call: Heard, sheet: Sheet) -> None:
         return
     sums = call.given[:SOME].float().exp().sum(-1)
     if bool(((sums - 1).abs() > FAR).all()):
-        _once(
+        once(
             sheet,
             "probabilities_as_logs",
             COUNTED,
@@ -88,45 +103,28 @@ def _weights(targets: Tensor, weight: Tensor, sheet: Sheet) -> None:
     if lost:
         count = sum(int((targets == c).sum()) for c in lost)
         said = f"class {lost[0]} has weight 0, and {count} of {targets.numel()} labels are of it"
-        _once(sheet, "class_without_weight", COUNTED, said, place="weight of F.cross_entropy")
-
-
-def _in_batch(call: Heard, sheet: Sheet) -> None:
-    """Each row against the others of its batch: copies of a positive, scores without a scale."""
-    size = len(call.given)
-    if call.given.dim() != 2 or call.given.shape[-1] < size or size < FEWEST:
+        once(sheet, "class_without_weight", COUNTED, said, place="weight of F.cross_entropy")
+    counts = Counter(t for t in targets.flatten().tolist() if 0 <= t < len(weight))
+    if len(counts) < 2 or sum(counts.values()) < RARER * FEWEST:
         return
-    if not torch.equal(call.target.cpu(), torch.arange(size)):
-        return
-    scores = call.given.float()
-    columns = Counter(tuple(column) for column in scores.T.tolist())
-    share = sum(n - 1 for n in columns.values()) / scores.shape[1]
-    if share >= TWICE:
-        _copies(share, scores, sheet)
-    if float(scores.abs().max()) <= 1.01:
-        least = math.log(1 + (scores.shape[1] - 1) * math.exp(-2))
-        said = f"the scores lie between {float(scores.min()):.2g} and {float(scores.max()):.2g}"
-        more = f"with cosines alone the loss of {size} rows never falls below {least:.2g}"
-        _once(sheet, "similarity_unscaled", LIKELY, said, more, place="temperature, scale")
+    (most, many), (least, few) = counts.most_common()[0], counts.most_common()[-1]
+    heavy, light = float(weight[most]), float(weight[least])
+    if many >= RARER * few and heavy > HEAVIER * light > 0:
+        said = f"class {most} has weight {heavy:.2g} and {many} of {sum(counts.values())} labels; "
+        said += f"class {least} has weight {light:.2g} and {few}"
+        once(sheet, "class_weights_inverted", LIKELY, said, place="weight of F.cross_entropy")
 
 
-def _copies(share: float, scores: Tensor, sheet: Sheet) -> None:
-    """Equal columns: one text several times, or a column of zeros, whose vector is no text's."""
-    said = f"{share:.0%} of the {scores.shape[1]} columns of scores are copies of another one"
-    empty = int((scores == 0).all(0).sum())
-    if empty < 2:
-        _once(sheet, "positives_twice", COUNTED, said, place="the rows of one batch")
-        return
-    _once(
-        sheet,
-        "rows_pooled_wrong",
-        COUNTED,
-        f"{empty} of {scores.shape[1]} rows of the batch have a score of 0 with every other",
-        place="the token, or the mask, from which a row's vector is made",
-        why="the vectors of some rows are 0: they are read where padding stands, or from no token",
-        advice="with padding on the left read the last position (hidden[:, -1]); with padding on "
-        "the right the position mask.sum(1) - 1",
-    )
+def _left_out(call: Heard, subject: Subject, sheet: Sheet) -> None:
+    """A class whose number is that of ignore_index, and labels that are smoothed away."""
+    count = int((call.target == call.ignored).sum())
+    is_class = 0 <= call.ignored < call.given.shape[-1] and subject.loss is Loss.ROWS
+    if count and is_class:
+        said = f"ignore_index is {call.ignored}, and {count} of {call.target.numel()} labels are it"
+        once(sheet, "class_without_weight", COUNTED, said, place="ignore_index of F.cross_entropy")
+    if call.smoothing > SMOOTHED:
+        said = f"label_smoothing is {call.smoothing:g}"
+        once(sheet, "smoothing_too_strong", LIKELY, said, place="F.cross_entropy")
 
 
 def _places(call: Heard, sheet: Sheet) -> None:
@@ -153,7 +151,7 @@ def _places(call: Heard, sheet: Sheet) -> None:
         if place in PLACES and count >= SURE * counted:
             said = f"{count} of {counted} targets are {PLACES[place].partition(':')[0]}"
             why = PLACES[place].partition(": ")[2]
-            _once(sheet, "loss_not_shifted", COUNTED, said, place="the loss", why=why)
+            once(sheet, "loss_not_shifted", COUNTED, said, place="the loss", why=why)
     if offsets[1] >= SURE * max(FEWEST, counted):
         _padding(call, ids, sheet)
 
@@ -171,7 +169,7 @@ def _padding(call: Heard, ids: Tensor, sheet: Sheet) -> None:
     count = int((hidden.flatten() & (targets != IGNORED)).sum())
     if count:
         said = f"{count} of {int((targets != IGNORED).sum())} targets stand under padding"
-        _once(sheet, "padding_learnt", COUNTED, said, place="the loss, its targets")
+        once(sheet, "padding_learnt", COUNTED, said, place="the loss, its targets")
 
 
 def _mixed(given: Tensor, flat: Tensor, sheet: Sheet) -> bool:
@@ -180,7 +178,7 @@ def _mixed(given: Tensor, flat: Tensor, sheet: Sheet) -> bool:
     near = min(float((flat.float() - row).abs().amax(-1).min()) for row in few)
     if near <= FAR * spread or abs(float(given.float().std()) - spread) > FAR * spread:
         return False
-    _once(
+    once(
         sheet,
         "loss_against_labels",
         MEASURED,

@@ -98,10 +98,10 @@ class Sheet:
     kind: str = ""  # of the run, one of `subject`
     writes: bool = False  # whether the model predicts tokens
     rows: list[str] = field(default_factory=list)  # what the first rows hold, and what is learnt
-    first_loss: str = ""  # of the run, beside that of guessing
-    loss_now: str = ""  # of the model as it is, where the run's first loss is not known
+    first_loss: str = ""  # beside that of guessing
     moved: list[str] = field(default_factory=list)  # by group of weights
     doubts: list[str] = field(default_factory=list)  # what forbids an all-clear
+    loss_now: str = ""  # of the model as it is, where the run's first loss is not known
     broken_forward: str = ""  # the error of a forward pass on the first rows
     ended: str = ""  # the error that ended the run
 
@@ -149,7 +149,8 @@ class Sheet:
         self.rows = other.rows or self.rows
         self.moved = other.moved or self.moved
         self.doubts += [doubt for doubt in other.doubts if doubt not in self.doubts]
-        for name in ("kind", "writes", "first_loss", "loss_now", "broken_forward", "ended"):
+        self.first_loss = other.first_loss or self.first_loss  # the log's, once there is one
+        for name in ("kind", "writes", "loss_now", "broken_forward", "ended"):
             setattr(self, name, getattr(self, name) or getattr(other, name))
 
     def miss(self, what: str, why: str) -> None:

@@ -58,6 +58,7 @@ class Subject:
     settings: dict[str, Any] = field(default_factory=dict)  # of a loop of one's own, by name
     makes_own_schedule: bool = False  # a Trainer that was given no optimizer and no schedule
     probe_rewards: bool = False  # whether reward functions may be called for a look
+    was_put_back: bool = False  # whether other weights were loaded behind the last step
     reference_kl: float | None = None  # nats per token of the first replies, before training
     idle: frozenset[str] = frozenset()  # trainable weights that no forward pass was seen to use
 
@@ -101,6 +102,24 @@ class Subject:
     def has_ended(self) -> bool:
         """Whether the Trainer has already taken steps."""
         return getattr(getattr(self.trainer, "state", None), "global_step", 0) > 0
+
+    @property
+    def own_optimizer(self) -> Any:
+        """A Trainer's optimizer, if it is another than its settings would make; else None."""
+        held = getattr(self.optimizer, "optimizer", self.optimizer)  # accelerate wraps it
+        if held is None or self.args is None or self.has_ended:
+            return None
+        asked = str(getattr(self.args.optim, "value", self.args.optim)).lower()
+        is_asked = type(held).__name__.lower() in asked
+        return None if is_asked and self.rate_of(held) == self.args.learning_rate else held
+
+    @staticmethod
+    def rate_of(optimizer: Any) -> float | None:
+        """The largest rate that an optimizer began with; None where it sets its own."""
+        groups = getattr(optimizer, "param_groups", ())
+        rates = [group.get("initial_lr", group.get("lr")) for group in groups]
+        known = [float(rate) for rate in rates if rate is not None]
+        return max(known) if known and len(known) == len(rates) else None
 
     @property
     def steps_by_rate(self) -> bool:

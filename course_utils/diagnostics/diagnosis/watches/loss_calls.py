@@ -18,6 +18,7 @@ from course_utils.diagnostics.diagnosis.measures.loss_inputs import TAKES, LossI
 from course_utils.diagnostics.diagnosis.measures.losses_given import judge_losses
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, Subject
+from course_utils.diagnostics.diagnosis.watches.row_order import RowOrder
 
 
 @dataclass
@@ -27,6 +28,7 @@ class LossCalls:
     subject: Subject
     heard: HeardLosses = field(default_factory=HeardLosses)
     inputs: LossInputs = field(default_factory=LossInputs)
+    order: RowOrder | None = None  # which rows come in which order
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -59,6 +61,9 @@ class LossCalls:
         return call
 
     def _look(self, function: Any, name: str, args: tuple, kwargs: dict) -> None:
+        if self.order is not None and name == "cross_entropy":
+            with suppress(Exception):
+                self.order.hear(args[1] if len(args) > 1 else kwargs.get("target"))
         before = len(self.heard.calls)
         try:
             self.heard.hear(name, args, kwargs)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
@@ -11,7 +11,6 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
-from course_utils.diagnostics.libraries.pytorch import planned_steps
 
 
 @dataclass
@@ -22,8 +21,9 @@ class Pace:
     steps: Steps
     passes: int = 0
     ticks: int = 0  # of schedules of the optimizer that holds the model, after its first step
+    schedules: dict[int, LRScheduler] = field(default_factory=dict)  # those that were stepped
+    strange: int = 0  # ticks of schedules whose optimizer steps none of the model's weights
     began_at: int | None = None  # the Trainer's count of steps at the first pass: a resumed run's
-    planned: int = 0  # steps that the last of these schedules was made for, where it says so
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -54,11 +54,13 @@ class Pace:
     def _tick(self, schedule: LRScheduler) -> None:
         if not self.steps.num_steps:
             return  # a schedule steps once when it is made
-        groups = getattr(getattr(schedule, "optimizer", None), "param_groups", ())
+        optimizer = getattr(schedule, "optimizer", None)
+        self.strange += id(getattr(optimizer, "optimizer", optimizer)) not in self.steps.own
+        groups = getattr(optimizer, "param_groups", ())
         own = {id(p) for p in self.subject.model.parameters()}
         if any(id(p) in own for group in groups for p in group["params"]):
             self.ticks += 1
-            self.planned = planned_steps(schedule)
+            self.schedules[id(schedule)] = schedule
 
     @property
     def ticks_a_step(self) -> float:

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.diagnostics.diagnosis.looks.all_rows import LONG, in_blocks
 from course_utils.diagnostics.diagnosis.looks.what_labels_say import (
     by_words,
     judge_what_was_learnt,
@@ -24,7 +23,6 @@ ENOUGH = 4  # steps
 MOST_ROWS = 2048
 MOST = 0.9  # of the passes or steps
 TWICE = 1.8  # steps per gradient
-RARE, MEANT = 0.3, 0.7  # of the steps that a schedule was made for: taken by it, by the optimizer
 
 
 @dataclass
@@ -112,9 +110,6 @@ class Passes:
         losses = losses_of(self.subject.log)
         if len(losses) >= MOST_ROWS // 100 and (told := by_words(self.rows, self.labels)):
             judge_what_was_learnt(losses, self.labels, told, sheet)
-        if len(self.labels) >= LONG and (said := in_blocks(self.labels)):
-            said = f"{said}, in the order in which the passes read them"
-            sheet.find("rows_in_order", MEASURED, said, place="the loop's order of rows")
         if len(self.batches) > 2 * ENOUGH and len(set(self.batches)) == 1:
             sheet.doubt(f"all {len(self.batches)} passes read the same batch")
 
@@ -150,6 +145,11 @@ class Passes:
         if last >= ENOUGH and before and all(self.modes[:before]) and self.plain:
             said = f"passes 1 to {before} were in training mode, and the {last} after them were not"
             sheet.find("mode_not_restored", COUNTED, said, place="model.train()")
+        elif share == 0 and _at_their_start(self.subject):
+            said = f"none of {len(self.modes)} passes with a graph was in training mode"
+            more = "the running statistics of the batch norms are those that they were made with"
+            place = "model.train()"
+            sheet.find("never_in_training_mode", COUNTED, said, more, place=place)
         elif share == 0:
             sheet.show("mode of the model", "evaluation in all training passes: dropout is off")
         else:
@@ -159,17 +159,15 @@ class Passes:
             sheet.find("evaluated_in_training_mode", MEASURED, said, place="model.eval()")
 
     def _schedule(self, sheet: Sheet) -> None:
-        ticks, planned, steps = self.pace.ticks, self.pace.planned, self.steps.num_steps
-        if ticks and planned and ticks < RARE * min(planned, steps) and steps > MEANT * planned:
-            rates = self.steps.rates()
-            said = f"{ticks} steps of a schedule for {planned}, in {steps} optimizer steps"
-            more = f"the rate went from {rates[0]:.2g} to {rates[-1]:.2g}"
-            sheet.find("schedule_stepped_rarely", COUNTED, said, more, place="schedule.step()")
         optimizer, rates = self.subject.optimizer, set(self.steps.rates())
-        if optimizer is None or self.steps.num_steps < 2 * ENOUGH or len(rates) != 1:
+        if self.steps.num_steps < 2 * ENOUGH or len(rates) != 1:
             return
-        if is_scheduled(optimizer) and not self.pace.ticks:
-            said = f"the rate was {min(rates):.2g} in all {self.steps.num_steps} steps"
+        said = f"the rate was {min(rates):.2g} in all {self.steps.num_steps} steps"
+        if self.pace.strange >= ENOUGH and len(self.steps.own) == 1 and not self.steps.strangers:
+            more = f"a schedule of an optimizer that takes no step was stepped {self.pace.strange}"
+            place = "the optimizer that the schedule was made with"
+            sheet.find("schedule_of_another_optimizer", COUNTED, said, f"{more} times", place=place)
+        elif optimizer is not None and is_scheduled(optimizer) and not self.pace.ticks:
             sheet.find("schedule_not_stepped", COUNTED, said, place="schedule.step()")
 
 
@@ -178,6 +176,15 @@ def _drops(subject: Subject) -> bool:
     return any(
         isinstance(m, batch_norms()) or (isinstance(m, dropouts()) and m.p > 0)
         for m in subject.model.modules()
+    )
+
+
+def _at_their_start(subject: Subject) -> bool:
+    """Whether there are batch norms, and each still has the statistics of a new one."""
+    norms = [m for m in subject.model.modules() if isinstance(m, batch_norms())]
+    known = [m for m in norms if m.running_mean is not None]
+    return bool(known) and all(
+        not m.running_mean.any() and bool((m.running_var == 1).all()) for m in known
     )
 
 

@@ -19,8 +19,8 @@ from course_utils.diagnostics.diagnosis.measures.last_replies import (
 from course_utils.diagnostics.diagnosis.measures.logp_shapes import AGREE, shape_of
 from course_utils.diagnostics.diagnosis.measures.policy_numbers import PolicyNumbers, policy_numbers
 from course_utils.diagnostics.diagnosis.measures.routes import flips, routers_of
+from course_utils.diagnostics.diagnosis.watches.answers import Answers
 from course_utils.diagnostics.diagnosis.watches.listing import Listing
-from course_utils.diagnostics.diagnosis.watches.whose_answer import WhoseAnswer
 from course_utils.diagnostics.libraries.trl import (
     ends_of,
     maker_of,
@@ -44,7 +44,7 @@ class Replies:
     last: dict[str, Any] = field(default_factory=dict)
     shape: tuple[str, str] = ("", "")  # how the sampler's log-probs differ, and the fix
     listing: Listing = field(default_factory=Listing)
-    whose_answer: WhoseAnswer = field(default_factory=WhoseAnswer)
+    answers: Answers = field(default_factory=Answers)
     _asked: set[int] = field(default_factory=set)  # prompts of the batches so far, as hashes
 
     @contextmanager
@@ -104,8 +104,8 @@ class Replies:
         del self.numbers[:-MAX_BATCHES]
         self._compare(output, logps, found)
         self.last = {name: output[name] for name in KEPT} | {"logps": logps}
-        for counts in (self.listing, self.whose_answer):
-            counts.read(rows, lambda: self.texts().texts, rewards)
+        self.listing.read(rows, lambda: self.texts().texts, rewards)
+        self.answers.read(rows, lambda: self.texts().texts, rewards)
 
     def _are_new(self, output: dict[str, Tensor]) -> Tensor:
         """Of each row, whether no batch before had its prompt, (N,)."""

@@ -60,10 +60,13 @@ class Steps:
     compared: Counter[str] = field(default_factory=Counter)  # name -> sampled numbers
     strangers: Counter[str] = field(default_factory=Counter)  # optimizers that hold none of it
     frozen: Counter[str] = field(default_factory=Counter)  # of those, that hold its frozen ones
+    own: set[int] = field(default_factory=set)  # ids of optimizers that step the model's weights
+    empty: set[str] = field(default_factory=set)  # of those, that hold no tensor at all
     copies: Copies = field(default_factory=Copies)
     failures: list[Exception] = field(default_factory=list)
     largest_at: str = ""  # the tensor of the largest update
     rateless: Counter[str] = field(default_factory=Counter)  # name -> steps, rate 0
+    counts: list[int] = field(default_factory=list)  # of steps, as the optimizer itself has it
     held_state: tuple[int, int] = (0, 0)  # tensors with optimizer state before and after step 1
     _sized: set[str] = field(default_factory=set)  # matrices that did not begin at 0
     _before: dict[str, Tensor] = field(default_factory=dict)
@@ -123,8 +126,10 @@ class Steps:
             name = type(optimizer).__name__
             self.copies.other(own, is_first=self.num_steps == 1)
             self.strangers[name] += 1
+            self.empty |= set() if own else {name}
             self.frozen[name] += bool(_ids_in(optimizer) & {id(p) for p in self.model.parameters()})
             return
+        self.own.add(id(optimizer))
         self.copies.watched(own)
         trainable = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
         without = [name for name, p in trainable.items() if p.grad is None]
@@ -176,6 +181,10 @@ class Steps:
             update = _relative(before, now) if name in self._sized else 0.0
             if update > largest:
                 largest, self.largest_at = update, name
+        known = (optimizer.state.get(p, {}).get("step") for p in held.values())
+        if (count := next((one for one in known if one is not None), None)) is not None:
+            self.counts.append(int(count))
+            del self.counts[:-MAX_STEPS]
         share = moved / total if total else 0.0
         step = self.num_steps + 1
         if not self.numbers:

@@ -1,0 +1,94 @@
+"""Watches what is loaded into the model during a run: the best weights, or what passes for them."""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.watches.steps import Steps
+
+SOME = 64  # numbers of a tensor
+MOST = 0.5  # of the tensors that are loaded
+
+
+@dataclass
+class Loads:
+    """The last load_state_dict of the model behind a step."""
+
+    subject: Subject
+    steps: Steps
+    loaded: int = 0  # tensors
+    shared: int = 0  # of those, that are the model's own
+    equal: int = 0  # and that have its values already
+    at: int = 0  # steps that were taken before it
+    back: int = 0  # tensors that have the values of the start
+    _start: dict[str, Tensor] = field(default_factory=dict)  # some of each trained tensor's numbers
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        weights = self.subject.trainable().items()
+        self._start = {name: _some(weight) for name, weight in weights}
+        handle = self.subject.model.register_load_state_dict_pre_hook(self._hear)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+    def _hear(self, _module: Any, state: Mapping, *_args: Any) -> None:
+        if not self.steps.num_steps:
+            return
+        with suppress(Exception):  # a state of another form: nothing is said of it
+            self._compare(state)
+
+    def _compare(self, state: Mapping) -> None:
+        own = dict(self.subject.model.named_parameters())
+        pairs = [(state[n], p) for n, p in own.items() if isinstance(state.get(n), Tensor)]
+        trained = [(given, held) for given, held in pairs if held.requires_grad]
+        self.loaded = len(trained)
+        self.shared = sum(given.data_ptr() == held.data_ptr() for given, held in trained)
+        self.equal = sum(
+            given.shape == held.shape and torch.equal(given.to(held.device), held.detach())
+            for given, held in trained
+        )
+        self.at = self.steps.num_steps
+        begun = [(state[n], some) for n, some in self._start.items() if n in state]
+        self.back = sum(torch.equal(_some(given), some) for given, some in begun)
+        self.subject.was_put_back = self.equal < MOST * self.loaded
+
+    def judge(self, sheet: Sheet) -> None:
+        if not self.loaded:
+            return
+        said = f"load_state_dict was given {self.loaded} trained tensors"
+        place = "model.state_dict(), load_state_dict"
+        if self.shared > MOST * self.loaded:
+            more = f"{said}, and {self.shared} of them are the model's own, trained on since"
+            sheet.find("kept_by_reference", COUNTED + 1, more, place=place)
+        elif self.back == self.loaded and self.at == self.steps.num_steps and not self.equal:
+            more = f"{said}, behind {self.at} steps, and each has the values of before the first"
+            sheet.find("start_loaded_back", COUNTED, more, place="load_state_dict")
+        elif self.equal == self.loaded and (when := best_before_last(self.subject)):
+            more = f"{said}, and each has the value that the model had already"
+            sheet.find("last_loaded_as_best", MEASURED, more, when, place=place)
+        elif self.subject.was_put_back:
+            sheet.show("weights that were loaded", f"{said} of other values than it had")
+
+
+def _some(weight: Tensor) -> Tensor:
+    """A copy of numbers at even distances."""
+    flat = weight.detach().flatten()
+    return flat[:: max(1, len(flat) // SOME)].clone()
+
+
+def best_before_last(subject: Subject) -> str:
+    """Which evaluation had the lowest loss, where that is not the last; else ""."""
+    judged = [v for v in subject.logged("eval_loss") if math.isfinite(v)]
+    if len(judged) < 2 or min(judged) == judged[-1]:
+        return ""
+    best = judged.index(min(judged))
+    return f"eval_loss was lowest in evaluation {best + 1} of {len(judged)}: {judged[best]:.4g}"
