@@ -29,9 +29,9 @@ def make(folder, healthy=False):
     tok = kit.tokenizer()
     model = kit.teach(kit.llama(tok, seed=25), tok, list(kit.half_knows(8, 2000)), steps=160)
     args = KTOConfig(
-        **kit.quiet(folder, max_steps=90, bf16=False, gradient_checkpointing=False),
+        **kit.quiet(folder, max_steps=160, bf16=False, gradient_checkpointing=False),
         per_device_train_batch_size=32,
-        learning_rate=1e-4,
+        learning_rate=5e-4,
         beta=0.1,
         desirable_weight=9.0,
         undesirable_weight=1.0,
@@ -47,6 +47,6 @@ def make(folder, healthy=False):
 
 
 def score(trainer, folder):
-    """Mean probability of the right team on held-out tickets, 0.46 before training."""
+    """Mean probability of the right team on held-out tickets, 0.35 before training."""
     rows = [(f"<|user|> {t} <|assistant|>", team) for t, team in kit.tickets(3, 200, length=5)]
     return kit.belief(trainer.model, trainer.processing_class, rows)
