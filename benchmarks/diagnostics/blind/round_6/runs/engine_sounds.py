@@ -102,7 +102,8 @@ def train(healthy=False, watch=None):
             entry = {"step": step, "loss": loss.item(), "grad_norm": norm.item()}
             log.append(entry | {"learning_rate": rate})
             if step % 40 == 0:
-                right = {"eval_accuracy": share(average.module, held), "eval_raw": share(model, held)}
+                shares = share(average.module, held), share(model, held)
+                right = dict(zip(("eval_accuracy", "eval_raw"), shares, strict=True))
                 log.append({"step": step} | right)
     return average.module, None, log
 

@@ -29,7 +29,7 @@ CARD = (
 
 
 def thinker(tok):
-    """The base: it says which word counts, closes the thought and names a desk, often a wrong one."""
+    """The base: it says which word counts, closes the thought, names a desk, often a wrong one."""
     rng, teams, rows = random.Random(71), sorted(kit.TEAMS), []
     for text, team in kit.tickets(71, 2000):
         word = next(w for w in text.split() if w in kit.TEAMS[team])

@@ -71,7 +71,8 @@ def score(trainer, folder):
     """Mean of p(right) / (p(right) + p(wrong)) over held-out tickets."""
     rng, teams, tok, shares = random.Random(3), sorted(kit.TEAMS), trainer.processing_class, []
     for text, team in kit.tickets(3, 150, length=5):
-        prompt, wrong = f"<|user|> {text} <|assistant|>", rng.choice([t for t in teams if t != team])
+        prompt = f"<|user|> {text} <|assistant|>"
+        wrong = rng.choice([t for t in teams if t != team])
         good = kit.belief(trainer.model, tok, [(prompt, team)])
         bad = kit.belief(trainer.model, tok, [(prompt, wrong)])
         shares.append(good / (good + bad))

@@ -31,7 +31,8 @@ def base(tok):
 
 
 def asked(seed, n, names):
-    return [(f"<|user|> {t} <|assistant|>", f"{names[team]} <eos>") for t, team in kit.tickets(seed, n)]
+    found = kit.tickets(seed, n)
+    return [(f"<|user|> {t} <|assistant|>", f"{names[team]} <eos>") for t, team in found]
 
 
 def make(folder, healthy=False):
