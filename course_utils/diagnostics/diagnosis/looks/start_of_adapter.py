@@ -70,7 +70,8 @@ def _other_adapter(layers: list[nn.Module], sheet: Sheet) -> None:
     size: dict[str, float] = {}
     for one in layers:
         for name, b in getattr(one, "lora_B", {}).items():
-            size[name] = max(size.get(name, 0.0), float(b.weight.detach().abs().max()))
+            weight = getattr(b, "weight", b)  # AdaLoRA's are parameters
+            size[name] = max(size.get(name, 0.0), float(weight.detach().abs().max()))
     drawn = [name for name, largest in size.items() if largest == 0 and name not in active]
     trained = [name for name, largest in size.items() if largest > 0 and name in active]
     if not drawn or not trained:
