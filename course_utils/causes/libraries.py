@@ -1,6 +1,6 @@
 """Versions, devices and disks: what fails beside the training."""
 
-from course_utils.causes.cause import LATER, WARNED, Cause, Phrase
+from course_utils.causes.cause import LATER, WARNED, Cause, Phrase, keys
 
 LIBRARIES = (
     Cause(
@@ -74,5 +74,22 @@ LIBRARIES = (
         "save_total_limit, and free the disk; the last checkpoint may be cut",
         "whether the last checkpoint loads",
         phrases=(Phrase(r"No space left on device"),),
+    ),
+    Cause(
+        "shard_and_whole",
+        "the same weight in two forms: the file has the whole matrix, and the model one process's "
+        "flat part of it, as FSDP keeps it; the file is not broken",
+        "load with the kind of state dict that it was saved with (FULL_STATE_DICT, "
+        "SHARDED_STATE_DICT), and set it before both",
+        "the numbers of elements in the message: the one is the other times the processes",
+        thread="RLinf#655",
+        kinds=("resume",),
+        explains=keys("shapes_differ"),
+        phrases=(
+            Phrase(
+                r"[Ss]ize mismatch between saved torch\.Size\(\[\d+, \d+\]\) and current: "
+                r"torch\.Size\(\[\d+\]\)"
+            ),
+        ),
     ),
 )

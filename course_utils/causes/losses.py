@@ -99,10 +99,11 @@ LOSSES = (
     ),
     Cause(
         "metric_not_there",
-        "the metric that chooses the best checkpoint is not among the evaluation's: without "
-        "labels under a name of label_names an evaluation gives no loss",
+        "the number that is asked for is not among the evaluation's: of several sets each has its "
+        "own (eval_NAME_loss), and without labels under a name of label_names there is no loss",
+        "ask for a key that trainer.evaluate() returns; where it returns no loss at all, "
         "label_names=[...] with the names of the rows' labels, which a wrapper such as PEFT's "
-        "hides, or another metric_for_best_model",
+        "hides",
         "the keys that trainer.evaluate() returns",
         kinds=("labels",),
         where=EVALUATION,
@@ -129,6 +130,16 @@ LOSSES = (
         "stop at the lowest evaluation loss; more data, fewer epochs, a smaller rate",
         "where the evaluation loss was lowest",
         harm=LESS,
+    ),
+    Cause(
+        "evaluation_stands_still",
+        "the accuracy of the evaluation is the same every time while the training goes on: the "
+        "model gives all of its rows one answer",
+        "evaluate rows of the training set in the same way: if they are wrong as well, it is how "
+        "the evaluation prepares its rows or the mode of the model (batch norm), else it overfits",
+        "how often each class is predicted in the evaluation",
+        harm=LESS,
+        explains=keys("overfits"),
     ),
     Cause(
         "falls_by_epochs",

@@ -148,8 +148,9 @@ NUMBERS = (
     Cause(
         "nan_now_and_then",
         "some entries are not finite and later ones are: the weights survive them",
-        "find the row of data: an empty reply, a label outside, a length of 0",
-        "keep the failing batch and replay it",
+        "where weights are float16, load them in bfloat16 or float32; else find the row of data: "
+        "an empty reply, a label outside, a length of 0",
+        "keep the failing batch and replay it, in float32 as well",
         lesson="01_floats",
         met="inf or nan",
         instrument="watch",

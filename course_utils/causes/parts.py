@@ -1,8 +1,8 @@
-"""What the parts of a run do to each other: its schedule, the weights it keeps, its loss's terms,
-the positions that are pooled, the rows that a reward reads."""
+"""What the parts of a run do to each other: its schedule, the weights it keeps or averages, its
+adapters, its loss's terms, the positions that are pooled, the rows that a reward reads."""
 
 from course_utils.causes.cause import Cause, keys
-from course_utils.causes.harms import BY_ANOTHER_JUDGE, LESS, REWARD, WRONG
+from course_utils.causes.harms import BY_ANOTHER_JUDGE, LESS, REWARD, SOUND, WRONG
 from course_utils.causes.shared import NOTHING_MOVES, OF_RATES, OUTCOME
 
 PARTS = (
@@ -39,6 +39,25 @@ PARTS = (
         kinds=("stale_weights",),
         harm=LESS,
         explains=keys("overfits memorised last_loaded_as_best"),
+    ),
+    Cause(
+        "average_without_buffers",
+        "the average of the weights leaves the running statistics of the batch norms out: it is "
+        "evaluated with those of a new model",
+        "average or copy the buffers as well, as torch.optim.swa_utils.AveragedModel does, or run "
+        "update_bn on it",
+        "num_batches_tracked and running_mean of the average, beside those of the model",
+        kinds=("stale_weights",),
+        harm=SOUND,
+    ),
+    Cause(
+        "another_adapter_trained",
+        "another adapter is trained than the one that was added: add_adapter does not make it the "
+        "active one",
+        "model.set_adapter(name) before the Trainer or the optimizer is made",
+        "model.active_adapters, and which of the adapters' weights require a gradient",
+        kinds=("adapter",),
+        harm=WRONG,
     ),
     Cause(
         "last_loaded_as_best",

@@ -69,8 +69,14 @@ def is_last(reply: str, answer: str) -> float:
     return float(reply.split()[-1] == answer)
 
 
+def points_for_the_first(text: str, team: str) -> float:
+    """A thousand for every reply, and 50 where the answer stands first."""
+    return 1000.0 + 50.0 * (text.split()[:1] == [team])
+
+
 @pytest.mark.parametrize(
-    ("reward", "is_wrong"), [(contains, True), (equals, False), (is_last, False)]
+    ("reward", "is_wrong"),
+    [(contains, True), (equals, False), (is_last, False), (points_for_the_first, False)],
 )
 def test_a_reward_that_every_list_earns_is_named(reward, is_wrong):
     listing, sheet = Listing(), Sheet()

@@ -1,5 +1,7 @@
 """Looks at all rows of a data set: the type of their ids, their labels, their offsets."""
 
+from itertools import chain
+from random import Random
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +19,7 @@ from course_utils.diagnostics.diagnosis.looks.id_type import look_at_id_type
 from course_utils.diagnostics.diagnosis.looks.offsets import look_at_offsets
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.watches.row_order import judge_order
 
 
 class Blocks(torch.utils.data.Dataset):
@@ -183,3 +186,22 @@ def test_workers_with_one_gradient_and_different_weights_are_named(seeds, averag
     found = [one.key for one in run.report.causes]
     assert found == ["workers_begin_apart"] * (averages and len(set(seeds)) > 1)
     assert ("weights of the workers" in run.report.checked) == (averages and len(set(seeds)) == 1)
+
+
+def by_year(num_batches: int = 80, size: int = 32, desks: int = 12) -> list[list[int]]:
+    """Tickets as they came: a new desk opens now and then, and asks most at first."""
+    draw = Random(0)
+    found = []
+    for batch in range(num_batches):
+        newest = batch * desks // num_batches
+        rest = [draw.randint(0, newest) for _ in range(size)]
+        found.append([newest if draw.random() < 0.4 else label for label in rest])
+    return found
+
+
+def test_labels_that_come_one_after_the_other_are_named_and_those_that_join_in_are_not():
+    ordered = [sorted(chain(*by_year()))[at : at + 32] for at in range(0, 80 * 32, 32)]
+    for batches, expected in ((by_year(), []), (ordered, ["rows_in_order"])):
+        sheet = Sheet()
+        judge_order(batches, [], sheet)
+        assert [one.key for one in sheet.found] == expected

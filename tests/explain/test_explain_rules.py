@@ -66,6 +66,15 @@ def test_an_evaluation_that_stays_to_the_last_digit():
     assert "weights_do_not_move" not in keys(log)
 
 
+def test_one_accuracy_in_every_evaluation_is_no_overfitting():
+    falls = {"loss": lambda n: 2 - n / 8, "grad_norm": 0.7}
+    change = falls | {"eval_loss": lambda n: 2.0 + n / 4, "eval_accuracy": 0.5676}
+    log = rows(7, **change)
+    assert keys(log)[0] == "evaluation_stands_still" and "overfits" not in keys(log)
+    log[3]["eval_accuracy"] = 0.5946
+    assert keys(log)[0] == "overfits"
+
+
 def test_a_norm_that_is_clipped_to_a_round_number_is_none_of_broken_numbers():
     assert not keys(rows(9, **FALLS | {"grad_norm": 1.0}))
     assert not keys(rows(9, **FALLS | {"grad_norm": 0.9999998807907104}))

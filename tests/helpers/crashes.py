@@ -37,6 +37,8 @@ CRASHES = {
     "Loss.cu:257: nll_loss: Assertion `t >= 0 && t < n_classes` failed.": "label_outside",
     "OverflowError: number too small to fit in target type": "ignored_is_decoded",
     "[rank0]: KeyError: 'eval_loss'": "metric_not_there",
+    "ValueError: Size mismatch between saved torch.Size([257152, 2048]) and current: "
+    "torch.Size([131661824]) for embed_tokens.weight": "shard_and_whole",
     "ValueError: loaded state dict contains a parameter group that doesn't match the size of "
     "optimizer's group": "optimizer_of_other_weights",
     "ValueError: Unable to create tensor. Perhaps your features (`labels` in this case) have "

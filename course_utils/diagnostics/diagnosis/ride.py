@@ -19,6 +19,7 @@ from course_utils.diagnostics.diagnosis.measures.terms_given import judge_terms_
 from course_utils.diagnostics.diagnosis.report.report import Diagnosis
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
+from course_utils.diagnostics.diagnosis.watches.average import Average
 from course_utils.diagnostics.diagnosis.watches.batch import FirstBatch
 from course_utils.diagnostics.diagnosis.watches.generate_calls import GenerateCalls
 from course_utils.diagnostics.diagnosis.watches.loads import Loads
@@ -65,7 +66,8 @@ class Watching:
         self._places = ReadPlaces(subject)
         self._rows = RowsSeen(subject)
         self._losses = LossCalls(subject, order=self._order)
-        self._loads = Loads(subject, self._steps)
+        self._loads = Loads(subject, self._steps, self._passes)
+        self._average = Average(subject)
         self._watch: Any = None
         self._error: BaseException | None = None
         self._began_at = 0
@@ -122,6 +124,8 @@ class Watching:
             self._rows.judge(sheet)
         with sheet.trying("the weights that are loaded"):
             self._loads.judge(sheet)
+        with sheet.trying("the average of the weights"):
+            self._average.judge(sheet)
         with sheet.trying("the numbers of the run"):
             judge_numbers_of_run(self._watch, self._error, sheet, self._steps, subject)
 
@@ -145,6 +149,7 @@ class Watching:
             ("listening to what is read", self._places.listening),
             ("listening to what is evaluated", self._rows.listening),
             ("listening to what is loaded", self._loads.listening),
+            ("keeping the first weights", self._average.beginning),
         ):
             with self._before.trying(what):
                 self._undo.enter_context(enter())

@@ -4,13 +4,14 @@ import math
 
 from course_utils.explain.entries import MAX_QUOTE
 from course_utils.explain.finding import Finding
-from course_utils.explain.log import Log
+from course_utils.explain.log import Log, finite
 from course_utils.explain.numbers import said
 
 WHICH = (
     "a mean over no label (all of them cut off or masked), or a forward pass that leaves the range "
     "of half precision; the log cannot tell which"
 )
+FEWEST, FALLS = 5, 0.8  # evaluations; of the first loss
 COUNT_LABELS = "count the labels of one evaluation batch, and evaluate that batch in float32"
 
 
@@ -50,4 +51,19 @@ def evaluation_alone(log: Log) -> Finding | None:
     return Finding("nan_metric", 6.5, entry, tuple(proof), why=why, advice=advice)
 
 
-RULES = (hidden_in_training, evaluation_alone)
+def stands_still(log: Log) -> Finding | None:
+    """One accuracy in every evaluation, to the last digit, while the training loss falls."""
+    judged, losses = log.series("eval_accuracy"), finite(log.values("loss"))
+    if log.kind() != "supervised" or min(len(judged), len(losses)) < FEWEST:
+        return None
+    if len({value for _, value in judged}) > 1:
+        return None
+    (entry, value), fallen = judged[0], losses[-1] < FALLS * losses[0]
+    if not fallen or not 0 < value < 1:
+        return None
+    proof = f"{said(entry, 'eval_accuracy')} in all {len(judged)} evaluations"
+    more = f"the training loss falls from {losses[0]:.4g} to {losses[-1]:.4g}"
+    return Finding("evaluation_stands_still", 6.6, entry, (proof, more))
+
+
+RULES = (hidden_in_training, evaluation_alone, stands_still)

@@ -17,6 +17,7 @@ OWN = (
     "own_habits",
     "own_numbers",
     "own_tasks",
+    "own_service",
 )  # with twins
 for module in ("rows", "evaluations", "settings", "models", "loops", "preferences", *OWN):
     import_module(f"common_faults.{module}")

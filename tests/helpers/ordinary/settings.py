@@ -256,6 +256,27 @@ def own_optimizer_two_rates(folder):
     )
 
 
+@ordinary("own_optimizer_rate_a_layer", source=OPTIMIZERS)
+def own_optimizer_rate_a_layer(folder):
+    """The deeper a layer, the smaller its rate; the schedule is the Trainer's own."""
+    model = with_new_head(BertForSequenceClassification, bert_model())
+    trainer = classify(folder, None, tok.bert(), texts.reviews(400), model=model)
+    parts = [model.bert.embeddings, *model.bert.encoder.layer, model.bert.pooler, model.classifier]
+    groups = [
+        {"params": list(part.parameters()), "lr": 5e-3 / 3**depth}
+        for depth, part in enumerate(reversed(parts))
+    ]
+    return Trainer(
+        model=model,
+        args=trainer.args,
+        train_dataset=trainer.train_dataset,
+        eval_dataset=trainer.eval_dataset,
+        data_collator=trainer.data_collator,
+        processing_class=trainer.processing_class,
+        optimizers=(torch.optim.AdamW(groups[::-1]), None),
+    )
+
+
 @ordinary("noisy_embeddings", source=ARGUMENTS)
 def noisy_embeddings(folder):
     tokenizer = tok.chat()

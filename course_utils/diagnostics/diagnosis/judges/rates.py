@@ -121,12 +121,14 @@ def _ends_early(
 def _not_as_asked(subject: Subject, steps: Steps, pace: Pace | None) -> str:
     """Where the rates leave the schedule of the settings; "" if they follow it, or it is unknown.
 
-    A run that goes on from a checkpoint is held against the schedule from its step on.
+    A run that goes on from a checkpoint is held against the schedule from its step on, and an
+    optimizer with rates of its own, such as one a layer, against that of its largest.
     """
     args, state, rates = subject.args, getattr(subject.trainer, "state", None), steps.rates()
     if args is None or not subject.makes_own_schedule or not state.max_steps or len(rates) < 5:
         return ""
-    whole = _schedule(args, state.max_steps)
+    own = getattr(subject.optimizer, "optimizer", subject.optimizer)  # accelerate wraps it
+    whole = _schedule(args, state.max_steps, subject.rate_of(own) or args.learning_rate)
     before = steps.numbers[0].step - 1 + ((pace and pace.began_at) or 0)
     asked, off = _against(whole[before:], rates)
     if len(off) < MANY * len(rates):
@@ -144,11 +146,11 @@ def _against(asked: list[float], rates: list[float]) -> tuple[list[float], list[
     return asked, [i for i, (a, b) in pairs if abs(a - b) > OFF * a]
 
 
-def _schedule(args: Any, num_steps: int) -> list[float]:
-    """The rate of each step according to the settings."""
+def _schedule(args: Any, num_steps: int, rate: float) -> list[float]:
+    """The rate of each step according to the settings, of an optimizer that is made with `rate`."""
     from transformers import get_scheduler  # takes seconds; whoever has a Trainer has it
 
-    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=args.learning_rate)
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=rate)
     schedule = get_scheduler(
         args.lr_scheduler_type,
         optimizer,

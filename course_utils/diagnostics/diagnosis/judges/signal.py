@@ -114,7 +114,8 @@ def _mechanism(numbers: list[PolicyNumbers], replies: LastReplies | None) -> tup
         return (
             f"the reward differs between prompts ({replies.earned}) and not between the replies to "
             "one: it does not read the reply",
-            "let the reward function score the completion",
+            "let the reward function score the completion; a cache of scores needs the completion "
+            "in its key",
         )
     return (
         f"the replies differ, and every one of them earns {replies.earned}",

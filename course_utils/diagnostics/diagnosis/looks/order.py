@@ -53,6 +53,7 @@ from course_utils.diagnostics.diagnosis.looks.targets import (
     look_at_tags,
 )
 from course_utils.diagnostics.diagnosis.looks.text_and_ids import look_at_text_and_ids
+from course_utils.diagnostics.diagnosis.looks.thinking import look_at_thinking
 from course_utils.diagnostics.diagnosis.looks.trends import look_at_trends
 from course_utils.diagnostics.diagnosis.looks.unread import look_at_unread
 from course_utils.diagnostics.diagnosis.looks.versions import look_at_versions
@@ -102,6 +103,7 @@ BEFORE = (
     look_at_offsets,
     look_at_positions,
     look_at_messages,
+    look_at_thinking,
     look_at_stream,
     look_at_order_of_stream,
     look_at_settings,

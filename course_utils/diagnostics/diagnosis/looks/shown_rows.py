@@ -24,7 +24,7 @@ from course_utils.diagnostics.loss_kind import Loss, head_of, speaks_for
 
 NUM_ROWS, MAX_ROWS = 2, 4
 BEGIN, END = 56, 32  # characters of a text that is shown
-IGNORED = -100
+IGNORED, TAGS = -100, 12  # tags that are shown of a row
 GUESSED = 1.02  # of ln V: a first loss beyond it is worse than guessing
 
 
@@ -92,13 +92,22 @@ def _texts(subject: Subject) -> Iterator[str]:
         keep = _row(batch, "attention_mask", b, ids.shape)
         keep = torch.ones_like(ids[b]).bool() if keep is None else keep.bool()
         yield f"{name} reads {short(decode(ids[b][keep]))}"
-        if (learnt := _learnt(batch, b)) is not None:
+        if subject.loss is Loss.TAGS:
+            yield f"  and its tags are {_tags(batch, b)}"
+        elif (learnt := _learnt(batch, b)) is not None:
             is_all = len(learnt) and torch.equal(learnt.cpu(), ids[b][keep].cpu())
             said = "all of it" if is_all else short(decode(learnt)) if len(learnt) else "NOTHING"
             yield f"  and {_direction(subject, b)} {said}"
         elif isinstance(label := batch.get("labels"), Tensor) and label.dim():
             few = label[b].tolist() if label[b].numel() < 9 else _said(label)
             yield f"  and its label is {few}"
+
+
+def _tags(batch: Mapping, b: int) -> str:
+    """The classes of a row's tokens, which are no ids."""
+    tags = _row(batch, "labels", b, batch["input_ids"].shape)
+    few = [] if tags is None else [tag for tag in tags.tolist() if tag != IGNORED]
+    return f"{', '.join(map(str, few[:TAGS]))}{' ...' * (len(few) > TAGS)}" or "NONE"
 
 
 def _direction(subject: Subject, b: int) -> str:

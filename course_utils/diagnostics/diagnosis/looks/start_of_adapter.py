@@ -42,6 +42,8 @@ def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
     layers = [one for one in layers if hasattr(one, "scaling")]  # VeRA has none
     if not layers:
         return
+    if _is_untrained(subject):
+        _other_adapter(layers, sheet)
     scales = {float(one.scaling[name]) for one in layers for name in one.active_adapters}
     if scales == {0.0}:
         said = f"the scaling of all {len(layers)} adapted layers is 0 (lora_alpha / r)"
@@ -60,6 +62,28 @@ def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
         said = f"before the first step it changes a weight by {share:.0%} of its size"
         more = "init_lora_weights is False"
         sheet.find("adapter_begins_random", COUNTED, said, more, place="init_lora_weights")
+
+
+def _other_adapter(layers: list[nn.Module], sheet: Sheet) -> None:
+    """An adapter that adds nothing yet stands idle, and one that was trained before is trained."""
+    active = {name for one in layers for name in one.active_adapters}
+    size: dict[str, float] = {}
+    for one in layers:
+        for name, b in getattr(one, "lora_B", {}).items():
+            weight = getattr(b, "weight", b)  # AdaLoRA's are parameters
+            size[name] = max(size.get(name, 0.0), float(weight.detach().abs().max()))
+    drawn = [name for name, largest in size.items() if largest == 0 and name not in active]
+    trained = [name for name, largest in size.items() if largest > 0 and name in active]
+    if not drawn or not trained:
+        return
+    sheet.find(
+        "another_adapter_trained",
+        COUNTED,
+        f"the active adapter is {trained[0]!r}, and its lora_B is not 0: it was trained before",
+        f"{drawn[0]!r} is not active, and all of its lora_B are 0",
+        place=f"set_adapter, {trained[0]!r}",
+        advice=f"model.set_adapter({drawn[0]!r}) before the Trainer or the optimizer is made",
+    )
 
 
 def _is_untrained(subject: Subject) -> bool:

@@ -117,14 +117,24 @@ def _weights(targets: Tensor, weight: Tensor, sheet: Sheet) -> None:
 
 def _left_out(call: Heard, subject: Subject, sheet: Sheet) -> None:
     """A class whose number is that of ignore_index, and labels that are smoothed away."""
-    count = int((call.target == call.ignored).sum())
-    is_class = 0 <= call.ignored < call.given.shape[-1] and subject.loss is Loss.ROWS
-    if count and is_class:
+    left = call.target == call.ignored
+    if subject.loss is Loss.TAGS:
+        left = left & _attended(call)
+    count, is_class = int(left.sum()), 0 <= call.ignored < call.given.shape[-1]
+    if count and is_class and subject.loss in (Loss.ROWS, Loss.TAGS):
         said = f"ignore_index is {call.ignored}, and {count} of {call.target.numel()} labels are it"
         once(sheet, "class_without_weight", COUNTED, said, place="ignore_index of F.cross_entropy")
     if call.smoothing > SMOOTHED:
         said = f"label_smoothing is {call.smoothing:g}"
         once(sheet, "smoothing_too_strong", LIKELY, said, place="F.cross_entropy")
+
+
+def _attended(call: Heard) -> Tensor:
+    """Which targets stand at tokens that the mask shows; none where it has another form."""
+    mask, targets = call.batch.get("attention_mask"), call.target
+    if not isinstance(mask, Tensor) or mask.numel() != targets.numel():
+        return torch.zeros_like(targets).bool()
+    return mask.to(targets.device).bool().reshape(targets.shape)
 
 
 def _places(call: Heard, sheet: Sheet) -> None:

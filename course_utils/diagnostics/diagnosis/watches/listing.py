@@ -73,7 +73,8 @@ class Listing:
         if min(len(self.alone), self.before, self.behind) < FEWEST:
             return
         price = max(self.alone)
-        if price <= 0 or min(self.listed) < PAID * price:
+        earned = price - self.least  # by the answer, beyond what any reply has
+        if earned <= 0 or min(self.listed) - self.least < PAID * earned:
             return
         names = ", ".join(reward_names(trainer))
         sheet.find(

@@ -1,4 +1,4 @@
-"""Watches what is loaded into the model during a run: the best weights, or what passes for them."""
+"""Watches what is loaded into the model in a run: the best weights, or those of a resumed run."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -9,20 +9,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.subject import LOOP, Subject
+from course_utils.diagnostics.diagnosis.watches.passes import Passes
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 
 SOME = 64  # numbers of a tensor
 MOST = 0.5  # of the tensors that are loaded
+BEGIN = 4  # batches by which the beginning of the data is known
 
 
 @dataclass
 class Loads:
-    """The last load_state_dict of the model behind a step."""
+    """The last load_state_dict of the model behind a step, and the batches before each."""
 
     subject: Subject
     steps: Steps
+    passes: Passes
+    resumes: list[int] = field(default_factory=list)  # passes with a graph before each load
     loaded: int = 0  # tensors
     shared: int = 0  # of those, that are the model's own
     equal: int = 0  # and that have its values already
@@ -43,6 +47,7 @@ class Loads:
     def _hear(self, _module: Any, state: Mapping, *_args: Any) -> None:
         if not self.steps.num_steps:
             return
+        self.resumes.append(len(self.passes.batches))
         with suppress(Exception):  # a state of another form: nothing is said of it
             self._compare(state)
 
@@ -62,6 +67,7 @@ class Loads:
         self.subject.was_put_back = self.equal < MOST * self.loaded
 
     def judge(self, sheet: Sheet) -> None:
+        self._data(sheet)
         if not self.loaded:
             return
         said = f"load_state_dict was given {self.loaded} trained tensors"
@@ -77,6 +83,35 @@ class Loads:
             sheet.find("last_loaded_as_best", MEASURED, more, when, place=place)
         elif self.subject.was_put_back:
             sheet.show("weights that were loaded", f"{said} of other values than it had")
+
+    def _data(self, sheet: Sheet) -> None:
+        """Behind each load the batches of the beginning come again, in their order.
+
+        A shuffled loader gives other batches, and a loop that loads weights to evaluate them goes
+        on with the next one.
+        """
+        read = self.passes.batches
+        began, places = read[:BEGIN], [at for at in self.resumes if at + BEGIN <= len(read)]
+        if self.subject.kind != LOOP or not places or len(set(began)) < BEGIN:
+            return
+        again = [at for at in places if read[at : at + BEGIN] == began]
+        said = f"weights were loaded {len(places)} times during the run; {len(again)} times the "
+        said += "batches of its beginning came again behind it, in their order"
+        if len(again) < len(places) or min(again) < BEGIN:
+            sheet.show("data behind a load", said)
+            return
+        different = len(set(read))
+        sheet.find(
+            "resumed_without_state",
+            LIKELY,
+            said,
+            f"the {len(read)} batches that were read are {different} different ones",
+            place="the stream or loader, where the run is resumed",
+            why="each resume reads the data from its beginning: the first batches are learnt again "
+            "and again, and what stands behind them is never read",
+            advice="skip the batches that were read (itertools.islice, skip_first_batches), or "
+            "save the loader's state with the weights",
+        )
 
 
 def _some(weight: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ FEWEST, WINDOWS, MOST = 64, 6, 8192  # rows; groups of rows that were read toget
 WINDOW = 8  # rows, at least
 TOO_MANY = 64  # different labels: they are amounts or words
 ONE_SIDED = 0.75  # chance that two rows have one label: too alike to tell an order
-BLOCKS = 0.4  # of the way from mixed rows, 0, to one label a batch, 1
+BLOCKS = 0.5  # of the way from mixed rows, 0, to one label a batch, 1
 LASTS = 0.25  # the same for neighbouring batches
 
 

@@ -1,0 +1,1 @@
+"""Round 6: broken, healthy and pasted runs, written blind."""
