@@ -152,7 +152,7 @@ def next_hint(folder: Path) -> str:
         BadRequest: this is not a ticket, or is from another version of the course.
     """
     ticket = folders.read(folder)
-    known = diary.hints(folders.case_of(ticket), folders.handed_out(ticket)[0])
+    known = diary.hints(folders.case_of(ticket), folders.drawn(ticket).places)
     kept = diary.Diary(folder / diary.NAME)
     if kept.read()["hints"] >= len(known):
         return "there are no more hints"

@@ -44,10 +44,11 @@ class Entry:
     files: Files
     report: str
     measured: list[dict[str, float]]
+    version: int = folders.AS_THEY_ARE
 
     @property
     def ticket(self) -> folders.Ticket:
-        return folders.Ticket(self.seed, self.level, self.mark)
+        return folders.Ticket(self.seed, self.level, self.mark, version=self.version)
 
     @property
     def name(self) -> str:
@@ -71,7 +72,10 @@ def entry_of(folder: Path, outcome: checks.Outcome) -> Entry:
     now = folders.text_files(folder, [*handed, report.NAME])
     said = now.pop(report.NAME, "")
     files = {name: text for name, text in now.items() if text != handed[name]}
-    return Entry(ticket.seed, ticket.level, ticket.mark, files, said, list(outcome.measured))
+    measured = list(outcome.measured)
+    return Entry(
+        ticket.seed, ticket.level, ticket.mark, files, said, measured, version=ticket.version
+    )
 
 
 def write(path: Path, entries: list[Entry]) -> str:

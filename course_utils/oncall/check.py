@@ -104,10 +104,10 @@ def reported_on(
         text: of report.yaml, where there is one.
         is_fixed: whether the files train to a healthy run; asked only where it matters.
     """
-    case, (healthy, handed) = folders.case_of(ticket), folders.handed_out(ticket)
+    case, handed = folders.case_of(ticket), folders.handed_out(ticket)[1]
     if mended == handed:
         return report.Judged(len(case.faults), problem=NOT_YET)
-    planted = planting.places(case, healthy)
+    planted = folders.drawn(ticket).places
     judged = report.judge(case, planted, text)
     elsewhere = planting.fixed_elsewhere(planted, handed, mended)
     again = report.judge(case, elsewhere, text)

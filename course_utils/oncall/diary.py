@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.files.saving import save
-from course_utils.oncall import planting
-from course_utils.oncall.declare import Case, Files
+from course_utils.oncall.declare import Case
+from course_utils.oncall.planting import Place
 
 NAME = ".oncall-diary.json"
 
@@ -44,10 +44,10 @@ class Diary:
         save(self.path, json.dumps(self.read() | entries, indent=1))
 
 
-def hints(case: Case, healthy: Files) -> list[str]:
+def hints(case: Case, planted: tuple[tuple[Place, ...], ...]) -> list[str]:
     """From a nudge to nearly the place, fault by fault."""
     found = []
-    for number, places in enumerate(planting.places(case, healthy), start=1):
+    for number, places in enumerate(planted, start=1):
         own = [place for place in places if place.lines or place.file.endswith(".jsonl")]
         of = f"fault {number}: " if len(case.faults) > 1 else ""
         files = ", ".join(dict.fromkeys(place.file for place in own))

@@ -29,7 +29,8 @@ class Task:
 
     @property
     def ticket(self) -> folders.Ticket:
-        return folders.ticket_of(self.seed, self.declared.level, self.declared)
+        case = self.declared  # as it is: an answer in a notebook is text of these very files
+        return folders.ticket_of(self.seed, case.level, case, version=folders.AS_THEY_ARE)
 
     @property
     def declared(self) -> Case:

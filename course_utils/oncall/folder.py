@@ -9,6 +9,7 @@ import json
 import re
 import time
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from textwrap import fill
 
@@ -17,10 +18,12 @@ from course_utils.files.saving import save
 from course_utils.oncall import cases, planting, report, templates
 from course_utils.oncall.declare import Case, Files
 from course_utils.oncall.training import Trained, Trainers
+from course_utils.oncall.varying import Variation
 from course_utils.shown.wrap import WIDTH
 
 KEPT, TICKET = ".oncall.json", "ticket.md"
 LEVELS = (1, 2, 3)
+AS_THEY_ARE, VARIED = 1, 2  # how a ticket's files are written
 MAX_BYTES = 2**21
 OF_THE_BOX = "Error in cpuinfo: "
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -34,6 +37,7 @@ class Ticket:
     level: int
     mark: str  # of the case, for this seed alone
     opened_at: float = 0.0
+    version: int = AS_THEY_ARE  # of a folder from before there was another way
 
 
 def draw(seed: int, level: int) -> Case:
@@ -77,17 +81,47 @@ def data_seed(ticket: Ticket) -> int:
     return int(hashlib.sha256(f"{ticket.seed} handed out".encode()).hexdigest()[:6], 16)
 
 
-def ticket_of(seed: int, level: int, case: Case | None = None) -> Ticket:
+def ticket_of(seed: int, level: int, case: Case | None = None, *, version: int = VARIED) -> Ticket:
     """The ticket of that seed, or of `case` if one is named."""
     case = case or draw(seed, level)
-    return Ticket(seed, case.level, _mark(seed, case.id), round(time.time()))
+    return Ticket(seed, case.level, _mark(seed, case.id), round(time.time()), version)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a ticket is made of.
+
+    Attributes:
+        healthy, handed: the files of the healthy run, and those of the broken one.
+        places: of each fault, in the order of the case.
+    """
+
+    healthy: Files
+    handed: Files
+    places: tuple[tuple[planting.Place, ...], ...]
+
+
+def drawn(ticket: Ticket) -> Drawn:
+    """The files of a ticket, each ticket's written in its own way."""
+    return _drawn(case_of(ticket).id, ticket.seed, data_seed(ticket), ticket.version)
+
+
+@lru_cache(maxsize=16)
+def _drawn(name: str, seed: int, data: int, version: int) -> Drawn:
+    case = cases.load(name)
+    template = templates.load(case.template)
+    healthy = templates.healthy_files(template, data)
+    if version == AS_THEY_ARE:
+        return Drawn(healthy, planting.broken(case, healthy), planting.places(case, healthy))
+    variation = Variation(planting.versions(case, healthy), seed, template.sizes)
+    places = planting.places(case, healthy, variation.of, variation.place)
+    return Drawn(variation.of(healthy), variation.of(planting.broken(case, healthy)), places)
 
 
 def handed_out(ticket: Ticket) -> tuple[Files, Files]:
     """The files of the healthy run, and those of the ticket's broken one."""
-    case = case_of(ticket)
-    healthy = templates.healthy_files(templates.load(case.template), data_seed(ticket))
-    return healthy, planting.broken(case, healthy)
+    files = drawn(ticket)
+    return dict(files.healthy), dict(files.handed)
 
 
 def write(folder: Path, ticket: Ticket, trainers: Trainers) -> None:
@@ -173,6 +207,8 @@ def read(folder: Path) -> Ticket:
         data = json.loads(path.read_text(encoding="utf-8"))
         ticket = Ticket(**data)
         if type(ticket.seed) is not int or ticket.level not in LEVELS:
+            raise ValueError
+        if ticket.version not in (AS_THEY_ARE, VARIED):
             raise ValueError
         return ticket
     except FileNotFoundError:

@@ -38,10 +38,17 @@ def refused(template: Template, healthy: Files, handed: Files, mended: Files) ->
         return [*problems, "config.yaml cannot be read as YAML with one key a line"]
     was_healthy, was_handed, now = settings
     for key in template.sizes:
-        if now.get(key) not in (was_healthy.get(key), was_handed.get(key)):
-            said = reprlib.repr(now.get(key))
+        values = _values(now, key)
+        if values not in (_values(was_healthy, key), _values(was_handed, key)):
+            said = reprlib.repr(values[-1] if values else None)
             problems.append(f"{key} is {said} in config.yaml: that changes how large the run is")
     return problems
+
+
+def _values(settings: dict, key: str) -> list:
+    """What a key is set to, at the left or in a section."""
+    parts = [settings, *(part for part in settings.values() if isinstance(part, dict))]
+    return [part[key] for part in parts if key in part]
 
 
 def _rows_refused(name: str, healthy: str, handed: str, mended: str) -> list[str]:

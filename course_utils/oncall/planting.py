@@ -4,7 +4,7 @@ import ast
 import keyword
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -46,12 +46,28 @@ def broken(case: Case, healthy: Files, *, mended: frozenset[int] = frozenset()) 
     return healthy
 
 
-def places(case: Case, healthy: Files) -> tuple[tuple[Place, ...], ...]:
-    """The place of each fault, in the order of the case; a fault may have several places."""
-    whole = broken(case, healthy)
+def versions(case: Case, healthy: Files) -> list[Files]:
+    """The healthy files, the broken ones, and those with all faults but one."""
+    parts = [broken(case, healthy, mended=frozenset({n})) for n in range(len(case.faults))]
+    return [healthy, broken(case, healthy), *parts]
+
+
+def places(
+    case: Case,
+    healthy: Files,
+    written: Callable[[Files], Files] = lambda files: files,
+    named: Callable[[str, str], tuple[str, str]] = lambda file, word: (file, word),
+) -> tuple[tuple[Place, ...], ...]:
+    """The place of each fault, in the order of the case; a fault may have several places.
+
+    Args:
+        written: the files as this ticket writes them.
+        named: the file and the name that this ticket has for a word of a file.
+    """
+    _, whole, *parts = map(written, versions(case, healthy))
     return tuple(
-        (*_of_plant(broken(case, healthy, mended=frozenset({number})), whole), *_named(fault))
-        for number, fault in enumerate(case.faults)
+        (*_of_plant(part, whole), *_named(fault, named))
+        for fault, part in zip(case.faults, parts, strict=True)
     )
 
 
@@ -83,9 +99,9 @@ def _of_plant(without: Files, whole: Files) -> list[Place]:
     ]
 
 
-def _named(fault: Fault) -> list[Place]:
-    named = [place.split(maxsplit=1) for place in fault.also_places]
-    return [Place(file, frozenset(), frozenset({word.lower()})) for file, word in named]
+def _named(fault: Fault, named: Callable[[str, str], tuple[str, str]]) -> list[Place]:
+    also = [named(*place.split(maxsplit=1)) for place in fault.also_places]
+    return [Place(file, frozenset(), frozenset({word.lower()})) for file, word in also]
 
 
 def _place(file: str, before: str, after: str) -> Place:

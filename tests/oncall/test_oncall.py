@@ -507,7 +507,7 @@ def test_a_folder_that_is_no_ticket_is_told_so(tmp_path):
 
 def test_hints_go_from_a_thread_to_lines(tmp_path):
     case, healthy = cases.load(SAMPLE), healthy_of(SAMPLE)
-    given = hints(case, healthy)
+    given = hints(case, planting.places(case, healthy))
     assert len(given) == 3 * len(case.faults)
     assert "#" in given[0] and "lines" in given[2] and case.faults[0].kind not in " ".join(given)
     diary = Diary(tmp_path / "diary.json")
@@ -517,9 +517,9 @@ def test_hints_go_from_a_thread_to_lines(tmp_path):
 
 
 def test_asking_after_the_last_hint_counts_no_hint(quick_ticket, tmp_path):
-    ticket, healthy, _ = quick_ticket
+    ticket, _, _ = quick_ticket
     (tmp_path / folder.KEPT).write_text(json.dumps(dataclasses.asdict(ticket)))
-    num = len(hints(folder.case_of(ticket), healthy))
+    num = len(hints(folder.case_of(ticket), folder.drawn(ticket).places))
     said = [next_hint(tmp_path) for _ in range(num + 2)]
     assert said[num - 1].startswith(f"hint {num} of {num}") and "no more" in said[-1]
     assert Diary(tmp_path / DIARY).read()["hints"] == num

@@ -14,16 +14,16 @@ from inspect_ai.solver import solver
 from inspect_ai.util import sandbox
 
 from benchmarks.oncall.inspect_task import tickets
-from course_utils.oncall import bench, folder, planting
+from course_utils.oncall import bench, folder
 from course_utils.shown.quiet import quiet_libraries
 
 LEVELS = (1, 3)
 
 
-def report(case, healthy) -> str:
+def report(case, planted) -> str:
     """The right report on a case."""
     entries = []
-    for fault, (place, *_) in zip(case.faults, planting.places(case, healthy), strict=True):
+    for fault, (place, *_) in zip(case.faults, planted, strict=True):
         where = str(min(place.lines)) if place.lines else "rows"
         entries.append({"file": place.file, "where": where, "class": fault.kind})
     return yaml.safe_dump({"faults": entries})
@@ -35,7 +35,7 @@ def knows_the_answer(drawn):
         ticket = drawn[state.sample_id]
         healthy, handed = folder.handed_out(ticket)
         texts = {name: text for name, text in healthy.items() if text != handed[name]}
-        texts["report.yaml"] = report(folder.case_of(ticket), healthy)
+        texts["report.yaml"] = report(folder.case_of(ticket), folder.drawn(ticket).places)
         for name, text in texts.items():
             await sandbox().write_file(name, text)
         return state

@@ -1,0 +1,200 @@
+"""Other names for what the templates define, as real scripts have them."""
+
+WORDS = """
+ADAPTER: ADAPTER_DIR ADAPTER_PATH LORA_DIR
+Batch: Rollout Samples Experience Minibatch
+Batches: Loader RowLoader MicroBatches Feeder
+CHECKPOINT: CKPT CKPT_PATH STATE_FILE RESUME_FROM
+IGNORED: IGNORE_INDEX IGNORE MASKED NO_LABEL
+LEVELS: GRID QMAX STEPS_UP
+PLAIN: TEMPLATE CHAT_FORMAT PLAIN_CHAT
+QUESTIONS: PROBES SMOKE PROMPTS ASKED_FIRST
+REPLY_STARTS: MARKER RESPONSE_TAG ASSISTANT_TAG
+RUN: OUT OUT_DIR RUN_DIR OUTPUT WORK_DIR
+SERVED: SERVE_TEMPLATE GATEWAY_FORMAT CHAT_TEMPLATE
+SYSTEM: SYSTEM_PROMPT PREAMBLE INSTRUCTION
+Sampler: Engine Generator Worker Actor RolloutWorker
+accumulated: n_micro num_parts accum_steps
+adapter: adapter_dir lora_path adapter_path
+adapter_config: lora_config peft_args make_lora lora_settings
+advantages: adv advs advantage
+alive: running unfinished live not_done
+ask: try_it smoke_test show_replies probe
+asked: encoded inputs enc prompts_in
+assistant: as_assistant bot_turn model_turn reply_turn
+at: offset lo begin
+average: ema_model ema averaged shadow
+b: part mb piece
+batch: data chunk inputs mb
+batches: minibatches loader batch_stream iterate_batches
+before: preceding cum_before mass_before
+bits: nbits num_bits precision
+build_model: make_model get_model wrap_model model_with_adapter
+build_trainer: make_trainer get_trainer setup_trainer create_trainer
+c: completion one_completion out
+centred: centered dev deviations diff
+cfg: config conf args settings opts hparams
+chat: messages turns dialog conversation
+chats: conversations dialogs all_messages convs
+chosen: picked selected subset
+clipped: clamped surrogate_clipped bounded
+collate: pad_batch collate_fn make_batch to_batch
+config: lora peft_conf adapter_conf
+correct: is_correct accuracy_reward exact exact_match
+decayed: decay_params with_decay decay
+done: progress frac fraction
+drawn: rng picker rand
+encode: tokenize_row to_ids encode_row make_example
+entropy: ent token_entropy H
+entry: record row_log metrics
+epoch: epoch_order order_of shuffled
+eps: tiny epsilon delta
+export: save_model write_model dump_model publish_model
+factor: lr_lambda scale_at multiplier lr_factor
+found: hits hit matched
+gain: surr surrogate objective
+gap: num_pad missing padding
+gold: target truth expected
+group_advantages: compute_advantages grpo_advantages normalise_rewards whiten
+groups: by_prompt grouped per_prompt
+high: eps_high upper hi
+i: tok id tid
+ids: input_ids token_ids seq seqs
+index: idx sort_idx perm
+keep_top_p: nucleus_filter top_p_filter truncate_logits apply_top_p
+kept: subset filtered retained
+kind: estimator mode variant
+kl: kl_term kl_value kl_penalty
+kl_to_reference: kl_loss compute_kl kl_estimate reference_kl
+labels: targets target_ids label_ids
+last_step: stop_at until end_step
+leg: slot segment slice_no
+length: num_tokens reply_len T
+load_base: base_model get_base open_base pretrained
+load_chats: load_dataset load_rows make_dataset chat_dataset
+load_checkpoint: restore resume maybe_resume load_state
+load_model: get_model make_model init_model build_model load_policy
+load_pairs: pair_dataset load_preferences get_pairs make_pairs
+load_prompts: prompt_dataset get_prompts load_questions make_prompts
+load_reference: get_reference make_ref ref_model frozen_copy
+load_tokenizer: get_tokenizer make_tokenizer init_tokenizer tokenizer_for
+load_weights: open_weights weights_from cached_base
+log: history logs records trace
+log_ratio: logr delta_logp diff_logp
+logits: scores logit raw
+logp: log_probs logprob lp token_logp
+logps: all_logp collected_logp sampled_lp
+loss: objective_value l step_loss batch_loss
+losses: per_token token_losses nll
+low: eps_low lower lo
+main: run_all entry_point start_run
+make_optimizer: build_optimizer get_optim create_optimizer optimizer_for
+make_schedule: build_schedule get_scheduler lr_schedule_for create_schedule
+marker: tag_ids boundary start_ids
+mask: valid keep real_mask attn
+mean_entropy: avg_entropy entropy_value ent_mean
+means: averages mean_metrics avg
+merged: merge_adapter with_merged fold_in merged_model
+micro_batches: micros accum_batches pieces
+mini: minibatch sub part_of
+minis: minibatches subs splits
+model: net policy lm network actor
+name: key label k
+newest: latest last_checkpoint latest_dir
+norm: grad_norm gnorm total_norm
+num_rows: n_rows row_count total_rows
+num_tokens: n_tokens denom token_count
+number: n it iteration
+numbers: matches digits ints
+old_logp: behaviour_logp sampled_logp old_lp logp_old
+on_grid: quantize snap round_to_grid fake_quant
+one: item u single
+one_rollout: rollout_step iterate train_on rollout_and_update
+optimizer: optim opt adamw
+optimizer_step: train_step update_step do_step accumulate_and_step
+order: permutation row_order indices
+ordered: sorted_logits sorted desc
+output: out res fwd
+own: mine local_state held
+p: param weight tensor
+pad_id: pad padding_id pad_token
+parse: extract last_number read_number to_int
+part: sub p one_part
+parts: shards group_of micro
+path: filename file_path src where
+per_epoch: num_batches steps_per_epoch per_pass
+pg_loss: policy_loss ppo_loss actor_loss
+plain: no_decay undecayed other_params
+policy_loss: ppo_objective clipped_loss pg_objective actor_objective
+position: index pos cursor
+positions_of: position_ids_for make_positions positions_from
+prompt: question_text context prefix
+prompt_ids: context_ids question_ids prefix_ids
+quantised: fake_quantised rounded_model to_levels
+question: q query asked_text
+r: text reply rep
+rate: lr_now current_lr lr
+rate_factor: lr_at warm_then_linear schedule_value
+ratio: importance rho w_ratio
+read_config: load_config get_config load_settings read_settings parse_config
+read_jsonl: load_jsonl read_lines load_rows iter_rows
+ref_logp: reference_logp logp_ref ref_lp
+reference: ref frozen anchor ref_policy
+repeated: expanded tiled rows_rep
+replies: responses outputs generated sampled
+reply: response answer_text said
+reply_ids: response_ids answer_ids target_tokens
+reply_mask: response_mask loss_mask action_mask
+reward: score_reply grade compute_reward check
+rewards: scores_of returns rew
+rollout: sample generate_batch collect play
+row: example record sample ex
+rows: examples data dataset records
+said: line decoded shown
+same: num_same equal_count ties
+sampler: engine worker actor
+save_adapter: write_adapter store_adapter dump_adapter
+save_checkpoint: store_state write_checkpoint snapshot save_state
+scale: step_size unit s
+schedule: scheduler lr_scheduler sched
+score: forward_logp evaluate compute_logp logp_and_entropy
+shuffle: reshuffle randomise do_shuffle
+size: n group_size chunk_size
+start: first_label reply_start boundary_at
+starting_at: from_position resume_at stream_from
+state: ckpt payload snapshot
+step: global_step t step_no
+stream: it feed source
+summed_loss: loss_sum token_loss ce_sum nll_sum
+text: string s content
+text_of: content_of get_text reply_text
+texts: prompts rendered strings
+to_chat: to_example as_chat format_row convert
+to_pair: make_pair as_pair format_pair convert_pair
+token: next_token sampled_id tok
+token_mean: masked_mean mean_over_tokens average_tokens
+tokenizer: tok tokeniser tk
+top: peak base_rate lr_top
+top_p: nucleus_p p_top threshold
+total: running_loss loss_total acc
+train: run_training fit train_loop do_train
+train_leg: run_leg train_segment run_slot train_slice
+trained: trainable params adapter_params
+trainer: tr runner
+training_config: training_args make_args trainer_args train_args
+update: policy_step learn step_on update_policy
+update_weights: sync load_from refresh pull_weights
+updates: all_metrics stats per_update
+user: as_user user_turn human_turn
+value: v val x
+values: vals estimates cells
+w: tensor arr param_value
+weight: matrix mat wt
+well_formed: format_reward is_bare_number bare_number shape_reward
+whole: full plain_model target_model
+width: longest max_width padded_to
+with_adapter: attach_adapter add_adapter wrapped
+"""
+NAMES = {
+    line.split(": ")[0]: tuple(line.split(": ")[1].split()) for line in WORDS.strip().splitlines()
+}

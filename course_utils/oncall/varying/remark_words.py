@@ -1,0 +1,47 @@
+"""What comments and docstrings of a script say that has been through several hands."""
+
+FILES = (
+    "Run with: python train.py",
+    "Part of the sums project. Settings are in config.yaml.",
+    "Moved here from the notebook.",
+    "Helpers. Nothing here knows about the queue.",
+    "v2 of the script; v1 is in the archive branch.",
+    "Small on purpose: it has to run on a laptop.",
+    "Kept in sync with the copy on the cluster by hand.",
+    "Works with the versions in the lock file, others untested.",
+    "Ported from the trainer of the old team.",
+)
+DOCSTRINGS = (
+    "See the README of the old repo.",
+    "Small wrapper, so that tests can replace it.",
+    "Same as in the notebook.",
+    "Does what its name says.",
+    "Split off for readability.",
+    "Called once a run.",
+    "Checked against the old script in spring.",
+    "Not as general as it looks.",
+    "Internal.",
+    "Slow the first time, fine later.",
+)
+ABOVE = (
+    "was different before the refactoring",
+    "see the discussion in the pull request",
+    "TODO: make this a setting",
+    "keep this order",
+    "the old version divided by 4 here",
+    "checked by hand",
+    "needed by the trainer",
+    "lr is 2e-5 at this point",
+    "not sure that this is still needed",
+    "same as upstream",
+    "careful: also used by the export",
+    "warm-up is over by now",
+    "tested with batch size 1 only",
+    "a bit slow, but clear",
+    "no gradient needed beyond this point",
+    "padding is on the left here",
+    "max length is 32, so this is safe",
+    "the default of the library is another",
+    "fp16 overflowed here",
+    "copied from the docs",
+)
