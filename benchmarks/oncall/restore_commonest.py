@@ -2,7 +2,7 @@
 
     python -m benchmarks.oncall.restore_commonest seen OUT [--num N]    look at N tickets
     ... -- python -m benchmarks.oncall.restore_commonest fix SEEN       as a program of the bench
-    python -m benchmarks.oncall.restore_commonest score SEEN            every case, offline
+    python -m benchmarks.oncall.restore_commonest score SEEN [--write]  every case, offline
 
 It compares tickets in the normal form of `normal_form`, so that names, order and layout do not
 count. What nearly all other tickets say and this one does not is put back in the place of what only
@@ -25,6 +25,8 @@ from benchmarks.oncall.normal_form import CANON, SET, Fact, Function, read
 from course_utils.oncall import cases, folder, judging, report, templates
 from course_utils.oncall.declare import Files
 
+PATH = Path(__file__).with_name("commonest.json")
+WRITTEN = {folder.AS_THEY_ARE: "all alike", folder.VARIED: "each in its own way"}
 RARE = 0.34  # of the other tickets, at most, have it
 IMPORTS = ("import copy, json, math, os, random, re", "import torch")
 SHARED = 0.5  # of the other tickets say it
@@ -291,8 +293,8 @@ def is_mended(healthy: Files, handed: Files, fixed: Files) -> bool:
     return True
 
 
-def score(seen: dict[str, Seen], version: int, names: list[str]) -> None:
-    """Print how many of the cases are fixed, located, classified and solved."""
+def score(seen: dict[str, Seen], version: int, names: list[str]) -> Counter:
+    """How many of the cases are fixed, located, classified and solved."""
     total: Counter = Counter()
     for number, name in enumerate(names):
         case = cases.load(name)
@@ -313,6 +315,12 @@ def score(seen: dict[str, Seen], version: int, names: list[str]) -> None:
         )
         print(name, "fixed" if mended else "-", told.places, told.classes, flush=True)
     print(dict(total))
+    return total
+
+
+def kept() -> dict[str, dict[str, dict[str, int]]]:
+    """What was scored, by the way in which tickets are written and by how many were seen."""
+    return json.loads(PATH.read_text(encoding="utf-8")) if PATH.exists() else {}
 
 
 def main() -> None:
@@ -321,6 +329,7 @@ def main() -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--num", type=int, default=140)
     parser.add_argument("--version", type=int, default=folder.VARIED)
+    parser.add_argument("--write", action="store_true", help="keep the score for docs/oncall.md")
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
     if asked.what == "seen":
@@ -328,7 +337,11 @@ def main() -> None:
         return
     seen = learn(json.loads(asked.path.read_text()))
     if asked.what == "score":
-        score(seen, asked.version, asked.names or cases.names())
+        total = score(seen, asked.version, asked.names or cases.names())
+        if asked.write:
+            known, num = kept(), sum(one.num for one in seen.values())
+            known.setdefault(WRITTEN[asked.version], {})[str(num)] = dict(total)
+            PATH.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
         return
     here = Path.cwd()
     paths = [*here.glob("*.py"), *here.glob("data/*.jsonl"), here / "config.yaml"]
