@@ -125,9 +125,9 @@ def _commonest() -> list[str]:
         "## What other tickets give away",
         "",
         "`benchmarks.oncall.restore_commonest` knows no machine learning: it has seen other "
-        "tickets and puts back what most of them share, in a form without names, order and layout. Its "
-        "author wanted to win. Offline, without training: *fixed* is a ticket whose files say "
-        "again what the healthy ones say, *solved* one with every place and class as well.",
+        "tickets and puts back what most of them share, in a form without names, order and "
+        "layout. Its author wanted to win. Offline, without training: *fixed* is a ticket whose "
+        "files say again what the healthy ones say, *solved* one with every place and class.",
         "",
         *table(columns, rows),
         "",
