@@ -69,6 +69,8 @@ def page(found: Seen) -> str:
             [row for name in templates.names() for row in _spread_rows(name)],
         ),
         "",
+        f"Bounds of one half of these seeds refuse, of the other half: {_refused_by_half()}.",
+        "",
         *_readers(),
         *_scores(),
         *_commonest(),
@@ -168,6 +170,13 @@ def _spread_rows(name: str) -> list[tuple[str, ...]]:
         )
         for metric, of in template.metrics.items()
     ]
+
+
+def _refused_by_half() -> str:
+    """How many healthy runs the bounds refuse that were not made of them, by template."""
+    loaded = [templates.load(name) for name in templates.names()]
+    counts = {one.name: spread.refused_by_half(one, spread.load(one)) for one in loaded}
+    return ", ".join(f"{name} {num} of {whole}" for name, (num, whole) in counts.items())
 
 
 def _readers() -> list[str]:

@@ -168,6 +168,7 @@ def bench(command, levels, num, limit, out, seed_file, no_network, writable) -> 
     """
     quiet_libraries()
     from course_utils.oncall import bench as benches
+    from course_utils.oncall import bench_result
     from course_utils.oncall.training import Trainers
 
     seed_file = (seed_file or out.with_name(f"{out.name}.seed")).absolute()
@@ -192,3 +193,4 @@ def bench(command, levels, num, limit, out, seed_file, no_network, writable) -> 
             end = "solved" if score.solved else "fixed" if score.fixed else "not fixed"
             click.echo(f"{score.name}  {end}  {score.seconds:.0f} s", err=True)
     click.echo(benches.table(found).text())
+    click.echo(f"written to {bench_result.write(out, protocol, found)}", err=True)
