@@ -133,8 +133,8 @@ LOSSES = (
     ),
     Cause(
         "evaluation_stands_still",
-        "the accuracy of the evaluation is the same every time while the training goes on: the "
-        "model gives all of its rows one answer",
+        "the accuracy of the evaluation is the same every time while the training goes on, as "
+        "where a model gives all of its rows one answer",
         "evaluate rows of the training set in the same way: if they are wrong as well, it is how "
         "the evaluation prepares its rows or the mode of the model (batch norm), else it overfits",
         "how often each class is predicted in the evaluation",

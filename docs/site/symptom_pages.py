@@ -24,6 +24,7 @@ ANSWERS = (
     f"{FENCE}text\n{{text}}\n{FENCE}\n\n`course explain` answers:\n\n{FENCE}text\n{{answer}}\n"
 )
 GENERAL = "In any log"
+OF_NO_TABLE = "---\norphan: true\n---"
 
 
 def stage_symptoms(target: Path) -> None:
@@ -40,9 +41,6 @@ def stage_symptoms(target: Path) -> None:
         (target / f"{name}.md").write_text(text, encoding="utf-8")
     index = "\n\n".join(["# Symptoms", INTRO, *plain_list("", "##")])
     (target / "index.md").write_text(index, encoding="utf-8")
-
-
-OF_NO_TABLE = "---\norphan: true\n---"
 
 
 INTRO = (

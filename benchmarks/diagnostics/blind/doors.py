@@ -108,7 +108,7 @@ def outcomes(of_round: str, names: list[str]) -> dict[str, dict]:
     key = json.loads((folder / "key.json").read_text(encoding="utf-8"))
     kept, jobs = KEPT / of_round, {}
     kept.mkdir(parents=True, exist_ok=True)
-    for name in key.get("logs", {}):
+    for name in key["logs"]:
         jobs[f"log_{name}"] = partial(explained, folder / "logs" / f"{name}.txt")
     for name, variant in cases(key):
         module = importlib.import_module(f"{package}.runs.{name}")

@@ -1,5 +1,6 @@
 """Adapters on a causal language model, a classifier and a sequence-to-sequence model, from PEFT."""
 
+import torch
 from datasets import Dataset
 from peft import (
     AdaLoraConfig,
@@ -65,6 +66,19 @@ def adapt_classifier(folder, peft_config, **changed):
 def lora_causal(folder):
     config = LoraConfig(r=8, lora_alpha=16, lora_dropout=0.1, task_type="CAUSAL_LM")
     return causal(folder, config, learning_rate=3e-3)
+
+
+@ordinary("lora_loaded_beside_a_new_one", source=f"{DOCS}/developer_guides/lora.md")
+def lora_loaded_beside_a_new_one(folder):
+    """An earlier adapter goes on training; the new one that came with the model stays idle."""
+    config = LoraConfig(r=8, lora_alpha=16, task_type="CAUSAL_LM")
+    trainer = causal(folder, config, learning_rate=3e-3)
+    trainer.model.add_adapter("earlier", config)
+    for name, weight in trainer.model.named_parameters():
+        if "lora_B.earlier" in name:
+            torch.nn.init.normal_(weight, std=0.02)
+    trainer.model.set_adapter("earlier")
+    return trainer
 
 
 @ordinary("lora_all_linear_bf16", source=f"{DOCS}/developer_guides/lora.md")

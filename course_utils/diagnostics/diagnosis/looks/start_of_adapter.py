@@ -74,8 +74,9 @@ def _other_adapter(layers: list[nn.Module], sheet: Sheet) -> None:
             size[name] = max(size.get(name, 0.0), float(weight.detach().abs().max()))
     drawn = [name for name, largest in size.items() if largest == 0 and name not in active]
     trained = [name for name, largest in size.items() if largest > 0 and name in active]
-    if not drawn or not trained:
-        return
+    order = list(size)
+    if not drawn or not trained or order.index(drawn[0]) < order.index(trained[0]):
+        return  # an adapter that was loaded beside a new one, and made active, is meant
     sheet.find(
         "another_adapter_trained",
         COUNTED,

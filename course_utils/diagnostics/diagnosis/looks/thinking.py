@@ -24,7 +24,7 @@ def look_at_thinking(subject: Subject, sheet: Sheet) -> None:
     if not closed:
         return
     texts = [tokenizer.decode(row) for row in ids]
-    bare = [text for text in texts if not set(closed.split()) & set(_words(text, closed))]
+    bare = [text for text in texts if not any(part in text for part in closed.split())]
     said = f"{len(bare)} of the first {len(texts)} rows hold none of it"
     if len(bare) < len(texts):
         sheet.show("prompt with thinking off", said)
@@ -48,8 +48,3 @@ def _closed_thought(tokenizer: Any) -> str:
     usual = tokenizer.apply_chat_template(CHAT, **asked)
     off = tokenizer.apply_chat_template(CHAT, **asked, **{SWITCH: False})
     return off.removeprefix(usual).strip() if off.startswith(usual) else ""
-
-
-def _words(text: str, closed: str) -> list[str]:
-    """The parts of `closed` that occur in a text."""
-    return [part for part in closed.split() if part in text]
