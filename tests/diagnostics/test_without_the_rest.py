@@ -29,6 +29,7 @@ BEYOND = [
     "matplotlib",
     "psutil",
     "dill",
+    "libcst",
     "packaging",
     "yaml",
     "click",

@@ -278,9 +278,9 @@ def test_what_changes_the_run_is_refused_before_it_runs(name):
 # --- folder, report, check ----------------------------------------------------------------------
 
 
-def entry_of(case, healthy, number=0):
-    """A right entry for one fault of a case."""
-    place = planting.places(case, healthy)[number][0]
+def entry_of(case, places, number=0):
+    """A right entry for one fault of a case, whose places are given."""
+    place = places[number][0]
     where = str(sorted(place.lines)[0]) if place.lines else "rows"
     return {"file": place.file, "where": where, "class": case.faults[number].kind}
 
@@ -289,7 +289,7 @@ def test_a_right_report_on_each_case_is_right_and_an_empty_one_is_not():
     for name in CASES:
         case, healthy = cases.load(name), healthy_of(name)
         places = planting.places(case, healthy)
-        entries = [entry_of(case, healthy, at) for at in range(len(case.faults))]
+        entries = [entry_of(case, places, at) for at in range(len(case.faults))]
         assert report.judge(case, places, yaml.safe_dump({"faults": entries})).is_right, name
         assert report.judge(case, places, report.form(len(case.faults))).problem, name
         wrong = [entry | {"file": "elsewhere.py"} for entry in entries]
@@ -317,10 +317,10 @@ def test_one_entry_counts_for_one_fault():
     case = next(c for c in map(cases.load, CASES) if c.level == 3)
     healthy = healthy_of(case.id)
     places = planting.places(case, healthy)
-    entry = entry_of(case, healthy)
+    entry = entry_of(case, places)
     judged = report.judge(case, places, yaml.safe_dump({"faults": [entry]}))
     assert (judged.places, judged.classes) == (1, 1)
-    entries = [entry_of(case, healthy, at) for at in (2, 0, 1)]
+    entries = [entry_of(case, places, at) for at in (2, 0, 1)]
     assert report.judge(case, places, yaml.safe_dump({"faults": entries})).is_right
 
 
@@ -330,7 +330,7 @@ def test_a_list_of_guesses_is_no_place():
     [place] = places[0]
     everything = " ".join(str(number) for number in range(1, 200))
     assert not planting.is_at(place, place.file, everything)
-    many = {"faults": [entry_of(case, healthy)] * 9}
+    many = {"faults": [entry_of(case, places)] * 9}
     assert report.judge(case, places, yaml.safe_dump(many)).problem
 
 
@@ -397,7 +397,7 @@ def test_a_folder_is_judged_again_and_again_until_it_is_solved(
     assert not untouched.is_fixed and not untouched.reported.is_right
     for name, text in healthy.items():
         (ticket_folder / name).write_text(text)
-    entry = {"faults": [entry_of(case, healthy)]}
+    entry = {"faults": [entry_of(case, folder.drawn(ticket).places)]}
     (ticket_folder / "report.yaml").write_text(yaml.safe_dump(entry))
     said = []
     solved = actions.check_ticket(ticket_folder, say=said.append)
@@ -488,7 +488,7 @@ def test_a_fix_elsewhere_is_a_place_once_the_run_is_healthy(quick_ticket):
 
 def test_a_report_on_unchanged_files_is_not_judged(quick_ticket):
     ticket, healthy, handed = quick_ticket
-    text = yaml.safe_dump({"faults": [entry_of(cases.load(QUICK), healthy)]})
+    text = yaml.safe_dump({"faults": [entry_of(cases.load(QUICK), folder.drawn(ticket).places)]})
     judged = checks.reported_on(ticket, handed, text, lambda: True)
     assert judged.problem == checks.NOT_YET and not judged.places and not judged.classes
 
@@ -529,7 +529,7 @@ def test_asking_after_the_last_hint_counts_no_hint(quick_ticket, tmp_path):
 def solved_folder(quick_ticket, tmp_path, monkeypatch):
     """A solved ticket; the runs are healthy, and none is trained."""
     ticket, healthy, _ = quick_ticket
-    entry = yaml.safe_dump({"faults": [entry_of(cases.load(QUICK), healthy)]})
+    entry = yaml.safe_dump({"faults": [entry_of(cases.load(QUICK), folder.drawn(ticket).places)]})
     kept = {folder.KEPT: json.dumps(dataclasses.asdict(ticket)), report.NAME: entry}
     for name, text in (healthy | kept).items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
