@@ -62,7 +62,10 @@ def page(found: Seen) -> str:
         "## Healthy runs",
         "",
         f"What the check holds a mended run against: {len(spread.SEEDS)} seeds, another base and "
-        "other data each.",
+        f"other data each. The bound lies {spread.DEVIATIONS:g} deviations from their mean, of "
+        f"all but the worst {spread.LEFT_OUT:.0%}, which fail far from the others; a seed on which "
+        "the healthy files fail is left out, and a mended run that is beyond a bound, but no worse "
+        "than some healthy run was, is trained on a third seed.",
         "",
         *table(
             ("run", "what is measured", "lowest", "highest", "counts as healthy"),

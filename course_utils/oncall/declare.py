@@ -173,12 +173,14 @@ class Verdict:
     Attributes:
         ended_early: train.py did not come to its end.
         is_only_larger: what it made is healthy, and took more work than the run has.
+        may_be_chance: it is beyond a bound, and no worse than some healthy run was.
     """
 
     problems: tuple[str, ...]
     measured: dict[str, float]
     ended_early: bool = False
     is_only_larger: bool = False
+    may_be_chance: bool = False
 
     @property
     def is_healthy(self) -> bool:

@@ -12,7 +12,7 @@ import yaml
 from course_utils.oncall.declare import Files, Template, Verdict
 from course_utils.oncall.result import NothingMade, Result
 from course_utils.oncall.rows import as_rows
-from course_utils.oncall.spread import Spread, bound, in_words
+from course_utils.oncall.spread import Spread, bound, in_words, may_be_healthy
 from course_utils.oncall.training import Trained
 
 MORE_CHARS = 4000  # that a fixed file may be longer
@@ -85,7 +85,12 @@ def judged(template: Template, spread: Spread, trained: Trained, base: dict[str,
         for name, of in template.metrics.items()
         if not _is_within(of.higher, measured[name], bound(template, spread, name))
     ]
-    return Verdict((*work, *problems), measured, is_only_larger=bool(work) and not problems)
+    return Verdict(
+        (*work, *problems),
+        measured,
+        is_only_larger=bool(work) and not problems,
+        may_be_chance=not work and may_be_healthy(template, spread, measured),
+    )
 
 
 def _is_within(higher: bool, value: float, worst: float) -> bool:
