@@ -74,7 +74,8 @@ def show_first_loss(subject: Subject, sheet: Sheet) -> None:
     if is_first:
         sheet.first_loss = f"{said}. {DRAWN.capitalize()}" if subject.is_drawn else said
     else:
-        sheet.loss_now = said
+        when = "before the first step" if _is_before_the_run(subject) else "now"
+        sheet.loss_now = f"{said}, {when}"
 
 
 def _is_before_the_run(subject: Subject) -> bool:
