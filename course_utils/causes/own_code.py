@@ -218,6 +218,8 @@ OWN_CODE = (
         "the ids of one row beside its mask",
         kinds=("labels",),
         harm=WRONG,
-        explains=keys("padding_attended weight_without_gradient row_depends_on_batch"),
+        explains=keys(
+            "padding_attended weight_without_gradient row_depends_on_batch rows_pooled_wrong"
+        ),
     ),
 )

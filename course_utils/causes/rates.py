@@ -125,4 +125,14 @@ RATES = (
         speaks_of=OF_RATES,
         complaints=(("jumps on resuming", 1),),
     ),
+    Cause(
+        "resumed_at_its_end",
+        "the run is resumed where it ends: max_steps and epochs count from the first start, so "
+        "next to nothing is trained behind the checkpoint",
+        "a max_steps (or num_train_epochs) that counts the steps before the checkpoint as well",
+        "the step of the checkpoint beside max_steps",
+        kinds=("resume",),
+        harm=STILL,
+        explains=keys("rate_zero schedule_ends_early few_steps"),
+    ),
 )

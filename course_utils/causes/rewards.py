@@ -1,7 +1,7 @@
 """Causes in the reward: no difference between replies, a wrong reward, a cheated one."""
 
 from course_utils.causes.cause import Cause, Phrase, keys
-from course_utils.causes.harms import BROKEN, BY_ANOTHER_JUDGE, LESS, REWARD, STILL, WRONG
+from course_utils.causes.harms import BROKEN, BY_ANOTHER_JUDGE, ENDED, LESS, REWARD, STILL, WRONG
 from course_utils.causes.shared import (
     DRIFTS,
     GROUPS,
@@ -58,6 +58,16 @@ REWARDS = (
         explains=NOTHING_MOVES - {"no_gradient"} | {"no_signal", "on_policy_zero_loss"},
         hidden_by_low_loss=True,
         follows=GROUPS,
+    ),
+    Cause(
+        "reply_is_messages",
+        "the reward function takes each reply for text, and gets a list of messages: with prompts "
+        "that are messages TRL hands it replies of that form",
+        "reply[0]['content'] for each reply (reply[-1] where tools were called)",
+        "the first element of completions, printed in the reward function",
+        kinds=("bad_numbers",),
+        where=REWARD,
+        harm=ENDED,
     ),
     Cause(
         "constant_part",
@@ -148,6 +158,18 @@ REWARDS = (
         where=REWARD,
         harm=WRONG,
         complaints=(("reward up, quality down", 3),),
+    ),
+    Cause(
+        "answer_outweighed",
+        "the other parts of the reward outweigh the one that reads the answer: a right reply earns "
+        "less in total than a wrong one",
+        "reward_weights in the order of reward_funcs, with which a right reply earns most",
+        "each part of the reward times its weight, of a right reply and of a wrong one",
+        kinds=("reward_hacking",),
+        where=REWARD,
+        harm=WRONG,
+        would_show=BY_ANOTHER_JUDGE,
+        explains=keys("reward_pays_junk parts_apart proxy_rises_alone collapse entropy_gone"),
     ),
     Cause(
         "proxy_rises_alone",

@@ -138,9 +138,9 @@ TARGETS = (
     ),
     Cause(
         "similarity_unscaled",
-        "cosines go into cross-entropy as they are: between -1 and 1 no softmax over the batch can "
-        "become sure",
-        "multiply the cosines by a scale (20, or a temperature of 0.05)",
+        "the scores that go into cross-entropy are no larger than cosines: between -1 and 1 no "
+        "softmax over the batch can become sure",
+        "multiply the cosines by a scale such as 20 (divide them by a temperature such as 0.05)",
         "the smallest and largest score of one batch",
         kinds=("rate",),
         harm=LESS,

@@ -6,6 +6,7 @@ it. Each report is kept as text and as JSON in build/blind/ROUND/; what is there
 
 import contextlib
 import importlib
+import importlib.util
 import io
 import json
 import subprocess
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.diagnostics.tools import Outcome, in_child
@@ -65,7 +66,7 @@ DOORS = {door.__name__: door for door in (look, steps, callback, watching)}
 OF_LOOPS = ("look", "watching")  # the doors that fit a loop of one's own
 
 
-def through(door: str, module: ModuleType, folder: str, healthy: bool) -> Outcome:
+def through(door: str, module: Any, folder: str, healthy: bool) -> Outcome:
     """A door's outcome on a case: a Trainer that the case makes, or a loop that it runs."""
     if not hasattr(module, "train"):
         return DOORS[door](module.make(folder, healthy=healthy))
@@ -111,7 +112,7 @@ def outcomes(of_round: str, names: list[str]) -> dict[str, dict]:
     for name in key["logs"]:
         jobs[f"log_{name}"] = partial(explained, folder / "logs" / f"{name}.txt")
     for name, variant in cases(key):
-        module = importlib.import_module(f"{package}.runs.{name}")
+        module = _module_of(package, name)
         for door in OF_LOOPS if hasattr(module, "train") else DOORS:
             jobs[f"{name}.{variant}.{door}"] = partial(_run, door, module, variant != "broken")
     for name, job in jobs.items():
@@ -131,7 +132,17 @@ def cases(key: dict) -> list[tuple[str, str]]:
     return [*((n, "broken") for n in broken), *((n, "twin") for n in broken), *healthy]
 
 
-def _run(door: str, module: ModuleType, healthy: bool) -> Outcome:
+def _module_of(package: str, name: str) -> Any:
+    """A case's own module, or its part of `listed.py`, where a round has all cases in one file."""
+    if not importlib.util.find_spec(f"{package}.listed"):
+        return importlib.import_module(f"{package}.runs.{name}")
+    listed = importlib.import_module(f"{package}.listed")
+    if name in listed.CASES:
+        return SimpleNamespace(make=lambda _folder, healthy: listed.CASES[name](healthy))
+    return SimpleNamespace(make=lambda _folder, healthy: listed.ODD[name]())
+
+
+def _run(door: str, module: Any, healthy: bool) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         return in_child(lambda: module, lambda made: through(door, made, folder, healthy))
 

@@ -183,7 +183,9 @@ class InfluenceMode(TorchFunctionMode):
     def _push(self, module: nn.Module, _args) -> None:
         frame = None if torch.is_grad_enabled() else _innermost_autograd_frame()
         checkpointed = frame is not None and frame.f_code is CHECKPOINT_FORWARD
-        self._stack.append(Running(self._names[id(module)], torch.is_grad_enabled(), checkpointed))
+        # A shallow copy shares the hooks of the module it was made of, and has no name here.
+        name = self._names.get(id(module), type(module).__name__)
+        self._stack.append(Running(name, torch.is_grad_enabled(), checkpointed))
 
     def _pop(self, _module: nn.Module, _args, _output) -> None:
         self._stack.pop()

@@ -7,6 +7,7 @@ import linecache
 import os
 import sys
 import sysconfig
+import traceback
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from course_utils.diagnostics.libraries.frames import BACKWARD
 
 HERE = str(Path(__file__).parent) + os.sep
 LIBRARIES = str(Path(__file__).parents[1] / "libraries") + os.sep
+COURSE = str(Path(__file__).parents[2]) + os.sep
 TORCH = str(Path(torch.__file__).parent) + os.sep
 OPTIMIZERS = TORCH + "optim" + os.sep
 STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
@@ -92,3 +94,15 @@ def find_places() -> Places:
             caller = place if origin == "user" else None
         frame = frame.f_back
     return Places(line=line, caller=caller)
+
+
+def own_line(error: BaseException) -> str:
+    """The innermost line of the traceback in somebody's own code, or ""."""
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    own = (
+        f
+        for f in frames
+        if not f.filename.startswith((STDLIB, COURSE, "<"))
+        and not any(folder in f.filename for folder in PACKAGES)
+    )
+    return next((str(Place(f.filename, f.lineno)) for f in own if f.lineno), "")

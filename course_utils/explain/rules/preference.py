@@ -176,7 +176,7 @@ def saturated(log: Log) -> Finding | None:
     margins = log.series("margin")[-3:]
     if len(hits) < 3 or min(hits) < 1 or len(losses) < 3 or max(losses) > 0.01:
         return None
-    if len(margins) < 3 or min(margin for _, margin in margins) < 5:
+    if len(margins) < 3 or min(margin for _, margin in margins) < 10:
         return None
     entry, margin = margins[0]
     proof = (

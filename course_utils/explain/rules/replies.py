@@ -17,6 +17,7 @@ CUT_WHY = (
 CUT_ADVICE = (
     "allow longer replies, or let length cost something, or leave cut replies out of the loss"
 )
+EARNS = 1.1  # times what it was
 FLIPPED = 0.5  # nats in one token, which rounding alone seldom makes
 LEAN = 0.02  # of a mean ratio from 1, on one side throughout
 
@@ -65,11 +66,16 @@ def _cut_and_poor(entry: Entry, cut: float) -> Finding | None:
 
 
 def _pays(log: Log, cut: list[float]) -> bool:
-    """Whether whole replies came first, and the run earns more since they reach the limit."""
+    """Whether the run earns more since its replies reach the limit, or while nearly all do.
+
+    What earns more although it is cut needs no end: the limit hides nothing from the reward.
+    """
     shares, rewards = thirds(cut), thirds(log.values("reward"))
     if not shares or not rewards:
         return False
-    return shares[0] < 0.1 and rewards[2] > rewards[1] > rewards[0]
+    if shares[0] < 0.1 and rewards[2] > rewards[1] > rewards[0]:
+        return True
+    return min(shares[1:]) > 0.9 and rewards[2] > EARNS * rewards[1] > 0
 
 
 def grows_into_the_limit(log: Log) -> Finding | None:

@@ -7,12 +7,15 @@ from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.diagnosis.watches.pace import Pace
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
 
+ENOUGH = 5  # steps before the checkpoint: less is a trial
+
 
 def judge_resumed(subject: Subject, steps: Steps, pace: Pace, sheet: Sheet) -> None:
     """Judge optimizer and data position of a run whose first step was not step 1."""
     if not pace.began_at or subject.trainer is None:
         return
     _optimizer(steps, pace.began_at, sheet)
+    _rest(subject, steps, pace.began_at, sheet)
     with sheet.trying("the place in the data"):
         _place_in_data(subject, pace.began_at, sheet)
 
@@ -33,6 +36,22 @@ def _optimizer(steps: Steps, began_at: int, sheet: Sheet) -> None:
         place="optimizer, optimizer.pt",
         why=f"the run goes on at step {began_at + 1} with an empty optimizer",
         advice="keep optimizer.pt and scheduler.pt beside the weights (save_only_model=False)",
+    )
+
+
+def _rest(subject: Subject, steps: Steps, began_at: int, sheet: Sheet) -> None:
+    """max_steps and epochs count from the first start, not from the checkpoint."""
+    whole = getattr(subject.trainer.state, "max_steps", 0)
+    if steps.num_steps > 1 or whole - began_at > 1 or began_at < ENOUGH:
+        return
+    sheet.find(
+        "resumed_at_its_end",
+        COUNTED,
+        f"the checkpoint is of step {began_at}, and the run ends at step {whole}",
+        f"steps that were taken behind it: {steps.num_steps}",
+        place="max_steps, num_train_epochs",
+        advice=f"max_steps={began_at} + the steps that are wanted behind it, or load the weights "
+        "alone for a run of its own",
     )
 
 

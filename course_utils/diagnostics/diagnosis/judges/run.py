@@ -1,6 +1,8 @@
 """Judges what the watch saw of a run's numbers, and the error that ended the run."""
 
+import inspect
 import math
+import re
 import traceback
 from typing import Any
 
@@ -13,7 +15,9 @@ from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, 
 from course_utils.diagnostics.diagnosis.sheet.harm import STOPPED
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.diagnosis.watches.steps import Steps
+from course_utils.diagnostics.libraries.trl import reward_names
 from course_utils.diagnostics.nonfinite.coverage import ZEROED
+from course_utils.diagnostics.nonfinite.places import own_line
 from course_utils.diagnostics.nonfinite.report import NonFiniteReport
 from course_utils.diagnostics.ranks.report import RanksReport
 
@@ -29,6 +33,7 @@ GATHERS = {
     *("nested_concat", "torch_pad_and_concatenate", "nested_numpify"),
     *("gather", "gather_for_metrics", "pad_across_processes"),  # of accelerate
 }
+OF_A_LIST = re.compile(r"'list' object has no attribute|string or bytes-like object, got 'list'")
 RARE = 0.8  # of the steps had a gradient: the others are rare
 
 
@@ -54,7 +59,7 @@ def judge_numbers_of_run(
         sheet.ended = first[:200]
         sheet.became(STOPPED, f"{type(error).__name__} ended the run")
         if not (report is not None and report.found):
-            _ended(error, sheet)
+            _ended(error, sheet, subject)
 
 
 def _judge_watch(
@@ -108,14 +113,34 @@ def _judge_ranks(report: RanksReport, sheet: Sheet) -> None:
         write("losses and gradients of the ranks", report.headline)
 
 
-def _ended(error: BaseException, sheet: Sheet) -> None:
+def _ended(error: BaseException, sheet: Sheet, subject: Subject | None) -> None:
     if _is_of_memory(error) and (frame := _frame_of_evaluation(error)):
         said = str(error).partition("\n")[0]
         sheet.find("cuda_memory", COUNTED, f"{frame}: {said[:200]}", place=frame, **OF_PREDICTIONS)
         return
-    if not named_by_words(error, sheet, "the run ended with"):
+    if subject is not None and _reads_messages(error, subject, sheet):
+        return
+    if not named_by_words(error, sheet, "the run ended with", place=own_line(error)):
         said = f"{type(error).__name__}: {error}".strip().split("\n")[0]
-        sheet.find("python_error", MEASURED, f"the run ended with {said[:200]}")
+        sheet.find(
+            "python_error", MEASURED, f"the run ended with {said[:200]}", place=own_line(error)
+        )
+
+
+def _reads_messages(error: BaseException, subject: Subject, sheet: Sheet) -> bool:
+    """Name a reward function that takes text, and gets a reply as a list of messages."""
+    paid = getattr(subject.trainer, "reward_funcs", ())
+    functions = {
+        getattr(inspect.unwrap(one), "__code__", None): name
+        for one, name in zip(paid, reward_names(subject.trainer) if paid else (), strict=False)
+    }
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    name = next((functions[code] for code in codes if code in functions), None)
+    said = f"{type(error).__name__}: {error}"
+    if name is None or not OF_A_LIST.search(said):
+        return False
+    sheet.find("reply_is_messages", COUNTED, f"the run ended with {said}", place=own_line(error))
+    return True
 
 
 def _is_of_memory(error: BaseException) -> bool:

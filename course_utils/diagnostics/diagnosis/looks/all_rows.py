@@ -6,16 +6,18 @@ from itertools import pairwise
 from typing import Any
 
 from course_utils.diagnostics.diagnosis.measures.data_sets import (
+    ids_of,
     inputs_of,
     labels_of,
 )
-from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
+from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import POLICY, Subject
 from course_utils.diagnostics.loss_kind import Loss
 
 FEWEST = 16  # rows, below which nothing is said
 MANY = 0.5  # of the rows
 LEAK = 0.1  # of the evaluation's rows
+FEW = 0.02  # of the rows
 NATURAL = 3  # times the share of rows that stand twice in training, and its standard errors
 IN_BLOCKS = 0.2  # of the changes of label that an order drawn at random would have
 
@@ -36,7 +38,10 @@ def look_at_all_rows(subject: Subject, sheet: Sheet) -> None:
         _contradict(inputs, labels, sheet)
         _order(subject, labels, sheet)
     if subject.kind != POLICY and not isinstance(tested, dict):
-        _in_both(set(inputs), inputs_of(tested), twice, sheet)
+        others = inputs_of(tested)
+        _in_both(set(inputs), others, twice, sheet)
+        if twice < FEW and subject.tokenizer is not None:
+            _nearly_in_both(subject, ids_of(data), ids_of(tested), sheet)
 
 
 def _alike(inputs: list, labels: list, sheet: Sheet) -> None:
@@ -93,3 +98,23 @@ def _in_both(learnt: set, tested: list, twice: float, sheet: Sheet) -> None:
         )
     else:
         sheet.clear("rows in both splits", said)
+
+
+def _nearly_in_both(subject: Subject, learnt: list, tested: list, sheet: Sheet) -> None:
+    """Rows that differ from one to train on in case, spaces and the marks at their ends alone."""
+    if min(len(learnt), len(tested)) < FEWEST:
+        return
+    known = {_core(subject.tokenizer, row) for row in learnt}
+    read = [_core(subject.tokenizer, row) for row in tested]
+    share = sum(bool(one) and one in known for one in read) / len(read)
+    if share <= MANY or len(set(read)) < FEWEST:
+        return
+    said = f"{share:.0%} of the {len(tested)} rows that are evaluated differ from a row that is "
+    said += "trained on in case, spaces, and the marks at their ends alone"
+    sheet.find("rows_in_both", MEASURED, said, place="train_dataset, eval_dataset")
+
+
+def _core(tokenizer: Any, ids: list[int]) -> str:
+    text = tokenizer.decode(ids, skip_special_tokens=True).casefold()
+    kept = [at for at, letter in enumerate(text) if letter.isalnum()]
+    return "".join(text[kept[0] : kept[-1] + 1].split()) if kept else ""

@@ -117,7 +117,7 @@ def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str 
             weight,
             one.cause,
             *rows,
-            place=PLACES[one.name],
+            place=_place(one, has_template=bool(report.case.template.header)),
             why=f"{one.saw}, in {of}" if of else one.saw,
             advice=one.fix,
             where=where,
@@ -128,6 +128,10 @@ def write_report(report: BatchReport, sheet: Sheet, *, of: str = "", where: str 
         share = report.share_learnt
         learnt = "" if share is None else f", {share:.0%} of them learnt"
         sheet.clear(of or "tokens", f"{len(view.rows)} rows, {view.num_tokens} tokens{learnt}")
+
+
+def _place(one: Finding, *, has_template: bool) -> str:
+    return PLACES[one.name] if has_template else PLACES[one.name].removesuffix(", chat_template")
 
 
 def _key(one: Finding) -> str:

@@ -6,6 +6,7 @@ from inspect import signature
 import torch
 
 from course_utils.diagnostics.diagnosis.looks.own_loss import compare_own_loss
+from course_utils.diagnostics.diagnosis.looks.own_pairs import look_at_own_pairs
 from course_utils.diagnostics.diagnosis.looks.split import has_labels
 from course_utils.diagnostics.diagnosis.measures.heard_losses import HeardLosses, Listening
 from course_utils.diagnostics.diagnosis.measures.loss_inputs import LossInputs
@@ -60,6 +61,8 @@ def look_at_gradients(subject: Subject, sheet: Sheet) -> None:
         if subject.has_own_loss:
             inputs.judge(sheet)
             judge_losses(heard, subject, sheet)
+            with sheet.trying("which rows the loss pushes up"):
+                look_at_own_pairs(subject, sheet)
             with sheet.trying("the terms of the loss"):
                 judge_terms_of(loss, heard, subject, sheet)
             if may_speak(compare_own_loss, subject.loss):

@@ -1,6 +1,8 @@
 """Looks at whether the chat template writes every message of a row."""
 
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
@@ -8,6 +10,7 @@ from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 
 NUM_ROWS = 8
+KEYS = re.compile(r"""(?:\[['"]|\.)(\w+)""")
 COLUMNS = ("messages", "prompt", "completion", "chosen", "rejected", "conversations")
 
 
@@ -27,15 +30,32 @@ def look_at_messages(subject: Subject, sheet: Sheet) -> None:
         return
     first = f"the first {len(rows)} rows"
     role, text = lost[0]["role"], lost[0]["content"].strip()
+    why = f"the chat template leaves out messages of the role {role!r}"
+    advice = f"give the message a role that the template writes, or add {role!r} to the template"
+    if key := _key_that_is_read(tokenizer, lost[0]):
+        why = f"the chat template reads {key!r} of a message, and the rows have 'content'"
+        advice = f"message['content'] in place of message[{key!r}] in the template"
     sheet.find(
         "message_dropped",
         COUNTED,
         f"{len(lost)} of {len(messages)} messages of {first} are not in the text",
         place=f"chat_template, role {role!r}",
-        why=f"the chat template leaves out messages of the role {role!r}",
-        advice=f"give the message a role that the template writes, or add {role!r} to the template",
+        why=why,
+        advice=advice,
         specimen=(f"a message of the role {role!r} that no token stands for: {text[:60]!r}",),
     )
+
+
+def _key_that_is_read(tokenizer: Any, message: dict) -> str:
+    """The key under which the template would write the text of a message that it drops, or ""."""
+    text = message["content"].strip()
+    for key in dict.fromkeys(KEYS.findall(str(tokenizer.chat_template))):
+        if key not in message:
+            with suppress(Exception):  # a template may refuse such a message
+                moved = [message | {key: text}]
+                if text in tokenizer.apply_chat_template(moved, tokenize=False):
+                    return key
+    return ""
 
 
 def _messages(tokenizer: Any, row: dict) -> Iterator[tuple[dict, bool]]:

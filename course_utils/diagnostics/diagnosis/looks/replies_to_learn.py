@@ -46,9 +46,17 @@ def look_at_replies_to_learn(subject: Subject, sheet: Sheet) -> None:
             specimen=(f"prompt: {quoted(prompt[-60:])}", f"reply: {quoted(reply[:80])}"),
         )
     elif len(empty) * 2 >= len(texts) and not any(f.key == "replies_empty" for f in sheet.found):
-        said = f"{len(empty)} of {len(texts)} replies hold no text"
-        more = (f"prompt: {quoted(empty[0][-60:])}", "reply: ''")
-        sheet.find("replies_empty", COUNTED, said, place="the column of replies", specimen=more)
+        sheet.find(
+            "replies_empty",
+            COUNTED,
+            f"of {len(empty)} of {len(texts)} rows nothing but the end is learnt",
+            place="the column of replies, and where their labels begin",
+            why="no word of a reply is learnt: the replies are empty, or the mask of the prompt "
+            "reaches over them",
+            advice="look at the column that the replies come from, and count the tokens of the "
+            "prompt without those that the tokenizer adds (add_special_tokens=False)",
+            specimen=(f"before the labels: {quoted(empty[0][-60:])}", "learnt: ''"),
+        )
 
 
 def _empty_turns(subject: Subject, sheet: Sheet) -> None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.diagnostics.batch_view.rows import first_rows, unchanged
+from course_utils.diagnostics.diagnosis.looks.weights import DRAWN
 from course_utils.diagnostics.diagnosis.measures.forward import evaluated, has_ids, outputs_of
 from course_utils.diagnostics.diagnosis.sheet.finding import Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import (
@@ -71,9 +72,10 @@ def show_first_loss(subject: Subject, sheet: Sheet) -> None:
             "and in the first steps of whole chats on a chat model"
         )
     if is_first:
-        sheet.first_loss = said
+        sheet.first_loss = f"{said}. {DRAWN.capitalize()}" if subject.is_drawn else said
     else:
-        sheet.loss_now = said
+        when = "before the first step" if _is_before_the_run(subject) else "now"
+        sheet.loss_now = f"{said}, {when}"
 
 
 def _is_before_the_run(subject: Subject) -> bool:

@@ -6,7 +6,7 @@ from torch import nn
 from course_utils.diagnostics.diagnosis.looks.adapter import HEADS
 from course_utils.diagnostics.diagnosis.measures.comparing import adds_to_weight
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
-from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.sheet.subject import PAIRS, Subject
 from course_utils.diagnostics.loss_kind import Loss, speaks_for
 
 CHANGED = 0.01  # of a weight's size
@@ -43,7 +43,7 @@ def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
     if not layers:
         return
     if _is_untrained(subject):
-        _other_adapter(layers, sheet)
+        _other_adapter(subject, layers, sheet)
     scales = {float(one.scaling[name]) for one in layers for name in one.active_adapters}
     if scales == {0.0}:
         said = f"the scaling of all {len(layers)} adapted layers is 0 (lora_alpha / r)"
@@ -64,27 +64,36 @@ def look_at_start_of_adapter(subject: Subject, sheet: Sheet) -> None:
         sheet.find("adapter_begins_random", COUNTED, said, more, place="init_lora_weights")
 
 
-def _other_adapter(layers: list[nn.Module], sheet: Sheet) -> None:
-    """An adapter that adds nothing yet stands idle, and one that was trained before is trained."""
+def _other_adapter(subject: Subject, layers: list[nn.Module], sheet: Sheet) -> None:
+    """Of a new adapter and one that was trained before, the one that stands idle."""
     active = {name for one in layers for name in one.active_adapters}
     size: dict[str, float] = {}
     for one in layers:
         for name, b in getattr(one, "lora_B", {}).items():
             weight = getattr(b, "weight", b)  # AdaLoRA's are parameters
             size[name] = max(size.get(name, 0.0), float(weight.detach().abs().max()))
-    drawn = [name for name, largest in size.items() if largest == 0 and name not in active]
-    trained = [name for name, largest in size.items() if largest > 0 and name in active]
-    order = list(size)
-    if not drawn or not trained or order.index(drawn[0]) < order.index(trained[0]):
-        return  # an adapter that was loaded beside a new one, and made active, is meant
-    sheet.find(
-        "another_adapter_trained",
-        COUNTED,
-        f"the active adapter is {trained[0]!r}, and its lora_B is not 0: it was trained before",
-        f"{drawn[0]!r} is not active, and all of its lora_B are 0",
-        place=f"set_adapter, {trained[0]!r}",
-        advice=f"model.set_adapter({drawn[0]!r}) before the Trainer or the optimizer is made",
-    )
+    drawn = [name for name, largest in size.items() if largest == 0]
+    trained = [name for name, largest in size.items() if largest > 0]
+    if not drawn or not trained or subject.kind == PAIRS:  # of pairs it is the reference
+        return
+    new, old = drawn[0], trained[0]
+    if list(size).index(new) > list(size).index(old) and old in active:
+        advice = f"model.set_adapter({new!r}) before the Trainer or the optimizer is made"
+        said = f"the active adapter is {old!r}, and its lora_B is not 0: it was trained before"
+        more = f"{new!r} is not active, and all of its lora_B are 0"
+        why = ""
+    elif list(size).index(new) < list(size).index(old) and active == {new}:
+        advice = f"model.set_adapter({old!r}) behind load_adapter"
+        said = f"{old!r} was loaded, its lora_B is not 0, and it is not active"
+        more = f"the active adapter is {new!r}, and all of its lora_B are 0"
+        why = (
+            f"a new adapter is trained in place of the one that was loaded: load_adapter does not "
+            f"make it active, so what {old!r} has learnt takes no part"
+        )
+    else:
+        return  # a loaded adapter that was made active, or two of one age
+    key, place = "another_adapter_trained", f"set_adapter, {next(iter(active))!r}"
+    sheet.find(key, COUNTED, said, more, place=place, why=why, advice=advice)
 
 
 def _is_untrained(subject: Subject) -> bool:

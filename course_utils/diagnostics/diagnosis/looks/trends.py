@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from statistics import fmean, variance
 
 from course_utils.causes import CAUSES
+from course_utils.diagnostics.diagnosis.looks.weights import DRAWN
 from course_utils.diagnostics.diagnosis.measures.first_rows import SUMMARY, keeps_first_rows
 from course_utils.diagnostics.diagnosis.measures.specimens import in_order
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, LIKELY, MEASURED, Sheet
@@ -84,6 +85,8 @@ def _loss(subject: Subject, sheet: Sheet) -> None:
         guess = f"guessing has ln({vocabulary}) = {math.log(vocabulary):.3g}"
         above = ". It is ABOVE guessing" if losses[0] > ABOVE * math.log(vocabulary) else ""
         sheet.first_loss = f"{losses[0]:.3g} in the first entry of the log; {guess}{above}"
+        if subject.is_drawn:
+            sheet.first_loss += f". Before the first step {DRAWN}"
     elif (neutral := _neutral(subject)) is not None:
         sheet.first_loss = (
             f"{losses[0]:.3g} in the first entry of the log; {neutral:.3g} is that of a policy "

@@ -8,12 +8,14 @@ from torch import Tensor
 
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
+from course_utils.diagnostics.diagnosis.watches.steps import GROUPS
 from course_utils.diagnostics.gradient_flow.report import same_layers
 from course_utils.diagnostics.nonfinite.values import all_finite
 
 SAMPLE = 4096  # weights of a tensor that are looked at for rounding
 BITS = 7  # of bfloat16's fraction
 SWALLOWED = 0.75  # share of the weights that a step of the learning rate leaves as they are
+DRAWN = "all norms are 1, as they are drawn: no checkpoint is in them"
 FEW = 0.1  # such a share is fine: Adam's steps are shorter than the rate
 
 
@@ -24,6 +26,7 @@ def look_at_weights(subject: Subject, sheet: Sheet) -> None:
         ("the optimizer's parameters", _are_held),
         ("the format of the weights", _are_wide_enough),
         ("the reference", _reference_is_another),
+        ("the start", _are_drawn),
     ):
         with sheet.trying(what):
             look(subject, sheet)
@@ -48,6 +51,20 @@ def _are_finite(subject: Subject, sheet: Sheet) -> None:
     said = f"{bad[0]} holds {count} nan or inf of {first.numel()} numbers{where}"
     more = (f"{len(bad) - 1} more tensors do",) if len(bad) > 1 else ()
     sheet.find("loaded_broken_weight", COUNTED + 1, said, *more, place=bad[0])
+
+
+def _are_drawn(subject: Subject, sheet: Sheet) -> None:
+    """Norms that are 1 throughout: right for a run from scratch alone."""
+    if subject.has_ended or subject.log:
+        return
+    norms = [
+        weight
+        for name, weight in subject.model.named_parameters()
+        if GROUPS["norms"].search(name) and name.endswith("weight") and weight.dim() == 1
+    ]
+    subject.is_drawn = len(norms) > 1 and all(bool((one == 1).all()) for one in norms)
+    if subject.is_drawn:
+        sheet.show("the weights", DRAWN)
 
 
 def _are_trainable(subject: Subject, sheet: Sheet) -> None:

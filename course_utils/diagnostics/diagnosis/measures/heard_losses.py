@@ -26,6 +26,7 @@ SOFTMAXES = {
     for home in (F, torch, Tensor)
     for name in ("softmax", "log_softmax")
 }
+DIFFERENCES = (Tensor.sub, Tensor.__rsub__, torch.sub, torch.rsub)
 MOST = 8  # calls that are kept
 
 
@@ -51,6 +52,7 @@ class HeardLosses:
     """The first calls of loss functions, and the model's last pass."""
 
     calls: list[Heard] = field(default_factory=list)
+    spread: str = ""  # shapes of which the difference has every prediction meet every target
     axis: str = ""  # of a softmax of the model's logits that is not over the vocabulary
     _logits: Tensor | None = None
     _batch: Mapping[str, Any] = field(default_factory=dict)
@@ -106,6 +108,15 @@ class HeardLosses:
             )
             self.calls.append(found)
 
+    def hear_difference(self, args: tuple) -> None:
+        """Note predictions (B, 1) less targets (B,), which torch spreads out to (B, B)."""
+        sides = [one for one in args if isinstance(one, Tensor)]
+        if self.spread or len(sides) != 2 or len({one.requires_grad for one in sides}) != 2:
+            return
+        flat, column = sorted(sides, key=Tensor.dim)
+        if (flat.dim(), column.dim()) == (1, 2) and column.shape == (len(flat), 1) != (1, 1):
+            self.spread = f"shapes {tuple(args[0].shape)} and {tuple(args[1].shape)}"
+
     def hear_softmax(self, name: str, args: tuple, kwargs: Mapping) -> None:
         """Note a softmax of the model's logits, (B, T, V), that runs over rows or tokens."""
         logits = self._logits
@@ -135,4 +146,6 @@ class Listening(TorchFunctionMode):
             self.heard.hear(FUNCTIONS[function], args, kwargs)
         elif function in SOFTMAXES:
             self.heard.hear_softmax(SOFTMAXES[function][1], args, kwargs)
+        elif function in DIFFERENCES:
+            self.heard.hear_difference(args)
         return function(*args, **kwargs)

@@ -4,7 +4,7 @@ Shape letters: N replies, G of a group, T tokens.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,16 +98,21 @@ def said_in(trainer: Any, ids: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask.bool().any(1, keepdim=True), mask, upto_last.to(mask.dtype))
 
 
-def rewards_of(trainer: Any, count: int) -> list[float] | None:
-    """The weighted reward sums of the last batch, None where TRL does not keep them."""
+def rewards_of(trainer: Any, count: int, only: Collection[str] | None = None) -> list[float] | None:
+    """The weighted reward sums of the last batch, None where TRL does not keep them.
+
+    Args:
+        only: names of reward functions; the sum is of these.
+    """
     noted = noted_rewards(trainer) or {}
     parts = [list(scores)[-count:] for scores in noted.values()]
     weights = getattr(trainer, "reward_weights", None)
     if not parts or any(len(part) != count for part in parts):
         return None
     weighed = torch.ones(len(parts)) if weights is None else torch.as_tensor(weights)
+    counted = torch.tensor([float(only is None or name in only) for name in noted])
     table = torch.tensor([[_number(score) for score in part] for part in parts])
-    return (weighed.cpu().float() @ table.nan_to_num()).tolist()
+    return (weighed.cpu().float() * counted @ table.nan_to_num()).tolist()
 
 
 def _has_no_score(trainer: Any, count: int) -> bool:

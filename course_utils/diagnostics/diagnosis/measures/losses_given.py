@@ -22,6 +22,7 @@ SMOOTHED = 0.5  # of a label: beyond it the other classes have more
 AMOUNTS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 BIG = 100.0  # times the predictions, and 1
 RARER, HEAVIER = 2.0, 1.5  # times: how much rarer a class is, and how much more the frequent weighs
+SPREAD = "predictions and targets have other shapes, and are spread out against each other"
 PLACES = {
     0: "the token at the same place: each token is learnt from itself",
     2: "the token two places on: the labels were moved twice",
@@ -32,6 +33,9 @@ PLACES = {
 def judge_losses(heard: HeardLosses, subject: Subject, sheet: Sheet) -> None:
     if heard.axis:
         once(sheet, "softmax_axis", COUNTED, heard.axis, place="the loss, its softmax")
+    if heard.spread:
+        said = f"the loss takes the difference of {heard.spread}: each number meets every other"
+        once(sheet, "labels_shape", COUNTED, said, place="the loss, its difference", why=SPREAD)
     for call in heard.calls:
         with sheet.trying(f"what {call.name} is given"):
             _judge(call, subject, sheet)
@@ -68,8 +72,7 @@ def _shapes(call: Heard, sheet: Sheet) -> None:
         return
     if call.given.numel() == call.target.numel() and call.given.numel() > 1:
         said = f"{call.name} gets {shapes[0]} and {shapes[1]}: each number meets every target"
-        why = "predictions and targets have other shapes, and are spread out against each other"
-        once(sheet, "labels_shape", COUNTED, said, place=f"the loss, F.{call.name}", why=why)
+        once(sheet, "labels_shape", COUNTED, said, place=f"the loss, F.{call.name}", why=SPREAD)
 
 
 def _amounts(call: Heard, sheet: Sheet) -> None:

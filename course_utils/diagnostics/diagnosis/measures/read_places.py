@@ -94,7 +94,7 @@ class ReadPlaces:
         if not is_read and not is_single:
             sheet.clear("vectors that the loss reads", f"none of padding, in {self.padded} rows")
             return
-        if any(one.key == "padding_pooled" for one in sheet.found):
+        if any(one.key in ("padding_pooled", "mask_inverted") for one in sheet.found):
             return
         said = (
             f"of {self.padded} rows with padding (on the {side}) the loss reads the vectors of "

@@ -186,7 +186,7 @@ class Diagnosis(Report):
         healthy = f"{self.what}: nothing found" if self.is_healthy else ""
         lines = [healthy or f"{self.what}: {self._without_causes}", *self.doubts[1:], *self.rows]
         lines += [f"First loss: {self.first_loss}"] if self.first_loss else []
-        lines += [f"The model's own loss now: {self.loss_now}"] if self.loss_now else []
+        lines += [f"The model's own loss: {self.loss_now}"] if self.loss_now else []
         lines += [f"Moved by a step: {', '.join(self.moved)}"] if self.moved else []
         lines += items("Look next", self.look_next)
         return [*map(wrapped, lines), *one_line("Not looked at", self.unseen), MORE]

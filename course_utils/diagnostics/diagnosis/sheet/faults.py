@@ -85,12 +85,13 @@ def name_error(error: Exception, subject: Subject, sheet: Sheet) -> bool:
 
 
 def named_by_words(
-    error: BaseException, sheet: Sheet, what: str, *, is_a_look: bool = False
+    error: BaseException, sheet: Sheet, what: str, *, is_a_look: bool = False, place: str = ""
 ) -> bool:
     """Name the cause by the first or the last line of an error, as `course explain` reads it.
 
     Args:
         is_a_look: the error came in a look, and no run has ended by it.
+        place: the line that raised it.
     """
     said = f"{type(error).__name__}: {error}".strip().split("\n")
     for line in (said[0], said[-1]):
@@ -98,6 +99,6 @@ def named_by_words(
         if causes:
             is_unknown = is_a_look and causes[0].key == "exception"
             why = f"one step on the first rows raises {line[:120]}" if is_unknown else ""
-            sheet.find(causes[0].key, COUNTED, f"{what} {line[:200]}", why=why)
+            sheet.find(causes[0].key, COUNTED, f"{what} {line[:200]}", place=place, why=why)
             return True
     return False

@@ -59,6 +59,7 @@ class Subject:
     makes_own_schedule: bool = False  # a Trainer that was given no optimizer and no schedule
     probe_rewards: bool = False  # whether reward functions may be called for a look
     was_put_back: bool = False  # whether other weights were loaded behind the last step
+    is_drawn: bool = False  # whether all norms were 1 before the first step, as no checkpoint's are
     reference_kl: float | None = None  # nats per token of the first replies, before training
     idle: frozenset[str] = frozenset()  # trainable weights that no forward pass was seen to use
 

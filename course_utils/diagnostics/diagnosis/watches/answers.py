@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, variance
 from typing import Any
 
+from course_utils.diagnostics.diagnosis.measures.last_replies import rewards_of
 from course_utils.diagnostics.diagnosis.measures.pricing import answer_of
 from course_utils.diagnostics.diagnosis.measures.specimens import quoted
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
@@ -17,6 +18,7 @@ MOST = 4096
 LONGEST = 40  # characters of an answer that can stand in a reply by its words
 MORE = 0.25  # of the range of rewards: with less than that beyond another the own counts little
 ERRORS = 2.0  # standard errors by which it must
+OUTWEIGHED = 0.1  # of the range of the sums
 ALL = 0.98  # of the replies
 DISTINCT = 2  # answers
 
@@ -36,24 +38,29 @@ class Answers:
     """Replies that hold the answer of their row, or of another one, with their rewards."""
 
     replies: list[Reply] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)  # by functions that are to read answers
+    totals: list[float] = field(default_factory=list)  # by all functions
     specimen: tuple[str, ...] = ()
     column: str = ""
     answers: set[str] = field(default_factory=set)
 
-    def read(
-        self, rows: Any, said: Callable[[], Sequence[str]], rewards: Sequence[float] | None
-    ) -> None:
-        if not isinstance(rows, list) or rewards is None or len(rows) != len(rewards):
-            return
-        if len(self.replies) >= MOST or not all(isinstance(row, Mapping) for row in rows):
+    def read(self, rows: Any, said: Callable[[], Sequence[str]], trainer: Any) -> None:
+        """Read a batch; `said` gives its replies. Only rewards that are to read answers count."""
+        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
             return
         own = [answer_of(row).strip().lower() for row in rows]
-        if not all(own) or max(map(len, own)) > LONGEST or len(set(own)) < DISTINCT:
+        if len(self.replies) >= MOST or not all(own):
+            return
+        if max(map(len, own)) > LONGEST or len(set(own)) < DISTINCT:
             return
         self.column = next(k for k, v in rows[0].items() if _is_answer(k, v))
+        rewards = rewards_of(trainer, len(rows), self._asked(trainer))
+        totals = rewards_of(trainer, len(rows))
+        if rewards is None or totals is None:
+            return
         self.answers |= set(own)
         self.rewards += rewards
+        self.totals += totals
         for answer, text, reward in zip(own, said(), rewards, strict=False):
             words = f" {' '.join(_words(text))} "
             held = {one for one in set(own) if f" {' '.join(_words(one))} " in words}
@@ -67,11 +74,12 @@ class Answers:
 
     def judge(self, trainer: Any, sheet: Sheet) -> None:
         """Replies with their row's answer must earn more than those with another row's."""
-        functions = [f for f in getattr(trainer, "reward_funcs", ()) if inspect.isroutine(f)]
-        is_asked = [f for f in functions if _reads(f, self.column)]
+        names = ", ".join(self._asked(trainer))
+        if names and self._are_outweighed(trainer, names, sheet):
+            return
         others = [one for one in self.replies if not one.holds_own]
         own = [one for one in self.replies if one.holds_own]
-        if not is_asked or min(len(own), len(others)) < FEWEST:
+        if not names or min(len(own), len(others)) < FEWEST:
             return
         span = max(self.rewards) - min(self.rewards)
         earns, also = (fmean(one.reward for one in kind) for kind in (own, others))
@@ -86,7 +94,7 @@ class Answers:
         by_first = sum((one.reward > middle) == one.holds_first for one in away)
         is_first = len(away) >= FEWEST and by_first >= ALL * len(away)
         error = math.sqrt(sum(_error(kind) ** 2 for kind in (own, others)))
-        gap, names = earns - also, _names(trainer, is_asked)
+        gap = earns - also
         if not is_first and gap < -max(ERRORS * error, MORE * span):
             seen = {"place": names, "specimen": self.specimen}
             sheet.find("reward_against_answer", MEASURED, said, **seen)
@@ -116,10 +124,34 @@ class Answers:
             specimen=self.specimen,
         )
 
+    def _asked(self, trainer: Any) -> list[str]:
+        """Names of the reward functions that read the column of answers."""
+        named = zip(reward_names(trainer), trainer.reward_funcs, strict=False)
+        return [name for name, f in named if inspect.isroutine(f) and _reads(f, self.column)]
 
-def _names(trainer: Any, functions: Sequence[Callable]) -> str:
-    named = zip(reward_names(trainer), trainer.reward_funcs, strict=False)
-    return ", ".join(name for name, f in named if f in functions)
+    def _are_outweighed(self, trainer: Any, names: str, sheet: Sheet) -> bool:
+        """Whether replies for which these functions pay most earn less in total than the others."""
+        if len(trainer.reward_funcs) < 2 or max(self.rewards) == min(self.rewards):
+            return False
+        middle = (max(self.rewards) + min(self.rewards)) / 2
+        pairs = list(zip(self.rewards, self.totals, strict=True))
+        right = [total for paid, total in pairs if paid > middle]
+        rest = [total for paid, total in pairs if paid <= middle]
+        span = max(self.totals) - min(self.totals)
+        if min(len(right), len(rest)) < FEWEST or fmean(right) > fmean(rest) - OUTWEIGHED * span:
+            return False
+        weights = getattr(trainer, "reward_weights", None)
+        weights = [1.0] * len(trainer.reward_funcs) if weights is None else weights.tolist()
+        weighed = zip(reward_names(trainer), weights, strict=False)
+        sheet.find(
+            "answer_outweighed",
+            COUNTED,
+            f"the {len(right)} replies that {names} pays for earn {fmean(right):.3g} in total, the "
+            f"{len(rest)} others {fmean(rest):.3g}",
+            f"the weights: {', '.join(f'{name} {weight:g}' for name, weight in weighed)}",
+            place="reward_weights",
+        )
+        return True
 
 
 def _error(replies: list[Reply]) -> float:

@@ -59,8 +59,8 @@ class Listing:
             return
         names, count = ", ".join(reward_names(trainer)), len(self.alone)
         why = (
-            f"{names} gives {self.least:.3g} to every reply, also to the {count} that are the "
-            "row's own answer and nothing else"
+            f"{names} gives {self.least:.3g} to every reply, also to the {count} whose "
+            "only word is the row's own answer"
         )
         advice = f"let {names} pay for the row's own answer: call it on one by hand"
         if _asks_in_chat(trainer):

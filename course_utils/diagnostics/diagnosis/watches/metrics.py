@@ -12,8 +12,9 @@ from course_utils.diagnostics.diagnosis.sheet.finding import MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
 from course_utils.diagnostics.loss_kind import IGNORED, Loss
 
+HEARD = (Loss.ROWS, Loss.TAGS, Loss.NEXT_TOKEN)
 NAMES = ("accuracy", "acc")
-APART = 0.02
+APART, SAME = 0.02, 1e-4
 FEWEST = 8  # labels
 
 
@@ -23,6 +24,7 @@ class Metrics:
 
     subject: Subject
     said: list[tuple[float, float]] = field(default_factory=list)
+    unshifted: tuple[str, float, float] = ("", 0.0, 0.0)  # a number's name, and by the next token
     answers: tuple[int, int, int] = (0, 0, 0)  # rows, different answers, different labels
 
     @contextmanager
@@ -30,7 +32,7 @@ class Metrics:
         trainer = self.subject.trainer
         metric = getattr(trainer, "compute_metrics", None)
         is_plain = not getattr(self.subject.args, "batch_eval_metrics", False)
-        if metric is None or not is_plain or self.subject.loss not in (Loss.ROWS, Loss.TAGS):
+        if metric is None or not is_plain or self.subject.loss not in HEARD:
             yield
             return
 
@@ -57,6 +59,9 @@ class Metrics:
         answers = logits.argmax(-1) if logits.ndim == labels.ndim + 1 else logits
         if answers.shape != labels.shape or (logits.ndim > labels.ndim and logits.shape[-1] < 2):
             return
+        if self.subject.loss is Loss.NEXT_TOKEN:
+            self._by_tokens(answers, labels, found)
+            return
         counted = labels != IGNORED
         right = float((answers == labels)[counted].mean())
         self.answers = (
@@ -68,7 +73,23 @@ class Metrics:
             if name.removeprefix("eval_") in NAMES and isinstance(value, int | float):
                 self.said.append((float(value), right))
 
+    def _by_tokens(self, answers: np.ndarray, labels: np.ndarray, found: dict) -> None:
+        """A number that is the share right at the same place, where logits are of the next token.
+
+        Shapes: answers and labels (N, T).
+        """
+        here = float((answers == labels)[labels != IGNORED].mean())
+        targets = labels[:, 1:]
+        next_one = float((answers[:, :-1] == targets)[targets != IGNORED].mean())
+        for name, value in found.items():
+            is_it = isinstance(value, int | float) and abs(value - here) < SAME
+            if is_it and abs(here - next_one) > APART:
+                self.unshifted = (name, value, next_one)
+
     def judge(self, sheet: Sheet) -> None:
+        if self.unshifted[0]:
+            self._judge_tokens(sheet)
+            return
         number, different, labels = self.answers
         if number and different == 1 < labels:
             sheet.doubt(f"all {number} rows of the last evaluation get one and the same answer")
@@ -84,4 +105,16 @@ class Metrics:
             f"compute_metrics says {value:.3g}, and {right:.3g} of its predictions are right (the "
             "largest logit against the label, without -100)",
             place="compute_metrics",
+        )
+
+    def _judge_tokens(self, sheet: Sheet) -> None:
+        name, value, next_one = self.unshifted
+        sheet.find(
+            "metric_not_as_named",
+            MEASURED + 0.5,
+            f"{name} is {value:.3g}: the share of labels that the logits at the same place give; "
+            f"those one place before give {next_one:.3g}",
+            place="compute_metrics",
+            why="the metric compares each token's logits with that token, and they are of the next",
+            advice="predictions[:, :-1] against label_ids[:, 1:], without -100",
         )

@@ -105,7 +105,7 @@ class Replies:
         self._compare(output, logps, found)
         self.last = {name: output[name] for name in KEPT} | {"logps": logps}
         self.listing.read(rows, lambda: self.texts().texts, rewards)
-        self.answers.read(rows, lambda: self.texts().texts, rewards)
+        self.answers.read(rows, lambda: self.texts().texts, trainer)
 
     def _are_new(self, output: dict[str, Tensor]) -> Tensor:
         """Of each row, whether no batch before had its prompt, (N,)."""

@@ -1,0 +1,74 @@
+"""Rounds whose cases stand in one list, behind their first score: what is named of each now.
+
+They were mended behind the score, so this says nothing of runs that nobody here wrote
+(docs/blind_rounds.md does).
+"""
+
+import contextlib
+import io
+
+import pytest
+
+from benchmarks.diagnostics.blind.round_7 import listed as round_7
+from course_utils.diagnostics import diagnose
+
+NAMED = {
+    "sft_briefed_codes": "end_missing",
+    "sft_chat_turns": "end_masked",
+    "sft_chat_codes": "message_dropped",
+    "lm_short_lines": "pad_is_eos",
+    "lm_one_letter_answers": "replies_empty",
+    "lm_counting": "masked_for_causal",
+    "lora_tool_calls": "new_tokens_untrained",
+    "dpo_tone": "reference_moves",
+    "kto_thumbs": "labels_constant",
+    "reward_own_pairs": "pairs_misaligned",
+    "grpo_quiz": "reward_of_other_row",
+    "grpo_boxed": "no_signal",
+    "grpo_chat_quiz": "reply_is_messages",
+    "grpo_two_rewards": "answer_outweighed",
+    "lora_second_round": "nothing_trainable",
+    "lora_named_adapters": "another_adapter_trained",
+    "lora_own_optimizer": "optimizer_holds_others",
+    "cls_gpt2_reviews": "no_pad_id",
+    "cls_three_topics": "probabilities_as_logs",
+    "cls_own_batches": "mask_inverted",
+    "cls_shouted_reviews": "tokens_unknown",
+    "cls_weighted_rows": "column_dropped",
+    "cls_paraphrases": "rows_in_both",
+    "tags_letter_kinds": "tags_misplaced",
+    "tags_scored": "padding_learnt",
+    "s2s_codes": "decoder_reads_labels",
+    "s2s_generated_score": "ignored_is_decoded",
+    "vit_halves": "inputs_unscaled",
+    "embed_pairs": "similarity_unscaled",
+    "lm_accumulated": "split_changes_loss",
+    "regress_counts": "labels_shape",
+    "distil_codes": "probabilities_as_logs",
+    "lm_ramp": "schedule_ends_early",
+    "lm_compact_weights": "rounding_swallows",
+    "lm_continued": "resumed_at_its_end",
+    "lm_token_score": "metric_not_as_named",
+}
+LEFT = {"reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"}
+
+
+def causes_of(trainer):
+    ride = diagnose.watching(trainer)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception), ride:
+        trainer.train()
+    return [one.key for one in ride.report.causes]
+
+
+def test_every_case_is_named_or_known_to_be_left():
+    assert NAMED.keys() | LEFT == round_7.CASES.keys()
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_case_is_named_first(name):
+    assert causes_of(round_7.CASES[name](False))[:1] == [NAMED[name]]
+
+
+@pytest.mark.parametrize("name", round_7.CASES)
+def test_a_twin_is_not_accused(name):
+    assert causes_of(round_7.CASES[name](True)) == []
