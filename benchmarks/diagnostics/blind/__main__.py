@@ -150,7 +150,9 @@ def _scored(folder: Path) -> dict:
     found = doors.outcomes(folder.name, [])
     for one in found.values():
         one["healthy"] = bool(one.pop("report").get("healthy"))
-    frozen = doors.changed(*(str(folder / part) for part in ("runs", "listed.py", "logs", "kit.py", "key.json")))
+    frozen = doors.changed(
+        *(str(folder / part) for part in ("runs", "listed.py", "logs", "kit.py", "key.json"))
+    )
     return {"frozen": frozen, "outcomes": found}
 
 
