@@ -66,7 +66,8 @@ def _leave_slow_ones(config, items):
     """Of whole files: who asks for a test by its name gets it."""
     if any("::" in argument for argument in config.args):
         return
-    left = slow_ones([item.nodeid for item in items], measured())
+    may_leave = [item.nodeid for item in items if not item.get_closest_marker("kept")]
+    left = slow_ones(may_leave, measured())
     for nodeid in left:
         test = nodeid.partition("[")[0]
         LEFT[test] = LEFT.get(test, 0) + 1

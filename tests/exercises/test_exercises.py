@@ -86,6 +86,7 @@ def test_a_right_answer_passes(exercise, answer):
     assert report.outcome is Outcome.PASSED, report.text()
 
 
+@pytest.mark.kept
 @pytest.mark.parametrize(("exercise", "wrong"), cases(WRONG, criterion_of))
 def test_a_wrong_answer_is_rejected_first_by_the_criterion_meant_for_it(exercise, wrong):
     report = checking.check(exercise, wrong.answer, until_unmet=not IS_WHOLE)

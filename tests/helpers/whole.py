@@ -9,7 +9,8 @@ the solved lesson, which nbval executes. Three more things are left (`IS_WHOLE`)
 packages from the index, the criteria after the one that rejects an answer, and tables of all cases.
 
 Slow tests are left too (`slow_ones`): those that took more than `SLOW` seconds when `make seconds`
-last measured all of them. A file that has no quick test keeps its quickest one.
+last measured all of them. A file that has no quick test keeps its quickest one, and what is marked
+`kept` is never left: the first wrong answer of each criterion.
 """
 
 import json
