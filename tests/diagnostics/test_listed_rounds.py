@@ -6,6 +6,7 @@ They were mended behind the score, so this says nothing of runs that nobody here
 
 import contextlib
 import io
+import tempfile
 
 import pytest
 
@@ -51,6 +52,14 @@ NAMED = {
     "lm_token_score": "metric_not_as_named",
 }
 LEFT = {"reward_ratings", "lora_two_stages", "lm_from_cluster_weights", "dpo_sums"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scratch():
+    """The cases make folders, and keep some for the next case."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", folder)
+        yield
 
 
 def causes_of(trainer):

@@ -154,12 +154,14 @@ def test_replies_that_end_or_hold_no_mark_are_not_accused():
 @pytest.mark.parametrize("is_own", [True, False])
 def test_a_reward_that_reads_the_first_rows_answer_is_named(is_own):
     counts, sheet = Answers(), Sheet()
+    trainer = SimpleNamespace(reward_funcs=[contains], reward_func_names=["right"])
     for at in range(4):
         drawn = random.Random(at)
         answers, said = drawn.choices(TEAMS, k=16), drawn.choices(TEAMS, k=16)
         rows = [{"prompt": "?", "answer": answer} for answer in answers]
         paid = answers if is_own else [answers[0]] * 16
         rewards = [float(a == b) for a, b in zip(said, paid, strict=True)]
-        counts.read(rows, lambda said=said: said, rewards)
-    counts.judge(SimpleNamespace(reward_funcs=[contains], reward_func_names=["right"]), sheet)
+        trainer._logs = {"rewards": {"right": rewards}}
+        counts.read(rows, lambda said=said: said, trainer)
+    counts.judge(trainer, sheet)
     assert [one.key for one in sheet.found] == ["reward_of_other_row"] * (not is_own)

@@ -6,9 +6,9 @@ from itertools import islice
 import torch
 from torch import Tensor
 
+from course_utils.diagnostics.diagnosis.measures.weight_groups import GROUPS
 from course_utils.diagnostics.diagnosis.sheet.finding import COUNTED, MEASURED, Sheet
 from course_utils.diagnostics.diagnosis.sheet.subject import Subject
-from course_utils.diagnostics.diagnosis.watches.steps import GROUPS
 from course_utils.diagnostics.gradient_flow.report import same_layers
 from course_utils.diagnostics.nonfinite.values import all_finite
 

@@ -5,7 +5,6 @@ and after. Memory is bounded: a sample of the weights, and a few numbers per ste
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,20 +15,12 @@ import torch
 from torch import Tensor, nn
 from torch.optim import optimizer as optimizers
 
+from course_utils.diagnostics.diagnosis.measures.weight_groups import GROUPS
 from course_utils.diagnostics.diagnosis.watches.copies import Copies
 from course_utils.diagnostics.libraries.pytorch import hearing_clips
 
 SAMPLE = 2048  # numbers of one tensor that are compared
 MAX_STEPS = 5000  # of which numbers are kept; later ones replace the earliest
-GROUPS = {
-    "LoRA A": re.compile(r"lora_(embedding_)?A"),
-    "LoRA B": re.compile(r"lora_(embedding_)?B"),
-    "norms": re.compile(r"norm|\bln_|layernorm", re.IGNORECASE),
-    "head": re.compile(r"head|score|classifier"),
-    "embeddings": re.compile(r"emb|wte|wpe"),
-    "attention": re.compile(r"attn|attention|[qkvo]_proj"),
-    "mlp": re.compile(r"mlp|ffn|feed_forward|expert|intermediate|\.fc|dense"),
-}
 
 
 @dataclass(frozen=True)
