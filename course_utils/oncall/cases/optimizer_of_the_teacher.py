@@ -6,9 +6,9 @@ CASE = Case(
     id="optimizer_of_the_teacher",
     level=2,
     template="distil_loop",
-    ticket="Sixty steps without a complaint, a line for each of them, and what comes out scores to the "
-    "digit what went in. I doubled the length, and it scores the same again. The cluster's "
-    "people say that we have never used their machines so little.",
+    ticket="Sixty steps without a complaint, a line for each of them, and what comes out scores "
+    "to the digit what went in. I doubled the length, and it scores the same again. The "
+    "cluster's people say that we have never used their machines so little.",
     faults=(
         Fault(
             like="optimizer_before_adapter",
