@@ -103,10 +103,19 @@ class _Renaming(cst.CSTTransformer):
         )
 
 
+def _takes_what_its_base_takes(node: cst.FunctionDef | cst.ClassDef) -> bool:
+    """A class whose arguments a library names."""
+    is_derived = isinstance(node, cst.ClassDef) and bool(node.bases)
+    return is_derived and "__init__" not in {
+        one.name.value for one in trees.found(node.body, cst.FunctionDef)
+    }
+
+
 def renamed(modules: trees.Modules, names: Mapping[str, str]) -> trees.Modules:
     """The modules with these names."""
     attributes = {name for module in modules.values() for name in _attributes(module)}
-    own = {name for module in modules.values() for name in trees.functions(module)} | attributes
+    tops = [pair for module in modules.values() for pair in trees.functions(module).items()]
+    own = {name for name, node in tops if not _takes_what_its_base_takes(node)} | attributes
     nested = {n.name.value for one in modules.values() for n in trees.found(one, cst.FunctionDef)}
     stems = {name.removesuffix(".py") for name in modules}
     return {

@@ -16,6 +16,7 @@ from course_utils.oncall.varying.odd_lines import KEYWORDS, ODD, Odd
 
 FEWEST, MOST = 8, 13
 KEYWORDS_EACH = (2, 5)
+MODEL = re.compile(r"(?<![\w.])model\b")
 
 
 class Plan:
@@ -68,6 +69,11 @@ def _statements(module: cst.Module) -> list[tuple[str, str]]:
     return found
 
 
+def _needs_model(line: str) -> bool:
+    """Whether it uses a name `model` that it does not bind."""
+    return bool(MODEL.search(line)) and not line.startswith("model = ")
+
+
 def _comma(args: Sequence[cst.Arg]) -> cst.Comma:
     """The comma between the first two arguments, with the line's end behind it if it has one."""
     if len(args) > 1 and isinstance(args[0].comma, cst.Comma):
@@ -80,13 +86,16 @@ class _Inserter(cst.CSTTransformer):
         super().__init__()
         self.plan, self.choices = plan, plan.choices
         self.at: list[str] = []
+        self.known: list[set[str]] = []  # the names of each function around
         self.settings: dict[str, object] = {}
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
         self.at.append(node.name.value)
+        self.known.append({one.value for one in trees.found(node, cst.Name)})
 
     def leave_FunctionDef(self, original_node, updated_node):
         self.at.pop()
+        self.known.pop()
         return updated_node
 
     def leave_SimpleStatementLine(self, original_node, updated_node):
@@ -102,7 +111,11 @@ class _Inserter(cst.CSTTransformer):
             return updated_node
         matched = re.search(odd.anchor, said, re.DOTALL)
         key = (self.at[-1], said)
-        text = self.choices.pick(odd.lines, "line", *key)
+        has_model = "model" in self.known[-1]
+        lines = [one for one in odd.lines if has_model or not _needs_model(one)]
+        if not lines:
+            return updated_node
+        text = self.choices.pick(lines, "line", *key)
         if "{value}" in text:
             value = self.choices.pick(odd.values, "value", *key)
             if odd.key and self.choices.chance(0.5, "as setting", *key):

@@ -62,6 +62,8 @@ class Phrases(cst.CSTTransformer):
         if not isinstance(func, cst.Attribute):
             return updated_node
         name, of = func.attr.value, func.value
+        if m.matches(of, m.Name("F")):  # of torch.nn, as scripts import it: no tensor
+            return updated_node
         is_torch = m.matches(of, m.Name("torch"))
         if (name in BY_DIM and not is_torch and self._does("dim", original_node)) or (
             name in JOINS and is_torch and len(args) == 2 and self._does("dim", original_node)
